@@ -1,0 +1,127 @@
+package catalog
+
+import (
+	"github.com/blang/semver/v4"
+)
+
+// A Catalog is a file-based catalog, or the part of one that was asked for.
+// It is immutable once read.
+type Catalog struct {
+	// Packages are sorted by name.
+	Packages []*Package
+	// Others are the objects that belong to no package, in reading order
+	// (sorted by file, then position).
+	Others []*Meta
+	// Names are the names of all packages that were seen, sorted, including
+	// those that the reader was told to leave out.
+	Names []string
+}
+
+// A Package is everything of one package, as it was found: what a valid
+// catalog has once may stand here twice or not at all, so that a validator can
+// say so.
+type Package struct {
+	Name string
+	// Metas are the olm.package objects; exactly one in a valid catalog.
+	Metas []*Meta
+	// DefaultChannel is that of the first olm.package object.
+	DefaultChannel string
+	Channels       []*Channel // sorted by name, then position
+	Bundles        []*Bundle  // sorted by name, then position
+	// Deprecations are the olm.deprecations objects; at most one in a valid
+	// catalog.
+	Deprecations []*Deprecations
+	// Others are the objects of schemas that OLM does not know, sorted by
+	// schema, then name, then position.
+	Others []*Meta
+}
+
+// A Channel is an olm.channel.
+type Channel struct {
+	Meta    *Meta
+	Package string
+	Name    string
+	Entries []Entry // in the order of the file
+}
+
+// An Entry is one bundle's place in a channel, with the update edges that lead
+// into it. The names in Replaces and Skips need not exist.
+type Entry struct {
+	Name      string
+	Replaces  string
+	Skips     []string
+	SkipRange string
+}
+
+// A Bundle is an olm.bundle.
+type Bundle struct {
+	Meta    *Meta
+	Package string
+	Name    string
+	Image   string
+	// Version is that of the olm.package property. VersionErr says why there
+	// is none.
+	Version    semver.Version
+	VersionErr error
+	// Release is the release field of the olm.package property, mostly "".
+	Release       string
+	Properties    []Property // in the order of the file
+	RelatedImages []RelatedImage
+}
+
+// A Property is one typed statement of a bundle. Value is its JSON text, a part
+// of the bundle's Meta.Raw; callers do not write to it.
+type Property struct {
+	Type  string
+	Value []byte
+}
+
+// A RelatedImage is an image that a bundle's operator may run. Both fields may
+// be empty in real catalogs.
+type RelatedImage struct {
+	Name, Image string
+}
+
+// Deprecations is an olm.deprecations.
+type Deprecations struct {
+	Meta    *Meta
+	Package string
+	Entries []Deprecation
+}
+
+// A Deprecation marks a package, channel or bundle as deprecated.
+type Deprecation struct {
+	Schema  string // what is deprecated: olm.package, olm.channel or olm.bundle
+	Name    string // its name; "" for the package
+	Message string
+}
+
+// Package returns the package of that name, or nil.
+func (c *Catalog) Package(name string) *Package {
+	for _, p := range c.Packages {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Channel returns the first channel of that name, or nil.
+func (p *Package) Channel(name string) *Channel {
+	for _, c := range p.Channels {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Bundle returns the first bundle of that name, or nil.
+func (p *Package) Bundle(name string) *Bundle {
+	for _, b := range p.Bundles {
+		if b.Name == name {
+			return b
+		}
+	}
+	return nil
+}

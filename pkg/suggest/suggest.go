@@ -1,0 +1,82 @@
+// Package suggest finds the names nearest to a misspelt one.
+package suggest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Nearest returns up to three of the candidates that word may have been meant
+// to be, nearest first. It is empty where nothing comes close: fewer than half
+// of the letters would be right.
+func Nearest(word string, candidates []string) []string {
+	type scored struct {
+		name     string
+		distance int
+	}
+	var near []scored
+	seen := map[string]bool{}
+	for _, c := range candidates {
+		if c == "" || seen[c] {
+			continue
+		}
+		seen[c] = true
+		d := distance(strings.ToLower(word), strings.ToLower(c))
+		contained := len(word) >= 3 && strings.Contains(strings.ToLower(c), strings.ToLower(word))
+		if d <= max(len(word), len(c))/3 || contained {
+			near = append(near, scored{c, d})
+		}
+	}
+	slices.SortFunc(near, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, s := range near[:min(3, len(near))] {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Phrase is the question that follows an error: `did you mean "a" or "b"?`. It
+// is empty where Nearest finds nothing.
+func Phrase(word string, candidates []string) string {
+	var quoted []string
+	for _, n := range Nearest(word, candidates) {
+		quoted = append(quoted, fmt.Sprintf("%q", n))
+	}
+	switch n := len(quoted); n {
+	case 0:
+		return ""
+	case 1:
+		return "did you mean " + quoted[0] + "?"
+	default:
+		return "did you mean " + strings.Join(quoted[:n-1], ", ") + " or " + quoted[n-1] + "?"
+	}
+}
+
+// distance is the number of letters to insert, delete, replace or swap with
+// their neighbour to get from a to b (optimal string alignment).
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			cost := 1
+			if s[i-1] == t[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(t)]
+}
