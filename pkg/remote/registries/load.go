@@ -1,0 +1,145 @@
+package registries
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxFile bounds what is read of one file, in bytes.
+const maxFile = 4 << 20
+
+// Options say where Load looks. The zero value looks where podman does.
+type Options struct {
+	// Getenv reads the environment; nil means os.Getenv.
+	Getenv func(string) string
+	// Home is the user's home folder; "" means os.UserHomeDir.
+	Home string
+	// SystemDir is the folder of the system's registries.conf and
+	// registries.conf.d; "" means /etc/containers.
+	SystemDir string
+	// Log is told about keys that are not known; nil means nobody is.
+	Log *slog.Logger
+}
+
+// Load reads registries.conf and its drop-ins. That none exist is no error,
+// but a file named by $CONTAINERS_REGISTRIES_CONF must.
+func Load(o Options) (*Config, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Home == "" {
+		// Without a home folder the files below it do not exist.
+		o.Home, _ = os.UserHomeDir()
+	}
+	if o.SystemDir == "" {
+		o.SystemDir = filepath.Join("/etc", "containers")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	files, err := o.files()
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{}
+	for _, f := range files {
+		entries, err := f.read(o.Log)
+		if err != nil {
+			return nil, err
+		}
+		c.merge(entries)
+	}
+	return c, nil
+}
+
+// A source is one file of the configuration.
+type source struct {
+	path     string
+	required string // the variable that named it; "" where it may be absent
+}
+
+// files lists the files that make up the configuration, the later ones
+// overriding the earlier.
+func (o Options) files() ([]source, error) {
+	system := filepath.Join(o.SystemDir, "registries.conf")
+	user := ""
+	if o.Home != "" {
+		user = filepath.Join(o.Home, ".config", "containers", "registries.conf")
+	}
+	list := []source{{path: system}}
+	dirs := []string{system + ".d"}
+	if named := o.Getenv("CONTAINERS_REGISTRIES_CONF"); named != "" {
+		list = []source{{path: named, required: "$CONTAINERS_REGISTRIES_CONF"}}
+	} else if user != "" {
+		if _, err := os.Stat(user); err == nil {
+			// The user's own file stands for everything of the system.
+			list, dirs = []source{{path: user}}, nil
+		}
+	}
+	if user != "" {
+		dirs = append(dirs, user+".d")
+	}
+	for _, dir := range dirs {
+		found, err := os.ReadDir(dir) // sorted by name
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("reading drop-ins of registries.conf: %w", err)
+		}
+		for _, e := range found {
+			if !e.IsDir() && strings.HasSuffix(e.Name(), ".conf") {
+				list = append(list, source{path: filepath.Join(dir, e.Name())})
+			}
+		}
+	}
+	return list, nil
+}
+
+func (s source) read(log *slog.Logger) ([]entry, error) {
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) && s.required == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.wrap(err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, s.wrap(err)
+	}
+	if len(data) > maxFile {
+		return nil, s.wrap(fmt.Errorf("%s is larger than %d bytes", s.path, maxFile))
+	}
+	entries, unknown, err := read(s.path, data)
+	if err != nil {
+		return nil, s.wrap(err)
+	}
+	for _, key := range unknown {
+		log.Warn("a key is not known and has no effect", "file", s.path, "key", key)
+	}
+	return entries, nil
+}
+
+func (s source) wrap(err error) error {
+	if s.required != "" {
+		return fmt.Errorf("reading the file that %s names: %w", s.required, err)
+	}
+	return fmt.Errorf("reading registries.conf: %w", err)
+}
+
+// merge adds entries; one with a known prefix takes the old one's place.
+func (c *Config) merge(entries []entry) {
+	for _, e := range entries {
+		if at := slices.IndexFunc(c.entries, e.samePrefix); at >= 0 {
+			c.entries[at] = e
+		} else {
+			c.entries = append(c.entries, e)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Package registries reads registries.conf, by which podman, skopeo and oc are
+// told where a registry's content is really to be had.
+//
+// A logical reference ("quay.io/org/name") goes in; out comes the list of
+// endpoints to read it from: mirrors first, in the order of the file, then the
+// registry's own location. The entry with the longest matching prefix decides.
+// A destination is never rewritten (containers-registries.conf(5): "Redirection
+// and mirrors are currently processed only when reading images, not when
+// pushing"), but an entry that matches it can block it or make it insecure.
+//
+// One file is the base: $CONTAINERS_REGISTRIES_CONF, else
+// ~/.config/containers/registries.conf, else /etc/containers/registries.conf.
+// The *.conf files of registries.conf.d come on top, in the order of their
+// names, and an entry replaces an earlier one with the same prefix. Only format
+// 2 is read ([[registry]] tables); format 1 is refused.
+//
+// Short names are not completed: unqualified-search-registries and aliases are
+// accepted and not used.
+package registries
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// ErrBlocked is wrapped by the error of a reference whose entry says
+// "blocked = true".
+var ErrBlocked = errors.New("blocked")
+
+// A Config is what registries.conf and its drop-ins say together. The zero
+// Config, and a nil one, rewrite and block nothing.
+type Config struct {
+	entries []entry
+}
+
+// An Endpoint is one place to find a reference in.
+type Endpoint struct {
+	Reference reference.Reference // as the registry at this place knows it
+	Insecure  bool                // certificates are not verified, plain http is accepted
+	Mirror    bool                // a mirror, not the registry itself
+}
+
+// Sources lists where ref is to be read from, in the order to be tried; there
+// is at least one. Where the entry of ref is blocked its mirrors remain, as
+// OpenShift's NeverContactSource policy wants it; without a usable mirror the
+// error wraps ErrBlocked.
+func (c *Config) Sources(ref reference.Reference) ([]Endpoint, error) {
+	e, rest := c.find(ref.Name())
+	if e == nil {
+		return []Endpoint{{Reference: ref}}, nil
+	}
+	var list []Endpoint
+	for _, m := range e.Mirrors {
+		if !m.serves(ref, e.MirrorByDigestOnly) {
+			continue
+		}
+		to, err := rewrite(ref, m.Location, rest)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the mirror of %q: %w", e.file, e.Prefix, err)
+		}
+		if own, _ := c.find(to.Name()); own != nil && own != e && own.Blocked {
+			continue
+		}
+		list = append(list, Endpoint{Reference: to, Insecure: m.Insecure, Mirror: true})
+	}
+	if e.Blocked {
+		if len(list) == 0 {
+			return nil, e.blocked(ref)
+		}
+		return list, nil
+	}
+	to := ref
+	if e.Location != "" {
+		var err error
+		if to, err = rewrite(ref, e.Location, rest); err != nil {
+			return nil, fmt.Errorf("%s: the location of %q: %w", e.file, e.Prefix, err)
+		}
+	}
+	return append(list, Endpoint{Reference: to, Insecure: e.Insecure}), nil
+}
+
+// Destination says how ref is written to: always under its own name. The error
+// wraps ErrBlocked where an entry blocks it.
+func (c *Config) Destination(ref reference.Reference) (Endpoint, error) {
+	e, _ := c.find(ref.Name())
+	switch {
+	case e == nil:
+		return Endpoint{Reference: ref}, nil
+	case e.Blocked:
+		return Endpoint{}, e.blocked(ref)
+	}
+	return Endpoint{Reference: ref, Insecure: e.Insecure}, nil
+}
+
+func (e *entry) blocked(ref reference.Reference) error {
+	return fmt.Errorf("%s is %w by the entry %q of %s: remove \"blocked = true\" there, or the reference from the configuration",
+		ref, ErrBlocked, e.Prefix, e.file)
+}
+
+// find returns the entry with the longest prefix of name, and what of name is
+// behind that prefix.
+func (c *Config) find(name string) (*entry, string) {
+	if c == nil {
+		return nil, ""
+	}
+	var best *entry
+	var rest string
+	for i := range c.entries {
+		e := &c.entries[i]
+		n := e.match(name)
+		if n < 0 {
+			continue
+		}
+		// Equally long, a host beats a wildcard.
+		if best == nil || len(e.Prefix) > len(best.Prefix) ||
+			len(e.Prefix) == len(best.Prefix) && best.wildcard() && !e.wildcard() {
+			best, rest = e, name[n:]
+		}
+	}
+	return best, rest
+}
+
+// match returns how much of name the prefix of e covers, or -1.
+func (e *entry) match(name string) int {
+	n := len(e.Prefix)
+	if e.wildcard() {
+		host, _, _ := strings.Cut(name, "/")
+		host, _, _ = strings.Cut(host, ":")
+		if !strings.HasSuffix(host, e.Prefix[1:]) || len(host) < n {
+			return -1
+		}
+		return len(host)
+	}
+	if !strings.HasPrefix(name, e.Prefix) || len(name) > n && name[n] != '/' {
+		return -1
+	}
+	return n
+}
+
+func (e *entry) wildcard() bool { return strings.HasPrefix(e.Prefix, "*.") }
+
+// serves reports whether a mirror may be asked for ref.
+func (m *mirror) serves(ref reference.Reference, digestOnly bool) bool {
+	if digestOnly || m.PullFrom == digestsOnly {
+		return ref.Digest != ""
+	}
+	return m.PullFrom != tagsOnly || ref.Digest == ""
+}
+
+// rewrite puts location in the place of the prefix before rest.
+func rewrite(ref reference.Reference, location, rest string) (reference.Reference, error) {
+	to, err := reference.Parse(location + rest)
+	if err != nil {
+		return reference.Reference{}, err
+	}
+	to.Tag, to.Digest = ref.Tag, ref.Digest
+	return to, nil
+}
