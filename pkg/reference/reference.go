@@ -12,6 +12,8 @@
 package reference
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -96,4 +98,11 @@ func (r Reference) WithTag(tag string) Reference {
 // WithDigest is r by digest alone.
 func (r Reference) WithDigest(d digest.Digest) Reference {
 	return Reference{Host: r.Host, Path: r.Path, Digest: d}
+}
+
+// ShortHash is 8 hex digits that stand for s, mostly a reference, where a name
+// has to be unique and short.
+func ShortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:4])
 }

@@ -1,0 +1,119 @@
+// Package workspace keeps what a run leaves for the next one.
+//
+// A workspace is a folder of plain files:
+//
+//	lock                 who works here: process, host, since
+//	cache/               manifests and blobs by digest, an OCI layout
+//	cluster-resources/   the manifests to apply
+//	plans/               the last plan of each configuration
+//	mirrors/             what each mirror holds, by configuration
+//	journal/             blobs of a run that was not finished
+//
+// Everything is written whole or not at all. The cache may be removed at any
+// time: what is in it is found again by its digest, and checked when it is read.
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/durable"
+)
+
+// A Workspace is a folder that this process holds. Close lets go of it.
+type Workspace struct {
+	dir  string
+	lock *lock
+}
+
+// Open makes or opens the workspace in dir and locks it. Another process that
+// holds it is a *LockedError.
+func Open(dir string) (*Workspace, error) {
+	for _, d := range []string{dir, filepath.Join(dir, "plans"), filepath.Join(dir, "mirrors"), filepath.Join(dir, "journal")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, fmt.Errorf("making workspace %s: %w", dir, err)
+		}
+	}
+	l, err := acquire(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	return &Workspace{dir: dir, lock: l}, nil
+}
+
+// Close lets go of the workspace.
+func (w *Workspace) Close() error { return w.lock.release() }
+
+// CacheDir is the folder of the cache.
+func (w *Workspace) CacheDir() string { return filepath.Join(w.dir, "cache") }
+
+// ResourcesDir is the folder of the manifests to apply.
+func (w *Workspace) ResourcesDir() string { return filepath.Join(w.dir, "cluster-resources") }
+
+// SavePlan keeps the JSON of a plan under its name and returns the path.
+func (w *Workspace) SavePlan(name string, json []byte) (string, error) {
+	path := filepath.Join(w.dir, "plans", name+".json")
+	return path, durable.WriteFile(path, json)
+}
+
+// A File is a manifest to apply.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// resourceList names the files of cluster-resources/ that Gantry wrote; others
+// in there are somebody else's.
+const resourceList = "cluster-resources.txt"
+
+// SaveResources makes the files the content of cluster-resources/. Files of an
+// earlier run that are not among them are removed and returned.
+func (w *Workspace) SaveResources(files []File) (removed []string, err error) {
+	dir := w.ResourcesDir()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making %s: %w", dir, err)
+	}
+	list := filepath.Join(w.dir, resourceList)
+	text, err := os.ReadFile(list)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("reading the list of earlier resources: %w", err)
+	}
+	earlier := strings.Fields(string(text))
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	// The list comes first: a file that is on it and was never written harms
+	// nobody, one that is not on it would stay forever.
+	all := append(slices.Clone(earlier), names...)
+	slices.Sort(all)
+	if err := writeList(list, slices.Compact(all)); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := durable.WriteFile(filepath.Join(dir, f.Name), f.Text); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range earlier {
+		if slices.Contains(names, name) || !filepath.IsLocal(name) {
+			continue
+		}
+		switch err := os.Remove(filepath.Join(dir, name)); {
+		case err == nil:
+			removed = append(removed, name)
+		case !errors.Is(err, os.ErrNotExist):
+			return nil, fmt.Errorf("removing a resource that no longer applies: %w", err)
+		}
+	}
+	slices.Sort(names)
+	return removed, writeList(list, names)
+}
+
+func writeList(path string, names []string) error {
+	return durable.WriteFile(path, []byte(strings.Join(append(names, ""), "\n")))
+}
