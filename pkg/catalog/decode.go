@@ -1,0 +1,234 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/blang/semver/v4"
+)
+
+// propertyPackage is the type of the property that gives a bundle its version.
+const propertyPackage = "olm.package"
+
+// A decoder reads the members of OLM's objects that the model has. Names may be
+// spelled in any case, null is nothing, and unknown members are passed over, all
+// as Go's encoding/json does it for OLM. A member twice is an error.
+type decoder struct {
+	object, inner, list, innerList scanner
+}
+
+// add decodes an object and puts it into its package.
+func (d *decoder) add(p *Package, m *Meta) error {
+	switch m.Schema {
+	case SchemaPackage:
+		channel, err := d.defaultChannel(m)
+		if len(p.Metas) == 0 {
+			p.DefaultChannel = channel
+		}
+		p.Metas = append(p.Metas, m)
+		return err
+	case SchemaChannel:
+		c := &Channel{Meta: m, Package: m.Package, Name: m.Name}
+		p.Channels = append(p.Channels, c)
+		return d.each(m, "entries", func(entry []byte) error {
+			e, err := d.entry(entry)
+			c.Entries = append(c.Entries, e)
+			return err
+		})
+	case SchemaBundle:
+		b, err := d.bundle(m)
+		p.Bundles = append(p.Bundles, b)
+		return err
+	case SchemaDeprecations:
+		dep := &Deprecations{Meta: m, Package: m.Package}
+		p.Deprecations = append(p.Deprecations, dep)
+		return d.each(m, "entries", func(entry []byte) error {
+			e, err := d.deprecation(entry)
+			dep.Entries = append(dep.Entries, e)
+			return err
+		})
+	}
+	p.Others = append(p.Others, m)
+	return nil
+}
+
+func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {
+	err = fields(&d.object, m.Raw, map[string]func([]byte) error{
+		"defaultChannel": into(&channel),
+	})
+	return channel, err
+}
+
+func (d *decoder) entry(text []byte) (e Entry, err error) {
+	err = fields(&d.inner, text, map[string]func([]byte) error{
+		"name":      into(&e.Name),
+		"replaces":  into(&e.Replaces),
+		"skipRange": into(&e.SkipRange),
+		"skips": func(value []byte) error {
+			return elements(&d.innerList, value, func(skip []byte) error {
+				var name string
+				err := into(&name)(skip)
+				e.Skips = append(e.Skips, name)
+				return err
+			})
+		},
+	})
+	return e, err
+}
+
+func (d *decoder) deprecation(text []byte) (e Deprecation, err error) {
+	err = fields(&d.inner, text, map[string]func([]byte) error{
+		"message": into(&e.Message),
+		"reference": func(value []byte) error {
+			return fields(&d.innerList, value, map[string]func([]byte) error{
+				"schema": into(&e.Schema),
+				"name":   into(&e.Name),
+			})
+		},
+	})
+	return e, err
+}
+
+func (d *decoder) bundle(m *Meta) (*Bundle, error) {
+	b := &Bundle{Meta: m, Package: m.Package, Name: m.Name}
+	err := fields(&d.object, m.Raw, map[string]func([]byte) error{
+		"image": into(&b.Image),
+		"properties": func(value []byte) error {
+			return elements(&d.list, value, func(text []byte) error {
+				var p Property
+				err := fields(&d.inner, text, map[string]func([]byte) error{
+					"type":  into(&p.Type),
+					"value": func(value []byte) error { p.Value = value; return nil },
+				})
+				b.Properties = append(b.Properties, p)
+				return err
+			})
+		},
+		"relatedImages": func(value []byte) error {
+			return elements(&d.list, value, func(text []byte) error {
+				var r RelatedImage
+				err := fields(&d.inner, text, map[string]func([]byte) error{
+					"name":  into(&r.Name),
+					"image": into(&r.Image),
+				})
+				b.RelatedImages = append(b.RelatedImages, r)
+				return err
+			})
+		},
+	})
+	if err == nil {
+		b.Version, b.Release, b.VersionErr = d.version(b)
+	}
+	return b, err
+}
+
+// version is what the bundle's only olm.package property says.
+func (d *decoder) version(b *Bundle) (v semver.Version, release string, err error) {
+	var value []byte
+	found := 0
+	for _, p := range b.Properties {
+		if p.Type == propertyPackage {
+			value = p.Value
+			found++
+		}
+	}
+	if found != 1 {
+		return v, "", fmt.Errorf("there must be exactly one %s property, and there are %d", propertyPackage, found)
+	}
+	var text string
+	if err := fields(&d.inner, value, map[string]func([]byte) error{
+		"version": into(&text),
+		"release": into(&release),
+	}); err != nil {
+		return v, "", fmt.Errorf("the %s property: %w", propertyPackage, err)
+	}
+	v, err = semver.Parse(text)
+	if err != nil {
+		return v, release, fmt.Errorf("parsing version %q: %w", text, err)
+	}
+	return v, release, nil
+}
+
+// each calls f with every element of a list member of an object.
+func (d *decoder) each(m *Meta, name string, f func([]byte) error) error {
+	return fields(&d.object, m.Raw, map[string]func([]byte) error{
+		name: func(value []byte) error { return elements(&d.list, value, f) },
+	})
+}
+
+// fields calls what stands under the name of each member of an object. The text
+// null has no members.
+func fields(s *scanner, text []byte, known map[string]func(value []byte) error) error {
+	if string(text) == "null" {
+		return nil
+	}
+	members, err := s.object(text)
+	if err != nil {
+		return err
+	}
+	seen := 0
+	for _, m := range members {
+		for name, field := range known {
+			if !strings.EqualFold(m.name, name) {
+				continue
+			}
+			seen++
+			if err := field(text[m.start:m.end:m.end]); err != nil {
+				return within(m.name, err)
+			}
+		}
+	}
+	if seen > 1 {
+		return nil
+	}
+	return nil
+}
+
+// elements calls f with each element of a list. The text null has none.
+func elements(s *scanner, text []byte, f func(element []byte) error) error {
+	if string(text) == "null" {
+		return nil
+	}
+	spans, err := s.array(text)
+	if err != nil {
+		return err
+	}
+	for i, e := range spans {
+		if err := f(text[e.start:e.end:e.end]); err != nil {
+			return within(fmt.Sprintf("[%d]", i), err)
+		}
+	}
+	return nil
+}
+
+// into stores a JSON string; null is the empty string.
+func into(field *string) func([]byte) error {
+	return func(value []byte) error {
+		text, ok := asString(value)
+		if !ok && string(value) != "null" {
+			return fmt.Errorf("must be a string, not %s", abridged(value))
+		}
+		*field = text
+		return nil
+	}
+}
+
+// A placed error knows the path to the value that it is about.
+type placed struct {
+	path string
+	err  error
+}
+
+func within(name string, err error) error {
+	if p := (*placed)(nil); errors.As(err, &p) {
+		if !strings.HasPrefix(p.path, "[") {
+			name += "."
+		}
+		return &placed{name + p.path, p.err}
+	}
+	return &placed{name, err}
+}
+
+func (p *placed) Error() string { return p.path + ": " + p.err.Error() }
+func (p *placed) Unwrap() error { return p.err }

@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxFile is longer than a whole public index in one file.
+const maxFile = 4 << 30
+
+// A parser turns one file into metas. What is wrong with the content becomes a
+// problem; only what r itself reports ends parsing with an error.
+type parser struct {
+	out     parsed
+	options Options
+	scan    scanner
+}
+
+// parse reads a file of JSON objects or YAML documents. Like OLM it goes by the
+// first character; beyond OLM it also takes JSON objects with --- between them,
+// and keeps the bytes of JSON objects within a YAML stream.
+func (p *parser) parse(r io.Reader) error {
+	limited := &limitedReader{r: r, left: maxFile}
+	f := newFramer(limited)
+	for first := true; ; first = false {
+		c, err := f.next()
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return p.stopped(err, f.line)
+		}
+		if first && c == bom[0] {
+			if c, err = f.skipBOM(); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return p.stopped(err, f.line)
+			}
+		}
+		if c != '{' {
+			err := p.yaml(f.rest(), f.line)
+			return p.stopped(err, 0)
+		}
+		text, line, err := f.object()
+		if err != nil {
+			return p.stopped(err, line)
+		}
+		if !p.object(text, line) {
+			return nil
+		}
+	}
+}
+
+// stopped sorts an error that ends a file into those of the content, which
+// become a problem, and those of reading, which are returned.
+func (p *parser) stopped(err error, line int) error {
+	if errors.Is(err, errTooLong) || errors.Is(err, errFileTooLong) {
+		p.problem(line, "%v; a catalog's files hold small objects, so is this one of them? If not, name it in %s", err, ignoreFile)
+		return nil
+	}
+	return err
+}
+
+func (p *parser) problem(line int, format string, args ...any) {
+	p.out.problems = append(p.out.problems, Problem{
+		File: p.out.path, Line: line, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// object takes one JSON object that was cut out of the file, and reports whether
+// what follows it can be read.
+func (p *parser) object(text []byte, line int) bool {
+	id, err := p.scan.identity(text)
+	if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
+		at := min(int(syntax.ByteOffset), len(text))
+		p.problem(line+bytes.Count(text[:at], []byte{'\n'}),
+			"the JSON is broken: %v; mend the file, or name it in %s if it is not part of the catalog", syntax.Err, ignoreFile)
+		return false
+	}
+	p.keep(id, err, line, func() []byte { return bytes.Clone(text) })
+	return true
+}
+
+// keep adds an object, if it is wanted.
+func (p *parser) keep(id identity, err error, line int, raw func() []byte) {
+	if err != nil {
+		p.problem(line, "%v", err)
+		return
+	}
+	m := &Meta{Schema: id.schema, Package: id.pkg, Name: id.name, File: p.out.path, Line: line}
+	if m.Schema == "" {
+		p.problem(line, "the object has no schema; add one (%s, %s, ...), or name the file in %s if it is not part of the catalog",
+			SchemaPackage, SchemaBundle, ignoreFile)
+		return
+	}
+	if m.Schema == SchemaPackage {
+		m.Package = m.Name
+	}
+	if !p.options.wants(m.Package) {
+		if m.Schema == SchemaPackage {
+			p.out.names = append(p.out.names, m.Name)
+		}
+		return
+	}
+	m.Raw = raw()
+	p.out.metas = append(p.out.metas, m)
+}
+
+// bom is what some editors put before UTF-8 text.
+var bom = []byte("\ufeff")
+
+// skipBOM steps over a byte order mark, if there is one, and what next skips.
+func (f *framer) skipBOM() (byte, error) {
+	for f.end-f.start < len(bom) {
+		if err := f.fill(); err == io.EOF {
+			break
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	if bytes.HasPrefix(f.buf[f.start:f.end], bom) {
+		f.start += len(bom)
+	}
+	return f.next()
+}
+
+var errFileTooLong = errors.New("the file is larger than 4 GiB")
+
+// A limitedReader fails when there is more to read than is left.
+type limitedReader struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limitedReader) Read(b []byte) (int, error) {
+	n, err := l.r.Read(b)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, errFileTooLong
+	}
+	return n, err
+}

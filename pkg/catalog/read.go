@@ -1,0 +1,96 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Read reads the file-based catalog in a file system, as operator-registry's
+// declcfg.LoadFS walks it: every regular file in every folder whatever its name,
+// links to files followed, without what `.indexignore` files name. Use
+// [os.Root.FS] to be sure that no link leads out of the folder.
+//
+// The error is an [*Error] where the content of files is wrong.
+func Read(ctx context.Context, fsys fs.FS, options Options) (*Catalog, error) {
+	files, err := list(fsys)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("reading the catalog: the folder has no files; is it the right one?")
+	}
+
+	reader := NewReader(options)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, file := range files {
+		group.Go(func() error {
+			f, err := fsys.Open(file.name)
+			if err != nil {
+				return fmt.Errorf("reading the catalog: %w", err)
+			}
+			defer f.Close() // read only
+			return reader.File(file.name, contextReader{ctx, f})
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return reader.Catalog()
+}
+
+// A listed is a file to be read.
+type listed struct {
+	name string
+	size int64
+}
+
+// list finds the regular files of a file system, and the links to such, the
+// largest first so that the last one to be read is a small one.
+func list(fsys fs.FS) ([]listed, error) {
+	var files []listed
+	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("reading the catalog: %w", err)
+		}
+		if entry.IsDir() {
+			return nil
+		}
+		info, err := fs.Stat(fsys, name) // follows links
+		if err != nil {
+			return fmt.Errorf("reading the catalog: %w", err)
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("reading the catalog: %s is not a regular file, nor a link to one", name)
+		}
+		files = append(files, listed{name: name, size: info.Size()})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(files, func(a, b listed) int { return cmp.Compare(b.size, a.size) })
+	return files, nil
+}
+
+// A contextReader ends reading with its context. It lives no longer than the
+// call that made it.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(b)
+}

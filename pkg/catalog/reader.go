@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+)
+
+// Options say what a reader keeps.
+type Options struct {
+	// Keep reports whether the objects of a package are wanted; nil wants all.
+	// Objects that belong to no package are always kept. It is called from
+	// several goroutines.
+	Keep func(pkg string) bool
+}
+
+// wants reports whether objects of the package are kept. An object without a
+// package is kept whatever its schema, so that it can be reported.
+func (o Options) wants(pkg string) bool {
+	return pkg == "" || o.Keep == nil || o.Keep(pkg)
+}
+
+// A Reader reads a catalog whose files come one by one, as they do out of the
+// layers of an image: it parses each at once and keeps only what [Options]
+// want, and decides at the end, when the last `.indexignore` is known, which
+// files count.
+type Reader struct {
+	options Options
+
+	mu      sync.Mutex
+	files   map[string]*parsed
+	ignores map[string][]string
+}
+
+// parsed is what one file gave.
+type parsed struct {
+	path     string
+	metas    []*Meta
+	names    []string // of olm.package objects that were not kept
+	problems []Problem
+}
+
+// NewReader returns a reader of an empty catalog.
+func NewReader(options Options) *Reader {
+	return &Reader{
+		options: options,
+		files:   map[string]*parsed{},
+		ignores: map[string][]string{},
+	}
+}
+
+// File reads one file of the catalog, whatever its name: JSON objects one after
+// the other, or YAML documents. The path is slash-separated and below the
+// catalog's root. A path that is given again replaces what it gave before, as a
+// later layer does. It may be called from several goroutines.
+//
+// The error is r's own. What is wrong with the content is kept for
+// [Reader.Catalog], since the file may turn out to be ignored.
+func (r *Reader) File(name string, in io.Reader) error {
+	name = path.Clean(name)
+	if path.Base(name) == ignoreFile {
+		lines, err := readIgnore(in)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ignores[name] = lines
+		return nil
+	}
+
+	p := &parser{out: parsed{path: name}, options: r.options}
+	if err := p.parse(in); err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files[name] = &p.out
+	return nil
+}
+
+// Catalog builds the catalog from the files so far, without those that an
+// `.indexignore` names. The result does not depend on the order in which the
+// files came. The error is an [*Error] with everything that is wrong.
+func (r *Reader) Catalog() (*Catalog, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	ignored := matchIgnored(r.ignores)
+	var (
+		metas []*Meta
+		names []string
+		found Error
+	)
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		if ignored(name) {
+			continue
+		}
+		f := r.files[name]
+		metas = append(metas, f.metas...)
+		names = append(names, f.names...)
+		found.Problems = append(found.Problems, f.problems...)
+	}
+	c, err := New(metas)
+	if e := (*Error)(nil); errors.As(err, &e) {
+		found.Problems = append(found.Problems, e.Problems...)
+	} else if err != nil {
+		return nil, err
+	}
+	if len(found.Problems) > 0 {
+		found.sort()
+		return nil, &found
+	}
+	c.Names = append(c.Names, names...)
+	slices.Sort(c.Names)
+	c.Names = slices.Compact(c.Names)
+	return c, nil
+}
