@@ -1,0 +1,95 @@
+package layout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+func blobDir(algorithm digest.Algorithm) string {
+	return ocispec.ImageBlobsDir + "/" + algorithm.String()
+}
+
+// blobName is the name of a blob inside the layout, after a check of the digest.
+func blobName(d digest.Digest) (string, error) {
+	if _, err := newHash(d); err != nil {
+		return "", err
+	}
+	return blobDir(d.Algorithm()) + "/" + d.Encoded(), nil
+}
+
+// Size returns the size of the blob d in bytes, and whether the layout has it.
+// What the blob holds is not looked at.
+func (l *Layout) Size(d digest.Digest) (int64, bool) {
+	name, err := blobName(d)
+	if err != nil {
+		return 0, false
+	}
+	info, err := l.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false
+	}
+	return info.Size(), true
+}
+
+// Has reports whether the layout has the blob in its whole length. What it
+// holds is not looked at.
+func (l *Layout) Has(desc ocispec.Descriptor) bool {
+	size, ok := l.Size(desc.Digest)
+	return ok && size == desc.Size
+}
+
+// Blob opens a blob. A blob that is absent is an fs.ErrNotExist. One of another
+// length or digest is a *CorruptError, at once or in place of io.EOF.
+func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor) (io.ReadCloser, error) {
+	name, err := blobName(desc.Digest)
+	if err != nil {
+		return nil, err
+	}
+	f, info, err := l.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading blob %s of %s: %w", desc.Digest, l.root.Name(), err)
+	}
+	if info.Size() != desc.Size {
+		err := &CorruptError{Digest: desc.Digest, Where: l.path(name), Problem: fmt.Sprintf("it has %d bytes instead of %d", info.Size(), desc.Size)}
+		return nil, errors.Join(err, f.Close())
+	}
+	return Verified(ctx, f, desc, l.path(name))
+}
+
+// Read reads a whole blob, which may have at most limit bytes.
+func (l *Layout) Read(ctx context.Context, desc ocispec.Descriptor, limit int64) ([]byte, error) {
+	if desc.Size > limit {
+		return nil, fmt.Errorf("reading blob %s of %s: it has %d bytes, more than the %d that are allowed", desc.Digest, l.root.Name(), desc.Size, limit)
+	}
+	body, err := l.Blob(ctx, desc)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var raw bytes.Buffer
+	raw.Grow(int(desc.Size) + bytes.MinRead)
+	if _, err := raw.ReadFrom(body); err != nil {
+		return nil, err
+	}
+	return raw.Bytes(), nil
+}
+
+// Remove takes a blob out, such as one that was found corrupt. A blob that is
+// absent is no error.
+func (l *Layout) Remove(desc ocispec.Descriptor) error {
+	name, err := blobName(desc.Digest)
+	if err != nil {
+		return err
+	}
+	if err := l.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing blob %s of %s: %w", desc.Digest, l.root.Name(), err)
+	}
+	return nil
+}

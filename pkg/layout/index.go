@@ -1,0 +1,137 @@
+package layout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/suggest"
+)
+
+// maxIndex bounds index.json, in bytes: some 200,000 images.
+const maxIndex = 64 << 20
+
+// Index reads index.json. Descriptors with a digest or size that cannot be are
+// an error.
+func (l *Layout) Index() (ocispec.Index, error) {
+	raw, err := l.readFile(ocispec.ImageIndexFile, maxIndex)
+	if err != nil {
+		return ocispec.Index{}, fmt.Errorf("reading the index of %s: %w", l.root.Name(), err)
+	}
+	index, err := parseIndex(raw)
+	if err != nil {
+		return ocispec.Index{}, fmt.Errorf("reading %s: %w", l.path(ocispec.ImageIndexFile), err)
+	}
+	return index, nil
+}
+
+func parseIndex(raw []byte) (ocispec.Index, error) {
+	var index ocispec.Index
+	if err := json.Unmarshal(raw, &index); err != nil {
+		return ocispec.Index{}, err
+	}
+	if index.SchemaVersion != 2 {
+		return ocispec.Index{}, fmt.Errorf("schemaVersion is %d, not 2", index.SchemaVersion)
+	}
+	for i, m := range index.Manifests {
+		if _, err := newHash(m.Digest); err != nil {
+			return ocispec.Index{}, fmt.Errorf("manifests[%d]: %w", i, err)
+		}
+		if m.Size < 0 {
+			return ocispec.Index{}, fmt.Errorf("manifests[%d]: size %d", i, m.Size)
+		}
+	}
+	return index, nil
+}
+
+// SetIndex replaces index.json as a whole. The same index gives the same bytes.
+// Schema version and media type are filled in.
+func (l *Layout) SetIndex(ctx context.Context, index ocispec.Index) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	raw, err := EncodeIndex(index)
+	if err == nil {
+		err = l.replace(ocispec.ImageIndexFile, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the index of %s: %w", l.root.Name(), err)
+	}
+	return nil
+}
+
+// EncodeIndex returns the bytes of index.json. The same index gives the same
+// bytes. Schema version and media type are filled in.
+func EncodeIndex(index ocispec.Index) ([]byte, error) {
+	index.SchemaVersion = 2
+	index.MediaType = ocispec.MediaTypeImageIndex
+	if index.Manifests == nil {
+		index.Manifests = []ocispec.Descriptor{} // the specification wants an array
+	}
+	return json.Marshal(index)
+}
+
+// Resolve finds a manifest in index.json: by its name there (annotation
+// org.opencontainers.image.ref.name), by its digest, or, where name is "", the
+// only one. Names that are absent or ambiguous are an error that lists the
+// choices.
+func (l *Layout) Resolve(name string) (ocispec.Descriptor, error) {
+	index, err := l.Index()
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	var found []ocispec.Descriptor
+	for _, m := range index.Manifests {
+		matches := name == "" || m.Annotations[ocispec.AnnotationRefName] == name || m.Digest == digest.Digest(name)
+		same := func(d ocispec.Descriptor) bool { return d.Digest == m.Digest }
+		if matches && !slices.ContainsFunc(found, same) {
+			found = append(found, m)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return ocispec.Descriptor{}, fmt.Errorf("OCI layout %s: %s", l.root.Name(), whyNot(name, found, index.Manifests))
+}
+
+// whyNot says why a name did not lead to one manifest.
+func whyNot(name string, found, all []ocispec.Descriptor) string {
+	switch {
+	case len(all) == 0:
+		return "it has no images"
+	case name == "":
+		return fmt.Sprintf("it has %d images, name one of them: %s", len(found), choices(found))
+	case len(found) > 1:
+		return fmt.Sprintf("%d images are called %q, name one by its digest: %s", len(found), name, choices(found))
+	}
+	var names []string
+	for _, m := range all {
+		names = append(names, m.Annotations[ocispec.AnnotationRefName])
+	}
+	if near := suggest.Phrase(name, names); near != "" {
+		return fmt.Sprintf("no image is called %q; %s", name, near)
+	}
+	return fmt.Sprintf("no image is called %q, there are: %s", name, choices(all))
+}
+
+// choices lists up to ten manifests by name, or by digest where they have none.
+func choices(all []ocispec.Descriptor) string {
+	var names []string
+	for _, m := range all {
+		name := m.Annotations[ocispec.AnnotationRefName]
+		if name == "" || slices.Contains(names, name) {
+			name = m.Digest.String()
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if more := len(names) - 10; more > 0 {
+		names = append(names[:10], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,129 @@
+package layout
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+func named(text, name string) ocispec.Descriptor {
+	d := describe(text)
+	d.MediaType = ocispec.MediaTypeImageManifest
+	if name != "" {
+		d.Annotations = map[string]string{ocispec.AnnotationRefName: name, "b": "2", "a": "1"}
+	}
+	return d
+}
+
+func TestIndexRoundTrip(t *testing.T) {
+	l, dir := newLayout(t)
+	var first []byte
+	for range 3 {
+		want := ocispec.Index{Manifests: []ocispec.Descriptor{named("one", "v1"), named("two", "")}}
+		if err := l.SetIndex(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Index()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.SchemaVersion, want.MediaType = 2, ocispec.MediaTypeImageIndex
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		raw, err := os.ReadFile(filepath.Join(dir, "index.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = raw
+		}
+		if diff := cmp.Diff(first, raw); diff != "" {
+			t.Errorf("the same index, other bytes: %s", diff)
+		}
+	}
+	if _, err := layout.FromPath(dir); err != nil {
+		t.Errorf("go-containerregistry: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.SetIndex(ctx, ocispec.Index{}); err == nil {
+		t.Error("SetIndex wrote after the end of its context")
+	}
+}
+
+func TestResolve(t *testing.T) {
+	l, _ := newLayout(t)
+	one, two, again := named("one", "stable"), named("two", "candidate"), named("two", "next")
+	twin := named("three", "stable")
+	for _, tc := range []struct {
+		manifests []ocispec.Descriptor
+		name      string
+		want      ocispec.Descriptor
+		err       string
+	}{
+		{[]ocispec.Descriptor{one}, "", one, ""},
+		{[]ocispec.Descriptor{two, again}, "", two, ""},
+		{[]ocispec.Descriptor{one, two, again}, "stable", one, ""},
+		{[]ocispec.Descriptor{one, two, again}, "next", again, ""},
+		{[]ocispec.Descriptor{one, two}, two.Digest.String(), two, ""},
+		{nil, "", ocispec.Descriptor{}, "it has no images"},
+		{[]ocispec.Descriptor{one, two}, "", ocispec.Descriptor{}, "2 images, name one of them: candidate, stable"},
+		{[]ocispec.Descriptor{one, two}, "stabel", ocispec.Descriptor{}, `did you mean "stable"?`},
+		{[]ocispec.Descriptor{one, two}, "zzz", ocispec.Descriptor{}, "there are: candidate, stable"},
+		{[]ocispec.Descriptor{one, twin}, "stable", ocispec.Descriptor{}, "2 images are called"},
+	} {
+		if err := l.SetIndex(t.Context(), ocispec.Index{Manifests: tc.manifests}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Resolve(tc.name)
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("Resolve(%q): %s", tc.name, diff)
+		}
+		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+			t.Errorf("Resolve(%q) = %v, want %q", tc.name, err, tc.err)
+		}
+	}
+}
+
+func FuzzIndex(f *testing.F) {
+	raw, err := EncodeIndex(ocispec.Index{Manifests: []ocispec.Descriptor{named("one", "v1")}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Add([]byte(`{"schemaVersion":2,"manifests":null}`))
+	f.Add([]byte(`{"schemaVersion":2,"manifests":[{"digest":"sha256:../..","size":-1}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		index, err := parseIndex(raw)
+		if err != nil {
+			return
+		}
+		for _, m := range index.Manifests {
+			if name, err := blobName(m.Digest); err != nil || strings.Contains(name, "..") || strings.Count(name, "/") != 2 {
+				t.Fatalf("accepted digest %q, whose file is %q (%v)", m.Digest, name, err)
+			}
+		}
+		written, err := EncodeIndex(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseIndex(written)
+		if err != nil {
+			t.Fatalf("wrote %s, which is refused: %v", written, err)
+		}
+		twice, err := EncodeIndex(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(written, twice); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

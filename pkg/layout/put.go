@@ -1,0 +1,132 @@
+package layout
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// Put reads a blob from r and keeps it when it is what desc describes; else the
+// error is a *CorruptError, or that of r, and nothing stays. When Put returns
+// nil, the blob is durable, but for Options.NoSync. A blob that is there in its
+// whole length is not read again.
+func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) error {
+	name, err := blobName(desc.Digest)
+	if err != nil {
+		return err
+	}
+	if l.Has(desc) {
+		return nil
+	}
+	body, err := Verified(ctx, io.NopCloser(r), desc, "what was read")
+	if err != nil {
+		return err
+	}
+	d, err := l.draft(path.Dir(name))
+	if err == nil {
+		_, err = io.Copy(d.f, body)
+		err = d.end(ctx, name, err)
+	}
+	if err != nil {
+		return fmt.Errorf("writing blob %s to %s: %w", desc.Digest, l.root.Name(), err)
+	}
+	return nil
+}
+
+// Write keeps what write writes as a blob, whose digest (sha256) and size it
+// returns. Where write returns an error, nothing stays.
+func (l *Layout) Write(ctx context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
+	var desc ocispec.Descriptor
+	d, err := l.draft(blobDir(digest.SHA256))
+	if err == nil {
+		w := &hashing{ctx: ctx, to: d.f, hash: sha256.New()}
+		err = write(w)
+		desc = ocispec.Descriptor{MediaType: mediaType, Digest: digest.NewDigest(digest.SHA256, w.hash), Size: w.n}
+		err = d.end(ctx, blobDir(digest.SHA256)+"/"+desc.Digest.Encoded(), err)
+	}
+	if err != nil {
+		return ocispec.Descriptor{}, fmt.Errorf("writing a blob to %s: %w", l.root.Name(), err)
+	}
+	return desc, nil
+}
+
+// hashing counts and hashes what passes, until ctx ends.
+type hashing struct {
+	ctx  context.Context
+	to   io.Writer
+	hash hash.Hash
+	n    int64
+}
+
+func (w *hashing) Write(p []byte) (int, error) {
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	n, err := w.to.Write(p)
+	_, _ = w.hash.Write(p[:n]) // a hash never returns an error
+	w.n += int64(n)
+	return n, err
+}
+
+// tempPrefix begins the names of temporary files.
+const tempPrefix = ".tmp-"
+
+// A draft is a temporary file in the folder where it will stand.
+type draft struct {
+	l    *Layout
+	f    *os.File
+	name string
+}
+
+func (l *Layout) draft(dir string) (*draft, error) {
+	if _, err := l.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := errors.Join(l.root.MkdirAll(dir, 0o755), l.syncDir(path.Dir(dir))); err != nil {
+			return nil, err
+		}
+	}
+	name := path.Join(dir, tempPrefix+rand.Text())
+	f, err := l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &draft{l: l, f: f, name: name}, nil
+}
+
+// end gives the draft its name, unless err or ctx says that it was not
+// finished: then it is removed.
+func (d *draft) end(ctx context.Context, name string, err error) error {
+	if err == nil && d.l.sync {
+		err = d.f.Sync()
+	}
+	err = errors.Join(err, d.f.Close())
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil {
+		err = d.l.root.Rename(d.name, name)
+	}
+	if err != nil {
+		return errors.Join(err, d.l.root.Remove(d.name))
+	}
+	return d.l.syncDir(path.Dir(name))
+}
+
+// replace writes a small file whole.
+func (l *Layout) replace(name string, text []byte) error {
+	d, err := l.draft(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	_, err = d.f.Write(text)
+	return d.end(context.Background(), name, err)
+}

@@ -1,0 +1,117 @@
+package layout
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// A CorruptError says that bytes are not the ones that a digest names.
+type CorruptError struct {
+	Digest  digest.Digest
+	Where   string // the file, or what else people call the place
+	Problem string // "it ends after 10 of 20 bytes"
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s is not the content %s: %s", e.Where, e.Digest, e.Problem)
+}
+
+// Verified returns a reader over body, which has to be the content that desc
+// describes. In place of io.EOF, bytes of another length or digest end in a
+// *CorruptError that calls their place where; the last bytes are given out only
+// when all were found right. Reading ends with ctx. Digests other than sha256
+// and sha512 are refused.
+func Verified(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, where string) (io.ReadCloser, error) {
+	h, err := newHash(desc.Digest)
+	if err != nil {
+		return nil, err
+	}
+	if desc.Size < 0 {
+		return nil, fmt.Errorf("content %s has the size %d", desc.Digest, desc.Size)
+	}
+	return &verified{ctx: ctx, body: body, desc: desc, where: where, hash: h}, nil
+}
+
+// verified holds the ctx of one reading, as an http.Request does: io.Reader has
+// no place for it.
+type verified struct {
+	ctx   context.Context
+	body  io.ReadCloser
+	desc  ocispec.Descriptor
+	where string
+	hash  hash.Hash
+	n     int64
+	err   error // what every further Read returns
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	if v.err != nil {
+		return 0, v.err
+	}
+	if v.ctx.Err() != nil {
+		v.err = context.Cause(v.ctx)
+		return 0, v.err
+	}
+	if v.n == v.desc.Size { // only where the size is zero
+		v.err = v.end()
+		return 0, v.err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := v.body.Read(p[:min(int64(len(p)), v.desc.Size-v.n)])
+	v.hash.Write(p[:n]) // never returns an error
+	v.n += int64(n)
+	switch {
+	case v.n == v.desc.Size:
+		if v.err = v.end(); v.err != io.EOF {
+			return 0, v.err
+		}
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		v.err = v.corrupt("it ends after %d of %d bytes", v.n, v.desc.Size)
+		return n, v.err
+	case err != nil:
+		v.err = err
+		return n, err
+	}
+	return n, nil
+}
+
+// end judges what was read: io.EOF where it is right.
+func (v *verified) end() error {
+	var one [1]byte
+	if n, _ := io.ReadFull(v.body, one[:]); n > 0 {
+		return v.corrupt("it goes on after %d bytes", v.desc.Size)
+	}
+	if got := digest.NewDigest(v.desc.Digest.Algorithm(), v.hash); got != v.desc.Digest {
+		return v.corrupt("its digest is %s", got)
+	}
+	return io.EOF
+}
+
+func (v *verified) corrupt(format string, args ...any) error {
+	return &CorruptError{Digest: v.desc.Digest, Where: v.where, Problem: fmt.Sprintf(format, args...)}
+}
+
+func (v *verified) Close() error { return v.body.Close() }
+
+// newHash returns the hash of a digest after a check that the digest is one.
+func newHash(d digest.Digest) (hash.Hash, error) {
+	if err := d.Validate(); err != nil {
+		return nil, fmt.Errorf("digest %q: %w", d, err)
+	}
+	switch d.Algorithm() {
+	case digest.SHA256:
+		return sha256.New(), nil
+	case digest.SHA512:
+		return sha512.New(), nil
+	}
+	return nil, fmt.Errorf("digest %s: only sha256 and sha512 are known", d)
+}

@@ -1,0 +1,80 @@
+package layout
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestCorruptBlobs(t *testing.T) {
+	const text = "the content of a blob"
+	for name, tc := range map[string]struct {
+		bytes  string
+		reason string
+	}{
+		"altered":   {"the content of a bl0b", "its digest is"},
+		"truncated": {"the content", "11 bytes instead of 21"},
+		"extended":  {text + "!", "22 bytes instead of 21"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, dir := newLayout(t)
+			desc := describe(text)
+			path := filepath.Join(dir, "blobs", "sha256", desc.Digest.Encoded())
+			if err := os.WriteFile(path, []byte(tc.bytes), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			raw, err := l.Read(t.Context(), desc, 100)
+			var corrupt *CorruptError
+			if !errors.As(err, &corrupt) || raw != nil {
+				t.Fatalf("Read = %q, %v", raw, err)
+			}
+			if corrupt.Where != path || corrupt.Digest != desc.Digest || !strings.Contains(corrupt.Problem, tc.reason) {
+				t.Errorf("the error says %+v, want %q", corrupt, tc.reason)
+			}
+			if err := l.Remove(desc); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Put(t.Context(), desc, strings.NewReader(text)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Read(t.Context(), desc, 100); err != nil {
+				t.Errorf("after it was replaced: %v", err)
+			}
+		})
+	}
+}
+
+// A caller that reads just as many bytes as it expects never sees the end of
+// the file; it must not get altered bytes either.
+func TestCorruptBlobReadFull(t *testing.T) {
+	l, dir := newLayout(t)
+	desc := describe("content")
+	if err := os.WriteFile(filepath.Join(dir, "blobs", "sha256", desc.Digest.Encoded()), []byte("c0ntent"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	body, err := l.Blob(t.Context(), desc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if _, err := io.ReadFull(body, make([]byte, desc.Size)); err == nil {
+		t.Error("ReadFull passed altered bytes")
+	}
+}
+
+func TestVerifiedIsAReader(t *testing.T) {
+	text := strings.Repeat("0123456789", 1000)
+	for _, body := range []io.Reader{strings.NewReader(text), iotest.DataErrReader(strings.NewReader(text)), iotest.HalfReader(strings.NewReader(text))} {
+		v, err := Verified(t.Context(), io.NopCloser(body), describe(text), "it")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := iotest.TestReader(v, []byte(text)); err != nil {
+			t.Error(err)
+		}
+	}
+}
