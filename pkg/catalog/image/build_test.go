@@ -1,0 +1,333 @@
+package image
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"github.com/google/go-cmp/cmp"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// The layers of the tests. A catalog image of opm has them in this order.
+var (
+	base    = []header{{"bin/", ""}, {"bin/opm", "program"}, {"etc/passwd", "root"}, {"tmp/", ""}}
+	baseArm = []header{{"bin/", ""}, {"bin/opm", "arm program"}, {"etc/passwd", "root"}, {"tmp/", ""}}
+	configs = []header{{"configs/", ""}, {"configs/a/", ""}, {"configs/a/catalog.json", "A"}, {"configs/b/catalog.json", "B"}}
+	cache   = []header{{"tmp/", ""}, {"tmp/cache/", ""}, {"tmp/cache/pogreb.v1/digest", "old"}}
+	mixed   = []header{{"configs/", ""}, {"configs/a/catalog.json", "A"}, {"configs/old/catalog.json", "O"}, {"etc/release", "8"}}
+)
+
+var opmServe = []string{"serve", "/configs", "--cache-dir=/tmp/cache"}
+
+// filtered is the new catalog.
+var filtered = map[string]content{"a/catalog.json": text("A2"), "z/catalog.json": text("Z")}
+
+func filteredFiles() map[string]string {
+	return map[string]string{"a/catalog.json": "A2", "z/catalog.json": "Z"}
+}
+
+// images are the images of a root, read by go-containerregistry.
+func images(t *testing.T, m *memory, root ocispec.Descriptor) []v1.Image {
+	t.Helper()
+	top, err := m.layoutOf(t, root).ImageIndex()
+	must(t, err)
+	if !isIndex(root.MediaType) {
+		img, err := top.Image(v1.Hash{Algorithm: "sha256", Hex: root.Digest.Encoded()})
+		must(t, err)
+		layers, err := img.Layers()
+		must(t, err)
+		var options []validate.Option
+		if mediaType, err := layers[0].MediaType(); err != nil || !strings.HasSuffix(string(mediaType), "gzip") {
+			options = append(options, validate.Fast) // it takes every layer for gzip
+		}
+		must(t, validate.Image(img, options...))
+		return []v1.Image{img}
+	}
+	ix, err := top.ImageIndex(v1.Hash{Algorithm: "sha256", Hex: root.Digest.Encoded()})
+	must(t, err)
+	must(t, validate.Index(ix))
+	lines, err := ix.IndexManifest()
+	must(t, err)
+	var all []v1.Image
+	for _, line := range lines.Manifests {
+		img, err := ix.Image(line.Digest)
+		must(t, err)
+		all = append(all, img)
+	}
+	return all
+}
+
+// TestBuild rebuilds images and reads them as a container runtime and as
+// catalogd do: both must see the new catalog and nothing of the old one (T1).
+func TestBuild(t *testing.T) {
+	opm := []string{"/bin/opm"}
+	tests := []struct {
+		name    string
+		sources []source // one: a manifest; several: an index
+		kept    []int    // layers that every platform keeps of the source
+		gone    []string // paths that the unpacked image must not have
+		opened  bool     // build without having read
+	}{
+		{"opm image", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}}}, []int{0}, []string{"tmp/cache"}, false},
+		{"docker", []source{{docker: true, entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}}}, []int{0}, []string{"tmp/cache"}, false},
+		{"zstd", []source{{zstd: true, entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}}}, []int{0}, nil, false},
+		{"not compressed", []source{{plain: true, entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}}}, []int{0}, nil, false},
+		{"only opened", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}}}, []int{0, 1, 2}, []string{"tmp/cache/pogreb.v1"}, true},
+		{"mixed", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{base, mixed, configs, cache}}}, []int{0, 1}, []string{"configs/old", "tmp/cache"}, false},
+		{"cache beside a program", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, append(slices.Clone(cache), header{"bin/x", "x"})}}}, []int{0, 2}, []string{"tmp/cache/pogreb.v1"}, false},
+		{"all in one layer", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{slices.Concat(base, configs, cache[1:])}}}, []int{0}, []string{"tmp/cache/pogreb.v1"}, false},
+		{"other directory", []source{{label: "/srv/index/", entrypoint: opm, cmd: []string{"serve", "/srv/index"}, layers: [][]header{
+			base, {{"srv/", ""}, {"srv/index/", ""}, {"srv/index/old.json", "old"}, {"srv/index/a/catalog.json", "A"}}, {{"srv/keep", "K"}},
+		}}}, []int{0, 2}, []string{"srv/index/old.json"}, false},
+		{"other cache", []source{{entrypoint: opm, cmd: []string{"serve", "configs", "--cache-dir", "/var/c"}, layers: [][]header{base, configs, {{"var/c/digest", "old"}}}}}, []int{0}, []string{"var/c"}, false},
+		{"root whiteout of an earlier rebuild", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{base, mixed, {{".wh.configs", ""}}, configs}}}, []int{0, 1}, []string{"configs/old"}, false},
+		{"whiteout of another file", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{base, append(slices.Clone(configs), header{"etc/.wh.passwd", ""})}}}, []int{0, 1}, []string{"etc/passwd", "configs/b"}, false},
+		{"no program", []source{{layers: [][]header{configs, cache}}}, []int{}, []string{"tmp/cache", "configs/b"}, false},
+		{"two platforms", []source{
+			{arch: "amd64", entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}},
+			{arch: "arm64", entrypoint: opm, cmd: opmServe, layers: [][]header{baseArm, configs, append(slices.Clone(cache), header{"tmp/cache/seed", "arm"})}},
+		}, []int{0}, []string{"tmp/cache/pogreb.v1"}, false},
+		{"two docker platforms", []source{
+			{arch: "arm64", docker: true, entrypoint: opm, cmd: opmServe, layers: [][]header{baseArm, configs, cache}},
+			{arch: "amd64", docker: true, entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}},
+		}, []int{0}, []string{"tmp/cache/pogreb.v1"}, false},
+		{"catalog in a base layer of one platform", []source{
+			{arch: "amd64", entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}},
+			{arch: "arm64", entrypoint: opm, cmd: opmServe, layers: [][]header{append(slices.Clone(baseArm), header{"configs/hidden.json", "H"}), configs, cache}},
+		}, []int{0}, []string{"configs/hidden.json"}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := newMemory()
+			var root ocispec.Descriptor
+			if len(test.sources) == 1 {
+				root = m.putImage(t, test.sources[0].image(t))
+			} else {
+				root = m.putIndex(t, index(t, test.sources...))
+			}
+			before := images(t, m, root)
+			img, err := Open(t.Context(), m, root)
+			must(t, err)
+			if !test.opened {
+				img, _, err = read(t, m, root)
+				must(t, err)
+			}
+			built, err := build(t.Context(), m, img, filtered)
+			must(t, err)
+			if built.Root.MediaType != root.MediaType {
+				t.Errorf("media type %s, want %s", built.Root.MediaType, root.MediaType)
+			}
+			if last := built.New[len(built.New)-1]; last.Digest != built.Root.Digest {
+				t.Errorf("the root is not written last")
+			}
+			after := images(t, m, built.Root)
+			if len(after) != len(before) {
+				t.Fatalf("%d platforms, want %d", len(after), len(before))
+			}
+			tops := map[v1.Hash]bool{}
+			for n := range after {
+				checkPlatform(t, before[n], after[n], img.dir, test.kept, test.gone, tops)
+			}
+			if len(tops) != 1 {
+				t.Errorf("the platforms have %d new layers, want one that they share", len(tops))
+			}
+		})
+	}
+}
+
+func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int, gone []string, tops map[v1.Hash]bool) {
+	t.Helper()
+	runtime, catalogd := unpacked(t, after, dir)
+	if diff := cmp.Diff(filteredFiles(), runtime.files(dir)); diff != "" {
+		t.Errorf("a container runtime sees (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(filteredFiles(), catalogd.files(dir)); diff != "" {
+		t.Errorf("catalogd sees (-want +got):\n%s", diff)
+	}
+	for _, name := range gone {
+		if _, ok := runtime[name]; ok {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	if _, ok := runtime["bin/opm"]; !ok && len(kept) > 0 {
+		t.Error("the program is gone")
+	}
+	if runtime["tmp"] != "/" {
+		t.Error("there is no /tmp, in which opm makes its cache")
+	}
+	old, err := before.Manifest()
+	must(t, err)
+	now, err := after.Manifest()
+	must(t, err)
+	var want, got []v1.Hash
+	for _, n := range kept {
+		want = append(want, old.Layers[n].Digest)
+	}
+	for _, l := range now.Layers[:len(now.Layers)-1] {
+		got = append(got, l.Digest)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kept layers (-want +got):\n%s", diff)
+	}
+	top := now.Layers[len(now.Layers)-1]
+	tops[top.Digest] = true
+	if docker := strings.Contains(string(now.MediaType), "docker"); docker != strings.Contains(string(top.MediaType), "docker") {
+		t.Errorf("a layer of type %s in a manifest of type %s", top.MediaType, now.MediaType)
+	}
+	checkConfig(t, before, after, len(kept)+1)
+}
+
+func checkConfig(t *testing.T, before, after v1.Image, layers int) {
+	t.Helper()
+	old, err := before.ConfigFile()
+	must(t, err)
+	now, err := after.ConfigFile()
+	must(t, err)
+	if diff := cmp.Diff(old.Config.Labels, now.Config.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(old.Config.Entrypoint, now.Config.Entrypoint); diff != "" {
+		t.Errorf("entrypoint (-want +got):\n%s", diff)
+	}
+	if strings.Contains(strings.Join(now.Config.Cmd, " "), "cache") {
+		t.Errorf("the command still has a cache: %q", now.Config.Cmd)
+	}
+	if len(now.RootFS.DiffIDs) != layers {
+		t.Errorf("%d diff IDs, want %d", len(now.RootFS.DiffIDs), layers)
+	}
+	if !now.Created.Equal(old.Created.Time) || now.Architecture != old.Architecture {
+		t.Errorf("created or architecture changed: %v, %s", now.Created, now.Architecture)
+	}
+	if len(now.History) != layers {
+		t.Errorf("%d lines of history, want %d", len(now.History), layers)
+	}
+}
+
+// TestBuildIndex holds what an index keeps and what not.
+func TestBuildIndex(t *testing.T) {
+	m := newMemory()
+	ix := index(t,
+		source{arch: "arm64", layers: [][]header{baseArm, configs}},
+		source{arch: "amd64", layers: [][]header{base, configs}},
+	)
+	root := m.putIndex(t, ix)
+	raw := m.blobs[root.Digest]
+	o, err := decodeObject(raw)
+	must(t, err)
+	var lines []object
+	must(t, o.field("manifests", &lines))
+	attestation := object{}
+	for key, v := range map[string]any{
+		"mediaType": ocispec.MediaTypeImageManifest, "size": 2, "digest": digestOf("attestation"),
+		"platform": map[string]string{"os": "unknown", "architecture": "unknown"},
+	} {
+		attestation, err = attestation.with(key, v)
+		must(t, err)
+	}
+	o, err = o.with("manifests", append(lines, attestation))
+	must(t, err)
+	o, err = o.with("annotations", map[string]string{"a": "<1>"})
+	must(t, err)
+	o, err = o.with("x-unknown", 12345678901234567890.0)
+	must(t, err)
+	raw, err = encode(o)
+	must(t, err)
+	root = m.put(root.MediaType, raw)
+
+	img, files, err := read(t, m, root)
+	must(t, err)
+	if diff := cmp.Diff(map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}, files); diff != "" {
+		t.Errorf("catalog (-want +got):\n%s", diff)
+	}
+	built, err := build(t.Context(), m, img, filtered)
+	must(t, err)
+	now, err := decodeObject(m.blobs[built.Root.Digest])
+	must(t, err)
+	for _, key := range []string{"annotations", "x-unknown", "schemaVersion", "mediaType"} {
+		if diff := cmp.Diff(string(o[key]), string(now[key])); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+	}
+	var kept []ocispec.Descriptor
+	must(t, now.field("manifests", &kept))
+	var notes []string
+	for _, line := range kept {
+		notes = append(notes, line.Platform.Architecture+" "+line.Annotations["note"])
+	}
+	if diff := cmp.Diff([]string{"arm64 arm64", "amd64 amd64"}, notes); diff != "" {
+		t.Errorf("platforms (-want +got):\n%s", diff)
+	}
+	if len(built.Source) != 2 || len(built.Dropped) != 1 {
+		t.Errorf("%d layers kept and %d dropped, want 2 and 1", len(built.Source), len(built.Dropped))
+	}
+	// The layer, a config and a manifest for each platform, the index.
+	if len(built.New) != 6 {
+		t.Errorf("%d new blobs, want 6", len(built.New))
+	}
+	if !built.BinaryLess || built.Directory != "/configs" {
+		t.Errorf("binary-less %v in %s", built.BinaryLess, built.Directory)
+	}
+}
+
+// TestBuildAgain holds T9: the same input gives the same image.
+func TestBuildAgain(t *testing.T) {
+	var roots []ocispec.Descriptor
+	for range 3 {
+		m := newMemory()
+		root := m.putIndex(t, index(t,
+			source{arch: "amd64", entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{base, mixed, configs, cache}},
+			source{arch: "s390x", entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{baseArm, mixed, configs, cache}},
+		))
+		img, _, err := read(t, m, root)
+		must(t, err)
+		built, err := build(t.Context(), m, img, filtered)
+		must(t, err)
+		roots = append(roots, built.Root)
+		again, err := build(t.Context(), m, img, filtered)
+		must(t, err)
+		roots = append(roots, again.Root)
+	}
+	for _, root := range roots[1:] {
+		if diff := cmp.Diff(roots[0], root); diff != "" {
+			t.Errorf("another image (-first +later):\n%s", diff)
+		}
+	}
+}
+
+// TestBuildRebuilt rebuilds a rebuilt image: its layer goes, the base stays.
+func TestBuildRebuilt(t *testing.T) {
+	m := newMemory()
+	root := m.putImage(t, source{entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{base, configs, cache}}.image(t))
+	img, _, err := read(t, m, root)
+	must(t, err)
+	first, err := build(t.Context(), m, img, filtered)
+	must(t, err)
+	img, files, err := read(t, m, first.Root)
+	must(t, err)
+	if diff := cmp.Diff(filteredFiles(), files); diff != "" {
+		t.Errorf("catalog (-want +got):\n%s", diff)
+	}
+	second, err := build(t.Context(), m, img, filtered)
+	must(t, err)
+	if diff := cmp.Diff(first.Source, second.Source); diff != "" {
+		t.Errorf("kept layers (-want +got):\n%s", diff)
+	}
+	if second.New[0].Digest != first.New[0].Digest {
+		t.Error("the same catalog has another layer")
+	}
+}
+
+func TestBuildNames(t *testing.T) {
+	m := newMemory()
+	root := m.putImage(t, source{layers: [][]header{configs}}.image(t))
+	img, _, err := read(t, m, root)
+	must(t, err)
+	for _, name := range []string{"", "../x", "/x", "a/../x", "a//b", ".wh.a", ".wh..wh..opq/x", "a/"} {
+		if _, err := build(t.Context(), m, img, map[string]content{name: text("")}); err == nil {
+			t.Errorf("the file %q was written", name)
+		}
+	}
+}

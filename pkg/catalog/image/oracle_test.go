@@ -1,0 +1,125 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// node is a file in an unpacked image: its content, or for a directory "/", for
+// a symlink "-> target".
+type tree map[string]string
+
+// apply unpacks a layer over a tree, from the first header to the last, as
+// containerd's archive package does it: a whiteout removes what is there, an
+// opaque one what this layer did not bring. keep, if not nil, is catalogd's
+// filter: headers that it refuses are not seen at all.
+func (fs tree) apply(t testing.TB, layer []byte, keep func(name string) bool) {
+	t.Helper()
+	brought := map[string]bool{}
+	r := tar.NewReader(bytes.NewReader(layer))
+	for {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
+		if keep != nil && !keep(name) || name == "" {
+			continue
+		}
+		dir, base := path.Split(name)
+		dir = strings.TrimSuffix(dir, "/")
+		if base == ".wh..wh..opq" {
+			for _, old := range slices.Collect(maps.Keys(fs)) {
+				if under(old, dir) && old != dir && !brought[old] {
+					delete(fs, old)
+				}
+			}
+			continue
+		}
+		if strings.HasPrefix(base, ".wh.") {
+			fs.remove(path.Join(dir, strings.TrimPrefix(base, ".wh.")), brought)
+			continue
+		}
+		for up := path.Dir(name); up != "."; up = path.Dir(up) {
+			if fs[up] != "/" {
+				fs.remove(up, nil)
+				fs[up] = "/"
+			}
+			brought[up] = true
+		}
+		brought[name] = true
+		switch h.Typeflag {
+		case tar.TypeDir:
+			if fs[name] != "/" {
+				fs.remove(name, nil)
+			}
+			fs[name] = "/"
+		case tar.TypeSymlink:
+			fs.remove(name, nil)
+			fs[name] = "-> " + h.Linkname
+		case tar.TypeLink:
+			fs.remove(name, nil)
+			fs[name] = fs[strings.TrimPrefix(path.Clean("/"+h.Linkname), "/")]
+		default:
+			fs.remove(name, nil)
+			data, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fs[name] = string(data)
+		}
+	}
+}
+
+// remove removes a name and what is below it, but for what is in spare.
+func (fs tree) remove(name string, spare map[string]bool) {
+	for _, old := range slices.Collect(maps.Keys(fs)) {
+		if under(old, name) && !spare[old] {
+			delete(fs, old)
+		}
+	}
+}
+
+func under(name, dir string) bool {
+	return dir == "" || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// files are the regular files and links below a directory, without it.
+func (fs tree) files(dir string) map[string]string {
+	files := map[string]string{}
+	for name, data := range fs {
+		if data != "/" && under(name, dir) && name != dir {
+			files[name[len(dir)+1:]] = data
+		}
+	}
+	return files
+}
+
+// unpacked are the trees of an image as a container runtime and as catalogd
+// unpack it.
+func unpacked(t *testing.T, img v1.Image, dir string) (runtime, catalogd tree) {
+	t.Helper()
+	runtime, catalogd = tree{}, tree{}
+	layers, err := img.Layers()
+	must(t, err)
+	for _, l := range layers {
+		r, err := l.Uncompressed()
+		must(t, err)
+		data, err := io.ReadAll(r)
+		must(t, err)
+		runtime.apply(t, data, nil)
+		catalogd.apply(t, data, func(name string) bool { return under(name, dir) })
+	}
+	return runtime, catalogd
+}
