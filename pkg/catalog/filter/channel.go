@@ -1,0 +1,172 @@
+package filter
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+)
+
+// A channel is an original channel made ready for questions about its edges.
+// Entries are numbered by their place in it. A set of entries is a []bool.
+type channel struct {
+	entries  []catalog.Entry
+	number   map[string]int
+	versions map[string]semver.Version // of every bundle of the package
+	// below are the entries that an entry replaces or skips, above those that
+	// replace or skip it, skippers those that skip it.
+	below, above, skippers [][]int
+	// level orders the entries so that every successor stands higher than what
+	// it replaces or skips (but for cycles); unrelated ones stand in the order
+	// of their versions.
+	level []int
+	// chain is the replaces chain from the head down to what is skipped; empty
+	// where there is no single head.
+	chain []int
+	valid bool // whether OLM accepts the channel as it is
+	// within are the parsed skipRanges, nil for one that is absent or invalid.
+	within []semver.Range
+}
+
+func newChannel(entries []catalog.Entry, versions map[string]semver.Version) *channel {
+	n := len(entries)
+	c := &channel{
+		entries: entries, number: make(map[string]int, n), versions: versions,
+		below: make([][]int, n), above: make([][]int, n), skippers: make([][]int, n),
+		level: make([]int, n), within: make([]semver.Range, n),
+	}
+	for i, e := range entries {
+		if _, again := c.number[e.Name]; !again {
+			c.number[e.Name] = i
+		}
+	}
+	for i, e := range entries {
+		if y, ok := c.number[e.Replaces]; ok {
+			c.below[i] = append(c.below[i], y)
+			c.above[y] = append(c.above[y], i)
+		}
+		for _, skip := range e.Skips {
+			if y, ok := c.number[skip]; ok {
+				c.below[i] = append(c.below[i], y)
+				c.above[y] = append(c.above[y], i)
+				c.skippers[y] = append(c.skippers[y], i)
+			}
+		}
+		if within, err := graph.Range(e); err == nil && e.SkipRange != "" {
+			c.within[i] = within
+		}
+	}
+	shape := graph.Inspect(entries)
+	c.valid = shape.Whole()
+	for _, name := range shape.Chain {
+		c.chain = append(c.chain, c.number[name])
+	}
+	c.order()
+	return c
+}
+
+// order fills in level: a depth-first walk that begins with the lowest versions
+// and numbers an entry after everything below it.
+func (c *channel) order() {
+	lowestFirst := func(a, b int) int {
+		return cmp.Or(c.version(a).Compare(c.version(b)), cmp.Compare(c.entries[a].Name, c.entries[b].Name), cmp.Compare(a, b))
+	}
+	all := make([]int, len(c.entries))
+	for i := range all {
+		all[i] = i
+		slices.SortFunc(c.below[i], lowestFirst)
+	}
+	slices.SortFunc(all, lowestFirst)
+	seen := make([]bool, len(all))
+	next := 0
+	// The stack is explicit: a replaces chain may be as long as a catalog.
+	type frame struct{ entry, child int }
+	for _, root := range all {
+		if seen[root] {
+			continue
+		}
+		seen[root] = true
+		stack := []frame{{root, 0}}
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.child == len(c.below[top.entry]) {
+				c.level[top.entry] = next
+				next++
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			child := c.below[top.entry][top.child]
+			top.child++
+			if !seen[child] {
+				seen[child] = true
+				stack = append(stack, frame{child, 0})
+			}
+		}
+	}
+}
+
+// version is 0.0.0 for an entry without a readable one.
+func (c *channel) version(i int) semver.Version { return c.versions[c.entries[i].Name] }
+
+// reach is everything that next leads to from the entry, itself included.
+func (c *channel) reach(from int, next [][]int) []bool {
+	reached := make([]bool, len(c.entries))
+	reached[from] = true
+	for queue := []int{from}; len(queue) > 0; {
+		i := queue[0]
+		queue = queue[1:]
+		for _, j := range next[i] {
+			if !reached[j] {
+				reached[j] = true
+				queue = append(queue, j)
+			}
+		}
+	}
+	return reached
+}
+
+// covering are the entries from which all of these can be reached downwards, the
+// lowest first.
+func (c *channel) covering(these []int) []int {
+	count := make([]int, len(c.entries))
+	for _, y := range these {
+		for i, reached := range c.reach(y, c.above) {
+			if reached {
+				count[i]++
+			}
+		}
+	}
+	var covering []int
+	for i, n := range count {
+		if n == len(these) {
+			covering = append(covering, i)
+		}
+	}
+	slices.SortFunc(covering, func(a, b int) int { return cmp.Compare(c.level[a], c.level[b]) })
+	return covering
+}
+
+// ranges reports whether the skipRange of x holds the version of that bundle.
+func (c *channel) ranges(x int, bundle string) bool {
+	v, known := c.versions[bundle]
+	return known && c.within[x] != nil && c.within[x](v)
+}
+
+// induced are the kept entries with their edges as they are, plus the skips
+// that were added.
+func (c *channel) induced(keep []bool, added map[int][]int) []catalog.Entry {
+	var entries []catalog.Entry
+	for i, e := range c.entries {
+		if !keep[i] {
+			continue
+		}
+		for _, y := range added[i] {
+			e.Skips = append(slices.Clip(e.Skips), c.entries[y].Name)
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}

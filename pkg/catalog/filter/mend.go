@@ -1,0 +1,172 @@
+package filter
+
+import (
+	"cmp"
+	"slices"
+)
+
+// mend anchors y, which is a second head or stranded. It reports whether
+// anything was changed.
+func (g *growth) mend(y int) bool {
+	for _, x := range g.skippers[y] {
+		if g.keep[x] && x != y {
+			return false // something added in this round skips it
+		}
+	}
+	if g.absorbs {
+		if x := g.absorber(y); x >= 0 {
+			g.skips[x] = append(g.skips[x], y)
+			g.absorbed[y] = true
+			return true
+		}
+	}
+	if g.exact {
+		return false
+	}
+	return g.add(g.cheapest(y), y)
+}
+
+// add keeps these entries for y.
+func (g *growth) add(these []int, y int) bool {
+	added := false
+	for _, i := range these {
+		if !g.keep[i] {
+			g.keep[i], g.why[i], added = true, y, true
+		}
+	}
+	return added
+}
+
+// cheapest is the shortest list of entries that put y on the chain or have it
+// skipped by something that is anchored itself; of equals, the lowest.
+func (g *growth) cheapest(y int) []int {
+	limit := g.limit()
+	var best []int
+	found := false
+	offer := func(path []int) {
+		if !found || len(path) < len(best) {
+			best, found = path, true
+		}
+	}
+	chain := func(i int) ([]int, bool) { // what is missing to have i on the chain
+		at, on := g.place[i]
+		if !on || at >= limit {
+			return nil, false
+		}
+		var missing []int
+		for _, j := range g.walk[:at+1] {
+			if !g.keep[j] && j != i {
+				missing = append(missing, j)
+			}
+		}
+		return missing, true
+	}
+	if missing, ok := chain(y); ok {
+		offer(missing)
+	}
+	from := map[int]int{y: -1}
+	for level := []int{y}; len(level) > 0; {
+		var next []int
+		for _, i := range level {
+			for _, x := range g.skippers[i] {
+				if _, seen := from[x]; seen || !g.under[x] {
+					continue
+				}
+				from[x] = i
+				next = append(next, x)
+			}
+		}
+		slices.SortFunc(next, func(a, b int) int { return cmp.Compare(g.level[a], g.level[b]) })
+		ends := false
+		for _, x := range next {
+			var path []int
+			for i := x; i != y; i = from[i] {
+				if !g.keep[i] {
+					path = append(path, i)
+				}
+			}
+			if g.keep[x] {
+				offer(path)
+				ends = true
+			} else if missing, ok := chain(x); ok {
+				offer(append(path, missing...))
+			}
+		}
+		if ends { // longer ways cannot be cheaper
+			break
+		}
+		level = next
+	}
+	return best
+}
+
+// limit is how far down the walk a chain can go: to where one of its own
+// entries, or another kept one, skips the next.
+func (g *growth) limit() int {
+	lowest := len(g.walk)
+	for at := 1; at < len(g.walk); at++ {
+		for _, x := range g.skippers[g.walk[at]] {
+			place, on := g.place[x]
+			switch {
+			case g.keep[x]:
+				return min(at, lowest)
+			case on:
+				lowest = min(lowest, max(place, at))
+			}
+		}
+		if g.absorbed[g.walk[at]] {
+			return min(at, lowest)
+		}
+		if at >= lowest {
+			return lowest
+		}
+	}
+	return lowest
+}
+
+// absorber is the highest kept entry x whose skipRange holds y, so that adding y
+// to the skips of x makes no new edge; -1 where there is none. A skipped entry
+// is no update any more in OLM classic. So x must also be an update for whatever
+// y is one for, or clusters below y would be stuck: unless y was skipped in the
+// original already, or the user wants exactly these bundles.
+func (g *growth) absorber(y int) int {
+	name, best := g.entries[y].Name, -1
+	var under []bool
+	for x, kept := range g.keep {
+		if !kept || x == y || best >= 0 && g.level[x] < g.level[best] ||
+			!g.ranges(x, name) || !g.version(y).LT(g.version(x)) {
+			continue
+		}
+		if under == nil {
+			under = g.reach(y, g.below)
+		}
+		if !under[x] && (g.exact || len(g.skippers[y]) > 0 || g.inherits(x, y)) {
+			best = x
+		}
+	}
+	return best
+}
+
+// inherits reports whether x is an update for every bundle that y is one for.
+// Versions are known of the bundles of the package; a name beyond them counts
+// only where x has it too.
+func (g *growth) inherits(x, y int) bool {
+	leads := func(bundle string) bool {
+		return bundle == "" || bundle == g.entries[x].Replaces ||
+			slices.Contains(g.entries[x].Skips, bundle) || g.ranges(x, bundle)
+	}
+	if !leads(g.entries[y].Replaces) {
+		return false
+	}
+	for _, skip := range g.entries[y].Skips {
+		if !leads(skip) {
+			return false
+		}
+	}
+	for bundle := range g.versions {
+		if g.ranges(y, bundle) && !leads(bundle) {
+			return false
+		}
+	}
+	return true
+}

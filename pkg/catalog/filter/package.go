@@ -1,0 +1,125 @@
+package filter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/suggest"
+)
+
+// defaultChannel decides the default channel and leaves it in s.want.
+func (s *selection) defaultChannel() {
+	var kept []string
+	for _, k := range s.kept {
+		kept = append(kept, k.Name)
+	}
+	was, override := s.pkg.DefaultChannel, s.want.DefaultChannel
+	switch {
+	case override != "" && s.pkg.Channel(override) == nil:
+		s.problem(s.want.Pos, fmt.Sprintf("package %q has no channel %q to be its default", s.pkg.Name, override), suggest.Phrase(override, kept))
+	case override != "" && !slices.Contains(kept, override):
+		s.problem(s.want.Pos, fmt.Sprintf("package %q: its defaultChannel %q is not among the channels that are kept", s.pkg.Name, override), "choose "+choice(kept))
+	case override != "" && override != was:
+		s.note("the default channel is %q instead of %q, as configured", override, was)
+	case override != "" || slices.Contains(kept, was):
+		s.want.DefaultChannel = was
+	case len(kept) == 1:
+		s.want.DefaultChannel = kept[0]
+		s.note("its default channel %q is not kept; %q, the only channel left, is the default now", was, kept[0])
+	default:
+		s.problem(s.want.Pos, fmt.Sprintf("package %q: its default channel %q is not kept", s.pkg.Name, was), "set defaultChannel to "+choice(kept))
+	}
+}
+
+// build makes the package of what is kept.
+func (s *selection) build() (*catalog.Package, error) {
+	p := &catalog.Package{Name: s.pkg.Name, DefaultChannel: s.want.DefaultChannel, Others: s.pkg.Others}
+	for i, m := range s.pkg.Metas {
+		if i == 0 && s.want.DefaultChannel != s.pkg.DefaultChannel {
+			var err error
+			if m, err = m.With("defaultChannel", s.want.DefaultChannel); err != nil {
+				return nil, err
+			}
+		}
+		p.Metas = append(p.Metas, m)
+	}
+	targets := map[[2]string]bool{{catalog.SchemaPackage, ""}: true}
+	for _, k := range s.kept {
+		ch, err := k.rewritten()
+		if err != nil {
+			return nil, fmt.Errorf("cutting channel %s: %w", k.Name, err)
+		}
+		p.Channels = append(p.Channels, ch)
+		targets[[2]string{catalog.SchemaChannel, k.Name}] = true
+		for _, e := range k.entries {
+			targets[[2]string{catalog.SchemaBundle, e.Name}] = true
+		}
+	}
+	for _, b := range s.pkg.Bundles {
+		if targets[[2]string{catalog.SchemaBundle, b.Name}] {
+			p.Bundles = append(p.Bundles, b)
+		}
+	}
+	for _, d := range s.pkg.Deprecations {
+		d, err := deprecations(d, targets)
+		if err != nil {
+			return nil, fmt.Errorf("filtering deprecations: %w", err)
+		}
+		if d != nil {
+			p.Deprecations = append(p.Deprecations, d)
+		}
+	}
+	return p, nil
+}
+
+// report is the account of what was kept.
+func (s *selection) report(bundles []*catalog.Bundle, defaultChannel string) Package {
+	account := Package{Name: s.pkg.Name, DefaultChannel: defaultChannel}
+	if defaultChannel != s.pkg.DefaultChannel {
+		account.ReplacedDefault = s.pkg.DefaultChannel
+	}
+	strongest := map[string]Entry{}
+	for _, k := range s.kept {
+		account.Channels = append(account.Channels, Channel{Name: k.Name, Head: k.head, OriginalHead: k.originalHead, Entries: k.entries})
+		for _, e := range k.entries {
+			if had, ok := strongest[e.Name]; !ok || e.Reason.order() < had.Reason.order() {
+				strongest[e.Name] = e
+			}
+		}
+	}
+	for _, b := range bundles {
+		e := strongest[b.Name]
+		version := ""
+		if b.VersionErr == nil {
+			version = b.Version.String()
+		}
+		account.Bundles = append(account.Bundles, Bundle{Name: b.Name, Version: version, Reason: e.Reason, For: e.For})
+	}
+	return account
+}
+
+func channelNames(channels []*catalog.Channel) []string {
+	var names []string
+	for _, ch := range channels {
+		names = append(names, ch.Name)
+	}
+	return names
+}
+
+// list is "a, b, c", cut short after ten.
+func list(names []string) string {
+	if len(names) > 10 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), len(names)-10)
+	}
+	return strings.Join(names, ", ")
+}
+
+// choice is "one of a, b", or "a" where there is no other.
+func choice(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "one of " + strings.Join(names, ", ")
+}

@@ -1,0 +1,82 @@
+package filter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+)
+
+// A span is an inclusive range of versions; an end that is nil is open. Versions
+// compare by semver precedence: a pre-release is an ordinary version below its
+// release, and build metadata is no order.
+type span struct {
+	min, max *semver.Version
+}
+
+func newSpan(r imageset.Range) (span, error) {
+	var s span
+	for _, end := range []struct {
+		text string
+		to   **semver.Version
+	}{{r.Min, &s.min}, {r.Max, &s.max}} {
+		if end.text == "" {
+			continue
+		}
+		v, err := semver.Parse(end.text)
+		if err != nil {
+			return span{}, fmt.Errorf("reading version %q: %w", end.text, err)
+		}
+		*end.to = &v
+	}
+	return s, nil
+}
+
+func (s span) has(v semver.Version) bool {
+	return (s.min == nil || v.GTE(*s.min)) && (s.max == nil || v.LTE(*s.max))
+}
+
+// String goes after "no version".
+func (s span) String() string {
+	switch {
+	case s.min == nil:
+		return s.max.String() + " or lower"
+	case s.max == nil:
+		return s.min.String() + " or higher"
+	case s.min.EQ(*s.max):
+		return s.min.String()
+	default:
+		return "between " + s.min.String() + " and " + s.max.String()
+	}
+}
+
+// nearest is "; the nearest is 1.2.0" with the highest version below the span
+// and the lowest above it, "" where there are no versions at all.
+func (s span) nearest(versions []semver.Version) string {
+	var below, above *semver.Version
+	for _, v := range slices.SortedFunc(slices.Values(versions), semver.Version.Compare) {
+		if s.min != nil && v.LT(*s.min) {
+			below = &v
+		}
+		if s.max != nil && v.GT(*s.max) && above == nil {
+			above = &v
+		}
+	}
+	var names []string
+	for _, v := range []*semver.Version{below, above} {
+		if v != nil {
+			names = append(names, v.String())
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "; the nearest is " + names[0]
+	default:
+		return "; the nearest are " + strings.Join(names, " and ")
+	}
+}

@@ -1,0 +1,220 @@
+package filter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+)
+
+// randomChannel makes a channel that OLM accepts: a chain, sometimes not in the
+// order of versions, with forks, skips of names that exist and that do not, and
+// skipRanges. Entry i of the version list is p.v1.i.0 before shuffling.
+func randomChannel(r *rand.Rand, size int) ([]catalog.Entry, map[string]semver.Version) {
+	for {
+		n := 1 + r.IntN(size)
+		versions := map[string]semver.Version{}
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf("p.v1.%d.0", i)
+			versions[names[i]] = semver.MustParse(fmt.Sprintf("1.%d.0", i))
+			if r.IntN(6) == 0 {
+				versions[names[i]] = semver.MustParse(fmt.Sprintf("1.%d.0-rc1", i))
+			}
+		}
+		order := slices.Clone(names)
+		if r.IntN(4) == 0 {
+			r.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
+		entries := make([]catalog.Entry, n)
+		for i := range entries {
+			e := catalog.Entry{Name: order[i]}
+			switch r.IntN(8) {
+			case 0:
+				e.Replaces = fmt.Sprintf("gone.v%d", i)
+			case 1:
+			case 2:
+				e.Replaces = order[r.IntN(n)]
+			default:
+				if i > 0 {
+					e.Replaces = order[i-1-r.IntN(min(i, 1+r.IntN(2)))]
+				}
+			}
+			for range r.IntN(3) * r.IntN(3) {
+				e.Skips = append(e.Skips, order[r.IntN(n)])
+			}
+			if i == n-1 && r.IntN(2) == 0 {
+				e.Skips = append(e.Skips, order[:r.IntN(n)]...)
+			}
+			e.Skips = slices.DeleteFunc(e.Skips, func(s string) bool { return s == e.Name })
+			if r.IntN(4) == 0 {
+				e.Skips = append(e.Skips, "gone.v0")
+			}
+			switch r.IntN(4) {
+			case 0:
+				from := r.IntN(n)
+				e.SkipRange = fmt.Sprintf(">=1.%d.0-0 <1.%d.0", from, from+r.IntN(n))
+			case 1:
+				e.SkipRange = fmt.Sprintf(">=1.0.0 <%s", versions[e.Name])
+			}
+			entries[i] = e
+		}
+		r.Shuffle(n, func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+		if graph.Inspect(entries).Whole() {
+			return entries, versions
+		}
+	}
+}
+
+// randomSelection is a range of versions, or any set of entries.
+func randomSelection(r *rand.Rand, entries []catalog.Entry, versions map[string]semver.Version) []bool {
+	selected := make([]bool, len(entries))
+	a, b := entries[r.IntN(len(entries))].Name, entries[r.IntN(len(entries))].Name
+	if versions[a].GT(versions[b]) {
+		a, b = b, a
+	}
+	for i, e := range entries {
+		selected[i] = versions[e.Name].GTE(versions[a]) && versions[e.Name].LTE(versions[b])
+	}
+	if r.IntN(3) == 0 {
+		for i := range selected {
+			selected[i] = r.IntN(3) == 0
+		}
+		selected[r.IntN(len(selected))] = true
+	}
+	return selected
+}
+
+func TestWholeOfRandomChannels(t *testing.T) {
+	r := rand.New(rand.NewPCG(20, 26))
+	rounds := 20000
+	if testing.Short() {
+		rounds = 2000
+	}
+	for round := range rounds {
+		entries, versions := randomChannel(r, 14)
+		selected := randomSelection(r, entries, versions)
+		c := newChannel(entries, versions)
+		kept, ok := c.whole(selected)
+		if !ok {
+			t.Fatalf("round %d: a valid channel cannot be cut\n%s", round, dump(c, selected, kept))
+		}
+		checkCut(t, c, selected, kept, false)
+		one := slices.Index(selected, true)
+		alone := !slices.Contains(selected[one+1:], true) && entries[one].Replaces != entries[one].Name
+		if alone && !slices.Equal(selected, kept.keep) {
+			t.Errorf("a single entry is whole by itself")
+		}
+		if t.Failed() {
+			t.Fatalf("round %d\n%s", round, dump(c, selected, kept))
+		}
+		again, _ := newChannel(entries, versions).whole(selected)
+		if diff := cmp.Diff(kept, again, cmp.AllowUnexported(cut{})); diff != "" {
+			t.Fatalf("round %d: another run gives another cut: %s", round, diff)
+		}
+		if exact, ok := c.exactly(selected); ok {
+			checkCut(t, c, selected, exact, true)
+			if !slices.Equal(exact.keep, selected) {
+				t.Errorf("exactly keeps %v, not %v", exact.keep, selected)
+			}
+			if t.Failed() {
+				t.Fatalf("round %d, exactly\n%s", round, dump(c, selected, exact))
+			}
+		}
+	}
+}
+
+func dump(c *channel, selected []bool, k cut) string {
+	s := ""
+	for i, e := range c.entries {
+		mark := " "
+		switch {
+		case selected[i]:
+			mark = "S"
+		case len(k.keep) > 0 && k.keep[i]:
+			mark = "+"
+		}
+		s += fmt.Sprintf("%s %-10s version %-10s level %d replaces %-10s skips %v skipRange %s, added %v, for %v\n",
+			mark, e.Name, c.version(i), c.level[i], e.Replaces, e.Skips, e.SkipRange, k.skips[i], k.why[i])
+	}
+	return s + fmt.Sprintf("head %v", c.entries[k.head].Name)
+}
+
+// checkCut holds what is promised of a cut of a channel that was valid.
+func checkCut(t *testing.T, c *channel, selected []bool, k cut, exact bool) {
+	t.Helper()
+	head := c.entries[k.head].Name
+	now := c.induced(k.keep, k.skips)
+	shape, was := graph.Inspect(now), graph.Inspect(c.entries)
+	if !shape.Whole() || shape.Heads[0] != head {
+		t.Errorf("not a whole channel with head %s: %+v", head, shape)
+	}
+	for i := range c.entries {
+		y, added := k.why[i]
+		if selected[i] && !k.keep[i] {
+			t.Errorf("%s was selected and is gone", c.entries[i].Name)
+		}
+		if added != (k.keep[i] && !selected[i]) || added && (!k.keep[y] || y == i) {
+			t.Errorf("%s: a wrong reason (%v, %v)", c.entries[i].Name, added, y)
+		}
+	}
+	for _, e := range now {
+		before := c.entries[c.number[e.Name]]
+		for name, v := range c.versions {
+			if graph.Edge(before, name, v) != graph.Edge(e, name, v) {
+				t.Errorf("the edge from %s to %s was %v", name, e.Name, graph.Edge(before, name, v))
+			}
+		}
+	}
+	if exact {
+		return // the user's wish goes before paths
+	}
+
+	// OLM v1 follows any edge: who reached the new head before still does.
+	for i, e := range c.entries {
+		if k.keep[i] && reaches(c.entries, e.Name, head, c.versions) && !reaches(now, e.Name, head, c.versions) {
+			t.Errorf("%s reached %s before", e.Name, head)
+		}
+	}
+	// OLM classic offers only what is not skipped, which in a whole channel leads
+	// to the head. A kept bundle that had an update still has one, and so has a
+	// gone bundle whose update is kept.
+	before, after := unskipped(c.entries, was), unskipped(now, shape)
+	for name, v := range c.versions {
+		leads := func(e catalog.Entry) bool {
+			return e.Name != name && graph.Edge(e, name, v) && (k.keep[c.number[e.Name]] || k.keep[c.number[name]])
+		}
+		if name != head && slices.ContainsFunc(before, leads) && !slices.ContainsFunc(after, leads) {
+			t.Errorf("%s has no update any more", name)
+		}
+	}
+}
+
+func unskipped(entries []catalog.Entry, shape graph.Shape) []catalog.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e catalog.Entry) bool { return shape.Skipped[e.Name] })
+}
+
+// reaches follows the edges from one bundle to another.
+func reaches(entries []catalog.Entry, from, to string, versions map[string]semver.Version) bool {
+	seen := map[string]bool{from: true}
+	for queue := []string{from}; len(queue) > 0; {
+		name := queue[0]
+		queue = queue[1:]
+		if name == to {
+			return true
+		}
+		for _, e := range entries {
+			if !seen[e.Name] && graph.Edge(e, name, versions[name]) {
+				seen[e.Name] = true
+				queue = append(queue, e.Name)
+			}
+		}
+	}
+	return false
+}
