@@ -1,0 +1,136 @@
+package registrytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// A Client talks to one registry as the distribution specification says, with
+// nothing of Gantry's own: no retries, no credentials of the user, no proxies.
+type Client struct {
+	http               *http.Client
+	scheme, host       string
+	username, password string
+
+	mu     sync.Mutex
+	tokens map[string]string // by repository
+}
+
+// NewClient returns a client of an open registry that speaks plain http.
+func NewClient(host string) *Client {
+	return &Client{http: &http.Client{Transport: &http.Transport{}}, scheme: "http", host: host, tokens: map[string]string{}}
+}
+
+// A request to a path below the registry's /v2/, or to a Location.
+type request struct {
+	method     string
+	repository string
+	path       string // below /v2/<repository>/, or a whole address
+	header     http.Header
+	body       func() io.Reader // nil is no body
+	length     int64
+}
+
+// do sends the request and returns an answer of the wanted codes.
+func (c *Client) do(ctx context.Context, r request, want ...int) (*http.Response, error) {
+	resp, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		challenge := resp.Header.Get("WWW-Authenticate")
+		_ = resp.Body.Close()
+		if err := c.fetchToken(ctx, r.repository, challenge); err != nil {
+			return nil, err
+		}
+		if resp, err = c.send(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	for _, code := range want {
+		if resp.StatusCode == code {
+			return resp, nil
+		}
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	_ = resp.Body.Close()
+	return nil, fmt.Errorf("%s %s: %s: %s", r.method, resp.Request.URL.Redacted(), resp.Status, strings.TrimSpace(string(text)))
+}
+
+func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	address := r.path
+	if !strings.Contains(address, "://") {
+		base := c.scheme + "://" + c.host
+		if !strings.HasPrefix(address, "/") {
+			base += "/v2/" + r.repository + "/"
+		}
+		address = base + address
+	}
+	var body io.Reader
+	if r.body != nil {
+		body = r.body()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range r.header {
+		req.Header[k] = v
+	}
+	if r.body != nil {
+		req.ContentLength = r.length
+	}
+	c.mu.Lock()
+	token := c.tokens[r.repository]
+	c.mu.Unlock()
+	switch {
+	case token != "":
+		req.Header.Set("Authorization", "Bearer "+token)
+	case c.username != "":
+		req.SetBasicAuth(c.username, c.password)
+	}
+	return c.http.Do(req)
+}
+
+var challengeField = regexp.MustCompile(`(realm|service|scope)="([^"]*)"`)
+
+// fetchToken answers a Bearer challenge for the repository.
+func (c *Client) fetchToken(ctx context.Context, repository, challenge string) error {
+	if !strings.HasPrefix(challenge, "Bearer ") || c.username == "" {
+		return fmt.Errorf("%s asks for credentials (%q) and refuses those of the test", c.host, challenge)
+	}
+	fields := map[string]string{}
+	for _, m := range challengeField.FindAllStringSubmatch(challenge, -1) {
+		fields[m[1]] = m[2]
+	}
+	// What is asked for, which is more than the repository for a mount, and what
+	// will be.
+	scope := fields["scope"] + " repository:" + repository + ":pull,push"
+	query := url.Values{"service": {fields["service"]}, "scope": {scope}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fields["realm"]+"?"+query.Encode(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	req.SetBasicAuth(c.username, c.password)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var answer struct{ Token string }
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer); err != nil || answer.Token == "" {
+		return errors.Join(fmt.Errorf("asking for a token at %s: %s", fields["realm"], resp.Status), err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens[repository] = answer.Token
+	return nil
+}

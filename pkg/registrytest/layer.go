@@ -1,0 +1,111 @@
+package registrytest
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/opencontainers/go-digest"
+)
+
+// epoch dates all content, so that its digests depend on its names alone.
+var epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// A layer is a gzip'd tar in memory. It is stored, not compressed: what a
+// compressor writes may change with the Go release, and digests with it.
+type layer struct {
+	mediaType      types.MediaType
+	tar, gzipped   []byte
+	diffID, digest v1.Hash
+}
+
+// A file is one entry of a layer. A name that ends in a slash is a folder.
+type file struct {
+	data []byte
+	mode int64 // 0 is 0644
+}
+
+// newLayer makes a layer of files and of the folders above them, sorted.
+func newLayer(files map[string]file) (*layer, error) {
+	all := maps.Clone(files)
+	for name := range files {
+		for dir := path.Dir(path.Clean(name)); dir != "."; dir = path.Dir(dir) {
+			all[dir+"/"] = file{}
+		}
+	}
+	var b bytes.Buffer
+	tw := tar.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		f := all[name]
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(f.data)), ModTime: epoch}
+		if name[len(name)-1] == '/' {
+			h.Typeflag, h.Mode = tar.TypeDir, 0o755
+		}
+		if f.mode != 0 {
+			h.Mode = f.mode
+		}
+		if err := tw.WriteHeader(h); err != nil {
+			return nil, fmt.Errorf("making layer: %w", err)
+		}
+		if _, err := tw.Write(f.data); err != nil {
+			return nil, fmt.Errorf("making layer: %w", err)
+		}
+	}
+	if err := tw.Close(); err != nil {
+		return nil, fmt.Errorf("making layer: %w", err)
+	}
+	var z bytes.Buffer
+	zw, err := gzip.NewWriterLevel(&z, gzip.NoCompression)
+	if err != nil {
+		return nil, fmt.Errorf("making layer: %w", err)
+	}
+	if _, err := zw.Write(b.Bytes()); err != nil {
+		return nil, fmt.Errorf("making layer: %w", err)
+	}
+	if err := zw.Close(); err != nil {
+		return nil, fmt.Errorf("making layer: %w", err)
+	}
+	return &layer{types.OCILayer, b.Bytes(), z.Bytes(), hash(b.Bytes()), hash(z.Bytes())}, nil
+}
+
+// randomLayer holds one file of size bytes that depend on seed alone.
+func randomLayer(seed string, size int) (*layer, error) {
+	data := make([]byte, size)
+	if _, err := rand.NewChaCha8(sha256.Sum256([]byte(seed))).Read(data); err != nil {
+		return nil, err
+	}
+	return newLayer(map[string]file{"opt/content/" + digest.FromString(seed).Encoded()[:16]: {data: data}})
+}
+
+// as returns the layer under another media type.
+func (l *layer) as(mt types.MediaType) *layer {
+	c := *l
+	c.mediaType = mt
+	return &c
+}
+
+func (l *layer) Digest() (v1.Hash, error)            { return l.digest, nil }
+func (l *layer) DiffID() (v1.Hash, error)            { return l.diffID, nil }
+func (l *layer) Size() (int64, error)                { return int64(len(l.gzipped)), nil }
+func (l *layer) MediaType() (types.MediaType, error) { return l.mediaType, nil }
+func (l *layer) Compressed() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(l.gzipped)), nil
+}
+
+func (l *layer) Uncompressed() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(l.tar)), nil
+}
+
+func hash(b []byte) v1.Hash {
+	return v1.Hash{Algorithm: "sha256", Hex: digest.FromBytes(b).Encoded()}
+}

@@ -1,0 +1,125 @@
+package registrytest
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// A Request is one request that reached a registry's front, and how it ended.
+type Request struct {
+	Method string
+	Path   string
+	Query  string
+	Range  string // the Range header
+	// Status is the code of the answer; 0 is a connection that was reset.
+	Status int
+}
+
+// Kind is the request's method and what it was about: "GET blob", "HEAD
+// manifest", "POST mount", "PATCH upload", "GET token" and so on. A mount is a
+// request for one; Status tells 201, mounted, from 202, not.
+func (r Request) Kind() string { return r.Method + " " + subject(r) }
+
+func subject(r Request) string {
+	rest, ok := strings.CutPrefix(r.Path, "/v2/")
+	switch {
+	case r.Path == "/token":
+		return "token"
+	case !ok:
+		return "other"
+	case rest == "":
+		return "ping"
+	case rest == "_catalog":
+		return "catalog"
+	case strings.HasSuffix(rest, "/tags/list"):
+		return "tags"
+	case strings.Contains(rest, "/referrers/"):
+		return "referrers"
+	case strings.Contains(rest, "/manifests/"):
+		return "manifest"
+	case strings.Contains(rest, "/blobs/uploads/"):
+		if q, err := url.ParseQuery(r.Query); err == nil && q.Has("mount") {
+			return "mount"
+		}
+		return "upload"
+	case strings.Contains(rest, "/blobs/"):
+		return "blob"
+	}
+	return "other"
+}
+
+// Requests counts the requests by their Kind since the start or ResetLog.
+func (s *Server) Requests() map[string]int {
+	counts := map[string]int{}
+	for _, r := range s.Log() {
+		counts[r.Kind()]++
+	}
+	return counts
+}
+
+// Log lists the requests in the order in which they came. A request is in it
+// before its client sees any of the answer.
+func (s *Server) Log() []Request {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	list := make([]Request, 0, len(s.log.requests))
+	for _, r := range s.log.requests {
+		list = append(list, *r)
+	}
+	return list
+}
+
+// ResetLog forgets the requests so far.
+func (s *Server) ResetLog() {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	s.log.requests = nil
+}
+
+type requestLog struct {
+	mu       sync.Mutex
+	requests []*Request
+}
+
+func (l *requestLog) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		req := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Range: r.Header.Get("Range")}
+		l.mu.Lock()
+		l.requests = append(l.requests, req)
+		l.mu.Unlock()
+		next.ServeHTTP(&statusWriter{ResponseWriter: w, status: func(code int) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if req.Status < http.StatusOK { // 1xx come before the answer
+				req.Status = code
+			}
+		}}, r)
+	})
+}
+
+// A statusWriter reports the code of an answer before it is sent.
+type statusWriter struct {
+	http.ResponseWriter
+	status func(int)
+}
+
+// WriteHeader reports the code and sends it.
+func (w *statusWriter) WriteHeader(code int) {
+	w.status(code)
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write sends a part of the body; without WriteHeader the code is 200.
+func (w *statusWriter) Write(p []byte) (int, error) {
+	w.status(http.StatusOK)
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func discardLogger() *log.Logger { return log.New(io.Discard, "", 0) }

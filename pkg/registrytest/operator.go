@@ -1,0 +1,102 @@
+package registrytest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// BundleImage returns a registry+v1 bundle image: one layer with a small
+// ClusterServiceVersion named "<package>.v<version>", and annotations.
+func BundleImage(packageName, version string) (v1.Image, error) {
+	const prefix = "operators.operatorframework.io.bundle."
+	labels := map[string]string{
+		prefix + "mediatype.v1": "registry+v1",
+		prefix + "manifests.v1": "manifests/",
+		prefix + "metadata.v1":  "metadata/",
+		prefix + "package.v1":   packageName,
+	}
+	type object = map[string]any
+	csv, err := yaml.Marshal(object{
+		"apiVersion": "operators.coreos.com/v1alpha1",
+		"kind":       "ClusterServiceVersion",
+		"metadata":   object{"name": packageName + ".v" + version},
+		"spec": object{
+			"displayName":  packageName,
+			"version":      version,
+			"installModes": []object{{"type": "AllNamespaces", "supported": true}},
+			"install":      object{"strategy": "deployment", "spec": object{"deployments": []object{}}},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	annotations, err := yaml.Marshal(object{"annotations": labels})
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLayer(map[string]file{
+		"manifests/" + packageName + ".clusterserviceversion.yaml": {data: csv},
+		"metadata/annotations.yaml":                                {data: annotations},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return assemble(platforms[0], false, v1.Config{Labels: labels}, l)
+}
+
+// CatalogImage returns a catalog image, for each platform built as "opm
+// generate dockerfile" has it built: a base layer, /bin/opm (a stub), the
+// catalog below /configs in a layer of its own and, in another, a cache below
+// /tmp/cache that fits this catalog and no part of it.
+func CatalogImage(catalog fs.FS) (v1.ImageIndex, error) {
+	configs, sum := map[string]file{}, sha256.New()
+	err := fs.WalkDir(catalog, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(catalog, name)
+		configs["configs/"+name] = file{data: data}
+		sum.Write(data)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading catalog: %w", err)
+	}
+	configLayer, err := newLayer(configs)
+	if err != nil {
+		return nil, err
+	}
+	cacheLayer, err := newLayer(map[string]file{
+		"tmp/cache/pogreb.v1/digest":         {data: []byte(hex.EncodeToString(sum.Sum(nil)[:8]))},
+		"tmp/cache/pogreb.v1/db/00000-1.psg": {data: []byte("cache of the whole catalog\n")},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newIndex(false, func(p v1.Platform) (v1.Image, error) {
+		base, err := randomLayer("base 0 "+p.String(), baseSize)
+		if err != nil {
+			return nil, err
+		}
+		opm, err := newLayer(map[string]file{"bin/opm": {mode: 0o755, data: fmt.Appendf(nil, "#!/bin/sh\n# stands in for opm on %s\n", p)}})
+		if err != nil {
+			return nil, err
+		}
+		return assemble(p, false, v1.Config{
+			User:         "1001",
+			ExposedPorts: map[string]struct{}{"50051/tcp": {}},
+			Env:          []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
+			Entrypoint:   []string{"/bin/opm"},
+			Cmd:          []string{"serve", "/configs", "--cache-dir=/tmp/cache"},
+			Labels:       map[string]string{configsLabel: "/configs"},
+		}, base, opm, configLayer, cacheLayer)
+	})
+}
+
+// configsLabel names the folder of a file-based catalog in its image.
+const configsLabel = "operators.operatorframework.io.index.configs.v1"

@@ -1,0 +1,153 @@
+package registrytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// Limits of what Pull reads into memory.
+const (
+	manifestLimit = 8 << 20
+	blobLimit     = 1 << 30
+)
+
+// Media types of Docker, which image-spec does not name.
+const (
+	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
+	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
+)
+
+// Pulled is what a pull brought.
+type Pulled struct {
+	Digest    digest.Digest // of the root manifest
+	Manifests int           // index and children, each once
+	Blobs     int           // configs and layers, each once
+	Bytes     int64         // of all of these
+}
+
+// Pull reads an image or index by tag or digest as a container runtime does:
+// every child, config and layer to the last byte. Anything that is missing, has
+// another length than its descriptor says or does not hash to its digest is an
+// error.
+func (c *Client) Pull(ctx context.Context, repository, tagOrDigest string) (Pulled, error) {
+	p := puller{c: c, repository: repository, seen: map[digest.Digest]bool{}}
+	want := ocispec.Descriptor{Digest: digest.Digest(tagOrDigest)}
+	root, err := p.manifest(ctx, tagOrDigest, want)
+	if err != nil {
+		return p.Pulled, fmt.Errorf("pulling %s/%s (%s): %w", c.host, repository, tagOrDigest, err)
+	}
+	p.Digest = root
+	return p.Pulled, nil
+}
+
+type puller struct {
+	Pulled
+	c          *Client
+	repository string
+	seen       map[digest.Digest]bool
+}
+
+// A manifest is what manifests and indexes have between them.
+type manifest struct {
+	MediaType string
+	Config    ocispec.Descriptor
+	Layers    []ocispec.Descriptor
+	Manifests []ocispec.Descriptor
+}
+
+func (p *puller) manifest(ctx context.Context, name string, want ocispec.Descriptor) (digest.Digest, error) {
+	raw, m, err := p.c.manifest(ctx, p.repository, name)
+	if err != nil {
+		return "", err
+	}
+	got := digest.FromBytes(raw)
+	if want.Size != 0 && int64(len(raw)) != want.Size {
+		return "", fmt.Errorf("manifest %s has %d bytes, its descriptor says %d", name, len(raw), want.Size)
+	}
+	p.seen[got] = true
+	p.Manifests++
+	p.Bytes += int64(len(raw))
+	for _, child := range m.Manifests {
+		if p.seen[child.Digest] {
+			continue
+		}
+		if _, err := p.manifest(ctx, child.Digest.String(), child); err != nil {
+			return "", err
+		}
+	}
+	if m.Config.Digest == "" {
+		return got, nil
+	}
+	for _, blob := range append([]ocispec.Descriptor{m.Config}, m.Layers...) {
+		if p.seen[blob.Digest] {
+			continue
+		}
+		p.seen[blob.Digest] = true
+		if _, err := p.c.blob(ctx, p.repository, blob, io.Discard); err != nil {
+			return "", err
+		}
+		p.Blobs++
+		p.Bytes += blob.Size
+	}
+	return got, nil
+}
+
+// manifest reads one manifest; asked for by digest, it has that digest.
+func (c *Client) manifest(ctx context.Context, repository, name string) ([]byte, manifest, error) {
+	var m manifest
+	resp, err := c.do(ctx, request{
+		method: http.MethodGet, repository: repository, path: "manifests/" + name,
+		header: http.Header{"Accept": {ocispec.MediaTypeImageIndex, ocispec.MediaTypeImageManifest, dockerList, dockerManifest}},
+	}, http.StatusOK)
+	if err != nil {
+		return nil, m, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, manifestLimit))
+	if err != nil {
+		return nil, m, fmt.Errorf("reading manifest %s: %w", name, err)
+	}
+	if d, err := digest.Parse(name); err == nil && d != digest.FromBytes(raw) {
+		return nil, m, fmt.Errorf("manifest %s is %s", d, digest.FromBytes(raw))
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, m, fmt.Errorf("manifest %s: %w", name, err)
+	}
+	if t := resp.Header.Get("Content-Type"); m.MediaType != "" && t != m.MediaType {
+		return nil, m, fmt.Errorf("manifest %s is served as %s and says %s", name, t, m.MediaType)
+	}
+	return raw, m, nil
+}
+
+// blob copies one blob to w and returns its size.
+func (c *Client) blob(ctx context.Context, repository string, desc ocispec.Descriptor, w io.Writer) (int64, error) {
+	if err := desc.Digest.Validate(); err != nil {
+		return 0, fmt.Errorf("blob %q: %w", desc.Digest, err)
+	}
+	resp, err := c.do(ctx, request{method: http.MethodGet, repository: repository, path: "blobs/" + desc.Digest.String()}, http.StatusOK)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	verifier := desc.Digest.Verifier()
+	n, err := io.Copy(io.MultiWriter(w, verifier), io.LimitReader(resp.Body, blobLimit))
+	if err != nil {
+		return n, fmt.Errorf("reading blob %s: %w", desc.Digest, err)
+	}
+	if n != desc.Size {
+		return n, fmt.Errorf("blob %s has %d bytes, its descriptor says %d", desc.Digest, n, desc.Size)
+	}
+	if !verifier.Verified() {
+		return n, fmt.Errorf("blob %s: %w", desc.Digest, errWrongDigest)
+	}
+	return n, nil
+}
+
+var errWrongDigest = errors.New("the bytes do not have this digest")

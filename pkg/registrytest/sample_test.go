@@ -1,0 +1,197 @@
+package registrytest
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+var update = flag.Bool("update", false, "write testdata/sample anew")
+
+// pinned is where the rendered sample stands for all packages' tests to read.
+const pinned = "../../testdata/sample"
+
+func newSample(t *testing.T) *Sample {
+	t.Helper()
+	s, err := NewSample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The sample is the same on every machine and with every Go release: its
+// catalogs, digests and configuration are those of testdata/sample.
+func TestSampleIsPinned(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	want := map[string]string{}
+	var digests strings.Builder
+	for _, ref := range s.References() {
+		h, err := s.Content(ref).Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&digests, "%s %s\n", ref, h)
+	}
+	want["digests.txt"] = digests.String()
+	imageSet, err := sampleFiles.ReadFile("sample/imageset.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want["imageset.yaml"] = string(imageSet)
+	for dir, ref := range sampleCatalogs {
+		for name, text := range readTree(t, s.Catalogs[ref]) {
+			want["catalogs/"+dir+"/"+name] = text
+		}
+	}
+	if *update {
+		writeTree(t, pinned, want)
+	}
+	if diff := cmp.Diff(want, readTree(t, os.DirFS(pinned))); diff != "" {
+		t.Errorf("testdata/sample differs from the sample (go test ./pkg/registrytest -run Pinned -update writes it; -sample +testdata):\n%s", diff)
+	}
+}
+
+func readTree(t *testing.T, tree fs.FS) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	if err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(tree, name)
+		files[name] = string(text)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func writeTree(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every image that the sample's catalogs name is there, and what is taken away
+// is missed.
+func TestSampleIsComplete(t *testing.T) {
+	t.Parallel()
+	sample := newSample(t)
+	for _, tc := range servers[:3] {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			server := tc.start(t, tc.o)
+			c := server.Client()
+			if err := sample.Push(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			for _, ref := range sampleCatalogs {
+				repository, tag := splitTag(ref)
+				v, err := c.VerifyCatalog(t.Context(), repository, tag, hostOf(t, sample))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(v.Bundles) < 5 || len(v.Images) < 10 || len(v.Pulled) != len(v.Images) || v.Bytes() < 10<<20 {
+					t.Errorf("%s: %d bundles, %d images, %d of them pulled, %d bytes", ref, len(v.Bundles), len(v.Images), len(v.Pulled), v.Bytes())
+				}
+			}
+			server.Script(Rule{Path: "tidewater-bundle/manifests/", Nth: 1, Action: Status(http.StatusNotFound)})
+			repository, tag := splitTag(sampleCatalogs["acme"])
+			v, err := c.VerifyCatalog(t.Context(), repository, tag, hostOf(t, sample))
+			if err == nil || !strings.Contains(err.Error(), "tidewater-bundle") || len(v.Pulled) != len(v.Images)-1 {
+				t.Errorf("with one bundle image missing: %v, %d of %d images", err, len(v.Pulled), len(v.Images))
+			}
+		})
+	}
+}
+
+// hostOf maps a path to where Push put it: below the name of its host.
+func hostOf(t *testing.T, s *Sample) func(string) string {
+	t.Helper()
+	hosts := map[string]string{}
+	for _, s := range s.References() {
+		r, err := reference.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts[r.Path] = r.Host
+	}
+	return func(path string) string { return hosts[path] + "/" + path }
+}
+
+func TestWriteConfig(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := newSample(t).WriteConfig(dir, "127.0.0.1:5000", "127.0.0.1:5000", "127.0.0.1:5001"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "registries.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"[[registry]]\nlocation = \"127.0.0.1:5001\"\ninsecure = true\n",
+		"[[registry]]\nprefix = \"quay.example.org\"\nlocation = \"127.0.0.1:5000/quay.example.org\"\ninsecure = true\n",
+	} {
+		if !bytes.Contains(got, []byte(want)) {
+			t.Errorf("registries.conf lacks\n%s\nit is\n%s", want, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "imageset.yaml")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A runtime hides what whiteouts name, and so does VerifyCatalog.
+func TestApplyLayer(t *testing.T) {
+	t.Parallel()
+	files := map[string][]byte{}
+	for i, step := range []struct {
+		layer map[string]file
+		want  []string
+	}{
+		{map[string]file{"configs/a/x.yaml": {}, "configs/b.yaml": {}, "etc/passwd": {}}, []string{"configs/a/x.yaml", "configs/b.yaml"}},
+		{map[string]file{"configs/.wh.b.yaml": {}, "configs/c.yaml": {}}, []string{"configs/a/x.yaml", "configs/c.yaml"}},
+		{map[string]file{"configs/.wh..wh..opq": {}, "configs/d.yaml": {}}, []string{"configs/d.yaml"}},
+		{map[string]file{".wh.configs": {}}, nil},
+	} {
+		l, err := newLayer(step.layer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := applyLayer(bytes.NewReader(l.gzipped), "configs/", files); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range step.want {
+			if _, ok := files[name]; !ok || len(files) != len(step.want) {
+				t.Errorf("after layer %d: %v, want %v", i, files, step.want)
+			}
+		}
+		if len(files) != len(step.want) {
+			t.Errorf("after layer %d: %v, want %v", i, files, step.want)
+		}
+	}
+}

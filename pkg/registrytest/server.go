@@ -1,0 +1,255 @@
+// Package registrytest gives tests registries and content to fill them with.
+//
+// Two kinds of registry come behind one front. Start runs a real CNCF
+// distribution registry as a process of its own; New serves one from memory
+// inside the test. Clients see the same in both cases: an address on loopback,
+// plain http or TLS with a private CA, a log of every request, and a script of
+// faults that can be changed while the registry runs.
+//
+//	client -> [ TLS -> log -> faults ] -> distribution process, or memory
+//
+// What is pushed is made here too: layers, images, multi-platform indexes,
+// bundle and catalog images whose bytes depend on their names alone, and the
+// Sample, two small operator catalogs with everything that they name. Client
+// pushes and pulls without any of Gantry's own code, so that what Gantry
+// copied can be checked by something that does not share its mistakes.
+//
+// The package is for tests and demonstrations. The program that is shipped
+// never links it; a test in cmd/gantry holds that.
+package registrytest
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+)
+
+// Auth is how a registry asks who its client is.
+type Auth int
+
+// The ways a registry may ask.
+const (
+	NoAuth    Auth = iota
+	BasicAuth      // the Basic scheme, from an htpasswd file
+	TokenAuth      // the Bearer scheme, with tokens from a server of its own
+)
+
+// The one account of a registry that asks.
+const (
+	username = "gantry"
+	password = "air-gap-0451"
+)
+
+// Options say what a registry is like. The zero value is plain http, open to
+// everybody and without faults.
+type Options struct {
+	TLS  bool
+	Auth Auth // Start only
+	// TokenLifetime is how long a token of TokenAuth is accepted; 0 is a minute.
+	TokenLifetime time.Duration
+	// Rules are the faults to begin with; Script replaces them.
+	Rules []Rule
+}
+
+// A Server is a registry for one test, on loopback. It ends with the test.
+type Server struct {
+	// Host is the registry's "127.0.0.1:port". It stays through Restart.
+	Host string
+	// CAFile is the PEM file of the CA that signed the certificate, and CertDir
+	// a folder in the form of /etc/containers/certs.d that names it; both are ""
+	// without TLS.
+	CAFile, CertDir string
+	// Username and Password are what the registry accepts, and AuthFile is a
+	// containers-auth.json that says so; all are "" without Auth.
+	Username, Password, AuthFile string
+
+	t       testing.TB
+	tls     *tls.Config // as a client needs it; nil without TLS
+	log     *requestLog
+	script  *script
+	process *process // nil for New
+}
+
+// New serves a registry from memory. It takes what any registry takes, and
+// checks that a manifest's parts are there.
+func New(t testing.TB, o Options) *Server {
+	t.Helper()
+	if o.Auth != NoAuth {
+		t.Fatal("registrytest: a registry in memory does not ask for credentials: use Start")
+	}
+	s, ca := prepare(t, o)
+	s.Host = s.serve(ca, registry.New(registry.Logger(discardLogger()), registry.WithReferrersSupport(true)))
+	s.writeCertDir(ca, s.Host)
+	return s
+}
+
+// Start runs a real registry, with its storage in a temporary folder and
+// deletion enabled. The program is the one that $GANTRY_TEST_REGISTRY names, or
+// is built once from the project's tools module and kept in the user's cache
+// folder, or is found in PATH as docker-registry or registry.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	s, ca := prepare(t, o)
+	program, err := findProgram(t.Context())
+	if err != nil {
+		t.Fatalf("registrytest: %v", err)
+	}
+	settings := processConfig{program: program, dir: t.TempDir(), auth: o.Auth}
+	if o.Auth != NoAuth {
+		s.Username, s.Password = username, password
+	}
+	var tokenHost string
+	if o.Auth == TokenAuth {
+		ts, err := newTokenServer(ca, o.TokenLifetime)
+		if err != nil {
+			t.Fatalf("registrytest: %v", err)
+		}
+		tokenHost = s.serve(ca, ts)
+		settings.realm = s.url(tokenHost) + "/token"
+		settings.tokenRoots = filepath.Join(settings.dir, "token-roots.pem")
+		if err := os.WriteFile(settings.tokenRoots, ca.pem, 0o600); err != nil {
+			t.Fatalf("registrytest: %v", err)
+		}
+	}
+	if s.process, err = newProcess(settings); err != nil {
+		t.Fatalf("registrytest: %v", err)
+	}
+	t.Cleanup(func() {
+		s.process.close()
+		if t.Failed() {
+			t.Logf("the end of the registry's log:\n%s", s.process.logTail())
+		}
+	})
+	if err := s.process.start(t.Context()); err != nil {
+		t.Fatalf("registrytest: %v", err)
+	}
+	s.Host = s.serve(ca, s.process.proxy())
+	s.writeCertDir(ca, s.Host, tokenHost)
+	s.writeAuthFile()
+	return s
+}
+
+// Restart kills the registry's process and starts it again over the same
+// storage, at the same address. Requests under way are reset.
+func (s *Server) Restart() {
+	s.t.Helper()
+	if s.process == nil {
+		s.t.Fatal("registrytest: a registry in memory has no process to restart: use Start")
+	}
+	s.process.stop(true)
+	if err := s.process.start(s.t.Context()); err != nil {
+		s.t.Fatalf("registrytest: restarting the registry: %v", err)
+	}
+}
+
+// Client returns a client that trusts the registry and has its credentials.
+func (s *Server) Client() *Client {
+	c := NewClient(s.Host)
+	c.http.Transport = &http.Transport{TLSClientConfig: s.tls}
+	if s.tls != nil {
+		c.scheme = "https"
+	}
+	c.username, c.password = s.Username, s.Password
+	return c
+}
+
+func prepare(t testing.TB, o Options) (*Server, *authority) {
+	t.Helper()
+	s := &Server{t: t, log: &requestLog{}, script: &script{}}
+	s.script.set(o.Rules)
+	if !o.TLS && o.Auth != TokenAuth {
+		return s, nil
+	}
+	ca, err := newAuthority()
+	if err != nil {
+		t.Fatalf("registrytest: %v", err)
+	}
+	if o.TLS {
+		s.tls = &tls.Config{RootCAs: ca.pool(), MinVersion: tls.VersionTLS12}
+	}
+	return s, ca
+}
+
+// serve puts the front before h and returns its address.
+func (s *Server) serve(ca *authority, h http.Handler) string {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	front := httptest.NewUnstartedServer(s.log.wrap(s.script.wrap(h)))
+	front.Config.ErrorLog = discardLogger()
+	front.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	if s.tls == nil {
+		front.Start()
+	} else {
+		leaf, err := ca.certificate("registry")
+		if err != nil {
+			s.t.Fatalf("registrytest: %v", err)
+		}
+		// HTTP/1.1, because a stream of HTTP/2 cannot be reset by a handler.
+		front.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
+		front.StartTLS()
+	}
+	s.t.Cleanup(func() {
+		cancel() // lets a stalled answer go
+		front.CloseClientConnections()
+		front.Close()
+	})
+	return front.Listener.Addr().String()
+}
+
+func (s *Server) url(host string) string {
+	if s.tls != nil {
+		return "https://" + host
+	}
+	return "http://" + host
+}
+
+func (s *Server) writeCertDir(ca *authority, hosts ...string) {
+	s.t.Helper()
+	if s.tls == nil {
+		return
+	}
+	s.CertDir = s.t.TempDir()
+	for _, h := range hosts {
+		if h == "" {
+			continue
+		}
+		dir := filepath.Join(s.CertDir, h)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			s.t.Fatalf("registrytest: %v", err)
+		}
+		s.CAFile = filepath.Join(s.CertDir, hosts[0], "ca.crt")
+		if err := os.WriteFile(filepath.Join(dir, "ca.crt"), ca.pem, 0o600); err != nil {
+			s.t.Fatalf("registrytest: %v", err)
+		}
+	}
+}
+
+func (s *Server) writeAuthFile() {
+	s.t.Helper()
+	if s.Username == "" {
+		return
+	}
+	type entry struct {
+		Auth string `json:"auth"`
+	}
+	text, err := json.Marshal(map[string]map[string]entry{"auths": {
+		s.Host: {Auth: base64.StdEncoding.EncodeToString([]byte(s.Username + ":" + s.Password))},
+	}})
+	if err != nil {
+		s.t.Fatalf("registrytest: %v", err)
+	}
+	s.AuthFile = filepath.Join(s.t.TempDir(), "auth.json")
+	if err := os.WriteFile(s.AuthFile, text, 0o600); err != nil {
+		s.t.Fatalf("registrytest: %v", err)
+	}
+}
