@@ -1,0 +1,209 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+const (
+	maxErrorBody = 64 << 10 // bytes
+	maxMessage   = 500      // letters
+)
+
+// failure is an Error about r that no answer of the registry explains.
+func (h *host) failure(r *request, err error) *Error {
+	return &Error{Host: h.name, Repository: r.repo, Op: r.op, Message: err.Error(), Err: err}
+}
+
+// broken is a failure while an answer was read: worth another attempt, unless
+// the answer was too large.
+func (h *host) broken(r *request, err error) *Error {
+	e := h.failure(r, err)
+	e.again = !errors.Is(err, errTooLarge)
+	if e.again {
+		e.Message = "the answer was cut short: " + err.Error()
+		e.Err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return e
+}
+
+// refused is about an address that a registry named and target refused.
+func (h *host) refused(r *request, what string, err error) *Error {
+	e := h.failure(r, fmt.Errorf("%s is not followed: %w", what, err))
+	e.Hint = "an address with http:// often comes from a proxy before the registry that does not pass X-Forwarded-Proto on; set the registry's own external address or relative URLs (http.host, http.relativeurls)"
+	return e
+}
+
+// refusal makes an Error of an answer that is not the one hoped for, and closes
+// it. authorization is what must not come back in the registry's words.
+func (h *host) refusal(r *request, resp *http.Response, authorization string) *Error {
+	e := &Error{Host: h.name, Repository: r.repo, Op: r.op, Status: resp.StatusCode}
+	if u := resp.Request.URL; u.Host != h.addr {
+		e.Host = u.Host
+	}
+	body, err := readAll(resp, maxErrorBody)
+	if err == nil && resp.Request.Method != http.MethodHead {
+		e.Code, e.Message = registryMessage(body)
+		e.Message = redact(e.Message, authorization)
+	}
+	if e.Message == "" {
+		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))
+	}
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
+		e.Err = ErrUnauthorized
+		e.Hint = h.loginHint(resp.Request.Context(), r)
+	case resp.StatusCode == http.StatusNotFound:
+		e.Err = ErrNotFound
+	case temporary(resp.StatusCode):
+		e.again = true
+		e.after = retryAfter(resp.Header.Get("Retry-After"), h.c.o.Clock.Now())
+	case resp.StatusCode == http.StatusRequestEntityTooLarge:
+		e.Hint = "raise the body limit of the registry or of the proxy before it (nginx: client_max_body_size)"
+	}
+	return e
+}
+
+// loginHint says which credentials were used, or how to give some.
+func (h *host) loginHint(ctx context.Context, r *request) string {
+	flag := "--" + string(h.c.o.Side) + "-authfile"
+	cred, err := h.credential(context.WithoutCancel(ctx), r.repo)
+	switch {
+	case err != nil || cred.Anonymous():
+		return fmt.Sprintf("no credentials for %s were found: log in with `gantry login %s`, or name a file with %s", h.name, h.name, flag)
+	case cred.Source != "":
+		return fmt.Sprintf("the credentials of %s were used: check that they are valid and permit this, or name another file with %s", cred.Source, flag)
+	}
+	return "check that the credentials are valid and permit this"
+}
+
+// registryMessage reads the error body of the specification: {"errors":
+// [{"code", "message"}]}, and that of token endpoints, {"details"} or
+// {"error_description"}.
+func registryMessage(body []byte) (code, message string) {
+	var answer struct {
+		Errors []struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"errors"`
+		Details     string `json:"details"`
+		Description string `json:"error_description"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return "", ""
+	}
+	if len(answer.Errors) > 0 {
+		return clean(answer.Errors[0].Code), clean(answer.Errors[0].Message)
+	}
+	return "", clean(answer.Details + answer.Description)
+}
+
+// clean makes a registry's words fit for a terminal.
+func clean(s string) string {
+	s = strings.Map(func(c rune) rune {
+		switch {
+		case unicode.IsSpace(c):
+			return ' '
+		case !unicode.IsPrint(c):
+			return -1
+		}
+		return c
+	}, s)
+	if r := []rune(s); len(r) > maxMessage {
+		s = string(r[:maxMessage]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
+
+var signedQuery = regexp.MustCompile(`(https?://[^\s"'?]+)\?[^\s"']*`)
+
+// redact takes what was sent as authorization out of s, and the queries of
+// addresses.
+func redact(s, authorization string) string {
+	if _, secret, ok := strings.Cut(authorization, " "); ok && secret != "" {
+		s = strings.ReplaceAll(s, secret, "[redacted]")
+		if raw, err := base64.StdEncoding.DecodeString(secret); err == nil {
+			if _, password, ok := strings.Cut(string(raw), ":"); ok && password != "" {
+				s = strings.ReplaceAll(s, password, "[redacted]")
+			}
+		}
+	}
+	return signedQuery.ReplaceAllString(s, "$1?[redacted]")
+}
+
+// networkError makes an Error of a request that got no answer.
+func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	e := &Error{Host: u.Host, Repository: r.repo, Op: r.op, Err: fmt.Errorf("%w: %w", ErrUnreachable, err)}
+	if u.Host == h.addr {
+		e.Host = h.name
+	}
+	side := string(h.c.o.Side)
+	var (
+		verify  *tls.CertificateVerificationError
+		alert   tls.AlertError
+		refusal *proxyRefusal
+		dial    *net.OpError
+		dns     *net.DNSError
+	)
+	switch {
+	case errors.Is(context.Cause(wctx), errStalled):
+		e.Err = fmt.Errorf("%w: %w", ErrUnreachable, errStalled)
+		e.Message = fmt.Sprintf("no byte moved for %s", h.c.o.IdleTimeout)
+		e.again = true
+	case errors.Is(err, http.ErrSchemeMismatch):
+		e.Message = "the registry speaks plain http where TLS was expected"
+		e.Hint = fmt.Sprintf("add --%s-plain-http if that is as it should be", side)
+	case errors.As(err, &verify):
+		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
+		e.Message = "its certificate is not trusted: " + verify.Err.Error() + " (issued by " + issuer(err) + ")"
+		e.Hint = fmt.Sprintf("put the issuer's certificate into /etc/containers/certs.d/%s/ca.crt, or name a folder that holds it with --cert-dir, or do without the check: --%s-tls-verify=false", e.Host, side)
+	case errors.As(err, &alert):
+		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
+		e.Message = "it ended the TLS handshake: " + alert.Error()
+		e.Hint = fmt.Sprintf("where it asks for a client certificate, put it into /etc/containers/certs.d/%s/client.cert and client.key", e.Host)
+	case errors.As(err, &refusal):
+		e.Message = refusal.Error()
+		e.again = temporary(refusal.status)
+		e.Hint = "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+	case errors.As(err, &dns):
+		e.Message = fmt.Sprintf("the name %s cannot be looked up: %s%s", dns.Name, dns.Err, h.via(u))
+		e.again = h.answered.Load() || dns.IsTemporary && !dns.IsTimeout
+		e.Hint = "check the name, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
+	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
+		e.Message = "it cannot be reached" + h.via(u) + ": " + dial.Err.Error()
+		// A registry that restarts in the middle of a run is waited for.
+		e.again = h.answered.Load()
+		e.Hint = "check the name, the port, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		e.Message = "it does not answer in time" + h.via(u)
+		e.again = h.answered.Load()
+	default:
+		e.Message = "the connection broke" + h.via(u) + ": " + err.Error()
+		e.again = true
+	}
+	e.Message = redact(e.Message, "")
+	return e
+}
+
+// via names the proxy on the way to u.
+func (h *host) via(u *url.URL) string {
+	proxy, err := h.c.o.Proxy(&http.Request{URL: u, Header: http.Header{}})
+	if err != nil || proxy == nil {
+		return ""
+	}
+	return " through the proxy " + proxy.Redacted()
+}

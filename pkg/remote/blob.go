@@ -1,0 +1,224 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// progress is how many bytes a broken blob must have come on for its attempts
+// to be counted anew.
+const progress = 1 << 20
+
+// Blob opens a blob of repo for reading once, from its beginning. The reader
+// checks length and digest: where they are not those of desc, the last bytes
+// are held back and the error, instead of io.EOF, wraps ErrMismatch. A body
+// that breaks off is continued where it was, as often as the retry policy has
+// it. The context has to last until Close.
+//
+// The reader is an io.WriterTo with a large buffer of its own.
+func (c *Client) Blob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor) (io.ReadCloser, error) {
+	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 {
+		return nil, fmt.Errorf("reading a blob of %s: the descriptor %s of %d bytes is malformed", repo.Name(), desc.Digest, desc.Size)
+	}
+	b := &blob{c: c, ctx: ctx, desc: desc, hash: desc.Digest.Algorithm().Hash()}
+	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at spot) error {
+		b.at = at
+		return c.retry(ctx, b.open)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// A blob is the body of a blob, hashed as it passes.
+type blob struct {
+	c    *Client
+	ctx  context.Context //nolint:containedctx // for the requests that continue the body
+	at   spot
+	desc ocispec.Descriptor
+
+	body     io.ReadCloser // nil when it has to be opened again
+	hash     hash.Hash
+	off      int64 // bytes handed on
+	attempts int   // since progress was last made
+	from     int64 // off at that time
+	err      error // the end; io.EOF when all is well
+}
+
+func (b *blob) request(method, op string) *request {
+	return &request{
+		op: op + " " + b.desc.Digest.String(), kind: "blob", method: method, repo: b.at.ref.Path,
+		scopes: []string{pull(b.at.ref.Path)},
+		path:   "/v2/" + b.at.ref.Path + "/blobs/" + b.desc.Digest.String(),
+		header: http.Header{},
+	}
+}
+
+// open asks for what is left of the blob.
+func (b *blob) open(ctx context.Context) error {
+	r := b.request(http.MethodGet, "reading the blob")
+	if b.off > 0 {
+		r.header.Set("Range", fmt.Sprintf("bytes=%d-", b.off))
+	}
+	resp, err := b.at.h.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	rest := b.desc.Size
+	switch {
+	case resp.StatusCode == http.StatusPartialContent && b.off > 0 && rangeStart(resp) == b.off:
+		rest -= b.off
+	case resp.StatusCode != http.StatusOK:
+		return b.at.h.refusal(r, resp, "")
+	}
+	if resp.ContentLength >= 0 && resp.ContentLength != rest {
+		_ = resp.Body.Close()
+		return b.at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", resp.ContentLength, rest, ErrMismatch))
+	}
+	if resp.StatusCode == http.StatusOK && b.off > 0 {
+		// Range is not known there: what was read already is passed over.
+		if _, err := io.CopyN(io.Discard, resp.Body, b.off); err != nil {
+			_ = resp.Body.Close()
+			return b.at.h.broken(r, err)
+		}
+	}
+	b.body = resp.Body
+	return nil
+}
+
+// rangeStart reads "bytes 100-199/200"; -1 where it is not that.
+func rangeStart(resp *http.Response) int64 {
+	s, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
+	first, _, dash := strings.Cut(s, "-")
+	n, err := strconv.ParseInt(first, 10, 64)
+	if !ok || !dash || err != nil {
+		return -1
+	}
+	return n
+}
+
+// Read implements io.Reader.
+func (b *blob) Read(p []byte) (int, error) {
+	for b.err == nil && len(p) > 0 {
+		if b.body == nil {
+			if err := b.open(b.ctx); err != nil {
+				b.again(err)
+				continue
+			}
+		}
+		n, err := b.body.Read(p[:min(int64(len(p)), b.desc.Size-b.off+1)])
+		if b.off+int64(n) > b.desc.Size {
+			b.err = b.mismatch("it goes on after %d bytes", b.desc.Size)
+			break
+		}
+		b.hash.Write(p[:n])
+		b.off += int64(n)
+		if b.off == b.desc.Size {
+			if b.err = b.finish(err); b.err == io.EOF && n > 0 {
+				return n, nil
+			}
+			break
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			_ = b.body.Close()
+			b.body = nil
+			b.again(b.at.h.broken(b.request(http.MethodGet, "reading the blob"), err))
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
+	if len(p) == 0 && b.err == nil {
+		return 0, nil
+	}
+	return 0, b.err
+}
+
+// finish checks a blob of the right length, whose last read ended with err.
+func (b *blob) finish(err error) error {
+	if got := fmt.Sprintf("%s:%x", b.desc.Digest.Algorithm(), b.hash.Sum(nil)); got != b.desc.Digest.String() {
+		return b.mismatch("its content has the digest %s", got)
+	}
+	if err == nil {
+		// The end of the body lets its connection serve again.
+		var one [1]byte
+		if n, _ := b.body.Read(one[:]); n > 0 {
+			return b.mismatch("it goes on after %d bytes", b.desc.Size)
+		}
+	}
+	return io.EOF
+}
+
+func (b *blob) mismatch(format string, args ...any) error {
+	return b.at.h.failure(b.request(http.MethodGet, "reading the blob"), fmt.Errorf(format+": %w", append(args, ErrMismatch)...))
+}
+
+// again waits before the body is opened again, or ends the blob with err.
+func (b *blob) again(err error) {
+	if b.ctx.Err() != nil {
+		b.err = interrupted(b.ctx, err)
+		return
+	}
+	if b.off-b.from >= progress {
+		b.attempts, b.from = 0, b.off
+	}
+	b.err = b.c.pause(b.ctx, err, b.attempts)
+	b.attempts++
+}
+
+// WriteTo implements io.WriterTo.
+func (b *blob) WriteTo(w io.Writer) (int64, error) {
+	buf := buffers.Get().(*[copyBuffer]byte)
+	defer buffers.Put(buf)
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
+}
+
+// Close implements io.Closer.
+func (b *blob) Close() error {
+	if b.err == nil {
+		b.err = errors.New("reading a blob after it was closed")
+	}
+	if b.body == nil {
+		return nil
+	}
+	return b.body.Close()
+}
+
+// BlobExists reports whether repo has the blob, with one HEAD.
+func (c *Client) BlobExists(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor) (bool, error) {
+	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at spot) error {
+		return c.retry(ctx, func(ctx context.Context) error {
+			r := (&blob{at: at, desc: desc}).request(http.MethodHead, "looking for the blob")
+			resp, err := at.h.do(ctx, r)
+			if err != nil {
+				return err
+			}
+			if resp.StatusCode != http.StatusOK {
+				return at.h.refusal(r, resp, "")
+			}
+			drain(resp.Body)
+			if resp.ContentLength >= 0 && resp.ContentLength != desc.Size {
+				return at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", resp.ContentLength, desc.Size, ErrMismatch))
+			}
+			return nil
+		})
+	})
+	if notFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,175 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/time/rate"
+)
+
+// A host is what a Client knows of one registry: how it is reached, what it
+// asks for and the tokens that it was given.
+type host struct {
+	c        *Client
+	name     string // "docker.io": as references, credentials and certs.d have it
+	addr     string // "registry-1.docker.io": as it is dialled
+	insecure bool   // any certificate, or none
+	streams  *streams
+	requests *rate.Limiter // nil: no limit
+	bytes    *rate.Limiter // nil: no limit
+
+	gate     gate // held while probing
+	probed   atomic.Bool
+	answered atomic.Bool // it has been reached in this run
+
+	mu         sync.Mutex
+	scheme     string // set by probe
+	dead       error  // why probe gave up
+	challenge  challenge
+	tokens     map[string][]token // by repository path
+	tokenGates map[string]gate
+	noPut      bool // refuses to take a blob in one PUT
+}
+
+// base is "https://quay.io"; only valid after probe.
+func (h *host) base() string { return h.scheme + "://" + h.addr }
+
+// loopback reports whether the registry is on this machine.
+func (h *host) loopback() bool { return loopbackName(h.addr) }
+
+// loopbackName reports whether host[:port] is this machine by its spelling.
+func loopbackName(hostport string) bool {
+	name := hostOnly(hostport)
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
+}
+
+func hostOnly(hostport string) string {
+	name, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		name = strings.Trim(hostport, "[]")
+	}
+	return strings.ToLower(strings.TrimSuffix(name, "."))
+}
+
+// probe finds out once, with GET /v2/, whether the host speaks TLS and what
+// credentials it asks for. Where that fails, every request of the run fails
+// with the same error.
+func (h *host) probe(ctx context.Context) error {
+	if h.probed.Load() {
+		return nil
+	}
+	if err := h.gate.enter(ctx); err != nil {
+		return err
+	}
+	defer h.gate.leave()
+	if h.probed.Load() {
+		return nil
+	}
+	if h.dead != nil {
+		return h.dead
+	}
+	err := h.c.retry(ctx, h.detect)
+	if err != nil {
+		err = final{err}
+		if ctx.Err() == nil {
+			h.mu.Lock()
+			h.dead = err
+			h.mu.Unlock()
+		}
+		return err
+	}
+	h.probed.Store(true)
+	return nil
+}
+
+// isDead reports whether probe gave the host up.
+func (h *host) isDead() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dead != nil
+}
+
+// detect tries TLS and then, where the user or the address permits it, http.
+func (h *host) detect(ctx context.Context) error {
+	if h.c.o.PlainHTTP {
+		return h.ping(ctx, "http")
+	}
+	err := h.ping(ctx, "https")
+	if err == nil || ctx.Err() != nil || !h.mayFallBack(err) {
+		return err
+	}
+	if h.ping(ctx, "http") == nil {
+		return nil
+	}
+	return err
+}
+
+// mayFallBack reports whether http may be tried after TLS failed with err.
+func (h *host) mayFallBack(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.Status != 0 {
+		return false // it speaks TLS, and answered
+	}
+	if h.insecure {
+		return true
+	}
+	var cert *tls.CertificateVerificationError
+	return h.loopback() && !errors.As(err, &cert)
+}
+
+// ping asks for the API's root and keeps what the answer tells.
+func (h *host) ping(ctx context.Context, scheme string) error {
+	r := &request{
+		op: "asking for the registry API", kind: "ping", method: http.MethodGet,
+		url: scheme + "://" + h.addr + "/v2/",
+	}
+	resp, err := h.roundTrip(ctx, r, "")
+	if err != nil {
+		return err
+	}
+	defer drain(resp.Body)
+	if temporary(resp.StatusCode) {
+		return h.refusal(r, resp, "")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.scheme = scheme
+	h.challenge = challenge{}
+	if resp.StatusCode == http.StatusUnauthorized && resp.Request.URL.Host == h.addr {
+		h.challenge = bestChallenge(resp.Header.Values("WWW-Authenticate"))
+	}
+	return nil
+}
+
+// drain reads the little that is left of a body, so that its connection can
+// serve again.
+func drain(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 16<<10)
+	_ = body.Close()
+}
+
+// issuer names who signed the certificate that was not accepted.
+func issuer(err error) string {
+	var unknown x509.UnknownAuthorityError
+	if errors.As(err, &unknown) && unknown.Cert != nil {
+		return unknown.Cert.Issuer.String()
+	}
+	var v *tls.CertificateVerificationError
+	if errors.As(err, &v) && len(v.UnverifiedCertificates) > 0 {
+		return v.UnverifiedCertificates[len(v.UnverifiedCertificates)-1].Issuer.String()
+	}
+	return "an unknown issuer"
+}

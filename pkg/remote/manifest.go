@@ -1,0 +1,228 @@
+package remote
+
+import (
+	"context"
+	_ "crypto/sha256" // the digests that manifests have
+	_ "crypto/sha512"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// maxManifest bounds a manifest, in bytes.
+const maxManifest = 8 << 20
+
+// Media types of Docker's image format, schema 2, and of schema 1, which is
+// recognized to be refused.
+const (
+	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
+	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
+	dockerSchema1  = "application/vnd.docker.distribution.manifest.v1"
+)
+
+var accept = strings.Join([]string{
+	ocispec.MediaTypeImageIndex, ocispec.MediaTypeImageManifest, dockerList, dockerManifest,
+}, ", ")
+
+// Resolve returns the descriptor of ref's manifest: media type, digest and
+// size. It costs one HEAD, and a GET at registries that do not tell the digest.
+// A reference with neither tag nor digest is an error; ErrNotFound is wrapped
+// where there is no such manifest.
+func (c *Client) Resolve(ctx context.Context, ref reference.Reference) (ocispec.Descriptor, error) {
+	var desc ocispec.Descriptor
+	err := c.readManifest(ctx, ref, func(ctx context.Context, at spot) error {
+		var err error
+		desc, err = c.head(ctx, at)
+		if errors.Is(err, errNoDigest) {
+			desc, _, err = c.get(ctx, at)
+		}
+		return err
+	})
+	return desc, err
+}
+
+// ManifestExists is Resolve, where "not found" is no error.
+func (c *Client) ManifestExists(ctx context.Context, ref reference.Reference) (ocispec.Descriptor, bool, error) {
+	desc, err := c.Resolve(ctx, ref)
+	if notFound(err) {
+		return ocispec.Descriptor{}, false, nil
+	}
+	return desc, err == nil, err
+}
+
+// Manifest returns ref's manifest, of at most 8 MiB, and its descriptor. The
+// digest is computed from the bytes; it must be the one asked for and the one
+// that the registry names, else the error wraps ErrMismatch.
+func (c *Client) Manifest(ctx context.Context, ref reference.Reference) (ocispec.Descriptor, []byte, error) {
+	var desc ocispec.Descriptor
+	var raw []byte
+	err := c.readManifest(ctx, ref, func(ctx context.Context, at spot) error {
+		var err error
+		desc, raw, err = c.get(ctx, at)
+		return err
+	})
+	return desc, raw, err
+}
+
+func (c *Client) readManifest(ctx context.Context, ref reference.Reference, f func(context.Context, spot) error) error {
+	if ref.Identifier() == "" {
+		return fmt.Errorf("reading the manifest of %s: the reference has neither tag nor digest", ref)
+	}
+	return c.read(ctx, ref, ref.Digest != "", func(ctx context.Context, at spot) error {
+		return c.retry(ctx, func(ctx context.Context) error { return f(ctx, at) })
+	})
+}
+
+func manifestRequest(method, op string, at spot) *request {
+	return &request{
+		op: op + " " + at.ref.Identifier(), kind: "manifest", method: method, repo: at.ref.Path,
+		scopes: []string{pull(at.ref.Path)},
+		path:   "/v2/" + at.ref.Path + "/manifests/" + at.ref.Identifier(),
+		header: http.Header{"Accept": {accept}},
+	}
+}
+
+// errNoDigest means that the answer to HEAD does not do as a descriptor.
+var errNoDigest = errors.New("the registry does not tell the digest")
+
+func (c *Client) head(ctx context.Context, at spot) (ocispec.Descriptor, error) {
+	r := manifestRequest(http.MethodHead, "looking for the manifest", at)
+	resp, err := at.h.do(ctx, r)
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		if resp.StatusCode == http.StatusMethodNotAllowed {
+			drain(resp.Body)
+			return ocispec.Descriptor{}, errNoDigest
+		}
+		return ocispec.Descriptor{}, at.h.refusal(r, resp, "")
+	}
+	defer drain(resp.Body)
+	desc := ocispec.Descriptor{
+		MediaType: mediaType(resp.Header.Get("Content-Type")),
+		Digest:    digest.Digest(resp.Header.Get("Docker-Content-Digest")),
+		Size:      resp.ContentLength,
+	}
+	if desc.Digest.Validate() != nil || desc.Size <= 0 || desc.MediaType == "" {
+		return ocispec.Descriptor{}, errNoDigest
+	}
+	if at.ref.Digest != "" && desc.Digest != at.ref.Digest {
+		return ocispec.Descriptor{}, at.h.failure(r, fmt.Errorf("the registry has %s under that digest: %w", desc.Digest, ErrMismatch))
+	}
+	return desc, nil
+}
+
+func (c *Client) get(ctx context.Context, at spot) (ocispec.Descriptor, []byte, error) {
+	var none ocispec.Descriptor
+	r := manifestRequest(http.MethodGet, "reading the manifest", at)
+	resp, err := at.h.do(ctx, r)
+	if err != nil {
+		return none, nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return none, nil, at.h.refusal(r, resp, "")
+	}
+	raw, err := readAll(resp, maxManifest)
+	if err != nil {
+		return none, nil, at.h.broken(r, err)
+	}
+	typ := mediaType(resp.Header.Get("Content-Type"))
+	if strings.HasPrefix(typ, dockerSchema1) {
+		e := at.h.failure(r, errors.New("the image is in Docker's schema 1, which is no longer read"))
+		e.Hint = "have the image built or pushed again by a current tool"
+		return none, nil, e
+	}
+	if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" {
+		if err := matches(said, raw); err != nil {
+			return none, nil, at.h.failure(r, fmt.Errorf("the registry names it %s, but %w", said, err))
+		}
+	}
+	algorithm := digest.SHA256
+	if at.ref.Digest != "" {
+		if err := matches(at.ref.Digest, raw); err != nil {
+			return none, nil, at.h.failure(r, err)
+		}
+		algorithm = at.ref.Digest.Algorithm()
+	}
+	// What the manifest says of itself is covered by its digest.
+	var own struct {
+		MediaType string `json:"mediaType"`
+	}
+	if json.Unmarshal(raw, &own) == nil && own.MediaType != "" {
+		typ = own.MediaType
+	}
+	return ocispec.Descriptor{MediaType: typ, Digest: algorithm.FromBytes(raw), Size: int64(len(raw))}, raw, nil
+}
+
+// matches checks raw against a digest that comes from elsewhere.
+func matches(want digest.Digest, raw []byte) error {
+	if want.Validate() != nil {
+		return fmt.Errorf("that is no digest of a known kind: %w", ErrMismatch)
+	}
+	if got := want.Algorithm().FromBytes(raw); got != want {
+		return fmt.Errorf("the content has the digest %s: %w", got, ErrMismatch)
+	}
+	return nil
+}
+
+// mediaType is a Content-Type without parameters, or "" where it tells nothing.
+func mediaType(contentType string) string {
+	t, _, err := mime.ParseMediaType(contentType)
+	if err != nil || t == "application/json" || t == "application/octet-stream" || strings.HasPrefix(t, "text/") {
+		return ""
+	}
+	return t
+}
+
+// PushManifest writes raw under ref's tag, or where there is none under its
+// digest. The registry must not have changed it, else the error wraps
+// ErrMismatch.
+func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, mediaType string, raw []byte) error {
+	at, err := c.destination(ref)
+	if err != nil {
+		return err
+	}
+	identifier := ref.Tag
+	if identifier == "" {
+		identifier = ref.Digest.String()
+	}
+	switch {
+	case identifier == "":
+		return fmt.Errorf("pushing the manifest of %s: the reference has neither tag nor digest", ref)
+	case ref.Digest != "":
+		if err := matches(ref.Digest, raw); err != nil {
+			return fmt.Errorf("pushing the manifest %s: %w", ref, err)
+		}
+	}
+	return c.retry(ctx, func(ctx context.Context) error {
+		r := &request{
+			op: "pushing the manifest " + identifier, kind: "manifest", method: http.MethodPut, repo: at.ref.Path,
+			scopes: []string{push(at.ref.Path)},
+			path:   "/v2/" + at.ref.Path + "/manifests/" + identifier,
+			header: http.Header{"Content-Type": {mediaType}}, body: raw,
+		}
+		resp, err := at.h.do(ctx, r)
+		if err != nil {
+			return err
+		}
+		if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
+			return at.h.refusal(r, resp, "")
+		}
+		defer drain(resp.Body)
+		if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" {
+			if err := matches(said, raw); err != nil {
+				return at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", said, ErrMismatch))
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,117 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Retry says how often and when a request is made again.
+type Retry struct {
+	// Times is the number of further attempts; 0 means 5, -1 none.
+	Times int
+	// Delay is the time between attempts; 0 means half a second, then twice as
+	// long each time up to 30 s, less a random part. Retry-After goes first.
+	Delay time.Duration
+}
+
+const (
+	maxRetryAfter = 5 * time.Minute
+	firstDelay    = 500 * time.Millisecond
+	maxDelay      = 30 * time.Second
+)
+
+func (r Retry) times() int {
+	switch {
+	case r.Times == 0:
+		return 5
+	case r.Times < 0:
+		return 0
+	}
+	return r.Times
+}
+
+// wait returns how long to wait before attempt n+1 (from 0), and whether there
+// is to be one.
+func (r Retry) wait(err error, n int) (time.Duration, bool) {
+	var f final
+	var e *Error
+	if n >= r.times() || errors.As(err, &f) || !errors.As(err, &e) || !e.again {
+		return 0, false
+	}
+	switch {
+	case e.after > 0:
+		return min(e.after, maxRetryAfter), true
+	case r.Delay > 0:
+		return r.Delay, true
+	}
+	d := min(firstDelay<<min(n, 10), maxDelay)
+	return d/2 + rand.N(d/2), true
+}
+
+// retry calls f until it succeeds, fails for good, or the policy or the context
+// ends.
+func (c *Client) retry(ctx context.Context, f func(context.Context) error) error {
+	for n := 0; ; n++ {
+		err := f(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return interrupted(ctx, err)
+		}
+		if err := c.pause(ctx, err, n); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits before attempt n+1, and returns err where there is to be none.
+func (c *Client) pause(ctx context.Context, err error, n int) error {
+	d, ok := c.o.Retry.wait(err, n)
+	if !ok {
+		if n > 0 {
+			return fmt.Errorf("%w (after %d attempts)", err, n+1)
+		}
+		return err
+	}
+	c.stats.retried()
+	c.o.Log.Warn("trying again", "err", err, "attempt", n+2, "wait", d)
+	if c.o.Clock.Wait(ctx, d) != nil {
+		return interrupted(ctx, err)
+	}
+	return nil
+}
+
+// interrupted is what ended the context, with what had gone wrong before.
+func interrupted(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w (%v)", cause, err) //nolint:errorlint // the interruption decides, not what it interrupted
+	}
+	return err
+}
+
+// temporary reports whether a status is worth another attempt. 501 says that it
+// never will be.
+func temporary(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests ||
+		status >= 500 && status != http.StatusNotImplemented
+}
+
+// retryAfter reads the header of that name: seconds or an HTTP date (RFC 9110,
+// 10.2.3). 0 means that it says nothing.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if s, err := strconv.ParseUint(value, 10, 32); err == nil {
+		return time.Duration(s) * time.Second
+	}
+	if t, err := http.ParseTime(value); err == nil {
+		return max(t.Sub(now), 0)
+	}
+	return 0
+}

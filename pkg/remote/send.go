@@ -1,0 +1,224 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxHops bounds the redirects of one request.
+const maxHops = 10
+
+// A request is what goes to a host: once, or again after a failure.
+type request struct {
+	op     string // for errors: "reading the manifest v1"
+	kind   string // for Stats
+	method string
+	repo   string   // repository path at this host; "" for none
+	scopes []string // what a token has to allow
+	url    string   // absolute; "" where path says it
+	path   string   // "/v2/…" below the host
+	header http.Header
+
+	body []byte // a small body, or …
+	form string // … one that is sent to one address only, or …
+	// … a stream of size bytes. It is opened when its connection is sought.
+	open func(context.Context) (*sourceBody, error)
+	size int64
+
+	// held: the caller has a stream at the host already.
+	held bool
+
+	// foreign: the address is not the registry's API and its answers are not
+	// known to be for the eyes of the user.
+	foreign bool
+}
+
+// do sends r when a stream at the host is free, authorized as the host asks.
+// The stream is free again when the body of the response is closed. Any status
+// is an answer; err is for requests without one.
+func (h *host) do(ctx context.Context, r *request) (*http.Response, error) {
+	release := func() {}
+	if !r.held {
+		if err := h.streams.acquire(ctx); err != nil {
+			return nil, err
+		}
+		release = h.streams.release
+	}
+	resp, err := h.send(ctx, r)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	h.streams.answered(resp.StatusCode == http.StatusTooManyRequests)
+	resp.Body.(*answerBody).done = release
+	return resp, nil
+}
+
+// send probes, authorizes and sends. An answer 401 may mean that the token ran
+// out or that the repository asks for more: there is one more attempt, with
+// what the answer says.
+func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
+	if err := h.probe(ctx); err != nil {
+		return nil, err
+	}
+	if r.url == "" {
+		r.url = h.base() + r.path
+	}
+	for first := true; ; first = false {
+		authorization, err := h.authorization(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := h.roundTrip(ctx, r, authorization)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first || !h.learn(r, resp, authorization) {
+			return resp, err
+		}
+		drain(resp.Body)
+	}
+}
+
+// learn takes in what a 401 asks for and reports whether another attempt can do
+// better.
+func (h *host) learn(r *request, resp *http.Response, authorization string) bool {
+	if u, err := url.Parse(h.base()); err != nil || !sameHost(u, resp.Request.URL) {
+		return false
+	}
+	ch := bestChallenge(resp.Header.Values("WWW-Authenticate"))
+	if ch.scheme == "" || ch.scheme == "basic" && authorization != "" {
+		return false
+	}
+	h.forget(r.repo, authorization)
+	if scope := ch.params["scope"]; scope != "" {
+		for s := range strings.FieldsSeq(scope) {
+			if !(token{scopes: r.scopes}).covers([]string{s}) && len(r.scopes) < 16 {
+				r.scopes = append(r.scopes, s)
+			}
+		}
+	}
+	h.mu.Lock()
+	h.challenge = ch
+	h.mu.Unlock()
+	return true
+}
+
+// roundTrip sends r as it is and follows redirects. Only the first host, if it
+// is the one that r is addressed to, sees the authorization.
+func (h *host) roundTrip(ctx context.Context, r *request, authorization string) (*http.Response, error) {
+	u, err := url.Parse(r.url)
+	if err != nil {
+		return nil, h.failure(r, fmt.Errorf("the address is malformed: %w", ErrRefused))
+	}
+	if h.requests != nil {
+		if err := h.requests.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	h.c.stats.request(r.method, r.kind)
+	origin := u
+	if !r.foreign {
+		origin = &url.URL{Scheme: u.Scheme, Host: h.addr}
+	}
+	for range maxHops {
+		if !sameHost(origin, u) {
+			authorization = ""
+		}
+		resp, err := h.once(ctx, r, u, authorization)
+		if err != nil {
+			return nil, err
+		}
+		if !redirects(r, resp) {
+			return resp, nil
+		}
+		next, err := h.target(u.String(), resp.Header.Get("Location"))
+		drain(resp.Body)
+		if err != nil {
+			return nil, h.refused(r, "a redirect", err)
+		}
+		u = next
+	}
+	return nil, h.failure(r, fmt.Errorf("more than %d redirects: %w", maxHops, ErrRefused))
+}
+
+// redirects reports whether resp sends r elsewhere, and r can go there.
+func redirects(r *request, resp *http.Response) bool {
+	if resp.Header.Get("Location") == "" || r.open != nil || r.form != "" {
+		return false
+	}
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
+		return r.method == http.MethodGet || r.method == http.MethodHead
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// once is one exchange with one host.
+func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization string) (*http.Response, error) {
+	name := u.Host
+	if u.Host == h.addr {
+		name = h.name
+	}
+	transport, err := h.c.transport(name, h.insecure)
+	if err != nil {
+		return nil, final{err}
+	}
+	wctx, w := newWatch(ctx, h.c.o.IdleTimeout)
+	req, err := h.prepare(wctx, w, r, u)
+	if err != nil {
+		w.stop()
+		return nil, err
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		err = h.networkError(ctx, wctx, r, u, err)
+		w.stop()
+		return nil, err
+	}
+	if u.Host == h.addr {
+		h.answered.Store(true)
+	}
+	w.pause()
+	resp.Request = req
+	resp.Body = &answerBody{ReadCloser: resp.Body, ctx: wctx, watch: w, h: h}
+	return resp, nil
+}
+
+// prepare makes the http.Request of one exchange and opens its body.
+func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*http.Request, error) {
+	var reader io.Reader
+	var source *sourceBody
+	size := int64(len(r.body) + len(r.form))
+	switch {
+	case r.open != nil && r.size > 0:
+		var err error
+		if source, err = r.open(ctx); err != nil {
+			return nil, err
+		}
+		reader, size = source, r.size
+	case r.form != "":
+		reader = strings.NewReader(r.form)
+	case len(r.body) > 0:
+		reader = strings.NewReader(string(r.body))
+	}
+	req := &http.Request{
+		Method: r.method, URL: u, Host: u.Host, Header: r.header.Clone(),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	req.Header.Set("User-Agent", h.c.o.UserAgent)
+	if reader != nil {
+		req.Body = &sentBody{Reader: reader, ctx: ctx, watch: w, h: h, source: source}
+		req.ContentLength = size
+	}
+	return req.WithContext(ctx), nil
+}
