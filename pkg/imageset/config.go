@@ -1,7 +1,22 @@
+// Package imageset reads the configuration: what is to be mirrored.
+//
+// The format is oc mirror's ImageSetConfiguration, mirror.openshift.io/v2alpha1.
+// Text (YAML, or JSON, which is YAML) goes in; a Config comes out that needs no
+// further checks of its own fields, or an *Error with everything that is wrong
+// with the file, each Problem with its place and what to do about it.
+//
+// Reading is strict. Every field is known or refused, with the name that was
+// probably meant; a field that oc mirror acts on and Gantry does not act on yet
+// is refused as well, since content that was asked for and silently left out is
+// found on the far side of the air gap. Whether packages, channels, files and
+// images exist is not decided here: reading touches no disk but the file.
+//
+// One table (format.go) describes the format. It is what decodes and encodes
+// the types, what suggestions are drawn from, and what the JSON Schema is made
+// of, so that these cannot come to differ.
 package imageset
 
 import (
-	"fmt"
 	"regexp"
 )
 
@@ -11,42 +26,31 @@ const (
 	Kind       = "ImageSetConfiguration"
 )
 
-// A Position is a place in a configuration file. Line and Column count from 1;
-// 0 means unknown.
-type Position struct {
-	File         string
-	Line, Column int
-}
-
-// String is "imageset.yaml:12", as compilers write it.
-func (p Position) String() string {
-	if p.Line == 0 {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
-}
-
 // A Config is one ImageSetConfiguration. It has been validated: what Load
-// returns needs no further checks of its own fields.
+// returns needs no further checks of its own fields. It marshals to JSON as
+// Parse reads it.
 type Config struct {
 	Pos Position
 	// ArchiveSize is the limit of one archive volume in GiB; 0 where the file
-	// does not say.
+	// does not say. In bytes it fits an int64.
 	ArchiveSize int64
 	Mirror      Mirror
 }
 
-// Mirror says what is brought across.
+// Mirror says what is brought across: at least one operator or image.
 type Mirror struct {
 	Operators        []Operator
 	AdditionalImages []Image
 	BlockedImages    []Blocked
 }
 
-// An Operator is one catalog and what is taken of it (mirror.operators[]).
+// An Operator is one catalog and what is taken of it (mirror.operators[]). It
+// marshals to the JSON form of that entry, without its position; ParseOperator
+// reads it back.
 type Operator struct {
 	Pos Position
-	// Catalog is a registry reference, "oci://DIR" or "dir://DIR".
+	// Catalog is a registry reference with tag or digest, "oci://DIR" or
+	// "dir://DIR".
 	Catalog string
 	// TargetCatalog and TargetTag replace the repository path and tag of the
 	// catalog in the mirror.
@@ -56,22 +60,25 @@ type Operator struct {
 	// directory, as for oc mirror.
 	TargetCatalogSourceTemplate string
 	// Full takes every bundle of the chosen packages and channels instead of
-	// the channel heads; without packages, the catalog as it is.
+	// the channel heads; without packages, the catalog as it is. It excludes
+	// ranges and bundles.
 	Full bool
 	// Platforms, where set, thins out every multi-platform image of the
 	// catalog to these.
 	Platforms []Platform
-	Packages  []Package
+	// Packages are distinct by name; none means all.
+	Packages []Package
 }
 
-// A Package is one operator package of a catalog.
+// A Package is one operator package of a catalog. Bundles exclude Range and
+// Channels; Range excludes a range on a channel.
 type Package struct {
 	Pos            Position
 	Name           string
 	DefaultChannel string // replaces the package's own; empty keeps it
 	Range          Range
-	Channels       []Channel
-	Bundles        []Bundle
+	Channels       []Channel // distinct by name
+	Bundles        []Bundle  // distinct by name
 }
 
 // A Channel is one channel of a package, with an optional range of its own.
@@ -97,7 +104,8 @@ type Range struct {
 // IsZero reports whether the range is open at both ends.
 func (r Range) IsZero() bool { return r.Min == "" && r.Max == "" }
 
-// A Platform selects children of a multi-platform image.
+// A Platform selects children of a multi-platform image, in the words of the
+// image index: "linux", "amd64".
 type Platform struct {
 	Pos              Position
 	OS, Architecture string

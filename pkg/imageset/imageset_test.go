@@ -1,0 +1,321 @@
+package imageset_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+)
+
+var (
+	patterns    = cmp.Comparer(func(a, b *regexp.Regexp) bool { return a.String() == b.String() })
+	noPositions = cmpopts.IgnoreTypes(imageset.Position{})
+)
+
+// cases are the files of the txtar archives that match, by name.
+func cases(t testing.TB, glob string) map[string][]byte {
+	t.Helper()
+	archives, err := filepath.Glob(glob)
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no test data at %s (%v)", glob, err)
+	}
+	marker := regexp.MustCompile(`(?m)^-- (\S+) --\n`)
+	files := map[string][]byte{}
+	for _, a := range archives {
+		text, err := os.ReadFile(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := marker.FindAllSubmatchIndex(text, -1)
+		for i, m := range at {
+			end, name := len(text), string(text[m[2]:m[3]])
+			if i+1 < len(at) {
+				end = at[i+1][0]
+			}
+			if files[name] != nil {
+				t.Fatalf("%s: %s is there twice", a, name)
+			}
+			files[name] = text[m[1]:end:end]
+		}
+	}
+	return files
+}
+
+func TestBadFiles(t *testing.T) {
+	files := cases(t, "testdata/bad/*.txtar")
+	for name := range maps.Keys(files) {
+		base, ok := strings.CutSuffix(name, ".yaml")
+		if !ok {
+			continue
+		}
+		t.Run(base, func(t *testing.T) {
+			c, err := imageset.Parse(name, files[name])
+			var problems *imageset.Error
+			if !errors.As(err, &problems) || c != nil {
+				t.Fatalf("got %v, %v; want no configuration and an *Error", c, err)
+			}
+			if diff := cmp.Diff(string(files[base+".err"]), err.Error()+"\n"); diff != "" {
+				t.Errorf("message (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGoodFiles(t *testing.T) {
+	files := cases(t, "testdata/good/*.txtar")
+	for name := range maps.Keys(files) {
+		base, ok := strings.CutSuffix(name, ".yaml")
+		if !ok {
+			continue
+		}
+		t.Run(base, func(t *testing.T) {
+			c, err := imageset.Parse(name, files[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.MarshalIndent(c, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(files[base+".json"]), string(got)+"\n"); diff != "" {
+				t.Errorf("written back (-want +got):\n%s", diff)
+			}
+			for what, text := range map[string][]byte{
+				"JSON":           got,
+				"tabs":           bytes.ReplaceAll(got, []byte("  "), []byte("\t")),
+				"Windows' lines": append([]byte("\ufeff"), bytes.ReplaceAll(files[name], []byte("\n"), []byte("\r\n"))...),
+			} {
+				again, err := imageset.Parse(name, text)
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
+				} else if diff := cmp.Diff(c, again, patterns, noPositions); diff != "" {
+					t.Errorf("%s (-first +again):\n%s", what, diff)
+				}
+			}
+		})
+	}
+}
+
+const everything = `apiVersion: mirror.openshift.io/v2alpha1
+kind: ImageSetConfiguration
+archiveSize: 8589934591
+mirror:
+  operators:
+  - catalog: dir:///catalog
+    targetCatalog: org/catalog
+    targetTag: v1
+    targetCatalogSourceTemplate: cs.yaml
+    platforms:
+    - os: linux
+      architecture: s390x
+    packages:
+    - name: foo
+      defaultChannel: stable
+      minVersion: 1.0.0
+      channels:
+      - name: stable
+    - name: bar
+      channels:
+      - {name: fast, maxVersion: 2.0.0+a}
+    - name: baz
+      bundles:
+      - name: baz.v1.0.0
+  - catalog: oci:///index
+    full: true
+  additionalImages:
+  - name: quay.io/a/b:v1
+    targetRepo: a/c
+    targetTag: v2
+    platforms: [{os: windows, architecture: amd64}]
+  blockedImages:
+  - name: a/.*
+`
+
+func TestParse(t *testing.T) {
+	got, err := imageset.Parse("f.yaml", []byte(everything))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(line, column int) imageset.Position {
+		return imageset.Position{File: "f.yaml", Line: line, Column: column}
+	}
+	want := &imageset.Config{
+		Pos:         at(1, 1),
+		ArchiveSize: 8589934591,
+		Mirror: imageset.Mirror{
+			Operators: []imageset.Operator{{
+				Pos:                         at(6, 5),
+				Catalog:                     "dir:///catalog",
+				TargetCatalog:               "org/catalog",
+				TargetTag:                   "v1",
+				TargetCatalogSourceTemplate: "cs.yaml",
+				Platforms:                   []imageset.Platform{{Pos: at(11, 7), OS: "linux", Architecture: "s390x"}},
+				Packages: []imageset.Package{{
+					Pos: at(14, 7), Name: "foo", DefaultChannel: "stable", Range: imageset.Range{Min: "1.0.0"},
+					Channels: []imageset.Channel{{Pos: at(18, 9), Name: "stable"}},
+				}, {
+					Pos: at(19, 7), Name: "bar",
+					Channels: []imageset.Channel{{Pos: at(21, 9), Name: "fast", Range: imageset.Range{Max: "2.0.0+a"}}},
+				}, {
+					Pos: at(22, 7), Name: "baz", Bundles: []imageset.Bundle{{Pos: at(24, 9), Name: "baz.v1.0.0"}},
+				}},
+			}, {
+				Pos: at(25, 5), Catalog: "oci:///index", Full: true,
+			}},
+			AdditionalImages: []imageset.Image{{
+				Pos: at(28, 5), Name: "quay.io/a/b:v1", TargetRepo: "a/c", TargetTag: "v2",
+				Platforms: []imageset.Platform{{Pos: at(31, 17), OS: "windows", Architecture: "amd64"}},
+			}},
+			BlockedImages: []imageset.Blocked{{Pos: at(33, 5), Name: "a/.*", Pattern: regexp.MustCompile("a/.*")}},
+		},
+	}
+	if diff := cmp.Diff(want, got, patterns); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Every field of the types is read: in the configuration above none is left
+// zero throughout.
+func TestEveryFieldIsRead(t *testing.T) {
+	c, err := imageset.Parse("f.yaml", []byte(everything))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := map[string]bool{}
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch {
+		case v.Kind() == reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[imageset.Position]():
+			for i := range v.NumField() {
+				name := v.Type().Name() + "." + v.Type().Field(i).Name
+				set[name] = set[name] || !v.Field(i).IsZero()
+				walk(v.Field(i))
+			}
+		}
+	}
+	walk(reflect.ValueOf(*c))
+	for name, ok := range set {
+		if !ok {
+			t.Errorf("%s is not read", name)
+		}
+	}
+}
+
+func TestParseOperator(t *testing.T) {
+	c, err := imageset.Parse("f.yaml", []byte(everything))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range c.Mirror.Operators {
+		text, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := imageset.ParseOperator(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(o, again, noPositions); diff != "" {
+			t.Errorf("%s (-first +again):\n%s", text, diff)
+		}
+	}
+	_, err = imageset.ParseOperator([]byte(`{"catalog": "a", "full": true, "packages": [{"name": "b", "minVersion": "1.0.0"}], "x": 1}`))
+	want := `line 1: catalog: "a" leaves the registry out; write it in full, such as "docker.io/library/a:latest"
+line 1: packages[0].minVersion: a version range cannot be combined with full: true of the catalog, which takes every version; take out one of the two
+line 1: unknown field "x"; known here: catalog, targetCatalog, targetTag, targetCatalogSourceTemplate, full, skipDependencies, dependencies, installed, platforms, packages`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+func TestNotText(t *testing.T) {
+	header := "apiVersion: mirror.openshift.io/v2alpha1\nkind: ImageSetConfiguration\n"
+	for name, test := range map[string]struct{ text, want string }{
+		"program": {"\x7fELF\x02\x01\n", "f:1: not YAML: control characters are not allowed; is it an ImageSetConfiguration? if so, save it as plain UTF-8 text"},
+		"latin-1": {header + "# gr\xfc\xdfe\n", "f:3: not YAML: invalid leading UTF-8 octet; is it an ImageSetConfiguration? if so, save it as plain UTF-8 text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := imageset.Parse("f", []byte(test.text))
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	header := "apiVersion: mirror.openshift.io/v2alpha1\nkind: ImageSetConfiguration\nmirror:\n"
+	for name, test := range map[string]struct{ text, want string }{
+		"size":     {strings.Repeat("#", 5<<20), "larger than 4 MiB"},
+		"problems": {header + "  additionalImages:\n" + strings.Repeat("  - x\n", 5000), "f:1005: more than 1000 problems"},
+		"aliases": {
+			header + "  operators:\n  - catalog: oci:///a\n    packages: &p\n" + strings.Repeat("    - {name: a}\n", 900) +
+				strings.Repeat("  - {catalog: 'oci:///b', packages: *p}\n", 300), "more than 1000 problems",
+		},
+		"merges": {header + mergeBomb(), "more than 500000 values"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := imageset.Parse("f", []byte(test.text))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %.500v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// mergeBomb is a mapping that merges ten times a mapping that merges ten times
+// another, and so on.
+func mergeBomb() string {
+	var b strings.Builder
+	b.WriteString("  a: &a {name: x}\n")
+	for c := 'b'; c < 'm'; c++ {
+		fmt.Fprintf(&b, "  %c: &%c {<<: [%s*%c]}\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), c-1)
+	}
+	b.WriteString("  operators: [*l]\n")
+	return b.String()
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "imageset.yaml")
+	if err := os.WriteFile(path, []byte(everything), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := imageset.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Mirror.Operators[1].Pos.String(); got != path+":25" {
+		t.Errorf("position is %s", got)
+	}
+	if _, err := imageset.Load(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "check the path") {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, err := imageset.Load(dir); err == nil || !strings.Contains(err.Error(), "is a folder") {
+		t.Errorf("folder: %v", err)
+	}
+	large := filepath.Join(dir, "large")
+	if err := os.WriteFile(large, make([]byte, 5<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := imageset.Load(large); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("large file: %v", err)
+	}
+}

@@ -1,0 +1,96 @@
+package imageset
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Schema is the JSON Schema (draft 2020-12) of the configuration, for editors
+// and for pipelines that check files before Gantry is at hand. It is made from
+// the table that Parse reads by and accepts whatever Parse accepts, but for
+// YAML's own additions (merge keys, yes and no). What holds between fields is
+// left to Parse.
+func Schema() []byte {
+	s := configObject().shape()
+	s.Schema = "https://json-schema.org/draft/2020-12/schema"
+	s.Title = Kind
+	s.Description = "What Gantry mirrors: " + APIVersion + "."
+	b, _ := json.MarshalIndent(s, "", "  ") // a shape is strings, numbers, maps and lists
+	return append(b, '\n')
+}
+
+// A shape is the part of JSON Schema that the format needs.
+type shape struct {
+	Schema               string           `json:"$schema,omitempty"`
+	Title                string           `json:"title,omitempty"`
+	Description          string           `json:"description,omitempty"`
+	Type                 []string         `json:"type,omitempty"`
+	Enum                 []any            `json:"enum,omitempty"`
+	Pattern              string           `json:"pattern,omitempty"`
+	MaxLength            int              `json:"maxLength,omitempty"`
+	Minimum              int64            `json:"minimum,omitempty"`
+	Maximum              int64            `json:"maximum,omitempty"`
+	Properties           map[string]shape `json:"properties,omitempty"`
+	Required             []string         `json:"required,omitempty"`
+	AdditionalProperties *bool            `json:"additionalProperties,omitempty"`
+	Items                *shape           `json:"items,omitempty"`
+}
+
+func (o object[T]) shape() shape {
+	s := shape{Type: []string{"object", "null"}, Properties: map[string]shape{}, AdditionalProperties: new(bool)}
+	for _, f := range o.fields {
+		property := f.shape
+		if f.required {
+			s.Required = append(s.Required, f.name)
+			property.Type = slices.DeleteFunc(slices.Clone(property.Type), func(t string) bool { return t == "null" })
+		}
+		s.Properties[f.name] = property
+	}
+	return s
+}
+
+func (s shape) isText() bool { return slices.Contains(s.Type, "string") }
+
+// wanted says in a word what a required field holds.
+func (s shape) wanted() string {
+	switch {
+	case len(s.Enum) == 1:
+		if value, ok := s.Enum[0].(string); ok {
+			return value
+		}
+	case s.isText():
+		return strings.ToLower(s.Description[:1]) + strings.TrimSuffix(s.Description[1:], ".")
+	}
+	return "a mapping"
+}
+
+// names are those of all fields of s and below it.
+func (s shape) names() []string {
+	var all []string
+	for n, property := range s.Properties {
+		if property.Items != nil {
+			property = *property.Items
+		}
+		all = append(append(all, n), property.names()...)
+	}
+	return all
+}
+
+// places are the paths below path of the objects that have a field of that
+// name, sorted.
+func (s shape) places(path, name string) []string {
+	var all []string
+	for n, property := range s.Properties {
+		if n == name && path != "" {
+			all = append(all, path)
+		}
+		at := join(path, n)
+		if property.Items != nil {
+			property, at = *property.Items, at+"[]"
+		}
+		all = append(all, property.places(at, name)...)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,51 @@
+package imageset
+
+import "fmt"
+
+// The operating systems and architectures of the OCI image index are Go's
+// GOOS and GOARCH (image-spec, image-index.md). These are the ones that images
+// are built for.
+func systems() grammar {
+	return oneOf("operating system",
+		[]string{"linux", "windows", "darwin", "freebsd", "netbsd", "openbsd", "solaris", "aix", "wasip1"},
+		map[string]string{"macos": "darwin", "osx": "darwin", "win": "windows"})
+}
+
+func architectures() grammar {
+	return oneOf("architecture",
+		[]string{
+			"amd64", "arm64", "ppc64le", "s390x", "386", "arm", "loong64", "mips", "mips64", "mips64le", "mipsle",
+			"ppc64", "riscv64", "wasm",
+		},
+		map[string]string{
+			"x86_64": "amd64", "x86-64": "amd64", "x64": "amd64", "i386": "386", "i686": "386", "x86": "386",
+			"aarch64": "arm64", "armhf": "arm", "armv7": "arm", "armv7l": "arm", "ppc64el": "ppc64le", "powerpc64le": "ppc64le",
+		})
+}
+
+// checkPlatforms reports platforms that are listed twice.
+func checkPlatforms(r *reader, path string, platforms []Platform) {
+	distinct(r, join(path, "platforms"), platforms, "take one of the two out", func(p *Platform) (string, Position) {
+		if p.OS == "" || p.Architecture == "" {
+			return "", p.Pos
+		}
+		return p.OS + "/" + p.Architecture, p.Pos
+	})
+}
+
+// distinct reports entries of the list at path that have the key of an earlier
+// one. Those with the key "" do not count.
+func distinct[E any](r *reader, path string, list []E, hint string, key func(*E) (string, Position)) {
+	first := map[string]Position{}
+	for i := range list {
+		k, pos := key(&list[i])
+		if k == "" {
+			continue
+		}
+		if before, ok := first[k]; ok {
+			r.faultAt(pos, fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%s stands on line %d already", quote(k), before.Line), hint)
+			continue
+		}
+		first[k] = pos
+	}
+}

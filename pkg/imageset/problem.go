@@ -1,0 +1,71 @@
+package imageset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Position is a place in a configuration file. Line and Column count from 1;
+// 0 means unknown.
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// String is "imageset.yaml:12", as compilers write it.
+func (p Position) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.File == "":
+		return fmt.Sprintf("line %d", p.Line)
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// A Problem is one thing that is wrong with a configuration.
+type Problem struct {
+	Pos Position
+	// Message begins with the field it is about, where there is one:
+	// `mirror.operators[0]: unknown field "chanels"`.
+	Message string
+	// Hint says what to do: `did you mean "channels"?`. It may be empty.
+	Hint string
+}
+
+// String is "imageset.yaml:12: message; hint".
+func (p Problem) String() string {
+	s := p.Message
+	if at := p.Pos.String(); at != "" {
+		s = at + ": " + s
+	}
+	if p.Hint != "" {
+		s += "; " + p.Hint
+	}
+	return s
+}
+
+// An Error is everything that is wrong with a configuration, in the order of
+// the file.
+type Error struct {
+	Problems []Problem
+}
+
+// Error has a line for every problem.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sortProblems puts them in the order of the file; those of one place stay in
+// the order they were found in.
+func sortProblems(problems []Problem) {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+	})
+}

@@ -1,0 +1,180 @@
+package imageset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Aliases let a small file stand for a large one, and one mistake for a
+// million; these stop it. No file of maxSize that uses no aliases has as many
+// values worth reading.
+const (
+	maxValues   = 500_000
+	maxProblems = 1000
+)
+
+// A reader collects the problems of one file while it is read.
+type reader struct {
+	file     string
+	problems []Problem
+	// at is where each field and each entry of a list begins, by its path
+	// ("mirror.operators[0].catalog"), for checks that look at several.
+	at      map[string]Position
+	values  int
+	stopped bool
+	merging []*yaml.Node // mappings being merged into one another, outermost first
+}
+
+func (r *reader) position(n *yaml.Node) Position {
+	return Position{File: r.file, Line: n.Line, Column: n.Column}
+}
+
+// fault reports a problem with the field or entry at path.
+func (r *reader) fault(path, message, hint string) { r.faultAt(r.at[path], path, message, hint) }
+
+func (r *reader) faultAt(pos Position, path, message, hint string) {
+	switch {
+	case r.stopped:
+		return
+	case len(r.problems) == maxProblems:
+		r.stop(pos, fmt.Sprintf("more than %d problems; the rest was not read", maxProblems), "mend these first")
+		return
+	}
+	if path != "" {
+		message = path + ": " + message
+	}
+	r.problems = append(r.problems, Problem{Pos: pos, Message: message, Hint: hint})
+}
+
+func (r *reader) stop(pos Position, message, hint string) {
+	r.problems = append(r.problems, Problem{Pos: pos, Message: message, Hint: hint})
+	r.stopped = true
+}
+
+// step counts a value and reports whether reading goes on.
+func (r *reader) step(n *yaml.Node) bool {
+	if r.values++; r.values > maxValues && !r.stopped {
+		r.stop(r.position(n), fmt.Sprintf("more than %d values", maxValues), "use fewer aliases, or split the configuration")
+	}
+	return !r.stopped
+}
+
+// A member is one field of a mapping.
+type member struct {
+	key, value *yaml.Node
+}
+
+// members returns the fields of a mapping: its own, in the order of the file,
+// then what merge keys (<<) bring and it does not have itself.
+func (r *reader) members(n *yaml.Node, path string) []member {
+	var own, merged []member
+	lines := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := resolve(n.Content[i]), n.Content[i+1]
+		if !r.step(key) {
+			return nil
+		}
+		if key.Kind != yaml.ScalarNode {
+			r.faultAt(r.position(key), path, "found "+describe(key)+" where the name of a field is wanted", "")
+			continue
+		}
+		if key.ShortTag() == "!!merge" {
+			merged = append(merged, r.merge(n, value, path)...)
+			continue
+		}
+		if line, ok := lines[key.Value]; ok {
+			r.faultAt(r.position(key), path, fmt.Sprintf("duplicate field %s: line %d has it already", quote(key.Value), line),
+				"keep one of the two")
+			continue
+		}
+		lines[key.Value] = key.Line
+		own = append(own, member{key, value})
+	}
+	for _, m := range merged {
+		if _, ok := lines[m.key.Value]; !ok {
+			lines[m.key.Value] = m.key.Line
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
+// merge returns what the merge key of mapping n with the given value brings:
+// the fields of a mapping, or of several in a list, the first of which counts.
+func (r *reader) merge(n, value *yaml.Node, path string) []member {
+	pos := r.position(value)
+	for _, m := range r.merging {
+		if m == n {
+			r.faultAt(pos, path, "the mapping is merged (<<) into itself", "take the merge out")
+			return nil
+		}
+	}
+	r.merging = append(r.merging, n)
+	defer func() { r.merging = r.merging[:len(r.merging)-1] }()
+
+	sources := []*yaml.Node{value}
+	if v := resolve(value); v.Kind == yaml.SequenceNode {
+		sources = v.Content
+	}
+	var all []member
+	for _, s := range sources {
+		if s = resolve(s); s.Kind != yaml.MappingNode {
+			r.faultAt(pos, path, "found "+describe(s)+" where a mapping to merge (<<) is wanted", "")
+			continue
+		}
+		all = append(all, r.members(s, path)...)
+	}
+	return all
+}
+
+// resolve is the value that an alias stands for.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool {
+	n = resolve(n)
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
+
+// describe says what a value is, for "found ..., wanted ...".
+func describe(n *yaml.Node) string {
+	n = resolve(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch tag := n.ShortTag(); tag {
+	case "!!null":
+		return "nothing"
+	case "!!str":
+		return "the text " + quote(n.Value)
+	case "!!bool":
+		return clip(n.Value)
+	case "!!int", "!!float":
+		return "the number " + clip(n.Value)
+	case "!!timestamp":
+		return "the date " + clip(n.Value)
+	default:
+		return "a value with the tag " + clip(tag)
+	}
+}
+
+// quote is s in quotes, on one line and not too long for one.
+func quote(s string) string { return strconv.Quote(clip(s)) }
+
+func clip(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}
