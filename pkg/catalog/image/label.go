@@ -79,7 +79,7 @@ func (p *platform) cacheDir(dir string) string {
 	case p.command.isOpm():
 		if named := p.command.cacheDir(); named != "" {
 			var err error
-			if cache, err = cleanName(path.Join("/", p.workingDir, named)); err != nil {
+			if cache, err = cleanName(absolute(p.workingDir, named)); err != nil {
 				return ""
 			}
 		}

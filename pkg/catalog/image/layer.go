@@ -102,6 +102,7 @@ func (l *newLayer) write(ctx context.Context, store Store, mediaType string) (oc
 		if err != nil {
 			return err
 		}
+		z.ModTime = time.Unix(0, 0) // the zero time would be written as one
 		if err := l.writeTar(ctx, io.MultiWriter(z, sum)); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// node is a file in an unpacked image: its content, or for a directory "/", for
+// A tree is an unpacked image: of a file its content, or for a directory "/", for
 // a symlink "-> target".
 type tree map[string]string
 
@@ -51,12 +51,14 @@ func (fs tree) apply(t testing.TB, layer []byte, keep func(name string) bool) {
 			fs.remove(path.Join(dir, strings.TrimPrefix(base, ".wh.")), brought)
 			continue
 		}
-		for up := path.Dir(name); up != "."; up = path.Dir(up) {
-			if fs[up] != "/" {
-				fs.remove(up, nil)
-				fs[up] = "/"
+		for n, c := range name {
+			if up := name[:n]; c == '/' {
+				if fs[up] != "/" {
+					fs.remove(up, nil)
+					fs[up] = "/"
+				}
+				brought[up] = true
 			}
-			brought[up] = true
 		}
 		brought[name] = true
 		switch h.Typeflag {

@@ -118,7 +118,7 @@ func wait(ctx context.Context, turn <-chan struct{}) error {
 	case <-turn:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

@@ -1,0 +1,113 @@
+package image
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+func TestOpenOtherImages(t *testing.T) {
+	tests := []struct {
+		name   string
+		labels map[string]string
+		want   error
+	}{
+		{"SQLite", map[string]string{databaseLabel: "/database/index.db"}, ErrSQLite},
+		{"bundle", map[string]string{bundleLabel: "etcd"}, ErrBundle},
+		{"any other", map[string]string{}, ErrNoCatalog},
+		{"both kinds of catalog", map[string]string{databaseLabel: "/database/index.db", ConfigsLabel: "/configs"}, nil},
+	}
+	for _, test := range tests {
+		m := newMemory()
+		_, err := Open(t.Context(), m, m.putImage(t, source{labels: test.labels, layers: [][]header{configs}}.image(t)))
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s: error %v, want %v", test.name, err, test.want)
+		}
+	}
+}
+
+func TestOpenLabels(t *testing.T) {
+	tests := []struct {
+		name     string
+		one, two string
+		want     string
+	}{
+		{"different", "/configs", "/other", `"/configs" for linux/amd64, "/other" for linux/arm64`},
+		{"the root", "/", "/", "must have a directory of its own"},
+		{"upwards", "/configs/../..", "/configs/../..", "points upwards"},
+	}
+	for _, test := range tests {
+		m := newMemory()
+		_, err := Open(t.Context(), m, m.putIndex(t, index(t,
+			source{arch: "amd64", label: test.one, layers: [][]header{configs}},
+			source{arch: "arm64", label: test.two, layers: [][]header{configs}},
+		)))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func TestOpenManifests(t *testing.T) {
+	d := digestOf("x")
+	line := `{"mediaType":"` + ocispec.MediaTypeImageManifest + `","digest":"` + string(d) + `","size":3}`
+	tests := []struct {
+		name, mediaType, data, want string
+	}{
+		{"no JSON", ocispec.MediaTypeImageIndex, "<html>", "reading the manifest"},
+		{"null", ocispec.MediaTypeImageIndex, "null", "null"},
+		{"manifests and layers", ocispec.MediaTypeImageIndex, `{"manifests":[],"layers":[]}`, "both manifests and layers"},
+		{"two media types", ocispec.MediaTypeImageIndex, `{"mediaType":"` + dockerIndex + `","manifests":[]}`, "but is named as"},
+		{"nothing in it", ocispec.MediaTypeImageIndex, `{"manifests":[]}`, "no container image"},
+		{"wrong shape", ocispec.MediaTypeImageIndex, `{"manifests":{}}`, `"manifests"`},
+		{"missing child", ocispec.MediaTypeImageIndex, `{"manifests":[` + line + `]}`, "no blob " + string(d)},
+		{"schema 1", "application/vnd.docker.distribution.manifest.v1+json", `{}`, "is no image"},
+		{"artifact", ocispec.MediaTypeImageManifest, `{"config":{"mediaType":"application/vnd.example"}}`, "artifact"},
+		{"too large", ocispec.MediaTypeImageManifest, `"` + strings.Repeat("x", maxManifest) + `"`, "8388610 bytes"},
+	}
+	for _, test := range tests {
+		m := newMemory()
+		_, err := Open(t.Context(), m, m.put(test.mediaType, []byte(test.data)))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+		desc := m.put("", []byte(test.data))
+		desc.Size = 0 // a source that does not know sizes
+		if _, err := Open(t.Context(), m, desc); err == nil {
+			t.Errorf("%s: it was opened", test.name)
+		}
+	}
+}
+
+// TestOpenWithoutMediaType opens what a reference alone gives, and skips what
+// is no image in an index.
+func TestOpenWithoutMediaType(t *testing.T) {
+	m := newMemory()
+	ix := mutate.AppendManifests(index(t, source{arch: "amd64", layers: [][]header{configs}}),
+		mutate.IndexAddendum{Add: mutate.ConfigMediaType(source{layers: [][]header{base}}.image(t), "application/vnd.example")})
+	root := m.putIndex(t, ix)
+	root.MediaType = ""
+	img, err := Open(t.Context(), m, root)
+	must(t, err)
+	if len(img.platforms) != 1 || img.root.MediaType != ocispec.MediaTypeImageIndex {
+		t.Errorf("%d platforms and media type %q", len(img.platforms), img.root.MediaType)
+	}
+}
+
+func TestOpenDiffIDs(t *testing.T) {
+	m := newMemory()
+	root := m.putImage(t, source{layers: [][]header{base, configs}}.image(t))
+	o, err := decodeObject(m.blobs[root.Digest])
+	must(t, err)
+	var layers []ocispec.Descriptor
+	must(t, o.field("layers", &layers))
+	o, err = o.with("layers", layers[:1])
+	must(t, err)
+	_, err = Open(t.Context(), m, m.put(root.MediaType, mustEncode(t, o)))
+	if err == nil || !strings.Contains(err.Error(), "2 diff IDs for the 1 layers") {
+		t.Errorf("error %v, want one about diff IDs", err)
+	}
+}

@@ -1,0 +1,276 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/google/go-cmp/cmp"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+func TestReadOverlay(t *testing.T) {
+	tests := []struct {
+		name   string
+		layers [][]header
+		want   map[string]string
+	}{
+		{"one layer", [][]header{configs}, map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}},
+		{"replaced", [][]header{configs, {{"configs/a/catalog.json", "A2"}}}, map[string]string{"a/catalog.json": "A2", "b/catalog.json": "B"}},
+		{"whiteout of a file", [][]header{configs, {{"configs/a/.wh.catalog.json", ""}}}, map[string]string{"b/catalog.json": "B"}},
+		{"whiteout of a directory", [][]header{configs, {{"configs/.wh.a", ""}}}, map[string]string{"b/catalog.json": "B"}},
+		{"whiteout and new in one layer", [][]header{configs, {{"configs/a/catalog.json", "A2"}, {"configs/.wh.a", ""}}}, map[string]string{"a/catalog.json": "A2", "b/catalog.json": "B"}},
+		{"opaque", [][]header{configs, {{"configs/c.json", "C"}, {"configs/.wh..wh..opq", ""}}}, map[string]string{"c.json": "C"}},
+		{"whiteout at the root", [][]header{configs, {{".wh.configs", ""}}, {{"configs/c.json", "C"}}}, map[string]string{"c.json": "C"}},
+		{"opaque root", [][]header{configs, {{".wh..wh..opq", ""}, {"configs/c.json", "C"}}}, map[string]string{"c.json": "C"}},
+		{"file over directory", [][]header{configs, {{"configs/a", "F"}}}, map[string]string{"a": "F", "b/catalog.json": "B"}},
+		{"directory over file", [][]header{{{"configs/a", "F"}}, {{"configs/a/x", "X"}}}, map[string]string{"a/x": "X"}},
+		{"file between directories", [][]header{{{"configs/a/x", "X"}}, {{"configs/a", "F"}}, {{"configs/a/y", "Y"}}}, map[string]string{"a/y": "Y"}},
+		{"notes of aufs", [][]header{configs, {{"configs/.wh..wh.plnk", "x"}}}, map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}},
+		{"odd names", [][]header{{{"./configs/./a", "A"}, {"/configs/b", "B"}, {"configs//c", "C"}}}, map[string]string{"a": "A", "b": "B", "c": "C"}},
+		{"names that begin alike", [][]header{{{"configs/a", "A"}, {"configs2/b", "B"}, {"config/c", "C"}}}, map[string]string{"a": "A"}},
+		{"the same layer twice", [][]header{configs, {{"configs/.wh.a", ""}}, configs}, map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}},
+		{"symlink", [][]header{{{"configs/a", "A"}, {"configs/d/b", "-> ../a"}}}, map[string]string{"a": "A", "d/b": "A"}},
+		{"symlink from the root", [][]header{{{"configs/b", "-> /configs/a"}}, {{"configs/a", "A"}}}, map[string]string{"a": "A", "b": "A"}},
+		{"symlink through a symlink", [][]header{{{"configs/d/a", "A"}, {"configs/b", "-> c"}, {"configs/c", "-> d/./a"}}}, map[string]string{"d/a": "A", "b": "A", "c": "A"}},
+		{"symlink to what is replaced", [][]header{{{"configs/a", "A"}, {"configs/b", "-> a"}}, {{"configs/a", "A2"}}}, map[string]string{"a": "A2", "b": "A2"}},
+		{"hard link to what is replaced", [][]header{{{"configs/a", "A"}, {"configs/b", "=> configs/a"}, {"configs/c", "=> configs/b"}}, {{"configs/a", "A2"}}}, map[string]string{"a": "A2", "b": "A", "c": "A"}},
+		{"hard link to what is removed", [][]header{{{"configs/a", "A"}, {"configs/b", "=> /configs/a"}}, {{"configs/.wh.a", ""}}}, map[string]string{"b": "A"}},
+		{"hidden broken links", [][]header{{{"configs/a", "-> /etc/passwd"}, {"configs/b", "=> etc/passwd"}}, {{"configs/a", "A"}, {"configs/.wh.b", ""}}}, map[string]string{"a": "A"}},
+	}
+	for _, test := range tests {
+		for _, form := range []source{{}, {docker: true}, {zstd: true}, {plain: true}} {
+			form.layers = test.layers
+			m := newMemory()
+			root := m.putImage(t, form.image(t))
+			_, got, err := read(t, m, root)
+			if err != nil {
+				t.Errorf("%s: %v", test.name, err)
+				continue
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.name, diff)
+			}
+		}
+	}
+}
+
+// TestReadHostile holds that what could mean two things is refused.
+func TestReadHostile(t *testing.T) {
+	long := strings.Repeat("n", maxName)
+	tests := []struct {
+		name   string
+		layers [][]header
+		want   string
+	}{
+		{"upwards", [][]header{{{"configs/../../etc/passwd", "x"}}}, "points upwards"},
+		{"upwards elsewhere", [][]header{configs, {{"../x", "x"}}}, "points upwards"},
+		{"upwards by a link", [][]header{{{"configs/a", "=> ../a"}}}, "points upwards"},
+		{"one name twice", [][]header{{{"configs/a", "A"}, {"./configs/a", "B"}}}, "twice"},
+		{"a link and a file", [][]header{{{"configs/a", "-> b"}, {"configs/a", "B"}}}, "twice"},
+		{"below a file", [][]header{{{"configs/a", "A"}, {"configs/a/b", "B"}}}, "no directory"},
+		{"below a link", [][]header{{{"configs/a", "-> /etc"}, {"configs/a/passwd", "B"}}}, "no directory"},
+		{"out of the directory", [][]header{{{"configs/a", "-> ../etc/passwd"}, {"etc/passwd", "x"}}}, "leads out"},
+		{"out of the image", [][]header{{{"configs/a", "-> ../../../../etc/passwd"}}}, "leads out"},
+		{"out by a hard link", [][]header{{{"etc/passwd", "x"}, {"configs/a", "=> etc/passwd"}}}, "outside"},
+		{"hard link to nothing", [][]header{{{"configs/a", "=> configs/b"}}}, "does not stand before it"},
+		{"dangling", [][]header{{{"configs/a", "-> b"}}}, "does not exist"},
+		{"through a file", [][]header{{{"configs/b", "B"}, {"configs/a", "-> b/c"}}}, "no directory"},
+		{"to a directory", [][]header{{{"configs/b/c", "B"}, {"configs/a", "-> b"}}}, "leads to a directory"},
+		{"in a circle", [][]header{{{"configs/a", "-> b"}, {"configs/b", "-> a"}}}, "does not end"},
+		{"the directory is a link", [][]header{{{"configs", "-> /srv"}, {"srv/a", "A"}}}, "no directory"},
+		{"the directory is a file", [][]header{{{"configs", "A"}}}, "is no directory"},
+		{"whiteout without a name", [][]header{{{"configs/.wh.", "A"}}}, "without a name"},
+		{"long name", [][]header{{{"configs/" + long, "A"}}}, "has 4104 bytes"},
+		{"nothing", [][]header{base}, "no file below /configs"},
+		{"all removed", [][]header{configs, {{".wh.configs", ""}}}, "no file below /configs"},
+	}
+	for _, test := range tests {
+		m := newMemory()
+		root := m.putImage(t, source{layers: test.layers}.image(t))
+		_, got, err := read(t, m, root)
+		if err == nil {
+			t.Errorf("%s: it was read: %v", test.name, got)
+			continue
+		}
+		if !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %q lacks %q", test.name, err, test.want)
+		}
+	}
+}
+
+func TestReadTooLarge(t *testing.T) {
+	m := newMemory()
+	bomb := strings.Repeat("0", 4<<20)
+	for _, form := range []source{{}, {zstd: true}, {plain: true}} {
+		form.layers = [][]header{{{"configs/a", bomb}}}
+		img, err := Open(t.Context(), m, m.putImage(t, form.image(t)))
+		must(t, err)
+		discard := func(_ string, r io.Reader) error {
+			_, err := io.Copy(io.Discard, r)
+			return err
+		}
+		if err := img.survey(t.Context(), discard, 1<<20); !errors.Is(err, errTooLarge) {
+			t.Errorf("error %v, want %v", err, errTooLarge)
+		}
+		must(t, img.survey(t.Context(), discard, 5<<20))
+	}
+}
+
+func TestReadDiffID(t *testing.T) {
+	m := newMemory()
+	root := m.putImage(t, source{layers: [][]header{base, configs}}.image(t))
+	o, err := decodeObject(m.blobs[root.Digest])
+	must(t, err)
+	var config ocispec.Descriptor
+	must(t, o.field("config", &config))
+	false := digestOf("another")
+	data := bytes.Replace(m.blobs[config.Digest], []byte(digestOf(string(pack(t, base)))), []byte(false), 1)
+	line, err := pointAt(o, m.put(config.MediaType, data))
+	must(t, err)
+	o, err = o.with("config", object{"mediaType": mustEncode(t, config.MediaType), "digest": line["digest"], "size": line["size"]})
+	must(t, err)
+	_, _, err = read(t, m, m.put(root.MediaType, mustEncode(t, o)))
+	if err == nil || !strings.Contains(err.Error(), string(false)) {
+		t.Errorf("error %v, want one that names %s", err, false)
+	}
+}
+
+func mustEncode(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := encode(v)
+	must(t, err)
+	return data
+}
+
+// TestReadOnce holds what is fetched: each layer of the first platform once,
+// and no base layer of another one.
+func TestReadOnce(t *testing.T) {
+	armCache := append(slices.Clone(cache), header{"tmp/cache/seed", "arm"})
+	tests := []struct {
+		name   string
+		arm    [][]header
+		unread [][]header
+		want   []Verdict // of the layers of arm64
+	}{
+		{"other base", [][]header{baseArm, configs, cache}, [][]header{baseArm}, []Verdict{Unread, CatalogOnly, CatalogOnly}},
+		{"other cache", [][]header{baseArm, configs, armCache}, [][]header{baseArm}, []Verdict{Unread, CatalogOnly, CatalogOnly}},
+		{"one more layer", [][]header{baseArm, {{"etc/x", "x"}}, configs, armCache}, [][]header{baseArm, {{"etc/x", "x"}}}, []Verdict{Unread, Unread, CatalogOnly, CatalogOnly}},
+		{"other order", [][]header{baseArm, armCache, configs, {{"etc/x", "x"}}}, [][]header{baseArm, armCache}, []Verdict{Unread, Unread, CatalogOnly, Other}},
+		{"other configs layer", [][]header{baseArm, {configs[3], configs[2]}, armCache}, [][]header{baseArm}, []Verdict{Unread, CatalogOnly, CatalogOnly}},
+		{"catalog in the base", [][]header{slices.Concat(baseArm, configs), {{"etc/x", "x"}}, {{"etc/y", "y"}}}, nil, []Verdict{Mixed, Other, Other}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := newMemory()
+			root := m.putIndex(t, index(t,
+				source{arch: "arm64", layers: test.arm},
+				source{arch: "amd64", layers: [][]header{base, configs, cache}},
+			))
+			img, _, err := read(t, m, root)
+			must(t, err)
+			for d, n := range m.reads {
+				if n > 1 {
+					t.Errorf("%s was read %d times", d, n)
+				}
+			}
+			for _, headers := range test.unread {
+				if n := m.reads[digestOf(string(gzipped(t, pack(t, headers))))]; n != 0 {
+					t.Errorf("the layer of %q was read", headers[0].name)
+				}
+			}
+			var got []Verdict
+			for _, l := range img.Layers() {
+				if l.Platform == "linux/arm64" {
+					got = append(got, l.Verdict)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadDifferentCatalogs(t *testing.T) {
+	tests := []struct {
+		name string
+		arm  [][]header
+		want string
+	}{
+		{"other content", [][]header{baseArm, {{"configs/a/catalog.json", "A"}, {"configs/b/catalog.json", "B2"}}}, "/configs/b/catalog.json"},
+		{"a file less", [][]header{baseArm, {{"configs/a/catalog.json", "A"}}}, "/configs/b/catalog.json"},
+		{"a file more", [][]header{baseArm, configs, {{"configs/c.json", "C"}}}, "/configs/c.json"},
+		{"a link in a file's place", [][]header{baseArm, {{"configs/a/catalog.json", "A"}, {"configs/b/catalog.json", "-> ../a/catalog.json"}}}, "/configs/b/catalog.json"},
+		{"removed", [][]header{base, configs, {{"configs/.wh.a", ""}}}, "/configs/a/catalog.json"},
+	}
+	for _, test := range tests {
+		m := newMemory()
+		root := m.putIndex(t, index(t,
+			source{arch: "amd64", layers: [][]header{base, configs}},
+			source{arch: "arm64", layers: test.arm},
+		))
+		_, _, err := read(t, m, root)
+		if err == nil || !strings.Contains(err.Error(), "different catalogs: "+test.want+" ") {
+			t.Errorf("%s: error %v, want one that names %s", test.name, err, test.want)
+		}
+	}
+}
+
+// TestReadCatalog reads a catalog with the reader of package catalog, filters
+// nothing and builds it again.
+func TestReadCatalog(t *testing.T) {
+	pkg := `{"schema":"olm.package","name":"a","defaultChannel":"stable"}`
+	channel := `{"schema":"olm.channel","package":"a","name":"stable","entries":[{"name":"a.v1.0.0"}]}`
+	bundle := `{"schema":"olm.bundle","package":"a","name":"a.v1.0.0","image":"example.com/a@sha256:` +
+		strings.Repeat("0", 64) + `","properties":[{"type":"olm.package","value":{"packageName":"a","version":"1.0.0"}}]}`
+	m := newMemory()
+	root := m.putImage(t, source{layers: [][]header{{
+		{"configs/x/package.json", pkg}, {"configs/x/README.md", "# not a catalog"}, {"configs/x/rest.json", channel + "\n" + bundle},
+	}, {{"configs/.indexignore", "README.md\n"}}}}.image(t))
+	img, err := Open(t.Context(), m, root)
+	must(t, err)
+	c, err := img.Read(t.Context(), catalog.Options{})
+	must(t, err)
+	if len(c.Packages) != 1 || len(c.Packages[0].Bundles) != 1 {
+		t.Fatalf("the catalog has %d packages, want one with one bundle", len(c.Packages))
+	}
+	built, err := Build(t.Context(), m, img, c)
+	must(t, err)
+	again, err := Open(t.Context(), m, built.Root)
+	must(t, err)
+	d, err := again.Read(t.Context(), catalog.Options{})
+	must(t, err)
+	for n, pair := range [][2][]byte{
+		{c.Packages[0].Metas[0].Raw, d.Packages[0].Metas[0].Raw},
+		{c.Packages[0].Channels[0].Meta.Raw, d.Packages[0].Channels[0].Meta.Raw},
+		{c.Packages[0].Bundles[0].Meta.Raw, d.Packages[0].Bundles[0].Meta.Raw},
+	} {
+		if diff := cmp.Diff(string(pair[0]), string(pair[1])); diff != "" {
+			t.Errorf("object %d changed (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+func TestReadCancelled(t *testing.T) {
+	m := newMemory()
+	img, err := Open(t.Context(), m, m.putImage(t, source{layers: [][]header{base, mixed, configs, cache}}.image(t)))
+	must(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("enough")
+	err = img.survey(ctx, func(string, io.Reader) error {
+		cancel(stop)
+		return stop
+	}, maxUnpacked)
+	if !errors.Is(err, stop) {
+		t.Errorf("error %v, want %v", err, stop)
+	}
+	if _, err := build(ctx, m, img, filtered); !errors.Is(err, context.Canceled) {
+		t.Errorf("building after the end: error %v", err)
+	}
+}

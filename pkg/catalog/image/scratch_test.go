@@ -1,0 +1,108 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+)
+
+func TestScratch(t *testing.T) {
+	m := newMemory()
+	built, err := scratch(t.Context(), m, filtered)
+	must(t, err)
+	if !built.BinaryLess || built.Directory != "/configs" || len(built.Source) != 0 {
+		t.Errorf("built %+v", built)
+	}
+	// One layer, a config and a manifest for each of four platforms, the index.
+	if len(built.New) != 10 {
+		t.Errorf("%d new blobs, want 10", len(built.New))
+	}
+	var platforms []string
+	for _, img := range images(t, m, built.Root) {
+		config, err := img.ConfigFile()
+		must(t, err)
+		platforms = append(platforms, config.OS+"/"+config.Architecture)
+		if diff := cmp.Diff(map[string]string{ConfigsLabel: "/configs"}, config.Config.Labels); diff != "" {
+			t.Errorf("labels (-want +got):\n%s", diff)
+		}
+		runtime, catalogd := unpacked(t, img, "configs")
+		for _, fs := range []tree{runtime, catalogd} {
+			if diff := cmp.Diff(filteredFiles(), fs.files("configs")); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}, platforms); diff != "" {
+		t.Errorf("platforms (-want +got):\n%s", diff)
+	}
+	again, err := scratch(t.Context(), newMemory(), filtered)
+	must(t, err)
+	if diff := cmp.Diff(built, again); diff != "" {
+		t.Errorf("another image (-first +later):\n%s", diff)
+	}
+	_, files, err := read(t, m, built.Root)
+	must(t, err)
+	if diff := cmp.Diff(filteredFiles(), files); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+}
+
+// TestLayerHeaders holds the bytes that differ between makers of tar: order,
+// owner, time, modes, format.
+func TestLayerHeaders(t *testing.T) {
+	m := newMemory()
+	root := m.putImage(t, source{label: "/srv/index", entrypoint: []string{"opm"}, layers: [][]header{
+		{{"srv/", ""}, {"srv/index/a", "A"}, {"tmp/cache/x", "x"}, {"bin/opm", "program"}},
+	}}.image(t))
+	img, _, err := read(t, m, root)
+	must(t, err)
+	built, err := build(t.Context(), m, img, filtered)
+	must(t, err)
+	data := m.blobs[built.New[0].Digest]
+	if head := data[:10]; !bytes.Equal(head[:8], []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0}) {
+		t.Errorf("gzip header % x has a name or a time", head)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	must(t, err)
+	type line struct {
+		Name     string
+		Mode     int64
+		Size     int64
+		Uid, Gid int
+		Unix     int64
+		Format   tar.Format
+	}
+	var got []line
+	r := tar.NewReader(z)
+	for {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		must(t, err)
+		got = append(got, line{h.Name, h.Mode, h.Size, h.Uid, h.Gid, h.ModTime.Unix(), h.Format})
+	}
+	var want []line
+	for _, w := range []line{
+		{Name: "srv/", Mode: 0o755},
+		{Name: "srv/index/", Mode: 0o755},
+		{Name: "srv/index/.wh..wh..opq", Mode: 0o644},
+		{Name: "srv/index/a/", Mode: 0o755},
+		{Name: "srv/index/a/catalog.json", Mode: 0o644, Size: 2},
+		{Name: "srv/index/z/", Mode: 0o755},
+		{Name: "srv/index/z/catalog.json", Mode: 0o644, Size: 1},
+		{Name: "tmp/", Mode: 0o1777},
+		{Name: "tmp/cache/", Mode: 0o755},
+		{Name: "tmp/cache/.wh..wh..opq", Mode: 0o644},
+	} {
+		w.Format = tar.FormatUSTAR
+		want = append(want, w)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+}
