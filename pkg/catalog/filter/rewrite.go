@@ -1,9 +1,11 @@
 package filter
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
@@ -36,22 +38,62 @@ func (k keptChannel) rewritten() (*catalog.Channel, error) {
 	return ch, err
 }
 
-// withSkips replaces the skips of entries, which are counted from 0.
+// withSkips replaces the skips of entries, which are counted from 0, and nothing
+// else: not even the white space of the others.
 func withSkips(m *catalog.Meta, skips map[int][]string) (*catalog.Meta, error) {
-	var channel struct {
-		Entries []json.RawMessage `json:"entries"`
-	}
-	if err := json.Unmarshal(m.Raw, &channel); err != nil {
+	spans, err := entrySpans(m.Raw)
+	if err != nil {
 		return nil, fmt.Errorf("reading entries: %w", err)
 	}
-	for i, names := range skips {
-		entry, err := (&catalog.Meta{Raw: channel.Entries[i]}).With("skips", names)
+	changed, end := *m, 0
+	changed.Raw = make([]byte, 0, len(m.Raw))
+	for i, span := range spans {
+		changed.Raw = append(changed.Raw, m.Raw[end:span[0]]...)
+		entry := &catalog.Meta{Raw: m.Raw[span[0]:span[1]]}
+		if names := skips[i]; len(names) > 0 {
+			if entry, err = entry.With("skips", names); err != nil {
+				return nil, err
+			}
+		}
+		changed.Raw = append(changed.Raw, entry.Raw...)
+		end = span[1]
+	}
+	changed.Raw = append(changed.Raw, m.Raw[end:]...)
+	return &changed, nil
+}
+
+// entrySpans finds where each element of an object's entries begins and ends.
+func entrySpans(object []byte) ([][2]int, error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	for d.More() {
+		key, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
-		channel.Entries[i] = entry.Raw
+		var value json.RawMessage
+		if name, _ := key.(string); !strings.EqualFold(name, "entries") {
+			if err := d.Decode(&value); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if _, err := d.Token(); err != nil {
+			return nil, err
+		}
+		var spans [][2]int
+		for d.More() {
+			if err := d.Decode(&value); err != nil {
+				return nil, err
+			}
+			end := int(d.InputOffset())
+			spans = append(spans, [2]int{end - len(value), end})
+		}
+		return spans, nil
 	}
-	return m.With("entries", channel.Entries)
+	return nil, nil
 }
 
 // deprecations keeps those whose target is kept, by schema and name. It is nil

@@ -93,9 +93,9 @@ func randomSelection(r *rand.Rand, entries []catalog.Entry, versions map[string]
 
 func TestWholeOfRandomChannels(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 26))
-	rounds := 20000
+	rounds := 5000
 	if testing.Short() {
-		rounds = 2000
+		rounds = 500
 	}
 	for round := range rounds {
 		entries, versions := randomChannel(r, 14)

@@ -1,0 +1,357 @@
+package filter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+)
+
+// read reads a catalog in a folder.
+func read(t testing.TB, dir string) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The promises are held by every selection of every package of our own catalogs,
+// and of the real ones where they are there.
+func TestPromises(t *testing.T) {
+	for _, dir := range []string{"testdata/catalog", "../../../../shared/catalogs"} {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			if _, err := os.Stat(dir); err != nil {
+				t.Skip("not there: ", dir)
+			}
+			c := read(t, dir)
+			for _, p := range c.Packages {
+				t.Run(p.Name, func(t *testing.T) {
+					ways := selections(p)
+					for _, name := range slices.Sorted(maps.Keys(ways)) {
+						promise(t, c, p, name, ways[name])
+					}
+				})
+			}
+		})
+	}
+}
+
+// selections are the ways to select from a package, by name.
+func selections(p *catalog.Package) map[string]imageset.Operator {
+	ways := map[string]imageset.Operator{}
+	way := func(name string, full bool, want imageset.Package) {
+		want.Name = p.Name
+		ways[name] = imageset.Operator{Catalog: "c", Full: full, Packages: []imageset.Package{want}}
+	}
+	way("heads", false, imageset.Package{})
+	way("full", true, imageset.Package{})
+	versions := some(p.Bundles)
+	ranges := func(do func(name string, r imageset.Range)) {
+		for i, min := range versions {
+			do(">="+min, imageset.Range{Min: min})
+			do("<="+min, imageset.Range{Max: min})
+			for _, max := range versions[i:] {
+				do(min+"-"+max, imageset.Range{Min: min, Max: max})
+			}
+		}
+	}
+	ranges(func(name string, r imageset.Range) { way("package "+name, false, imageset.Package{Range: r}) })
+	for _, ch := range p.Channels {
+		named := []imageset.Channel{{Name: ch.Name}}
+		way("channel "+ch.Name, false, imageset.Package{Channels: named})
+		way("full channel "+ch.Name, true, imageset.Package{Channels: named})
+		ranges(func(name string, r imageset.Range) {
+			way("channel "+ch.Name+" "+name, false, imageset.Package{Channels: []imageset.Channel{{Name: ch.Name, Range: r}}})
+		})
+	}
+	for i, b := range p.Bundles {
+		pin := []imageset.Bundle{{Name: b.Name}}
+		way("pin "+b.Name, false, imageset.Package{Bundles: pin})
+		pin = append(pin, imageset.Bundle{Name: p.Bundles[i/2].Name}, imageset.Bundle{Name: p.Bundles[i/3].Name})
+		way("pins "+b.Name, false, imageset.Package{Bundles: pin})
+	}
+	return ways
+}
+
+// some are up to six versions of the bundles, spread from lowest to highest.
+func some(bundles []*catalog.Bundle) []string {
+	var all []semver.Version
+	for _, b := range bundles {
+		if b.VersionErr == nil {
+			all = append(all, b.Version)
+		}
+	}
+	slices.SortFunc(all, semver.Version.Compare)
+	all = slices.CompactFunc(all, semver.Version.EQ)
+	var picked []string
+	for i := range 6 {
+		picked = append(picked, all[i*(len(all)-1)/5].String())
+	}
+	return slices.Compact(picked)
+}
+
+// promise applies one selection. Where it asks to choose a default channel it is
+// given each that is there.
+func promise(t *testing.T, c *catalog.Catalog, p *catalog.Package, name string, op imageset.Operator) {
+	t.Helper()
+	result, err := Apply(c, op)
+	var wrong *SelectionError
+	for i := 0; errors.As(err, &wrong) && strings.Contains(err.Error(), "set defaultChannel to"); i++ {
+		if i == len(p.Channels) {
+			t.Errorf("%s: no default channel will do: %v", name, err)
+			return
+		}
+		op.Packages[0].DefaultChannel = p.Channels[i].Name
+		if result, err = Apply(c, op); err != nil && strings.Contains(err.Error(), "is not among the channels that are kept") {
+			err = &SelectionError{Problems: []Problem{{Message: "set defaultChannel to"}}}
+		}
+	}
+	want := op.Packages[0]
+	switch {
+	case err == nil:
+	case strings.Contains(err.Error(), "has no version") && expectNone(p, want):
+		return
+	case strings.Contains(err.Error(), " as well") && len(want.Bundles) > 1:
+		return
+	default:
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("%s: %s", name, fmt.Sprintf(format, args...))
+	}
+	checkResult(fail, p, result)
+	checkSelection(fail, p, op, result)
+	again, err := Apply(c, op)
+	if err != nil || !bytes.Equal(text(t, result.Catalog), text(t, again.Catalog)) {
+		fail("another run gives other bytes (%v)", err)
+	}
+	if diff := cmp.Diff(result.Packages, again.Packages); diff != "" {
+		fail("another run gives another account: %s", diff)
+	}
+	if diff := cmp.Diff(result.Notes, again.Notes); diff != "" {
+		fail("another run gives other notes: %s", diff)
+	}
+}
+
+// expectNone reports whether no version of the package, or of its named channel,
+// lies in the range asked for.
+func expectNone(p *catalog.Package, want imageset.Package) bool {
+	r := want.Range
+	for _, named := range want.Channels {
+		r = named.Range
+	}
+	within, err := newSpan(r)
+	return err == nil && !slices.ContainsFunc(p.Bundles, func(b *catalog.Bundle) bool {
+		in := len(want.Channels) == 0
+		for _, named := range want.Channels {
+			in = in || slices.ContainsFunc(p.Channel(named.Name).Entries, func(e catalog.Entry) bool { return e.Name == b.Name })
+		}
+		return in && within.has(b.Version)
+	})
+}
+
+// text is the catalog as it would be written.
+func text(t *testing.T, c *catalog.Catalog) []byte {
+	t.Helper()
+	files, err := catalog.Files(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	for _, f := range files {
+		fmt.Fprintln(&all, f.Path)
+		if _, err := f.WriteTo(&all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.Bytes()
+}
+
+// checkSelection holds that what was asked for is there, and that the rest says
+// that it is there for continuity.
+func checkSelection(fail func(string, ...any), p *catalog.Package, op imageset.Operator, result *Result) {
+	want := op.Packages[0]
+	for _, ch := range result.Packages[0].Channels {
+		within := want.Range
+		for _, named := range want.Channels {
+			if named.Name == ch.Name && within.IsZero() {
+				within = named.Range
+			}
+		}
+		of, err := newSpan(within)
+		if err != nil {
+			fail("%v", err)
+		}
+		reasons := map[string]Reason{}
+		for _, e := range ch.Entries {
+			reasons[e.Name] = e.Reason
+		}
+		for _, e := range p.Channel(ch.Name).Entries {
+			var reason Reason
+			switch {
+			case len(want.Bundles) > 0:
+				if slices.ContainsFunc(want.Bundles, func(b imageset.Bundle) bool { return b.Name == e.Name }) {
+					reason = Pinned
+				}
+			case !within.IsZero():
+				if of.has(p.Bundle(e.Name).Version) {
+					reason = Range
+				} else if reasons[e.Name] == Continuity {
+					reason = Continuity
+				}
+			case op.Full:
+				reason = Full
+			case ch.OriginalHead == e.Name:
+				reason = Head
+			}
+			if reasons[e.Name] != reason {
+				fail("channel %s: %s is kept for %q, not %q", ch.Name, e.Name, reasons[e.Name], reason)
+			}
+		}
+	}
+}
+
+// checkResult holds what is promised of every result of one package.
+func checkResult(fail func(string, ...any), was *catalog.Package, result *Result) {
+	if len(result.Catalog.Packages) != 1 || len(result.Packages) != 1 {
+		fail("%d packages, %d accounts", len(result.Catalog.Packages), len(result.Packages))
+		return
+	}
+	p, account := result.Catalog.Packages[0], result.Packages[0]
+	if p.Channel(p.DefaultChannel) == nil || account.DefaultChannel != p.DefaultChannel {
+		fail("the default channel %q (%q) is not kept", p.DefaultChannel, account.DefaultChannel)
+	}
+	sameBut(fail, was.Metas[0], p.Metas[0], "defaultChannel")
+	versions := map[string]semver.Version{}
+	for _, b := range was.Bundles {
+		versions[b.Name] = b.Version
+	}
+	kept := map[string]bool{}
+	for i, ch := range p.Channels {
+		checkChannel(fail, was.Channel(ch.Name), ch, account.Channels[i], versions)
+		for _, e := range ch.Entries {
+			kept[e.Name] = true
+		}
+	}
+	var bundles []*catalog.Bundle
+	for _, b := range was.Bundles {
+		if kept[b.Name] {
+			bundles = append(bundles, b)
+		}
+	}
+	if !slices.Equal(bundles, p.Bundles) {
+		fail("the bundles are not those of the kept entries, or not the same objects")
+	}
+	for i, b := range account.Bundles {
+		if b.Name != p.Bundles[i].Name || b.Reason == "" {
+			fail("bundle %s: account %+v", p.Bundles[i].Name, b)
+		}
+	}
+	if !slices.Equal(was.Others, p.Others) {
+		fail("objects of other schemas were lost")
+	}
+	checkDeprecations(fail, was, p, kept)
+}
+
+func checkChannel(fail func(string, ...any), was, ch *catalog.Channel, account Channel, versions map[string]semver.Version) {
+	shape := graph.Inspect(ch.Entries)
+	if !shape.Whole() {
+		fail("channel %s is not whole: %+v", ch.Name, shape)
+		return
+	}
+	if shape.Heads[0] != account.Head || account.OriginalHead != graph.Inspect(was.Entries).Heads[0] {
+		fail("channel %s has head %s: %+v", ch.Name, shape.Heads[0], account)
+	}
+	sameBut(fail, was.Meta, ch.Meta, "entries")
+	before, after := elements(fail, was.Meta), elements(fail, ch.Meta)
+	for i, e := range ch.Entries {
+		at := slices.IndexFunc(was.Entries, func(w catalog.Entry) bool { return w.Name == e.Name })
+		if len(e.Skips) == len(was.Entries[at].Skips) && !bytes.Equal(before[at], after[i]) {
+			fail("channel %s: the bytes of %s changed", ch.Name, e.Name)
+		}
+		for name, v := range versions {
+			if graph.Edge(was.Entries[at], name, v) != graph.Edge(e, name, v) {
+				fail("channel %s: the edge from %s to %s was %v", ch.Name, name, e.Name, graph.Edge(was.Entries[at], name, v))
+			}
+		}
+		var decoded struct {
+			Name, Replaces, SkipRange string
+			Skips                     []string
+		}
+		if err := json.Unmarshal(after[i], &decoded); err != nil ||
+			decoded.Name != e.Name || decoded.Replaces != e.Replaces || !slices.Equal(decoded.Skips, e.Skips) || decoded.SkipRange != e.SkipRange {
+			fail("channel %s: %s is written otherwise: %s (%v)", ch.Name, e.Name, after[i], err)
+		}
+		told := account.Entries[i]
+		if told.Name != e.Name || told.Reason == "" || (told.For != "") != (told.Reason == Continuity) {
+			fail("channel %s: %s has the account %+v", ch.Name, e.Name, told)
+		}
+	}
+}
+
+func checkDeprecations(fail func(string, ...any), was, p *catalog.Package, kept map[string]bool) {
+	want := map[string]bool{}
+	for _, d := range was.Deprecations {
+		for _, e := range d.Entries {
+			if e.Schema == catalog.SchemaPackage || e.Schema == catalog.SchemaBundle && kept[e.Name] ||
+				e.Schema == catalog.SchemaChannel && p.Channel(e.Name) != nil {
+				want[e.Schema+" "+e.Name+" "+e.Message] = true
+			}
+		}
+	}
+	got := map[string]bool{}
+	for _, d := range p.Deprecations {
+		sameBut(fail, was.Deprecations[0].Meta, d.Meta, "entries")
+		for i, raw := range elements(fail, d.Meta) {
+			got[d.Entries[i].Schema+" "+d.Entries[i].Name+" "+d.Entries[i].Message] = true
+			if !bytes.Contains(was.Deprecations[0].Meta.Raw, raw) {
+				fail("the bytes of a deprecation changed: %s", raw)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		fail("deprecations: %s", diff)
+	}
+}
+
+// sameBut holds that two objects differ in one member at most.
+func sameBut(fail func(string, ...any), was, is *catalog.Meta, member string) {
+	if was == is {
+		return
+	}
+	var a, b map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(was.Raw, &a), json.Unmarshal(is.Raw, &b)); err != nil {
+		fail("%v", err)
+	}
+	delete(a, member)
+	delete(b, member)
+	if !maps.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+		fail("%s %s was changed beyond its %s", is.Schema, is.Name, member)
+	}
+}
+
+// elements are the bytes of an object's entries.
+func elements(fail func(string, ...any), m *catalog.Meta) []json.RawMessage {
+	var object struct{ Entries []json.RawMessage }
+	if err := json.Unmarshal(m.Raw, &object); err != nil {
+		fail("%v", err)
+	}
+	return object.Entries
+}
