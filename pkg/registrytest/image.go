@@ -69,7 +69,7 @@ func AttestedIndex(name string) (v1.ImageIndex, error) {
 }
 
 func newRand(seed string) *rand.Rand {
-	return rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed)))) //nolint:gosec // reproducible on purpose
+	return rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed))))
 }
 
 func isOCI(name string) bool { return newRand(name+" media types").IntN(2) == 0 }

@@ -100,7 +100,7 @@ func (p *process) start(ctx context.Context) error {
 	if err := os.Remove(p.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	p.cmd = exec.Command(p.program, "serve", p.config()) //nolint:gosec,noctx // the test's own choice; stop ends it
+	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), p.program, "serve", p.config()) // stop ends it
 	p.cmd.Dir = p.dir
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	// Nothing of the environment may change the configuration (REGISTRY_...) or

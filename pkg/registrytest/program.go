@@ -70,7 +70,7 @@ func builtProgram(ctx context.Context) (string, error) {
 		return program, nil
 	}
 	fresh := program + ".new"
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", fresh, distributionModule+"/cmd/registry") //nolint:gosec // fixed arguments
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", fresh, distributionModule+"/cmd/registry")
 	build.Dir = tools
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=")
 	if out, err := build.CombinedOutput(); err != nil {

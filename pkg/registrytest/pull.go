@@ -90,7 +90,7 @@ func (p *puller) manifest(ctx context.Context, name string, want ocispec.Descrip
 			continue
 		}
 		p.seen[blob.Digest] = true
-		if _, err := p.c.blob(ctx, p.repository, blob, io.Discard); err != nil {
+		if err := p.c.blob(ctx, p.repository, blob, io.Discard); err != nil {
 			return "", err
 		}
 		p.Blobs++
@@ -126,28 +126,28 @@ func (c *Client) manifest(ctx context.Context, repository, name string) ([]byte,
 	return raw, m, nil
 }
 
-// blob copies one blob to w and returns its size.
-func (c *Client) blob(ctx context.Context, repository string, desc ocispec.Descriptor, w io.Writer) (int64, error) {
+// blob copies one blob to w.
+func (c *Client) blob(ctx context.Context, repository string, desc ocispec.Descriptor, w io.Writer) error {
 	if err := desc.Digest.Validate(); err != nil {
-		return 0, fmt.Errorf("blob %q: %w", desc.Digest, err)
+		return fmt.Errorf("blob %q: %w", desc.Digest, err)
 	}
 	resp, err := c.do(ctx, request{method: http.MethodGet, repository: repository, path: "blobs/" + desc.Digest.String()}, http.StatusOK)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	verifier := desc.Digest.Verifier()
 	n, err := io.Copy(io.MultiWriter(w, verifier), io.LimitReader(resp.Body, blobLimit))
 	if err != nil {
-		return n, fmt.Errorf("reading blob %s: %w", desc.Digest, err)
+		return fmt.Errorf("reading blob %s: %w", desc.Digest, err)
 	}
 	if n != desc.Size {
-		return n, fmt.Errorf("blob %s has %d bytes, its descriptor says %d", desc.Digest, n, desc.Size)
+		return fmt.Errorf("blob %s has %d bytes, its descriptor says %d", desc.Digest, n, desc.Size)
 	}
 	if !verifier.Verified() {
-		return n, fmt.Errorf("blob %s: %w", desc.Digest, errWrongDigest)
+		return fmt.Errorf("blob %s: %w", desc.Digest, errWrongDigest)
 	}
-	return n, nil
+	return nil
 }
 
 var errWrongDigest = errors.New("the bytes do not have this digest")

@@ -118,7 +118,7 @@ func (c *Client) catalogFiles(ctx context.Context, repository, name string) (map
 
 func (c *Client) unpack(ctx context.Context, repository string, m manifest) (map[string][]byte, error) {
 	var text bytes.Buffer
-	if _, err := c.blob(ctx, repository, m.Config, &text); err != nil {
+	if err := c.blob(ctx, repository, m.Config, &text); err != nil {
 		return nil, err
 	}
 	var config ocispec.Image
@@ -132,7 +132,7 @@ func (c *Client) unpack(ctx context.Context, repository string, m manifest) (map
 	files := map[string][]byte{}
 	for _, desc := range m.Layers {
 		var blob bytes.Buffer
-		if _, err := c.blob(ctx, repository, desc, &blob); err != nil {
+		if err := c.blob(ctx, repository, desc, &blob); err != nil {
 			return nil, err
 		}
 		if err := applyLayer(&blob, root+"/", files); err != nil {

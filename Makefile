@@ -1,0 +1,47 @@
+# Everything a person or CI runs. Needs Go and make; the race detector also
+# needs a C compiler, and tests do without it where there is none.
+
+GO ?= go
+BIN := bin
+LINT := $(BIN)/golangci-lint
+CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
+RACE := $(if $(CC_FOUND),CGO_ENABLED=1 $(GO) test -race,CGO_ENABLED=0 $(GO) test)
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build ./bin/gantry
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/gantry ./cmd/gantry
+
+.PHONY: test
+test: ## run all tests, with the race detector, against a real registry too
+	$(RACE) -timeout 20m ./...
+	cd .ci/tools/crdcheck && $(GO) test ./...
+
+.PHONY: demo
+demo: build ## mirror a sample catalog over a disk and directly, and check the result
+	$(GO) run ./cmd/demo -gantry $(BIN)/gantry
+
+.PHONY: bench
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: lint
+lint: $(LINT) ## run golangci-lint
+	$(LINT) run ./...
+
+$(LINT): .ci/tools/lint/go.mod .ci/tools/lint/go.sum
+	cd .ci/tools/lint && CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: fmt
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: clean
+clean: ## remove what was built, and what the demo left
+	rm -rf $(BIN)
