@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,11 @@ import (
 // checkFile returns the objects of a file that pass, as "Kind/name", and the
 // faults of the others. A file without an object is a fault.
 func (d definitions) checkFile(ctx context.Context, name string) (passed []string, faults []error) {
-	file, err := os.Open(name)
+	manifests, err := os.ReadFile(name)
 	if err != nil {
 		return nil, []error{err}
 	}
-	defer file.Close()
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(file))
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifests)))
 	for {
 		text, err := documents.Read()
 		if errors.Is(err, io.EOF) {

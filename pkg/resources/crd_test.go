@@ -1,0 +1,97 @@
+package resources
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// crdcheck builds the checker of .ci/tools/crdcheck, which validates as the API
+// server does, and returns a function that runs it over one manifest. The CRDs
+// lie beside the checkout; where they do not, the test is skipped.
+func crdcheck(t *testing.T) func(t *testing.T, f File) (output string, ok bool) {
+	if testing.Short() {
+		t.Skip("builds a program from another module")
+	}
+	crds, err := filepath.Abs(filepath.Join("..", "..", "..", "shared", "crds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(crds); err != nil {
+		t.Skipf("no CRDs to check against: %v", err)
+	}
+	program := filepath.Join(t.TempDir(), "crdcheck")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("..", "..", ".ci", "tools", "crdcheck")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building crdcheck: %v\n%s", err, out)
+	}
+	return func(t *testing.T, f File) (string, bool) {
+		t.Helper()
+		name := filepath.Join(t.TempDir(), f.Name)
+		if err := os.WriteFile(name, f.Text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), program, "-crds", crds, name).CombinedOutput()
+		return string(out), err == nil
+	}
+}
+
+func TestCRDs(t *testing.T) {
+	check := crdcheck(t)
+	images, catalogs := example(t)
+	catalogs[2].Template = []byte(strings.Replace(fullTemplate, "  futureField: {kept: true, number: 12345678901234567}\n", "", 1))
+	// A tag of this length on a host with a port breaks the CRD's rule for tags.
+	long := Catalog{Source: "quay.io/org/long:v1", Mirror: ref(t, "mirror.local:5000/"+strings.Repeat("path/", 25)+"long:v1#long")}
+	catalogs = append(catalogs, long)
+
+	byKind := map[string]File{}
+	for _, opts := range []Options{{}, {MirrorSourcePolicy: neverContactSource, MaxBytes: 300}, {MirrorSourcePolicy: "AllowContactingSource"}} {
+		files, _, err := Build(images, catalogs, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			out, ok := check(t, f)
+			if !ok || !strings.HasPrefix(out, "ok ") {
+				t.Errorf("%s is refused: %s\n%s", f.Name, out, f.Text)
+			}
+			prefix, _, _ := strings.Cut(f.Name, "-")
+			byKind[prefix] = f
+			if strings.HasPrefix(f.Name, "cc-long-") {
+				byKind["long"] = f
+			}
+		}
+	}
+
+	// The checker must be able to say no.
+	for _, tc := range []struct{ kind, old, new, want string }{
+		{"idms", "- source: registry.redhat.io/ubi9\n", "- source: registry.redhat.io/ubi9:v1\n", "spec.imageDigestMirrors[1].source"},
+		{"idms", "- source: registry.redhat.io/ubi9\n", "- source: registry.redhat.io/UBI9\n", "spec.imageDigestMirrors[1].source"},
+		{"idms", "    - mirror.local:5000/ocp/ubi9\n", "    - mirror.local:5000/ocp/ubi9\n    - mirror.local:5000/ocp/ubi9\n", "Duplicate value"},
+		{"idms", "    - mirror.local:5000/ocp/ubi9\n", "    - https://mirror.local:5000/ocp/ubi9\n", "mirrors[0]"},
+		{"idms", "AllowContactingSource", "Allow", "mirrorSourcePolicy"},
+		{"itms", "imageTagMirrors", "imageDigestMirrors", `unknown field "spec.imageDigestMirrors"`},
+		{"cs", "  sourceType: grpc\n", "", "spec.sourceType"},
+		{"cs", "  sourceType: grpc\n", "  sourceType: grpc\n  priority: high\n", "spec.priority"},
+		{"long", "@" + long.Mirror.Digest.String(), ":v1", "the tag must not be more than 127 characters"},
+		{"cc", "@sha256:", "@sha256:xyz", "digest is not valid"},
+		{"cc", "    type: Image\n", "    type: image\n", "spec.source.type"},
+		{"cc", "      ref: ", "      pollIntervalMinutes: 5\n      ref: ", "cannot specify pollIntervalMinutes while using digest-based image"},
+		{"cc", "  name: cc-", "  name: CC_", "metadata.name"},
+	} {
+		f := byKind[tc.kind]
+		broken := File{"broken.yaml", bytes.Replace(f.Text, []byte(tc.old), []byte(tc.new), 1)}
+		if bytes.Equal(f.Text, broken.Text) {
+			t.Errorf("%s does not hold %q:\n%s", f.Name, tc.old, f.Text)
+			continue
+		}
+		if out, ok := check(t, broken); ok || !strings.Contains(out, tc.want) {
+			t.Errorf("%q instead of %q is not refused for %q: %s", tc.new, tc.old, tc.want, out)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package resources
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A mirrorSet is an ImageDigestMirrorSet or ImageTagMirrorSet
+// (config.openshift.io/v1) in the order a person would write it.
+type mirrorSet struct {
+	APIVersion string        `yaml:"apiVersion"`
+	Kind       string        `yaml:"kind"`
+	Metadata   objectName    `yaml:"metadata"`
+	Spec       mirrorSetSpec `yaml:"spec"`
+}
+
+type objectName struct {
+	Name string `yaml:"name"`
+}
+
+type mirrorSetSpec struct {
+	ByDigest []mirrorRule `yaml:"imageDigestMirrors,omitempty"`
+	ByTag    []mirrorRule `yaml:"imageTagMirrors,omitempty"`
+}
+
+type mirrorRule struct {
+	Source  string   `yaml:"source"`
+	Mirrors []string `yaml:"mirrors"`
+	Policy  string   `yaml:"mirrorSourcePolicy,omitempty"`
+}
+
+// mirrorSets writes the mirror sets for images. A source that two kinds need
+// stands in the sets of both, with the same mirrors, so that the sets of each
+// kind are complete and merge without a conflict of order.
+func mirrorSets(images []Image, opts Options) (files []File, notes []string, err error) {
+	pulls, tags, notes, err := readPulls(images)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries := chooseScopes(pulls)
+	for _, p := range pulls {
+		if fault := lookUp(p, entries, tags, opts.MirrorSourcePolicy); fault != "" {
+			notes = append(notes, p.notFound(fault))
+		}
+	}
+	for _, byDigest := range []bool{true, false} {
+		rules := map[string][]mirrorRule{} // by kind
+		for _, e := range entries {
+			i := index(byDigest)
+			for _, kind := range e.kinds[i] {
+				rules[kind] = append(rules[kind], mirrorRule{e.source, e.mirrors[i], opts.MirrorSourcePolicy})
+			}
+		}
+		for _, kind := range sortedKeys(rules) {
+			more, err := split(rules[kind], kind, byDigest, opts.MaxBytes, 0, 0)
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, more...)
+		}
+	}
+	return files, notes, nil
+}
+
+// split writes rules as one set number n or, where that has more than max
+// bytes, divides them by the next bit of their sources' hashes into n and
+// n + 2^bits. So a rule stays in its set whatever is added beside it, until
+// that set overflows; cutting a sorted list in pieces would move the cuts of
+// all sets that follow. Numbers are unique, but may leave gaps.
+func split(rules []mirrorRule, kind string, byDigest bool, limit, bits, n int) ([]File, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	file, err := writeMirrorSet(rules, kind, byDigest, n)
+	if err != nil {
+		return nil, err
+	}
+	if len(file.Text) <= limit {
+		return []File{file}, nil
+	}
+	if len(rules) == 1 || bits == 30 {
+		return nil, fmt.Errorf("writing %s: the mirrors of %s alone take %d bytes, the limit is %d", file.Name, rules[0].Source, len(file.Text), limit)
+	}
+	var halves [2][]mirrorRule
+	for _, r := range rules {
+		sum := sha256.Sum256([]byte(r.Source))
+		half := binary.LittleEndian.Uint32(sum[:]) >> bits & 1
+		halves[half] = append(halves[half], r)
+	}
+	low, err := split(halves[0], kind, byDigest, limit, bits+1, n)
+	if err != nil {
+		return nil, err
+	}
+	high, err := split(halves[1], kind, byDigest, limit, bits+1, n+1<<bits)
+	return append(low, high...), err
+}
+
+func writeMirrorSet(rules []mirrorRule, kind string, byDigest bool, n int) (File, error) {
+	set := mirrorSet{APIVersion: "config.openshift.io/v1"}
+	if byDigest {
+		set.Kind, set.Metadata.Name = "ImageDigestMirrorSet", fmt.Sprintf("idms-%s-%d", kind, n)
+		set.Spec.ByDigest = rules
+	} else {
+		set.Kind, set.Metadata.Name = "ImageTagMirrorSet", fmt.Sprintf("itms-%s-%d", kind, n)
+		set.Spec.ByTag = rules
+	}
+	text, err := encode(set)
+	if err != nil {
+		return File{}, fmt.Errorf("writing %s: %w", set.Metadata.Name, err)
+	}
+	return File{Name: set.Metadata.Name + ".yaml", Text: text}, nil
+}
+
+// encode writes v as YAML in the order of its fields, indented as kubectl does.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), enc.Close()
+}

@@ -1,0 +1,138 @@
+package resources
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// catalogSourceSpec is the fields of a CatalogSource's spec whose types are
+// checked (operator-framework/api, CatalogSourceSpec). Fields that are not here
+// are kept as they are.
+type catalogSourceSpec struct {
+	SourceType  string   `json:"sourceType"`
+	Image       string   `json:"image"`
+	Address     string   `json:"address"`
+	ConfigMap   string   `json:"configMap"`
+	DisplayName string   `json:"displayName"`
+	Description string   `json:"description"`
+	Publisher   string   `json:"publisher"`
+	Priority    int64    `json:"priority"`
+	Secrets     []string `json:"secrets"`
+	Icon        *struct {
+		Data      string `json:"base64data"`
+		MediaType string `json:"mediatype"`
+	} `json:"icon"`
+	GrpcPodConfig *struct {
+		NodeSelector          map[string]string `json:"nodeSelector"`
+		Tolerations           []map[string]any  `json:"tolerations"`
+		Affinity              map[string]any    `json:"affinity"`
+		PriorityClassName     string            `json:"priorityClassName"`
+		SecurityContextConfig string            `json:"securityContextConfig"`
+		MemoryTarget          any               `json:"memoryTarget"`
+		ExtractContent        *struct {
+			CatalogDir string `json:"catalogDir"`
+			CacheDir   string `json:"cacheDir"`
+		} `json:"extractContent"`
+	} `json:"grpcPodConfig"`
+	UpdateStrategy *struct {
+		RegistryPoll *struct {
+			Interval string `json:"interval"`
+		} `json:"registryPoll"`
+	} `json:"updateStrategy"`
+}
+
+// specFields are the names of catalogSourceSpec, for suggestions.
+func specFields() []string {
+	return []string{"sourceType", "image", "address", "configMap", "displayName", "description", "publisher", "priority",
+		"secrets", "icon", "grpcPodConfig", "updateStrategy"}
+}
+
+// quantity is what the CRD asks of grpcPodConfig.memoryTarget.
+var quantity = regexp.MustCompile(`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`)
+
+func (t *template) readSpec() error {
+	if err := convert(t.spec, &t.typed, "spec"); err != nil {
+		return err
+	}
+	for _, field := range sortedKeys(t.spec) {
+		if !slices.Contains(specFields(), field) {
+			t.notes = append(t.notes, fmt.Sprintf("spec.%s is not a field of CatalogSource, the cluster will refuse or drop it%s", field, hint(field, specFields())))
+		}
+	}
+	pod := t.typed.GrpcPodConfig
+	if pod == nil {
+		return nil
+	}
+	modes := []string{"legacy", "restricted"}
+	if m := pod.SecurityContextConfig; m != "" && !slices.Contains(modes, m) {
+		return fmt.Errorf("spec.grpcPodConfig.securityContextConfig is %q; want %s%s", m, strings.Join(modes, " or "), hint(m, modes))
+	}
+	switch v := pod.MemoryTarget.(type) {
+	case nil, float64:
+	case string:
+		if !quantity.MatchString(v) {
+			return fmt.Errorf("spec.grpcPodConfig.memoryTarget is %q; want a quantity such as 30Mi", v)
+		}
+	default:
+		return errors.New("spec.grpcPodConfig.memoryTarget is not a quantity such as 30Mi")
+	}
+	if pod.ExtractContent != nil && pod.ExtractContent.CatalogDir == "" {
+		return errors.New("spec.grpcPodConfig.extractContent lacks catalogDir; want the catalog's folder in the image, such as /configs")
+	}
+	return nil
+}
+
+// convert puts a decoded object into a struct, field names in exactly their
+// case, and says where a type is wrong.
+func convert(object map[string]any, into any, field string) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	err = jsonv2.Unmarshal(text, into)
+	var wrong *jsonv2.SemanticError
+	if errors.As(err, &wrong) && wrong.GoType != nil {
+		path := field + strings.ReplaceAll(string(wrong.JSONPointer), "/", ".")
+		return fmt.Errorf("%s is %s; want %s", path, jsonName(wrong.JSONKind), goName(wrong.GoType.Kind()))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	return nil
+}
+
+// jsonName is a kind of JSON value in words.
+func jsonName(kind jsontext.Kind) string {
+	switch kind {
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	return "the word " + kind.String()
+}
+
+// goName is a kind of Go type in the words of YAML.
+func goName(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Int64:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "a " + kind.String()
+}

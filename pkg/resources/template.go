@@ -1,0 +1,152 @@
+package resources
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	catalogSourceVersion = "operators.coreos.com/v1alpha1"
+	maxTemplate          = 1 << 20 // an etcd object ends at about 1.5 MB
+)
+
+// A template is a CatalogSource that lacks what Gantry sets. The maps are those
+// of the YAML text, unknown fields included, and belong to the caller.
+type template struct {
+	object, metadata, spec map[string]any
+	typed                  catalogSourceSpec
+	name, namespace        string // "" where the template leaves them open
+	notes                  []string
+}
+
+// readTemplate reads the CatalogSource of targetCatalogSourceTemplate: one YAML
+// document of at most 1 MiB. Duplicate keys, another kind and wrong types are
+// errors that say which field is wrong. What a cluster adds to an object that
+// it gives out (status, uid, resourceVersion and the like) is left out, so that
+// the output of `oc get catalogsource -o yaml` will do. A nil text is the empty
+// template.
+func readTemplate(text []byte) (template, error) {
+	t := template{object: map[string]any{"apiVersion": catalogSourceVersion, "kind": "CatalogSource"}}
+	if text != nil {
+		object, err := decodeObject(text)
+		if err != nil {
+			return template{}, err
+		}
+		t.object = object
+	}
+	for _, must := range [][2]string{{"kind", "CatalogSource"}, {"apiVersion", catalogSourceVersion}} {
+		switch got := t.object[must[0]]; got {
+		case must[1]:
+		case nil:
+			return template{}, fmt.Errorf("%s is missing; it must be %s", must[0], must[1])
+		default:
+			return template{}, fmt.Errorf("%s is %v; it must be %s", must[0], got, must[1])
+		}
+	}
+	delete(t.object, "status")
+	var err error
+	if t.metadata, err = mapping(t.object, "metadata"); err != nil {
+		return template{}, err
+	}
+	if t.spec, err = mapping(t.object, "spec"); err != nil {
+		return template{}, err
+	}
+	if err := t.readMetadata(); err != nil {
+		return template{}, err
+	}
+	return t, t.readSpec()
+}
+
+// decodeObject reads one YAML document with an object in it. Numbers stay as
+// they are written.
+func decodeObject(text []byte) (map[string]any, error) {
+	if len(text) > maxTemplate {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are read", len(text), maxTemplate)
+	}
+	documents := yamlv3.NewDecoder(bytes.NewReader(text))
+	for n := 1; ; n++ {
+		var document yamlv3.Node
+		err := documents.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n > 1 {
+			return nil, errors.New("it holds more than one YAML document; keep the CatalogSource alone")
+		}
+	}
+	asJSON, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fmt.Errorf("not YAML: %w", err)
+	}
+	numbers := json.NewDecoder(bytes.NewReader(asJSON))
+	numbers.UseNumber()
+	var object map[string]any
+	if err := numbers.Decode(&object); err != nil || object == nil {
+		return nil, errors.New("it does not hold a YAML object")
+	}
+	return object, nil
+}
+
+// mapping returns the object at field, which it adds where it is missing.
+func mapping(object map[string]any, field string) (map[string]any, error) {
+	switch v := object[field].(type) {
+	case map[string]any:
+		return v, nil
+	case nil:
+		m := map[string]any{}
+		object[field] = m
+		return m, nil
+	default:
+		return nil, fmt.Errorf("%s is not an object", field)
+	}
+}
+
+func (t *template) readMetadata() error {
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"generation", "managedFields", "ownerReferences", "selfLink"} {
+		delete(t.metadata, field)
+	}
+	var typed struct {
+		Name         string            `json:"name"`
+		GenerateName string            `json:"generateName"`
+		Namespace    string            `json:"namespace"`
+		Labels       map[string]string `json:"labels"`
+		Annotations  map[string]string `json:"annotations"`
+	}
+	if err := convert(t.metadata, &typed, "metadata"); err != nil {
+		return err
+	}
+	if typed.GenerateName != "" {
+		return errors.New("metadata.generateName cannot be applied twice; give metadata.name, or neither to get a name from the catalog")
+	}
+	if typed.Name != "" {
+		if err := checkName("metadata.name", typed.Name); err != nil {
+			return err
+		}
+	}
+	if typed.Namespace != "" {
+		if err := checkName("metadata.namespace", typed.Namespace); err != nil {
+			return err
+		}
+	}
+	t.name, t.namespace = typed.Name, typed.Namespace
+	if annotations, ok := t.metadata["annotations"].(map[string]any); ok {
+		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+		if len(annotations) == 0 {
+			delete(t.metadata, "annotations")
+		}
+	}
+	if image := typed.Annotations["olm.catalogImageTemplate"]; image != "" {
+		t.notes = append(t.notes, fmt.Sprintf("its annotation olm.catalogImageTemplate makes OLM replace the mirrored catalog with %s", image))
+	}
+	return nil
+}
