@@ -7,9 +7,10 @@ import (
 	"io"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
 // Built is a catalog image that was built.

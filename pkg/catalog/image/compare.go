@@ -31,7 +31,7 @@ func (i *Image) compare(ctx context.Context, want *view, left *budget) error {
 				if want.differs(v) == "" {
 					break
 				}
-				found, err := i.list(ctx, p, layer, i.comparing(), left)
+				found, err := i.list(ctx, p, layer, i.comparing(left), left)
 				if err != nil {
 					return fmt.Errorf("platform %s: %w", p, err)
 				}
@@ -77,7 +77,7 @@ func (i *Image) readTops(ctx context.Context, platforms []*platform, left *budge
 	g.SetLimit(streams)
 	for _, j := range jobs {
 		g.Go(func() (err error) {
-			if j.found, err = i.list(ctx, j.p, j.layer, i.comparing(), left); err != nil {
+			if j.found, err = i.list(ctx, j.p, j.layer, i.comparing(left), left); err != nil {
 				return fmt.Errorf("platform %s: %w", j.p, err)
 			}
 			return nil
@@ -93,6 +93,6 @@ func (i *Image) readTops(ctx context.Context, platforms []*platform, left *budge
 }
 
 // comparing lists a layer whose files are only hashed.
-func (i *Image) comparing() *lister {
-	return &lister{dir: i.dir, caches: i.caches, sums: true}
+func (i *Image) comparing(left *budget) *lister {
+	return &lister{dir: i.dir, caches: i.caches, sums: true, left: left}
 }

@@ -36,7 +36,7 @@ func FuzzList(f *testing.F) {
 		}
 		must(t, r.Close())
 		var given []string
-		l := &lister{dir: "configs", caches: []string{"tmp/cache"}, sums: true, file: func(name string, _ io.Reader) error {
+		l := &lister{dir: "configs", caches: []string{"tmp/cache"}, sums: true, left: left, file: func(name string, _ io.Reader) error {
 			given = append(given, name)
 			return nil
 		}}

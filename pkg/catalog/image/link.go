@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -41,7 +42,7 @@ func (i *Image) readLinks(ctx context.Context, p *platform, v *view, file func(s
 	}
 	for _, layer := range slices.Sorted(maps.Keys(wanted)) {
 		_, err := i.stream(ctx, p.layers[layer], left, func(r io.Reader) error {
-			return readLinked(r, wanted[layer], file)
+			return readLinked(r, wanted[layer], left, file)
 		})
 		if err != nil {
 			return fmt.Errorf("layer %s: %w", p.layers[layer].Digest, err)
@@ -60,11 +61,11 @@ func (i *Image) catalogName(name string) (string, error) {
 
 // readLinked gives the content of the wanted files of a layer to file, under
 // each of the names that stand for it.
-func readLinked(r io.Reader, wanted map[string][]string, file func(string, io.Reader) error) error {
+func readLinked(r io.Reader, wanted map[string][]string, left *budget, file func(string, io.Reader) error) error {
 	t := tar.NewReader(r)
 	for {
 		h, err := t.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -79,7 +80,7 @@ func readLinked(r io.Reader, wanted map[string][]string, file func(string, io.Re
 			continue
 		}
 		if len(names) == 1 {
-			if err := file(names[0], t); err != nil {
+			if err := file(names[0], left.limit(t)); err != nil {
 				return err
 			}
 			continue

@@ -3,6 +3,7 @@ package image
 import (
 	"archive/tar"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -75,6 +76,7 @@ type lister struct {
 	dir    string   // the catalog's directory
 	caches []string // directories of opm's cache
 	sums   bool     // hash the catalog's files
+	left   *budget  // what the catalog's files may have in all
 	// file, if not nil, is given each regular file of the catalog's directory;
 	// it need not read it to the end.
 	file func(name string, r io.Reader) error
@@ -90,8 +92,9 @@ func (l *lister) list(r io.Reader) (*listing, error) {
 	}
 	for {
 		h, err := t.Next()
-		if err == io.EOF {
-			return found, found.check()
+		if errors.Is(err, io.EOF) {
+			err = found.check()
+			return found, err
 		}
 		if err != nil {
 			return nil, err
@@ -172,6 +175,8 @@ func (l *lister) read(found *listing, name string, h *tar.Header, r io.Reader) (
 func (l *lister) readFile(name string, r io.Reader) (entry, error) {
 	e := entry{kind: regular}
 	h := sha256.New()
+	// A sparse file of a few bytes in the archive reads as any number of zeros.
+	r = l.left.limit(r)
 	if l.sums {
 		r = io.TeeReader(r, h)
 	}

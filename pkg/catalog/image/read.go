@@ -8,10 +8,11 @@ import (
 	"io"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
 // streams is how many layers are read at a time.
@@ -42,13 +43,13 @@ func (i *Image) Read(ctx context.Context, opts catalog.Options) (*catalog.Catalo
 // directory, and lists the layers.
 func (i *Image) survey(ctx context.Context, file func(string, io.Reader) error, most int64) error {
 	i.listings = map[digest.Digest]*listing{}
-	bytes := newBudget(most)
+	left := newBudget(most)
 	first := i.primary()
-	v, err := i.readLayers(ctx, first, file, bytes)
+	v, err := i.readLayers(ctx, first, file, left)
 	if err != nil {
 		return fmt.Errorf("platform %s: %w", first, err)
 	}
-	if err := i.readLinks(ctx, first, v, file, bytes); err != nil {
+	if err := i.readLinks(ctx, first, v, file, left); err != nil {
 		return fmt.Errorf("platform %s: %w", first, err)
 	}
 	files := 0
@@ -60,13 +61,13 @@ func (i *Image) survey(ctx context.Context, file func(string, io.Reader) error, 
 	if files == 0 {
 		return fmt.Errorf("there is no file below /%s, the directory that label %s names", i.dir, ConfigsLabel)
 	}
-	return i.compare(ctx, v, bytes)
+	return i.compare(ctx, v, left)
 }
 
 // readLayers reads the layers of a platform, several at a time: a layer waits
 // for those above it only when it has a file of the catalog, since they decide
 // whether that is visible.
-func (i *Image) readLayers(ctx context.Context, p *platform, file func(string, io.Reader) error, bytes *budget) (*view, error) {
+func (i *Image) readLayers(ctx context.Context, p *platform, file func(string, io.Reader) error, left *budget) (*view, error) {
 	order := topDown(p)
 	found := make([]*listing, len(order))
 	turns := make([]chan struct{}, len(order)+1)
@@ -82,7 +83,7 @@ func (i *Image) readLayers(ctx context.Context, p *platform, file func(string, i
 	g.SetLimit(streams)
 	for n, layer := range order {
 		g.Go(func() error {
-			l := &lister{dir: i.dir, caches: i.caches, sums: sums}
+			l := &lister{dir: i.dir, caches: i.caches, sums: sums, left: left}
 			l.file = func(name string, r io.Reader) error {
 				if err := wait(ctx, turns[n]); err != nil {
 					return err
@@ -93,7 +94,7 @@ func (i *Image) readLayers(ctx context.Context, p *platform, file func(string, i
 				return file(name[len(i.dir)+1:], r)
 			}
 			var err error
-			if found[n], err = i.list(ctx, p, layer, l, bytes); err != nil {
+			if found[n], err = i.list(ctx, p, layer, l, left); err != nil {
 				return err
 			}
 			if err := wait(ctx, turns[n]); err != nil {
@@ -151,7 +152,7 @@ func (i *Image) needSums() bool {
 }
 
 // list reads one layer to its end and holds it against its diff ID.
-func (i *Image) list(ctx context.Context, p *platform, layer int, l *lister, bytes *budget) (_ *listing, err error) {
+func (i *Image) list(ctx context.Context, p *platform, layer int, l *lister, left *budget) (_ *listing, err error) {
 	desc := p.layers[layer]
 	defer func() {
 		if err != nil {
@@ -162,7 +163,7 @@ func (i *Image) list(ctx context.Context, p *platform, layer int, l *lister, byt
 		return nil, fmt.Errorf("the media type %q is not one that can be read", desc.MediaType)
 	}
 	var found *listing
-	sum, err := i.stream(ctx, desc, bytes, func(r io.Reader) error {
+	sum, err := i.stream(ctx, desc, left, func(r io.Reader) error {
 		var err error
 		found, err = l.list(r)
 		return err
@@ -177,7 +178,7 @@ func (i *Image) list(ctx context.Context, p *platform, layer int, l *lister, byt
 }
 
 // stream unpacks a layer, has it read and returns the digest of the whole.
-func (i *Image) stream(ctx context.Context, desc ocispec.Descriptor, bytes *budget, read func(io.Reader) error) (_ digest.Digest, err error) {
+func (i *Image) stream(ctx context.Context, desc ocispec.Descriptor, left *budget, read func(io.Reader) error) (_ digest.Digest, err error) {
 	blob, err := i.content.Blob(ctx, desc)
 	if err != nil {
 		return "", err
@@ -189,7 +190,7 @@ func (i *Image) stream(ctx context.Context, desc ocispec.Descriptor, bytes *budg
 	}
 	defer func() { err = errors.Join(err, unpacked.Close()) }()
 	sum := sha256.New()
-	r := io.TeeReader(bytes.limit(unpacked), sum)
+	r := io.TeeReader(left.limit(unpacked), sum)
 	if err := read(r); err != nil {
 		return "", err
 	}

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
 func TestReadOverlay(t *testing.T) {
@@ -118,7 +119,7 @@ func TestReadTooLarge(t *testing.T) {
 		if err := img.survey(t.Context(), discard, 1<<20); !errors.Is(err, errTooLarge) {
 			t.Errorf("error %v, want %v", err, errTooLarge)
 		}
-		must(t, img.survey(t.Context(), discard, 5<<20))
+		must(t, img.survey(t.Context(), discard, 9<<20))
 	}
 }
 
@@ -129,15 +130,15 @@ func TestReadDiffID(t *testing.T) {
 	must(t, err)
 	var config ocispec.Descriptor
 	must(t, o.field("config", &config))
-	false := digestOf("another")
-	data := bytes.Replace(m.blobs[config.Digest], []byte(digestOf(string(pack(t, base)))), []byte(false), 1)
+	wrong := digestOf("another")
+	data := bytes.Replace(m.blobs[config.Digest], []byte(digestOf(string(pack(t, base)))), []byte(wrong), 1)
 	line, err := pointAt(o, m.put(config.MediaType, data))
 	must(t, err)
 	o, err = o.with("config", object{"mediaType": mustEncode(t, config.MediaType), "digest": line["digest"], "size": line["size"]})
 	must(t, err)
 	_, _, err = read(t, m, m.put(root.MediaType, mustEncode(t, o)))
-	if err == nil || !strings.Contains(err.Error(), string(false)) {
-		t.Errorf("error %v, want one that names %s", err, false)
+	if err == nil || !strings.Contains(err.Error(), string(wrong)) {
+		t.Errorf("error %v, want one that names %s", err, wrong)
 	}
 }
 

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
 // scratchDir is where an image without a source has its catalog.

@@ -72,7 +72,7 @@ func TestLayerHeaders(t *testing.T) {
 		Name     string
 		Mode     int64
 		Size     int64
-		Uid, Gid int
+		UID, GID int
 		Unix     int64
 		Format   tar.Format
 	}
