@@ -2,6 +2,7 @@ package resources
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,9 +11,10 @@ import (
 )
 
 // crdcheck builds the checker of .ci/tools/crdcheck, which validates as the API
-// server does, and returns a function that runs it over one manifest. The CRDs
-// lie beside the checkout; where they do not, the test is skipped.
-func crdcheck(t *testing.T) func(t *testing.T, f File) (output string, ok bool) {
+// server does, and returns a function that runs it over manifests and gives what
+// it says of each: "ok Kind/name" or faults. The CRDs lie beside the checkout;
+// where they do not, the test is skipped.
+func crdcheck(t *testing.T) func(t *testing.T, files []File) []string {
 	if testing.Short() {
 		t.Skip("builds a program from another module")
 	}
@@ -30,14 +32,35 @@ func crdcheck(t *testing.T) func(t *testing.T, f File) (output string, ok bool) 
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building crdcheck: %v\n%s", err, out)
 	}
-	return func(t *testing.T, f File) (string, bool) {
+	return func(t *testing.T, files []File) []string {
 		t.Helper()
-		name := filepath.Join(t.TempDir(), f.Name)
-		if err := os.WriteFile(name, f.Text, 0o644); err != nil {
-			t.Fatal(err)
+		dir := t.TempDir()
+		args := []string{"-crds", crds}
+		for i, f := range files {
+			name := filepath.Join(dir, fmt.Sprintf("%d.yaml", i))
+			if err := os.WriteFile(name, f.Text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, name)
 		}
-		out, err := exec.CommandContext(t.Context(), program, "-crds", crds, name).CombinedOutput()
-		return string(out), err == nil
+		out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
+		said := make([]string, len(files))
+		faults := false
+		for line := range strings.Lines(string(out)) {
+			for i := range files {
+				name := filepath.Join(dir, fmt.Sprintf("%d.yaml", i))
+				if rest, ok := strings.CutPrefix(line, "ok "+name); ok {
+					said[i] += "ok" + rest
+				} else if rest, ok := strings.CutPrefix(line, name+":"); ok {
+					said[i] += rest
+					faults = true
+				}
+			}
+		}
+		if (err != nil) != faults {
+			t.Fatalf("crdcheck ended with %v and said:\n%s", err, out)
+		}
+		return said
 	}
 }
 
@@ -55,21 +78,20 @@ func TestCRDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range files {
-			out, ok := check(t, f)
-			if !ok || !strings.HasPrefix(out, "ok ") {
-				t.Errorf("%s is refused: %s\n%s", f.Name, out, f.Text)
+		for i, said := range check(t, files) {
+			if !strings.HasPrefix(said, "ok ") {
+				t.Errorf("%s is refused: %s\n%s", files[i].Name, said, files[i].Text)
 			}
-			prefix, _, _ := strings.Cut(f.Name, "-")
-			byKind[prefix] = f
-			if strings.HasPrefix(f.Name, "cc-long-") {
-				byKind["long"] = f
+			prefix, _, _ := strings.Cut(files[i].Name, "-")
+			byKind[prefix] = files[i]
+			if strings.HasPrefix(files[i].Name, "cc-long-") {
+				byKind["long"] = files[i]
 			}
 		}
 	}
 
 	// The checker must be able to say no.
-	for _, tc := range []struct{ kind, old, new, want string }{
+	controls := []struct{ kind, old, new, want string }{
 		{"idms", "- source: registry.redhat.io/ubi9\n", "- source: registry.redhat.io/ubi9:v1\n", "spec.imageDigestMirrors[1].source"},
 		{"idms", "- source: registry.redhat.io/ubi9\n", "- source: registry.redhat.io/UBI9\n", "spec.imageDigestMirrors[1].source"},
 		{"idms", "    - mirror.local:5000/ocp/ubi9\n", "    - mirror.local:5000/ocp/ubi9\n    - mirror.local:5000/ocp/ubi9\n", "Duplicate value"},
@@ -83,15 +105,19 @@ func TestCRDs(t *testing.T) {
 		{"cc", "    type: Image\n", "    type: image\n", "spec.source.type"},
 		{"cc", "      ref: ", "      pollIntervalMinutes: 5\n      ref: ", "cannot specify pollIntervalMinutes while using digest-based image"},
 		{"cc", "  name: cc-", "  name: CC_", "metadata.name"},
-	} {
+	}
+	var broken []File
+	for _, tc := range controls {
 		f := byKind[tc.kind]
-		broken := File{"broken.yaml", bytes.Replace(f.Text, []byte(tc.old), []byte(tc.new), 1)}
-		if bytes.Equal(f.Text, broken.Text) {
+		text := bytes.Replace(f.Text, []byte(tc.old), []byte(tc.new), 1)
+		if bytes.Equal(f.Text, text) {
 			t.Errorf("%s does not hold %q:\n%s", f.Name, tc.old, f.Text)
-			continue
 		}
-		if out, ok := check(t, broken); ok || !strings.Contains(out, tc.want) {
-			t.Errorf("%q instead of %q is not refused for %q: %s", tc.new, tc.old, tc.want, out)
+		broken = append(broken, File{f.Name, text})
+	}
+	for i, said := range check(t, broken) {
+		if tc := controls[i]; strings.HasPrefix(said, "ok ") || !strings.Contains(said, tc.want) {
+			t.Errorf("%q instead of %q is not refused for %q: %s", tc.new, tc.old, tc.want, said)
 		}
 	}
 }

@@ -118,6 +118,12 @@ func TestDeterministic(t *testing.T) {
 	images, catalogs := example(t)
 	images = append(images, many(t, 50)...)
 	images = append(images, images[:10]...)
+	for _, s := range []string{
+		"quay.io/tie/a#1 -> mirror.local/x/tie/a#1", "quay.io/tie/b#1 -> mirror.local/y/tie/b#1",
+		"quay.io/two/a:v1 -> mirror.local/two/a:v2", "quay.io/two/a:v1 -> mirror.local/two/a:v3",
+	} {
+		images = append(images, img(t, s))
+	}
 	opts := Options{MaxBytes: 2000}
 	want, wantNotes, err := Build(images, catalogs, opts)
 	if err != nil {

@@ -144,7 +144,7 @@ func namespaceMirrors(r *repository) string {
 	for _, places := range r.places {
 		var parents []string
 		for _, place := range places {
-			if place == r.name || !strings.HasSuffix(place, path) {
+			if !strings.HasSuffix(place, path) {
 				return ""
 			}
 			parents = append(parents, parent(place))
