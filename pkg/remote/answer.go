@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -46,8 +47,8 @@ func (h *host) refused(r *request, what string, err error) *Error {
 }
 
 // refusal makes an Error of an answer that is not the one hoped for, and closes
-// it. authorization is what must not come back in the registry's words.
-func (h *host) refusal(r *request, resp *http.Response, authorization string) *Error {
+// it.
+func (h *host) refusal(r *request, resp *http.Response) *Error {
 	e := &Error{Host: h.name, Repository: r.repo, Op: r.op, Status: resp.StatusCode}
 	if u := resp.Request.URL; u.Host != h.addr {
 		e.Host = u.Host
@@ -55,7 +56,7 @@ func (h *host) refusal(r *request, resp *http.Response, authorization string) *E
 	body, err := readAll(resp, maxErrorBody)
 	if err == nil && resp.Request.Method != http.MethodHead {
 		e.Code, e.Message = registryMessage(body)
-		e.Message = redact(e.Message, authorization)
+		e.Message = redact(e.Message, secrets(resp.Request, r)...)
 	}
 	if e.Message == "" {
 		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))
@@ -71,6 +72,10 @@ func (h *host) refusal(r *request, resp *http.Response, authorization string) *E
 		e.after = retryAfter(resp.Header.Get("Retry-After"), h.c.o.Clock.Now())
 	case resp.StatusCode == http.StatusRequestEntityTooLarge:
 		e.Hint = "raise the body limit of the registry or of the proxy before it (nginx: client_max_body_size)"
+	case resp.StatusCode == http.StatusProxyAuthRequired:
+		e.Hint = "give the proxy's user and password in HTTPS_PROXY or HTTP_PROXY"
+	case resp.StatusCode == http.StatusBadRequest && r.kind == "ping" && resp.Request.URL.Scheme == "http":
+		e.Hint = fmt.Sprintf("it may speak TLS: try without --%s-plain-http", h.c.o.Side)
 	}
 	return e
 }
@@ -128,15 +133,26 @@ func clean(s string) string {
 
 var signedQuery = regexp.MustCompile(`(https?://[^\s"'?]+)\?[^\s"']*`)
 
-// redact takes what was sent as authorization out of s, and the queries of
-// addresses.
-func redact(s, authorization string) string {
-	if _, secret, ok := strings.Cut(authorization, " "); ok && secret != "" {
-		s = strings.ReplaceAll(s, secret, "[redacted]")
-		if raw, err := base64.StdEncoding.DecodeString(secret); err == nil {
-			if _, password, ok := strings.Cut(string(raw), ":"); ok && password != "" {
-				s = strings.ReplaceAll(s, password, "[redacted]")
-			}
+// secrets lists what was sent and must not come back in a registry's words.
+func secrets(req *http.Request, r *request) []string {
+	var list []string
+	_, sent, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	list = append(list, sent)
+	if raw, err := base64.StdEncoding.DecodeString(sent); err == nil {
+		_, password, _ := strings.Cut(string(raw), ":")
+		list = append(list, password)
+	}
+	if form, err := url.ParseQuery(r.form); err == nil {
+		list = append(list, form.Get("refresh_token"))
+	}
+	return list
+}
+
+// redact takes secrets out of s, and the queries of addresses.
+func redact(s string, secrets ...string) string {
+	for _, secret := range secrets {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "[redacted]")
 		}
 	}
 	return signedQuery.ReplaceAllString(s, "$1?[redacted]")
@@ -170,7 +186,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	case errors.As(err, &verify):
 		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
 		e.Message = "its certificate is not trusted: " + verify.Err.Error() + " (issued by " + issuer(err) + ")"
-		e.Hint = fmt.Sprintf("put the issuer's certificate into /etc/containers/certs.d/%s/ca.crt, or name a folder that holds it with --cert-dir, or do without the check: --%s-tls-verify=false", e.Host, side)
+		e.Hint = trustHint(verify.Err, e.Host, side)
 	case errors.As(err, &alert):
 		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
 		e.Message = "it ended the TLS handshake: " + alert.Error()
@@ -195,8 +211,21 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 		e.Message = "the connection broke" + h.via(u) + ": " + err.Error()
 		e.again = true
 	}
-	e.Message = redact(e.Message, "")
+	e.Message = redact(e.Message)
 	return e
+}
+
+// trustHint says what to do about a certificate that was not accepted.
+func trustHint(err error, host, side string) string {
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &name):
+		return fmt.Sprintf("use a name that the certificate is for, or do without the check: --%s-tls-verify=false", side)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Sprintf("check this machine's clock, have the certificate renewed, or do without the check: --%s-tls-verify=false", side)
+	}
+	return fmt.Sprintf("put the issuer's certificate into /etc/containers/certs.d/%s/ca.crt, or name a folder that holds it with --cert-dir, or do without the check: --%s-tls-verify=false", host, side)
 }
 
 // via names the proxy on the way to u.

@@ -69,9 +69,15 @@ func (b *blob) request(method, op string) *request {
 func (b *blob) open(ctx context.Context) error {
 	r := b.request(http.MethodGet, "reading the blob")
 	if b.off > 0 {
-		r.header.Set("Range", fmt.Sprintf("bytes=%d-", b.off))
+		// Both ends: not every registry knows a range without the second.
+		r.header.Set("Range", fmt.Sprintf("bytes=%d-%d", b.off, b.desc.Size-1))
 	}
 	resp, err := b.at.h.do(ctx, r)
+	if err == nil && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && b.off > 0 {
+		drain(resp.Body)
+		r.header.Del("Range")
+		resp, err = b.at.h.do(ctx, r)
+	}
 	if err != nil {
 		return err
 	}
@@ -80,7 +86,7 @@ func (b *blob) open(ctx context.Context) error {
 	case resp.StatusCode == http.StatusPartialContent && b.off > 0 && rangeStart(resp) == b.off:
 		rest -= b.off
 	case resp.StatusCode != http.StatusOK:
-		return b.at.h.refusal(r, resp, "")
+		return b.at.h.refusal(r, resp)
 	}
 	if resp.ContentLength >= 0 && resp.ContentLength != rest {
 		_ = resp.Body.Close()
@@ -208,7 +214,7 @@ func (c *Client) BlobExists(ctx context.Context, repo reference.Reference, desc 
 				return err
 			}
 			if resp.StatusCode != http.StatusOK {
-				return at.h.refusal(r, resp, "")
+				return at.h.refusal(r, resp)
 			}
 			drain(resp.Body)
 			if resp.ContentLength >= 0 && resp.ContentLength != desc.Size {

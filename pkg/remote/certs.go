@@ -65,8 +65,10 @@ func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, error) {
 	if c.o.CertDir != "" {
 		dirs = append(dirs, c.o.CertDir)
 	}
-	for _, d := range c.o.CertDirs {
-		dirs = append(dirs, filepath.Join(d, name))
+	if filepath.IsLocal(name) && filepath.Base(name) == name { // a redirect can name any host
+		for _, d := range c.o.CertDirs {
+			dirs = append(dirs, filepath.Join(d, name))
+		}
 	}
 	for _, dir := range dirs {
 		found, err := readCerts(dir, dir == c.o.CertDir)

@@ -129,6 +129,15 @@ func New(o Options) (*Client, error) {
 	if o.Proxy == nil {
 		o.Proxy = http.ProxyFromEnvironment
 	}
+	findProxy := o.Proxy
+	o.Proxy = func(r *http.Request) (*url.URL, error) {
+		u, err := findProxy(r)
+		if err != nil {
+			// The cause shows the address with the proxy's password.
+			return nil, errors.New("the proxy's address in HTTPS_PROXY or HTTP_PROXY is malformed")
+		}
+		return u, nil
+	}
 	if o.Streams < 0 || o.RequestsPerSecond < 0 || o.BytesPerSecond < 0 || o.IdleTimeout < 0 || o.Retry.Delay < 0 {
 		return nil, errors.New("limits and times must not be negative")
 	}

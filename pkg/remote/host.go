@@ -141,8 +141,9 @@ func (h *host) ping(ctx context.Context, scheme string) error {
 		return err
 	}
 	defer drain(resp.Body)
-	if temporary(resp.StatusCode) {
-		return h.refusal(r, resp, "")
+	if temporary(resp.StatusCode) || resp.StatusCode == http.StatusBadRequest {
+		// 400 is what servers of TLS say to plain http.
+		return h.refusal(r, resp)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

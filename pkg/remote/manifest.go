@@ -104,7 +104,7 @@ func (c *Client) head(ctx context.Context, at spot) (ocispec.Descriptor, error) 
 			drain(resp.Body)
 			return ocispec.Descriptor{}, errNoDigest
 		}
-		return ocispec.Descriptor{}, at.h.refusal(r, resp, "")
+		return ocispec.Descriptor{}, at.h.refusal(r, resp)
 	}
 	defer drain(resp.Body)
 	desc := ocispec.Descriptor{
@@ -129,7 +129,7 @@ func (c *Client) get(ctx context.Context, at spot) (ocispec.Descriptor, []byte, 
 		return none, nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return none, nil, at.h.refusal(r, resp, "")
+		return none, nil, at.h.refusal(r, resp)
 	}
 	raw, err := readAll(resp, maxManifest)
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 			return err
 		}
 		if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
-			return at.h.refusal(r, resp, "")
+			return at.h.refusal(r, resp)
 		}
 		defer drain(resp.Body)
 		if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" {

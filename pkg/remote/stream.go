@@ -16,18 +16,25 @@ type sourceBody struct {
 	io.Reader
 	closer io.Closer
 	ctx    context.Context //nolint:containedctx // that of the request
+	left   int64           // bytes that are still to come
 	mu     sync.Mutex
 	err    error
 	once   sync.Once
 	closed chan struct{}
 }
 
-func newSourceBody(ctx context.Context, r io.Reader, c io.Closer) *sourceBody {
-	return &sourceBody{Reader: r, closer: c, ctx: ctx, closed: make(chan struct{})}
+func newSourceBody(ctx context.Context, r io.Reader, c io.Closer, size int64) *sourceBody {
+	return &sourceBody{Reader: r, closer: c, ctx: ctx, left: size, closed: make(chan struct{})}
 }
 
 func (s *sourceBody) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
+	switch s.left -= int64(n); {
+	case s.left < 0:
+		err = fmt.Errorf("it is %d bytes or more too long: %w", -s.left, ErrMismatch)
+	case err == io.EOF && s.left > 0:
+		err = fmt.Errorf("it ends %d bytes early: %w", s.left, ErrMismatch)
+	}
 	// A source that ends with its request has nothing to say of its own.
 	if err != nil && err != io.EOF && s.ctx.Err() == nil {
 		s.mu.Lock()
@@ -57,7 +64,7 @@ func (u *upload) open(ctx context.Context) (*sourceBody, error) {
 	if err != nil {
 		return nil, final{err}
 	}
-	return newSourceBody(ctx, rc, rc), nil
+	return newSourceBody(ctx, rc, rc, u.desc.Size), nil
 }
 
 // stream sends r with a body of size bytes from open. It returns when nothing
@@ -84,9 +91,10 @@ func (u *upload) stream(ctx context.Context, r *request, size int64, open func(c
 		// The answer is read while the request still lives.
 		resp, err = u.keep(r, resp)
 	}
+	serr := body.failed()
 	cancel()
 	<-body.closed
-	if serr := body.failed(); serr != nil && (err != nil || resp.StatusCode >= 300) {
+	if serr != nil && (err != nil || resp.StatusCode >= 300) {
 		return nil, final{fmt.Errorf("reading what to upload: %w", serr)}
 	}
 	return resp, err
@@ -135,7 +143,7 @@ func (u *upload) patch(ctx context.Context, location string, small bool) (string
 				e.again = true
 				return nil, e
 			}
-			body := newSourceBody(rctx, part, io.NopCloser(nil))
+			body := newSourceBody(rctx, part, io.NopCloser(nil), piece)
 			part = nil
 			return body, nil
 		})
@@ -143,7 +151,7 @@ func (u *upload) patch(ctx context.Context, location string, small bool) (string
 			return location, err
 		}
 		if resp.StatusCode != http.StatusAccepted && resp.StatusCode != http.StatusNoContent {
-			return location, u.at.h.refusal(r, resp, "")
+			return location, u.at.h.refusal(r, resp)
 		}
 		if location, err = u.next(r, resp); err != nil {
 			return "", err

@@ -63,7 +63,7 @@ func (c *Client) tags(ctx context.Context, at spot, r *request) (page []string, 
 			return err
 		}
 		if resp.StatusCode != http.StatusOK {
-			return at.h.refusal(r, resp, "")
+			return at.h.refusal(r, resp)
 		}
 		raw, err := readAll(resp, maxTags)
 		if err != nil {

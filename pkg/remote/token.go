@@ -177,7 +177,7 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 		return token{}, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return token{}, h.refusal(tr, resp, authorization)
+		return token{}, h.refusal(tr, resp)
 	}
 	body, err := readAll(resp, maxToken)
 	if err != nil {

@@ -78,23 +78,24 @@ func (u *upload) run(ctx context.Context) (mounted bool, err error) {
 	u.at.h.mu.Lock()
 	patch := u.at.h.noPut
 	u.at.h.mu.Unlock()
+	small := false
 	if !patch {
 		err = u.put(ctx, location, u.open)
+		u.abandon(ctx, location, err)
 		if err == nil || !refusesPut(err) {
-			u.abandon(ctx, location, err)
 			return false, err
 		}
-		u.abandon(ctx, location, err)
+		small = refusesSize(err)
 		if location, _, err = u.post(ctx, ""); err != nil {
 			return false, err
 		}
 	}
-	location, err = u.patch(ctx, location, refusesSize(err))
+	location, err = u.patch(ctx, location, small)
 	if err == nil {
 		err = u.put(ctx, location, nil)
 	}
 	u.abandon(ctx, location, err)
-	if err == nil && !patch {
+	if err == nil && !patch && !small {
 		u.at.h.mu.Lock()
 		u.at.h.noPut = true
 		u.at.h.mu.Unlock()
@@ -153,7 +154,7 @@ func (u *upload) post(ctx context.Context, from string) (location string, mounte
 		drain(resp.Body)
 		return "", true, nil
 	case resp.StatusCode != http.StatusAccepted:
-		return "", false, u.at.h.refusal(r, resp, "")
+		return "", false, u.at.h.refusal(r, resp)
 	}
 	defer drain(resp.Body)
 	location, err = u.next(r, resp)
@@ -194,7 +195,7 @@ func (u *upload) put(ctx context.Context, location string, open func(context.Con
 		return err
 	}
 	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusNoContent {
-		return u.at.h.refusal(r, resp, "")
+		return u.at.h.refusal(r, resp)
 	}
 	defer drain(resp.Body)
 	if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" && said != u.desc.Digest {

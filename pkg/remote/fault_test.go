@@ -1,0 +1,324 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// A fakeClock stands still but for the waits, which pass at once and are kept.
+type fakeClock struct {
+	mu    sync.Mutex
+	now   time.Time
+	waits []time.Duration
+}
+
+func newClock() *fakeClock {
+	return &fakeClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+}
+
+func (c *fakeClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *fakeClock) Wait(ctx context.Context, d time.Duration) error {
+	c.advance(d)
+	c.mu.Lock()
+	c.waits = append(c.waits, d)
+	c.mu.Unlock()
+	return ctx.Err()
+}
+
+func (c *fakeClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// faults answers the first requests that match a method and a part of the path
+// in its own way, one answer after the other, and lets the rest pass.
+type faults struct {
+	mu      sync.Mutex
+	method  string
+	part    string
+	answers []http.HandlerFunc
+	seen    int
+}
+
+func (f *faults) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer http.HandlerFunc
+		f.mu.Lock()
+		if r.Method == f.method && strings.Contains(r.URL.Path, f.part) {
+			if f.seen++; len(f.answers) > 0 {
+				answer, f.answers = f.answers[0], f.answers[1:]
+			}
+		}
+		f.mu.Unlock()
+		if answer != nil {
+			answer(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func status(code int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(code)
+		_, _ = fmt.Fprint(w, `{"errors":[{"code":"SCRIPTED","message":"as the test wants it"}]}`)
+	}
+}
+
+// reset breaks the connection off without an answer.
+func reset(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = conn.Close()
+}
+
+// partly sends the first n bytes of body from the range that is asked for, and
+// then breaks off. With ranges == false the server knows no Range.
+func partly(body []byte, n int, ranges bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		start := 0
+		code := http.StatusOK
+		if rg := r.Header.Get("Range"); rg != "" && ranges {
+			_, _ = fmt.Sscanf(rg, "bytes=%d-", &start)
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", start, len(body)-1, len(body)))
+			code = http.StatusPartialContent
+		}
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)-start))
+		w.WriteHeader(code)
+		_, _ = w.Write(body[start:min(start+n, len(body))])
+	}
+}
+
+// stalled sends nothing until the client gives up.
+func stalled(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func repeat(n int, f http.HandlerFunc) []http.HandlerFunc {
+	list := make([]http.HandlerFunc, n)
+	for i := range list {
+		list[i] = f
+	}
+	return list
+}
+
+func seed(t *testing.T, s *httptest.Server, blob, manifest []byte) {
+	t.Helper()
+	c := newClient(t, remote.Options{Side: remote.Destination})
+	repo := repoAt(s, "org/name")
+	if _, err := c.PushBlob(t.Context(), repo, describe(blob), nil, opener(blob)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.PushManifest(t.Context(), repo.WithTag("v1"), "application/vnd.oci.image.manifest.v1+json", manifest); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRetries(t *testing.T) {
+	blob := bytes.Repeat([]byte("0123456789abcdef"), 8192)
+	manifest := manifestOf([]byte("{}"), blob)
+	clock := newClock()
+	for _, tc := range []struct {
+		name    string
+		part    string // "/manifests/" or "/blobs/"
+		answers []http.HandlerFunc
+		waits   []time.Duration // nil: any
+		want    error           // nil: success
+		status  int             // of the *Error
+		seen    int             // requests that reached the registry
+	}{
+		{name: "429 with seconds", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", "7")), waits: []time.Duration{7 * time.Second}, seen: 2},
+		{name: "429 with a date", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", clock.Now().Add(90*time.Second).Format(http.TimeFormat))), waits: []time.Duration{90 * time.Second}, seen: 2},
+		{name: "429 for an hour is cut to five minutes", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", "3600")), waits: []time.Duration{5 * time.Minute}, seen: 2},
+		{name: "429 without a time", part: "/manifests/", answers: repeat(2, status(429)), seen: 3},
+		{name: "503 once", part: "/blobs/", answers: repeat(1, status(503)), seen: 2},
+		{name: "503 for ever", part: "/blobs/", answers: repeat(9, status(503)), status: 503, seen: 6},
+		{name: "408", part: "/blobs/", answers: repeat(1, status(408)), seen: 2},
+		{name: "reset", part: "/manifests/", answers: repeat(2, reset), seen: 3},
+		{name: "a manifest cut short", part: "/manifests/", answers: repeat(1, partly(manifest, 20, true)), seen: 2},
+		{name: "a blob cut short goes on by Range", part: "/blobs/", answers: repeat(3, partly(blob, 1000, true)), seen: 4},
+		{name: "a blob cut short without Range", part: "/blobs/", answers: repeat(2, partly(blob, 1000, false)), seen: 3},
+		{name: "a blob that never comes on", part: "/blobs/", answers: repeat(9, partly(blob, 0, true)), want: remote.ErrUnreachable, seen: 6},
+		{name: "a stall", part: "/blobs/", answers: repeat(1, stalled), seen: 2},
+		{name: "401 is not tried again", part: "/manifests/", answers: repeat(9, status(401)), want: remote.ErrUnauthorized, status: 401, seen: 1},
+		{name: "403 is not tried again", part: "/blobs/", answers: repeat(9, status(403)), want: remote.ErrUnauthorized, status: 403, seen: 1},
+		{name: "404 is not tried again", part: "/blobs/", answers: repeat(9, status(404)), want: remote.ErrNotFound, status: 404, seen: 1},
+		{name: "wrong bytes of the right length", part: "/blobs/", answers: repeat(9, partly(bytes.Repeat([]byte("x"), len(blob)), len(blob), true)), want: remote.ErrMismatch, seen: 1},
+		{name: "a blob of another length", part: "/blobs/", answers: repeat(9, partly(blob[1:], len(blob), true)), want: remote.ErrMismatch, seen: 1},
+		{name: "a wrong Docker-Content-Digest", part: "/manifests/", answers: repeat(9, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Docker-Content-Digest", describe(blob).Digest.String())
+			_, _ = w.Write(manifest)
+		}), want: remote.ErrMismatch, seen: 1},
+		{name: "a manifest that is too large", part: "/manifests/", answers: repeat(9, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "8388609")
+			w.WriteHeader(http.StatusOK)
+		}), status: -1, seen: 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := &faults{method: http.MethodGet, part: tc.part}
+			s := startRegistry(t, f.wrap)
+			seed(t, s, blob, manifest)
+			f.answers = tc.answers
+			clock := newClock()
+			c := newClient(t, remote.Options{Clock: clock, IdleTimeout: 100 * time.Millisecond})
+			var got []byte
+			var err error
+			if tc.part == "/blobs/" {
+				got, err = readBlob(t.Context(), c, s, blob)
+			} else {
+				_, got, err = c.Manifest(t.Context(), repoAt(s, "org/name").WithTag("v1"))
+			}
+			content := map[string][]byte{"/blobs/": blob, "/manifests/": manifest}[tc.part]
+			var e *remote.Error
+			switch {
+			case tc.want == nil && tc.status == 0:
+				if err != nil || !bytes.Equal(got, content) {
+					t.Errorf("got %d bytes, %v", len(got), err)
+				}
+			case err == nil:
+				t.Errorf("got %d bytes and no error", len(got))
+			case tc.want != nil && !errors.Is(err, tc.want):
+				t.Errorf("the error is not %q: %v", tc.want, err)
+			case tc.status > 0 && (!errors.As(err, &e) || e.Status != tc.status):
+				t.Errorf("the error is not one of HTTP %d: %v", tc.status, err)
+			}
+			if f.seen != tc.seen {
+				t.Errorf("the registry saw %d requests, want %d", f.seen, tc.seen)
+			}
+			if tc.waits != nil {
+				if diff := cmp.Diff(tc.waits, clock.waits); diff != "" {
+					t.Errorf("waits: %s", diff)
+				}
+			}
+			if want := int64(len(clock.waits)); c.Stats().Retries != want {
+				t.Errorf("Stats().Retries = %d after %d waits", c.Stats().Retries, want)
+			}
+		})
+	}
+}
+
+func readBlob(ctx context.Context, c *remote.Client, s *httptest.Server, blob []byte) ([]byte, error) {
+	r, err := c.Blob(ctx, repoAt(s, "org/name"), describe(blob))
+	if err != nil {
+		return nil, err
+	}
+	got, err := io.ReadAll(r)
+	return got, errors.Join(err, r.Close())
+}
+
+// A reader by length never sees the error that comes in place of io.EOF: the
+// last bytes have to be missing.
+func TestWrongBlobIsNeverWhole(t *testing.T) {
+	blob := []byte("0123456789")
+	f := &faults{method: http.MethodGet, part: "/blobs/"}
+	s := startRegistry(t, f.wrap)
+	f.answers = repeat(1, partly([]byte("012345678X"), 10, true))
+	c := newClient(t, remote.Options{})
+	r, err := c.Blob(t.Context(), repoAt(s, "org/name"), describe(blob))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // the test is about Read
+	if n, err := io.ReadFull(r, make([]byte, len(blob))); err == nil || n == len(blob) {
+		t.Errorf("ReadFull gave %d bytes, %v", n, err)
+	}
+}
+
+func TestBackoffGrows(t *testing.T) {
+	f := &faults{method: http.MethodGet, part: "/manifests/"}
+	s := startRegistry(t, f.wrap)
+	f.answers = repeat(20, status(500))
+	clock := newClock()
+	c := newClient(t, remote.Options{Clock: clock, Retry: remote.Retry{Times: 9}})
+	if _, _, err := c.Manifest(t.Context(), repoAt(s, "a").WithTag("t")); err == nil {
+		t.Fatal("no error")
+	}
+	if len(clock.waits) != 9 {
+		t.Fatalf("%d waits, want 9", len(clock.waits))
+	}
+	for i, d := range clock.waits {
+		most := min(500*time.Millisecond<<i, 30*time.Second)
+		if d < most/2 || d > most {
+			t.Errorf("wait %d is %s, want %s to %s", i, d, most/2, most)
+		}
+	}
+}
+
+func TestFixedDelayAndNoRetry(t *testing.T) {
+	for _, tc := range []struct {
+		retry remote.Retry
+		waits []time.Duration
+	}{
+		{remote.Retry{Times: -1}, nil},
+		{remote.Retry{Times: 2, Delay: time.Second}, []time.Duration{time.Second, time.Second}},
+	} {
+		f := &faults{method: http.MethodGet, part: "/manifests/"}
+		s := startRegistry(t, f.wrap)
+		f.answers = repeat(20, status(500))
+		clock := newClock()
+		c := newClient(t, remote.Options{Clock: clock, Retry: tc.retry})
+		if _, _, err := c.Manifest(t.Context(), repoAt(s, "a").WithTag("t")); err == nil {
+			t.Fatal("no error")
+		}
+		if diff := cmp.Diff(tc.waits, clock.waits); diff != "" {
+			t.Errorf("%+v: %s", tc.retry, diff)
+		}
+	}
+}
+
+func TestWaitEndsWithTheContext(t *testing.T) {
+	f := &faults{method: http.MethodGet, part: "/manifests/"}
+	s := startRegistry(t, f.wrap)
+	ctx, cancel := context.WithCancel(t.Context())
+	f.answers = repeat(20, func(w http.ResponseWriter, r *http.Request) {
+		status(503, "Retry-After", "299")(w, r)
+		cancel()
+	})
+	c := newClient(t, remote.Options{}) // the system's clock: this would take five minutes
+	start := time.Now()
+	_, _, err := c.Manifest(ctx, repoAt(s, "a").WithTag("t"))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("want context.Canceled, got %v", err)
+	}
+	if time.Since(start) > 30*time.Second {
+		t.Error("the wait did not end with the context")
+	}
+}
+
+// A registry that refuses ranges is read again from the beginning.
+func TestRangeRefused(t *testing.T) {
+	blob := bytes.Repeat([]byte("0123456789abcdef"), 64)
+	f := &faults{method: http.MethodGet, part: "/blobs/"}
+	s := startRegistry(t, f.wrap)
+	seed(t, s, blob, manifestOf([]byte("{}"), blob))
+	f.answers = []http.HandlerFunc{partly(blob, 100, true), status(416)}
+	c := newClient(t, remote.Options{Clock: newClock()})
+	if got, err := readBlob(t.Context(), c, s, blob); err != nil || !bytes.Equal(got, blob) {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+}
