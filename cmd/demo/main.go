@@ -1,0 +1,53 @@
+// Command demo shows Gantry at work, on one machine and in under a minute.
+//
+// It starts three registries in memory on loopback: a source that stands for
+// the internet, and two mirrors. It fills the source with a sample of two
+// operator catalogs whose images all exist, and then runs the gantry program as
+// a person would: it plans, mirrors to a disk, unplugs the source, mirrors from
+// the disk to the first mirror, and, plugged in again, mirrors directly to the
+// second. At the end it reads both mirrors with a client that shares no code
+// with Gantry, and pulls every image that the filtered catalogs name.
+//
+// It is started by "make demo". What it writes stays in its folder (-dir) until
+// the next run, to be looked at.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	gantry := flag.String("gantry", filepath.Join("bin", "gantry"), "the gantry program to show")
+	dir := flag.String("dir", filepath.Join("bin", "demo"), "folder for plan, archive and workspaces; those of an earlier run are removed")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, *gantry, *dir)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, program, dir string) error {
+	began := time.Now()
+	d, err := newDemo(program, dir, os.Stdout)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	for _, step := range []func(context.Context) error{
+		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.mirrorDirectly, d.mirrorAgain, d.verify,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return d.summary(time.Since(began))
+}
