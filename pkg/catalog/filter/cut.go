@@ -12,8 +12,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// cut keeps the entries in the range and the pinned ones, and with a range what
-// it takes to make them whole.
+// cut keeps the entries in the range and what it takes to make them whole, or
+// exactly the pinned ones.
 func (s *selection) cut(ch wantedChannel, within span, ranged bool) {
 	pinned := map[string]bool{}
 	for _, pin := range s.want.Bundles {
@@ -85,7 +85,7 @@ func (s *selection) cut(ch wantedChannel, within span, ranged bool) {
 // channel is broken as it is.
 func (s *selection) unwhole(ch wantedChannel, c *channel, selected []bool, ranged bool) {
 	mended, ok := c.whole(selected)
-	if ranged || !ok {
+	if ranged || !ok || slices.Equal(mended.keep, selected) {
 		s.broken(ch, graph.Inspect(ch.Entries).Heads)
 		return
 	}
@@ -105,14 +105,8 @@ func (s *selection) unwhole(ch wantedChannel, c *channel, selected []bool, range
 			break
 		}
 	}
-	if len(missing) == 0 {
-		// What would mend it is not a bundle: a skip that would leave clusters
-		// without an update, or none of the pins as head.
-		s.broken(ch, pinned)
-		return
-	}
 	s.problem(pos, fmt.Sprintf("package %q: the pinned bundles %s alone do not make a channel %q that OLM accepts", s.pkg.Name, list(pinned), ch.Name),
-		fmt.Sprintf("pin %s as well", list(missing)))
+		fmt.Sprintf("pin %s as well, or ask for a range of versions instead", strings.Join(missing, ", ")))
 }
 
 // account notes what a cut did beyond what was asked for.
@@ -127,7 +121,7 @@ func (s *selection) account(k keptChannel) {
 		s.note("channel %q: kept outside the range so that no update path breaks: %s", k.Name, strings.Join(extra, ", "))
 	}
 	for _, x := range slices.Sorted(maps.Keys(k.skips)) {
-		s.note("channel %q: %s now skips %s, which its skipRange covers already", k.Name, k.Channel.Entries[x].Name, list(k.skips[x]))
+		s.note("channel %q: %s now skips %s, which its skipRange holds already", k.Name, k.Channel.Entries[x].Name, list(k.skips[x]))
 	}
 	if k.originalHead != "" && k.head != k.originalHead {
 		s.note("channel %q: its new head %s is below the original head %s; clusters that are above it already get no updates from this channel", k.Name, k.head, k.originalHead)

@@ -68,7 +68,7 @@ func (s *selection) run() {
 		return
 	}
 	channels := s.channels()
-	s.pins(channels)
+	s.pins()
 	if len(s.problems) > 0 {
 		return
 	}
@@ -122,38 +122,23 @@ func (s *selection) nearestChannel(word string) string {
 	return "it has " + list(names)
 }
 
-// pins checks that every pinned bundle stands in a channel that is looked at.
-func (s *selection) pins(channels []wantedChannel) {
-	looked := map[string]bool{}
-	for _, ch := range channels {
+// pins checks that every pinned bundle stands in a channel.
+func (s *selection) pins() {
+	var names []string
+	for _, ch := range s.pkg.Channels {
 		for _, e := range ch.Entries {
-			looked[e.Name] = true
+			names = append(names, e.Name)
 		}
 	}
 	for _, pin := range s.want.Bundles {
-		if looked[pin.Name] {
-			continue
+		if !slices.Contains(names, pin.Name) {
+			s.problem(pin.Pos, fmt.Sprintf("package %q has no bundle %q", s.pkg.Name, pin.Name), suggest.Phrase(pin.Name, names))
 		}
-		var names, elsewhere []string
-		for _, ch := range s.pkg.Channels {
-			for _, e := range ch.Entries {
-				names = append(names, e.Name)
-				if e.Name == pin.Name {
-					elsewhere = append(elsewhere, ch.Name)
-				}
-			}
-		}
-		if len(elsewhere) > 0 {
-			s.problem(pin.Pos, fmt.Sprintf("bundle %q of package %q is in no channel that is selected", pin.Name, s.pkg.Name), "it is in "+list(elsewhere))
-			continue
-		}
-		s.problem(pin.Pos, fmt.Sprintf("package %q has no bundle %q", s.pkg.Name, pin.Name), suggest.Phrase(pin.Name, names))
 	}
 }
 
-// channel decides what is kept of one channel. Pins are the most exact wish,
-// then a range (the channel's own before the package's), then full, then the
-// head.
+// channel decides what is kept of one channel. Pins exclude ranges, and both
+// exclude full; a range is the channel's own or the package's.
 func (s *selection) channel(ch wantedChannel, within span) {
 	ranged := !s.want.Range.IsZero()
 	if ch.named != nil && !ch.named.Range.IsZero() {
@@ -182,7 +167,7 @@ func (s *selection) without(ch wantedChannel, why string) {
 		s.problem(ch.named.Pos, fmt.Sprintf("package %q: channel %q %s", s.pkg.Name, ch.Name, why))
 		return
 	}
-	s.note("channel %q %s and is left out", ch.Name, why)
+	s.note("channel %q is left out: it %s", ch.Name, why)
 }
 
 // pos is where the configuration speaks of the channel.

@@ -1,0 +1,193 @@
+package filter
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+)
+
+// What other tools got wrong, one test each.
+
+func apply(t *testing.T, op imageset.Operator) *Result {
+	t.Helper()
+	result, err := Apply(read(t, "testdata/catalog"), op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// Keeping heads alone strands whoever runs something older. A range keeps the
+// whole way, and even a head alone still serves whom it served before.
+func TestT2OlderInstallsKeepTheirWay(t *testing.T) {
+	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.0.0"}})).Catalog.Packages[0]
+	name, steps := "chain.v1.0.0", 0
+	for ; name != "chain.v1.3.0" && steps < 9; steps++ {
+		for _, e := range p.Channel("stable").Entries {
+			if graph.Edge(e, name, p.Bundle(name).Version) {
+				name = e.Name
+				break
+			}
+		}
+	}
+	if name != "chain.v1.3.0" {
+		t.Errorf("stuck at %s", name)
+	}
+
+	head := apply(t, chain(imageset.Package{})).Catalog.Packages[0].Channel("stable").Entries
+	want := []catalog.Entry{{Name: "chain.v1.3.0", Replaces: "chain.v1.2.0", SkipRange: ">=1.1.0 <1.3.0"}}
+	if diff := cmp.Diff(want, head); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// One version of a package with several channels: a channel that does not have
+// it goes, instead of being left without entries.
+func TestT3ChannelsWithoutTheVersionGo(t *testing.T) {
+	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.1.0", Max: "1.1.0"}})).Catalog.Packages[0]
+	if len(p.Channels) != 1 || p.Channels[0].Name != "stable" || len(p.Channels[0].Entries) != 1 {
+		t.Errorf("channels %v", channelNames(p.Channels))
+	}
+}
+
+// A channel that goes takes its deprecation with it; and (T5) the deprecations
+// of what is kept and the objects of other schemas stay, to the byte.
+func TestT4DeprecationsFollowTheirTargets(t *testing.T) {
+	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.1.0"}})).Catalog.Packages[0]
+	want := []catalog.Deprecation{{Schema: "olm.package", Message: "moved"}, {Schema: "olm.channel", Name: "fast", Message: "too fast"}}
+	if len(p.Deprecations) != 1 {
+		t.Fatalf("%d objects", len(p.Deprecations))
+	}
+	if diff := cmp.Diff(want, p.Deprecations[0].Entries); diff != "" {
+		t.Error(diff)
+	}
+	raw := string(p.Deprecations[0].Meta.Raw)
+	if strings.Contains(raw, "too old") || strings.Contains(raw, "leaks") || !strings.Contains(raw, "too fast") {
+		t.Errorf("the object says %s", raw)
+	}
+}
+
+func TestT5OtherSchemasSurvive(t *testing.T) {
+	original := read(t, "testdata/catalog")
+	result, err := Apply(original, chain(imageset.Package{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := result.Catalog.Packages[0]; len(p.Others) != 1 || p.Others[0] != original.Package("chain").Others[0] {
+		t.Errorf("of the package: %v", p.Others)
+	}
+	if len(result.Catalog.Others) != 1 || result.Catalog.Others[0] != original.Others[0] {
+		t.Errorf("of the catalog: %v", result.Catalog.Others)
+	}
+	if b := result.Catalog.Packages[0].Bundle("chain.v1.3.0"); !bytes.Contains(b.Meta.Raw, []byte("9007199254740993")) {
+		t.Errorf("a large integer was not kept: %s", b.Meta.Raw)
+	}
+	m := apply(t, chain(imageset.Package{Channels: channels("fast")})).Catalog.Packages[0].Metas[0]
+	if !bytes.Contains(m.Raw, []byte("9007199254740993")) || !bytes.Contains(m.Raw, []byte(`"fast"`)) {
+		t.Errorf("a package with another default is written %s", m.Raw)
+	}
+	without := apply(t, hung(imageset.Package{}))
+	if len(without.Catalog.Packages) != 1 || len(without.Catalog.Packages[0].Others) != 0 {
+		t.Errorf("objects of other packages were kept")
+	}
+}
+
+// Pre-releases are ordinary versions.
+func TestT6PreReleasesInARange(t *testing.T) {
+	for r, want := range map[imageset.Range][]string{
+		{Min: "1.2.0", Max: "1.3.0"}:     {"chain.v1.2.0", "chain.v1.3.0-5", "chain.v1.3.0"},
+		{Min: "1.3.0-5", Max: "1.3.0-5"}: {"chain.v1.3.0-5"},
+		{Min: "1.3.0-6", Max: "1.3.0"}:   {"chain.v1.3.0"},
+		{Max: "1.3.0-4"}:                 {"chain.v1.2.0"},
+	} {
+		result := apply(t, chain(imageset.Package{Channels: []imageset.Channel{{Name: "fast", Range: r}}}))
+		var got []string
+		for _, e := range result.Catalog.Packages[0].Channels[0].Entries {
+			got = append(got, e.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v: %s", r, diff)
+		}
+	}
+}
+
+// The order in which a configuration names things is no part of the result.
+func TestT9OrderOfTheConfiguration(t *testing.T) {
+	want := []imageset.Package{
+		{Name: "odd"}, {Name: "hung", Range: imageset.Range{Min: "1.1.0", Max: "1.3.0"}}, {Name: "chain", Channels: channels("stable", "fast")},
+	}
+	one := apply(t, imageset.Operator{Packages: want})
+	slices.Reverse(want)
+	slices.Reverse(want[0].Channels)
+	other := apply(t, imageset.Operator{Packages: want})
+	if !bytes.Equal(text(t, one.Catalog), text(t, other.Catalog)) {
+		t.Error("other bytes")
+	}
+	if diff := cmp.Diff(summary(one), summary(other)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A misspelt name is never silence: no catalog comes out, and the place is said.
+func TestT10MisspeltNames(t *testing.T) {
+	c := read(t, "testdata/catalog")
+	for _, op := range []imageset.Operator{
+		{Packages: []imageset.Package{{Name: "chains"}}},
+		chain(imageset.Package{Channels: channels("stabel")}),
+		chain(pins("chain.v1.3")),
+		chain(imageset.Package{Range: imageset.Range{Min: "1.4.0", Max: "1.4.0"}}),
+		chain(imageset.Package{DefaultChannel: "fats"}),
+	} {
+		result, err := Apply(c, op)
+		if result != nil || err == nil || !strings.Contains(err.Error(), "did you mean") && !strings.Contains(err.Error(), "the nearest") {
+			t.Errorf("%+v: result %v, error %v", op, result, err)
+		}
+	}
+}
+
+// What a catalog may have that OLM would refuse: no panic, and a sentence.
+func TestBrokenCatalogs(t *testing.T) {
+	for _, tc := range []struct {
+		name, channel string
+		want          imageset.Package
+		err           string
+	}{
+		{"two heads", `[{"name":"b.v1"},{"name":"b.v2"}]`, imageset.Package{}, "more than one head: b.v1, b.v2"},
+		{"no head", `[{"name":"b.v1","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"}]`, imageset.Package{}, "it has no head"},
+		{"no entries", `[]`, imageset.Package{}, "nothing is left"},
+		{"no entries, named", `[]`, imageset.Package{Channels: channels("c")}, "has no entries"},
+		{"stranded", `[{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v3","replaces":"b.v4","skips":["b.v4"]},{"name":"b.v4","replaces":"b.v1","skips":["b.v2"]}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, "update graph is broken"},
+		{"the same entry twice", `[{"name":"b.v1"},{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, ""},
+		{"an entry without a bundle", `[{"name":"b.v9","replaces":"b.v1"},{"name":"b.v1"}]`, imageset.Package{Range: imageset.Range{Max: "1.0.0"}}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var file strings.Builder
+			file.WriteString(`{"schema":"olm.package","name":"b","defaultChannel":"c"}`)
+			fmt.Fprintf(&file, `{"schema":"olm.channel","package":"b","name":"c","entries":%s}`, tc.channel)
+			for i := 1; i <= 4; i++ {
+				fmt.Fprintf(&file, `{"schema":"olm.bundle","package":"b","name":"b.v%d","image":"r.example/b:%d","properties":[{"type":"olm.package","value":{"packageName":"b","version":"%d.0.0"}}]}`, i, i, i)
+			}
+			c, err := catalog.Read(t.Context(), fstest.MapFS{"b.json": {Data: []byte(file.String())}}, catalog.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.want.Name = "b"
+			result, err := Apply(c, imageset.Operator{Packages: []imageset.Package{tc.want}})
+			switch {
+			case tc.err == "" && err != nil:
+				t.Error(err)
+			case tc.err != "" && (result != nil || err == nil || !strings.Contains(err.Error(), tc.err)):
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
