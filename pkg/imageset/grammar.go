@@ -76,7 +76,10 @@ func (g grammar) fault(s string) (message, hint string) {
 }
 
 func (g grammar) shape(doc string) shape {
-	s := shape{Description: doc, Type: []string{"string", "null"}, Pattern: g.pattern, MaxLength: g.limit()}
+	s := shape{Description: doc, Type: []string{"string", "null"}, MaxLength: g.limit()}
+	if g.pattern != "" {
+		s.Pattern = "^$|" + g.pattern // an empty text is no text
+	}
 	for _, k := range g.known {
 		s.Enum = append(s.Enum, k)
 	}

@@ -1,7 +1,5 @@
 package imageset
 
-import "fmt"
-
 // The operating systems and architectures of the OCI image index are Go's
 // GOOS and GOARCH (image-spec, image-index.md). These are the ones that images
 // are built for.
@@ -31,21 +29,4 @@ func checkPlatforms(r *reader, path string, platforms []Platform) {
 		}
 		return p.OS + "/" + p.Architecture, p.Pos
 	})
-}
-
-// distinct reports entries of the list at path that have the key of an earlier
-// one. Those with the key "" do not count.
-func distinct[E any](r *reader, path string, list []E, hint string, key func(*E) (string, Position)) {
-	first := map[string]Position{}
-	for i := range list {
-		k, pos := key(&list[i])
-		if k == "" {
-			continue
-		}
-		if before, ok := first[k]; ok {
-			r.faultAt(pos, fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%s stands on line %d already", quote(k), before.Line), hint)
-			continue
-		}
-		first[k] = pos
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -158,18 +159,26 @@ func describe(n *yaml.Node) string {
 	case "!!str":
 		return "the text " + quote(n.Value)
 	case "!!bool":
-		return clip(n.Value)
+		return bare(n.Value)
 	case "!!int", "!!float":
-		return "the number " + clip(n.Value)
+		return "the number " + bare(n.Value)
 	case "!!timestamp":
-		return "the date " + clip(n.Value)
+		return "the date " + bare(n.Value)
 	default:
-		return "a value with the tag " + clip(tag)
+		return "a value with the tag " + bare(tag)
 	}
 }
 
 // quote is s in quotes, on one line and not too long for one.
 func quote(s string) string { return strconv.Quote(clip(s)) }
+
+// bare is s as it stands, or in quotes where it would not stay on the line.
+func bare(s string) string {
+	if strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return quote(s)
+	}
+	return clip(s)
+}
 
 func clip(s string) string {
 	const most = 100

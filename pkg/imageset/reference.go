@@ -97,13 +97,13 @@ func targetPath(tagField string) grammar {
 		if ref, err := reference.Parse(s); err == nil && strings.Contains(ref.Host, ":") {
 			return message, fmt.Sprintf("write %q; the host is that of the mirror", ref.Path)
 		}
-		bare, digest, isDigest := strings.Cut(s, "@")
-		bare, tag, isTag := strings.Cut(bare, ":")
+		repo, digest, isDigest := strings.Cut(s, "@")
+		repo, tag, isTag := strings.Cut(repo, ":")
 		switch {
-		case isDigest && digest != "" && repositoryPath.MatchString(bare):
-			return message, fmt.Sprintf("write %q; a digest cannot be chosen", bare)
-		case isTag && tagPattern.MatchString(tag) && repositoryPath.MatchString(bare):
-			return message, fmt.Sprintf("write %q and `%s: %s`", bare, tagField, clip(tag))
+		case isDigest && digest != "" && repositoryPath.MatchString(repo):
+			return message, fmt.Sprintf("write %q; a digest cannot be chosen", repo)
+		case isTag && tagPattern.MatchString(tag) && repositoryPath.MatchString(repo):
+			return message, fmt.Sprintf("write %q and `%s: %s`", repo, tagField, tag)
 		case repositoryPath.MatchString(strings.ToLower(strings.Trim(s, "/"))):
 			return message, fmt.Sprintf("write %q", strings.ToLower(strings.Trim(s, "/")))
 		}

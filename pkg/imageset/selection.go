@@ -94,6 +94,23 @@ func checkDefaultChannel(r *reader, path string, p *Package) {
 	r.fault(join(path, "defaultChannel"), quote(p.DefaultChannel)+" is not among the channels named, which are all that is kept", hint)
 }
 
+// distinct reports entries of the list at path that have the key of an earlier
+// one. Those with the key "" do not count.
+func distinct[E any](r *reader, path string, list []E, hint string, key func(*E) (string, Position)) {
+	first := map[string]Position{}
+	for i := range list {
+		k, pos := key(&list[i])
+		if k == "" {
+			continue
+		}
+		if before, ok := first[k]; ok {
+			r.faultAt(pos, fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%s stands on line %d already", quote(k), before.Line), hint)
+			continue
+		}
+		first[k] = pos
+	}
+}
+
 func checkMirror(r *reader, path string, m *Mirror) {
 	// Where something else is wrong, that may be why there is nothing.
 	if len(m.Operators)+len(m.AdditionalImages) == 0 && len(r.problems) == 0 {

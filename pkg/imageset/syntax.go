@@ -2,6 +2,7 @@ package imageset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -35,13 +36,13 @@ func (r *reader) syntax(text []byte, lines int, err error) {
 	hint := "check the indentation, quotes and brackets of this line and the one before"
 	switch m := yamlAnchor.FindStringSubmatch(message); {
 	case m != nil:
-		hint = fmt.Sprintf("give a value above it the anchor &%s", clip(m[1]))
+		hint = fmt.Sprintf("give a value above it the anchor &%s", bare(m[1]))
 	case bytes.Contains(indent, []byte("\t")):
 		hint = "indent with spaces: YAML does not allow tabs"
 	case strings.Contains(message, "control characters") || strings.Contains(message, "UTF-"):
 		hint = "is it an ImageSetConfiguration? if so, save it as plain UTF-8 text"
 	}
-	r.faultAt(pos, "", "not YAML: "+clip(message), hint)
+	r.faultAt(pos, "", "not YAML: "+bare(message), hint)
 }
 
 // firstBadLine is the line at which text ceases to be YAML, or 0. The parser
@@ -58,7 +59,7 @@ func firstBadLine(text []byte, lines int) int {
 		for err == nil {
 			err = decoder.Decode(new(yaml.Node))
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return n + 1
 		}
 	}

@@ -122,11 +122,11 @@ func (o object[T]) entryHint(n *yaml.Node) string {
 		return ""
 	}
 	if os, arch, ok := strings.Cut(n.Value, "/"); ok && o.fields[0].name == "os" {
-		return fmt.Sprintf("write {os: %s, architecture: %s}", clip(os), clip(arch))
+		return fmt.Sprintf("write {os: %s, architecture: %s}", bare(os), bare(arch))
 	}
 	for _, f := range o.fields {
 		if f.required && f.shape.isText() {
-			return fmt.Sprintf("write `%s: %s`", f.name, clip(n.Value))
+			return fmt.Sprintf("write `%s: %s`", f.name, bare(n.Value))
 		}
 	}
 	return ""

@@ -1,0 +1,156 @@
+package imageset_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+)
+
+// A schema is as much of a JSON Schema validator as the format's schema uses.
+type schema struct {
+	Schema               string `json:"$schema"`
+	Title, Description   string
+	Type                 []string
+	Enum                 []any
+	Pattern              string
+	MaxLength            int
+	Minimum, Maximum     float64
+	Properties           map[string]schema
+	Required             []string
+	AdditionalProperties bool
+	Items                *schema
+}
+
+func parseSchema(t testing.TB) schema {
+	t.Helper()
+	var s schema
+	d := json.NewDecoder(bytes.NewReader(imageset.Schema()))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s schema) check(path string, value any) error {
+	if s.Type != nil && !slices.Contains(s.Type, typeOf(value)) {
+		return fmt.Errorf("%s: %v is not of type %s", path, value, s.Type)
+	}
+	if s.Enum != nil && !slices.ContainsFunc(s.Enum, func(e any) bool { return reflect.DeepEqual(e, value) }) {
+		return fmt.Errorf("%s: %v is none of %v", path, value, s.Enum)
+	}
+	switch v := value.(type) {
+	case string:
+		if utf8.RuneCountInString(v) > s.MaxLength || !regexp.MustCompile(s.Pattern).MatchString(v) {
+			return fmt.Errorf("%s: %q is too long or does not match %q", path, v, s.Pattern)
+		}
+	case float64:
+		if v < s.Minimum || v > s.Maximum {
+			return fmt.Errorf("%s: %v is out of range", path, v)
+		}
+	case []any:
+		for i, e := range v {
+			if s.Items == nil {
+				break
+			}
+			if err := s.Items.check(fmt.Sprintf("%s[%d]", path, i), e); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, name := range s.Required {
+			if _, ok := v[name]; !ok {
+				return fmt.Errorf("%s: %s is missing", path, name)
+			}
+		}
+		for name, e := range v {
+			property, ok := s.Properties[name]
+			if !ok {
+				return fmt.Errorf("%s: unknown %s", path, name)
+			}
+			if err := property.check(path+"."+name, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func typeOf(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	case float64:
+		if v == float64(int64(v)) {
+			return "integer"
+		}
+		return "number"
+	}
+	return fmt.Sprintf("%T", value)
+}
+
+// plain is a YAML text as JSON has it.
+func plain(t *testing.T, text []byte) any {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back any
+	if err := json.Unmarshal(asJSON, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+func TestSchemaAcceptsGoodFiles(t *testing.T) {
+	s := parseSchema(t)
+	for name, text := range cases(t, "testdata/good/*.txtar") {
+		// yes and no are of YAML 1.1, and JSON Schema knows one YAML.
+		text := strings.NewReplacer(": no\n", ": false\n", ": yes\n", ": true\n").Replace(string(text))
+		if err := s.check("", plain(t, []byte(text))); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := s.check("", plain(t, []byte(everything))); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the schema can say, it says: these files are refused by it too.
+func TestSchemaRefusesBadFiles(t *testing.T) {
+	s := parseSchema(t)
+	for _, glob := range []string{"testdata/bad/fields.txtar", "testdata/bad/header.txtar", "testdata/bad/later.txtar"} {
+		for name, text := range cases(t, glob) {
+			switch name {
+			case "nothing.yaml", "tagged.yaml", "binary.yaml": // no matter of fields and types
+				continue
+			}
+			if strings.HasSuffix(name, ".yaml") && s.check("", plain(t, text)) == nil {
+				t.Errorf("%s: the schema accepts it", name)
+			}
+		}
+	}
+}
