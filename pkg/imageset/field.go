@@ -135,6 +135,7 @@ func section[T, S any](name, doc string, get func(*T) *S, of object[S]) field[T]
 // position.
 func list[T, E any](name, doc string, get func(*T) *[]E, pos func(*E) *Position, of object[E]) field[T] {
 	items := of.shape()
+	items.Type = []string{"object"} // an empty entry is a mistake
 	return field[T]{
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, into *T) {

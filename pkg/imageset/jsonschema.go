@@ -15,6 +15,7 @@ func Schema() []byte {
 	s := configObject().shape()
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = Kind
+	s.Type = []string{"object"}
 	s.Description = "What Gantry mirrors: " + APIVersion + "."
 	b, _ := json.MarshalIndent(s, "", "  ") // a shape is strings, numbers, maps and lists
 	return append(b, '\n')
