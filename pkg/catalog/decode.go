@@ -54,69 +54,69 @@ func (d *decoder) add(p *Package, m *Meta) error {
 }
 
 func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {
-	err = fields(&d.object, m.Raw, map[string]func([]byte) error{
-		"defaultChannel": into(&channel),
-	})
+	err = fields(&d.object, m.Raw,
+		field{"defaultChannel", into(&channel)},
+	)
 	return channel, err
 }
 
 func (d *decoder) entry(text []byte) (e Entry, err error) {
-	err = fields(&d.inner, text, map[string]func([]byte) error{
-		"name":      into(&e.Name),
-		"replaces":  into(&e.Replaces),
-		"skipRange": into(&e.SkipRange),
-		"skips": func(value []byte) error {
+	err = fields(&d.inner, text,
+		field{"name", into(&e.Name)},
+		field{"replaces", into(&e.Replaces)},
+		field{"skipRange", into(&e.SkipRange)},
+		field{"skips", func(value []byte) error {
 			return elements(&d.innerList, value, func(skip []byte) error {
 				var name string
 				err := into(&name)(skip)
 				e.Skips = append(e.Skips, name)
 				return err
 			})
-		},
-	})
+		}},
+	)
 	return e, err
 }
 
 func (d *decoder) deprecation(text []byte) (e Deprecation, err error) {
-	err = fields(&d.inner, text, map[string]func([]byte) error{
-		"message": into(&e.Message),
-		"reference": func(value []byte) error {
-			return fields(&d.innerList, value, map[string]func([]byte) error{
-				"schema": into(&e.Schema),
-				"name":   into(&e.Name),
-			})
-		},
-	})
+	err = fields(&d.inner, text,
+		field{"message", into(&e.Message)},
+		field{"reference", func(value []byte) error {
+			return fields(&d.innerList, value,
+				field{"schema", into(&e.Schema)},
+				field{"name", into(&e.Name)},
+			)
+		}},
+	)
 	return e, err
 }
 
 func (d *decoder) bundle(m *Meta) (*Bundle, error) {
 	b := &Bundle{Meta: m, Package: m.Package, Name: m.Name}
-	err := fields(&d.object, m.Raw, map[string]func([]byte) error{
-		"image": into(&b.Image),
-		"properties": func(value []byte) error {
+	err := fields(&d.object, m.Raw,
+		field{"image", into(&b.Image)},
+		field{"properties", func(value []byte) error {
 			return elements(&d.list, value, func(text []byte) error {
 				var p Property
-				err := fields(&d.inner, text, map[string]func([]byte) error{
-					"type":  into(&p.Type),
-					"value": func(value []byte) error { p.Value = value; return nil },
-				})
+				err := fields(&d.inner, text,
+					field{"type", into(&p.Type)},
+					field{"value", func(value []byte) error { p.Value = value; return nil }},
+				)
 				b.Properties = append(b.Properties, p)
 				return err
 			})
-		},
-		"relatedImages": func(value []byte) error {
+		}},
+		field{"relatedImages", func(value []byte) error {
 			return elements(&d.list, value, func(text []byte) error {
 				var r RelatedImage
-				err := fields(&d.inner, text, map[string]func([]byte) error{
-					"name":  into(&r.Name),
-					"image": into(&r.Image),
-				})
+				err := fields(&d.inner, text,
+					field{"name", into(&r.Name)},
+					field{"image", into(&r.Image)},
+				)
 				b.RelatedImages = append(b.RelatedImages, r)
 				return err
 			})
-		},
-	})
+		}},
+	)
 	if err == nil {
 		b.Version, b.Release, b.VersionErr = d.version(b)
 	}
@@ -137,10 +137,10 @@ func (d *decoder) version(b *Bundle) (v semver.Version, release string, err erro
 		return v, "", fmt.Errorf("there must be exactly one %s property, and there are %d", propertyPackage, found)
 	}
 	var text string
-	if err := fields(&d.inner, value, map[string]func([]byte) error{
-		"version": into(&text),
-		"release": into(&release),
-	}); err != nil {
+	if err := fields(&d.inner, value,
+		field{"version", into(&text)},
+		field{"release", into(&release)},
+	); err != nil {
 		return v, "", fmt.Errorf("the %s property: %w", propertyPackage, err)
 	}
 	v, err = semver.Parse(text)
@@ -152,14 +152,20 @@ func (d *decoder) version(b *Bundle) (v semver.Version, release string, err erro
 
 // each calls f with every element of a list member of an object.
 func (d *decoder) each(m *Meta, name string, f func([]byte) error) error {
-	return fields(&d.object, m.Raw, map[string]func([]byte) error{
-		name: func(value []byte) error { return elements(&d.list, value, f) },
-	})
+	return fields(&d.object, m.Raw,
+		field{name, func(value []byte) error { return elements(&d.list, value, f) }},
+	)
 }
 
-// fields calls what stands under the name of each member of an object. The text
-// null has no members.
-func fields(s *scanner, text []byte, known map[string]func(value []byte) error) error {
+// A field is a member that the model has, and what takes its value.
+type field struct {
+	name string
+	set  func(value []byte) error
+}
+
+// fields hands each member of an object to its field. The text null has no
+// members.
+func fields(s *scanner, text []byte, known ...field) error {
 	if string(text) == "null" {
 		return nil
 	}
@@ -167,20 +173,20 @@ func fields(s *scanner, text []byte, known map[string]func(value []byte) error) 
 	if err != nil {
 		return err
 	}
-	seen := 0
-	for _, m := range members {
-		for name, field := range known {
-			if !strings.EqualFold(m.name, name) {
+	for _, f := range known {
+		seen := false
+		for _, m := range members {
+			if !strings.EqualFold(m.name, f.name) {
 				continue
 			}
-			seen++
-			if err := field(text[m.start:m.end:m.end]); err != nil {
+			if seen {
+				return fmt.Errorf("the member %q stands there twice; keep one", m.name)
+			}
+			seen = true
+			if err := f.set(text[m.start:m.end:m.end]); err != nil {
 				return within(m.name, err)
 			}
 		}
-	}
-	if seen > 1 {
-		return nil
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 
 // maxObject is the longest object or YAML document that is read. The largest
 // bundles in public catalogs are a few megabytes.
-const maxObject = 32 << 20
+const maxObject = 16 << 20
 
 // errTooLong says that an object is longer than maxObject.
-var errTooLong = errors.New("the object is larger than 32 MiB")
+var errTooLong = errors.New("the object is larger than 16 MiB")
 
 // A framer cuts a stream of JSON objects into objects without judging them: it
 // counts brackets outside of strings, which for a valid object finds exactly its

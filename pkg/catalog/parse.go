@@ -41,8 +41,7 @@ func (p *parser) parse(r io.Reader) error {
 			}
 		}
 		if c != '{' {
-			err := p.yaml(f.rest(), f.line)
-			return p.stopped(err, 0)
+			return p.yaml(f.rest(), f.line, !first)
 		}
 		text, line, err := f.object()
 		if err != nil {

@@ -136,28 +136,46 @@ func (s *scanner) identity(text []byte) (identity, error) {
 		return id, err
 	}
 	for _, m := range members {
-		for name, field := range map[string]*string{"schema": &id.schema, "package": &id.pkg, "name": &id.name} {
-			if !strings.EqualFold(m.name, name) {
-				continue
-			}
-			value, ok := asString(text[m.start:m.end])
-			if !ok {
-				return id, fmt.Errorf("%q must be a string, not %s; put it in quotes", m.name, abridged(text[m.start:m.end]))
-			}
-			*field = value
+		var field *string
+		switch {
+		case strings.EqualFold(m.name, "schema"):
+			field = &id.schema
+		case strings.EqualFold(m.name, "package"):
+			field = &id.pkg
+		case strings.EqualFold(m.name, "name"):
+			field = &id.name
+		default:
+			continue
 		}
+		value, ok := asString(text[m.start:m.end])
+		if !ok {
+			return id, fmt.Errorf("%q must be a string, not %s; put it in quotes", m.name, abridged(text[m.start:m.end]))
+		}
+		*field = value
 	}
 	return id, nil
 }
 
 // distinct refuses two members whose names differ in case only, or not at all.
 func distinct(members []member) error {
-	for i, m := range members {
-		for _, n := range members[:i] {
-			if len(m.name) == len(n.name) && strings.EqualFold(m.name, n.name) {
-				return fmt.Errorf("%q and %q name the same member; keep one", n.name, m.name)
+	const few = 16
+	if len(members) <= few {
+		for i, m := range members {
+			for _, n := range members[:i] {
+				if strings.EqualFold(m.name, n.name) {
+					return fmt.Errorf("%q and %q name the same member; keep one", n.name, m.name)
+				}
 			}
 		}
+		return nil
+	}
+	names := make(map[string]string, len(members))
+	for _, m := range members {
+		folded := strings.ToLower(strings.ToUpper(m.name))
+		if n, ok := names[folded]; ok {
+			return fmt.Errorf("%q and %q name the same member; keep one", n, m.name)
+		}
+		names[folded] = m.name
 	}
 	return nil
 }
@@ -167,12 +185,9 @@ func asString(value []byte) (string, bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
 	}
-	text, err := jsontext.AppendUnquote(nil, value)
-	// An error of AppendUnquote about invalid UTF-8 comes with the text that
-	// has U+FFFD in its place, which is what OLM takes.
-	if err != nil && text == nil {
-		return "", false
-	}
+	// The error is about invalid UTF-8, which has become U+FFFD as in OLM; the
+	// scanner has seen to everything else.
+	text, _ := jsontext.AppendUnquote(nil, value)
 	return string(text), true
 }
 
