@@ -170,26 +170,27 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	side := string(h.c.o.Side)
 	var (
 		verify  *tls.CertificateVerificationError
-		alert   tls.AlertError
+		record  tls.RecordHeaderError
 		refusal *proxyRefusal
-		dial    *net.OpError
+		op      *net.OpError
 		dns     *net.DNSError
 	)
+	errors.As(err, &op)
 	switch {
 	case errors.Is(context.Cause(wctx), errStalled):
 		e.Err = fmt.Errorf("%w: %w", ErrUnreachable, errStalled)
 		e.Message = fmt.Sprintf("no byte moved for %s", h.c.o.IdleTimeout)
 		e.again = true
-	case errors.Is(err, http.ErrSchemeMismatch):
+	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
 		e.Message = "the registry speaks plain http where TLS was expected"
 		e.Hint = fmt.Sprintf("add --%s-plain-http if that is as it should be", side)
 	case errors.As(err, &verify):
 		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
 		e.Message = "its certificate is not trusted: " + verify.Err.Error() + " (issued by " + issuer(err) + ")"
 		e.Hint = trustHint(verify.Err, e.Host, side)
-	case errors.As(err, &alert):
+	case op != nil && op.Op == "remote error":
 		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
-		e.Message = "it ended the TLS handshake: " + alert.Error()
+		e.Message = "it ended the TLS handshake: " + op.Err.Error()
 		e.Hint = fmt.Sprintf("where it asks for a client certificate, put it into /etc/containers/certs.d/%s/client.cert and client.key", e.Host)
 	case errors.As(err, &refusal):
 		e.Message = refusal.Error()
@@ -199,8 +200,8 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 		e.Message = fmt.Sprintf("the name %s cannot be looked up: %s%s", dns.Name, dns.Err, h.via(u))
 		e.again = h.answered.Load() || dns.IsTemporary && !dns.IsTimeout
 		e.Hint = "check the name, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
-	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
-		e.Message = "it cannot be reached" + h.via(u) + ": " + dial.Err.Error()
+	case dialing(op):
+		e.Message = "it cannot be reached" + h.via(u) + ": " + op.Err.Error()
 		// A registry that restarts in the middle of a run is waited for.
 		e.again = h.answered.Load()
 		e.Hint = "check the name, the port, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
@@ -213,6 +214,11 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	}
 	e.Message = redact(e.Message)
 	return e
+}
+
+// dialing reports whether a connection could not be made.
+func dialing(op *net.OpError) bool {
+	return op != nil && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 // trustHint says what to do about a certificate that was not accepted.

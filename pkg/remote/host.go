@@ -123,6 +123,10 @@ func (h *host) mayFallBack(err error) bool {
 	if !errors.As(err, &e) || e.Status != 0 {
 		return false // it speaks TLS, and answered
 	}
+	var op *net.OpError
+	if _, _, err := net.SplitHostPort(h.addr); err == nil && errors.As(e, &op) && dialing(op) {
+		return false // nothing is at this port; without one http has another
+	}
 	if h.insecure {
 		return true
 	}
