@@ -1,9 +1,11 @@
 package image
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -273,5 +275,32 @@ func TestReadCancelled(t *testing.T) {
 	}
 	if _, err := build(ctx, m, img, filtered); !errors.Is(err, context.Canceled) {
 		t.Errorf("building after the end: error %v", err)
+	}
+}
+
+// TestReadSparse reads a file that takes one block in the archive and says that
+// it is 4 GiB of zeros (GNU tar's manual, "Old GNU Format").
+func TestReadSparse(t *testing.T) {
+	layer := pack(t, []header{{"configs/a", ""}})
+	block := layer[:512]
+	copy(block[257:], "ustar  \x00")
+	block[156] = tar.TypeGNUSparse
+	clear(block[345:512])
+	copy(block[483:], fmt.Sprintf("%011o\x00", 1<<32))
+	copy(block[148:], "        ")
+	sum := 0
+	for _, b := range block {
+		sum += int(b)
+	}
+	copy(block[148:], fmt.Sprintf("%06o\x00 ", sum))
+	left := newBudget(1 << 20)
+	read := int64(0)
+	l := &lister{dir: "configs", left: left, file: func(_ string, r io.Reader) error {
+		n, err := io.Copy(io.Discard, r)
+		read = n
+		return err
+	}}
+	if _, err := l.list(bytes.NewReader(layer)); !errors.Is(err, errTooLarge) || read == 0 {
+		t.Errorf("error %v after %d bytes, want %v", err, read, errTooLarge)
 	}
 }
