@@ -39,8 +39,8 @@ type Shape struct {
 	// Cycle is the part of the chain that leads back to itself, beginning and
 	// ending with the same name: a, b, a. It is empty where there is none.
 	Cycle []string
-	// Skipped has every name that some entry skips, also names that the
-	// channel does not have.
+	// Skipped are the entries that some entry skips. Names that the channel
+	// does not have, which may be thousands, are not among them.
 	Skipped map[string]bool
 	// Stranded are the entries that are neither on the chain nor skipped,
 	// sorted by name. It is empty unless there is exactly one head and no
@@ -67,8 +67,12 @@ func Inspect(entries []catalog.Entry) Shape {
 		if e.Replaces != "" {
 			replaced[e.Replaces] = true
 		}
+	}
+	for _, e := range entries {
 		for _, skip := range e.Skips {
-			shape.Skipped[skip] = true
+			if _, present := replaces[skip]; present {
+				shape.Skipped[skip] = true
+			}
 		}
 	}
 	for name := range replaces {

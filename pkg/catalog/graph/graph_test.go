@@ -28,7 +28,7 @@ func TestInspect(t *testing.T) {
 		{
 			"replaces and skips that exist nowhere",
 			entries{{Name: "b", Replaces: "a", Skips: []string{"x"}}, {Name: "a", Replaces: "gone"}},
-			Shape{Heads: []string{"b"}, Chain: []string{"b", "a"}, Skipped: map[string]bool{"x": true}},
+			Shape{Heads: []string{"b"}, Chain: []string{"b", "a"}},
 		},
 		{
 			"all on the head's skips",
@@ -43,7 +43,7 @@ func TestInspect(t *testing.T) {
 		{
 			"a fork, mended by a skip of an entry that is off the chain",
 			entries{{Name: "d", Replaces: "b", Skips: []string{"c"}}, {Name: "c", Replaces: "a", Skips: []string{"x", "a"}}, {Name: "b"}, {Name: "a"}},
-			Shape{Heads: []string{"d"}, Chain: []string{"d", "b"}, Skipped: map[string]bool{"c": true, "x": true, "a": true}},
+			Shape{Heads: []string{"d"}, Chain: []string{"d", "b"}, Skipped: map[string]bool{"c": true, "a": true}},
 		},
 		{
 			"two heads",
@@ -70,7 +70,7 @@ func TestInspect(t *testing.T) {
 		{
 			"an empty skip hides nothing",
 			entries{{Name: "b", Replaces: "a", Skips: []string{""}}, {Name: "a"}},
-			Shape{Heads: []string{"b"}, Chain: []string{"b", "a"}, Skipped: map[string]bool{"": true}},
+			Shape{Heads: []string{"b"}, Chain: []string{"b", "a"}},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
