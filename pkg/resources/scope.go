@@ -139,12 +139,12 @@ func namespaceMirrors(r *repository) string {
 	if !strings.Contains(r.namespace, "/") {
 		return ""
 	}
-	path := r.name[strings.Index(r.name, "/"):]
+	_, path, _ := strings.Cut(r.name, "/")
 	var joined []string
 	for _, places := range r.places {
 		var parents []string
 		for _, place := range places {
-			if !strings.HasSuffix(place, path) {
+			if !strings.HasSuffix(place, "/"+path) {
 				return ""
 			}
 			parents = append(parents, parent(place))

@@ -60,7 +60,10 @@ func readTemplate(text []byte) (template, error) {
 	if err := t.readMetadata(); err != nil {
 		return template{}, err
 	}
-	return t, t.readSpec()
+	if err := t.readSpec(); err != nil {
+		return template{}, err
+	}
+	return t, nil
 }
 
 // decodeObject reads one YAML document with an object in it. Numbers stay as
