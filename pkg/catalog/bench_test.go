@@ -85,7 +85,7 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("got %d packages", len(c.Packages))
 	}
 	if dir := os.Getenv("GANTRY_GENERATED_CATALOG"); dir != "" {
-		if err := os.CopyFS(dir, generated(350)); err != nil {
+		if err := os.CopyFS(dir, generated(490)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,39 +18,40 @@ type decoder struct {
 	object, inner, list, innerList scanner
 }
 
-// add decodes an object and puts it into its package.
-func (d *decoder) add(p *Package, m *Meta) error {
+// A decoded has what an object's text says beyond its identity: one of its
+// fields, or none for a schema that OLM does not know.
+type decoded struct {
+	defaultChannel string
+	channel        *Channel
+	bundle         *Bundle
+	deprecations   *Deprecations
+}
+
+// decode reads the members of an object.
+func (d *decoder) decode(m *Meta) (decoded, error) {
 	switch m.Schema {
 	case SchemaPackage:
 		channel, err := d.defaultChannel(m)
-		if len(p.Metas) == 0 {
-			p.DefaultChannel = channel
-		}
-		p.Metas = append(p.Metas, m)
-		return err
+		return decoded{defaultChannel: channel}, err
 	case SchemaChannel:
 		c := &Channel{Meta: m, Package: m.Package, Name: m.Name}
-		p.Channels = append(p.Channels, c)
-		return d.each(m, "entries", func(entry []byte) error {
+		return decoded{channel: c}, d.each(m, "entries", func(entry []byte) error {
 			e, err := d.entry(entry)
 			c.Entries = append(c.Entries, e)
 			return err
 		})
 	case SchemaBundle:
 		b, err := d.bundle(m)
-		p.Bundles = append(p.Bundles, b)
-		return err
+		return decoded{bundle: b}, err
 	case SchemaDeprecations:
 		dep := &Deprecations{Meta: m, Package: m.Package}
-		p.Deprecations = append(p.Deprecations, dep)
-		return d.each(m, "entries", func(entry []byte) error {
+		return decoded{deprecations: dep}, d.each(m, "entries", func(entry []byte) error {
 			e, err := d.deprecation(entry)
 			dep.Entries = append(dep.Entries, e)
 			return err
 		})
 	}
-	p.Others = append(p.Others, m)
-	return nil
+	return decoded{}, nil
 }
 
 func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {

@@ -25,8 +25,12 @@ type framer struct {
 	eof        bool
 }
 
-func newFramer(r io.Reader) *framer {
-	return &framer{r: r, buf: make([]byte, 256<<10), line: 1}
+// reset makes the framer read r. It keeps its buffer.
+func (f *framer) reset(r io.Reader) {
+	if f.buf == nil {
+		f.buf = make([]byte, 256<<10)
+	}
+	*f = framer{r: r, buf: f.buf, line: 1}
 }
 
 // fill reads more behind end, and makes room for it. It returns io.EOF when

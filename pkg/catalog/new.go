@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // New builds a catalog from its objects. Objects of one name keep their order,
@@ -11,13 +14,13 @@ import (
 // is an [*Error] with every object whose members are not of the types that its
 // schema demands.
 func New(metas []*Meta) (*Catalog, error) {
-	var (
-		c        Catalog
-		problems Error
-		packages = map[string]*Package{}
-		decode   decoder
-	)
-	for _, m := range metas {
+	contents, err := decodeAll(metas)
+	if err != nil {
+		return nil, err
+	}
+	var c Catalog
+	packages := map[string]*Package{}
+	for i, m := range metas {
 		if m.Package == "" && !olm(m.Schema) {
 			c.Others = append(c.Others, m)
 			continue
@@ -28,26 +31,72 @@ func New(metas []*Meta) (*Catalog, error) {
 			packages[m.Package] = p
 			c.Packages = append(c.Packages, p)
 		}
-		if err := decode.add(p, m); err != nil {
-			problems.add(m, "%s: %v", describe(m), err)
-		}
+		p.add(m, contents[i])
 	}
-	if len(problems.Problems) > 0 {
-		return nil, &problems
-	}
-
 	slices.SortFunc(c.Packages, func(a, b *Package) int { return cmp.Compare(a.Name, b.Name) })
 	for _, p := range c.Packages {
-		slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
-		slices.SortStableFunc(p.Bundles, func(a, b *Bundle) int { return cmp.Compare(a.Name, b.Name) })
-		slices.SortStableFunc(p.Others, func(a, b *Meta) int {
-			return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
-		})
+		p.sort()
 		if len(p.Metas) > 0 {
 			c.Names = append(c.Names, p.Name)
 		}
 	}
 	return &c, nil
+}
+
+// decodeAll decodes objects on every processor.
+func decodeAll(metas []*Meta) ([]decoded, error) {
+	contents := make([]decoded, len(metas))
+	errs := make([]error, len(metas))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(metas)) {
+		workers.Go(func() {
+			var d decoder
+			for i := next.Add(1) - 1; i < int64(len(metas)); i = next.Add(1) - 1 {
+				contents[i], errs[i] = d.decode(metas[i])
+			}
+		})
+	}
+	workers.Wait()
+
+	var found Error
+	for i, err := range errs {
+		if err != nil {
+			found.add(metas[i], "%s: %v", describe(metas[i]), err)
+		}
+	}
+	if len(found.Problems) > 0 {
+		return nil, &found
+	}
+	return contents, nil
+}
+
+// add puts an object into the package.
+func (p *Package) add(m *Meta, content decoded) {
+	switch {
+	case m.Schema == SchemaPackage:
+		if len(p.Metas) == 0 {
+			p.DefaultChannel = content.defaultChannel
+		}
+		p.Metas = append(p.Metas, m)
+	case content.channel != nil:
+		p.Channels = append(p.Channels, content.channel)
+	case content.bundle != nil:
+		p.Bundles = append(p.Bundles, content.bundle)
+	case content.deprecations != nil:
+		p.Deprecations = append(p.Deprecations, content.deprecations)
+	default:
+		p.Others = append(p.Others, m)
+	}
+}
+
+// sort gives the package's objects their order, those of one name keeping theirs.
+func (p *Package) sort() {
+	slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(p.Bundles, func(a, b *Bundle) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(p.Others, func(a, b *Meta) int {
+		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // olm reports whether the schema is one that OLM gives a meaning.

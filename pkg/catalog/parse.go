@@ -15,8 +15,9 @@ const maxFile = 4 << 30
 // A parser turns one file into metas. What is wrong with the content becomes a
 // problem; only what r itself reports ends parsing with an error.
 type parser struct {
-	out     parsed
 	options Options
+	out     *parsed
+	frames  framer
 	scan    scanner
 }
 
@@ -25,7 +26,8 @@ type parser struct {
 // and keeps the bytes of JSON objects within a YAML stream.
 func (p *parser) parse(r io.Reader) error {
 	limited := &limitedReader{r: r, left: maxFile}
-	f := newFramer(limited)
+	f := &p.frames
+	f.reset(limited)
 	for first := true; ; first = false {
 		c, err := f.next()
 		if err == io.EOF {

@@ -30,6 +30,7 @@ func (o Options) wants(pkg string) bool {
 // files count.
 type Reader struct {
 	options Options
+	idle    sync.Pool // of *parser, whose buffers grow to the largest object
 
 	mu      sync.Mutex
 	files   map[string]*parsed
@@ -73,13 +74,18 @@ func (r *Reader) File(name string, in io.Reader) error {
 		return nil
 	}
 
-	p := &parser{out: parsed{path: name}, options: r.options}
+	p, ok := r.idle.Get().(*parser)
+	if !ok {
+		p = &parser{options: r.options}
+	}
+	defer r.idle.Put(p)
+	p.out = &parsed{path: name}
 	if err := p.parse(in); err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.files[name] = &p.out
+	r.files[name] = p.out
 	return nil
 }
 
