@@ -1,0 +1,165 @@
+// Package archive keeps content in volumes that are carried by hand.
+//
+// An archive is a set: volumes, which are plain tar files of limited size, and
+// a set manifest, which says what is in them: the volume, offset and length of
+// every entry, and digests that together cover every byte. All volumes
+// extracted into one folder are an OCI image layout. The format is written down
+// in docs/archive-format.md.
+//
+// Since the sizes of all entries are known beforehand, the place of every entry
+// is too. A Writer takes content in any order, from several goroutines, and
+// writes each byte once, where it belongs. It works in a folder beside the
+// final names; the set manifest, which makes the files an archive, comes last.
+// A Writer that was interrupted is followed by another that finds what is
+// there. An Archive reads content in place, out of the volumes, and compares it
+// with its digest: nothing is extracted.
+//
+// The package knows nothing of catalogs. The plan, which tells the far side
+// what the content is for, is bytes to it.
+package archive
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// An Archive is a set of volumes, open for reading. It is safe for concurrent
+// use.
+type Archive struct {
+	root    *os.Root
+	set     *set
+	volumes []*os.File
+	blobs   map[digest.Digest]place
+	files   map[string]place
+}
+
+// A place is an entry and the volume it lies in.
+type place struct {
+	volume int
+	entry  *entry
+}
+
+// Open opens the newest set in dir. Each of its volumes has to be there, in its
+// length, and to begin as that volume does; what is not so is a *DamageError.
+// A folder without a set manifest is an error that wraps fs.ErrNotExist.
+func Open(dir string) (*Archive, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the archive in %s: %w", dir, err)
+	}
+	l, err := list(root)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the archive in %s: %w", dir, err), root.Close())
+	}
+	sequence, ok := l.newest()
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("opening the archive in %s: %w", dir, l.absent()), root.Close())
+	}
+	s, _, err := readSet(root, sequence)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return open(root, s)
+}
+
+// absent says why a folder without a set manifest is no archive.
+func (l *listing) absent() error {
+	switch {
+	case l.partial:
+		return fmt.Errorf("writing it was not finished, run that again: %w", fs.ErrNotExist)
+	case len(l.files) > 0:
+		return fmt.Errorf("it has volumes and no set manifest, bring %s too: %w", setName(l.highest()), fs.ErrNotExist)
+	}
+	return fmt.Errorf("there is none, its set manifest would be called like %s: %w", setName(1), fs.ErrNotExist)
+}
+
+// open opens the volumes of a set; root becomes the Archive's.
+func open(root *os.Root, s *set) (*Archive, error) {
+	a := &Archive{root: root, set: s, blobs: map[digest.Digest]place{}, files: map[string]place{}}
+	var damage []Damage
+	for i := range s.Volumes {
+		v := &s.Volumes[i]
+		f, problem := openVolume(root, v)
+		a.volumes = append(a.volumes, f)
+		if problem != "" {
+			damage = append(damage, Damage{File: v.Name, Problem: problem})
+		}
+		for j := range v.Entries {
+			e := &v.Entries[j]
+			if e.Path != "" {
+				a.files[e.Path] = place{i, e}
+			} else {
+				a.blobs[e.Digest] = place{i, e}
+			}
+		}
+	}
+	if len(damage) > 0 {
+		return nil, errors.Join(&DamageError{Dir: root.Name(), Damage: damage}, a.Close())
+	}
+	return a, nil
+}
+
+// openVolume opens a volume; problem is "" when it looks like that volume.
+func openVolume(root *os.Root, v *volume) (f *os.File, problem string) {
+	f, info, err := openRegular(root, v.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "missing"
+	case err != nil:
+		return nil, err.Error()
+	case info.Size() < v.Size:
+		problem = fmt.Sprintf("truncated: it has %d of %d bytes", info.Size(), v.Size)
+	case info.Size() > v.Size:
+		problem = fmt.Sprintf("too long: it has %d bytes instead of %d", info.Size(), v.Size)
+	}
+	// What is in it says more than its length.
+	if other := notThis(f, v); other != "" {
+		problem = other
+	}
+	return f, problem
+}
+
+// notThis says what a file is that does not begin with the volume's label.
+func notThis(f *os.File, v *volume) string {
+	first := &v.Entries[0]
+	raw := make([]byte, min(first.Size, blockSize))
+	if _, err := f.ReadAt(raw, first.Offset); err != nil && err != io.EOF {
+		return fmt.Sprintf("unreadable: %v", err)
+	}
+	if first.Digest.Algorithm().FromBytes(raw) == first.Digest {
+		return ""
+	}
+	// Another label may be longer or shorter.
+	raw = make([]byte, blockSize)
+	n, _ := f.ReadAt(raw, blockSize)
+	var found label
+	if err := json.NewDecoder(bytesUntilZero(raw[:n])).Decode(&found); err == nil && found.Sequence > 0 && found.Volume > 0 {
+		return fmt.Sprintf("it is not this volume but volume %d of %d of sequence %d with the plan %.20q", found.Volume, found.Volumes, found.Sequence, found.Plan)
+	}
+	return "it does not begin as this volume does: it is another file, or damaged"
+}
+
+// Has reports whether the archive has the content. What its volume holds is
+// not looked at.
+func (a *Archive) Has(desc ocispec.Descriptor) bool {
+	p, ok := a.blobs[desc.Digest]
+	return ok && p.entry.Size == desc.Size
+}
+
+// Close closes the volumes.
+func (a *Archive) Close() error {
+	var errs []error
+	for _, f := range a.volumes {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(append(errs, a.root.Close())...)
+}

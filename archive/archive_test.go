@@ -1,0 +1,398 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// A sample is content for an archive and the bytes behind it.
+type sample struct {
+	Content
+	bytes map[digest.Digest][]byte
+}
+
+func (s *sample) add(mediaType string, raw []byte) ocispec.Descriptor {
+	desc := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(raw), Size: int64(len(raw))}
+	if _, ok := s.bytes[desc.Digest]; !ok {
+		s.bytes[desc.Digest] = raw
+		s.Entries = append(s.Entries, desc)
+	}
+	return desc
+}
+
+// newSample makes images with random layers of the given sizes, one each.
+func newSample(seed uint64, sizes ...int) *sample {
+	random := rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, seed)))
+	s := &sample{bytes: map[digest.Digest][]byte{}}
+	s.Plan = fmt.Appendf(nil, `{"plan":%d}`, seed)
+	for i, size := range sizes {
+		layer := make([]byte, size)
+		_, _ = random.Read(layer)
+		manifest := ocispec.Manifest{
+			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+			Config: s.add(ocispec.MediaTypeImageConfig, fmt.Appendf(nil, `{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]},"author":"%d"}`, i)),
+			Layers: []ocispec.Descriptor{s.add("application/vnd.oci.image.layer.v1.tar", layer)},
+		}
+		raw, err := json.Marshal(manifest)
+		if err != nil {
+			panic(err)
+		}
+		desc := s.add(ocispec.MediaTypeImageManifest, raw)
+		desc.Annotations = map[string]string{ocispec.AnnotationRefName: fmt.Sprintf("image%d", i)}
+		s.Index.Manifests = append(s.Index.Manifests, desc)
+	}
+	return s
+}
+
+// open is what PutBlob is given.
+func (s *sample) open(d digest.Digest) func(context.Context) (io.ReadCloser, error) {
+	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(s.bytes[d])), nil }
+}
+
+// put gives a Writer what it lacks, and returns how many entries that were.
+func (s *sample) put(t testing.TB, w *Writer) int {
+	t.Helper()
+	n := 0
+	for _, e := range s.Entries {
+		if w.Has(e) {
+			continue
+		}
+		n++
+		var err error
+		if isManifest(e.MediaType) {
+			err = w.PutManifest(t.Context(), "some/repository", e, s.bytes[e.Digest], []string{"tag"})
+		} else {
+			err = w.PutBlob(t.Context(), "some/repository", e, s.open(e.Digest))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !w.Has(e) {
+			t.Fatalf("%s was put and is not there", e.Digest)
+		}
+	}
+	return n
+}
+
+// write writes an archive of the sample.
+func (s *sample) write(t testing.TB, dir string, opts Options) {
+	t.Helper()
+	w, err := Create(t.Context(), dir, s.Content, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(t, w)
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check reads everything back.
+func (s *sample) check(t testing.TB, dir string) {
+	t.Helper()
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	plan, err := a.Plan(t.Context())
+	if diff := cmp.Diff(string(s.Plan), string(plan)); diff != "" || err != nil {
+		t.Errorf("the plan: %s %v", diff, err)
+	}
+	for _, e := range s.Entries {
+		if !a.Has(e) {
+			t.Errorf("%s is not there", e.Digest)
+			continue
+		}
+		body, err := a.Blob(t.Context(), "", e)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		raw, err := io.ReadAll(body)
+		if err != nil || !bytes.Equal(raw, s.bytes[e.Digest]) {
+			t.Errorf("%s: %d bytes, %v", e.Digest, len(raw), err)
+		}
+		if err := body.Close(); err != nil {
+			t.Error(err)
+		}
+		if isManifest(e.MediaType) {
+			desc, raw, err := a.Manifest(t.Context(), "", e.Digest)
+			if diff := cmp.Diff(e, desc); diff != "" || err != nil || !bytes.Equal(raw, s.bytes[e.Digest]) {
+				t.Errorf("manifest %s: %s %v", e.Digest, diff, err)
+			}
+		}
+	}
+	var read int64
+	if err := a.Verify(t.Context(), func(n int64) { read += n }); err != nil {
+		t.Error(err)
+	}
+	if read != a.Size() {
+		t.Errorf("Verify read %d bytes, the volumes have %d", read, a.Size())
+	}
+}
+
+// folder reads all files of a folder.
+func folder(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(rel)] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// names lists the files of a folder.
+func names(t testing.TB, dir string) []string {
+	t.Helper()
+	var all []string
+	for name := range folder(t, dir) {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestRoundTrip(t *testing.T) {
+	for name, tc := range map[string]struct {
+		sample  *sample
+		size    int64
+		volumes int
+	}{
+		"nothing":      {newSample(1), 0, 1},
+		"an image":     {newSample(2, 1000), 0, 1},
+		"empty layers": {newSample(3, 0, 0, 1), 0, 1},
+		"blocks":       {newSample(4, 511, 512, 513, 1024), 0, 1},
+		"buffers":      {newSample(5, writeBuffer-1, writeBuffer, writeBuffer+1, writeBuffer-2*blockSize, writeBuffer-blockSize, 3*writeBuffer), 0, 1},
+		"volumes":      {newSample(6, 20000, 20000, 20000, 9000, 9000, 9000), 32 << 10, 4},
+		"oversized":    {newSample(7, 100000, 10, 20), 16 << 10, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			tc.sample.write(t, dir, Options{VolumeSize: tc.size})
+			tc.sample.check(t, dir)
+			want := []string{"gantry-000001.json", "gantry-000001.json.sha256"}
+			for i := range tc.volumes {
+				want = append(want, volumeName(1, i+1))
+			}
+			slices.Sort(want)
+			if diff := cmp.Diff(want, names(t, dir)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSha512(t *testing.T) {
+	s := newSample(1, 100)
+	raw := []byte("content that is named by a longer digest")
+	desc := ocispec.Descriptor{Digest: digest.SHA512.FromBytes(raw), Size: int64(len(raw))}
+	s.bytes[desc.Digest], s.Entries = raw, append(s.Entries, desc)
+	dir := t.TempDir()
+	s.write(t, dir, Options{})
+	s.check(t, dir)
+}
+
+// Whatever order and concurrency the content came in, the bytes are the same.
+func TestDeterminism(t *testing.T) {
+	s := newSample(1, 50000, 1, 7000, 7000, 30000, 0, 512)
+	var first map[string]string
+	for i := range 5 {
+		dir := t.TempDir()
+		c := s.Content
+		c.Entries = slices.Clone(c.Entries)
+		rand.Shuffle(len(c.Entries), func(i, j int) { c.Entries[i], c.Entries[j] = c.Entries[j], c.Entries[i] })
+		w, err := Create(t.Context(), dir, c, Options{VolumeSize: 40000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		for _, e := range c.Entries {
+			for range 2 { // the second finds the first at work, or done
+				go func() { done <- w.PutBlob(t.Context(), "", e, s.open(e.Digest)) }()
+			}
+		}
+		for range 2 * len(c.Entries) {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = folder(t, dir)
+			s.check(t, dir)
+		} else if diff := cmp.Diff(first, folder(t, dir)); diff != "" {
+			t.Fatalf("other bytes: %.2000s", diff)
+		}
+	}
+}
+
+func TestSecondRunHasNothingToDo(t *testing.T) {
+	s, dir := newSample(1, 1000, 2000), t.TempDir()
+	s.write(t, dir, Options{})
+	before := folder(t, dir)
+	w, err := Create(t.Context(), dir, s.Content, Options{free: func(string) (int64, error) { return 0, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !w.Complete() || w.Sequence() != 1 || !w.Has(s.Entries[0]) {
+		t.Errorf("Complete() = %v, Sequence() = %d", w.Complete(), w.Sequence())
+	}
+	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context) (io.ReadCloser, error) { return nil, errors.New("opened") }); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(before, folder(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSequences(t *testing.T) {
+	dir := t.TempDir()
+	one, two, three := newSample(1, 1000), newSample(2, 2000), newSample(3, 3000)
+	one.write(t, dir, Options{})
+	first := folder(t, dir)
+	two.write(t, dir, Options{})
+	two.check(t, dir)
+	both := folder(t, dir)
+	for name, text := range first {
+		if both[name] != text {
+			t.Errorf("%s of the first set was changed", name)
+		}
+	}
+	var s set
+	if err := json.Unmarshal([]byte(both[setName(2)]), &s); err != nil {
+		t.Fatal(err)
+	}
+	if want := digest.FromString(first[setName(1)]); s.Parent != want || s.Sequence != 2 {
+		t.Errorf("sequence %d, parent %s; want 2, %s", s.Sequence, s.Parent, want)
+	}
+	three.write(t, dir, Options{Replace: true})
+	three.check(t, dir)
+	if diff := cmp.Diff([]string{volumeName(3, 1), setName(3), sumName(3)}, names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	s := newSample(1, 100000)
+	entry := s.Entries[0]
+	for name, tc := range map[string]struct {
+		content Content
+		opts    Options
+		want    string
+	}{
+		"twice":            {Content{Plan: s.Plan, Entries: []ocispec.Descriptor{entry, entry}}, Options{}, "twice"},
+		"digest":           {Content{Plan: s.Plan, Entries: []ocispec.Descriptor{{Digest: "sha256:../../x"}}}, Options{}, "digest"},
+		"size":             {Content{Plan: s.Plan, Entries: []ocispec.Descriptor{{Digest: entry.Digest, Size: -1}}}, Options{}, "size -1"},
+		"index":            {Content{Plan: s.Plan, Index: s.Index}, Options{}, "not among the content"},
+		"plan":             {Content{}, Options{}, "no plan"},
+		"small volumes":    {s.Content, Options{VolumeSize: 10000}, "at least"},
+		"negative volumes": {s.Content, Options{VolumeSize: -1}, "at least"},
+		"strict":           {s.Content, Options{VolumeSize: 16 << 10, Strict: true}, "does not fit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			_, err := Create(t.Context(), dir, tc.content, tc.opts)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), dir) {
+				t.Errorf("Create = %v, want %q", err, tc.want)
+			}
+			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOpenWithoutArchive(t *testing.T) {
+	dir := t.TempDir()
+	open := func(want string) {
+		t.Helper()
+		if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open = %v, want %q", err, want)
+		}
+	}
+	open("gantry-000001.json")
+	s := newSample(1, 1000)
+	s.write(t, dir, Options{})
+	if err := os.Remove(filepath.Join(dir, setName(1))); err != nil {
+		t.Fatal(err)
+	}
+	open("bring gantry-000001.json too")
+	dir = t.TempDir()
+	w, err := Create(t.Context(), dir, s.Content, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open("not finished")
+	dir = filepath.Join(dir, "absent")
+	open("absent")
+}
+
+func TestAbsentContent(t *testing.T) {
+	s, dir := newSample(1, 1000), t.TempDir()
+	s.write(t, dir, Options{})
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	absent := ocispec.Descriptor{Digest: digest.FromString("absent"), Size: 6}
+	if _, err := a.Blob(t.Context(), "", absent); a.Has(absent) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Blob = %v", err)
+	}
+	if _, _, err := a.Manifest(t.Context(), "", absent.Digest); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Manifest = %v", err)
+	}
+	longer := s.Entries[0]
+	longer.Size++
+	if _, err := a.Blob(t.Context(), "", longer); a.Has(longer) || err == nil {
+		t.Errorf("Blob of another size = %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Verify(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("Verify = %v, want it cancelled", err)
+	}
+	if _, err := a.Plan(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Plan = %v, want it cancelled", err)
+	}
+}

@@ -1,0 +1,181 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gantry-mirror/gantry/pkg/durable"
+)
+
+// Finish makes the volumes an archive: it needs every entry written, makes them
+// durable, gives them their names, and the set manifest its name last. Sets
+// that were in the folder before are not touched until then. After an error the
+// work is kept for another run.
+func (w *Writer) Finish(ctx context.Context) error {
+	if w.complete {
+		return nil
+	}
+	if err := w.finish(ctx); err != nil {
+		return fmt.Errorf("finishing the archive in %s: %w", w.dir, err)
+	}
+	w.opts.Log.Info("the archive is complete", "dir", w.dir, "sequence", w.set.Sequence, "volumes", len(w.set.Volumes))
+	return nil
+}
+
+func (w *Writer) finish(ctx context.Context) error {
+	if names := w.missing(); names != "" {
+		return fmt.Errorf("content was not written: %s", names)
+	}
+	for i := range w.set.Volumes {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := w.seal(ctx, i); err != nil {
+			return err
+		}
+	}
+	if err := durable.WriteFile(w.partial.Name()+"/"+sumName(w.set.Sequence), sum(w.set.Sequence, w.raw)); err != nil {
+		return w.writeError(err, sumName(w.set.Sequence))
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return w.publish()
+}
+
+// seal writes what a volume has besides content, and waits for the disk.
+func (w *Writer) seal(ctx context.Context, i int) error {
+	v, f := &w.set.Volumes[i], w.volumes[i]
+	for j := range v.Entries {
+		if e := &v.Entries[j]; e.Path != "" {
+			if err := w.copy(ctx, i, e, bytes.NewReader(w.files[e.Path])); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := f.WriteAt(make([]byte, trailerSize), v.Size-trailerSize); err != nil {
+		return w.writeError(err, v.Name)
+	}
+	// A run with other intentions may have left a longer file.
+	if err := f.Truncate(v.Size); err != nil {
+		return w.writeError(err, v.Name)
+	}
+	return w.writeError(f.Sync(), v.Name)
+}
+
+// publish gives the files their names. From here on nothing is cancelled: a
+// crash in between is taken up by the next run.
+func (w *Writer) publish() error {
+	if err := w.closeFiles(); err != nil {
+		return err
+	}
+	var names []string
+	for _, v := range w.set.Volumes {
+		names = append(names, v.Name)
+	}
+	names = append(names, sumName(w.set.Sequence))
+	move := func(name string) error { return w.root.Rename(partialName+"/"+name, name) }
+	for _, name := range names {
+		if err := move(name); err != nil {
+			return err
+		}
+	}
+	if err := durable.SyncDir(w.dir); err != nil {
+		return err
+	}
+	if err := move(setName(w.set.Sequence)); err != nil {
+		return err
+	}
+	if err := durable.SyncDir(w.dir); err != nil {
+		return err
+	}
+	w.complete = true
+	if w.opts.Replace {
+		if err := w.replace(); err != nil {
+			return fmt.Errorf("the archive is complete, but older ones are in the way: %w", err)
+		}
+	}
+	return w.leave()
+}
+
+// replace removes the sets before this one.
+func (w *Writer) replace() error {
+	l, err := list(w.root)
+	if err != nil {
+		return err
+	}
+	for sequence, names := range l.files {
+		if sequence < w.set.Sequence {
+			if err := remove(w.root, names); err != nil {
+				return err
+			}
+		}
+	}
+	return durable.SyncDir(w.dir)
+}
+
+// leave removes the partial folder and lets go of it.
+func (w *Writer) leave() error {
+	err := w.clear()
+	if err == nil {
+		// The folder goes while the lock is held, so that it is nobody else's.
+		// Where it does not go, another run has just moved in.
+		err = w.partial.Remove(lockName)
+		_ = w.root.Remove(partialName)
+	}
+	err = errors.Join(err, w.lock.f.Close())
+	w.lock = nil
+	return err
+}
+
+// Close lets go of the folder. What was written and not finished is kept for
+// another run; where that is nothing, nothing stays.
+func (w *Writer) Close() error {
+	err := w.closeFiles()
+	switch {
+	case w.lock == nil:
+	case w.complete, w.fresh && w.idle():
+		err = errors.Join(err, w.leave())
+	default:
+		err = errors.Join(err, w.lock.release())
+		w.lock = nil
+	}
+	if w.partial != nil {
+		err = errors.Join(err, w.partial.Close())
+	}
+	if w.root != nil {
+		err = errors.Join(err, w.root.Close())
+	}
+	w.partial, w.root = nil, nil
+	return err
+}
+
+// idle reports whether nothing was written that another run could use.
+func (w *Writer) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.slots {
+		if s.done {
+			return false
+		}
+	}
+	return true
+}
+
+// closeFiles closes volumes and journal, once.
+func (w *Writer) closeFiles() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	var errs []error
+	for _, f := range w.volumes {
+		errs = append(errs, f.Close())
+	}
+	if w.journal != nil {
+		errs = append(errs, w.journal.Close())
+	}
+	return errors.Join(errs...)
+}

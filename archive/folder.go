@@ -1,0 +1,130 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// A listing is what a folder has of archives, by sequence.
+type listing struct {
+	sets    []int            // sequences with a set manifest, ascending
+	files   map[int][]string // all files of a sequence
+	partial bool             // a run is, or was, writing
+}
+
+// list looks through a folder.
+func list(root *os.Root) (*listing, error) {
+	names, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{files: map[int][]string{}}
+	for _, e := range names {
+		if e.Name() == partialName {
+			l.partial = true
+		}
+		sequence, suffix, ok := parseName(e.Name())
+		if !ok {
+			continue
+		}
+		l.files[sequence] = append(l.files[sequence], e.Name())
+		if suffix == ".json" {
+			l.sets = append(l.sets, sequence)
+		}
+	}
+	slices.Sort(l.sets)
+	return l, nil
+}
+
+// highest is the highest sequence that any file has; 0 where there is none.
+func (l *listing) highest() int {
+	high := 0
+	for sequence := range l.files {
+		high = max(high, sequence)
+	}
+	return high
+}
+
+// newest is the highest sequence of which there is a set manifest.
+func (l *listing) newest() (sequence int, ok bool) {
+	if len(l.sets) == 0 {
+		return 0, false
+	}
+	return l.sets[len(l.sets)-1], true
+}
+
+// openRegular opens a regular file and nothing else.
+func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	before, err := root.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(before, info) {
+		err = fmt.Errorf("%s changed while it was opened", name)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// readRegular reads a file of at most limit bytes.
+func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
+	f, info, err := openRegular(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are allowed", name, info.Size(), limit)
+	}
+	var raw bytes.Buffer
+	raw.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = raw.ReadFrom(io.LimitReader(f, limit))
+	return raw.Bytes(), err
+}
+
+// readSet reads the set manifest of a sequence and compares it with its sum.
+// What is wrong with it is a *DamageError.
+func readSet(root *os.Root, sequence int) (*set, []byte, error) {
+	name := setName(sequence)
+	damaged := func(file, problem string) error {
+		return &DamageError{Dir: root.Name(), Damage: []Damage{{File: file, Problem: problem}}}
+	}
+	raw, err := readRegular(root, name, maxSet)
+	if err != nil {
+		return nil, nil, damaged(name, err.Error())
+	}
+	text, err := readRegular(root, sumName(sequence), blockSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, damaged(sumName(sequence), "missing")
+	case err != nil:
+		return nil, nil, damaged(sumName(sequence), err.Error())
+	case !bytes.Equal(text, sum(sequence, raw)):
+		return nil, nil, damaged(name, fmt.Sprintf("its digest is %s, which is not what %s says: one of the two was altered", digest.FromBytes(raw), sumName(sequence)))
+	}
+	s, err := parseSet(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s in %s: %w", name, root.Name(), err)
+	}
+	if s.Sequence != sequence {
+		return nil, nil, damaged(name, fmt.Sprintf("it is the set manifest of sequence %d: it was renamed", s.Sequence))
+	}
+	return s, raw, nil
+}

@@ -1,0 +1,123 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+)
+
+// maxManifest is the largest manifest that is read, in bytes.
+const maxManifest = 8 << 20
+
+// Plan returns the plan that came with the content.
+func (a *Archive) Plan(ctx context.Context) ([]byte, error) {
+	p := a.files[planPath] // parseSet saw it
+	return a.read(ctx, p, maxPlan)
+}
+
+// Manifest returns a manifest of the archive. from is ignored: content is found
+// by its digest. A manifest that the archive lacks wraps fs.ErrNotExist.
+func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	p, ok := a.blobs[d]
+	if !ok {
+		return ocispec.Descriptor{}, nil, a.lacks(d)
+	}
+	raw, err := a.read(ctx, p, maxManifest)
+	return ocispec.Descriptor{MediaType: p.entry.MediaType, Digest: d, Size: p.entry.Size}, raw, err
+}
+
+// Blob opens content of the archive, in place. from is ignored: content is
+// found by its digest. Content that the archive lacks wraps fs.ErrNotExist;
+// content that was altered ends in a *DamageError in place of io.EOF.
+func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+	p, ok := a.blobs[desc.Digest]
+	if !ok {
+		return nil, a.lacks(desc.Digest)
+	}
+	if p.entry.Size != desc.Size {
+		return nil, fmt.Errorf("the archive in %s has %s with %d bytes, not %d", a.root.Name(), desc.Digest, p.entry.Size, desc.Size)
+	}
+	return a.open(ctx, p)
+}
+
+func (a *Archive) lacks(d digest.Digest) error {
+	return fmt.Errorf("the archive in %s has no %s: %w", a.root.Name(), d, fs.ErrNotExist)
+}
+
+func (a *Archive) open(ctx context.Context, p place) (io.ReadCloser, error) {
+	e := p.entry
+	section := io.NewSectionReader(a.volumes[p.volume], e.Offset, e.Size)
+	body, err := layout.Verified(ctx, io.NopCloser(section), ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, e.path())
+	if err != nil {
+		return nil, err
+	}
+	return &content{ReadCloser: body, archive: a, place: p}, nil
+}
+
+func (a *Archive) read(ctx context.Context, p place, limit int64) ([]byte, error) {
+	if p.entry.Size > limit {
+		return nil, fmt.Errorf("%s in the archive in %s has %d bytes, more than the %d that are allowed", p.entry.path(), a.root.Name(), p.entry.Size, limit)
+	}
+	body, err := a.open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var raw bytes.Buffer
+	raw.Grow(int(p.entry.Size) + bytes.MinRead)
+	if _, err := raw.ReadFrom(body); err != nil {
+		return nil, err
+	}
+	return raw.Bytes(), nil
+}
+
+// content says where in the archive an error happened.
+type content struct {
+	io.ReadCloser
+	archive *Archive
+	place   place
+}
+
+func (c *content) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	what, ok := problem(err)
+	if !ok {
+		return n, err
+	}
+	v, e := &c.archive.set.Volumes[c.place.volume], c.place.entry
+	return n, &DamageError{Dir: c.archive.root.Name(), Damage: []Damage{{File: v.Name, Entry: e.path(), Offset: e.Offset, Problem: what}}}
+}
+
+// Verifies reports whether the bytes are compared with desc.
+func (c *content) Verifies(desc ocispec.Descriptor) bool {
+	e := c.place.entry
+	return e.Digest == desc.Digest && e.Size == desc.Size
+}
+
+// problem is what is said of an entry that was read with an error. ok is false
+// for an error that is not the medium's, such as the end of a context.
+func problem(err error) (what string, ok bool) {
+	var corrupt *layout.CorruptError
+	var failed *fs.PathError
+	switch {
+	case errors.As(err, &corrupt):
+		return corrupt.Problem, true
+	case errors.As(err, &failed) && !errors.Is(err, fs.ErrClosed):
+		return fmt.Sprintf("unreadable: %v", failed.Err), true
+	}
+	return "", false
+}
+
+// bytesUntilZero reads text that is padded with zeros.
+func bytesUntilZero(raw []byte) io.Reader {
+	text, _, _ := bytes.Cut(raw, []byte{0})
+	return bytes.NewReader(text)
+}

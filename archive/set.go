@@ -1,0 +1,110 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// format is the version of the format that this package writes and reads.
+const format = 1
+
+// A set is the set manifest: what one archive consists of. docs/archive-format.md
+// describes its JSON.
+type set struct {
+	Format int `json:"format"`
+	// Features are what a reader must know beyond the format. There is none yet.
+	Features   []string      `json:"features"`
+	Sequence   int           `json:"sequence"`
+	Parent     digest.Digest `json:"parent"` // of the set manifest before, or ""
+	Plan       digest.Digest `json:"plan"`
+	VolumeSize int64         `json:"volumeSize"`
+	Volumes    []volume      `json:"volumes"`
+}
+
+// A volume is one tar file.
+type volume struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	// Frame is the sha256 of all bytes that are not the content of an entry,
+	// in their order: headers, padding and trailer.
+	Frame   digest.Digest `json:"frame"`
+	Entries []entry       `json:"entries"` // by offset
+}
+
+// An entry is a file in a volume.
+type entry struct {
+	Path      string        `json:"path,omitempty"`      // "" for a blob, whose path follows from its digest
+	MediaType string        `json:"mediaType,omitempty"` // only of manifests
+	Digest    digest.Digest `json:"digest"`
+	Offset    int64         `json:"offset"` // of the content, in the volume
+	Size      int64         `json:"size"`
+}
+
+// path is the name of the entry in the tar file.
+func (e *entry) path() string {
+	if e.Path != "" {
+		return e.Path
+	}
+	return blobPath(e.Digest)
+}
+
+// A label is what a volume says about itself in its first entry, so that one
+// that was renamed or mixed up is recognised.
+type label struct {
+	Format     int           `json:"format"`
+	Sequence   int           `json:"sequence"`
+	Volume     int           `json:"volume"`
+	Volumes    int           `json:"volumes"`
+	VolumeSize int64         `json:"volumeSize"`
+	Plan       digest.Digest `json:"plan"`
+}
+
+// encode writes the set manifest with a line for every entry. The same set
+// gives the same bytes.
+func (s *set) encode() ([]byte, error) {
+	head := *s
+	head.Volumes = []volume{}
+	raw, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.Write(bytes.TrimSuffix(raw, []byte("]}")))
+	for i, v := range s.Volumes {
+		entries := v.Entries
+		v.Entries = []entry{}
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		comma(&out, i)
+		out.Write(bytes.TrimSuffix(raw, []byte("]}")))
+		for j := range entries {
+			raw, err := json.Marshal(&entries[j])
+			if err != nil {
+				return nil, err
+			}
+			comma(&out, j)
+			out.Write(raw)
+		}
+		out.WriteString("\n]}")
+	}
+	out.WriteString("\n]}\n")
+	return out.Bytes(), nil
+}
+
+func comma(out *bytes.Buffer, i int) {
+	if i > 0 {
+		out.WriteByte(',')
+	}
+	out.WriteByte('\n')
+}
+
+// sum is the file beside the set manifest that protects it, as sha256sum writes
+// it.
+func sum(sequence int, raw []byte) []byte {
+	return fmt.Appendf(nil, "%s  %s\n", digest.SHA256.FromBytes(raw).Encoded(), setName(sequence))
+}

@@ -1,0 +1,70 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// A SpaceError says that the medium has no room for the archive, before the
+// first byte or when it ran out.
+type SpaceError struct {
+	Dir       string
+	Needed    int64 // bytes that are still to be written
+	Available int64 // bytes that the file system has left
+}
+
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("not enough space in %s: %s are still to be written, %s are free: make room for %s more and run again, what was written is kept",
+		e.Dir, progress.Bytes(e.Needed), progress.Bytes(e.Available), progress.Bytes(max(0, e.Needed-e.Available)))
+}
+
+// writeError makes sense of an error while a volume is written: a full disk is
+// a *SpaceError.
+func (w *Writer) writeError(err error, name string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), isQuota(err):
+		w.mu.Lock()
+		left := w.left
+		w.mu.Unlock()
+		available, freeErr := w.opts.free(w.dir)
+		if freeErr != nil || available < 0 {
+			available = 0
+		}
+		return fmt.Errorf("%w (%w)", &SpaceError{Dir: w.dir, Needed: left, Available: available}, err)
+	case errors.Is(err, syscall.EFBIG):
+		return fmt.Errorf("writing %s: the file system of %s takes no files of that size: choose smaller volumes (archiveSize; FAT32 takes less than 4 GiB): %w", name, w.dir, err)
+	case errors.Is(err, fs.ErrClosed):
+		return fmt.Errorf("writing %s: the archive was closed", name)
+	}
+	return fmt.Errorf("writing %s: %w", name, err)
+}
+
+// checkSpace compares what is still to be written with what is free.
+func (w *Writer) checkSpace() error {
+	var needed int64
+	for _, v := range w.set.Volumes {
+		needed += v.Size
+		if info, err := w.partial.Lstat(v.Name); err == nil {
+			needed -= min(allocated(info), v.Size)
+		}
+	}
+	// The set manifest, its sum, and a line in the journal for every entry.
+	needed += 2*int64(len(w.raw)) + blockSize
+	available, err := w.opts.free(w.dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("asking for free space: %w", err)
+	}
+	if available < needed {
+		return &SpaceError{Dir: w.dir, Needed: needed, Available: available}
+	}
+	return nil
+}
