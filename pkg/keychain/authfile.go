@@ -147,7 +147,7 @@ func normalizeKey(key string) string {
 
 // find looks for the keys, longest first. A file that does not know the
 // registry gives found == false.
-func (f *authFile) find(ctx context.Context, keys []string, run helperRunner) (Credential, bool, error) {
+func (f *authFile) find(ctx context.Context, keys []string, h *helpers) (Credential, bool, error) {
 	a, err := f.load()
 	if err != nil {
 		return Credential{}, false, err
@@ -155,7 +155,7 @@ func (f *authFile) find(ctx context.Context, keys []string, run helperRunner) (C
 	known := false
 	for _, key := range keys {
 		if helper := a.CredHelpers[key]; helper != "" {
-			cred, found, err := askHelper(ctx, run, helper, key)
+			cred, found, err := h.ask(ctx, helper, key)
 			if err != nil {
 				return Credential{}, false, fmt.Errorf("%s, credHelpers: %w", f.path, err)
 			}
@@ -176,7 +176,7 @@ func (f *authFile) find(ctx context.Context, keys []string, run helperRunner) (C
 	if a.CredsStore == "" {
 		return Credential{}, false, nil
 	}
-	cred, found, err := askHelper(ctx, run, a.CredsStore, keys[len(keys)-1])
+	cred, found, err := h.ask(ctx, a.CredsStore, keys[len(keys)-1])
 	// docker leaves an empty entry in "auths" for what the store holds. Where
 	// there is none, a store that is not installed here has nothing to tell.
 	if errors.Is(err, errNoHelper) && !known {

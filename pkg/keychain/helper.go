@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/docker/docker-credential-helpers/client"
 	"github.com/docker/docker-credential-helpers/credentials"
@@ -15,11 +16,13 @@ import (
 // errNoHelper means that the helper's program is not installed.
 var errNoHelper = errors.New("the program is not in $PATH")
 
-// A helperRunner makes the program docker-credential-<name>, ready to be run
-// with the arguments that it is given.
-type helperRunner func(ctx context.Context, name string) (client.ProgramFunc, error)
+// helperLife is how long an answer of a helper is used.
+const helperLife = 5 * time.Minute
 
-func runHelper(ctx context.Context, name string) (client.ProgramFunc, error) {
+// A helperFinder finds the program docker-credential-<name>.
+type helperFinder func(ctx context.Context, name string) (client.ProgramFunc, error)
+
+func lookUpHelper(ctx context.Context, name string) (client.ProgramFunc, error) {
 	program, err := exec.LookPath("docker-credential-" + name)
 	if err != nil {
 		return nil, errNoHelper
@@ -35,15 +38,55 @@ type helperProgram struct{ cmd *exec.Cmd }
 func (p *helperProgram) Output() ([]byte, error) { return p.cmd.Output() }
 func (p *helperProgram) Input(in io.Reader)      { p.cmd.Stdin = in }
 
-// askHelper asks a helper for the credential of key, an auth file's key. The
-// protocol is that of docker-credential-helpers.
-func askHelper(ctx context.Context, run helperRunner, name, key string) (Credential, bool, error) {
-	if strings.ContainsAny(name, "/\\ \t\n\x00") {
+// helpers asks credential helpers, one at a time, and keeps their answers: a run
+// needs the same one for every repository of a host.
+type helpers struct {
+	find    helperFinder
+	now     func() time.Time
+	gate    chan struct{}
+	answers map[question]answer // guarded by gate
+}
+
+type question struct{ helper, key string }
+
+type answer struct {
+	cred  Credential
+	found bool
+	until time.Time
+}
+
+func newHelpers(find helperFinder, now func() time.Time) *helpers {
+	return &helpers{find: find, now: now, gate: make(chan struct{}, 1), answers: map[question]answer{}}
+}
+
+// ask asks a helper for the credential of key, an auth file's key. The protocol
+// is that of docker-credential-helpers.
+func (h *helpers) ask(ctx context.Context, helper, key string) (Credential, bool, error) {
+	select {
+	case h.gate <- struct{}{}:
+		defer func() { <-h.gate }()
+	case <-ctx.Done():
+		return Credential{}, false, ctx.Err()
+	}
+	q := question{helper, key}
+	if a, ok := h.answers[q]; ok && h.now().Before(a.until) {
+		return a.cred, a.found, nil
+	}
+	cred, found, err := h.run(ctx, helper, key)
+	if err != nil {
+		return Credential{}, false, err
+	}
+	h.answers[q] = answer{cred, found, h.now().Add(helperLife)}
+	return cred, found, nil
+}
+
+func (h *helpers) run(ctx context.Context, helper, key string) (Credential, bool, error) {
+	if strings.ContainsAny(helper, "/\\ \t\n\x00") {
 		return Credential{}, false, errors.New("a helper's name has no spaces or slashes: it is what follows \"docker-credential-\"")
 	}
-	program, err := run(ctx, name)
+	program, err := h.find(ctx, helper)
 	if err != nil {
-		return Credential{}, false, fmt.Errorf("asking docker-credential-%s for %s: %w", name, key, err)
+		return Credential{}, false, fmt.Errorf("asking docker-credential-%s for %s: %w", helper, key, err)
 	}
 	for _, server := range serverNames(key) {
 		got, err := client.Get(program, server)
@@ -57,7 +100,7 @@ func askHelper(ctx context.Context, run helperRunner, name, key string) (Credent
 			return Credential{}, false, ctx.Err()
 		default:
 			// What the program printed may hold what must not be shown.
-			return Credential{}, false, fmt.Errorf("asking docker-credential-%s for %s: the program ended with an error", name, key)
+			return Credential{}, false, fmt.Errorf("asking docker-credential-%s for %s: the program ended with an error", helper, key)
 		}
 	}
 	return Credential{}, false, nil

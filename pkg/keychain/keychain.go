@@ -13,7 +13,8 @@
 //
 // Inside a file the longest path prefix wins: "quay.io/a/b" before "quay.io/a"
 // before "quay.io". At each prefix credHelpers come before auths; credsStore
-// comes last. Each file is read once, when it is first needed.
+// comes last. Each file is read once, when it is first needed; what a helper
+// answers is kept for five minutes, for its tokens may be short-lived.
 //
 // A file that the user named must exist; a file that exists must be readable
 // and well-formed. Errors name the file and the key in it and never show any
@@ -26,6 +27,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Options say where a Keychain looks. The zero value looks where podman and
@@ -40,12 +42,14 @@ type Options struct {
 	// RuntimeDir holds containers/<uid>/auth.json, which podman writes where
 	// $XDG_RUNTIME_DIR is not set; "" means /run.
 	RuntimeDir string
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
 }
 
 // A Keychain finds credentials. It is safe for concurrent use.
 type Keychain struct {
-	files []*authFile
-	run   helperRunner
+	files   []*authFile
+	helpers *helpers
 }
 
 // New makes a Keychain. Nothing is read before the first call of Credential.
@@ -60,7 +64,10 @@ func New(o Options) *Keychain {
 	if o.RuntimeDir == "" {
 		o.RuntimeDir = "/run"
 	}
-	return &Keychain{files: o.files(), run: runHelper}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Keychain{files: o.files(), helpers: newHelpers(lookUpHelper, o.Now)}
 }
 
 // files lists the files in the order in which they are asked.
@@ -105,7 +112,7 @@ func (o Options) files() []*authFile {
 func (k *Keychain) Credential(ctx context.Context, host, path string) (Credential, error) {
 	keys := prefixes(canonicalHost(host), strings.Trim(path, "/"))
 	for _, f := range k.files {
-		cred, found, err := f.find(ctx, keys, k.run)
+		cred, found, err := f.find(ctx, keys, k.helpers)
 		if err != nil {
 			return Credential{}, err
 		}

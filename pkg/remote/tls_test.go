@@ -197,6 +197,7 @@ func TestTLS(t *testing.T) {
 		{name: "plain http to TLS", server: secure, o: remote.Options{PlainHTTP: true}, says: []string{"without --src-plain-http"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			tc.o.Clock = newClock()
 			c := newClient(t, tc.o)
 			_, ok, err := c.ManifestExists(t.Context(), repoAt(tc.server, "a").WithTag("v1"))
 			if ok || tc.want == nil && err != nil && tc.says == nil || tc.want != nil && !errors.Is(err, tc.want) {
