@@ -129,7 +129,7 @@ func TestT9OrderOfTheConfiguration(t *testing.T) {
 	slices.Reverse(want)
 	slices.Reverse(want[0].Channels)
 	other := apply(t, imageset.Operator{Packages: want})
-	if !bytes.Equal(text(t, one.Catalog), text(t, other.Catalog)) {
+	if !sameBytes(t, one.Catalog, other.Catalog) {
 		t.Error("other bytes")
 	}
 	if diff := cmp.Diff(summary(one), summary(other)); diff != "" {

@@ -93,7 +93,7 @@ func randomSelection(r *rand.Rand, entries []catalog.Entry, versions map[string]
 
 func TestWholeOfRandomChannels(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 26))
-	rounds := 5000
+	rounds := 2000
 	if testing.Short() {
 		rounds = 500
 	}
