@@ -86,7 +86,7 @@ func parse(data []byte) (*auths, error) {
 	}
 	a := &auths{}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return a, nil
+		data = []byte("{}") // "docker logout" can leave an empty file
 	}
 	err := json.Unmarshal(data, a)
 	var syntax *json.SyntaxError

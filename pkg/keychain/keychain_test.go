@@ -362,6 +362,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{"auths":{"quay.io":{"auth":"dTpw"},"https://index.docker.io/v1/":{"username":"u"}},"credsStore":"x"}`)
 	f.Add(`{"auths":{"a":{"auth":"?"}},"credHelpers":{"h":"x"}}`)
 	f.Add("{\n]")
+	f.Add("")
 	f.Fuzz(func(t *testing.T, s string) {
 		a, err := parse([]byte(s))
 		if err != nil {
