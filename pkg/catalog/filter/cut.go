@@ -118,7 +118,7 @@ func (s *selection) account(k keptChannel) {
 		}
 	}
 	if len(extra) > 0 {
-		s.note("channel %q: kept outside the range so that no update path breaks: %s", k.Name, strings.Join(extra, ", "))
+		s.note("channel %q: kept outside the range so that no update path breaks: %s", k.Name, list(extra))
 	}
 	for _, x := range slices.Sorted(maps.Keys(k.skips)) {
 		s.note("channel %q: %s now skips %s, which its skipRange holds already", k.Name, k.Channel.Entries[x].Name, list(k.skips[x]))
