@@ -227,6 +227,8 @@ func TestBuildIndex(t *testing.T) {
 		attestation, err = attestation.with(key, v)
 		must(t, err)
 	}
+	lines[0], err = lines[0].with("data", "b2xk")
+	must(t, err)
 	o, err = o.with("manifests", append(lines, attestation))
 	must(t, err)
 	o, err = o.with("annotations", map[string]string{"a": "<1>"})
@@ -255,6 +257,9 @@ func TestBuildIndex(t *testing.T) {
 	must(t, now.field("manifests", &kept))
 	var notes []string
 	for _, line := range kept {
+		if line.Data != nil {
+			t.Errorf("the manifest of %s carries the old one as data", line.Platform.Architecture)
+		}
 		notes = append(notes, line.Platform.Architecture+" "+line.Annotations["note"])
 	}
 	if diff := cmp.Diff([]string{"arm64 arm64", "amd64 amd64"}, notes); diff != "" {

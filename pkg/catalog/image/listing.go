@@ -220,7 +220,7 @@ func (l *lister) readLink(found *listing, linkname string) (entry, error) {
 func (l *lister) addMark(found *listing, dir, base string) error {
 	switch {
 	case base == opaqueMark:
-		l.touchMark(found, dir)
+		l.touch(found, dir)
 		if l.concerns(dir) {
 			found.opaque = append(found.opaque, dir)
 		}
@@ -230,7 +230,7 @@ func (l *lister) addMark(found *listing, dir, base string) error {
 		return fmt.Errorf("it is a whiteout without a name")
 	default:
 		name := path.Join(dir, strings.TrimPrefix(base, whiteoutPrefix))
-		l.touchMark(found, name)
+		l.touch(found, name)
 		if l.concerns(name) {
 			found.whiteouts = append(found.whiteouts, name)
 		}
@@ -241,15 +241,6 @@ func (l *lister) addMark(found *listing, dir, base string) error {
 // concerns says that a change of name changes the catalog's directory.
 func (l *lister) concerns(name string) bool {
 	return isBelow(name, l.dir) || isBelow(l.dir, name)
-}
-
-func (l *lister) touchMark(found *listing, name string) {
-	l.touch(found, name)
-	for _, dir := range l.dirs() {
-		if isBelow(dir, name) {
-			found.touches[dir] = true // it removes the whole directory, and more
-		}
-	}
 }
 
 // touch notes where a name lies.
