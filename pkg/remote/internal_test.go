@@ -1,0 +1,145 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChallenges(t *testing.T) {
+	for in, want := range map[string][]challenge{
+		"":      nil,
+		"Basic": {{"basic", map[string]string{}}},
+		`Bearer realm="https://a.io/token",service="a.io",scope="repository:a/b:pull,push"`: {
+			{"bearer", map[string]string{"realm": "https://a.io/token", "service": "a.io", "scope": "repository:a/b:pull,push"}},
+		},
+		`Basic realm="x, y", Bearer realm=https://a.io/t , error="invalid_token"`: {
+			{"basic", map[string]string{"realm": "x, y"}},
+			{"bearer", map[string]string{"realm": "https://a.io/t", "error": "invalid_token"}},
+		},
+		`BEARER REALM = "a\"b"`: {{"bearer", map[string]string{"realm": `a"b`}}},
+		`realm="no scheme"`:     nil,
+		`Bearer realm="open`:    {{"bearer", map[string]string{"realm": "open"}}},
+	} {
+		if diff := cmp.Diff(want, parseChallenges(in), cmp.AllowUnexported(challenge{})); diff != "" {
+			t.Errorf("%q: %s", in, diff)
+		}
+	}
+	if got := bestChallenge([]string{`Basic realm="x"`, `Bearer realm="https://a.io/t"`}); got.scheme != "bearer" {
+		t.Errorf("%q goes before Bearer", got.scheme)
+	}
+	if got := bestChallenge([]string{`Bearer service="no realm"`, `Basic realm="x"`}); got.scheme != "basic" {
+		t.Errorf("%q goes before Basic", got.scheme)
+	}
+}
+
+// What is read can be written so that it is read again, and the reader ends.
+func FuzzChallenges(f *testing.F) {
+	f.Add(`Bearer realm="https://a.io/token",service="a.io"`)
+	f.Add(`Basic realm="x\"", Bearer realm=a , x`)
+	f.Fuzz(func(t *testing.T, s string) {
+		list := parseChallenges(s)
+		var written string
+		for _, c := range list {
+			if c.scheme == "" {
+				t.Fatalf("%q gives a challenge without a scheme", s)
+			}
+			written += c.scheme
+			sep := " "
+			for k, v := range c.params {
+				quoted := ""
+				for i := range len(v) {
+					if v[i] == '"' || v[i] == '\\' {
+						quoted += `\`
+					}
+					quoted += v[i : i+1]
+				}
+				written += sep + k + `="` + quoted + `"`
+				sep = ","
+			}
+			written += ", "
+		}
+		if diff := cmp.Diff(list, parseChallenges(written), cmp.AllowUnexported(challenge{})); diff != "" {
+			t.Fatalf("%q was written as %q: %s", s, written, diff)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for in, want := range map[string]time.Duration{
+		"": 0, "0": 0, "12": 12 * time.Second, " 3 ": 3 * time.Second, "-5": 0, "soon": 0, "1.5": 0,
+		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
+	} {
+		if got := retryAfter(in, now); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreams(4)
+		for range 4 {
+			if err := s.acquire(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var first, second error
+		done := make(chan string, 2)
+		go func() { first = s.acquire(ctx); done <- "first" }()
+		synctest.Wait()
+		go func() { second = s.acquire(t.Context()); done <- "second" }()
+		synctest.Wait()
+		cancel()
+		if who := <-done; who != "first" || !errors.Is(first, context.Canceled) {
+			t.Errorf("%s: %v", who, first)
+		}
+		s.release()
+		if <-done; second != nil {
+			t.Error(second)
+		}
+
+		// Of four answers that come together, one halves the limit.
+		for range 4 {
+			s.answered(true)
+		}
+		if s.limit != 2 {
+			t.Errorf("limit %d after 429, want 2", s.limit)
+		}
+		for range 3 {
+			s.release()
+		}
+		for range 4 + 2 + 3 + 3 {
+			s.answered(false)
+		}
+		if s.limit != 4 {
+			t.Errorf("limit %d after good answers, want 4 again", s.limit)
+		}
+		for range 20 {
+			s.answered(true)
+		}
+		if s.limit < 1 {
+			t.Errorf("limit %d", s.limit)
+		}
+	})
+}
+
+func TestTokenCovers(t *testing.T) {
+	tok := token{scopes: []string{"repository:a:pull,push", "repository:b:pull"}}
+	for want, scopes := range map[bool][][]string{
+		true:  {{}, {pull("a")}, {push("a")}, {pull("b")}, {push("a"), pull("b")}},
+		false: {{push("b")}, {pull("c")}, {pull("a"), pull("c")}},
+	} {
+		for _, s := range scopes {
+			if got := tok.covers(s); got != want {
+				t.Errorf("%v: %v", s, got)
+			}
+		}
+	}
+}
