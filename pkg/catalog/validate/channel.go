@@ -1,0 +1,82 @@
+package validate
+
+import (
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+)
+
+// channels judges the channels of a package and returns their names.
+func (r *report) channels(p *catalog.Package) map[string]bool {
+	bundles := make(map[string]bool, len(p.Bundles))
+	for _, b := range p.Bundles {
+		bundles[b.Name] = true
+	}
+	names := map[string]bool{}
+	for _, c := range p.Channels {
+		switch {
+		case c.Name == "":
+			r.add(ChannelName, c.Meta, "package %q has a channel without a name", p.Name)
+			continue
+		case names[c.Name]:
+			r.add(ChannelDuplicate, c.Meta, "package %q has channel %q a second time", p.Name, c.Name)
+			continue
+		case len(c.Entries) == 0:
+			r.add(ChannelEmpty, c.Meta, "package %q, channel %q has no entries", p.Name, c.Name)
+		default:
+			r.entries(c, bundles)
+		}
+		names[c.Name] = true
+	}
+	return names
+}
+
+// entries judges the entries of a channel, and the graph that they make.
+func (r *report) entries(c *catalog.Channel, bundles map[string]bool) {
+	seen := make(map[string]bool, len(c.Entries))
+	twice := false
+	for _, e := range c.Entries {
+		if seen[e.Name] {
+			r.add(EntryDuplicate, c.Meta, "package %q, channel %q has the entry %q a second time", c.Package, c.Name, e.Name)
+			twice = true
+			continue
+		}
+		seen[e.Name] = true
+		if !bundles[e.Name] {
+			r.add(EntryBundle, c.Meta, "package %q, channel %q: there is no olm.bundle for the entry %q", c.Package, c.Name, e.Name)
+		}
+		for i, skip := range e.Skips {
+			if skip == "" {
+				r.add(EntrySkip, c.Meta, "package %q, channel %q, entry %q: skips[%d] is empty", c.Package, c.Name, e.Name, i)
+			}
+		}
+		if e.SkipRange != "" {
+			if _, err := semver.ParseRange(e.SkipRange); err != nil {
+				r.add(EntrySkipRange, c.Meta, "package %q, channel %q, entry %q: skipRange %q is not a range: %v", c.Package, c.Name, e.Name, e.SkipRange, err)
+			}
+		}
+	}
+	if !twice { // else there is no telling which of them counts
+		r.shape(c, graph.Inspect(c.Entries))
+	}
+}
+
+// shape judges the update graph of a channel.
+func (r *report) shape(c *catalog.Channel, s graph.Shape) {
+	switch {
+	case len(s.Heads) == 0:
+		r.add(ChannelHeads, c.Meta, "package %q, channel %q has no head: every entry is replaced or skipped by another", c.Package, c.Name)
+	case len(s.Heads) > 1:
+		r.add(ChannelHeads, c.Meta, "package %q, channel %q has %d heads, entries that no other replaces or skips: %s",
+			c.Package, c.Name, len(s.Heads), strings.Join(s.Heads, ", "))
+	case len(s.Cycle) > 0:
+		r.add(ChannelCycle, c.Meta, "package %q, channel %q: entries replace each other in a circle: %s",
+			c.Package, c.Name, strings.Join(s.Cycle, " -> "))
+	case len(s.Stranded) > 0:
+		r.add(ChannelStranded, c.Meta, "package %q, channel %q: entries that the head %q neither leads to by replaces nor any entry skips: %s",
+			c.Package, c.Name, s.Heads[0], strings.Join(s.Stranded, ", "))
+	}
+}

@@ -1,0 +1,52 @@
+package validate
+
+import (
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// deprecations judges what a package deprecates. channels are the names of its
+// channels.
+func (r *report) deprecations(p *catalog.Package, channels map[string]bool) {
+	if len(p.Deprecations) == 0 {
+		return
+	}
+	bundles := make(map[string]bool, len(p.Bundles))
+	for _, b := range p.Bundles {
+		bundles[b.Name] = true
+	}
+	for _, d := range p.Deprecations[1:] {
+		r.add(DeprecationTwice, d.Meta, "package %q has a second olm.deprecations; there may be one", p.Name)
+	}
+	d := p.Deprecations[0]
+	type target struct{ schema, name string }
+	seen := map[target]bool{}
+	for i, e := range d.Entries {
+		t := target{e.Schema, e.Name}
+		if seen[t] {
+			r.add(DeprecationTwice, d.Meta, "package %q: deprecation entries[%d] is about the same thing as an entry before: %s %s", p.Name, i, e.Schema, e.Name)
+			continue
+		}
+		seen[t] = true
+		if e.Message == "" {
+			r.add(DeprecationText, d.Meta, "package %q: deprecation entries[%d] has no message", p.Name, i)
+		}
+		switch e.Schema {
+		case "":
+			r.add(DeprecationTarget, d.Meta, "package %q: deprecation entries[%d] does not say what schema it is about", p.Name, i)
+		case catalog.SchemaPackage:
+			if e.Name != "" {
+				r.add(DeprecationTarget, d.Meta, "package %q: deprecation entries[%d] is about the package and may not name it, and names %q", p.Name, i, e.Name)
+			}
+		case catalog.SchemaChannel:
+			if !channels[e.Name] {
+				r.add(DeprecationTarget, d.Meta, "package %q deprecates the channel %q, which is not there", p.Name, e.Name)
+			}
+		case catalog.SchemaBundle:
+			if !bundles[e.Name] {
+				r.add(DeprecationTarget, d.Meta, "package %q deprecates the bundle %q, which is not there", p.Name, e.Name)
+			}
+		default:
+			r.add(DeprecationTarget, d.Meta, "package %q: deprecation entries[%d] is about schema %q, and only packages, channels and bundles can be deprecated", p.Name, i, e.Schema)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// maxRelease is how long a release may be, as in the ClusterServiceVersion API.
+const maxRelease = 20
+
+// version judges what a bundle's olm.package property says, and returns the
+// version that no other bundle of the package may have: with its build metadata
+// and its release. It is empty if there is none.
+func (r *report) version(b *catalog.Bundle) string {
+	own, found := packageProperty(b)
+	if found != 1 {
+		r.add(BundlePackage, b.Meta, "package %q, bundle %q must have exactly one olm.package property, and has %d", b.Package, b.Name, found)
+		return ""
+	}
+	if own == nil {
+		return "" // its value is wrong, which was said
+	}
+	if own.PackageName != b.Package {
+		r.add(BundlePackage, b.Meta, "package %q, bundle %q: the olm.package property names package %q", b.Package, b.Name, own.PackageName)
+	}
+	version, err := semver.Parse(own.Version)
+	if err != nil {
+		r.add(BundleVersion, b.Meta, "package %q, bundle %q: %q is not a semantic version: %v", b.Package, b.Name, own.Version, err)
+		return ""
+	}
+	if own.Release == "" {
+		return version.String()
+	}
+	if err := release(own.Release); err != nil {
+		r.add(BundleVersion, b.Meta, "package %q, bundle %q: the release %q: %v", b.Package, b.Name, own.Release, err)
+		return ""
+	}
+	if len(version.Build) > 0 {
+		r.add(BundleVersion, b.Meta, "package %q, bundle %q: version %s has build metadata, which cannot go with the release %q", b.Package, b.Name, version, own.Release)
+	}
+	full := version.String() + "-" + own.Release
+	if want := b.Package + "-v" + full; b.Name != want {
+		r.add(BundleName, b.Meta, "package %q: bundle %q has a release and must be named %q", b.Package, b.Name, want)
+	}
+	return full
+}
+
+// release judges a release: segments with dots between them, each as in the
+// pre-release part of a semantic version.
+func release(text string) error {
+	if len(text) > maxRelease {
+		return fmt.Errorf("it is longer than %d characters", maxRelease)
+	}
+	for _, segment := range strings.Split(text, ".") {
+		if _, err := semver.NewPRVersion(segment); err != nil {
+			return fmt.Errorf("segment %q: %w", segment, err)
+		}
+	}
+	return nil
+}
