@@ -182,7 +182,7 @@ func note(same map[mirrored]string, m mirrored, digest string) error {
 }
 
 func (d *demo) summary(took time.Duration) error {
-	d.title(fmt.Sprintf("Done in %s", took.Round(100*time.Millisecond)))
+	fmt.Fprintf(d.out, "\nDone in %s.\n\n", took.Round(100*time.Millisecond))
 	for _, at := range []struct{ what, name string }{
 		{"configuration", imageSetFile},
 		{"plan", planFile},

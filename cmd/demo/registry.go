@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // A memoryRegistry is a registry in this process, on loopback.
@@ -33,7 +33,7 @@ func startRegistry(ctx context.Context) (*memoryRegistry, error) {
 		return nil, err
 	}
 	quiet := log.New(io.Discard, "", 0)
-	content := registry.New(registry.Logger(quiet), registry.WithReferrersSupport(true))
+	content := registrytest.Memory()
 	r := &memoryRegistry{host: l.Addr().String(), done: make(chan struct{})}
 	r.server = &http.Server{
 		ErrorLog:          quiet,

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,9 +22,12 @@ var update = flag.Bool("update", false, "write testdata/sample anew")
 // pinned is where the rendered sample stands for all packages' tests to read.
 const pinned = "../../testdata/sample"
 
+// once makes the sample for all tests of the package; nobody changes it.
+var once = sync.OnceValues(NewSample)
+
 func newSample(t *testing.T) *Sample {
 	t.Helper()
-	s, err := NewSample()
+	s, err := once()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/google/go-containerregistry/pkg/registry"
 )
 
 // Auth is how a registry asks who its client is.
@@ -80,15 +78,14 @@ type Server struct {
 	process *process // nil for New
 }
 
-// New serves a registry from memory. It takes what any registry takes, and
-// checks that a manifest's parts are there.
+// New serves a registry from Memory. It starts at once and needs no program.
 func New(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Auth != NoAuth {
 		t.Fatal("registrytest: a registry in memory does not ask for credentials: use Start")
 	}
 	s, ca := prepare(t, o)
-	s.Host = s.serve(ca, registry.New(registry.Logger(discardLogger()), registry.WithReferrersSupport(true)))
+	s.Host = s.serve(ca, Memory())
 	s.writeCertDir(ca, s.Host)
 	return s
 }

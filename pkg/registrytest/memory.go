@@ -1,0 +1,144 @@
+package registrytest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// Memory returns an empty registry that keeps everything in memory. Unlike the
+// one of go-containerregistry that it is built on, it is as strict as a real
+// one: a blob belongs to the repositories it was pushed to or mounted into, and
+// a manifest is refused while a blob that it names is not in its repository.
+func Memory() http.Handler {
+	m := &memory{blobs: map[string]map[v1.Hash][]byte{}}
+	m.next = registry.New(registry.Logger(discardLogger()), registry.WithReferrersSupport(true), registry.WithBlobHandler(m))
+	return m
+}
+
+type memory struct {
+	next http.Handler
+
+	mu    sync.Mutex
+	blobs map[string]map[v1.Hash][]byte // by repository
+}
+
+func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/v2/")
+	repository, isUpload := strings.CutSuffix(path, "/blobs/uploads/")
+	if q := r.URL.Query(); r.Method == http.MethodPost && isUpload && q.Has("mount") {
+		if h, err := v1.NewHash(q.Get("mount")); err == nil && m.mount(q.Get("from"), repository, h) {
+			w.Header().Set("Location", "/v2/"+repository+"/blobs/"+h.String())
+			w.Header().Set("Docker-Content-Digest", h.String())
+			w.WriteHeader(http.StatusCreated)
+			return
+		}
+	}
+	if i := strings.Index(path, "/manifests/"); i > 0 && r.Method == http.MethodPut {
+		raw, err := io.ReadAll(io.LimitReader(r.Body, manifestLimit))
+		if err != nil {
+			return // the client is gone
+		}
+		if missing := m.missing(path[:i], raw); missing != "" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = fmt.Fprintf(w, `{"errors":[{"code":"MANIFEST_BLOB_UNKNOWN","message":"blob unknown to registry","detail":%q}]}`, missing)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+	}
+	m.next.ServeHTTP(w, r)
+}
+
+// mount lets a repository have a blob of another.
+func (m *memory) mount(from, to string, h v1.Hash) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.blobs[from][h]
+	if ok {
+		m.put(to, h, data)
+	}
+	return ok
+}
+
+// put is called with the lock held.
+func (m *memory) put(repository string, h v1.Hash, data []byte) {
+	if m.blobs[repository] == nil {
+		m.blobs[repository] = map[v1.Hash][]byte{}
+	}
+	m.blobs[repository][h] = data
+}
+
+// missing returns the first blob of a manifest that its repository lacks. What
+// is not a manifest is left to the registry.
+func (m *memory) missing(repository string, raw []byte) string {
+	var parts manifest
+	if err := json.Unmarshal(raw, &parts); err != nil || parts.Config.Digest == "" {
+		return ""
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, desc := range append([]ocispec.Descriptor{parts.Config}, parts.Layers...) {
+		h, err := v1.NewHash(desc.Digest.String())
+		if err != nil {
+			return desc.Digest.String()
+		}
+		if _, ok := m.blobs[repository][h]; !ok {
+			return desc.Digest.String()
+		}
+	}
+	return ""
+}
+
+// Get, Stat, Put and Delete keep the blobs for the registry. Its name for a
+// repository has "/blobs" at the end where an upload is finished.
+
+func (m *memory) Get(_ context.Context, repository string, h v1.Hash) (io.ReadCloser, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.blobs[repository][h]
+	if !ok {
+		return nil, registry.ErrNotFound
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+func (m *memory) Stat(_ context.Context, repository string, h v1.Hash) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.blobs[repository][h]
+	if !ok {
+		return 0, registry.ErrNotFound
+	}
+	return int64(len(data)), nil
+}
+
+func (m *memory) Put(_ context.Context, repository string, h v1.Hash, rc io.ReadCloser) error {
+	data, err := io.ReadAll(rc)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(strings.TrimSuffix(repository, "/blobs"), h, data)
+	return rc.Close()
+}
+
+func (m *memory) Delete(_ context.Context, repository string, h v1.Hash) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.blobs[repository][h]; !ok {
+		return registry.ErrNotFound
+	}
+	delete(m.blobs[repository], h)
+	return nil
+}

@@ -1,0 +1,56 @@
+package registrytest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A registry in memory and a real one give the same answers to what tests of
+// copying depend on.
+func TestBlobsBelongToRepositories(t *testing.T) {
+	t.Parallel()
+	img, err := BundleImage("thing", "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := img.ConfigName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range servers[:3] {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := tc.start(t, tc.o).Client()
+			if _, err := c.Push(t.Context(), "org/app", "v1", img); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.putManifest(t.Context(), "org/other", "v1", img); err == nil || !strings.Contains(err.Error(), "MANIFEST_BLOB_UNKNOWN") {
+				t.Errorf("a manifest without its blobs: %v", err)
+			}
+			blob := config.String()
+			for _, step := range []struct {
+				method, repository, path string
+				want                     int
+			}{
+				{http.MethodHead, "org/app", "blobs/" + blob, http.StatusOK},
+				{http.MethodHead, "org/other", "blobs/" + blob, http.StatusNotFound},
+				{http.MethodPost, "org/other", "blobs/uploads/?mount=" + blob + "&from=org/none", http.StatusAccepted},
+				{http.MethodPost, "org/other", "blobs/uploads/?mount=" + blob + "&from=org/app", http.StatusCreated},
+				{http.MethodGet, "org/other", "blobs/" + blob, http.StatusOK},
+				{http.MethodDelete, "org/app", "blobs/" + blob, http.StatusAccepted},
+				{http.MethodHead, "org/app", "blobs/" + blob, http.StatusNotFound},
+				{http.MethodHead, "org/other", "blobs/" + blob, http.StatusOK},
+			} {
+				resp, err := c.send(t.Context(), request{method: step.method, repository: step.repository, path: step.path})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				if resp.StatusCode != step.want {
+					t.Errorf("%s %s of %s: %s, want %d", step.method, step.path, step.repository, resp.Status, step.want)
+				}
+			}
+		})
+	}
+}
