@@ -2,6 +2,8 @@ package validate
 
 import (
 	"cmp"
+	_ "crypto/sha256" // go-digest takes only digests whose hash is linked in
+	_ "crypto/sha512"
 	"maps"
 	"slices"
 	"strings"

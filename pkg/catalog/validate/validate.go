@@ -68,21 +68,24 @@ func (e *Error) Error() string {
 // Catalog reports what keeps OLM from taking a catalog, as an [*Error]; nil
 // means that `opm validate` passes it.
 func Catalog(c *catalog.Catalog) error {
-	found := make([]report, len(c.Packages))
+	found := make([][]Problem, len(c.Packages))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(c.Packages)) {
 		workers.Go(func() {
+			r := report{shapes: propertyShapes()}
 			for i := next.Add(1) - 1; i < int64(len(c.Packages)); i = next.Add(1) - 1 {
-				found[i].pkg(c.Packages[i])
+				r.problems = nil
+				r.pkg(c.Packages[i])
+				found[i] = r.problems
 			}
 		})
 	}
 	workers.Wait()
 
 	var all Error
-	for _, r := range found {
-		all.Problems = append(all.Problems, r.problems...)
+	for _, problems := range found {
+		all.Problems = append(all.Problems, problems...)
 	}
 	if len(all.Problems) > 0 {
 		return &all
@@ -93,6 +96,8 @@ func Catalog(c *catalog.Catalog) error {
 // A report gathers the problems of one package.
 type report struct {
 	problems []Problem
+	shapes   map[string]*shape // of properties, by type
+	shaper   shaper
 }
 
 func (r *report) add(rule Rule, m *catalog.Meta, format string, args ...any) {

@@ -151,7 +151,7 @@ func TestCatalog(t *testing.T) {
 		{"property without a value", "- {type: olm.maxOpenShiftVersion, value: \"4.19\"}", "- {type: olm.maxOpenShiftVersion}", validate.BundleProperty, 42, "properties[3] (olm.maxOpenShiftVersion) has no value"},
 		{"gvk", "kind: Crane", "kind: [Crane]", validate.BundleProperty, 42, "properties[0] (olm.gvk): kind must be a string, not a list"},
 		{"manifest is not base64", "data: e30=", "data: e3", validate.BundleProperty, 34, "properties[1] (olm.bundle.object): data is not base64"},
-		{"csv metadata", "annotations: {k: v}", "annotations: {k: 1}", validate.BundleProperty, 42, "properties[2] (olm.csv.metadata): annotations must be a string, not a number"},
+		{"csv metadata", "annotations: {k: v}", "annotations: {k: 1}", validate.BundleProperty, 42, "properties[2] (olm.csv.metadata): annotations.k must be a string, not a number"},
 		{"release", "version: 1.1.0}", "version: 1.1.0, release: '01'}", validate.BundleVersion, 24, `release "01"`},
 		{"long release", "version: 1.1.0}", "version: 1.1.0, release: a.b.c.d.e.f.g.h.i.j.k}", validate.BundleVersion, 24, `longer than 20`},
 		{"name of a release", "version: 1.1.0}", "version: 1.1.0, release: '2'}", validate.BundleName, 24, `must be named "crane-v1.1.0-2"`},
