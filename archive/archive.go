@@ -120,6 +120,9 @@ func openVolume(root *os.Root, v *volume) (f *os.File, problem string) {
 		problem = fmt.Sprintf("too long: it has %d bytes instead of %d", info.Size(), v.Size)
 	}
 	// What is in it says more than its length.
+	if first := &v.Entries[0]; info.Size() < first.Offset+first.Size {
+		return f, problem
+	}
 	if other := notThis(f, v); other != "" {
 		problem = other
 	}

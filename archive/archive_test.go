@@ -50,10 +50,7 @@ func newSample(seed uint64, sizes ...int) *sample {
 			Config: s.add(ocispec.MediaTypeImageConfig, fmt.Appendf(nil, `{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]},"author":"%d"}`, i)),
 			Layers: []ocispec.Descriptor{s.add("application/vnd.oci.image.layer.v1.tar", layer)},
 		}
-		raw, err := json.Marshal(manifest)
-		if err != nil {
-			panic(err)
-		}
+		raw, _ := json.Marshal(manifest) // cannot go wrong
 		desc := s.add(ocispec.MediaTypeImageManifest, raw)
 		desc.Annotations = map[string]string{ocispec.AnnotationRefName: fmt.Sprintf("image%d", i)}
 		s.Index.Manifests = append(s.Index.Manifests, desc)

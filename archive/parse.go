@@ -81,11 +81,11 @@ func (c *checker) volume(i int) error {
 	if v.Size < trailerSize || v.Size%blockSize != 0 {
 		return fmt.Errorf("size %d", v.Size)
 	}
-	if v.Frame.Algorithm() != digest.SHA256 {
-		return fmt.Errorf("frame %q is no sha256", v.Frame)
-	}
 	if err := checkDigest(v.Frame); err != nil {
 		return fmt.Errorf("frame: %w", err)
+	}
+	if v.Frame.Algorithm() != digest.SHA256 {
+		return fmt.Errorf("frame %s is no sha256", v.Frame)
 	}
 	if v.Entries == nil {
 		return fmt.Errorf("no entries")

@@ -53,7 +53,7 @@ func header(name string, kind byte, size int64) []byte {
 		copy(h[124:], fmt.Sprintf("%011o\x00", size))
 	} else {
 		h[124] = 0x80
-		binary.BigEndian.PutUint64(h[128:], uint64(size)) //nolint:gosec // never negative
+		binary.BigEndian.PutUint64(h[128:], uint64(size))
 	}
 	copy(h[136:], "00000000000\x00") // mtime
 	copy(h[148:], "        ")        // checksum, counted as blanks

@@ -1,0 +1,154 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+)
+
+// sound is a set manifest that parseSet accepts.
+func sound(t testing.TB) *packing {
+	t.Helper()
+	p, err := pack(Content{Plan: []byte("{}"), Entries: blobs(20000, 20000, 10)}, 1, digest.FromString("parent"), 32<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestParseSetRefuses(t *testing.T) {
+	other := digest.FromString("other")
+	for name, tc := range map[string]struct {
+		change func(s *set)
+		want   string
+	}{
+		"older format":         {func(s *set) { s.Format = 0 }, "format 0"},
+		"newer format":         {func(s *set) { s.Format = 2 }, "a later one"},
+		"feature":              {func(s *set) { s.Features = []string{"split"} }, `uses "split"`},
+		"sequence 0":           {func(s *set) { s.Sequence = 0 }, "sequence 0"},
+		"sequence":             {func(s *set) { s.Sequence = 1_000_000 }, "sequence 1000000"},
+		"another sequence":     {func(s *set) { s.Sequence = 2 }, "is not gantry-000002.0001.tar"},
+		"parent":               {func(s *set) { s.Parent = "x" }, "parent"},
+		"volume size":          {func(s *set) { s.VolumeSize = -1 }, "volumeSize"},
+		"no volumes":           {func(s *set) { s.Volumes = nil }, "0 volumes"},
+		"many volumes":         {func(s *set) { s.Volumes = make([]volume, maxVolumes+1) }, "10000 volumes"},
+		"volume name":          {func(s *set) { s.Volumes[1].Name = "../x.tar" }, `"../x.tar"`},
+		"absolute volume":      {func(s *set) { s.Volumes[0].Name = "/etc/passwd" }, "/etc/passwd"},
+		"volumes swapped":      {func(s *set) { s.Volumes[0], s.Volumes[1] = s.Volumes[1], s.Volumes[0] }, "volumes[0]"},
+		"negative volume":      {func(s *set) { s.Volumes[0].Size = -512 }, "size -512"},
+		"odd volume":           {func(s *set) { s.Volumes[0].Size++ }, "size"},
+		"frame":                {func(s *set) { s.Volumes[0].Frame = "sha256:xyz" }, "frame"},
+		"no frame":             {func(s *set) { s.Volumes[0].Frame = "" }, "frame"},
+		"sha512 frame":         {func(s *set) { s.Volumes[0].Frame = digest.SHA512.FromString("") }, "frame"},
+		"no entries":           {func(s *set) { s.Volumes[1].Entries = nil }, "no entries"},
+		"no label":             {func(s *set) { s.Volumes[1].Entries = s.Volumes[1].Entries[1:] }, "first entry"},
+		"another label":        {func(s *set) { s.Volumes[1].Entries[0].Path = labelPath(1, 1) }, "first entry"},
+		"two labels":           {func(s *set) { s.Volumes[1].Entries[1].Path = labelPath(1, 2) }, "first entry"},
+		"no marker":            {func(s *set) { e := &s.Volumes[0].Entries[1]; e.Path = ""; e.Digest = other }, "no entry oci-layout"},
+		"two plans":            {func(s *set) { s.Volumes[0].Entries[1] = entry{Path: planPath, Digest: s.Plan, Offset: 1536, Size: 2} }, "twice"},
+		"another plan":         {func(s *set) { s.Plan = other }, "the plan is"},
+		"plan elsewhere":       {func(s *set) { s.Volumes[1].Entries[1].Path = planPath; s.Volumes[1].Entries[1].Digest = s.Plan }, "none that an archive has"},
+		"dot dot":              {func(s *set) { s.Volumes[0].Entries[4].Path = "../../etc/passwd" }, "none that an archive has"},
+		"absolute":             {func(s *set) { s.Volumes[0].Entries[4].Path = "/etc/passwd" }, "none that an archive has"},
+		"windows":              {func(s *set) { s.Volumes[0].Entries[4].Path = `C:\x` }, "none that an archive has"},
+		"blob path":            {func(s *set) { s.Volumes[0].Entries[4].Path = blobPath(other) }, "none that an archive has"},
+		"digest":               {func(s *set) { s.Volumes[0].Entries[4].Digest = "sha256:../../x" }, "digest"},
+		"md5":                  {func(s *set) { s.Volumes[0].Entries[4].Digest = "md5:d41d8cd98f00b204e9800998ecf8427e" }, "digest"},
+		"sha384":               {func(s *set) { s.Volumes[0].Entries[4].Digest = digest.SHA384.FromString("") }, "only sha256"},
+		"the same twice":       {func(s *set) { s.Volumes[1].Entries[1].Digest = s.Volumes[0].Entries[4].Digest }, "twice"},
+		"media type":           {func(s *set) { s.Volumes[0].Entries[4].MediaType = "a/b\nc" }, "mediaType"},
+		"media type of a file": {func(s *set) { s.Volumes[0].Entries[1].MediaType = "a/b" }, "mediaType"},
+		"negative size":        {func(s *set) { s.Volumes[0].Entries[4].Size = -1 }, "beyond"},
+		"huge size":            {func(s *set) { s.Volumes[0].Entries[4].Size = math.MaxInt64 }, "beyond"},
+		"a byte beyond": {func(s *set) {
+			e := s.Volumes[1].Entries
+			e[len(e)-1].Size = s.Volumes[1].Size - 1024 - e[len(e)-1].Offset + 1
+		}, "beyond"},
+		"negative offset": {func(s *set) { s.Volumes[0].Entries[4].Offset = -512 }, "out of place"},
+		"huge offset":     {func(s *set) { s.Volumes[0].Entries[4].Offset = math.MaxInt64 - 511 }, "out of place"},
+		"odd offset":      {func(s *set) { s.Volumes[0].Entries[4].Offset++ }, "out of place"},
+		"overlap":         {func(s *set) { e := s.Volumes[0].Entries; e[4].Offset = e[3].Offset + 512 }, "out of place"},
+		"no order":        {func(s *set) { e := s.Volumes[0].Entries; e[3], e[4] = e[4], e[3] }, "out of place"},
+		"no header":       {func(s *set) { s.Volumes[0].Entries[0].Offset = 0 }, "out of place"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := sound(t)
+			if _, err := parseSet(p.raw); err != nil {
+				t.Fatal(err)
+			}
+			tc.change(p.set)
+			raw, err := json.Marshal(p.set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := parseSet(raw); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("parseSet = %v, want %q", err, tc.want)
+			}
+		})
+	}
+	for _, text := range []string{"", "{}", "[]", "null", `{"format":"1"}`, `{"format":1.5}`, `{"format":1,"volumes":{}}`, `{"format":1}trailing`} {
+		if _, err := parseSet([]byte(text)); err == nil {
+			t.Errorf("parseSet(%q) took it", text)
+		}
+	}
+}
+
+// What a later writer adds for information does not keep this one from reading.
+func TestParseSetPassesOverUnknownFields(t *testing.T) {
+	p := sound(t)
+	raw := bytes.Replace(p.raw, []byte(`{"format":1,`), []byte(`{"format":1,"builtOn":["x"],"by":{"name":"y"},`), 1)
+	s, err := parseSet(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p.set, s); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzSet(f *testing.F) {
+	f.Add(sound(f).raw)
+	p, err := pack(Content{Plan: []byte("{}"), Entries: blobs(1)}, maxSequence, "", 1<<40)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(p.raw)
+	f.Add(bytes.ReplaceAll(p.raw, []byte(`"offset":`), []byte(`"offset":9223372036854775807,"o":`)))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s, err := parseSet(raw)
+		if err != nil {
+			return
+		}
+		for _, v := range s.Volumes {
+			if strings.ContainsAny(v.Name, `/\:`) || !strings.HasPrefix(v.Name, "gantry-") {
+				t.Fatalf("accepted volume %q", v.Name)
+			}
+			var end int64
+			for _, e := range v.Entries {
+				if e.Offset < end || e.Size < 0 || e.Offset+e.Size < e.Offset || e.Offset+e.Size > v.Size {
+					t.Fatalf("accepted entry %+v after %d in %d bytes", e, end, v.Size)
+				}
+				end = e.Offset + e.Size
+				if p := e.path(); strings.HasPrefix(p, "/") || strings.Contains(p, "..") || strings.ContainsAny(p, "\\:\x00\n") {
+					t.Fatalf("accepted path %q", p)
+				}
+			}
+		}
+		written, err := s.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseSet(written)
+		if err != nil {
+			t.Fatalf("wrote %s, which is refused: %v", written, err)
+		}
+		if diff := cmp.Diff(s, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

@@ -1,0 +1,386 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+)
+
+// reference is what an uninterrupted run writes.
+func reference(t *testing.T, s *sample, opts Options) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	s.write(t, dir, opts)
+	return folder(t, dir)
+}
+
+func begin(t *testing.T, dir string, s *sample, opts Options) *Writer {
+	t.Helper()
+	w, err := Create(t.Context(), dir, s.Content, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// However many entries were there when a run died, the next one brings just the
+// others, and the result is that of a run that was never disturbed.
+func TestInterruptedAfterEachEntry(t *testing.T) {
+	s := newSample(1, 20000, 9000, 0, 512)
+	opts := Options{VolumeSize: 32 << 10}
+	want := reference(t, s, opts)
+	for n := range len(s.Entries) + 1 {
+		dir := t.TempDir()
+		w := begin(t, dir, s, opts)
+		for _, e := range s.Entries[:n] {
+			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Finish(t.Context()); (err == nil) != (n == len(s.Entries)) {
+			t.Errorf("Finish after %d entries = %v", n, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
+				t.Errorf("nothing was written, but something stays: %s", diff)
+			}
+		} else if n < len(s.Entries) {
+			if _, err := Open(dir); err == nil {
+				t.Error("an unfinished archive was opened")
+			}
+		}
+		w = begin(t, dir, s, opts)
+		if w.Sequence() != 1 {
+			t.Errorf("the second run makes sequence %d", w.Sequence())
+		}
+		if put := s.put(t, w); put != len(s.Entries)-n {
+			t.Errorf("after %d entries, the second run needed %d", n, put)
+		}
+		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+			t.Errorf("after %d entries: %.500s", n, diff)
+		}
+	}
+}
+
+// crash copies the folder as a dead process leaves it: the Writer is not asked.
+func crash(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestKilled(t *testing.T) {
+	s := newSample(1, 300000, 9000, 0)
+	want := reference(t, s, Options{})
+	dir := t.TempDir()
+	w := begin(t, dir, s, Options{})
+	defer w.Close()
+	for i, e := range s.Entries {
+		if i%2 == 0 {
+			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	dead := crash(t, dir)
+	next := begin(t, dead, s, Options{})
+	if n := s.put(t, next); n != len(s.Entries)/2 {
+		t.Errorf("%d of %d entries were needed", n, len(s.Entries))
+	}
+	if err := errors.Join(next.Finish(t.Context()), next.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
+		t.Errorf("%.500s", diff)
+	}
+}
+
+// What an interrupted run left is looked at before it counts.
+func TestDamagedPartialWork(t *testing.T) {
+	s := newSample(1, 300000, 9000, 700)
+	want := reference(t, s, Options{})
+	at := func(w *Writer, i int) *entry { return w.slots[s.Entries[i].Digest].entry }
+	for name, tc := range map[string]struct {
+		file   string
+		change func(w *Writer) func([]byte) []byte
+		again  int
+	}{
+		"content": {volumeName(1, 1), func(w *Writer) func([]byte) []byte { return flip(at(w, 1).Offset * 8) }, 1},
+		"header":  {volumeName(1, 1), func(w *Writer) func([]byte) []byte { return flip((at(w, 1).Offset - 512) * 8) }, 1},
+		"padding": {volumeName(1, 1), func(w *Writer) func([]byte) []byte { e := at(w, 7); return flip((e.Offset + e.Size) * 8) }, 1},
+		"volume":  {volumeName(1, 1), func(*Writer) func([]byte) []byte { return func([]byte) []byte { return nil } }, 9},
+		"journal": {journalName, func(*Writer) func([]byte) []byte { return func([]byte) []byte { return nil } }, 9},
+		"torn journal": {journalName, func(*Writer) func([]byte) []byte {
+			return func(raw []byte) []byte { return raw[:len(raw)-20] }
+		}, 1},
+		"other journal": {journalName, func(*Writer) func([]byte) []byte {
+			return func([]byte) []byte { return bytes.Repeat([]byte{0}, 100_000) }
+		}, 9},
+		"set manifest": {setName(1), func(*Writer) func([]byte) []byte { return flip(100) }, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			w := begin(t, dir, s, Options{})
+			s.put(t, w)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			alter(t, filepath.Join(dir, partialName, tc.file), tc.change(w))
+			w = begin(t, dir, s, Options{})
+			if n := s.put(t, w); n != tc.again {
+				t.Errorf("%d entries were put again, want %d", n, tc.again)
+			}
+			if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+				t.Errorf("%.500s", diff)
+			}
+		})
+	}
+}
+
+// A run that dies while it gives names to files is taken up as well.
+func TestInterruptedFinish(t *testing.T) {
+	s, opts := newSample(1, 20000, 20000, 20000), Options{VolumeSize: 32 << 10}
+	want := reference(t, s, opts)
+	var all []string
+	for name := range want {
+		if name != setName(1) {
+			all = append(all, name)
+		}
+	}
+	for n := range len(all) + 1 {
+		dir := t.TempDir()
+		w := begin(t, dir, s, opts)
+		s.put(t, w)
+		for i := range w.set.Volumes {
+			if err := w.seal(t.Context(), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, partialName, sumName(1)), sum(1, w.raw), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		dead := crash(t, dir)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range all[:n] {
+			if err := os.Rename(filepath.Join(dead, partialName, name), filepath.Join(dead, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Open(dead); err == nil {
+			t.Error("an unfinished archive was opened")
+		}
+		w = begin(t, dead, s, opts)
+		if put := s.put(t, w); put != 0 {
+			t.Errorf("with %d names given, %d entries were put again", n, put)
+		}
+		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
+			t.Errorf("with %d names given: %.500s", n, diff)
+		}
+	}
+}
+
+// Unfinished work for other content goes; a finished set beside it stays.
+func TestOtherUnfinishedWork(t *testing.T) {
+	old, given, wanted := newSample(1, 1000), newSample(2, 2000), newSample(3, 3000)
+	dir := t.TempDir()
+	old.write(t, dir, Options{})
+	before := folder(t, dir)
+	w := begin(t, dir, given, Options{})
+	given.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// It had come as far as giving a volume its name.
+	if err := os.Rename(filepath.Join(dir, partialName, volumeName(2, 1)), filepath.Join(dir, volumeName(2, 1))); err != nil {
+		t.Fatal(err)
+	}
+	w = begin(t, dir, wanted, Options{})
+	if n := wanted.put(t, w); n != len(wanted.Entries) {
+		t.Errorf("%d entries were needed", n)
+	}
+	for name, text := range before {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != text {
+			t.Errorf("%s of the finished set was touched: %v", name, err)
+		}
+	}
+	old.check(t, dir) // until the new one is complete
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	wanted.check(t, dir)
+	want := []string{volumeName(1, 1), setName(1), sumName(1), volumeName(2, 1), setName(2), sumName(2)}
+	if diff := cmp.Diff(want, names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A set that was damaged is left as it is, and a new one is written.
+func TestDamagedSetIsNotContinued(t *testing.T) {
+	s, dir := newSample(1, 1000), t.TempDir()
+	s.write(t, dir, Options{})
+	if err := os.Truncate(filepath.Join(dir, volumeName(1, 1)), 100); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, dir, Options{})
+	s.check(t, dir)
+	alter(t, filepath.Join(dir, setName(2)), flip(1000))
+	s.write(t, dir, Options{})
+	s.check(t, dir)
+	if info, err := os.Stat(filepath.Join(dir, volumeName(1, 1))); err != nil || info.Size() != 100 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestWrongContent(t *testing.T) {
+	s := newSample(1, 700_000)
+	desc := s.Entries[1]
+	good := s.bytes[desc.Digest]
+	bad := bytes.Clone(good)
+	bad[650_000] ^= 1
+	broken := errors.New("connection reset")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("interrupted")
+	for name, tc := range map[string]struct {
+		ctx  context.Context
+		body io.Reader
+		err  error
+	}{
+		"altered":   {t.Context(), bytes.NewReader(bad), nil},
+		"short":     {t.Context(), bytes.NewReader(good[:699_999]), nil},
+		"empty":     {t.Context(), bytes.NewReader(nil), nil},
+		"long":      {t.Context(), bytes.NewReader(append(bytes.Clone(good), 0)), nil},
+		"broken":    {t.Context(), io.MultiReader(bytes.NewReader(good[:600_000]), iotest.ErrReader(broken)), broken},
+		"cancelled": {ctx, io.MultiReader(bytes.NewReader(good[:600_000]), &onRead{func() { cancel(stopped) }}, bytes.NewReader(good[600_000:])), stopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			w := begin(t, dir, s, Options{})
+			err := w.PutBlob(tc.ctx, "", desc, func(context.Context) (io.ReadCloser, error) { return io.NopCloser(tc.body), nil })
+			var corrupt *layout.CorruptError
+			if tc.err == nil && !errors.As(err, &corrupt) || tc.err != nil && !errors.Is(err, tc.err) {
+				t.Errorf("PutBlob = %v", err)
+			}
+			if w.Has(desc) {
+				t.Error("it counts as written")
+			}
+			if n := s.put(t, w); n != len(s.Entries) {
+				t.Errorf("%d entries were needed", n)
+			}
+			if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			s.check(t, dir)
+		})
+	}
+}
+
+// onRead does something and gives nothing.
+type onRead struct{ do func() }
+
+func (r *onRead) Read([]byte) (int, error) { r.do(); return 0, io.EOF }
+
+func TestMisuse(t *testing.T) {
+	s := newSample(1, 1000)
+	w := begin(t, t.TempDir(), s, Options{})
+	refused := errors.New("refused")
+	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context) (io.ReadCloser, error) { return nil, refused }); !errors.Is(err, refused) {
+		t.Errorf("PutBlob = %v", err)
+	}
+	unplanned := s.Entries[0]
+	unplanned.Size++
+	if err := w.PutBlob(t.Context(), "", unplanned, s.open(unplanned.Digest)); err == nil || !strings.Contains(err.Error(), "not planned") {
+		t.Errorf("PutBlob = %v", err)
+	}
+	if err := w.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), "content was not written: sha256:") {
+		t.Errorf("Finish = %v", err)
+	}
+	if err := errors.Join(w.Close(), w.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := w.PutBlob(t.Context(), "", s.Entries[0], s.open(s.Entries[0].Digest)); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("PutBlob after Close = %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	if _, err := Create(ctx, dir, s.Content, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Create = %v", err)
+	}
+	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Cancelling while partial work is read again keeps that work.
+func TestCancelledWhileRecalling(t *testing.T) {
+	s, dir := newSample(1, 1000, 2000), t.TempDir()
+	w := begin(t, dir, s, Options{})
+	s.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Create(ctx, dir, s.Content, Options{free: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("Create = %v", err)
+	}
+	w = begin(t, dir, s, Options{})
+	if n := s.put(t, w); n != 0 {
+		t.Errorf("%d entries were needed again", n)
+	}
+	if err := w.Finish(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Finish = %v", err)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Error(err)
+	}
+	s.check(t, dir)
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		for _, err := range []error{syscall.EROFS, syscall.EACCES} {
+			err = readOnly(&os.PathError{Op: "mkdir", Path: "x", Err: err})
+			if !strings.Contains(fmt.Sprint(err), "cannot be written to") {
+				t.Error(err)
+			}
+		}
+		t.Skip("root writes everywhere")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(t.Context(), dir, newSample(1).Content, Options{}); err == nil || !strings.Contains(err.Error(), "cannot be written to") {
+		t.Errorf("Create = %v", err)
+	}
+}

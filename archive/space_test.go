@@ -1,0 +1,94 @@
+package archive
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSpaceIsCheckedFirst(t *testing.T) {
+	s := newSample(1, 300_000, 200_000)
+	want := reference(t, s, Options{})
+	volume := int64(len(want[volumeName(1, 1)]))
+	with := func(n int64) Options { return Options{free: func(string) (int64, error) { return n, nil }} }
+	dir := t.TempDir()
+	_, err := Create(t.Context(), dir, s.Content, with(volume))
+	var space *SpaceError
+	if !errors.As(err, &space) {
+		t.Fatalf("Create = %v", err)
+	}
+	if space.Dir != dir || space.Available != volume || space.Needed <= volume || space.Needed > volume+volume/50 {
+		t.Errorf("%+v, the volume has %d bytes", space, volume)
+	}
+	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	needed := space.Needed
+
+	w := begin(t, dir, s, with(needed))
+	for _, e := range s.Entries {
+		if e.Size == 300_000 {
+			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// What is there already needs no room again.
+	if _, err := Create(t.Context(), dir, s.Content, with(100_000)); !errors.As(err, &space) {
+		t.Fatalf("Create = %v", err)
+	}
+	if space.Needed >= needed-290_000 {
+		t.Errorf("%d bytes are needed, with 300,000 of %d there", space.Needed, needed)
+	}
+	w = begin(t, dir, s, with(space.Needed))
+	if n := s.put(t, w); n != len(s.Entries)-1 {
+		t.Errorf("%d entries were needed", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.check(t, dir)
+}
+
+func TestSpaceThatCannotBeKnown(t *testing.T) {
+	s := newSample(1, 1000)
+	w := begin(t, t.TempDir(), s, Options{free: func(string) (int64, error) { return 0, errors.ErrUnsupported }})
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	broken := errors.New("broken")
+	if _, err := Create(t.Context(), t.TempDir(), s.Content, Options{free: func(string) (int64, error) { return 0, broken }}); !errors.Is(err, broken) {
+		t.Errorf("Create = %v", err)
+	}
+}
+
+func TestFree(t *testing.T) {
+	if n, err := free(t.TempDir()); err != nil && !errors.Is(err, errors.ErrUnsupported) || err == nil && n <= 0 {
+		t.Errorf("free = %d, %v", n, err)
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	s, dir := newSample(1, 1000), t.TempDir()
+	w := begin(t, dir, s, Options{free: func(string) (int64, error) { return 1 << 30, nil }})
+	defer w.Close()
+	w.opts.free = func(string) (int64, error) { return 12, nil }
+	var space *SpaceError
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	if err := w.writeError(full, "x"); !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("ENOSPC is %v", err)
+	}
+	if diff := cmp.Diff(SpaceError{Dir: dir, Needed: w.left, Available: 12}, *space); diff != "" || w.left < 1000 {
+		t.Error(diff, w.left)
+	}
+	if err := w.writeError(&os.PathError{Op: "write", Path: "x", Err: syscall.EFBIG}, "x"); !strings.Contains(err.Error(), "smaller volumes") {
+		t.Errorf("EFBIG is %v", err)
+	}
+}

@@ -1,0 +1,224 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// inspect opens and verifies, and returns what is found wrong.
+func inspect(t *testing.T, dir string) error {
+	t.Helper()
+	a, err := Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.Verify(t.Context(), nil), a.Close())
+}
+
+// alter changes a file in place and returns what undoes that.
+func alter(t *testing.T, path string, change func([]byte) []byte) (undo func()) {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(raw []byte) {
+		if err := os.WriteFile(path, raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(change(append([]byte(nil), before...)))
+	return func() { set(before) }
+}
+
+func flip(bit int64) func([]byte) []byte {
+	return func(raw []byte) []byte {
+		raw[bit/8] ^= 1 << (bit % 8)
+		return raw
+	}
+}
+
+// A single bit that changed is found wherever it is.
+func TestEveryBitCounts(t *testing.T) {
+	s, dir := newSample(1, 9000, 3000, 1, 0, 700), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	if err := inspect(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	files := folder(t, dir)
+	if len(files) < 4 {
+		t.Fatalf("%d files: want several volumes", len(files))
+	}
+	random := rand.New(rand.NewPCG(1, 2)) // the same bits each time
+	for name, text := range files {
+		for range 200 {
+			bit := random.Int64N(int64(len(text)) * 8)
+			undo := alter(t, filepath.Join(dir, name), flip(bit))
+			err := inspect(t, dir)
+			var damage *DamageError
+			if !errors.As(err, &damage) {
+				t.Errorf("%s, bit %d: %v", name, bit, err)
+			} else if file := damage.Damage[0].File; len(damage.Damage) != 1 || file != name && !strings.Contains(name, ".json") {
+				t.Errorf("%s, bit %d: it is said to be %v", name, bit, damage)
+			}
+			undo()
+		}
+	}
+}
+
+// Every byte outside of the entries is looked at, one by one.
+func TestEveryFrameByteCounts(t *testing.T) {
+	s, dir := newSample(1, 1, 511), t.TempDir()
+	s.write(t, dir, Options{})
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	v := a.set.Volumes[0]
+	path := filepath.Join(dir, v.Name)
+	var end int64
+	bounds := append(append([]entry(nil), v.Entries...), entry{Offset: v.Size})
+	for _, e := range bounds {
+		for at := end; at < e.Offset; at += 7 {
+			undo := alter(t, path, flip(at*8+3))
+			var damage *DamageError
+			if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 1 {
+				t.Errorf("byte %d: %v", at, err)
+			} else if d := damage.Damage[0]; d.Entry != "" || !strings.Contains(d.Problem, "were altered") {
+				t.Errorf("byte %d: %v", at, d)
+			}
+			undo()
+		}
+		end = e.Offset + e.Size
+	}
+}
+
+func TestDamageIsNamed(t *testing.T) {
+	s, dir := newSample(1, 9000, 9000, 9000), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	other := t.TempDir()
+	newSample(2, 9000, 9000, 9000).write(t, other, Options{VolumeSize: 16 << 10})
+	v := func(n int) string { return filepath.Join(dir, volumeName(1, n)) }
+	good := folder(t, dir)
+	replace := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		damage func() error
+		want   []string
+	}{
+		"missing":       {func() error { return os.Remove(v(2)) }, []string{volumeName(1, 2) + ": missing"}},
+		"two missing":   {func() error { return errors.Join(os.Remove(v(1)), os.Remove(v(3))) }, []string{volumeName(1, 1) + ": missing", volumeName(1, 3) + ": missing"}},
+		"truncated":     {func() error { return os.Truncate(v(2), 5000) }, []string{volumeName(1, 2) + ": truncated: it has 5000 of "}},
+		"a block short": {func() error { return os.Truncate(v(3), int64(len(good[volumeName(1, 3)])-512)) }, []string{volumeName(1, 3) + ": truncated"}},
+		"empty":         {func() error { return os.Truncate(v(2), 0) }, []string{volumeName(1, 2) + ": truncated: it has 0 of "}},
+		"extended":      {func() error { replace(volumeName(1, 2), good[volumeName(1, 2)]+"\x00"); return nil }, []string{volumeName(1, 2) + ": too long"}},
+		"swapped": {
+			func() error {
+				replace(volumeName(1, 2), good[volumeName(1, 3)])
+				replace(volumeName(1, 3), good[volumeName(1, 2)])
+				return nil
+			},
+			[]string{volumeName(1, 2) + ": it is not this volume but volume 3 of", volumeName(1, 3) + ": it is not this volume but volume 2 of"},
+		},
+		"renamed": {func() error { return os.Rename(v(3), v(2)) }, []string{volumeName(1, 2) + ": it is not this volume but volume 3", volumeName(1, 3) + ": missing"}},
+		"of another set": {
+			func() error { replace(volumeName(1, 2), folder(t, other)[volumeName(1, 2)]); return nil },
+			[]string{volumeName(1, 2) + ": it is not this volume but volume 2 of 4 of sequence 1 with the plan"},
+		},
+		"another file": {func() error { replace(volumeName(1, 2), strings.Repeat("x", 9000)); return nil }, []string{volumeName(1, 2) + ": it does not begin as this volume"}},
+		"a folder":     {func() error { return errors.Join(os.Remove(v(2)), os.Mkdir(v(2), 0o755)) }, []string{"not a regular file"}},
+		"a link": {func() error {
+			return errors.Join(os.Remove(v(2)), os.Symlink(filepath.Join(other, volumeName(1, 2)), v(2)))
+		}, []string{"not a regular file"}},
+		"set manifest": {func() error { replace(setName(1), folder(t, other)[setName(1)]); return nil }, []string{setName(1) + ": its digest is"}},
+		"no sum":       {func() error { return os.Remove(filepath.Join(dir, sumName(1))) }, []string{sumName(1) + ": missing"}},
+		"renamed set": {
+			func() error {
+				replace(setName(2), good[setName(1)])
+				replace(sumName(2), strings.ReplaceAll(good[sumName(1)], setName(1), setName(2)))
+				return nil
+			},
+			[]string{setName(2) + ": it is the set manifest of sequence 1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := tc.damage(); err != nil {
+				t.Fatal(err)
+			}
+			err := inspect(t, dir)
+			var damage *DamageError
+			if !errors.As(err, &damage) || len(damage.Damage) != len(tc.want) {
+				t.Fatalf("%v", err)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\nwant %s", err, want)
+				}
+			}
+			if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range good {
+				replace(name, text)
+			}
+		})
+	}
+	if err := inspect(t, dir); err != nil {
+		t.Fatalf("the test broke the archive: %v", err)
+	}
+}
+
+// All damage is found, not only the first, and reading names the place too.
+func TestAllDamageIsCollected(t *testing.T) {
+	s, dir := newSample(1, 9000, 9000, 9000), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	want := map[string]bool{}
+	for i := 1; i < 4; i++ {
+		v := a.set.Volumes[i]
+		e := v.Entries[1]
+		alter(t, filepath.Join(dir, v.Name), flip((e.Offset+e.Size/2)*8))
+		want[fmt.Sprintf("%s: %s at offset %d", v.Name, e.path(), e.Offset)] = true
+	}
+	e := a.set.Volumes[0].Entries[2]
+	alter(t, filepath.Join(dir, a.set.Volumes[0].Name), flip((e.Offset-100)*8))
+	want[fmt.Sprintf("%s: the bytes from offset %d were altered: the header of index.json", a.set.Volumes[0].Name, e.Offset-blockSize)] = true
+	var damage *DamageError
+	if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) {
+		t.Fatalf("Verify = %v", err)
+	}
+	got := map[string]bool{}
+	for _, d := range damage.Damage {
+		text, _, _ := strings.Cut(d.String(), ": its digest")
+		got[text] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, desc := range s.Entries {
+		body, err := a.Blob(t.Context(), "", desc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(body)
+		if damaged := desc.Size == 9000; damaged != errors.As(err, &damage) || damaged && !strings.Contains(err.Error(), blobPath(desc.Digest)) {
+			t.Errorf("%s: %v", desc.Digest, err)
+		}
+	}
+}
