@@ -15,7 +15,7 @@ const marketplace = "openshift-marketplace"
 
 // catalogManifests writes a CatalogSource and a ClusterCatalog for each catalog.
 func catalogManifests(catalogs []Catalog) (files []File, notes []string, err error) {
-	catalogs = slices.SortedFunc(slices.Values(catalogs), func(a, b Catalog) int { return strings.Compare(a.Source, b.Source) })
+	catalogs = slices.SortedFunc(slices.Values(catalogs), func(a, b Catalog) int { return strings.Compare(a.identity(), b.identity()) })
 	titles, err := readTitles(catalogs)
 	if err != nil {
 		return nil, nil, err
@@ -24,7 +24,7 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 	for i, c := range catalogs {
 		// The file goes by the generated name even if a template gives another:
 		// names of templates are unique only within their namespace.
-		fileName := titles[i].manifestName("cs", c.Source)
+		fileName := titles[i].manifestName("cs", c.identity())
 		text, id, more, err := catalogSource(c, fileName, titles[i].display)
 		if err != nil {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
@@ -33,7 +33,7 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, fmt.Errorf(
 				"catalog %s has the name %s too; change metadata.name, or leave it out to get a name of its own", other, id)))
 		}
-		taken[id] = c.Source
+		taken[id] = c.identity()
 		files = append(files, File{fileName + ".yaml", text})
 		for _, note := range more {
 			notes = append(notes, fmt.Sprintf("catalog %s, template %s: %s", c.Source, c.TemplateName, note))
@@ -43,7 +43,7 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 			notes = append(notes, fmt.Sprintf("catalog %s: no ClusterCatalog is written, for it cannot refer to %s; give the mirror a host name", c.Source, c.Mirror.Name()))
 			continue
 		}
-		name := titles[i].manifestName("cc", c.Source)
+		name := titles[i].manifestName("cc", c.identity())
 		if text, err = clusterCatalog(c, name); err != nil {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, err)
 		}
@@ -58,13 +58,13 @@ func readTitles(catalogs []Catalog) ([]title, error) {
 	var titles []title
 	count := map[string]int{}
 	for i, c := range catalogs {
-		if i > 0 && catalogs[i-1].Source == c.Source {
-			return nil, fmt.Errorf("catalog %s: it is given twice", c.Source)
+		if i > 0 && catalogs[i-1].identity() == c.identity() {
+			return nil, fmt.Errorf("catalog %s: it is given twice", c.identity())
 		}
 		if c.Mirror.Digest == "" {
 			return nil, fmt.Errorf("catalog %s: the digest of %s is not known", c.Source, c.Mirror)
 		}
-		t, err := readTitle(c.Source)
+		t, err := readTitle(c)
 		if err != nil {
 			return nil, fmt.Errorf("catalog %s: %w", c.Source, err)
 		}
@@ -73,7 +73,7 @@ func readTitles(catalogs []Catalog) ([]title, error) {
 	}
 	for i, t := range titles {
 		if count[t.display] > 1 {
-			titles[i].display = fmt.Sprintf("%s (%s)", t.display, catalogs[i].Source)
+			titles[i].display = fmt.Sprintf("%s (%s)", t.display, catalogs[i].identity())
 		}
 	}
 	return titles, nil

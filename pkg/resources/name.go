@@ -1,8 +1,6 @@
 package resources
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path"
 	"regexp"
@@ -23,8 +21,34 @@ const maxName = 63
 // as the console shows them: "redhat-operator-index v4.18".
 type title struct{ element, tag, display string }
 
-// readTitle takes the source of a catalog apart.
-func readTitle(source string) (title, error) {
+// identity is what makes a catalog another one: its source, and the target where
+// the configuration sets one.
+func (c Catalog) identity() string {
+	if c.Target == "" {
+		return c.Source
+	}
+	return c.Source + " as " + c.Target
+}
+
+// readTitle takes the source of a catalog apart, and then what the configuration
+// calls it instead.
+func readTitle(c Catalog) (title, error) {
+	t, err := sourceTitle(c.Source)
+	if err != nil || c.Target == "" {
+		return t, err
+	}
+	repository, tag, _ := strings.Cut(c.Target, ":")
+	if repository != "" {
+		t.element = path.Base(repository)
+	}
+	if tag != "" {
+		t.tag = tag
+	}
+	t.display = strings.TrimSpace(t.element + " " + t.tag)
+	return t, nil
+}
+
+func sourceTitle(source string) (title, error) {
 	if _, dir, ok := strings.Cut(source, "://"); ok {
 		element := path.Base(dir)
 		if plain(element, maxName) == "" { // "oci:///", or no letter that a name may have
@@ -41,12 +65,12 @@ func readTitle(source string) (title, error) {
 }
 
 // manifestName is the name of a catalog's object after prefix: element, tag and a
-// hash of the whole source, as in "cs-redhat-operator-index-v4-18-5b2c71d0". It
-// depends on the source alone, not on what the catalog holds, so it stays from
-// run to run; and two sources that differ only in host or path differ in it.
-func (t title) manifestName(prefix, source string) string {
-	sum := sha256.Sum256([]byte(source))
-	tail := "-" + hex.EncodeToString(sum[:4])
+// hash of the catalog's identity, as in "cs-redhat-operator-index-v4-18-5b2c71d0".
+// It depends on the configuration alone, not on what the catalog holds, so it
+// stays from run to run; and two sources that differ only in host or path differ
+// in it.
+func (t title) manifestName(prefix, identity string) string {
+	tail := "-" + reference.ShortHash(identity)
 	if tag := plain(t.tag, 20); tag != "" {
 		tail = "-" + tag + tail
 	}

@@ -51,6 +51,10 @@ type Catalog struct {
 	// Source is the catalog as it was configured: "quay.io/org/index:v1",
 	// "oci://DIR", "dir://DIR". Names and hashes come from it.
 	Source string
+	// Target is the "REPOSITORY:TAG" that the configuration gives the catalog
+	// instead of its own, either half of which may be missing; "" where it gives
+	// none. One source with two targets is two catalogs.
+	Target string
 	// Mirror is where the catalog stands; it needs a digest, and for a
 	// template that polls a tag too.
 	Mirror reference.Reference

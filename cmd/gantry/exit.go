@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+)
+
+// The exit status, as docs/ promises it. 2 is never used: Go panics use it.
+const (
+	exitOK           = 0
+	exitError        = 1
+	exitPartial      = 3
+	exitMismatch     = 4
+	exitSomething    = 5
+	exitUsage        = 10
+	exitLocked       = 11
+	exitUnauthorized = 12
+	exitNoSpace      = 13
+	exitInterrupted  = 130
+)
+
+var (
+	// errInterrupted ends a run that INT or TERM stopped.
+	errInterrupted = errors.New("interrupted: run the same command again to go on where it stopped")
+	// errSomething is the answer of plan --exit-code.
+	errSomething = errors.New("there is something to do")
+)
+
+// A partialError ends a run that left some content out; the list has been
+// printed.
+type partialError struct{ failed, held int }
+
+func (e *partialError) Error() string {
+	s := fmt.Sprintf("%d images are not mirrored", e.failed)
+	if e.held > 0 {
+		s += fmt.Sprintf(", %d catalogs are held back", e.held)
+	}
+	return s + "; the rest is consistent: mend what the list names and run again"
+}
+
+// A usageError is a mistake in the flags or the files that they name.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// status is the exit status of an error: the one place where errors become
+// numbers.
+func status(err error) int {
+	var (
+		partial   *partialError
+		usage     *usageError
+		config    *imageset.Error
+		selection *filter.SelectionError
+		locked    *workspace.LockedError
+		writing   *archive.LockedError
+		damage    *archive.DamageError
+		space     *archive.SpaceError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.Is(err, errSomething):
+		return exitSomething
+	case errors.As(err, &partial):
+		return exitPartial
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection):
+		return exitUsage
+	case errors.As(err, &locked), errors.As(err, &writing):
+		return exitLocked
+	case errors.As(err, &damage):
+		return exitMismatch
+	case errors.As(err, &space), errors.Is(err, syscall.ENOSPC):
+		return exitNoSpace
+	case errors.Is(err, remote.ErrUnauthorized):
+		return exitUnauthorized
+	}
+	return exitError
+}
+
+// finish reports how the command ended and returns the exit status.
+func (a *app) finish(err error) int {
+	code := status(err)
+	switch {
+	case err == nil || code == exitSomething:
+	case a.output == outputJSON:
+		message, hint, _ := strings.Cut(err.Error(), "\n")
+		text, jsonErr := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": message, "hint": hint}})
+		if jsonErr == nil {
+			fmt.Fprintf(a.stderr, "%s\n", text)
+		}
+	default:
+		fmt.Fprintf(a.stderr, "gantry: %v\n", err)
+	}
+	if a.logFile != nil {
+		if err := a.logFile.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+			fmt.Fprintf(a.stderr, "gantry: closing the log file: %v\n", err)
+		}
+	}
+	return code
+}

@@ -1,0 +1,241 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The test stands here because it is about what this program links; the rules
+// are those of docs/design.md.
+
+const module = "github.com/gantry-mirror/gantry"
+
+// moduleLimit is the number of modules that the program links stays below.
+const moduleLimit = 45
+
+// A rule says what packages must not import. Paths of this module are written
+// "./plan", and "/..." at the end stands for everything below, too.
+type rule struct {
+	from  string
+	never []string
+	// direct is about the packages' own import lines; otherwise nothing that
+	// they import may lead there either.
+	direct bool
+}
+
+var rules = []rule{
+	// Imports point downward: cmd, then plan, mirror and archive, then pkg.
+	{from: "./pkg/...", never: []string{"./plan/...", "./mirror/...", "./archive/...", "./cmd/..."}},
+	{from: "./plan/...", never: []string{"./mirror/...", "./archive/...", "./cmd/..."}},
+	{from: "./mirror/...", never: []string{"./archive/...", "./cmd/..."}},
+	{from: "./archive/...", never: []string{"./plan/...", "./mirror/...", "./cmd/..."}},
+	// A plan is made without network or disk of its own.
+	{from: "./plan/...", never: []string{"net/...", "os/exec", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/...", "./pkg/workspace/..."}},
+	{from: "./plan/...", never: []string{"os", "path/filepath"}, direct: true},
+	// Copying knows nothing of catalogs, archives nothing of what they hold.
+	{from: "./mirror/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
+	{from: "./archive/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
+	{from: "./pkg/catalog/...", never: []string{"net/...", "./pkg/remote/..."}},
+	// What the program does not carry.
+	{from: "./cmd/gantry", never: []string{
+		"./pkg/registrytest/...", "testing", "net/http/httptest",
+		"github.com/google/go-containerregistry/pkg/registry", "github.com/google/go-containerregistry/pkg/authn",
+		"helm.sh/helm/...",
+		"github.com/containers/image/...", "go.podman.io/image/...",
+		"github.com/distribution/distribution/...", "github.com/docker/docker/...", "github.com/docker/cli/...", "github.com/docker/distribution/...",
+		"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...", "modernc.org/sqlite/...",
+	}},
+}
+
+// An imported package, as go list -json shows it.
+type imported struct {
+	ImportPath string
+	Imports    []string
+	Module     *struct{ Path string }
+}
+
+// A graph is packages by import path.
+type graph map[string]imported
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	g := list(t, "./...")
+	for _, problem := range g.check(rules) {
+		t.Error(problem)
+	}
+}
+
+func TestLinkedModules(t *testing.T) {
+	t.Parallel()
+	modules := list(t, "./cmd/gantry").modules()
+	if len(modules) >= moduleLimit {
+		t.Errorf("the program links %d modules, want fewer than %d:\n%s", len(modules), moduleLimit, strings.Join(modules, "\n"))
+	}
+	if !slices.Contains(modules, module) {
+		t.Errorf("the program's own module is not among those it links: %v", modules)
+	}
+}
+
+// list reads packages and everything that they import, without tests.
+func list(t *testing.T, pattern string) graph {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Module", pattern)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	g := graph{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p imported
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return g
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		g[p.ImportPath] = p
+	}
+}
+
+// modules lists the modules of a graph, sorted.
+func (g graph) modules() []string {
+	var all []string
+	for _, p := range g {
+		if p.Module != nil {
+			all = append(all, p.Module.Path)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// check returns a line for each rule that is broken, with the shortest chain of
+// imports that breaks it, and for each rule that is about nothing.
+func (g graph) check(rules []rule) []string {
+	var problems []string
+	for _, r := range rules {
+		var from []string
+		for path := range g {
+			if matches(r.from, path) {
+				from = append(from, path)
+			}
+		}
+		if len(from) == 0 {
+			problems = append(problems, fmt.Sprintf("a rule is about %s, which is not there", r.from))
+		}
+		slices.Sort(from)
+		for _, path := range from {
+			for _, never := range r.never {
+				if chain := g.chain(path, never, r.direct); chain != nil {
+					problems = append(problems, fmt.Sprintf("%s must not import %s: %s", r.from, never, strings.Join(chain, " -> ")))
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// chain finds the shortest way from a package to one that matches never.
+func (g graph) chain(from, never string, direct bool) []string {
+	before := map[string]string{from: ""}
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at != from && direct {
+			continue
+		}
+		for _, next := range g[at].Imports {
+			if _, seen := before[next]; seen {
+				continue
+			}
+			before[next] = at
+			if !matches(never, next) {
+				queue = append(queue, next)
+				continue
+			}
+			chain := []string{next}
+			for p := at; p != ""; p = before[p] {
+				chain = append(chain, p)
+			}
+			slices.Reverse(chain)
+			return chain
+		}
+	}
+	return nil
+}
+
+// matches reports whether an import path is meant by a rule's pattern.
+func matches(pattern, path string) bool {
+	if rest, ok := strings.CutPrefix(pattern, "./"); ok {
+		pattern = module + "/" + rest
+	}
+	base, below := strings.CutSuffix(pattern, "/...")
+	return path == base || below && strings.HasPrefix(path, base+"/")
+}
+
+func TestImportRulesCanBreak(t *testing.T) {
+	t.Parallel()
+	g := graph{}
+	for from, to := range map[string][]string{
+		"pkg/a":      {"fmt", module + "/pkg/b"},
+		"pkg/b":      {module + "/plan"},
+		"plan":       {"net/http", module + "/pkg/c"},
+		"pkg/c":      {"os"},
+		"cmd/gantry": {module + "/plan", "helm.sh/helm/v3/pkg/chart"},
+	} {
+		g[module+"/"+from] = imported{ImportPath: module + "/" + from, Imports: to}
+	}
+	for _, tc := range []struct {
+		name string
+		rule rule
+		want []string
+	}{
+		{"upward", rule{from: "./pkg/...", never: []string{"./plan/..."}}, []string{
+			"./pkg/... must not import ./plan/...: ~/pkg/a -> ~/pkg/b -> ~/plan",
+			"./pkg/... must not import ./plan/...: ~/pkg/b -> ~/plan",
+		}},
+		{"upward, directly", rule{from: "./pkg/...", never: []string{"./plan"}, direct: true}, []string{
+			"./pkg/... must not import ./plan: ~/pkg/b -> ~/plan",
+		}},
+		{"network", rule{from: "./plan", never: []string{"net/..."}}, []string{"./plan must not import net/...: ~/plan -> net/http"}},
+		{"linked by way of others", rule{from: "./cmd/gantry", never: []string{"os", "helm.sh/helm/v3/..."}}, []string{
+			"./cmd/gantry must not import os: ~/cmd/gantry -> ~/plan -> ~/pkg/c -> os",
+			"./cmd/gantry must not import helm.sh/helm/v3/...: ~/cmd/gantry -> helm.sh/helm/v3/pkg/chart",
+		}},
+		{"imported by others only", rule{from: "./plan", never: []string{"os"}, direct: true}, nil},
+		{"a name that begins alike", rule{from: "./plan", never: []string{"net/ht/...", "./pkg/cc"}}, nil},
+		{"about nothing", rule{from: "./planet", never: []string{"os"}}, []string{"a rule is about ./planet, which is not there"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, p := range g.check([]rule{tc.rule}) {
+				got = append(got, strings.ReplaceAll(p, module, "~"))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestModulesAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	m := func(path string) *struct{ Path string } { return &struct{ Path string }{path} }
+	g := graph{"a/x": {Module: m("a")}, "a/y": {Module: m("a")}, "b": {Module: m("b")}, "fmt": {}}
+	if diff := cmp.Diff([]string{"a", "b"}, g.modules()); diff != "" {
+		t.Errorf("modules (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,48 @@
+// Command gantry takes Kubernetes operator content across an air gap.
+//
+// Each verb is a file here: flags become a struct, one call does the work, and
+// its result is rendered. Decisions live in the packages below.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with its surroundings as arguments. The first INT or TERM ends
+// ctx, so that the run checkpoints; the second ends the process.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+		}
+		cancel(errInterrupted)
+		if _, ok := <-signals; ok {
+			os.Exit(exitInterrupted)
+		}
+	}()
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		err = cause
+	}
+	return a.finish(err)
+}

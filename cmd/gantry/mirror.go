@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// mirrorFlags are those of gantry mirror.
+type mirrorFlags struct {
+	inputs
+	sides
+	from           string
+	dryRun         bool
+	maxNestedPaths int
+	strictArchive  bool
+	sourcePolicy   string
+}
+
+func (a *app) mirrorCommand() *cobra.Command {
+	var f mirrorFlags
+	c := &cobra.Command{
+		Use:   "mirror {-c FILE | --plan FILE | --from file://DIR} DESTINATION",
+		Short: "Bring content to a mirror registry, an archive or a layout",
+		Long: `Mirror copies what the destination lacks. The destination decides the way:
+
+  docker://HOST[:PORT][/PREFIX]   a registry that clusters pull from; the
+                                  manifests to apply are written to the workspace
+  file://DIR                      an archive on a medium that is carried; on the
+                                  other side it is what --from names
+  oci://DIR                       a plain OCI image layout
+
+A run that was interrupted is run again and goes on where it stopped. A run that
+finds everything in place copies nothing and says so.
+
+` + exitStatusHelp,
+		Example: `  gantry mirror -c imageset.yaml docker://mirror.example.com:5000/ocp
+  gantry mirror -c imageset.yaml file:///media/disk
+  gantry mirror --from file:///media/disk docker://mirror.example.com:5000/ocp
+  gantry mirror --plan plan.json docker://mirror.example.com:5000`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.mirror(cmd.Context(), f, args[0])
+		},
+	}
+	f.inputs.addFlags(c.Flags())
+	f.sides.addFlags(c.Flags())
+	c.Flags().StringVar(&f.plan, "plan", "", "copy exactly this plan, as gantry plan -o wrote it")
+	c.Flags().StringVar(&f.from, "from", "", "read from the archive in this folder (file://DIR) instead of the sources")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan and say what would be copied, but copy nothing")
+	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the destination allows; 0 is no limit")
+	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail on a blob larger than archiveSize instead of giving it a volume of its own")
+	c.Flags().StringVar(&f.sourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
+	return c
+}
+
+// check refuses flags that contradict each other.
+func (f *mirrorFlags) check(destination string) error {
+	switch {
+	case f.from == "" && f.config == "" && f.plan == "":
+		return usagef("nothing to mirror: give -c imageset.yaml, --plan plan.json or --from file://DIR")
+	case f.plan != "" && (f.config != "" || f.from != ""):
+		return usagef("--plan says all that is mirrored: leave -c and --from out")
+	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
+		return usagef("--from %q: write file://DIR, the folder with the archive", f.from)
+	case f.from != "" && strings.HasPrefix(destination, fileScheme):
+		return usagef("--from reads an archive and %s would write one: copy the folder instead", destination)
+	case f.sourcePolicy != "" && !strings.HasPrefix(destination, dockerScheme):
+		return usagef("--mirror-source-policy is for docker:// destinations")
+	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
+		return usagef("--strict-archive is for file:// destinations")
+	}
+	return nil
+}
+
+func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {
+	if err := f.check(destination); err != nil {
+		return err
+	}
+	opts := targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, strictArchive: f.strictArchive}
+	if f.config != "" {
+		cfg, err := loadConfig(f.config)
+		if err != nil {
+			return err
+		}
+		opts.volumeGiB = cfg.ArchiveSize
+	}
+	t, err := a.target(destination, opts)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(f.inputs, &f.sides)
+	if err != nil {
+		return err
+	}
+	defer s.Close() // the lock ends with the process, too
+	p, source, done, err := a.origin(ctx, f, s)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if f.dryRun {
+		missing, err := t.look(ctx, p)
+		if err != nil {
+			return err
+		}
+		return a.showPlan(p, destination, missing)
+	}
+	policy := resources.Options{MirrorSourcePolicy: f.sourcePolicy}
+	if r := t.registry(); r != nil {
+		// What is wrong with the manifests is better known before the copy.
+		if err := r.nameAll(p); err != nil {
+			return err
+		}
+		if _, _, _, err := s.resources(r, p, &mirror.Report{}, policy); err != nil {
+			return err
+		}
+	}
+	report, err := a.copy(ctx, f, s, p, source, t)
+	if err != nil {
+		return err
+	}
+	result := &mirrorResult{Version: 1, Destination: destination, Report: report}
+	if r := t.registry(); r != nil {
+		if result.Resources, err = s.saveResources(r, p, report, policy); err != nil {
+			return err
+		}
+	}
+	if err := a.showResult(result, t.registry() != nil); err != nil {
+		return err
+	}
+	if !report.Complete() {
+		return &partialError{failed: len(report.Failed), held: len(report.Held)}
+	}
+	return nil
+}
+
+// origin makes or reads the plan and opens what it is copied from. done lets go
+// of that.
+func (a *app) origin(ctx context.Context, f mirrorFlags, s *session) (p *plan.Plan, source mirror.Source, done func(), err error) {
+	done = func() {}
+	switch {
+	case f.from != "":
+		if f.config != "" {
+			a.say("the plan in %s says what is mirrored; %s was only checked", f.from, f.config)
+		}
+		return openArchive(ctx, strings.TrimPrefix(f.from, fileScheme))
+	case f.plan != "":
+		p, err = a.loadPlan(ctx, f.plan, s)
+	default:
+		p, err = a.makePlan(ctx, f.inputs, s, &f.sides)
+	}
+	return p, s.origin, done, err
+}
+
+// openArchive opens the archive in dir and reads its plan.
+func openArchive(ctx context.Context, dir string) (*plan.Plan, mirror.Source, func(), error) {
+	none := func() {}
+	have, err := archive.Open(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, none, usagef("--from: %w", err)
+	}
+	if err != nil {
+		return nil, nil, none, err
+	}
+	text, err := have.Plan(ctx)
+	if err != nil {
+		return nil, nil, none, errors.Join(err, have.Close())
+	}
+	p, err := plan.Read(strings.NewReader(string(text)))
+	if err != nil {
+		return nil, nil, none, errors.Join(fmt.Errorf("archive in %s: %w", dir, err), have.Close())
+	}
+	return p, have, func() { _ = have.Close() }, nil // only read from
+}
+
+// copy runs the plan, shows progress and keeps the journal.
+func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirror.Report, error) {
+	streams, err := f.streams()
+	if err != nil {
+		return nil, err
+	}
+	opts := mirror.Options{Streams: streams, Fatal: fatal, Meter: &mirror.Meter{}, Log: a.log}
+	finish := func(bool) error { return nil }
+	if r := t.registry(); r != nil {
+		journal, err := s.Journal(r.key())
+		if err != nil {
+			return nil, err
+		}
+		opts.Journal, finish = journal, journal.Done
+	}
+	stop := func() {}
+	if !a.quiet {
+		stop = progress.Show(a.stderr, "copying", func() progress.Reading {
+			m := opts.Meter.Progress()
+			return progress.Reading{Images: m.Images, ImagesDone: m.ImagesDone, Total: m.Total, Done: m.Done + m.AlreadyThere}
+		}, progress.Options{Terminal: a.terminal()})
+	}
+	report, err := t.mirror(ctx, p, source, opts)
+	stop()
+	return report, errors.Join(err, finish(err == nil && report.Complete()))
+}
+
+// mirrorResult is what gantry mirror --output json prints.
+type mirrorResult struct {
+	Version     int            `json:"version"`
+	Destination string         `json:"destination"`
+	Report      *mirror.Report `json:"report"`
+	Resources   *resourceFiles `json:"resources,omitempty"`
+}
+
+// showResult prints what was done; what was not goes to stderr.
+func (a *app) showResult(r *mirrorResult, published bool) error {
+	if a.output == outputJSON {
+		enc := json.NewEncoder(a.stdout)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(r)
+	}
+	rep := r.Report
+	for _, x := range rep.Failed {
+		fmt.Fprintf(a.stderr, "not mirrored: %s\n    %s\n", x.Source, x.Reason)
+	}
+	for _, x := range rep.Held {
+		fmt.Fprintf(a.stderr, "held back: catalog %s, which names %d images that are missing\n", x.Catalog, len(x.Missing))
+	}
+	var b strings.Builder
+	if rep.Nothing() {
+		fmt.Fprintf(&b, "Nothing to copy: all %d images are at %s.\n", rep.Images, r.Destination)
+	} else {
+		fmt.Fprintf(&b, "Mirrored to %s: %d images copied, %d were there.\n", r.Destination, rep.Copied, rep.Present)
+		fmt.Fprintf(&b, "Copied %s in %d blobs and %d manifests", progress.Bytes(rep.BytesCopied), rep.BlobsCopied, rep.Manifests)
+		if rep.BlobsMounted > 0 {
+			fmt.Fprintf(&b, "; %d blobs (%s) were mounted instead of sent", rep.BlobsMounted, progress.Bytes(rep.BytesMounted))
+		}
+		if rep.BlobsFound > 0 {
+			fmt.Fprintf(&b, "; %d blobs were there", rep.BlobsFound)
+		}
+		b.WriteString(".\n")
+	}
+	if f := r.Resources; published && f != nil {
+		fmt.Fprintf(&b, "Cluster resources: %s (%d files)\n", f.Dir, len(f.Files))
+		for _, name := range f.Removed {
+			fmt.Fprintf(&b, "  removed %s, which no longer applies\n", name)
+		}
+		for _, n := range f.Notes {
+			fmt.Fprintf(&b, "  note: %s\n", n)
+		}
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}

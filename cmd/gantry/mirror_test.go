@@ -1,0 +1,195 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+func TestMirrorBothWays(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
+
+	w.must("mirror", "-c", isc, w.docker("/direct"))
+	direct := w.verify("direct", acme, 4)
+	w.verify("direct", community, 5)
+
+	w.source.ResetLog()
+	w.mirror.ResetLog()
+	again := w.must("mirror", "-c", isc, w.docker("/direct"))
+	if !strings.Contains(again.stdout, "Nothing to copy") {
+		t.Errorf("a second run says\n%s", again.stdout)
+	}
+	for kind, n := range w.mirror.Requests() {
+		if strings.HasPrefix(kind, "POST") || strings.HasPrefix(kind, "PUT") || strings.HasPrefix(kind, "PATCH") || strings.Contains(kind, "blob") {
+			t.Errorf("a second run made %d requests %q of the mirror", n, kind)
+		}
+	}
+	if n := w.source.Requests()["GET blob"]; n > 0 {
+		t.Errorf("a second run read %d blobs", n)
+	}
+
+	w.must("mirror", "-c", isc, disk)
+	w.must("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("far"))
+	carried := w.verify("carried", acme, 4)
+	if diff := cmp.Diff(direct.Catalog, carried.Catalog); diff != "" {
+		t.Errorf("the catalog differs between the ways: %s", diff)
+	}
+	again = w.must("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("far"))
+	if !strings.Contains(again.stdout, "Nothing to copy") {
+		t.Errorf("a second import says\n%s", again.stdout)
+	}
+	if again = w.must("mirror", "-c", isc, disk); !strings.Contains(again.stdout, "Nothing to copy") {
+		t.Errorf("a second archive says\n%s", again.stdout)
+	}
+	near, far := readFolder(t, w.path("workspace/cluster-resources")), readFolder(t, w.path("far/cluster-resources"))
+	for name, text := range near {
+		near[name] = strings.ReplaceAll(text, "/direct/", "/carried/")
+	}
+	if diff := cmp.Diff(near, far); diff != "" || len(near) < 6 {
+		t.Errorf("cluster resources (%d) differ between the ways: %s", len(near), diff)
+	}
+	for name := range near {
+		if strings.Contains(name, "lantern") {
+			t.Errorf("%s: named after an image", name)
+		}
+	}
+}
+
+// readFolder reads the files of a folder.
+func readFolder(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(text)
+	}
+	return all
+}
+
+func TestMirrorMovesEachBlobOnce(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	w.source.ResetLog()
+	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker(""))
+	read := map[string]int{}
+	for _, r := range w.source.Log() {
+		if r.Kind() == "GET blob" || r.Kind() == "GET manifest" {
+			name := r.Path
+			if i := strings.Index(name, "sha256:"); i >= 0 {
+				name = name[i:]
+			}
+			read[name]++
+		}
+	}
+	for what, n := range read {
+		if n > 1 {
+			t.Errorf("%s was read %d times", what, n)
+		}
+	}
+	var puts, mounts int
+	for _, r := range w.mirror.Log() {
+		switch {
+		case r.Kind() == "PUT upload":
+			puts++
+		case r.Kind() == "POST mount" && r.Status == 201:
+			mounts++
+		}
+	}
+	if puts == 0 || mounts == 0 {
+		t.Errorf("%d uploads, %d mounts: want some of both", puts, mounts)
+	}
+}
+
+func TestPlanThenMirrorThePlan(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
+	first := w.must("plan", "-c", isc, "-o", lock, w.docker(""))
+	for _, word := range []string{"tidewater", "stable", "head", "To move", "MiB", "(default)"} {
+		if !strings.Contains(first.stdout, word) {
+			t.Errorf("the table lacks %q:\n%s", word, first.stdout)
+		}
+	}
+	one, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.must("plan", "-c", isc, "-o", lock, "--workspace", w.path("other"))
+	two, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(one), string(two)); diff != "" {
+		t.Errorf("two plans of one configuration differ: %s", diff)
+	}
+	if o := w.gantry("plan", "-c", isc, "--exit-code", w.docker("")); o.code != exitSomething {
+		t.Errorf("plan --exit-code ended with %d before the copy, want %d", o.code, exitSomething)
+	}
+	// A workspace that never saw the plan builds the catalogs again.
+	w.must("mirror", "--plan", lock, w.docker(""), "--workspace", w.path("third"))
+	w.verify("", acme, 4)
+	w.must("plan", "-c", isc, "--exit-code", w.docker(""))
+
+	var result struct {
+		Version int
+		Missing struct{ Images, Present int }
+	}
+	o := w.must("plan", "-c", isc, w.docker(""), "--output", "json")
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Version != 1 || result.Missing.Images != 0 || result.Missing.Present == 0 {
+		t.Errorf("plan --output json: %v, %+v", err, result)
+	}
+}
+
+func TestMirrorToALayout(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout"))
+	if again := w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout")); !strings.Contains(again.stdout, "Nothing to copy") {
+		t.Errorf("a second run says\n%s", again.stdout)
+	}
+	isc := w.config("second.yaml", "  operators:\n  - catalog: oci://"+w.path("layout")+":"+acme+":v4.20\n    full: true\n    targetCatalog: again/index\n    targetTag: v4.20\n")
+	w.must("mirror", "-c", isc, w.docker("/fromlayout"))
+	w.verify("fromlayout", "again/index", 4)
+}
+
+func TestMirrorNestedPaths(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/team"), "--max-nested-paths", "2")
+	flat := func(path string) string { return "team/" + strings.ReplaceAll(path, "/", "-") }
+	if _, err := w.mirror.Client().VerifyCatalog(t.Context(), flat(acme), "v4.20", flat); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMirrorWithCredentialsAndTLS(t *testing.T) {
+	for name, auth := range map[string]registrytest.Auth{"basic": registrytest.BasicAuth, "token": registrytest.TokenAuth} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, registrytest.Options{TLS: true, Auth: auth})
+			isc := w.path("imageset.yaml")
+			w.refuse(exitError, []string{"certificate", "--cert-dir"}, "mirror", "-c", isc, w.docker(""))
+			ca := filepath.Join(w.mirror.CertDir, w.mirror.Host)
+			w.refuse(exitUnauthorized, []string{w.mirror.Host, "--dest-authfile"}, "mirror", "-c", isc, w.docker(""), "--dest-cert-dir", ca)
+			wrong := w.write("wrong.json", `{"auths":{"`+w.mirror.Host+`":{"username":"somebody","password":"s3cret-and-wrong"}}}`)
+			o := w.gantry("mirror", "-c", isc, w.docker(""), "--dest-cert-dir", ca, "--dest-authfile", wrong, "-v")
+			if o.code != exitUnauthorized || strings.Contains(o.stderr, "s3cret") {
+				t.Errorf("wrong credentials: %d\n%s", o.code, o.stderr)
+			}
+			o = w.must("mirror", "-c", isc, w.docker(""), "--dest-cert-dir", ca, "--dest-authfile", w.mirror.AuthFile, "-v")
+			if strings.Contains(o.stderr, w.mirror.Password) {
+				t.Error("the password is in the log")
+			}
+			w.verify("", acme, 4)
+		})
+	}
+}

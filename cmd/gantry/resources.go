@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// resourceFiles says which cluster resources were written.
+type resourceFiles struct {
+	Dir     string   `json:"dir"`
+	Files   []string `json:"files"`
+	Removed []string `json:"removed,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// key names the mirror in file names.
+func (t *registryTarget) key() string { return safeName(t.Host + "/" + t.Prefix) }
+
+// resources are the manifests for everything that the mirror holds: of p, as far
+// as the report says that it arrived, and of other plans. It changes nothing.
+func (s *session) resources(t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (mine mirror.Holding, files []resources.File, notes []string, err error) {
+	texts, err := s.Holdings(t.key())
+	if err != nil {
+		return mine, nil, nil, err
+	}
+	var before *mirror.Holding
+	var others []mirror.Holding
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		var h mirror.Holding
+		if err := json.Unmarshal(texts[name], &h); err != nil {
+			return mine, nil, nil, fmt.Errorf("reading what %s holds of %s: %w", t, name, err)
+		}
+		if name == p.Name {
+			before = &h
+		} else {
+			others = append(others, h)
+		}
+	}
+	mine = mirror.Hold(p, t.names, report, before)
+	all := mirror.Merge(mine, others...)
+	files, notes, err = resources.Build(all.Images, all.Catalogs, opts)
+	if err != nil {
+		return mine, nil, nil, &usageError{err}
+	}
+	return mine, files, notes, nil
+}
+
+// saveResources notes what the mirror holds of this plan and writes the
+// manifests.
+func (s *session) saveResources(t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (*resourceFiles, error) {
+	mine, files, notes, err := s.resources(t, p, report, opts)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.SaveHolding(t.key(), p.Name, text); err != nil {
+		return nil, err
+	}
+	out := &resourceFiles{Dir: s.ResourcesDir(), Files: []string{}, Notes: notes}
+	var write []workspace.File
+	for _, f := range files {
+		out.Files = append(out.Files, f.Name)
+		write = append(write, workspace.File{Name: f.Name, Text: f.Text})
+	}
+	out.Removed, err = s.SaveResources(write)
+	return out, err
+}

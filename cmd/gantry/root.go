@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// The values of --output.
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+// app is what every verb shares: where output goes and how much of it there is.
+type app struct {
+	stdout, stderr io.Writer
+
+	output    string
+	quiet     bool
+	verbose   bool
+	logLevel  string
+	logFormat string
+	logPath   string
+
+	logFile *os.File
+	log     *slog.Logger
+}
+
+const exitStatusHelp = `EXIT STATUS
+  0    everything planned is present and verified
+  1    error
+  3    some content failed, the rest is consistent; the list is on stderr
+  4    a damaged or missing part was found
+  5    plan --exit-code: there is something to do
+  10   configuration or flags are wrong; nothing was touched
+  11   the workspace or the destination is in use by another run
+  12   a registry refused the credentials
+  13   not enough space
+  130  interrupted; run again to go on`
+
+// command is the whole command line.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gantry",
+		Short: "Take Kubernetes operator content across an air gap",
+		Long: `Gantry reads an ImageSetConfiguration, works out everything that it asks for,
+and brings that to a mirror registry, directly or on removable media, with the
+manifests that a cluster applies.
+
+` + exitStatusHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return a.openLog()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w\nsee: %s --help", err, cmd.CommandPath())
+	})
+	f := root.PersistentFlags()
+	f.StringVar(&a.output, "output", outputText, "form of the result on stdout: text or json")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done (the same as --log-level debug)")
+	f.StringVar(&a.logLevel, "log-level", "warn", "log on stderr from this level on: error, warn, info, debug or trace")
+	f.StringVar(&a.logFormat, "log-format", outputText, "form of the log: text or json")
+	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
+	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.versionCommand())
+	for _, c := range root.Commands() {
+		c.Args = usageArgs(c.Args)
+	}
+	return root
+}
+
+// usageArgs makes wrong arguments a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(cmd, args); err != nil {
+			return usagef("%w\nsee: %s --help", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// openLog checks the flags that every verb has and makes the logger.
+func (a *app) openLog() error {
+	if a.output != outputText && a.output != outputJSON {
+		return usagef("--output %q: give text or json", a.output)
+	}
+	levels := map[string]slog.Level{
+		"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo,
+		"debug": slog.LevelDebug, "trace": slog.LevelDebug - 4,
+	}
+	level, ok := levels[a.logLevel]
+	if !ok {
+		return usagef("--log-level %q: give error, warn, info, debug or trace", a.logLevel)
+	}
+	if a.verbose {
+		level = min(level, slog.LevelDebug)
+	}
+	if a.quiet {
+		level = slog.LevelError
+	}
+	w := a.stderr
+	if a.logPath != "" {
+		f, err := os.OpenFile(a.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return usagef("--log-file: %w", err)
+		}
+		a.logFile, w = f, f
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch a.logFormat {
+	case outputText:
+		a.log = slog.New(slog.NewTextHandler(w, opts))
+	case outputJSON:
+		a.log = slog.New(slog.NewJSONHandler(w, opts))
+	default:
+		return usagef("--log-format %q: give text or json", a.logFormat)
+	}
+	return nil
+}
+
+// say writes a line for people, unless they asked for quiet.
+func (a *app) say(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// terminal reports whether stderr is a person's screen that a bar may be drawn
+// on.
+func (a *app) terminal() bool {
+	f, ok := a.stderr.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// defaultWorkspace is where a run keeps its state unless told otherwise.
+const defaultWorkspace = "gantry-workspace"
+
+// inputs are the flags that say what is mirrored.
+type inputs struct {
+	config    string
+	plan      string
+	workspace string
+}
+
+func (in *inputs) addFlags(f *pflag.FlagSet) {
+	f.StringVarP(&in.config, "config", "c", "", "ImageSetConfiguration to read")
+	f.StringVar(&in.workspace, "workspace", defaultWorkspace, "folder for plans, cache and cluster-resources")
+}
+
+// session is a run's hold on its workspace and its view of the sources.
+type session struct {
+	*workspace.Workspace
+	cache  *layout.Layout
+	origin *mirror.Origin
+}
+
+// open takes the workspace and makes the client for the sources.
+func (a *app) open(in inputs, s *sides) (*session, error) {
+	client, err := a.client(s, remote.Source)
+	if err != nil {
+		return nil, err
+	}
+	dir := strings.TrimPrefix(in.workspace, fileScheme)
+	if dir == "" {
+		return nil, usagef("--workspace names no folder")
+	}
+	ws, err := workspace.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := layout.Create(ws.CacheDir(), layout.Options{NoSync: true})
+	if err != nil {
+		return nil, errors.Join(err, ws.Close())
+	}
+	return &session{Workspace: ws, cache: cache, origin: mirror.NewOrigin(client, cache)}, nil
+}
+
+// from is where plans are made from in this session.
+func (s *session) from() plan.From {
+	return plan.From{Images: s.origin.Planning(), Files: files{}, Store: s.cache}
+}
+
+// makePlan reads the configuration and makes its plan.
+func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides) (*plan.Plan, error) {
+	cfg, err := loadConfig(in.config)
+	if err != nil {
+		return nil, err
+	}
+	streams, err := sides.streams()
+	if err != nil {
+		return nil, err
+	}
+	a.say("planning %s", in.config)
+	p, err := plan.Make(ctx, cfg, planName(in.config), s.from(), plan.Options{Jobs: streams, Log: a.log})
+	if err != nil {
+		return nil, err
+	}
+	text, err := p.JSON()
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.SavePlan(p.Name, text)
+	return p, err
+}
+
+// loadConfig reads the configuration; that it cannot be read is the user's to
+// mend.
+func loadConfig(path string) (*imageset.Config, error) {
+	if path == "" {
+		return nil, usagef("no configuration: give one with -c imageset.yaml")
+	}
+	cfg, err := imageset.Load(path)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return cfg, nil
+}
+
+// loadPlan reads a plan and builds those of its catalogs again that this
+// workspace does not have.
+func (a *app) loadPlan(ctx context.Context, path string, s *session) (*plan.Plan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("--plan: %w", err)
+	}
+	defer f.Close() // only read from
+	p, err := plan.Read(f)
+	if err != nil {
+		return nil, usagef("%s: %w", path, err)
+	}
+	for _, c := range p.Catalogs {
+		if _, ok := s.cache.Size(c.Digest); ok || !c.Built {
+			continue
+		}
+		a.say("building catalog %s again", c.Source)
+		if err := plan.Rebuild(ctx, c, s.from()); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// planName is a configuration's file name without folder and ending, as a name
+// for files.
+func planName(config string) string {
+	base := filepath.Base(config)
+	return safeName(strings.TrimSuffix(base, filepath.Ext(base)))
+}
+
+func safeName(s string) string {
+	s = strings.TrimLeft(notInName.ReplaceAllString(s, "-"), ".-")
+	if s == "" {
+		return "imageset"
+	}
+	return s
+}
+
+// files reads what lies beside the configuration from the disk.
+type files struct{}
+
+func (files) Dir(path string) (fs.FS, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return root.FS(), nil
+}
+
+// maxTemplate is the largest file that a configuration may name, in bytes.
+const maxTemplate = 1 << 20
+
+func (files) ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxTemplate || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file below %d bytes", path, maxTemplate)
+	}
+	return os.ReadFile(path)
+}

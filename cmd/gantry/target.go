@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// The schemes of destinations; each is a workflow.
+const (
+	dockerScheme = "docker://"
+	fileScheme   = "file://"
+	ociScheme    = "oci://"
+)
+
+// A target is a destination as the workflow that its scheme asks for.
+type target interface {
+	// look says what the destination lacks.
+	look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error)
+	// mirror brings the plan there.
+	mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error)
+	// registry is the target as a mirror that clusters pull from; nil for one
+	// that is only carried.
+	registry() *registryTarget
+}
+
+// targetOptions are the flags that destinations differ by.
+type targetOptions struct {
+	sides          *sides
+	maxNestedPaths int
+	volumeGiB      int64 // 0: the configuration's or the default
+	strictArchive  bool
+}
+
+func (a *app) target(destination string, opts targetOptions) (target, error) {
+	streams, err := opts.sides.streams()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case strings.HasPrefix(destination, dockerScheme):
+		d, err := mirror.ParseDestination(destination, opts.maxNestedPaths)
+		if err != nil {
+			return nil, &usageError{err}
+		}
+		client, err := a.client(opts.sides, remote.Destination)
+		if err != nil {
+			return nil, err
+		}
+		return &registryTarget{Destination: d, client: client, streams: streams}, nil
+	case opts.maxNestedPaths != 0:
+		return nil, usagef("--max-nested-paths is for docker:// destinations: %s keeps the paths, give it when the content is pushed", destination)
+	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
+		return &archiveTarget{dir: destination[len(fileScheme):], opts: archive.Options{
+			VolumeSize: opts.volumeGiB << 30, Strict: opts.strictArchive, Log: a.log,
+		}}, nil
+	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
+		return &layoutTarget{dir: destination[len(ociScheme):]}, nil
+	}
+	return nil, usagef("destination %q: write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", destination)
+}
+
+// fatal says which errors of a destination end a run: they would meet every
+// image.
+func fatal(err error) bool {
+	var space *archive.SpaceError
+	return errors.Is(err, remote.ErrUnauthorized) || errors.Is(err, remote.ErrUnreachable) ||
+		errors.As(err, &space) || errors.Is(err, syscall.ENOSPC)
+}
+
+// registryTarget is a mirror registry.
+type registryTarget struct {
+	mirror.Destination
+	client  *remote.Client
+	streams int
+	names   map[string]reference.Reference
+}
+
+func (t *registryTarget) registry() *registryTarget { return t }
+
+// nameAll finds the names that the plan's repositories have there.
+func (t *registryTarget) nameAll(p *plan.Plan) (err error) {
+	if t.names, err = t.Names(p); err != nil {
+		return &usageError{err}
+	}
+	return nil
+}
+
+func (t *registryTarget) sink(p *plan.Plan) (mirror.Registry, error) {
+	if err := t.nameAll(p); err != nil {
+		return nil, err
+	}
+	return mirror.ToRegistry(t.client, t.names), nil
+}
+
+func (t *registryTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error) {
+	sink, err := t.sink(p)
+	if err != nil {
+		return nil, err
+	}
+	return mirror.Look(ctx, p, sink, mirror.Options{Streams: t.streams})
+}
+
+func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
+	sink, err := t.sink(p)
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	return mirror.Run(ctx, p, source, sink, opts)
+}
+
+// archiveTarget is a folder on the medium that is carried.
+type archiveTarget struct {
+	dir  string
+	opts archive.Options
+}
+
+func (t *archiveTarget) registry() *registryTarget { return nil }
+
+// look finds out whether the newest archive in the folder is of this plan: then
+// nothing is missing, otherwise everything is.
+func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error) {
+	text, err := p.JSON()
+	if err != nil {
+		return nil, err
+	}
+	have, err := archive.Open(t.dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}, nil
+	case err != nil:
+		return nil, err
+	}
+	defer have.Close() // only read from
+	if there, err := have.Plan(ctx); err != nil || string(there) != string(text) {
+		return &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}, err
+	}
+	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil
+}
+
+func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
+	text, err := p.JSON()
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	index, err := mirror.Index(p)
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: text, Index: index, Entries: mirror.Content(p)}, t.opts)
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	report, err := mirror.Run(ctx, p, source, w, opts)
+	if err == nil && len(report.Failed) == len(p.Missing) {
+		err = w.Finish(ctx)
+	}
+	return report, errors.Join(err, w.Close())
+}
+
+// layoutTarget is a plain OCI layout.
+type layoutTarget struct{ dir string }
+
+func (t *layoutTarget) registry() *registryTarget { return nil }
+
+func (t *layoutTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error) {
+	l, err := layout.Open(t.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return mirror.Look(ctx, p, mirror.ToLayout(l), mirror.Options{})
+}
+
+func (t *layoutTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
+	l, err := layout.Create(t.dir, layout.Options{})
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	sink := mirror.ToLayout(l)
+	report, err := mirror.Run(ctx, p, source, sink, opts)
+	if err == nil && len(report.Failed) == len(p.Missing) {
+		err = sink.Finish(ctx, p)
+	}
+	if err != nil {
+		err = fmt.Errorf("writing %s%s: %w", ociScheme, t.dir, err)
+	}
+	return report, err
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// The names of the sample's catalogs in a mirror.
+const (
+	acme      = "acme/operator-index"
+	community = "community/curated-index"
+)
+
+// world is a source registry with the sample in it, a mirror, and a folder with
+// the configuration for both. The registries are real.
+type world struct {
+	t      *testing.T
+	dir    string
+	source *registrytest.Server
+	mirror *registrytest.Server
+	sample *registrytest.Sample
+}
+
+func newWorld(t *testing.T, mirror registrytest.Options) *world {
+	t.Helper()
+	sample, err := registrytest.NewSample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, dir: t.TempDir(), sample: sample,
+		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, mirror),
+	}
+	if err := sample.Push(t.Context(), w.source.Client()); err != nil {
+		t.Fatal(err)
+	}
+	if err := sample.WriteConfig(w.dir, w.source.Host, w.source.Host); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CONTAINERS_REGISTRIES_CONF", w.path("registries.conf"))
+	t.Setenv("REGISTRY_AUTH_FILE", "")
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	t.Setenv("DOCKER_CONFIG", "")
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// write puts a file into the folder and returns its path.
+func (w *world) write(name, text string) string {
+	w.t.Helper()
+	if err := os.WriteFile(w.path(name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.path(name)
+}
+
+// config writes a configuration with this mirror stanza.
+func (w *world) config(name, stanza string) string {
+	return w.write(name, "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n"+stanza)
+}
+
+func (w *world) docker(prefix string) string { return "docker://" + w.mirror.Host + prefix }
+
+// outcome is what a command printed and how it ended.
+type outcome struct {
+	stdout, stderr string
+	code           int
+}
+
+// gantry runs the program as main does, in a workspace of the world.
+func (w *world) gantry(args ...string) outcome {
+	w.t.Helper()
+	if args[0] != "version" && !strings.Contains(strings.Join(args, " "), "--workspace") {
+		args = append(args, "--workspace", w.path("workspace"))
+	}
+	var stdout, stderr bytes.Buffer
+	code := run(args, &stdout, &stderr)
+	return outcome{stdout.String(), stderr.String(), code}
+}
+
+// must runs the program and wants it to end well.
+func (w *world) must(args ...string) outcome {
+	w.t.Helper()
+	o := w.gantry(args...)
+	if o.code != exitOK {
+		w.t.Fatalf("gantry %s ended with %d\n%s%s", strings.Join(args, " "), o.code, o.stdout, o.stderr)
+	}
+	return o
+}
+
+// refuse runs the program and wants this exit code and these words on stderr.
+func (w *world) refuse(code int, words []string, args ...string) {
+	w.t.Helper()
+	o := w.gantry(args...)
+	if o.code != code {
+		w.t.Errorf("gantry %s ended with %d, want %d\n%s%s", strings.Join(args, " "), o.code, code, o.stdout, o.stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(o.stderr, word) {
+			w.t.Errorf("gantry %s does not say %q:\n%s", strings.Join(args, " "), word, o.stderr)
+		}
+	}
+}
+
+// verify pulls a catalog of the mirror and every image that it names, with
+// nothing of Gantry's own code, and wants these bundles in it.
+func (w *world) verify(prefix, repository string, bundles int) registrytest.Verified {
+	w.t.Helper()
+	place := func(path string) string { return strings.TrimPrefix(prefix+"/"+path, "/") }
+	v, err := w.mirror.Client().VerifyCatalog(w.t.Context(), place(repository), "v4.20", place)
+	if err != nil {
+		w.t.Fatalf("the mirror is not whole: %v", err)
+	}
+	if len(v.Bundles) != bundles {
+		w.t.Errorf("catalog %s has %d bundles, want %d: %v", repository, len(v.Bundles), bundles, v.Bundles)
+	}
+	return v
+}

@@ -1,0 +1,110 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// place brings a blob to every repository that needs it: looked for where it
+// may be, sent once at most, mounted elsewhere. The error returned ends the
+// run; others go to the images that wait.
+func (r *run) place(ctx context.Context, b *blob) error {
+	var absent []*home
+	for _, h := range b.homes {
+		found, err := r.find(ctx, b, h)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case r.fatal(err):
+			return err
+		case err != nil:
+			r.spread(h, fmt.Errorf("looking for blob %s: %w", b.desc.Digest, err))
+		case found:
+			r.count.found.Add(1)
+			b.known = append(b.known, h.repository)
+			r.spread(h, nil)
+		default:
+			absent = append(absent, h)
+		}
+	}
+	if len(b.known) > 0 {
+		r.Meter.skipped(b.desc.Size)
+	}
+	for _, h := range absent {
+		err := r.send(ctx, b, h)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if r.fatal(err) {
+			return err
+		}
+		if err == nil {
+			b.known = append(b.known, h.repository)
+			err = r.note(b, h)
+		}
+		r.spread(h, err)
+		var s *sourceError
+		if errors.As(err, &s) && len(b.known) == 0 {
+			// No repository has it and no source gives it: the others fail alike.
+			for _, rest := range absent {
+				if rest != h && len(rest.waiting) > 0 {
+					r.spread(rest, err)
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// find looks for the blob where it may be: in a repository that was used
+// before, or at a sink that knows by itself.
+func (r *run) find(ctx context.Context, b *blob, h *home) (bool, error) {
+	if r.registry == nil {
+		return r.holder != nil && r.holder.Has(b.desc), nil
+	}
+	_, used := r.used.Load(h.repository)
+	if !used && (r.Journal == nil || !r.Journal.Has(h.repository, b.desc.Digest)) {
+		return false, nil
+	}
+	return r.registry.HasBlob(ctx, h.repository, b.desc)
+}
+
+func (r *run) send(ctx context.Context, b *blob, h *home) error {
+	if r.registry != nil && len(b.known) > 0 {
+		mounted, err := r.registry.MountBlob(ctx, h.repository, b.desc, b.known[0], r.open(b))
+		if err != nil {
+			return fmt.Errorf("writing blob %s: %w", b.desc.Digest, err)
+		}
+		if mounted {
+			r.count.mounted.Add(1)
+			r.count.mountedBytes.Add(b.desc.Size)
+			return nil
+		}
+	} else if err := r.sink.PutBlob(ctx, h.repository, b.desc, r.open(b)); err != nil {
+		return fmt.Errorf("writing blob %s: %w", b.desc.Digest, err)
+	}
+	r.count.copied.Add(1)
+	r.count.copiedBytes.Add(b.desc.Size)
+	return nil
+}
+
+func (r *run) note(b *blob, h *home) error {
+	if r.Journal == nil || r.registry == nil {
+		return nil
+	}
+	if err := r.Journal.Add(h.repository, b.desc.Digest); err != nil {
+		return fmt.Errorf("noting that blob %s arrived: %w", b.desc.Digest, err)
+	}
+	return nil
+}
+
+// spread tells the images of a home what became of the blob, once.
+func (r *run) spread(h *home, err error) {
+	waiting := h.waiting
+	h.waiting = nil
+	for _, img := range waiting {
+		r.arrived(img, err)
+	}
+}

@@ -1,0 +1,80 @@
+package mirror
+
+import (
+	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A Holding is what a mirror holds of one plan, as far as a cluster has to know
+// of it. The holdings of all plans of a mirror make its cluster resources.
+type Holding struct {
+	Images   []resources.Image   `json:"images"`
+	Catalogs []resources.Catalog `json:"catalogs"`
+}
+
+// Hold is the holding of a plan that was mirrored: the images that arrived and
+// the catalogs that were published. A catalog that was held back is taken from
+// before, what the mirror held until now, since its older image is still there.
+func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, before *Holding) Holding {
+	type place struct{ source, repository string }
+	failed := map[place]bool{}
+	for _, f := range report.Failed {
+		failed[place{f.Source, f.Repository}] = true
+	}
+	var h Holding
+	for _, img := range p.Images {
+		source, err := reference.Parse(img.Source)
+		if err != nil || img.Kind == plan.CatalogImage || failed[place{img.Source, img.Repository}] {
+			continue // oci:// is nothing that a cluster could ask for
+		}
+		kind := "operator"
+		if img.Kind == plan.AdditionalImage {
+			kind = "generic"
+		}
+		for _, tag := range img.Tags {
+			at := names[img.Repository]
+			at.Tag, at.Digest = tag, img.Digest
+			h.Images = append(h.Images, resources.Image{Source: source, Mirror: at, Kind: kind})
+		}
+	}
+	for _, c := range p.Catalogs {
+		held := slices.ContainsFunc(report.Held, func(x Held) bool { return x.Catalog == c.Name() })
+		if held || failed[place{c.Source, c.Repository}] {
+			if before != nil {
+				if i := slices.IndexFunc(before.Catalogs, func(b resources.Catalog) bool { return b.Source == c.Source && b.Target == c.Target }); i >= 0 {
+					h.Catalogs = append(h.Catalogs, before.Catalogs[i])
+				}
+			}
+			continue
+		}
+		at := names[c.Repository]
+		at.Tag, at.Digest = c.Tag, c.Digest
+		entry := resources.Catalog{
+			Source: c.Source, Target: c.Target, Mirror: at,
+			TemplateName: c.TemplateName, BinaryLess: c.BinaryLess, ConfigsDir: c.ConfigsDir,
+		}
+		if c.Template != "" {
+			entry.Template = []byte(c.Template)
+		}
+		h.Catalogs = append(h.Catalogs, entry)
+	}
+	return h
+}
+
+// Merge is what a mirror holds of all its plans. Where two plans publish the same
+// catalog, that of mine is the one that stands there now.
+func Merge(mine Holding, others ...Holding) Holding {
+	all := Holding{Images: slices.Clone(mine.Images), Catalogs: slices.Clone(mine.Catalogs)}
+	for _, h := range others {
+		all.Images = append(all.Images, h.Images...)
+		for _, c := range h.Catalogs {
+			if !slices.ContainsFunc(all.Catalogs, func(have resources.Catalog) bool { return have.Source == c.Source && have.Target == c.Target }) {
+				all.Catalogs = append(all.Catalogs, c)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,50 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A LayoutSink is an OCI layout as a place for a plan's content. What it holds
+// is listed in its index.json when Finish is called.
+type LayoutSink struct{ layout *layout.Layout }
+
+// ToLayout is the Sink that is an OCI layout.
+func ToLayout(l *layout.Layout) *LayoutSink { return &LayoutSink{layout: l} }
+
+// Has implements Holder.
+func (s *LayoutSink) Has(desc ocispec.Descriptor) bool { return s.layout.Has(desc) }
+
+// PutBlob implements Sink.
+func (s *LayoutSink) PutBlob(ctx context.Context, _ string, desc ocispec.Descriptor, open Open) error {
+	body, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer body.Close() // only read from
+	return s.layout.Put(ctx, desc, body)
+}
+
+// PutManifest implements Sink.
+func (s *LayoutSink) PutManifest(ctx context.Context, _ string, desc ocispec.Descriptor, raw []byte, _ []string) error {
+	return s.layout.Put(ctx, desc, bytes.NewReader(raw))
+}
+
+// Finish lists the plan's images in index.json, in place of what it listed
+// before.
+func (s *LayoutSink) Finish(ctx context.Context, p *plan.Plan) error {
+	index, err := Index(p)
+	if err != nil {
+		return err
+	}
+	if err := s.layout.SetIndex(ctx, index); err != nil {
+		return fmt.Errorf("finishing the layout: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package mirror
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Missing is what a destination lacks of a plan.
+type Missing struct {
+	// Images is how many images are not there, Present how many are.
+	Images, Present int
+	// Bytes have to move; AlreadyThere need not, since an image that is there
+	// holds them.
+	Bytes, AlreadyThere int64
+}
+
+// Look finds what the sink lacks, without changing it.
+func Look(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*Missing, error) {
+	if opts.Streams <= 0 {
+		opts.Streams = defaultStreams
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &run{Options: opts, sink: sink}
+	r.registry, _ = sink.(Registry)
+	r.holder, _ = sink.(Holder)
+	var err error
+	if r.work, err = take(p, r.registry != nil); err != nil {
+		return nil, err
+	}
+	if err := r.look(ctx); err != nil {
+		return nil, err
+	}
+	m := &Missing{AlreadyThere: p.Totals.Bytes}
+	for _, b := range r.need() {
+		if len(b.known) == 0 && (r.holder == nil || !r.holder.Has(b.desc)) {
+			m.Bytes += b.desc.Size
+		}
+	}
+	counted := map[string]bool{}
+	for _, img := range r.images {
+		if img.present {
+			m.Present++
+			continue
+		}
+		m.Images++
+		for _, mf := range img.manifests {
+			if !counted[mf.Digest.String()] {
+				counted[mf.Digest.String()] = true
+				m.Bytes += mf.Size
+			}
+		}
+	}
+	m.AlreadyThere -= min(m.Bytes, m.AlreadyThere)
+	return m, nil
+}

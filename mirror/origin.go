@@ -1,0 +1,208 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// An Origin reads images where the configuration says that they are: in
+// registries, in OCI layouts, or, for catalog images that Gantry built, in the
+// cache. It serves planning and copying alike, and what planning read once is
+// not asked for again. The cache is keyed by digest, so it is never stale; it
+// may be removed at any time.
+type Origin struct {
+	client *remote.Client
+	cache  *layout.Layout
+
+	mu      sync.Mutex
+	layouts map[string]*layout.Layout
+}
+
+// NewOrigin returns an Origin over a registry client and a cache.
+func NewOrigin(client *remote.Client, cache *layout.Layout) *Origin {
+	return &Origin{client: client, cache: cache, layouts: map[string]*layout.Layout{}}
+}
+
+// maxManifest is the largest manifest that is read, in bytes.
+const maxManifest = 8 << 20
+
+// The schemes of sources that are not registries.
+const (
+	ociScheme = "oci://"
+	dirScheme = "dir://"
+)
+
+// Manifest returns the manifest d of the repository, layout or folder that
+// source names, or, where d is empty, the one that source itself names. It
+// implements plan.Images and Source.
+func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	if d != "" {
+		if desc, raw, ok := o.cached(ctx, d); ok {
+			return desc, raw, nil
+		}
+	}
+	desc, raw, err := o.manifest(ctx, source, d)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, err
+	}
+	if err := o.cache.Put(ctx, desc, bytes.NewReader(raw)); err != nil {
+		return ocispec.Descriptor{}, nil, fmt.Errorf("keeping manifest %s: %w", desc.Digest, err)
+	}
+	return desc, raw, nil
+}
+
+func (o *Origin) manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	switch {
+	case strings.HasPrefix(source, dirScheme):
+		return ocispec.Descriptor{}, nil, fmt.Errorf("manifest %s of %s is not in the cache: make the plan again", d, source)
+	case strings.HasPrefix(source, ociScheme):
+		l, name, err := o.layout(source)
+		if err != nil {
+			return ocispec.Descriptor{}, nil, err
+		}
+		var desc ocispec.Descriptor
+		if d == "" {
+			if desc, err = l.Resolve(name); err != nil {
+				return ocispec.Descriptor{}, nil, err
+			}
+		} else {
+			size, ok := l.Size(d)
+			if !ok {
+				return ocispec.Descriptor{}, nil, fmt.Errorf("manifest %s is not in %s", d, source)
+			}
+			desc = ocispec.Descriptor{Digest: d, Size: size}
+		}
+		raw, err := l.Read(ctx, desc, maxManifest)
+		desc.MediaType = plan.MediaType(raw)
+		return desc, raw, err
+	}
+	ref, err := reference.Parse(source)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, err
+	}
+	if d != "" {
+		ref = ref.WithDigest(d)
+	}
+	return o.client.Manifest(ctx, ref)
+}
+
+// Blob opens a blob of the repository or layout that source names.
+func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+	if o.cache.Has(desc) {
+		if body, err := o.cache.Blob(ctx, desc); err == nil {
+			return &cachedBlob{ReadCloser: body, damaged: func() { o.forget(ctx, desc) }}, nil
+		}
+	}
+	switch {
+	case strings.HasPrefix(source, dirScheme):
+		return nil, fmt.Errorf("blob %s of %s is not in the cache: make the plan again", desc.Digest, source)
+	case strings.HasPrefix(source, ociScheme):
+		l, _, err := o.layout(source)
+		if err != nil {
+			return nil, err
+		}
+		return l.Blob(ctx, desc)
+	}
+	ref, err := reference.Parse(source)
+	if err != nil {
+		return nil, err
+	}
+	return o.client.Blob(ctx, ref.Repository(), desc)
+}
+
+// keep is Blob by way of the cache.
+func (o *Origin) keep(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+	if !o.cache.Has(desc) && !strings.HasPrefix(source, ociScheme) {
+		body, err := o.Blob(ctx, source, desc)
+		if err != nil {
+			return nil, err
+		}
+		defer body.Close()
+		if err := o.cache.Put(ctx, desc, body); err != nil {
+			return nil, fmt.Errorf("keeping blob %s of %s: %w", desc.Digest, source, err)
+		}
+	}
+	return o.Blob(ctx, source, desc)
+}
+
+// Planning is the Origin for making plans. What planning reads of an image's
+// blobs is a catalog, which may be copied afterwards or read again by the next
+// run, so that it goes through the cache.
+func (o *Origin) Planning() plan.Images { return planning{o} }
+
+type planning struct{ *Origin }
+
+func (p planning) Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+	return p.keep(ctx, source, desc)
+}
+
+// layout opens the folder of an oci:// source once, and returns the name that is
+// asked for in it.
+func (o *Origin) layout(source string) (*layout.Layout, string, error) {
+	dir, name := plan.SplitLayout(source)
+	dir = filepath.Clean(dir)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if l := o.layouts[dir]; l != nil {
+		return l, name, nil
+	}
+	l, err := layout.Open(dir)
+	if err != nil {
+		return nil, "", fmt.Errorf("opening %s: %w", source, err)
+	}
+	o.layouts[dir] = l
+	return l, name, nil
+}
+
+// cached reads a manifest from the cache, whose files do not tell its type. One
+// that is damaged is removed.
+func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descriptor, []byte, bool) {
+	size, ok := o.cache.Size(d)
+	if !ok || size > maxManifest {
+		return ocispec.Descriptor{}, nil, false
+	}
+	desc := ocispec.Descriptor{Digest: d, Size: size}
+	raw, err := o.cache.Read(ctx, desc, maxManifest)
+	if err != nil {
+		o.forget(ctx, desc)
+		return ocispec.Descriptor{}, nil, false
+	}
+	desc.MediaType = plan.MediaType(raw)
+	return desc, raw, desc.MediaType != ""
+}
+
+// forget removes what turned out to be damaged, unless the reading was merely
+// cancelled.
+func (o *Origin) forget(ctx context.Context, desc ocispec.Descriptor) {
+	if ctx.Err() == nil {
+		_ = o.cache.Remove(desc) // what stays is found damaged again
+	}
+}
+
+// cachedBlob is a blob out of the cache. Damage takes it out of there, so that
+// the next attempt reads the source.
+type cachedBlob struct {
+	io.ReadCloser
+	damaged func()
+}
+
+func (b *cachedBlob) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		b.damaged()
+	}
+	return n, err
+}

@@ -1,0 +1,80 @@
+package mirror
+
+import (
+	"slices"
+
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A Report says what a run did and what it could not do. Its lists are sorted.
+type Report struct {
+	// Images is how many images the plan has, Present how many of them were
+	// found at the destination, Copied how many arrived.
+	Images  int `json:"images"`
+	Present int `json:"present"`
+	Copied  int `json:"copied"`
+	// Failed are the images that are not at the destination, those among them
+	// that the source did not even give to the plan.
+	Failed []Failure `json:"failed,omitempty"`
+	// Held are the catalogs that were not published, since images that they
+	// name are among Failed.
+	Held []Held `json:"held,omitempty"`
+
+	BlobsCopied  int64 `json:"blobsCopied"`
+	BytesCopied  int64 `json:"bytesCopied"`
+	BlobsMounted int64 `json:"blobsMounted"`
+	BytesMounted int64 `json:"bytesMounted"` // saved by mounting
+	BlobsFound   int64 `json:"blobsFound"`
+	Manifests    int64 `json:"manifests"`
+}
+
+// A Failure is an image that is not at the destination, and why.
+type Failure struct {
+	Source string `json:"source"`
+	// Repository is where it should be; "" where the source did not give it.
+	Repository string `json:"repository,omitempty"`
+	Reason     string `json:"reason"`
+	// Err is the error behind Reason; nil where only its text is known.
+	Err error `json:"-"`
+}
+
+// Held is a catalog that was held back and the images it waits for.
+type Held struct {
+	Catalog string   `json:"catalog"`
+	Missing []string `json:"missing"`
+}
+
+// Complete reports whether everything that was planned is at the destination.
+func (r *Report) Complete() bool { return len(r.Failed) == 0 && len(r.Held) == 0 }
+
+// Nothing reports whether the run had nothing to do.
+func (r *Report) Nothing() bool { return r.Complete() && r.BlobsCopied+r.BlobsMounted+r.Manifests == 0 }
+
+func (r *run) report(p *plan.Plan) *Report {
+	rep := &Report{
+		Images:       len(p.Images) + len(p.Missing),
+		BlobsCopied:  r.count.copied.Load(),
+		BytesCopied:  r.count.copiedBytes.Load() + r.count.manifestBytes.Load(),
+		BlobsMounted: r.count.mounted.Load(),
+		BytesMounted: r.count.mountedBytes.Load(),
+		BlobsFound:   r.count.found.Load(),
+		Manifests:    r.count.manifests.Load(),
+	}
+	for _, m := range p.Missing {
+		rep.Failed = append(rep.Failed, Failure{Source: m.Source, Reason: m.Reason, Err: m.Err()})
+	}
+	for _, img := range r.images {
+		switch {
+		case img.present:
+			rep.Present++
+		case img.err == errHeld:
+			slices.Sort(img.refused)
+			rep.Held = append(rep.Held, Held{Catalog: img.catalog(), Missing: slices.Compact(img.refused)})
+		case img.err != nil:
+			rep.Failed = append(rep.Failed, Failure{Source: img.Source, Repository: img.Repository, Reason: img.err.Error(), Err: img.err})
+		case img.done:
+			rep.Copied++
+		}
+	}
+	return rep
+}

@@ -1,0 +1,335 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Options are the limits and observers of a run. The zero value is usable.
+type Options struct {
+	// Streams is the number of blobs that move at the same time, and of
+	// requests for manifests beside them; 0 means 8.
+	Streams int
+	// Fatal says which errors of the sink concern every image, such as refused
+	// credentials or a full disk: the run ends with them.
+	Fatal func(error) bool
+	// Journal, where set, lets a run that is repeated find the blobs of
+	// images that were not finished.
+	Journal Journal
+	// Meter, where set, is told how far the run is.
+	Meter *Meter
+	Log   *slog.Logger
+}
+
+const defaultStreams = 8
+
+// Run copies what the sink lacks of the plan. It returns a Report in every
+// case; the error is that which ended the run early, the end of ctx among them.
+// Images that failed on their own are in the report, not in the error.
+func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Options) (*Report, error) {
+	if opts.Streams <= 0 {
+		opts.Streams = defaultStreams
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Meter == nil {
+		opts.Meter = &Meter{}
+	}
+	if opts.Fatal == nil {
+		opts.Fatal = func(error) bool { return false }
+	}
+	r := &run{Options: opts, source: source, sink: sink}
+	r.registry, _ = sink.(Registry)
+	r.holder, _ = sink.(Holder)
+	var err error
+	if r.work, err = take(p, r.registry != nil); err != nil {
+		return &Report{}, err
+	}
+	if err := r.look(ctx); err != nil {
+		return r.report(p), err
+	}
+	err = r.copy(ctx)
+	return r.report(p), err
+}
+
+// run is one call of Run.
+type run struct {
+	Options
+	source   Source
+	sink     Sink
+	registry Registry // sink, where it is one
+	holder   Holder   // sink, where it is one
+	*work
+
+	used    sync.Map // repositories that are not fresh: string -> struct{}
+	pushed  sync.Map // manifests that this run put: pushKey -> *sync.Mutex with result
+	ready   chan *image
+	pending atomic.Int64 // images not settled
+
+	count counts
+}
+
+// counts are what the report tells of the copying.
+type counts struct {
+	copied, mounted, found    atomic.Int64 // blobs
+	copiedBytes, mountedBytes atomic.Int64
+	manifests                 atomic.Int64
+	manifestBytes             atomic.Int64
+}
+
+// copy moves blobs and manifests. Its workers end when every image is settled,
+// when ctx ends, or with the first fatal error.
+func (r *run) copy(ctx context.Context) error {
+	needed := r.need()
+	r.ready = make(chan *image, len(r.images))
+	r.arm()
+	r.Meter.plan(r.images, needed)
+
+	g, ctx := errgroup.WithContext(ctx)
+	var next atomic.Int64
+	for range min(r.Streams, max(1, len(needed))) {
+		g.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(needed) {
+					return nil
+				}
+				if err := r.place(ctx, needed[i]); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	for range r.Streams {
+		g.Go(func() error {
+			for {
+				select {
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				case img, ok := <-r.ready:
+					if !ok {
+						return nil
+					}
+					if err := r.publish(ctx, img); err != nil {
+						return err
+					}
+				}
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// arm counts what each image waits for and starts those that wait for nothing.
+func (r *run) arm() {
+	r.pending.Store(int64(len(r.images)))
+	var start []*image
+	for _, img := range r.images {
+		// A catalog waits for its images where it is published, not where it
+		// is only carried.
+		if img.Kind == plan.CatalogImage && !img.present && r.registry != nil {
+			for _, dep := range r.catalogs[img.catalog()] {
+				if dep.present {
+					continue
+				}
+				dep.feeds = append(dep.feeds, img)
+				img.waiting++
+			}
+		}
+		if img.present || img.waiting == 0 {
+			start = append(start, img)
+		}
+	}
+	for _, img := range start {
+		if img.present {
+			r.settle(img, nil)
+		} else {
+			r.ready <- img
+		}
+	}
+	if len(r.images) == 0 {
+		close(r.ready)
+	}
+}
+
+// arrived tells an image that one thing it waited for is there, or, with an
+// error, will not come.
+func (r *run) arrived(img *image, err error) {
+	img.mu.Lock()
+	img.waiting--
+	if err != nil && img.err == nil {
+		img.err = err
+	}
+	complete := img.waiting == 0
+	img.mu.Unlock()
+	if complete {
+		r.ready <- img
+	}
+}
+
+// settle ends an image's way, well or with an error, and lets the catalogs that
+// wait for it go on.
+func (r *run) settle(img *image, err error) {
+	img.mu.Lock()
+	if img.err == nil {
+		img.err = err
+	}
+	err = img.err
+	img.done = true
+	feeds := img.feeds
+	img.mu.Unlock()
+	if err != nil {
+		r.Log.Warn("image not mirrored", "ref", img.Source, "error", err)
+	}
+	for _, cat := range feeds {
+		if err != nil {
+			cat.mu.Lock()
+			cat.refused = append(cat.refused, img.Source)
+			cat.mu.Unlock()
+			r.arrived(cat, errHeld)
+			continue
+		}
+		r.arrived(cat, nil)
+	}
+	r.Meter.settled()
+	if r.pending.Add(-1) == 0 {
+		close(r.ready)
+	}
+}
+
+// errHeld is why a catalog is not published.
+var errHeld = errors.New("held back, since images that it names are missing")
+
+// A sourceError is an error of the source that came up through the sink.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
+
+// fatal reports whether err, returned by the sink, ends the run.
+func (r *run) fatal(err error) bool {
+	var s *sourceError
+	return err != nil && !errors.As(err, &s) && r.Fatal(err)
+}
+
+// publish puts an image's manifests, children first, and its tags last.
+func (r *run) publish(ctx context.Context, img *image) error {
+	if img.err != nil {
+		r.settle(img, nil)
+		return nil
+	}
+	for i, m := range img.manifests {
+		desc := ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
+		var tags []string
+		if i == len(img.manifests)-1 {
+			tags = img.Tags
+		}
+		err := r.put(ctx, img, desc, tags)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if r.fatal(err) {
+			return err
+		}
+		if err != nil {
+			r.settle(img, err)
+			return nil
+		}
+	}
+	r.settle(img, nil)
+	return nil
+}
+
+// pushKey is a manifest in a repository under a tag.
+type pushKey struct {
+	repository, tag string
+	digest          string
+}
+
+// put puts one manifest, once per repository and tag.
+func (r *run) put(ctx context.Context, img *image, desc ocispec.Descriptor, tags []string) error {
+	key := pushKey{repository: img.repository, digest: desc.Digest.String()}
+	if len(tags) > 0 {
+		key.tag = tags[0]
+	}
+	slot, _ := r.pushed.LoadOrStore(key, &push{})
+	p := slot.(*push)
+	p.Lock()
+	defer p.Unlock()
+	if p.done {
+		return nil
+	}
+	if r.holder != nil && r.holder.Has(desc) {
+		p.done = true
+		return nil
+	}
+	_, raw, err := r.source.Manifest(ctx, img.Source, desc.Digest)
+	if err != nil {
+		return fmt.Errorf("reading manifest %s of %s: %w", desc.Digest, img.Source, &sourceError{err})
+	}
+	if err := r.sink.PutManifest(ctx, img.repository, desc, raw, tags); err != nil {
+		return fmt.Errorf("writing manifest %s of %s: %w", desc.Digest, img.Source, err)
+	}
+	p.done = true
+	r.count.manifests.Add(1)
+	r.count.manifestBytes.Add(desc.Size)
+	r.Meter.moved(desc.Size)
+	return nil
+}
+
+// push is whether a manifest was put; the lock is held while it is on its way.
+type push struct {
+	sync.Mutex
+	done bool
+}
+
+// open opens a blob at the first of its sources that gives it, counting what is
+// read.
+func (r *run) open(b *blob) Open {
+	var before int64 // counted by an earlier attempt
+	return func(ctx context.Context) (io.ReadCloser, error) {
+		r.Meter.moved(-before)
+		before = 0
+		var errs []error
+		for _, from := range b.from {
+			body, err := r.source.Blob(ctx, from, b.desc)
+			if err == nil {
+				return &counted{ReadCloser: body, meter: r.Meter, n: &before}, nil
+			}
+			errs = append(errs, err)
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		return nil, &sourceError{fmt.Errorf("reading blob %s: %w", b.desc.Digest, errors.Join(errs...))}
+	}
+}
+
+// counted reports progress while it is read, and marks what the source did
+// wrong as the source's.
+type counted struct {
+	io.ReadCloser
+	meter *Meter
+	n     *int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	*c.n += int64(n)
+	c.meter.moved(int64(n))
+	if err != nil && err != io.EOF {
+		err = &sourceError{err}
+	}
+	return n, err
+}

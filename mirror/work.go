@@ -1,0 +1,174 @@
+package mirror
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// work is a plan taken apart into what is to be done at one sink.
+type work struct {
+	images []*image
+	blobs  []*blob // unique
+	// catalogs are the images that each catalog names, by its name.
+	catalogs map[string][]*image
+}
+
+// An image is one image of the plan on its way.
+type image struct {
+	*plan.Image
+	repository string // "" at a sink without repositories
+	// manifests are those of the image, children first, the root last, each
+	// once.
+	manifests []plan.Manifest
+	blobs     []*blob
+
+	mu      sync.Mutex
+	present bool  // found at the sink before anything was copied
+	waiting int   // blobs and, for a catalog, images that have to come first
+	err     error // the first thing that went wrong
+	done    bool  // nothing more will happen to it
+	// feeds are the catalog images that wait for this one.
+	feeds []*image
+	// refused are the images that made a catalog image fail.
+	refused []string
+}
+
+// catalog is the name of the catalog that a catalog image is of.
+func (img *image) catalog() string {
+	if img.Kind != plan.CatalogImage || len(img.Because) == 0 {
+		return ""
+	}
+	return img.Because[0].Catalog
+}
+
+// A blob is one unique blob and the repositories that need it.
+type blob struct {
+	desc ocispec.Descriptor
+	// from are the sources of the images that hold it, in the plan's order.
+	from  []string
+	homes []*home
+	// known are repositories that have the blob.
+	known []string
+}
+
+// A home is one repository that needs a blob, and the images that wait for it
+// there.
+type home struct {
+	repository string
+	waiting    []*image
+}
+
+// maxFrom bounds how many sources are tried for a blob that one of them lacks.
+const maxFrom = 8
+
+// take divides the plan. perRepository is false for a sink that keeps content
+// by digest alone: there, everything has one home.
+func take(p *plan.Plan, perRepository bool) (*work, error) {
+	contents, err := p.Contents()
+	if err != nil {
+		return nil, err
+	}
+	w := &work{catalogs: map[string][]*image{}}
+	blobs := map[digest.Digest]*blob{}
+	for i := range p.Images {
+		img := &image{Image: &p.Images[i]}
+		if perRepository {
+			img.repository = img.Repository
+		}
+		seen := map[digest.Digest]bool{}
+		err := contents.Walk(img.Digest, func(m plan.Manifest) error {
+			if !seen[m.Digest] {
+				seen[m.Digest] = true
+				img.manifests = append(img.manifests, m)
+			}
+			return nil
+		}, func(pb plan.Blob) error {
+			if seen[pb.Digest] {
+				return nil
+			}
+			seen[pb.Digest] = true
+			b := blobs[pb.Digest]
+			if b == nil {
+				b = &blob{desc: blobDescriptor(pb)}
+				blobs[pb.Digest] = b
+				w.blobs = append(w.blobs, b)
+			}
+			if n := len(b.from); n < maxFrom && (n == 0 || b.from[n-1] != img.Source) {
+				b.from = append(b.from, img.Source)
+			}
+			img.blobs = append(img.blobs, b)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if img.Kind == plan.CatalogImage && perRepository {
+			for _, m := range p.Missing {
+				if slices.ContainsFunc(m.Because, func(b plan.Because) bool { return b.Catalog == img.catalog() }) {
+					img.err = errHeld
+					img.refused = append(img.refused, m.Source)
+				}
+			}
+		}
+		w.images = append(w.images, img)
+		for _, because := range img.Because {
+			if because.Catalog != "" && img.Kind != plan.CatalogImage {
+				if list := w.catalogs[because.Catalog]; len(list) == 0 || list[len(list)-1] != img {
+					w.catalogs[because.Catalog] = append(list, img)
+				}
+			}
+		}
+	}
+	return w, nil
+}
+
+// need enters the images that are not present into the homes of their blobs and
+// returns the blobs that have any, largest first.
+func (w *work) need() []*blob {
+	for _, img := range w.images {
+		if img.present {
+			for _, b := range img.blobs {
+				if n := len(b.known); n == 0 || b.known[n-1] != img.repository {
+					b.known = append(b.known, img.repository)
+				}
+			}
+			continue
+		}
+		for _, b := range img.blobs {
+			b.home(img.repository).wait(img)
+		}
+	}
+	var needed []*blob
+	for _, b := range w.blobs {
+		if len(b.homes) > 0 {
+			needed = append(needed, b)
+		}
+	}
+	slices.SortFunc(needed, func(a, b *blob) int {
+		return cmp.Or(cmp.Compare(b.desc.Size, a.desc.Size), strings.Compare(string(a.desc.Digest), string(b.desc.Digest)))
+	})
+	return needed
+}
+
+// home returns the blob's home in the repository. Images come sorted by
+// repository, so that it is the last one or a new one.
+func (b *blob) home(repository string) *home {
+	if n := len(b.homes); n > 0 && b.homes[n-1].repository == repository {
+		return b.homes[n-1]
+	}
+	h := &home{repository: repository}
+	b.homes = append(b.homes, h)
+	return h
+}
+
+func (h *home) wait(img *image) {
+	h.waiting = append(h.waiting, img)
+	img.waiting++
+}

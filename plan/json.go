@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// maxPlan is the largest plan that is read, in bytes: many times what 50,000
+// images need.
+const maxPlan = 1 << 30
+
+// JSON is the plan as it is written to a file: indented, sorted, the same bytes
+// for the same plan.
+func (p *Plan) JSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(p); err != nil {
+		return nil, fmt.Errorf("writing plan: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Read reads what JSON wrote. Unknown fields, another kind or version, and
+// content that the plan refers to but does not hold are errors.
+func Read(r io.Reader) (*Plan, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxPlan+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading plan: %w", err)
+	}
+	if len(text) > maxPlan {
+		return nil, fmt.Errorf("reading plan: it is larger than %d MiB", maxPlan>>20)
+	}
+	var head struct {
+		Kind    string `json:"kind"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("reading plan: %w", err)
+	}
+	if head.Kind != Kind {
+		return nil, fmt.Errorf("reading plan: its kind is %q, not %s: give a file that gantry plan -o wrote", head.Kind, Kind)
+	}
+	if head.Version != Version {
+		return nil, fmt.Errorf("reading plan: it has version %d, this gantry reads %d: make the plan again, or use the gantry that made it", head.Version, Version)
+	}
+	p := &Plan{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(p); err != nil {
+		return nil, fmt.Errorf("reading plan: %w", err)
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("reading plan: there is more text after its end")
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("reading plan: %w", err)
+	}
+	return p, nil
+}
+
+// check holds what readers of a plan rely on.
+func (p *Plan) check() error {
+	c, err := p.Contents()
+	if err != nil {
+		return err
+	}
+	for _, img := range p.Images {
+		if err := checkRepository(img.Repository); err != nil {
+			return fmt.Errorf("image %s: %w", img.Source, err)
+		}
+		if img.Size < 0 || len(img.Tags) == 0 {
+			return fmt.Errorf("image %s has the size %d and %d tags", img.Source, img.Size, len(img.Tags))
+		}
+		for _, t := range img.Tags {
+			if !tagGrammar.MatchString(t) {
+				return fmt.Errorf("image %s: %q is not a tag", img.Source, t)
+			}
+		}
+		if err := c.Walk(img.Digest, func(Manifest) error { return nil }, func(Blob) error { return nil }); err != nil {
+			return fmt.Errorf("image %s: %w", img.Source, err)
+		}
+	}
+	for _, cat := range p.Catalogs {
+		if _, ok := c.manifests[cat.Digest]; !ok && cat.Digest != "" {
+			return fmt.Errorf("catalog %s: manifest %s is not in the plan", cat.Source, cat.Digest)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// From is where a plan's content is read, and where the catalog images that are
+// built for it are kept.
+type From struct {
+	Images Images
+	Files  Files
+	Store  Store
+}
+
+// Options change how a plan is made, not what is in it.
+type Options struct {
+	// Jobs is how many manifests are read at the same time; 0 means 16.
+	Jobs int
+	Log  *slog.Logger // nil means none
+}
+
+// Make makes the plan of a configuration: it reads, filters, validates and
+// builds the catalogs, collects what they and the lists of the configuration
+// name, and reads the manifests of all that. name is the plan's name.
+//
+// What the configuration asks for and a catalog does not have is an error, as
+// is a catalog that cannot be read or that OLM would refuse. An image that
+// cannot be read is not: it is among the plan's Missing. Where not one image
+// can be read, the first reason is the error.
+func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opts Options) (*Plan, error) {
+	if opts.Jobs <= 0 {
+		opts.Jobs = 16
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Plan{Kind: Kind, Version: Version, Name: name, Images: []Image{}}
+	ws := newWishes()
+	var catalogs []*wish
+	var problems []error
+	for _, op := range cfg.Mirror.Operators {
+		opts.Log.Info("reading catalog", "ref", op.Catalog)
+		c, err := readCatalog(ctx, from, op)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		if err := c.collect(ws); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		p.Catalogs = append(p.Catalogs, c.entry)
+		p.Notes = append(p.Notes, c.notes...)
+		catalogs = append(catalogs, c.wish())
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	if err := addLists(ws, cfg.Mirror.AdditionalImages); err != nil {
+		return nil, err
+	}
+	p.Blocked = ws.block(cfg.Mirror.BlockedImages)
+	if ws.empty > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d related images have an empty reference; they are passed over", ws.empty))
+	}
+	for short := range ws.short {
+		p.Notes = append(p.Notes, fmt.Sprintf("image %s has no registry; it is taken from docker.io", short))
+	}
+
+	f := newForest(from.Images)
+	all, err := f.resolve(ctx, append(catalogs, ws.sorted()...), opts.Jobs)
+	if err != nil {
+		return nil, err
+	}
+	var found []resolved
+	for _, r := range all {
+		switch {
+		case r.err == nil:
+			found = append(found, r)
+		case r.wish.kind == CatalogImage:
+			return nil, fmt.Errorf("reading catalog image %s: %w", r.wish.source, r.err)
+		default:
+			p.Missing = append(p.Missing, Missing{
+				Source: r.wish.source, Kind: r.wish.kind, Reason: r.err.Error(), Because: r.wish.because, err: r.err,
+			})
+		}
+	}
+	if len(found) == len(catalogs) && len(p.Missing) > 0 {
+		return nil, fmt.Errorf("none of %d images can be read; the first: %s: %w", len(p.Missing), p.Missing[0].Source, p.Missing[0].err)
+	}
+	var notes []string
+	if p.Images, notes, err = place(found); err != nil {
+		return nil, err
+	}
+	p.Notes = append(p.Notes, notes...)
+	p.placeCatalogs()
+	if err := f.harvest(p); err != nil {
+		return nil, err
+	}
+	slices.Sort(p.Notes)
+	p.Notes = slices.Compact(p.Notes)
+	return p, p.check()
+}
+
+// addLists asks for what the configuration names itself.
+func addLists(ws *wishes, images []imageset.Image) error {
+	for _, img := range images {
+		w := wish{
+			kind: AdditionalImage, repo: img.TargetRepo, tag: img.TargetTag,
+			because: []Because{{List: "additionalImages"}}, platforms: img.Platforms,
+		}
+		if strings.HasPrefix(img.Name, ociScheme) {
+			w.source = img.Name
+			ws.add(w)
+			continue
+		}
+		if err := ws.addText(img.Name, w); err != nil {
+			return fmt.Errorf("%s: %w", img.Pos, err)
+		}
+	}
+	return nil
+}
+
+// placeCatalogs writes into each catalog where its image was placed.
+func (p *Plan) placeCatalogs() {
+	for i := range p.Catalogs {
+		c := &p.Catalogs[i]
+		for _, img := range p.Images {
+			if img.Kind == CatalogImage && img.Because[0].Catalog == c.Name() {
+				c.Repository, c.Tag = img.Repository, img.Tags[0]
+			}
+		}
+	}
+}
+
+// harvest enters the manifests and blobs of the plan's images, their sizes and
+// the totals.
+func (f *forest) harvest(p *Plan) error {
+	manifests := map[digest.Digest]Manifest{}
+	blobs := map[digest.Digest]int64{}
+	var visit func(d digest.Digest, each func(digest.Digest, int64)) error
+	visit = func(d digest.Digest, each func(digest.Digest, int64)) error {
+		t := f.trees[d]
+		if t == nil || t.node == nil {
+			return fmt.Errorf("manifest %s was not read", d)
+		}
+		m := Manifest{Digest: d, MediaType: t.desc.MediaType, Size: t.desc.Size}
+		for _, c := range t.children {
+			if !t.kept[c.Digest] || slices.Contains(m.Manifests, c.Digest) {
+				continue
+			}
+			if err := visit(c.Digest, each); err != nil {
+				return err
+			}
+			m.Manifests = append(m.Manifests, c.Digest)
+		}
+		for _, b := range t.blobs {
+			if size, ok := blobs[b.Digest]; ok && size != b.Size {
+				return fmt.Errorf("blob %s has %d bytes in one image and %d in another", b.Digest, size, b.Size)
+			}
+			blobs[b.Digest] = b.Size
+			each(b.Digest, b.Size)
+			m.Blobs = append(m.Blobs, b.Digest)
+		}
+		manifests[d] = m
+		each(d, m.Size)
+		return nil
+	}
+	for i := range p.Images {
+		img := &p.Images[i]
+		sizes := map[digest.Digest]int64{}
+		if err := visit(img.Digest, func(d digest.Digest, n int64) { sizes[d] = n }); err != nil {
+			return fmt.Errorf("image %s: %w", img.Source, err)
+		}
+		for _, n := range sizes {
+			img.Size += n
+		}
+		if n := f.trees[img.Digest].foreign; n > 0 {
+			p.Notes = append(p.Notes, fmt.Sprintf("%d layers of %s may not be redistributed and stay at their vendor's", n, img.Source))
+		}
+	}
+	for _, d := range slices.Sorted(maps.Keys(manifests)) {
+		p.Manifests = append(p.Manifests, manifests[d])
+		p.Totals.Bytes += manifests[d].Size
+	}
+	for _, d := range slices.Sorted(maps.Keys(blobs)) {
+		p.Blobs = append(p.Blobs, Blob{Digest: d, Size: blobs[d]})
+		p.Totals.Bytes += blobs[d]
+	}
+	p.Totals.Images, p.Totals.Manifests, p.Totals.Blobs = len(p.Images), len(p.Manifests), len(p.Blobs)
+	return nil
+}
+
+// isRegistry reports whether a source is a reference rather than oci:// or
+// dir://.
+func isRegistry(source string) bool {
+	return !strings.HasPrefix(source, ociScheme) && !strings.HasPrefix(source, dirScheme)
+}
+
+// parseSource takes a source apart; what is not in a registry has no reference.
+func parseSource(source string) (reference.Reference, error) {
+	if !isRegistry(source) {
+		return reference.Reference{}, nil
+	}
+	return reference.Parse(source)
+}

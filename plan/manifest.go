@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// The media types of Docker's image manifest version 2, schema 2.
+const (
+	dockerManifest     = "application/vnd.docker.distribution.manifest.v2+json"
+	dockerManifestList = "application/vnd.docker.distribution.manifest.list.v2+json"
+	dockerSchema1      = "application/vnd.docker.distribution.manifest.v1"
+)
+
+// A node is a manifest taken apart.
+type node struct {
+	desc     ocispec.Descriptor
+	children []ocispec.Descriptor // of an index
+	blobs    []Blob               // config and layers, duplicates removed
+	// foreign counts the layers that stay at their vendor's URLs.
+	foreign int
+}
+
+// parseManifest reads an image manifest or an index. desc.MediaType is the type
+// that the source gave; a mediaType inside the manifest must agree with it.
+func parseManifest(desc ocispec.Descriptor, raw []byte) (*node, error) {
+	var m struct {
+		SchemaVersion int                  `json:"schemaVersion"`
+		MediaType     string               `json:"mediaType"`
+		Config        *ocispec.Descriptor  `json:"config"`
+		Layers        []ocispec.Descriptor `json:"layers"`
+		Manifests     []ocispec.Descriptor `json:"manifests"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
+	}
+	if strings.HasPrefix(desc.MediaType, dockerSchema1) || m.SchemaVersion == 1 {
+		return nil, errors.New("the image has Docker's schema 1, which registries no longer take: ask its vendor for a newer one")
+	}
+	if m.MediaType != "" && desc.MediaType != m.MediaType && isManifestType(desc.MediaType) {
+		return nil, fmt.Errorf("reading manifest %s: the registry calls it %s, it calls itself %s", desc.Digest, desc.MediaType, m.MediaType)
+	}
+	if m.MediaType != "" || !isManifestType(desc.MediaType) {
+		desc.MediaType = MediaType(raw)
+	}
+	n := &node{desc: desc}
+	switch {
+	case m.Manifests != nil && (m.Config != nil || m.Layers != nil):
+		return nil, fmt.Errorf("reading manifest %s: it is both an image and an index", desc.Digest)
+	case desc.MediaType == dockerManifestList || desc.MediaType == ocispec.MediaTypeImageIndex:
+		n.children = m.Manifests
+		for _, c := range n.children {
+			if err := checkDescriptor(c); err != nil {
+				return nil, fmt.Errorf("reading index %s: %w", desc.Digest, err)
+			}
+		}
+		return n, nil
+	case desc.MediaType != dockerManifest && desc.MediaType != ocispec.MediaTypeImageManifest:
+		return nil, fmt.Errorf("reading manifest %s: unknown type %q", desc.Digest, desc.MediaType)
+	case m.Config == nil:
+		return nil, fmt.Errorf("reading manifest %s: it has no config", desc.Digest)
+	}
+	seen := map[digest.Digest]int64{}
+	for _, d := range append([]ocispec.Descriptor{*m.Config}, m.Layers...) {
+		if err := checkDescriptor(d); err != nil {
+			return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
+		}
+		if isForeign(d) {
+			n.foreign++
+			continue
+		}
+		if size, ok := seen[d.Digest]; ok {
+			if size != d.Size {
+				return nil, fmt.Errorf("reading manifest %s: blob %s has two sizes, %d and %d", desc.Digest, d.Digest, size, d.Size)
+			}
+			continue
+		}
+		seen[d.Digest] = d.Size
+		n.blobs = append(n.blobs, Blob{Digest: d.Digest, Size: d.Size})
+	}
+	return n, nil
+}
+
+// MediaType is the type that a manifest gives itself. A manifest that leaves it
+// out, as OCI allows, is an index where it lists manifests, else an image. Text
+// that is no manifest has the type "".
+func MediaType(raw []byte) string {
+	var m struct {
+		MediaType string          `json:"mediaType"`
+		Manifests json.RawMessage `json:"manifests"`
+		Config    json.RawMessage `json:"config"`
+	}
+	switch err := json.Unmarshal(raw, &m); {
+	case err != nil:
+		return ""
+	case m.MediaType != "":
+		return m.MediaType
+	case m.Manifests != nil:
+		return ocispec.MediaTypeImageIndex
+	case m.Config != nil:
+		return ocispec.MediaTypeImageManifest
+	}
+	return ""
+}
+
+func isManifestType(mediaType string) bool {
+	switch mediaType {
+	case dockerManifest, dockerManifestList, ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex:
+		return true
+	}
+	return false
+}
+
+// isForeign reports whether a layer is to be fetched from its vendor rather
+// than kept in a registry (Windows base layers).
+func isForeign(d ocispec.Descriptor) bool {
+	return len(d.URLs) > 0 &&
+		(strings.Contains(d.MediaType, ".nondistributable.") || strings.Contains(d.MediaType, ".foreign."))
+}
+
+func checkDescriptor(d ocispec.Descriptor) error {
+	if err := d.Digest.Validate(); err != nil {
+		return fmt.Errorf("digest %q: %w", d.Digest, err)
+	}
+	if d.Size < 0 {
+		return fmt.Errorf("%s has the size %d", d.Digest, d.Size)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// digestTag is the tag of an image that its source names by digest alone, as oc
+// mirror makes it.
+func digestTag(d digest.Digest) string { return strings.Replace(d.String(), ":", "-", 1) }
+
+// repository is the path in the mirror: the source's own below its host, or
+// the base name of an OCI layout's folder.
+func repository(source string, ref reference.Reference) string {
+	if ref.Path != "" {
+		return ref.Path
+	}
+	dir, _ := SplitLayout(source)
+	return strings.ToLower(path.Base(path.Clean(strings.TrimPrefix(dir, dirScheme))))
+}
+
+// SplitLayout takes "oci://DIR", "oci://DIR:NAME" or "oci://DIR@DIGEST" apart:
+// the folder of the layout and what is asked for in it, a name of its index or a
+// digest. The first colon or @ ends the folder.
+func SplitLayout(source string) (dir, name string) {
+	dir = strings.TrimPrefix(source, ociScheme)
+	if i := strings.IndexAny(dir, ":@"); i >= 0 && strings.HasPrefix(source, ociScheme) {
+		return dir[:i], dir[i+1:]
+	}
+	return dir, ""
+}
+
+// A claim is an image that wants a tag of a repository.
+type claim struct {
+	resolved
+	repo, tag string
+}
+
+func (c claim) explicit() bool { return c.wish.repo != "" || c.wish.tag != "" }
+
+// weight decides who keeps a tag that several images claim: what the
+// configuration sets, then what is pulled by that tag, then what carries the
+// tag beside a digest and is pulled by the latter.
+func (c claim) weight() int {
+	switch {
+	case c.explicit():
+		return 0
+	case c.wish.ref.Digest == "":
+		return 1
+	}
+	return 2
+}
+
+// place decides repository and tag of every image. Where two different images
+// claim one tag, the loser is still found by everybody who asks for it: by its
+// digest, or in a repository of its own.
+func place(all []resolved) (images []Image, notes []string, err error) {
+	claims := map[string][]claim{}
+	for _, r := range all {
+		c := claim{resolved: r, repo: r.wish.repo, tag: r.wish.tag}
+		if c.repo == "" {
+			c.repo = repository(r.wish.source, r.wish.ref)
+		}
+		if c.tag == "" {
+			c.tag = r.wish.ref.Tag
+		}
+		if c.tag == "" && r.wish.ref == (reference.Reference{}) {
+			c.tag = "latest"
+		}
+		if c.tag == "" {
+			c.tag = digestTag(r.digest)
+		}
+		claims[c.repo+":"+c.tag] = append(claims[c.repo+":"+c.tag], c)
+	}
+	for name, group := range claims {
+		slices.SortFunc(group, func(a, b claim) int {
+			return cmp.Or(cmp.Compare(a.weight(), b.weight()), strings.Compare(a.wish.source, b.wish.source))
+		})
+		winner := group[0]
+		for i, c := range group {
+			switch {
+			case i == 0 || c.digest == winner.digest:
+			case c.explicit():
+				return nil, nil, fmt.Errorf("%s and %s would both become %s: give one of them another targetRepo or targetTag",
+					winner.wish.source, c.wish.source, name)
+			case c.wish.ref.Digest != "":
+				c.tag = digestTag(c.digest)
+				notes = append(notes, fmt.Sprintf("%s gets the tag %s, since %s is another image's tag in the mirror", c.wish.source, c.tag, name))
+			default:
+				c.repo += "-" + reference.ShortHash(c.wish.ref.Name())
+				notes = append(notes, fmt.Sprintf("%s goes to %s:%s, since %s has %s in the mirror", c.wish.source, c.repo, c.tag, winner.wish.source, name))
+			}
+			images = append(images, Image{
+				Source: c.wish.source, Kind: c.wish.kind, Digest: c.digest,
+				Repository: c.repo, Tags: []string{c.tag}, Because: c.wish.because,
+			})
+		}
+	}
+	slices.SortFunc(images, func(a, b Image) int {
+		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(a.Source, b.Source), strings.Compare(a.Tags[0], b.Tags[0]))
+	})
+	return images, notes, nil
+}

@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// ociScheme and dirScheme begin the names of content that is not in a registry.
+const (
+	ociScheme = "oci://"
+	dirScheme = "dir://"
+)
+
+// A wish is one image that somebody asked for, before it is known what it is.
+type wish struct {
+	source string              // normalised reference, or oci://DIR
+	ref    reference.Reference // zero for oci:// and dir://
+	digest digest.Digest       // what is wanted, where that is known
+	kind   ImageKind
+	// repo and tag are what the configuration sets; "" leaves the names to be
+	// made from the source.
+	repo, tag string
+	because   []Because
+	// all asks for every child of an index, else only platforms are wanted.
+	all       bool
+	platforms []imageset.Platform
+}
+
+// wishes collects what is asked for, once per source and target.
+type wishes struct {
+	byKey map[wishKey]*wish
+	empty int // references that are ""
+	short map[string]bool
+}
+
+type wishKey struct{ source, repo, tag string }
+
+func newWishes() *wishes {
+	return &wishes{byKey: map[wishKey]*wish{}, short: map[string]bool{}}
+}
+
+// rank orders kinds by how much they say of an image; the highest is kept where
+// an image is asked for in several roles.
+func (k ImageKind) rank() int {
+	return slices.Index([]ImageKind{AdditionalImage, RelatedImage, BundleImage, CatalogImage}, k)
+}
+
+func (ws *wishes) add(w wish) {
+	key := wishKey{w.source, w.repo, w.tag}
+	w.all = len(w.platforms) == 0
+	have := ws.byKey[key]
+	if have == nil {
+		ws.byKey[key] = &w
+		return
+	}
+	if w.kind.rank() > have.kind.rank() {
+		have.kind = w.kind
+	}
+	have.because = append(have.because, w.because...)
+	have.all = have.all || w.all
+	have.platforms = append(have.platforms, w.platforms...)
+}
+
+// addText asks for the image that a catalog names. An empty reference is
+// counted; one that does not parse is an error, though a validated catalog has
+// none.
+func (ws *wishes) addText(text string, w wish) error {
+	if text == "" {
+		ws.empty++
+		return nil
+	}
+	ref, err := reference.Parse(text)
+	if err != nil {
+		return err
+	}
+	if reference.IsShort(text) {
+		ws.short[text] = true
+	}
+	if ref.Identifier() == "" {
+		ref.Tag = "latest"
+	}
+	w.ref, w.source, w.digest = ref, ref.String(), ref.Digest
+	ws.add(w)
+	return nil
+}
+
+// addBundle asks for a bundle's own image (which relatedImages need not list)
+// and everything that the bundle relates.
+func (ws *wishes) addBundle(from string, b *catalog.Bundle, platforms []imageset.Platform) error {
+	because := Because{Catalog: from, Package: b.Package, Bundle: b.Name}
+	if b.Image != "" {
+		if err := ws.addText(b.Image, wish{kind: BundleImage, because: []Because{because}, platforms: platforms}); err != nil {
+			return err
+		}
+	}
+	for _, r := range b.RelatedImages {
+		because.Name = r.Name
+		w := wish{kind: RelatedImage, because: []Because{because}, platforms: platforms}
+		if r.Image == b.Image {
+			w.kind = BundleImage
+		}
+		if err := ws.addText(r.Image, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sorted returns the wishes in a fixed order, their reasons sorted and without
+// duplicates.
+func (ws *wishes) sorted() []*wish {
+	var all []*wish
+	for _, w := range ws.byKey {
+		slices.SortFunc(w.because, compareBecause)
+		w.because = slices.Compact(w.because)
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b *wish) int {
+		return cmp.Or(strings.Compare(a.source, b.source), strings.Compare(a.repo, b.repo), strings.Compare(a.tag, b.tag))
+	})
+	return all
+}
+
+func compareBecause(a, b Because) int {
+	return cmp.Or(
+		strings.Compare(a.List, b.List),
+		strings.Compare(a.Catalog, b.Catalog),
+		strings.Compare(a.Package, b.Package),
+		strings.Compare(a.Bundle, b.Bundle),
+		strings.Compare(a.Name, b.Name))
+}
+
+// block takes out what mirror.blockedImages matches. Patterns are tried on the
+// reference as the source has it and on the repository it would get, both
+// without a transport, as oc mirror does.
+func (ws *wishes) block(patterns []imageset.Blocked) []Blocked {
+	var blocked []Blocked
+	for key, w := range ws.byKey {
+		target := w.repo
+		if target == "" {
+			target = w.ref.Path
+		}
+		source := strings.TrimPrefix(w.source, ociScheme)
+		for _, p := range patterns {
+			if p.Pattern.MatchString(source) || p.Pattern.MatchString(target) {
+				slices.SortFunc(w.because, compareBecause)
+				blocked = append(blocked, Blocked{Source: w.source, Pattern: p.Name, Because: slices.Compact(w.because)})
+				delete(ws.byKey, key)
+				break
+			}
+		}
+	}
+	slices.SortFunc(blocked, func(a, b Blocked) int { return strings.Compare(a.Source, b.Source) })
+	return blocked
+}
