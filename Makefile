@@ -36,7 +36,7 @@ lint: $(LINT) ## run golangci-lint
 	$(LINT) run ./...
 
 $(LINT): .ci/tools/lint/go.mod .ci/tools/lint/go.sum
-	cd .ci/tools/lint && CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd .ci/tools/lint && CGO_ENABLED=0 $(GO) build -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: fmt
 fmt: ## format the code
