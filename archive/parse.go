@@ -9,8 +9,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// maxSet bounds a set manifest, in bytes: some two million entries.
-const maxSet = 256 << 20
+// maxSet bounds a set manifest, in bytes: some million entries.
+const maxSet = 128 << 20
 
 // parseSet reads a set manifest that may come from anybody. What it returns is
 // consistent in itself: names and paths are of the grammar, entries lie in their

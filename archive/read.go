@@ -88,6 +88,9 @@ type content struct {
 
 func (c *content) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
 	what, ok := problem(err)
 	if !ok {
 		return n, err

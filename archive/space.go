@@ -18,7 +18,7 @@ type SpaceError struct {
 }
 
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("not enough space in %s: %s are still to be written, %s are free: make room for %s more and run again, what was written is kept",
+	return fmt.Sprintf("not enough space in %s: %s are still to be written, %s are free: make room for %s more and run again",
 		e.Dir, progress.Bytes(e.Needed), progress.Bytes(e.Available), progress.Bytes(max(0, e.Needed-e.Available)))
 }
 

@@ -24,11 +24,11 @@ func free(dir string) (int64, error) {
 		}
 		break
 	}
-	blocks, size := uint64(st.Bavail), uint64(st.Bsize) //nolint:unconvert // of other types elsewhere
+	blocks, size := uint64(st.Bavail), uint64(st.Bsize) //nolint:gosec,unconvert // of other types elsewhere
 	if size != 0 && blocks > math.MaxInt64/size {
 		return math.MaxInt64, nil
 	}
-	return int64(blocks * size), nil
+	return int64(blocks * size), nil //nolint:gosec // checked above
 }
 
 // allocated is how many bytes of the disk a file takes up, holes not counted.

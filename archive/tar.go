@@ -41,7 +41,12 @@ func prelude(path string, size int64) []byte {
 }
 
 // preludeSize is len(prelude(path, …)).
-func preludeSize(path string) int64 { return int64(len(prelude(path, 0))) }
+func preludeSize(path string) int64 {
+	if len(path) <= 100 {
+		return blockSize
+	}
+	return int64(len(prelude(path, 0)))
+}
 
 func header(name string, kind byte, size int64) []byte {
 	h := make([]byte, blockSize)
