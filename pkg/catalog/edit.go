@@ -61,7 +61,8 @@ func (m *Meta) with(name string, value []byte) (*Meta, error) {
 
 // KeepElements returns the object with only those elements of a list member that
 // keep wants, by their index from 0. The elements, and every byte outside of the
-// list, are as they were. An object without the member is returned as it is.
+// list, are as they were. An object without the member, or of which all is
+// kept, is returned as it is.
 func (m *Meta) KeepElements(member string, keep func(i int) bool) (*Meta, error) {
 	var s scanner
 	members, err := s.object(m.Raw)
@@ -81,21 +82,24 @@ func (m *Meta) KeepElements(member string, keep func(i int) bool) (*Meta, error)
 		return nil, fmt.Errorf("changing %s of %s: %w", member, describe(m), err)
 	}
 
-	kept := []byte{'['}
-	from, first := 1, true // from: where the white space before an element begins
+	kept, count := []byte{'['}, 0
+	from := 1 // where the white space before an element begins
 	for i, e := range spans {
 		if keep(i) {
-			if !first {
+			if count > 0 {
 				kept = append(kept, ',')
 			}
-			first = false
+			count++
 			kept = append(kept, list[from:e.end]...)
 		}
 		if i+1 < len(spans) {
 			from = e.end + bytes.IndexByte(list[e.end:], ',') + 1
-		} else if !first {
+		} else if count > 0 {
 			kept = append(kept, list[e.end:len(list)-1]...)
 		}
+	}
+	if count == len(spans) {
+		return m, nil
 	}
 	return m.with(member, append(kept, ']'))
 }

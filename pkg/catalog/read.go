@@ -15,8 +15,9 @@ import (
 
 // Read reads the file-based catalog in a file system, as operator-registry's
 // declcfg.LoadFS walks it: every regular file in every folder whatever its name,
-// links to files followed, without what `.indexignore` files name. Use
-// [os.Root.FS] to be sure that no link leads out of the folder.
+// links to files followed as long as they stay inside, without what
+// `.indexignore` files name. [os.Root.FS] also guards against links that change
+// while they are followed.
 //
 // The error is an [*Error] where the content of files is wrong.
 func Read(ctx context.Context, fsys fs.FS, options Options) (*Catalog, error) {
@@ -63,6 +64,11 @@ func list(fsys fs.FS) ([]listed, error) {
 		}
 		if entry.IsDir() {
 			return nil
+		}
+		if entry.Type()&fs.ModeSymlink != 0 {
+			if err := staysInside(fsys, name); err != nil {
+				return fmt.Errorf("reading the catalog: %s: %w", name, err)
+			}
 		}
 		info, err := fs.Stat(fsys, name) // follows links
 		if err != nil {

@@ -30,14 +30,11 @@ func (p *parser) yaml(r io.Reader, line int, after bool) error {
 			text = append(text, part...)
 			part, err = lines.ReadSlice('\n')
 		}
-		if err != nil && err != io.EOF {
-			if err == bufio.ErrBufferFull {
-				err = errTooLong
-			}
-			return err
-		}
-		if len(text)+len(part) > maxObject {
+		if err == bufio.ErrBufferFull || len(text)+len(part) > maxObject {
 			return p.stopped(errTooLong, from)
+		}
+		if err != nil && err != io.EOF {
+			return p.stopped(err, from)
 		}
 		if whole && separator(part) && (len(text) > 0 || after) {
 			if len(text) > 0 && !p.document(text, from) {
@@ -91,15 +88,16 @@ func (p *parser) document(text []byte, line int) bool {
 	}
 
 	content := node.Content[0]
+	begin := line
 	line += content.Line - 1
 	raw, err := yamlToJSON(content)
 	if at := (*nodeError)(nil); errors.As(err, &at) {
-		p.problem(line-content.Line+at.line, "%v", err)
+		p.problem(begin+at.line-1, "%v", err)
 		return true
 	}
 	if raw[0] != '{' {
-		if content.Kind == yaml.ScalarNode && string(raw) == "null" {
-			p.problem(line, "the YAML document is empty; remove the --- before it or after it")
+		if string(raw) == "null" {
+			p.problem(begin, "the YAML document is empty; remove the --- before it or after it")
 		} else {
 			p.problem(line, "neither JSON nor YAML with members such as schema: %s; mend the file, or name it in %s if it is not part of the catalog", SchemaPackage, ignoreFile)
 		}

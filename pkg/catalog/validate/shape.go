@@ -22,8 +22,8 @@ type shape struct {
 // A shaper holds values against shapes. Its zero value is ready; it is not for
 // several goroutines.
 type shaper struct {
-	decoder jsontext.Decoder
-	scratch []byte
+	decoder    jsontext.Decoder
+	text, data []byte // room for decoding base64
 }
 
 // check says what is wrong with a JSON value, for a person.
@@ -54,9 +54,8 @@ func (s *shaper) value(want *shape, path string) error {
 	if err != nil || !want.base64 {
 		return err
 	}
-	if s.scratch, err = jsontext.AppendUnquote(s.scratch[:0], text); err == nil {
-		// Decoding in place is sound: what is written is behind what is read.
-		_, err = base64.StdEncoding.Decode(s.scratch, s.scratch)
+	if s.text, err = jsontext.AppendUnquote(s.text[:0], text); err == nil {
+		s.data, err = base64.StdEncoding.AppendDecode(s.data[:0], s.text)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is not base64", strings.TrimPrefix(path, "."))

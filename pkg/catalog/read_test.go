@@ -1,0 +1,287 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+func quirks(t testing.TB, options catalog.Options) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Read(t.Context(), os.DirFS("testdata/quirks"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestRead(t *testing.T) {
+	c := quirks(t, catalog.Options{})
+	sameWhenWritten(t, c)
+
+	if diff := cmp.Diff([]string{"crane"}, c.Names); diff != "" {
+		t.Error(diff)
+	}
+	if len(c.Others) != 1 || c.Others[0].Name != "everybody" || c.Others[0].File != "global.yaml" || c.Others[0].Line != 1 {
+		t.Errorf("got others %+v", c.Others)
+	}
+	text := `{"schema":"io.example.notice","name":"everybody","text":"Text may hold what looks like the end of a document:\n---\nand goes on.\n"}`
+	if diff := cmp.Diff(text, string(c.Others[0].Raw)); diff != "" {
+		t.Error(diff)
+	}
+
+	p := c.Package("crane")
+	if p.DefaultChannel != "4.10" || len(p.Metas) != 1 || p.Metas[0].Line != 2 {
+		t.Errorf("got package %+v", p)
+	}
+	wantEntries := []catalog.Entry{
+		{Name: "crane.v1.2.0-3", Replaces: "crane.v1.1.0", Skips: []string{"crane.v1.0.0", "crane.v1.1.1"}, SkipRange: "<1.2.0-3"},
+		{Name: "crane.v1.1.1"},
+		{Name: "crane.v1.1.0", Replaces: "hoist.v0.9.0"},
+	}
+	if diff := cmp.Diff(wantEntries, p.Channel("4.10").Entries); diff != "" {
+		t.Error(diff)
+	}
+	wantDeprecations := []catalog.Deprecation{
+		{Schema: "olm.channel", Name: "4.10", Message: "Use another.\n"},
+		{Schema: "olm.package", Message: "gone soon"},
+	}
+	if diff := cmp.Diff(wantDeprecations, p.Deprecations[0].Entries); diff != "" {
+		t.Error(diff)
+	}
+	if p.Deprecations[0].Meta.Line != 7 {
+		t.Errorf("got line %d", p.Deprecations[0].Meta.Line)
+	}
+
+	var versions []string
+	for _, b := range p.Bundles {
+		versions = append(versions, b.Name+" "+b.Version.String())
+	}
+	if diff := cmp.Diff([]string{"crane.v1.1.0 1.1.0", "crane.v1.1.1 1.1.1+0.1749", "crane.v1.2.0-3 1.2.0-3"}, versions); diff != "" {
+		t.Error(diff)
+	}
+	if line := p.Bundle("crane.v1.1.0").Meta.Line; line != 12 {
+		t.Errorf("got line %d", line)
+	}
+	wantImages := []catalog.RelatedImage{
+		{Image: "registry.example.com/crane/manager:v1@sha256:0000000000000000000000000000000000000000000000000000000000000001"},
+		{Name: "typo"},
+		{},
+	}
+	head := p.Bundle("crane.v1.2.0-3")
+	if diff := cmp.Diff(wantImages, head.RelatedImages); diff != "" {
+		t.Error(diff)
+	}
+	if got := string(head.Properties[2].Value); got != "9007199254740993" {
+		t.Errorf("got number %s", got)
+	}
+	scalars := `{"true":true,"hex":16,"big":123456789012345678901234567890,"date":"2026-01-02","float":1.5,"none":null}`
+	if diff := cmp.Diff(scalars, string(p.Bundle("crane.v1.1.1").Properties[2].Value)); diff != "" {
+		t.Error(diff)
+	}
+
+	// A file that a negated pattern lets back in, and its bytes.
+	original, err := os.ReadFile("testdata/quirks/notes/lifecycle.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Others) != 1 || string(p.Others[0].Raw)+"\n" != string(original) {
+		t.Errorf("got others %+v", p.Others)
+	}
+}
+
+func TestReadKeep(t *testing.T) {
+	c := quirks(t, catalog.Options{Keep: func(pkg string) bool { return pkg == "derrick" }})
+	if len(c.Packages) != 0 || len(c.Others) != 1 {
+		t.Errorf("got %d packages and %d others", len(c.Packages), len(c.Others))
+	}
+	if diff := cmp.Diff([]string{"crane"}, c.Names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReaderOrderAndReplacing(t *testing.T) {
+	r := catalog.NewReader(catalog.Options{})
+	for _, f := range []struct{ name, text string }{
+		{"b.json", `{"schema": "a", "name": "second"}`},
+		{"a/x.json", "an old layer's file"},
+		{"a/x.json", `{"schema": "a", "name": "first"}`},
+		{"c.md", "[broken"},
+		{"a/.indexignore", "/b.json\n"},
+		{".indexignore", "*.md\r\n"},
+	} {
+		if err := r.File(f.name, iotest.OneByteReader(strings.NewReader(f.text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := r.Catalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []object{{Schema: "a", Name: "first", Raw: `{"schema": "a", "name": "first"}`}, {Schema: "a", Name: "second", Raw: `{"schema": "a", "name": "second"}`}}
+	if diff := cmp.Diff(want, objects(c)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadProblems(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       string // file:line and the beginning of the message
+	}{
+		{"no schema", "{\"schema\": \"a\"}\n{\n}", "f:2: the object has no schema"},
+		{"plain text", "# Read me\n\nThis is a text.\n", "f:3: neither JSON nor YAML"},
+		{"broken JSON", "{\"schema\": \"a\"}\n\n{\"schema\":\n \"a\",,}", "f:4: the JSON is broken"},
+		{"unfinished JSON", "{\"schema\": [\n", "f:2: the JSON is broken: unexpected EOF"},
+		{"text after JSON", "{\"schema\": \"a\"}\nabc", "f:2: neither JSON nor YAML"},
+		{"broken YAML", "schema: a\n---\nschema: a\n\tb: c\n", "f:4: the YAML is broken"},
+		{"empty documents", "---\n---\nschema: a\n", "f:1: the YAML document is empty"},
+		{"comment only", "# header\n---\nschema: a\n", "f:1: the YAML document is empty"},
+		{"document after its end", "schema: a\n...\nschema: b\n", "f:1: something stands behind the end"},
+		{"member twice in YAML", "schema: a\nx:\n  b: 1\n  b: 2\n", `f:4: the member "b" stands here a second time`},
+		{"member twice in JSON", `{"schema": "a", "schema": "b"}`, `f:1: "schema" and "schema" name the same member`},
+		{"member in two cases", `{"schema": "a", "Schema": "b"}`, `f:1: "schema" and "Schema" name the same member`},
+		{"name is a number", "schema: a\nname: 4.10\n", `f:1: "name" must be a string, not 4.1; put it in quotes`},
+		{"name is null", `{"schema": "a", "name": null}`, `f:1: "name" must be a string, not null`},
+		{"not a number", "schema: a\nx: .nan\n", "f:2: .nan has no place in JSON"},
+		{"list as a key", "schema: a\n? [x]\n: y\n", "f:2: a member's name must be text"},
+		{"alias bomb", "schema: a\nx0: &x0 [a, a, a, a, a, a, a, a, a, a]\n" + bomb(9), "larger than"},
+		{"alias to itself", "schema: a\nx: &x [*x]\n", "levels deep"},
+		{"entries", `{"schema": "olm.channel", "package": "p", "name": "c", "entries": [{"name": "a"}, {"name": "b", "skips": [1]}]}`,
+			"f:1: olm.channel c of package p: entries[1].skips[0]: must be a string, not 1"},
+		{"properties", `{"schema": "olm.bundle", "package": "p", "name": "b", "properties": {}}`, "f:1: olm.bundle b of package p: properties: it is not a list"},
+		{"long object", `{"schema": "a", "x": "` + strings.Repeat("x", 17<<20) + `"}`, "f:1: the object is larger than 16 MiB"},
+		{"long document", "schema: a\nx: " + strings.Repeat("x", 17<<20), "f:1: the object is larger than 16 MiB"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(test.text)}}, catalog.Options{})
+			var found *catalog.Error
+			if !errors.As(err, &found) {
+				t.Fatalf("got %v", err)
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// bomb is YAML that grows tenfold with each line.
+func bomb(lines int) string {
+	var text strings.Builder
+	for i := range lines {
+		n := string(rune('0' + i))
+		next := string(rune('1' + i))
+		text.WriteString("x" + next + ": &x" + next + " [" + strings.Repeat("*x"+n+", ", 9) + "*x" + n + "]\n")
+	}
+	return text.String()
+}
+
+func TestReadSeveralProblems(t *testing.T) {
+	fsys := fstest.MapFS{
+		"b.json": {Data: []byte("{}\n{\"schema\": 1}\n")},
+		"a.yaml": {Data: []byte("x: y\n")},
+	}
+	_, err := catalog.Read(t.Context(), fsys, catalog.Options{})
+	var found *catalog.Error
+	if !errors.As(err, &found) {
+		t.Fatalf("got %v", err)
+	}
+	var places []string
+	for _, p := range found.Problems {
+		place, _, _ := strings.Cut(p.String(), ": ")
+		places = append(places, place)
+	}
+	if diff := cmp.Diff([]string{"a.yaml:1", "b.json:1", "b.json:2"}, places); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.HasPrefix(err.Error(), "3 problems in the catalog:\n  a.yaml:1: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadMixedStream(t *testing.T) {
+	text := "{\"schema\": \"a\", \"n\": 1.0}\n---\n{\"schema\": \"b\"} # one\n{\"schema\": \"c\"}\n# end\n---\n{schema: d}\n--- # next\nschema: e\n---\n"
+	// Two objects with a comment between them are no JSON for anybody.
+	text = strings.Replace(text, " # one", "", 1)
+	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range c.Others {
+		got = append(got, string(m.Raw)+" "+string(rune('0'+m.Line)))
+	}
+	want := []string{`{"schema": "a", "n": 1.0} 1`, `{"schema": "b"} 3`, `{"schema": "c"} 4`, `{"schema":"d"} 7`, `{"schema":"e"} 9`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadLinks(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside.json")
+	dir := t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(outside, []byte(`{"schema": "a"}`), 0o600),
+		os.Mkdir(filepath.Join(dir, "real"), 0o700),
+		os.WriteFile(filepath.Join(dir, "real", "x.json"), []byte(`{"schema": "a"}`), 0o600),
+		os.Symlink("real/x.json", filepath.Join(dir, "link.json")),
+		os.Symlink("../link.json", filepath.Join(dir, "real", "again.json")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Others) != 3 {
+		t.Errorf("got %d objects", len(c.Others))
+	}
+
+	for name, target := range map[string]string{
+		"absolute":  outside,
+		"relative":  "../" + filepath.Base(filepath.Dir(outside)) + "/outside.json",
+		"itself":    "itself",
+		"to folder": "real",
+		"to naught": "naught.json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			link := filepath.Join(dir, name)
+			if err := os.Symlink(target, link); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(link)
+			if _, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{}); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestReadStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := catalog.Read(ctx, os.DirFS("testdata/quirks"), catalog.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := catalog.Read(t.Context(), fstest.MapFS{}, catalog.Options{}); err == nil {
+		t.Error("an empty folder is a catalog")
+	}
+	broken := io.MultiReader(strings.NewReader(`{"schema":`), iotest.ErrReader(io.ErrClosedPipe))
+	if err := catalog.NewReader(catalog.Options{}).File("x", broken); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
