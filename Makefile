@@ -6,7 +6,8 @@ BIN := bin
 LINT := $(BIN)/golangci-lint
 CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
 RACE := $(if $(CC_FOUND),CGO_ENABLED=1 $(GO) test -race,CGO_ENABLED=0 $(GO) test)
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# Set for a release (make build VERSION=v1.2.3); else Go records the commit.
+VERSION ?=
 
 .DEFAULT_GOAL := help
 
@@ -16,7 +17,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build ./bin/gantry
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/gantry ./cmd/gantry
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))' -o $(BIN)/gantry ./cmd/gantry
 
 .PHONY: test
 test: ## run all tests, with the race detector, against a real registry too
