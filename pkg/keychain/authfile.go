@@ -55,7 +55,7 @@ func (f *authFile) read() (*auths, error) {
 	if err != nil {
 		return nil, f.wrap(err)
 	}
-	defer in.Close() //nolint:errcheck // only read
+	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, maxAuthFile+1))
 	if err != nil {
 		return nil, f.wrap(err)

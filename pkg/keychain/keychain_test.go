@@ -293,7 +293,7 @@ func TestHelpers(t *testing.T) {
 func TestHelperProgram(t *testing.T) {
 	dir := t.TempDir()
 	program := write(t, filepath.Join(dir, "docker-credential-real"), "#!/bin/sh\nread host\nprintf '{\"Username\":\"%s\",\"Secret\":\"%s\"}' \"$host\" \"$1\"\n")
-	if err := os.Chmod(program, 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.Chmod(program, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))

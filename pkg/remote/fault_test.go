@@ -243,7 +243,7 @@ func TestWrongBlobIsNeverWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // the test is about Read
+	defer r.Close()
 	if n, err := io.ReadFull(r, make([]byte, len(blob))); err == nil || n == len(blob) {
 		t.Errorf("ReadFull gave %d bytes, %v", n, err)
 	}

@@ -123,7 +123,7 @@ func (u *upload) patch(ctx context.Context, location string, small bool) (string
 	if err != nil {
 		return location, final{err}
 	}
-	defer src.Close() //nolint:errcheck // only read
+	defer src.Close()
 	piece := u.desc.Size
 	if small {
 		piece = chunk

@@ -297,7 +297,7 @@ func TestPlainHTTPWhereTLSIsExpected(t *testing.T) {
 		if err != nil {
 			return
 		}
-		defer conn.Close() //nolint:errcheck // nothing to lose
+		defer conn.Close()
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 		_, _ = io.CopyN(io.Discard, conn, 16)
 		_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")

@@ -124,7 +124,7 @@ var errTooLarge = errors.New("the answer is larger than its limit")
 
 // readAll reads a body of at most limit bytes and closes it.
 func readAll(resp *http.Response, limit int64) ([]byte, error) {
-	defer resp.Body.Close() //nolint:errcheck // it was read
+	defer resp.Body.Close()
 	if resp.ContentLength > limit {
 		return nil, errTooLarge
 	}

@@ -108,7 +108,7 @@ func (s source) read(log *slog.Logger) ([]entry, error) {
 	if err != nil {
 		return nil, s.wrap(err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, s.wrap(err)

@@ -1,0 +1,201 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+var repo = reference.Reference{Host: "registry.example", Path: "a"}
+
+// A pipeListener accepts connections that need no network, so that time in
+// tests is the test's own.
+type pipeListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+func (l *pipeListener) Close() error   { return nil }
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// inBubble runs f with a Client of a registry that h plays, in its own time.
+func inBubble(t *testing.T, o Options, h http.HandlerFunc, f func(t *testing.T, c *Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+		server := &http.Server{Handler: h}
+		go server.Serve(l) //nolint:errcheck // it ends with the test
+		o.PlainHTTP = true
+		c, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			l.conns <- theirs
+			return ours, nil
+		}}
+		c.transports[place{repo.Host, false}] = transport
+		f(t, c)
+		c.Close()
+		close(l.done)
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func blobOf(size int) ([]byte, ocispec.Descriptor) {
+	b := bytes.Repeat([]byte("x"), size)
+	return b, ocispec.Descriptor{Digest: digest.FromBytes(b), Size: int64(size)}
+}
+
+func serve(blob []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet:
+			w.Header().Set("Content-Length", strconv.Itoa(len(blob)))
+			_, _ = w.Write(blob)
+		case http.MethodPost:
+			w.Header().Set("Location", "/v2/upload")
+			w.WriteHeader(http.StatusAccepted)
+		case http.MethodPut:
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(http.StatusCreated)
+		}
+	}
+}
+
+func open(b []byte) func(context.Context) (io.ReadCloser, error) {
+	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
+}
+
+func TestLimits(t *testing.T) {
+	blob, desc := blobOf(1 << 20)
+	for name, tc := range map[string]struct {
+		o    Options
+		want time.Duration
+	}{
+		"none": {Options{}, 0},
+		// A ping, then GET, POST and PUT: the first is free.
+		"requests": {Options{RequestsPerSecond: 10}, 300 * time.Millisecond},
+		// A MiB in each direction; the first 256 KiB are free.
+		"bytes": {Options{BytesPerSecond: 1 << 20}, 1750 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, tc.o, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/v2/" {
+					serve(blob)(w, r)
+				}
+			}, func(t *testing.T, c *Client) {
+				start := time.Now()
+				r, err := c.Blob(t.Context(), repo, desc)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, err := io.Copy(io.Discard, r); n != desc.Size || err != nil {
+					t.Fatal(n, err)
+				}
+				_ = r.Close()
+				if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took < tc.want || took > tc.want+10*time.Millisecond {
+					t.Errorf("took %s, want %s", took, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// A reader that takes its time is not a connection that stalls.
+func TestSlowReaderIsNoStall(t *testing.T) {
+	blob, desc := blobOf(1 << 20)
+	inBubble(t, Options{}, serve(blob), func(t *testing.T, c *Client) {
+		r, err := c.Blob(t.Context(), repo, desc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Hour)
+		if n, err := io.Copy(io.Discard, r); n != desc.Size || err != nil || c.Stats().Retries != 0 {
+			t.Errorf("%d bytes, %v, %d retries", n, err, c.Stats().Retries)
+		}
+		_ = r.Close()
+	})
+}
+
+// A slow source is no stall of the registry either.
+func TestSlowSourceIsNoStall(t *testing.T) {
+	blob, desc := blobOf(1000)
+	inBubble(t, Options{Side: Destination}, serve(blob), func(t *testing.T, c *Client) {
+		_, err := c.PushBlob(t.Context(), repo, desc, nil, func(context.Context) (io.ReadCloser, error) {
+			r, w := io.Pipe()
+			go func() {
+				_, _ = w.Write(blob[:500])
+				<-time.After(time.Hour)
+				_, _ = w.Write(blob[500:])
+				_ = w.Close()
+			}()
+			return r, nil
+		})
+		if err != nil || c.Stats().Retries != 0 {
+			t.Errorf("%v, %d retries", err, c.Stats().Retries)
+		}
+	})
+}
+
+// A registry that does not read what it is sent, or does not answer, is tried
+// again after a minute; after the last byte it has five.
+func TestStalls(t *testing.T) {
+	blob, desc := blobOf(1 << 20)
+	for name, tc := range map[string]struct {
+		readFirst bool
+		want      time.Duration
+	}{
+		"in the middle":       {false, time.Minute},
+		"after the last byte": {true, 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stalled atomic.Bool
+			inBubble(t, Options{Side: Destination, Retry: Retry{Delay: time.Second}}, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPut && stalled.CompareAndSwap(false, true) {
+					if tc.readFirst {
+						_, _ = io.Copy(io.Discard, r.Body)
+					}
+					<-time.After(time.Hour)
+					return
+				}
+				serve(blob)(w, r)
+			}, func(t *testing.T, c *Client) {
+				defer func() { <-time.After(2 * time.Hour) }() // the handler's hour has to pass
+				start := time.Now()
+				if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start) - time.Second; took < tc.want || took > tc.want+farewell {
+					t.Errorf("took %s and the delay, want %s", took, tc.want)
+				}
+			})
+		})
+	}
+}
