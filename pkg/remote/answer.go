@@ -64,7 +64,9 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
 		e.Err = ErrUnauthorized
-		e.Hint = h.loginHint(resp.Request.Context(), r)
+		if r.kind == "token" || e.Host == h.name { // a CDN knows no credentials
+			e.Hint = h.loginHint(resp.Request.Context(), r)
+		}
 	case resp.StatusCode == http.StatusNotFound:
 		e.Err = ErrNotFound
 	case temporary(resp.StatusCode):
