@@ -108,6 +108,9 @@ func (c *checker) volume(i int) error {
 	return nil
 }
 
+// extraPath is what a later writer may add for information.
+var extraPath = regexp.MustCompile(`^gantry/[a-z0-9][a-z0-9_-]{0,63}(\.[a-z0-9_-]{1,64}){0,3}$`)
+
 // mediaType is as RFC 6838 has it.
 var mediaType = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$`)
 
@@ -125,9 +128,12 @@ func (c *checker) entry(e *entry, i, j int) error {
 	case e.Path == "", e.Path == name:
 	case e.Path == planPath && e.Digest != c.set.Plan:
 		return fmt.Errorf("%s has the digest %s, the plan is %s", planPath, e.Digest, c.set.Plan)
-	case i == 0 && (e.Path == markerPath || e.Path == indexPath || e.Path == planPath):
-	default:
-		return fmt.Errorf("path %q is none that an archive has there", e.Path)
+	case e.Path == markerPath, e.Path == indexPath, e.Path == planPath:
+		if i > 0 {
+			return fmt.Errorf("path %q is none that this volume has", e.Path)
+		}
+	case !extraPath.MatchString(e.Path):
+		return fmt.Errorf("path %q is none that an archive has", e.Path)
 	}
 	if c.seen[e.path()] {
 		return fmt.Errorf("%s is there twice", e.path())

@@ -52,9 +52,11 @@ func TestParseSetRefuses(t *testing.T) {
 		"no marker":            {func(s *set) { e := &s.Volumes[0].Entries[1]; e.Path = ""; e.Digest = other }, "no entry oci-layout"},
 		"two plans":            {func(s *set) { s.Volumes[0].Entries[1] = entry{Path: planPath, Digest: s.Plan, Offset: 1536, Size: 2} }, "twice"},
 		"another plan":         {func(s *set) { s.Plan = other }, "the plan is"},
-		"plan elsewhere":       {func(s *set) { s.Volumes[1].Entries[1].Path = planPath; s.Volumes[1].Entries[1].Digest = s.Plan }, "none that an archive has"},
+		"plan elsewhere":       {func(s *set) { s.Volumes[1].Entries[1].Path = planPath; s.Volumes[1].Entries[1].Digest = s.Plan }, "none that this volume has"},
 		"dot dot":              {func(s *set) { s.Volumes[0].Entries[4].Path = "../../etc/passwd" }, "none that an archive has"},
 		"absolute":             {func(s *set) { s.Volumes[0].Entries[4].Path = "/etc/passwd" }, "none that an archive has"},
+		"below gantry":         {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/../x" }, "none that an archive has"},
+		"deep below gantry":    {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/x/y" }, "none that an archive has"},
 		"windows":              {func(s *set) { s.Volumes[0].Entries[4].Path = `C:\x` }, "none that an archive has"},
 		"blob path":            {func(s *set) { s.Volumes[0].Entries[4].Path = blobPath(other) }, "none that an archive has"},
 		"digest":               {func(s *set) { s.Volumes[0].Entries[4].Digest = "sha256:../../x" }, "digest"},
@@ -95,6 +97,18 @@ func TestParseSetRefuses(t *testing.T) {
 		if _, err := parseSet([]byte(text)); err == nil {
 			t.Errorf("parseSet(%q) took it", text)
 		}
+	}
+}
+
+func TestParseSetPassesOverUnknownFiles(t *testing.T) {
+	p := sound(t)
+	p.set.Volumes[0].Entries[4].Path = "gantry/sha256sums"
+	raw, err := p.set.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseSet(raw); err != nil {
+		t.Error(err)
 	}
 }
 
