@@ -234,7 +234,7 @@ hung, default alpha
 `,
 		},
 		{
-			"an invalid skipRange joins nothing", hung(imageset.Package{Range: imageset.Range{Min: "1.3.0", Max: "1.4.0"}}), `
+			"what no skipRange joins keeps the head", hung(imageset.Package{Range: imageset.Range{Min: "1.3.0", Max: "1.4.0"}}), `
 hung, default alpha
   alpha: v1.3.0=range v1.4.0=range v1.6.0=continuity(v1.4.0)
 - package "hung": channel "alpha": kept outside the range so that no update path breaks: hung.v1.6.0 (for hung.v1.4.0)

@@ -85,7 +85,10 @@ func (s *selection) cut(ch wantedChannel, within span, ranged bool) {
 // channel is broken as it is.
 func (s *selection) unwhole(ch wantedChannel, c *channel, selected []bool, ranged bool) {
 	mended, ok := c.whole(selected)
-	if ranged || !ok || slices.Equal(mended.keep, selected) {
+	if ok {
+		_, ok = c.exactly(mended.keep) // where edges run in a circle, it may not be
+	}
+	if ranged || !ok {
 		s.broken(ch, graph.Inspect(ch.Entries).Heads)
 		return
 	}

@@ -128,7 +128,7 @@ func (g *growth) limit() int {
 // to the skips of x makes no new edge; -1 where there is none. A skipped entry
 // is no update any more in OLM classic. So x must also be an update for whatever
 // y is one for, or clusters below y would be stuck: unless y was skipped in the
-// original already, or the user wants exactly these bundles.
+// original already, or the growth is free to.
 func (g *growth) absorber(y int) int {
 	name, best := g.entries[y].Name, -1
 	var under []bool
@@ -140,7 +140,7 @@ func (g *growth) absorber(y int) int {
 		if under == nil {
 			under = g.reach(y, g.below)
 		}
-		if !under[x] && (g.exact || len(g.skippers[y]) > 0 || g.inherits(x, y)) {
+		if !under[x] && (g.free || len(g.skippers[y]) > 0 || g.inherits(x, y)) {
 			best = x
 		}
 	}

@@ -167,6 +167,7 @@ func TestBrokenCatalogs(t *testing.T) {
 		{"no entries, named", `[]`, imageset.Package{Channels: channels("c")}, "has no entries"},
 		{"stranded", `[{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v3","replaces":"b.v4","skips":["b.v4"]},{"name":"b.v4","replaces":"b.v1","skips":["b.v2"]}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, "update graph is broken"},
 		{"the same entry twice", `[{"name":"b.v1"},{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, ""},
+		{"an invalid skipRange joins nothing", `[{"name":"b.v1"},{"name":"b.v2","skipRange":"<v2.0.0"},{"name":"b.v3","skips":["b.v1","b.v2"]}]`, pins("b.v1", "b.v2"), "pin b.v3 as well"},
 		{"an entry without a bundle", `[{"name":"b.v9","replaces":"b.v1"},{"name":"b.v1"}]`, imageset.Package{Range: imageset.Range{Max: "1.0.0"}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

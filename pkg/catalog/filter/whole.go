@@ -57,16 +57,20 @@ func (c *channel) whole(selected []bool) (cut, bool) {
 	return everything, true
 }
 
-// exactly is whole without any entry beside the selected ones.
+// exactly is whole without any entry beside the selected ones. Where these are
+// the user's wish, a skip may be added even if it parts a bundle that is gone
+// from its only update.
 func (c *channel) exactly(selected []bool) (cut, bool) {
-	for _, head := range c.candidates(selected, true) {
-		if !selected[head] {
-			continue
-		}
-		g := c.grow(selected, head)
-		g.absorbs, g.exact = true, true
-		if g.run() {
-			return g.cut, true
+	for _, free := range []bool{false, true} {
+		for _, head := range c.candidates(selected, free) {
+			if !selected[head] {
+				continue
+			}
+			g := c.grow(selected, head)
+			g.absorbs, g.exact, g.free = true, true, free
+			if g.run() {
+				return g.cut, true
+			}
 		}
 	}
 	return cut{}, false
@@ -74,7 +78,7 @@ func (c *channel) exactly(selected []bool) (cut, bool) {
 
 // candidates are the entries that may be the head of what is kept, the lowest
 // first. Heads that a skipRange takes up need no cover.
-func (c *channel) candidates(selected []bool, exact bool) []int {
+func (c *channel) candidates(selected []bool, free bool) []int {
 	var heads []int
 	for _, name := range graph.Inspect(c.induced(selected, nil)).Heads {
 		heads = append(heads, c.number[name])
@@ -86,7 +90,7 @@ func (c *channel) candidates(selected []bool, exact bool) []int {
 			}
 		}
 	}
-	g := &growth{channel: c, cut: cut{keep: selected}, exact: exact}
+	g := &growth{channel: c, cut: cut{keep: selected}, free: free}
 	var open []int
 	for _, y := range heads {
 		if g.absorber(y) < 0 {
@@ -125,7 +129,8 @@ type growth struct {
 	*channel
 	cut
 	absorbs bool // may add skips that a skipRange makes already
-	exact   bool // may not add entries, and takes such skips as the user's wish
+	exact   bool // may not add entries
+	free    bool // may add such skips even where not every update below is kept
 
 	under []bool // what the head leads down to
 	// walk is the head and what it replaces, step by step, whether skipped or

@@ -126,9 +126,6 @@ func TestWholeOfRandomChannels(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("round %d, exactly\n%s", round, dump(c, selected, exact))
 			}
-		} else if _, ok := c.exactly(kept.keep); !ok {
-			// What an error over pins advises is to pin these.
-			t.Fatalf("round %d: the mended pins are no channel either\n%s", round, dump(c, selected, kept))
 		}
 	}
 }
