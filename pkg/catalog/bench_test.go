@@ -3,7 +3,6 @@ package catalog_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -70,23 +69,5 @@ func BenchmarkRead(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// TestGenerated writes the benchmark's catalog to the folder that an environment
-// variable names, for measuring the program on.
-func TestGenerated(t *testing.T) {
-	fsys := generated(2)
-	c, err := catalog.Read(t.Context(), fsys, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Packages) != 2 || len(c.Packages[1].Bundles) != 30 {
-		t.Errorf("got %d packages", len(c.Packages))
-	}
-	if dir := os.Getenv("GANTRY_GENERATED_CATALOG"); dir != "" {
-		if err := os.CopyFS(dir, generated(490)); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

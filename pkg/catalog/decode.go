@@ -54,9 +54,19 @@ func (d *decoder) decode(m *Meta) (decoded, error) {
 	return decoded{}, nil
 }
 
+// defaultChannel also sees to the members that a package shows to people, which
+// OLM decodes.
 func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {
+	var shown string
 	err = fields(&d.object, m.Raw,
 		field{"defaultChannel", into(&channel)},
+		field{"description", into(&shown)},
+		field{"icon", func(value []byte) error {
+			return fields(&d.inner, value,
+				field{"base64data", into(&shown)},
+				field{"mediatype", into(&shown)},
+			)
+		}},
 	)
 	return channel, err
 }

@@ -1,3 +1,22 @@
+// Package catalog reads and writes file-based catalogs: what an operator catalog
+// says about packages, their channels and their bundles.
+//
+// A catalog is a folder of JSON and YAML files whose layout has no meaning. Every
+// object in them says of itself what it is: a schema, a package and a name. That
+// identity and the object's text are a [Meta]; the text is never rewritten on the
+// way through, so that fields nobody here has heard of, large numbers and the
+// order of keys survive. [New] gives metas their meaning, a [Catalog] of
+// packages, as they were found and not as they should be: whether OLM takes it
+// is for package validate to say.
+//
+// [Read] reads a folder. A [Reader] takes files one by one as they come out of an
+// image's layers, and both drop what [Options] do not want while they read, so
+// that a few packages of a large index cost little memory. [Files] lays a catalog
+// out for writing; what is written is read back as the same catalog, byte for
+// byte. [Meta.With] and [Meta.KeepElements] change one member of an object and
+// leave the rest of its text alone.
+//
+// The grammar is that of operator-registry (alpha/declcfg).
 package catalog
 
 import (

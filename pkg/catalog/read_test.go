@@ -159,6 +159,7 @@ func TestReadProblems(t *testing.T) {
 		{"alias to itself", "schema: a\nx: &x [*x]\n", "levels deep"},
 		{"entries", `{"schema": "olm.channel", "package": "p", "name": "c", "entries": [{"name": "a"}, {"name": "b", "skips": [1]}]}`,
 			"f:1: olm.channel c of package p: entries[1].skips[0]: must be a string, not 1"},
+		{"icon", `{"schema": "olm.package", "name": "p", "icon": {"base64data": 1}}`, "f:1: olm.package p: icon.base64data: must be a string, not 1"},
 		{"properties", `{"schema": "olm.bundle", "package": "p", "name": "b", "properties": {}}`, "f:1: olm.bundle b of package p: properties: it is not a list"},
 		{"long object", `{"schema": "a", "x": "` + strings.Repeat("x", 17<<20) + `"}`, "f:1: the object is larger than 16 MiB"},
 		{"long document", "schema: a\nx: " + strings.Repeat("x", 17<<20), "f:1: the object is larger than 16 MiB"},
@@ -263,9 +264,11 @@ func TestReadLinks(t *testing.T) {
 			if err := os.Symlink(target, link); err != nil {
 				t.Fatal(err)
 			}
-			defer os.Remove(link)
 			if _, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{}); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("got %v", err)
+			}
+			if err := os.Remove(link); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}

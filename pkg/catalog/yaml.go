@@ -26,11 +26,11 @@ func (p *parser) yaml(r io.Reader, line int, after bool) error {
 	for {
 		part, err := lines.ReadSlice('\n')
 		whole := err == nil
-		for err == bufio.ErrBufferFull && len(text)+len(part) <= maxObject {
+		for errors.Is(err, bufio.ErrBufferFull) && len(text)+len(part) <= maxObject {
 			text = append(text, part...)
 			part, err = lines.ReadSlice('\n')
 		}
-		if err == bufio.ErrBufferFull || len(text)+len(part) > maxObject {
+		if errors.Is(err, bufio.ErrBufferFull) || len(text)+len(part) > maxObject {
 			return p.stopped(errTooLong, from)
 		}
 		if err != nil && err != io.EOF {

@@ -11,7 +11,8 @@ import (
 // which reads YAML with sigs.k8s.io/yaml: YAML 1.1 scalars (see [scalar]), names
 // of members that are numbers or booleans made strings, merge keys carried out.
 // Unlike there, a member's name twice is an error, integers of any length are
-// exact, and members keep their order.
+// exact, and members keep their order. A plain scalar with the tag "!", which
+// makes it a string, is taken as one without; the parser hides that tag.
 func yamlToJSON(n *yaml.Node) ([]byte, error) {
 	c := converter{}
 	return c.value(nil, n, 0)

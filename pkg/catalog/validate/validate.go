@@ -52,14 +52,21 @@ type Error struct {
 	Problems []Problem
 }
 
-// Error has one line a problem.
+// mostShown is how many problems a person wants to see at once.
+const mostShown = 50
+
+// Error has one line a problem, for the first fifty.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
 		return "OLM does not take the catalog: " + e.Problems[0].String()
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "OLM does not take the catalog, for %d reasons:", len(e.Problems))
-	for _, p := range e.Problems {
+	for i, p := range e.Problems {
+		if i == mostShown {
+			fmt.Fprintf(&text, "\n  and %d more", len(e.Problems)-i)
+			break
+		}
 		text.WriteString("\n  " + p.String())
 	}
 	return text.String()

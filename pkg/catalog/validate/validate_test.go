@@ -206,6 +206,10 @@ func TestError(t *testing.T) {
 		{Rule: validate.ChannelEmpty, File: "a/catalog.json", Line: 3, Message: "it is empty"},
 		{Rule: validate.BundleImage, Message: "it has none"},
 	}}
+	many := &validate.Error{Problems: make([]validate.Problem, 60)}
+	if !strings.HasSuffix(many.Error(), "\n  and 10 more") {
+		t.Errorf("got %s", many)
+	}
 	want := "OLM does not take the catalog, for 2 reasons:\n  a/catalog.json:3: it is empty (channel-empty)\n  it has none (bundle-image)"
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)
