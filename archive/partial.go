@@ -151,6 +151,7 @@ func (w *Writer) recall(ctx context.Context) error {
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
 		return fmt.Errorf("reading the journal of the interrupted run: %w", err)
 	}
+	w.opts.Log.Info("what an interrupted run wrote is read again", "dir", w.dir, "entries", len(named))
 	var size, wrong atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
