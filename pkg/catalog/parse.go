@@ -59,7 +59,7 @@ func (p *parser) parse(r io.Reader) error {
 // become a problem, and those of reading, which are returned.
 func (p *parser) stopped(err error, line int) error {
 	if errors.Is(err, errTooLong) || errors.Is(err, errFileTooLong) {
-		p.problem(line, "%v; a catalog's files hold small objects, so is this one of them? If not, name it in %s", err, ignoreFile)
+		p.problem(line, "%v; if the file is not part of the catalog, name it in %s", err, ignoreFile)
 		return nil
 	}
 	return err
