@@ -1,21 +1,14 @@
 package archive
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
 // Options are how an archive is written. The zero value is usable.
@@ -65,141 +58,12 @@ type slot struct {
 	busy   chan struct{} // closed when the goroutine that writes it is through
 }
 
-// Create prepares an archive of c in dir, which is made where it is absent. The
-// place of every byte is settled and the space for it is checked before the
-// first is written: a *SpaceError says what lacks. A run with the same content
-// that was interrupted is taken up; other unfinished work is removed. A folder
-// that another run writes to is a *LockedError. Where dir has a sound set with
-// the same content already, nothing is written: see Complete.
-func Create(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
-	w, err := create(ctx, dir, c, opts)
-	if err != nil {
-		return nil, fmt.Errorf("writing an archive to %s: %w", dir, err)
-	}
-	return w, nil
-}
-
-func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
-	if err := opts.complete(); err != nil {
-		return nil, err
-	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	if opts.Strict {
-		if err := c.fits(opts.VolumeSize); err != nil {
-			return nil, err
-		}
-	}
-	if w, err := same(dir, c, opts); err != nil || w != nil {
-		return w, err
-	}
-	w := &Writer{dir: dir, opts: opts}
-	w.buffers.New = func() any { return new([writeBuffer]byte) }
-	if err := w.prepare(ctx, c); err != nil {
-		return nil, errors.Join(err, w.Close())
-	}
-	return w, nil
-}
-
-// complete fills in what was left out.
-func (o *Options) complete() error {
-	switch {
-	case o.VolumeSize == 0:
-		o.VolumeSize = defaultVolumeSize
-	case o.VolumeSize < minVolumeSize:
-		return fmt.Errorf("volumes of %d bytes: they have to have at least %d", o.VolumeSize, minVolumeSize)
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.free == nil {
-		o.free = free
-	}
-	if o.flock == nil {
-		o.flock = flock
-	}
-	return nil
-}
-
-// same returns a Writer that has nothing to do, where the newest set in dir is
-// the one that would be written; else nil.
-func same(dir string, c Content, opts Options) (*Writer, error) {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	l, err := list(root)
-	if err != nil {
-		return nil, err
-	}
-	sequence, ok := l.newest()
-	if !ok {
-		return nil, nil
-	}
-	s, raw, err := readSet(root, sequence)
-	if err != nil {
-		opts.Log.Warn("the newest archive in the folder cannot be read, another is written", "dir", dir, "error", err)
-		return nil, nil
-	}
-	p, err := pack(c, s.Sequence, s.Parent, opts.VolumeSize)
-	if err != nil {
-		return nil, err
-	}
-	if !bytes.Equal(p.raw, raw) {
-		return nil, nil
-	}
-	a, err := Open(dir)
-	if err != nil {
-		opts.Log.Warn("the newest archive in the folder is damaged, another is written", "dir", dir, "error", err)
-		return nil, nil
-	}
-	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
-	w.arrange()
-	for _, s := range w.slots {
-		s.done = true
-	}
-	return w, a.Close()
-}
-
 // Complete reports whether the folder has had a set with this content before:
 // the Writer has nothing to do and writes nothing.
 func (w *Writer) Complete() bool { return w.complete }
 
 // Sequence is the number of the set, the same that is in the names of its files.
 func (w *Writer) Sequence() int { return w.set.Sequence }
-
-// prepare does what comes before the first byte of content.
-func (w *Writer) prepare(ctx context.Context, c Content) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := w.enter(); err != nil {
-		return err
-	}
-	resumed, err := w.settle(c)
-	if err != nil {
-		return err
-	}
-	for _, e := range w.oversized {
-		w.opts.Log.Warn("content is larger than a volume, so its volume is larger too", "path", e.path(), "size", e.Size, "limit", w.opts.VolumeSize)
-	}
-	w.arrange()
-	if err := w.checkSpace(); err != nil {
-		return err
-	}
-	if err := w.begin(); err != nil {
-		return err
-	}
-	if resumed {
-		return w.recall(ctx)
-	}
-	return nil
-}
 
 // arrange makes a slot of every place for content.
 func (w *Writer) arrange() {
@@ -213,69 +77,6 @@ func (w *Writer) arrange() {
 			}
 		}
 	}
-}
-
-// enter makes and locks the folders.
-func (w *Writer) enter() error {
-	if err := os.MkdirAll(w.dir, 0o755); err != nil {
-		return readOnly(err)
-	}
-	var err error
-	if w.root, err = os.OpenRoot(w.dir); err != nil {
-		return err
-	}
-	for {
-		if err := w.root.Mkdir(partialName, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return readOnly(err)
-		}
-		info, err := w.root.Lstat(partialName)
-		if err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is there and is no folder: remove it", partialName)
-		}
-		if err == nil {
-			w.partial, err = w.root.OpenRoot(partialName)
-		}
-		if err == nil {
-			if w.lock, err = acquire(w.dir, w.partial, w.opts.flock); err == nil {
-				return nil
-			}
-			err = errors.Join(err, w.partial.Close())
-			w.partial = nil
-		}
-		// Where the run before removes the folder on its way out, there is
-		// nothing to wait for.
-		if !errors.Is(err, fs.ErrNotExist) {
-			return readOnly(err)
-		}
-	}
-}
-
-func readOnly(err error) error {
-	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("the folder cannot be written to; is the medium read-only? %w", err)
-	}
-	return err
-}
-
-// begin makes the files of the partial folder.
-func (w *Writer) begin() error {
-	folder := w.partial.Name()
-	name := setName(w.set.Sequence)
-	if old, err := readRegular(w.partial, name, maxSet); err != nil || !bytes.Equal(old, w.raw) {
-		if err := durable.WriteFile(folder+"/"+name, w.raw); err != nil {
-			return w.writeError(err, name)
-		}
-	}
-	for _, v := range w.set.Volumes {
-		f, err := w.partial.OpenFile(v.Name, os.O_RDWR|os.O_CREATE, 0o644)
-		if err != nil {
-			return w.writeError(err, v.Name)
-		}
-		w.volumes = append(w.volumes, f)
-	}
-	var err error
-	w.journal, err = w.partial.OpenFile(journalName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
-	return w.writeError(err, journalName)
 }
 
 // Has reports whether content was written and found right, by this run or an
