@@ -75,13 +75,17 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	retry := remote.Retry{Times: s.retryTimes, Delay: s.retryDelay}
+	if retry.Times == 0 {
+		retry.Times = -1 // there, 0 is the default
+	}
 	c, err := remote.New(remote.Options{
 		Keychain:   keychain.New(keychain.Options{AuthFile: cmp.Or(mine.authFile, s.authFile), Getenv: os.Getenv}),
 		Registries: conf,
 		CertDir:    cmp.Or(mine.certDir, s.certDir),
 		SkipVerify: !mine.tlsVerify,
 		PlainHTTP:  mine.plainHTTP,
-		Retry:      remote.Retry{Times: s.retryTimes, Delay: s.retryDelay},
+		Retry:      retry,
 		Streams:    2 * streams,
 		Side:       which,
 		UserAgent:  "gantry/" + buildVersion(),

@@ -6,9 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
+
+// asProgram, where it is set, makes the test binary the program itself.
+const asProgram = "GANTRY_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
 
 // The names of the sample's catalogs in a mirror.
 const (
@@ -122,4 +133,23 @@ func (w *world) verify(prefix, repository string, bundles int) registrytest.Veri
 		w.t.Errorf("catalog %s has %d bundles, want %d: %v", repository, len(v.Bundles), bundles, v.Bundles)
 	}
 	return v
+}
+
+// waitFor waits until the source was asked for a path with this in it.
+func (w *world) waitFor(path string) {
+	w.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, r := range w.source.Log() {
+			if strings.Contains(r.Path, path) {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-w.t.Context().Done():
+			w.t.Fatalf("the source was not asked for %s", path)
+		}
+	}
 }
