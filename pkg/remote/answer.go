@@ -77,14 +77,14 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 	case resp.StatusCode == http.StatusProxyAuthRequired:
 		e.Hint = "give the proxy's user and password in HTTPS_PROXY or HTTP_PROXY"
 	case resp.StatusCode == http.StatusBadRequest && r.kind == "ping" && resp.Request.URL.Scheme == "http":
-		e.Hint = fmt.Sprintf("it may speak TLS: try without --%s-plain-http", h.c.o.Side)
+		e.Hint = fmt.Sprintf("it may speak TLS: try without %s", h.c.o.Side.flag("plain-http"))
 	}
 	return e
 }
 
 // loginHint says which credentials were used, or how to give some.
 func (h *host) loginHint(ctx context.Context, r *request) string {
-	flag := "--" + string(h.c.o.Side) + "-authfile"
+	flag := h.c.o.Side.flag("authfile")
 	cred, err := h.credential(context.WithoutCancel(ctx), r.repo)
 	switch {
 	case err != nil || cred.Anonymous():
@@ -169,7 +169,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	if u.Host == h.addr {
 		e.Host = h.name
 	}
-	side := string(h.c.o.Side)
+	side := h.c.o.Side
 	var (
 		verify  *tls.CertificateVerificationError
 		record  tls.RecordHeaderError
@@ -185,7 +185,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 		e.again = true
 	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
 		e.Message = "the registry speaks plain http where TLS was expected"
-		e.Hint = fmt.Sprintf("add --%s-plain-http if that is as it should be", side)
+		e.Hint = fmt.Sprintf("add %s if that is as it should be", side.flag("plain-http"))
 	case errors.As(err, &verify):
 		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
 		e.Message = "its certificate is not trusted: " + verify.Err.Error() + " (issued by " + issuer(err) + ")"
@@ -224,16 +224,16 @@ func dialing(op *net.OpError) bool {
 }
 
 // trustHint says what to do about a certificate that was not accepted.
-func trustHint(err error, host, side string) string {
+func trustHint(err error, host string, side Side) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &name):
-		return fmt.Sprintf("use a name that the certificate is for, or do without the check: --%s-tls-verify=false", side)
+		return fmt.Sprintf("use a name that the certificate is for, or do without the check: %s=false", side.flag("tls-verify"))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Sprintf("check this machine's clock, have the certificate renewed, or do without the check: --%s-tls-verify=false", side)
+		return fmt.Sprintf("check this machine's clock, have the certificate renewed, or do without the check: %s=false", side.flag("tls-verify"))
 	}
-	return fmt.Sprintf("put the issuer's certificate into /etc/containers/certs.d/%s/ca.crt, or name a folder that holds it with --cert-dir, or do without the check: --%s-tls-verify=false", host, side)
+	return fmt.Sprintf("put the issuer's certificate into /etc/containers/certs.d/%s/ca.crt, or name a folder that holds it with --cert-dir, or do without the check: %s=false", host, side.flag("tls-verify"))
 }
 
 // via names the proxy on the way to u.

@@ -46,12 +46,22 @@ type Keychain interface {
 type Side string
 
 // The sides are called as in the flags that hints name: --src-tls-verify,
-// --dest-tls-verify. Source reads through mirrors and locations of
-// registries.conf; Destination uses references as they are written.
+// --dest-tls-verify, and --tls-verify where there is one side only. Source
+// reads through mirrors and locations of registries.conf; Destination and Alone
+// use references as they are written.
 const (
 	Source      Side = "src"
 	Destination Side = "dest"
+	Alone       Side = "alone"
 )
+
+// flag is what a flag of the side is called: "--src-tls-verify".
+func (s Side) flag(name string) string {
+	if s == Alone {
+		return "--" + name
+	}
+	return "--" + string(s) + "-" + name
+}
 
 // Options describe a Client. The zero value reads anonymously from registries
 // that speak TLS with certificates that the system trusts.

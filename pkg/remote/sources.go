@@ -27,7 +27,7 @@ func (c *Client) destination(ref reference.Reference) (spot, error) {
 
 // sources lists where ref may be read from.
 func (c *Client) sources(ref reference.Reference) ([]registries.Endpoint, error) {
-	if c.o.Side == Destination {
+	if c.o.Side != Source {
 		e, err := c.o.Registries.Destination(ref)
 		return []registries.Endpoint{e}, err
 	}

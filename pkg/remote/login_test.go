@@ -1,0 +1,79 @@
+package remote_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+func TestLogin(t *testing.T) {
+	right, wrong := keychain.Credential{Username: "me", Password: "s3cret"}, keychain.Credential{Username: "me", Password: "wrong"}
+	tokens := &tokenServer{expires: 60, valid: map[string]int{}}
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	for name, tc := range map[string]struct {
+		registry http.Handler
+		cred     keychain.Credential
+		asked    bool
+		err      error
+		says     []string
+	}{
+		"open":                {registry: ok, cred: right},
+		"basic":               {registry: basicOnly(right.Password), cred: right, asked: true},
+		"basic, wrong":        {registry: basicOnly(right.Password), cred: wrong, asked: true, err: remote.ErrUnauthorized, says: []string{"logging in at"}},
+		"basic, anonymous":    {registry: basicOnly(right.Password), asked: true, err: remote.ErrUnauthorized, says: []string{"--authfile"}},
+		"token":               {registry: tokens.wrap(ok), cred: right, asked: true},
+		"token, wrong":        {registry: tokens.wrap(ok), cred: wrong, asked: true, err: remote.ErrUnauthorized},
+		"not a registry":      {registry: http.NotFoundHandler(), cred: right, err: remote.ErrNotFound},
+		"forbidden, no scope": {registry: forbidding(), cred: right, asked: true, err: remote.ErrUnauthorized, says: []string{"403"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(tc.registry)
+			defer s.Close()
+			c := newClient(t, remote.Options{Side: remote.Alone, Keychain: keys(tc.cred), PlainHTTP: true})
+			asked, err := c.Login(t.Context(), strings.TrimPrefix(s.URL, "http://"), "org")
+			if asked != tc.asked || !errors.Is(err, tc.err) {
+				t.Fatalf("Login = %v, %v; want %v, %v", asked, err, tc.asked, tc.err)
+			}
+			for _, word := range tc.says {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%v does not say %s", err, word)
+				}
+			}
+			if err != nil && (strings.Contains(err.Error(), "password wrong") || strings.Contains(err.Error(), right.Password)) {
+				t.Errorf("the error shows the password: %v", err)
+			}
+		})
+	}
+	// A login asks for nothing in particular.
+	want := []string{"GET|me|the service"}
+	if diff := cmp.Diff(want, tokens.asked); diff != "" {
+		t.Errorf("tokens that were asked for: %s", diff)
+	}
+}
+
+func basicOnly(password string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, p, _ := r.BasicAuth(); p != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+}
+
+func forbidding() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+}
