@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/plan"
@@ -67,7 +68,7 @@ func (r *run) report(p *plan.Plan) *Report {
 		switch {
 		case img.present:
 			rep.Present++
-		case img.err == errHeld:
+		case errors.Is(img.err, errHeld):
 			slices.Sort(img.refused)
 			rep.Held = append(rep.Held, Held{Catalog: img.catalog(), Missing: slices.Compact(img.refused)})
 		case img.err != nil:

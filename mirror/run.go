@@ -223,31 +223,35 @@ func (r *run) fatal(err error) bool {
 	return err != nil && !errors.As(err, &s) && r.Fatal(err)
 }
 
-// publish puts an image's manifests, children first, and its tags last.
+// publish ends an image's way: its manifests, where all went well so far. The
+// error returned ends the run; others are the image's.
 func (r *run) publish(ctx context.Context, img *image) error {
-	if img.err != nil {
-		r.settle(img, nil)
-		return nil
+	var err error
+	if img.err == nil {
+		err = r.putAll(ctx, img)
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if r.fatal(err) {
+		return err
+	}
+	r.settle(img, err)
+	return nil
+}
+
+// putAll puts an image's manifests, children first, and its tags last.
+func (r *run) putAll(ctx context.Context, img *image) error {
 	for i, m := range img.manifests {
 		desc := ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
 		var tags []string
 		if i == len(img.manifests)-1 {
 			tags = img.Tags
 		}
-		err := r.put(ctx, img, desc, tags)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if r.fatal(err) {
+		if err := r.put(ctx, img, desc, tags); err != nil {
 			return err
 		}
-		if err != nil {
-			r.settle(img, err)
-			return nil
-		}
 	}
-	r.settle(img, nil)
 	return nil
 }
 

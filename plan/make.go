@@ -75,7 +75,7 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	}
 	p.Blocked = ws.block(cfg.Mirror.BlockedImages)
 	if ws.empty > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d related images have an empty reference; they are passed over", ws.empty))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s an empty reference; passed over", count(ws.empty, "related image has", "related images have")))
 	}
 	for short := range ws.short {
 		p.Notes = append(p.Notes, fmt.Sprintf("image %s has no registry; it is taken from docker.io", short))
@@ -190,7 +190,7 @@ func (f *forest) harvest(p *Plan) error {
 			img.Size += n
 		}
 		if n := f.trees[img.Digest].foreign; n > 0 {
-			p.Notes = append(p.Notes, fmt.Sprintf("%d layers of %s may not be redistributed and stay at their vendor's", n, img.Source))
+			p.Notes = append(p.Notes, fmt.Sprintf("%s: %s not to be redistributed and left at the vendor's", img.Source, count(n, "layer is", "layers are")))
 		}
 	}
 	for _, d := range slices.Sorted(maps.Keys(manifests)) {
@@ -203,6 +203,14 @@ func (f *forest) harvest(p *Plan) error {
 	}
 	p.Totals.Images, p.Totals.Manifests, p.Totals.Blobs = len(p.Images), len(p.Manifests), len(p.Blobs)
 	return nil
+}
+
+// count is "1 image" or "2 images".
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // isRegistry reports whether a source is a reference rather than oci:// or

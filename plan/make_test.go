@@ -44,7 +44,7 @@ func TestMakeCollectsTheClosure(t *testing.T) {
 		t.Errorf("images: %s", diff)
 	}
 	wantNotes := []string{
-		"1 related images have an empty reference; they are passed over",
+		"1 related image has an empty reference; passed over",
 		"image centos:7 has no registry; it is taken from docker.io",
 	}
 	if diff := cmp.Diff(wantNotes, p.Notes); diff != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // The exit status, as docs/ promises it. 2 is never used: Go panics use it.
@@ -36,18 +36,6 @@ var (
 	errSomething = errors.New("there is something to do")
 )
 
-// A partialError ends a run that left some content out; the list has been
-// printed.
-type partialError struct{ failed, held int }
-
-func (e *partialError) Error() string {
-	s := fmt.Sprintf("%d images are not mirrored", e.failed)
-	if e.held > 0 {
-		s += fmt.Sprintf(", %d catalogs are held back", e.held)
-	}
-	return s + "; the rest is consistent: mend what the list names and run again"
-}
-
 // A usageError is a mistake in the flags or the files that they name.
 type usageError struct{ err error }
 
@@ -64,8 +52,7 @@ func status(err error) int {
 		usage     *usageError
 		config    *imageset.Error
 		selection *filter.SelectionError
-		locked    *workspace.LockedError
-		writing   *archive.LockedError
+		held      *lockfile.HeldError
 		damage    *archive.DamageError
 		space     *archive.SpaceError
 	)
@@ -76,14 +63,14 @@ func status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errSomething):
 		return exitSomething
+	case errors.As(err, &damage):
+		return exitMismatch
 	case errors.As(err, &partial):
 		return exitPartial
 	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection):
 		return exitUsage
-	case errors.As(err, &locked), errors.As(err, &writing):
+	case errors.As(err, &held):
 		return exitLocked
-	case errors.As(err, &damage):
-		return exitMismatch
 	case errors.As(err, &space), errors.Is(err, syscall.ENOSPC):
 		return exitNoSpace
 	case errors.Is(err, remote.ErrUnauthorized):

@@ -104,7 +104,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err != nil {
 		return err
 	}
-	defer s.Close() // the lock ends with the process, too
+	defer a.leave(s)
 	p, source, done, err := a.origin(ctx, f, s)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	if !report.Complete() {
-		return &partialError{failed: len(report.Failed), held: len(report.Held)}
+		return newPartialError(report)
 	}
 	return nil
 }

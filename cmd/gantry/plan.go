@@ -60,7 +60,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close() // the lock ends with the process, too
+	defer a.leave(s)
 	p, err := a.makePlan(ctx, f.inputs, s, &f.sides)
 	if err != nil {
 		return err

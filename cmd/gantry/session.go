@@ -63,6 +63,13 @@ func (a *app) open(in inputs, s *sides) (*session, error) {
 	return &session{Workspace: ws, cache: cache, origin: mirror.NewOrigin(client, cache)}, nil
 }
 
+// leave lets go of the workspace. The lock ends with the process, too.
+func (a *app) leave(s *session) {
+	if err := s.Close(); err != nil {
+		a.log.Warn("leaving the workspace", "error", err)
+	}
+}
+
 // from is where plans are made from in this session.
 func (s *session) from() plan.From {
 	return plan.From{Images: s.origin.Planning(), Files: files{}, Store: s.cache}

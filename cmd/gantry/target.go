@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -134,16 +135,21 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 	if err != nil {
 		return nil, err
 	}
+	all := &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}
 	have, err := archive.Open(t.dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}, nil
-	case err != nil:
+	var damage *archive.DamageError
+	if errors.Is(err, os.ErrNotExist) || errors.As(err, &damage) {
+		return all, nil // a damaged archive is not added to, but followed by a new one
+	}
+	if err != nil {
 		return nil, err
 	}
-	defer have.Close() // only read from
-	if there, err := have.Plan(ctx); err != nil || string(there) != string(text) {
-		return &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}, err
+	there, err := have.Plan(ctx)
+	if err := errors.Join(err, have.Close()); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(there, text) {
+		return all, nil
 	}
 	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gantry-mirror/gantry/mirror"
+)
+
+// A partialError ends a run that left some content out; the list has been
+// printed. It wraps the reasons, since a damaged volume among them has an exit
+// status of its own.
+type partialError struct {
+	failed, held int
+	reasons      []error
+}
+
+func newPartialError(report *mirror.Report) *partialError {
+	e := &partialError{failed: len(report.Failed), held: len(report.Held)}
+	for _, f := range report.Failed {
+		if f.Err != nil {
+			e.reasons = append(e.reasons, f.Err)
+		}
+	}
+	return e
+}
+
+func (e *partialError) Error() string {
+	s := number(e.failed, "image is", "images are") + " not mirrored"
+	if e.held > 0 {
+		s += ", " + number(e.held, "catalog is", "catalogs are") + " held back"
+	}
+	return s + "; the rest is consistent: mend what the list names and run again"
+}
+
+func (e *partialError) Unwrap() []error { return e.reasons }
+
+// number is "1 image" or "2 images".
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
