@@ -11,13 +11,14 @@ import (
 	"syscall"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 )
 
 // Create prepares an archive of c in dir, which is made where it is absent. The
 // place of every byte is settled and the space for it is checked before the
 // first is written: a *SpaceError says what lacks. A run with the same content
 // that was interrupted is taken up; other unfinished work is removed. A folder
-// that another run writes to is a *LockedError. Where dir has a sound set with
+// that another run writes to is a *lockfile.HeldError. Where dir has a sound set with
 // the same content already, nothing is written: see Complete.
 func Create(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
 	w, err := create(ctx, dir, c, opts)
@@ -63,9 +64,6 @@ func (o *Options) complete() error {
 	}
 	if o.free == nil {
 		o.free = free
-	}
-	if o.flock == nil {
-		o.flock = flock
 	}
 	return nil
 }
@@ -163,7 +161,7 @@ func (w *Writer) enter() error {
 			w.partial, err = w.root.OpenRoot(partialName)
 		}
 		if err == nil {
-			if w.lock, err = acquire(w.dir, w.partial, w.opts.flock); err == nil {
+			if w.lock, err = lockfile.Acquire(w.partial, lockName); err == nil {
 				return nil
 			}
 			err = errors.Join(err, w.partial.Close())

@@ -118,15 +118,12 @@ func (w *Writer) replace() error {
 
 // leave removes the partial folder and lets go of it.
 func (w *Writer) leave() error {
-	err := w.clear()
+	err := errors.Join(w.clear(), w.lock.Release())
+	w.lock = nil
 	if err == nil {
-		// The folder goes while the lock is held, so that it is nobody else's.
 		// Where it does not go, another run has just moved in.
-		err = w.partial.Remove(lockName)
 		_ = w.root.Remove(partialName)
 	}
-	err = errors.Join(err, w.lock.f.Close())
-	w.lock = nil
 	return err
 }
 
@@ -139,7 +136,7 @@ func (w *Writer) Close() error {
 	case w.complete, w.fresh && w.idle():
 		err = errors.Join(err, w.leave())
 	default:
-		err = errors.Join(err, w.lock.release())
+		err = errors.Join(err, w.lock.Release())
 		w.lock = nil
 	}
 	if w.partial != nil {

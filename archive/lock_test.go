@@ -2,81 +2,32 @@ package archive
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 )
 
 func TestLock(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
-	unsupported := func(*os.File) error { return errors.ErrUnsupported }
-	for name, f := range map[string]func(*os.File) error{"flock": nil, "none": unsupported} {
-		t.Run(name, func(t *testing.T) {
-			w := begin(t, dir, s, Options{flock: f})
-			_, err := Create(t.Context(), dir, s.Content, Options{flock: f})
-			var locked *LockedError
-			if !errors.As(err, &locked) || !strings.Contains(locked.Holder, fmt.Sprintf("process %d on ", os.Getpid())) {
-				t.Fatalf("Create = %v", err)
-			}
-			if (f != nil) != (locked.Lock != "") {
-				t.Errorf("the lock is said to be %q", locked.Lock)
-			}
-			s.put(t, w) // the other did no harm
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			w = begin(t, dir, s, Options{flock: f})
-			if !w.Has(s.Entries[0]) {
-				t.Error("the work of the first run is lost")
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-		})
+	w := begin(t, dir, s, Options{})
+	_, err := Create(t.Context(), dir, s.Content, Options{})
+	var held *lockfile.HeldError
+	if !errors.As(err, &held) || !strings.Contains(err.Error(), dir) {
+		t.Fatalf("Create = %v", err)
 	}
-}
-
-func TestLockThatOutlivedItsRun(t *testing.T) {
-	s := newSample(1, 1000)
-	opts := Options{flock: func(*os.File) error { return errors.ErrUnsupported }}
-	for name, tc := range map[string]struct {
-		text   string
-		locked bool
-	}{
-		"empty":        {"", false},
-		"dead":         {"process 2147483646 on " + host() + " since 2026-01-01T00:00:00Z", false},
-		"alive":        {fmt.Sprintf("process %d on %s since 2026-01-01T00:00:00Z", os.Getpid(), host()), true},
-		"another host": {"process 1 on elsewhere since 2026-01-01T00:00:00Z", true},
-		"scribble":     {"?", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, partialName, lockName)
-			if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(tc.text), 0o644)); err != nil {
-				t.Fatal(err)
-			}
-			w, err := Create(t.Context(), dir, s.Content, opts)
-			var locked *LockedError
-			if errors.As(err, &locked) != tc.locked || !tc.locked && err != nil {
-				t.Fatalf("Create = %v", err)
-			}
-			if tc.locked {
-				if !strings.Contains(err.Error(), "remove "+path) {
-					t.Errorf("no way out is shown: %v", err)
-				}
-				return
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
-				t.Error(diff)
-			}
-		})
+	s.put(t, w) // the other did no harm
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w = begin(t, dir, s, Options{})
+	if !w.Has(s.Entries[0]) {
+		t.Error("the work of the first run is lost")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -93,8 +44,8 @@ func TestLockRace(t *testing.T) {
 				}
 				err = errors.Join(err, w.Finish(t.Context()), w.Close())
 			}
-			var locked *LockedError
-			if errors.As(err, &locked) {
+			var held *lockfile.HeldError
+			if errors.As(err, &held) {
 				err = nil
 			}
 			done <- err

@@ -29,6 +29,7 @@ import (
 //	gantry-000001.0001.tar  volumes as far as they are written
 const (
 	partialName = ".gantry-partial"
+	lockName    = "lock"
 	journalName = "journal"
 )
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 )
 
 // Options are how an archive is written. The zero value is usable.
@@ -23,8 +25,7 @@ type Options struct {
 	Replace bool
 	Log     *slog.Logger
 
-	free  func(dir string) (int64, error) // replaced in tests
-	flock func(*os.File) error            // replaced in tests
+	free func(dir string) (int64, error) // replaced in tests
 }
 
 // A Writer writes one set of volumes. It is safe for concurrent use. It has to
@@ -35,7 +36,7 @@ type Writer struct {
 	opts    Options
 	root    *os.Root
 	partial *os.Root // where volumes stand until Finish
-	lock    *lock
+	lock    *lockfile.Lock
 	volumes []*os.File
 	journal *os.File
 	slots   map[digest.Digest]*slot // filled by arrange, then only read

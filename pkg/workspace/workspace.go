@@ -2,7 +2,7 @@
 //
 // A workspace is a folder of plain files:
 //
-//	lock                 who works here: process, host, since
+//	lock                 who works here now: process, host, since
 //	cache/               manifests and blobs by digest, an OCI layout
 //	cluster-resources/   the manifests to apply
 //	plans/               the last plan of each configuration
@@ -22,31 +22,37 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 )
 
 // A Workspace is a folder that this process holds. Close lets go of it.
 type Workspace struct {
 	dir  string
-	lock *lock
+	root *os.Root // dir
+	lock *lockfile.Lock
 }
 
 // Open makes or opens the workspace in dir and locks it. Another process that
-// holds it is a *LockedError.
+// holds it is a *lockfile.HeldError.
 func Open(dir string) (*Workspace, error) {
 	for _, d := range []string{dir, filepath.Join(dir, "plans"), filepath.Join(dir, "mirrors"), filepath.Join(dir, "journal")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return nil, fmt.Errorf("making workspace %s: %w", dir, err)
 		}
 	}
-	l, err := acquire(filepath.Join(dir, "lock"))
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening workspace %s: %w", dir, err)
 	}
-	return &Workspace{dir: dir, lock: l}, nil
+	l, err := lockfile.Acquire(root, "lock")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening workspace %s: %w", dir, err), root.Close())
+	}
+	return &Workspace{dir: dir, root: root, lock: l}, nil
 }
 
 // Close lets go of the workspace.
-func (w *Workspace) Close() error { return w.lock.release() }
+func (w *Workspace) Close() error { return errors.Join(w.lock.Release(), w.root.Close()) }
 
 // CacheDir is the folder of the cache.
 func (w *Workspace) CacheDir() string { return filepath.Join(w.dir, "cache") }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 )
 
 func open(t *testing.T, dir string) *Workspace {
@@ -25,11 +27,11 @@ func TestOpenLocks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ws")
 	w := open(t, dir)
 	_, err := Open(dir)
-	var locked *LockedError
-	if !errors.As(err, &locked) {
-		t.Fatalf("second Open = %v, want a LockedError", err)
+	var held *lockfile.HeldError
+	if !errors.As(err, &held) {
+		t.Fatalf("second Open = %v, want a HeldError", err)
 	}
-	if !strings.Contains(locked.Holder, "process ") {
+	if !strings.Contains(held.Holder, "process ") {
 		t.Errorf("the error does not name the holder: %v", err)
 	}
 	if err := w.Close(); err != nil {

@@ -1,6 +1,6 @@
-//go:build linux || darwin
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package archive
+package lockfile
 
 import (
 	"errors"
