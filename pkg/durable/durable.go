@@ -22,9 +22,22 @@ func WriteFile(path string, text []byte) error {
 	})
 }
 
+// WritePrivate is WriteFile with mode 0600, from the first byte on.
+func WritePrivate(path string, text []byte) error {
+	return replace(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
 // Write replaces the file at path by what write writes. Where write returns an
 // error, nothing is left behind and the old file stays.
-func Write(path string, write func(io.Writer) error) (err error) {
+func Write(path string, write func(io.Writer) error) error {
+	return replace(path, 0o644, write)
+}
+
+// replace is Write with a mode. Until the end the file is its owner's alone.
+func replace(path string, mode os.FileMode, write func(io.Writer) error) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -38,7 +51,7 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	if err = write(f); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if err = errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err = os.Rename(f.Name(), path); err != nil {

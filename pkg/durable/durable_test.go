@@ -55,3 +55,16 @@ func TestWriteNamesThePath(t *testing.T) {
 		t.Errorf("WriteFile into an absent folder = %v", err)
 	}
 }
+
+func TestWritePrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "auth.json")
+	if err := WriteFile(path, []byte("for everybody")); err != nil {
+		t.Fatal(err)
+	}
+	if err := WritePrivate(path, []byte("s3cret")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 6 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

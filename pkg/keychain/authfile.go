@@ -48,15 +48,10 @@ func newAuthFile(path, namedBy string) *authFile {
 }
 
 func (f *authFile) read() (*auths, error) {
-	in, err := os.Open(f.path)
+	data, err := readFile(f.path)
 	if f.namedBy == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
 		return &auths{}, nil
 	}
-	if err != nil {
-		return nil, f.wrap(err)
-	}
-	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(in, maxAuthFile+1))
 	if err != nil {
 		return nil, f.wrap(err)
 	}
@@ -67,11 +62,18 @@ func (f *authFile) read() (*auths, error) {
 	return a, nil
 }
 
-func (f *authFile) wrap(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err // the path is said already
+// readFile reads a file as far as parse will want to see it.
+func readFile(path string) ([]byte, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, maxAuthFile+1))
+}
+
+func (f *authFile) wrap(err error) error {
+	err = pathless(err)
 	if f.namedBy != "" {
 		return fmt.Errorf("reading credentials from %s (named by %s): %w", f.path, f.namedBy, err)
 	}

@@ -23,6 +23,7 @@ package keychain
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,6 +55,11 @@ type Keychain struct {
 
 // New makes a Keychain. Nothing is read before the first call of Credential.
 func New(o Options) *Keychain {
+	o = o.withDefaults()
+	return &Keychain{files: o.files(), helpers: newHelpers(lookUpHelper, o.Now)}
+}
+
+func (o Options) withDefaults() Options {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -67,7 +73,7 @@ func New(o Options) *Keychain {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Keychain{files: o.files(), helpers: newHelpers(lookUpHelper, o.Now)}
+	return o
 }
 
 // files lists the files in the order in which they are asked.
@@ -102,6 +108,28 @@ func (o Options) files() []*authFile {
 		add("", o.Home, ".docker", "config.json")
 	}
 	return list
+}
+
+// LoginFile is the auth file that a login writes to: the one that was named with
+// AuthFile, else with $REGISTRY_AUTH_FILE, else the first of podman's places
+// that the user has. A file under /run goes with the next boot, so that it is
+// only taken where it exists.
+func (o Options) LoginFile() (string, error) {
+	o = o.withDefaults()
+	for _, f := range o.files() {
+		switch {
+		case f.namedBy != "":
+			return f.path, nil
+		case filepath.Base(f.path) != "auth.json":
+			continue // docker's
+		case o.Getenv("XDG_RUNTIME_DIR") == "" && strings.HasPrefix(f.path, filepath.Clean(o.RuntimeDir)+string(filepath.Separator)):
+			if _, err := os.Stat(f.path); err != nil {
+				continue
+			}
+		}
+		return f.path, nil
+	}
+	return "", errors.New("there is no home folder to keep credentials in: name a file with --authfile")
 }
 
 // Credential returns what is known for the repository path at host
