@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -48,27 +49,17 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	p := &Plan{Kind: Kind, Version: Version, Name: name, Images: []Image{}}
 	ws := newWishes()
 	var catalogs []*wish
-	var problems []error
-	for _, op := range cfg.Mirror.Operators {
-		opts.Log.Info("reading catalog", "ref", op.Catalog)
-		c, err := readCatalog(ctx, from, op)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
+	read, err := readCatalogs(ctx, from, cfg.Mirror.Operators, opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range read {
 		if err := c.collect(ws); err != nil {
-			problems = append(problems, err)
-			continue
+			return nil, err
 		}
 		p.Catalogs = append(p.Catalogs, c.entry)
 		p.Notes = append(p.Notes, c.notes...)
 		catalogs = append(catalogs, c.wish())
-	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
 	}
 	if err := addLists(ws, cfg.Mirror.AdditionalImages); err != nil {
 		return nil, err
@@ -114,6 +105,30 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	slices.Sort(p.Notes)
 	p.Notes = slices.Compact(p.Notes)
 	return p, p.check()
+}
+
+// maxCatalogs is how many catalogs are read at the same time; each may keep a
+// whole index in memory.
+const maxCatalogs = 4
+
+// readCatalogs reads the catalogs of the configuration, in its order. All that is
+// wrong with any of them is in the error.
+func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts Options) ([]*taken, error) {
+	read, problems := make([]*taken, len(ops)), make([]error, len(ops))
+	var g errgroup.Group
+	g.SetLimit(maxCatalogs)
+	for i, op := range ops {
+		g.Go(func() error {
+			opts.Log.Info("reading catalog", "ref", op.Catalog)
+			read[i], problems[i] = readCatalog(ctx, from, op)
+			return nil
+		})
+	}
+	_ = g.Wait() // its functions return none
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return read, errors.Join(problems...)
 }
 
 // addLists asks for what the configuration names itself.

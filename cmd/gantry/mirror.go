@@ -201,7 +201,7 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan,
 		opts.Journal, finish = journal, journal.Done
 	}
 	stop := func() {}
-	if !a.quiet {
+	if a.talks() {
 		stop = progress.Show(a.stderr, "copying", func() progress.Reading {
 			m := opts.Meter.Progress()
 			return progress.Reading{Images: m.Images, ImagesDone: m.ImagesDone, Total: m.Total, Done: m.Done + m.AlreadyThere}

@@ -129,9 +129,13 @@ func (a *app) openLog() error {
 	return nil
 }
 
-// say writes a line for people, unless they asked for quiet.
+// talks reports whether people are told what is going on. Where they asked for
+// quiet or for JSON, stderr is left to the log and to the error.
+func (a *app) talks() bool { return !a.quiet && a.output != outputJSON }
+
+// say writes a line for people.
 func (a *app) say(format string, args ...any) {
-	if !a.quiet {
+	if a.talks() {
 		fmt.Fprintf(a.stderr, format+"\n", args...)
 	}
 }
