@@ -28,6 +28,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // An Archive is a set of volumes, open for reading. It is safe for concurrent
@@ -108,12 +110,12 @@ func open(root *os.Root, s *set) (*Archive, error) {
 
 // openVolume opens a volume; problem is "" when it looks like that volume.
 func openVolume(root *os.Root, v *volume) (f *os.File, problem string) {
-	f, info, err := openRegular(root, v.Name)
+	f, info, err := regular.Open(root, v.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "missing"
 	case err != nil:
-		return nil, err.Error()
+		return nil, problemOf(err)
 	case info.Size() < v.Size:
 		problem = fmt.Sprintf("truncated: it has %d of %d bytes", info.Size(), v.Size)
 	case info.Size() > v.Size:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // Create prepares an archive of c in dir, which is made where it is absent. The
@@ -184,10 +185,9 @@ func readOnly(err error) error {
 
 // begin makes the files of the partial folder.
 func (w *Writer) begin() error {
-	folder := w.partial.Name()
-	name := setName(w.set.Sequence)
-	if old, err := readRegular(w.partial, name, maxSet); err != nil || !bytes.Equal(old, w.raw) {
-		if err := durable.WriteFile(folder+"/"+name, w.raw); err != nil {
+	name, disk := setName(w.set.Sequence), durable.Folder{Root: w.partial}
+	if old, err := regular.Read(w.partial, name, maxSet); err != nil || !bytes.Equal(old, w.raw) {
+		if err := disk.WriteFile(name, w.raw); err != nil {
 			return w.writeError(err, name)
 		}
 	}

@@ -36,7 +36,8 @@ func (w *Writer) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := durable.WriteFile(w.partial.Name()+"/"+sumName(w.set.Sequence), sum(w.set.Sequence, w.raw)); err != nil {
+	partial := durable.Folder{Root: w.partial}
+	if err := partial.WriteFile(sumName(w.set.Sequence), sum(w.set.Sequence, w.raw)); err != nil {
 		return w.writeError(err, sumName(w.set.Sequence))
 	}
 	if ctx.Err() != nil {
@@ -82,13 +83,14 @@ func (w *Writer) publish() error {
 			return err
 		}
 	}
-	if err := durable.SyncDir(w.dir); err != nil {
+	disk := durable.Folder{Root: w.root}
+	if err := disk.Sync("."); err != nil {
 		return err
 	}
 	if err := move(setName(w.set.Sequence)); err != nil {
 		return err
 	}
-	if err := durable.SyncDir(w.dir); err != nil {
+	if err := disk.Sync("."); err != nil {
 		return err
 	}
 	w.complete = true
@@ -113,7 +115,7 @@ func (w *Writer) replace() error {
 			}
 		}
 	}
-	return durable.SyncDir(w.dir)
+	return durable.Folder{Root: w.root}.Sync(".")
 }
 
 // leave removes the partial folder and lets go of it.

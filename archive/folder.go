@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // A listing is what a folder has of archives, by sequence.
@@ -60,45 +61,6 @@ func (l *listing) newest() (sequence int, ok bool) {
 	return l.sets[len(l.sets)-1], true
 }
 
-// openRegular opens a regular file and nothing else.
-func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	before, err := root.Lstat(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s is not a regular file", name)
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !os.SameFile(before, info) {
-		err = fmt.Errorf("%s changed while it was opened", name)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
-}
-
-// readRegular reads a file of at most limit bytes.
-func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
-	f, info, err := openRegular(root, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are allowed", name, info.Size(), limit)
-	}
-	var raw bytes.Buffer
-	raw.Grow(int(info.Size()) + bytes.MinRead)
-	_, err = raw.ReadFrom(io.LimitReader(f, limit))
-	return raw.Bytes(), err
-}
-
 // readSet reads the set manifest of a sequence and compares it with its sum.
 // What is wrong with it is a *DamageError.
 func readSet(root *os.Root, sequence int) (*set, []byte, error) {
@@ -106,16 +68,16 @@ func readSet(root *os.Root, sequence int) (*set, []byte, error) {
 	damaged := func(file, problem string) error {
 		return &DamageError{Dir: root.Name(), Damage: []Damage{{File: file, Problem: problem}}}
 	}
-	raw, err := readRegular(root, name, maxSet)
+	raw, err := regular.Read(root, name, maxSet)
 	if err != nil {
-		return nil, nil, damaged(name, err.Error())
+		return nil, nil, damaged(name, problemOf(err))
 	}
-	text, err := readRegular(root, sumName(sequence), blockSize)
+	text, err := regular.Read(root, sumName(sequence), blockSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, damaged(sumName(sequence), "missing")
 	case err != nil:
-		return nil, nil, damaged(sumName(sequence), err.Error())
+		return nil, nil, damaged(sumName(sequence), problemOf(err))
 	case !bytes.Equal(text, sum(sequence, raw)):
 		return nil, nil, damaged(name, fmt.Sprintf("its digest is %s, which is not what %s says: one of the two was altered", digest.FromBytes(raw), sumName(sequence)))
 	}

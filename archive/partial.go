@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // The partial folder stands in the archive's until Finish:
@@ -78,7 +79,7 @@ func (w *Writer) unfinished(l *listing) *packing {
 	if newest, some := l.newest(); !ok || some && sequence <= newest {
 		return nil
 	}
-	raw, err := readRegular(w.partial, setName(sequence), maxSet)
+	raw, err := regular.Read(w.partial, setName(sequence), maxSet)
 	if err != nil {
 		return nil
 	}

@@ -119,6 +119,14 @@ func problem(err error) (what string, ok bool) {
 	return "", false
 }
 
+// problemOf is what is said of a file that could not be opened or read.
+func problemOf(err error) string {
+	if what, ok := problem(err); ok {
+		return what
+	}
+	return err.Error()
+}
+
 // bytesUntilZero reads text that is padded with zeros.
 func bytesUntilZero(raw []byte) io.Reader {
 	text, _, _ := bytes.Cut(raw, []byte{0})

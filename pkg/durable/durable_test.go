@@ -2,69 +2,184 @@ package durable
 
 import (
 	"errors"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-func TestWriteReplaces(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.json")
-	for _, text := range []string{"one", "two, which is longer", ""} {
-		if err := WriteFile(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(path)
-		if err != nil || string(got) != text {
-			t.Fatalf("read %q, %v; want %q", got, err, text)
-		}
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm()&0o044 == 0 {
-		t.Errorf("mode %v, %v: want it readable for others", info.Mode(), err)
-	}
-}
-
-func TestWriteFailsWhole(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "state.json")
-	if err := WriteFile(path, []byte("old")); err != nil {
+// folder is a new one with an empty folder "sub" in it.
+func folder(t *testing.T) Folder {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
-	broken := errors.New("broken")
-	err := Write(path, func(w io.Writer) error {
-		if _, err := io.WriteString(w, "half of the ne"); err != nil {
-			return err
+	t.Cleanup(func() { _ = root.Close() })
+	if err := root.Mkdir("sub", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return Folder{Root: root}
+}
+
+// names lists the files in the folder.
+func names(t *testing.T, f Folder) []string {
+	t.Helper()
+	var list []string
+	err := fs.WalkDir(f.Root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			list = append(list, name)
 		}
-		return broken
+		return err
 	})
-	if !errors.Is(err, broken) {
-		t.Errorf("Write = %v, want %v", err, broken)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, _ := os.ReadFile(path); string(got) != "old" {
-		t.Errorf("the old file has become %q", got)
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
-		t.Errorf("left behind: %v", left)
+	return list
+}
+
+func TestWriteFile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		write func(string, []byte) error
+		mode  fs.FileMode
+	}{
+		"WriteFile":    {WriteFile, 0o644},
+		"WritePrivate": {WritePrivate, 0o600},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state.json")
+			for _, text := range []string{"one", "two, which is longer", ""} {
+				if err := tc.write(path, []byte(text)); err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(path)
+				if err != nil || string(got) != text {
+					t.Fatalf("read %q, %v; want %q", got, err, text)
+				}
+			}
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mode := info.Mode().Perm(); mode&^tc.mode != 0 || mode&0o600 != 0o600 {
+				t.Errorf("mode %v, want %v less the umask", mode, tc.mode)
+			}
+			if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
 	}
 }
 
-func TestWriteNamesThePath(t *testing.T) {
+func TestWriteFileFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent", "state.json")
 	if err := WriteFile(path, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("WriteFile into an absent folder = %v", err)
 	}
+	f := folder(t)
+	if err := f.WriteFile("sub", []byte("x")); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	for _, name := range []string{"../x", "sub/../../x", "/x"} {
+		if err := f.WriteFile(name, []byte("x")); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	if left := names(t, f); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
 }
 
-func TestWritePrivate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "auth.json")
-	if err := WriteFile(path, []byte("for everybody")); err != nil {
+func TestDraft(t *testing.T) {
+	for _, noSync := range []bool{false, true} {
+		f := folder(t)
+		f.NoSync = noSync
+		if err := f.WriteFile("sub/x", []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := f.Draft("sub")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dropped, err := f.Draft("sub")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []*Draft{kept, dropped} {
+			if _, err := d.Write([]byte("half of ")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := f.Root.ReadFile("sub/x"); err != nil || string(text) != "old" {
+			t.Errorf("before the end it is %q, %v", text, err)
+		}
+		if list := names(t, f); len(list) != 3 || !IsTemporary(list[0]) || !IsTemporary(list[1]) || IsTemporary(list[2]) {
+			t.Errorf("files while drafts are open: %v", list)
+		}
+		_, err = kept.Write([]byte("the new"))
+		if err := errors.Join(err, dropped.Discard(), kept.Commit("sub/x")); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := f.Root.ReadFile("sub/x"); err != nil || string(text) != "half of the new" {
+			t.Errorf("it has become %q, %v", text, err)
+		}
+		if diff := cmp.Diff([]string{"sub/x"}, names(t, f)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestCommitFailsWhole(t *testing.T) {
+	f := folder(t)
+	d, err := f.Draft(".")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WritePrivate(path, []byte("s3cret")); err != nil {
+	if err := d.Commit("sub"); err == nil {
+		t.Error("a file took the name of a folder")
+	}
+	if left := names(t, f); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	f := folder(t)
+	now := time.Now()
+	var drafts []string
+	for range 2 {
+		d, err := f.Draft("sub")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.file.Close(); err != nil { // its run died
+			t.Fatal(err)
+		}
+		drafts = append(drafts, d.name)
+	}
+	for name, at := range map[string]time.Time{drafts[0]: now.Add(-time.Hour), drafts[1]: now} {
+		if err := f.Root.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := now.Add(-time.Hour)
+	if err := errors.Join(
+		f.WriteFile("sub/kept", nil), f.Root.Chtimes("sub/kept", old, old),
+		f.Root.Mkdir("sub/"+tempPrefix+"folder", 0o755), f.Root.Chtimes("sub/"+tempPrefix+"folder", old, old),
+		f.Sweep("sub", now.Add(-time.Minute)), f.Sweep("absent", now),
+	); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 6 {
-		t.Errorf("%v, %v", info, err)
+	want := []string{drafts[1], "sub/kept"}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names(t, f)); diff != "" {
+		t.Error(diff)
+	}
+	if info, err := f.Root.Stat("sub/" + tempPrefix + "folder"); err != nil || !info.IsDir() {
+		t.Errorf("a folder was removed: %v", err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 func blobDir(algorithm digest.Algorithm) string {
@@ -52,7 +54,7 @@ func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor) (io.ReadClos
 	if err != nil {
 		return nil, err
 	}
-	f, info, err := l.open(name)
+	f, info, err := regular.Open(l.root, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading blob %s of %s: %w", desc.Digest, l.root.Name(), err)
 	}

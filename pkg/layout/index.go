@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
@@ -19,7 +20,7 @@ const maxIndex = 64 << 20
 // Index reads index.json. Descriptors with a digest or size that cannot be are
 // an error.
 func (l *Layout) Index() (ocispec.Index, error) {
-	raw, err := l.readFile(ocispec.ImageIndexFile, maxIndex)
+	raw, err := regular.Read(l.root, ocispec.ImageIndexFile, maxIndex)
 	if err != nil {
 		return ocispec.Index{}, fmt.Errorf("reading the index of %s: %w", l.root.Name(), err)
 	}
@@ -57,7 +58,7 @@ func (l *Layout) SetIndex(ctx context.Context, index ocispec.Index) error {
 	}
 	raw, err := EncodeIndex(index)
 	if err == nil {
-		err = l.replace(ocispec.ImageIndexFile, raw)
+		err = l.disk.WriteFile(ocispec.ImageIndexFile, raw)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the index of %s: %w", l.root.Name(), err)

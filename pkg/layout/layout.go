@@ -21,23 +21,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // A Layout is an OCI image layout in a folder. It holds the folder open until
 // it is garbage.
 type Layout struct {
 	root *os.Root
-	sync bool
+	disk durable.Folder // root, for writing
 }
 
 // Options change how a layout is written.
@@ -70,13 +70,15 @@ func create(dir string, opts Options, before time.Time) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layout{root: root, sync: !opts.NoSync}
+	l := &Layout{root: root, disk: durable.Folder{Root: root, NoSync: opts.NoSync}}
 	err = l.check()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = l.initialize()
 	}
-	if err == nil {
-		err = l.sweep(before)
+	for _, dir := range []string{".", blobDir(digest.SHA256), blobDir(digest.SHA512)} {
+		if err == nil {
+			err = l.disk.Sweep(dir, before)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
@@ -90,7 +92,7 @@ func Open(dir string) (*Layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening OCI layout %s: %w", dir, err)
 	}
-	l := &Layout{root: root, sync: true}
+	l := &Layout{root: root, disk: durable.Folder{Root: root}}
 	if err := l.check(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("it has no file %s, so it is no OCI layout: %w", ocispec.ImageLayoutFile, err)
@@ -102,7 +104,7 @@ func Open(dir string) (*Layout, error) {
 
 // check reads the file that makes a folder a layout.
 func (l *Layout) check() error {
-	raw, err := l.readFile(ocispec.ImageLayoutFile, 1<<10)
+	raw, err := regular.Read(l.root, ocispec.ImageLayoutFile, 1<<10)
 	if err != nil {
 		return err
 	}
@@ -124,11 +126,11 @@ func (l *Layout) initialize() error {
 	}
 	for _, e := range names {
 		// A run that died here may have left these.
-		if n := e.Name(); n != ocispec.ImageBlobsDir && n != ocispec.ImageIndexFile && !strings.HasPrefix(n, tempPrefix) {
+		if n := e.Name(); n != ocispec.ImageBlobsDir && n != ocispec.ImageIndexFile && !durable.IsTemporary(n) {
 			return fmt.Errorf("the folder is no OCI layout and holds %s: name an empty folder or one that is to be made", n)
 		}
 	}
-	if err := l.root.MkdirAll(blobDir("sha256"), 0o755); err != nil {
+	if err := l.root.MkdirAll(blobDir(digest.SHA256), 0o755); err != nil {
 		return err
 	}
 	if _, err := l.root.Lstat(ocispec.ImageIndexFile); errors.Is(err, fs.ErrNotExist) {
@@ -140,83 +142,10 @@ func (l *Layout) initialize() error {
 	if err != nil {
 		return err
 	}
-	return l.replace(ocispec.ImageLayoutFile, marker)
-}
-
-// sweep removes temporary files that were last written before the given time.
-func (l *Layout) sweep(before time.Time) error {
-	for _, dir := range []string{".", blobDir("sha256"), blobDir("sha512")} {
-		names, err := fs.ReadDir(l.root.FS(), dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range names {
-			if !strings.HasPrefix(e.Name(), tempPrefix) {
-				continue
-			}
-			info, err := e.Info()
-			if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
-				continue // gone, no file of ours, or in use
-			}
-			if err := l.root.Remove(dir + "/" + e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("removing a file of a dead run: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-// open opens a regular file and nothing else.
-func (l *Layout) open(name string) (*os.File, fs.FileInfo, error) {
-	before, err := l.root.Lstat(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, nil, &fs.PathError{Op: "open", Path: l.path(name), Err: errors.New("not a regular file")}
-	}
-	f, err := l.root.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !os.SameFile(before, info) {
-		err = &fs.PathError{Op: "open", Path: l.path(name), Err: errors.New("the file changed while it was opened")}
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
-}
-
-// readFile reads a file of at most limit bytes.
-func (l *Layout) readFile(name string, limit int64) ([]byte, error) {
-	f, _, err := l.open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(raw)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", l.path(name), limit)
-	}
-	return raw, nil
+	return l.disk.WriteFile(ocispec.ImageLayoutFile, marker)
 }
 
 // path is what people are told a name inside the layout is.
 func (l *Layout) path(name string) string {
 	return filepath.Join(l.root.Name(), filepath.FromSlash(name))
-}
-
-func (l *Layout) syncDir(dir string) error {
-	if !l.sync {
-		return nil
-	}
-	return durable.SyncDir(l.path(dir))
 }

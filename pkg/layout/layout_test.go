@@ -292,21 +292,18 @@ func TestCreateAndOpen(t *testing.T) {
 
 func TestStaleFilesAreRemoved(t *testing.T) {
 	l, dir := newLayout(t)
-	d, err := l.draft("blobs/sha256")
-	if err != nil {
+	if _, err := l.draft("blobs/sha256"); err != nil { // and its run died
 		t.Fatal(err)
 	}
-	if err := d.f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	info, err := l.root.Stat(d.name)
+	draft := files(t, dir)[0]
+	info, err := l.root.Stat(draft)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := create(dir, Options{}, info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{d.name, "index.json", "oci-layout"}, files(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{draft, "index.json", "oci-layout"}, files(t, dir)); diff != "" {
 		t.Errorf("a file in use was removed: %s", diff)
 	}
 	if _, err := create(dir, Options{}, info.ModTime().Add(time.Second)); err != nil {

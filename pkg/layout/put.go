@@ -2,18 +2,18 @@ package layout
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
 // Put reads a blob from r and keeps it when it is what desc describes; else the
@@ -34,8 +34,8 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	}
 	d, err := l.draft(path.Dir(name))
 	if err == nil {
-		_, err = io.Copy(d.f, body)
-		err = d.end(ctx, name, err)
+		_, err = io.Copy(d, body)
+		err = end(ctx, d, name, err)
 	}
 	if err != nil {
 		return fmt.Errorf("writing blob %s to %s: %w", desc.Digest, l.root.Name(), err)
@@ -49,10 +49,10 @@ func (l *Layout) Write(ctx context.Context, mediaType string, write func(io.Writ
 	var desc ocispec.Descriptor
 	d, err := l.draft(blobDir(digest.SHA256))
 	if err == nil {
-		w := &hashing{ctx: ctx, to: d.f, hash: sha256.New()}
+		w := &hashing{ctx: ctx, to: d, hash: sha256.New()}
 		err = write(w)
 		desc = ocispec.Descriptor{MediaType: mediaType, Digest: digest.NewDigest(digest.SHA256, w.hash), Size: w.n}
-		err = d.end(ctx, blobDir(digest.SHA256)+"/"+desc.Digest.Encoded(), err)
+		err = end(ctx, d, blobDir(digest.SHA256)+"/"+desc.Digest.Encoded(), err)
 	}
 	if err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("writing a blob to %s: %w", l.root.Name(), err)
@@ -78,55 +78,24 @@ func (w *hashing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// tempPrefix begins the names of temporary files.
-const tempPrefix = ".tmp-"
-
-// A draft is a temporary file in the folder where it will stand.
-type draft struct {
-	l    *Layout
-	f    *os.File
-	name string
-}
-
-func (l *Layout) draft(dir string) (*draft, error) {
+// draft begins a blob in dir, which is made where it is absent.
+func (l *Layout) draft(dir string) (*durable.Draft, error) {
 	if _, err := l.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := errors.Join(l.root.MkdirAll(dir, 0o755), l.syncDir(path.Dir(dir))); err != nil {
+		if err := errors.Join(l.root.MkdirAll(dir, 0o755), l.disk.Sync(path.Dir(dir))); err != nil {
 			return nil, err
 		}
 	}
-	name := path.Join(dir, tempPrefix+rand.Text())
-	f, err := l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	return &draft{l: l, f: f, name: name}, nil
+	return l.disk.Draft(dir)
 }
 
 // end gives the draft its name, unless err or ctx says that it was not
 // finished: then it is removed.
-func (d *draft) end(ctx context.Context, name string, err error) error {
-	if err == nil && d.l.sync {
-		err = d.f.Sync()
-	}
-	err = errors.Join(err, d.f.Close())
+func end(ctx context.Context, d *durable.Draft, name string, err error) error {
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err == nil {
-		err = d.l.root.Rename(d.name, name)
-	}
 	if err != nil {
-		return errors.Join(err, d.l.root.Remove(d.name))
+		return errors.Join(err, d.Discard())
 	}
-	return d.l.syncDir(path.Dir(name))
-}
-
-// replace writes a small file whole.
-func (l *Layout) replace(name string, text []byte) error {
-	d, err := l.draft(path.Dir(name))
-	if err != nil {
-		return err
-	}
-	_, err = d.f.Write(text)
-	return d.end(context.Background(), name, err)
+	return d.Commit(name)
 }

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
 // Holdings returns what was saved of a mirror, by the name of the plan.
 func (w *Workspace) Holdings(mirror string) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
-	path := w.holdingsPath(mirror)
-	text, err := os.ReadFile(path)
+	text, err := w.disk.Root.ReadFile(holdings(mirror))
 	if errors.Is(err, os.ErrNotExist) {
 		return all, nil
 	}
@@ -22,7 +19,7 @@ func (w *Workspace) Holdings(mirror string) (map[string]json.RawMessage, error) 
 		return nil, fmt.Errorf("reading what the mirror holds: %w", err)
 	}
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("reading %s: %w; remove it, and the next run of each configuration writes it again", path, err)
+		return nil, fmt.Errorf("reading %s: %w; remove it, and the next run of each configuration writes it again", filepath.Join(w.dir, holdings(mirror)), err)
 	}
 	return all, nil
 }
@@ -38,9 +35,8 @@ func (w *Workspace) SaveHolding(mirror, plan string, text json.RawMessage) error
 	if err != nil {
 		return fmt.Errorf("writing what the mirror holds: %w", err)
 	}
-	return durable.WriteFile(w.holdingsPath(mirror), append(out, '\n'))
+	return w.disk.WriteFile(holdings(mirror), append(out, '\n'))
 }
 
-func (w *Workspace) holdingsPath(mirror string) string {
-	return filepath.Join(w.dir, "mirrors", mirror+".json")
-}
+// holdings is the file of a mirror.
+func holdings(mirror string) string { return "mirrors/" + mirror + ".json" }

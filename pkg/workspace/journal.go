@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -17,7 +16,8 @@ import (
 // a hint: what it says is looked up before it is believed, so that a line that
 // was lost or never became true does no harm. It implements mirror.Journal.
 type Journal struct {
-	path string
+	folder *os.Root // of the workspace
+	name   string   // in it
 
 	mu      sync.Mutex
 	arrived map[string]bool
@@ -29,8 +29,8 @@ const maxJournal = 256 << 20
 
 // Journal opens the journal of the mirror that key names ("host-prefix").
 func (w *Workspace) Journal(key string) (*Journal, error) {
-	j := &Journal{path: filepath.Join(w.dir, "journal", key+".txt"), arrived: map[string]bool{}}
-	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	j := &Journal{folder: w.disk.Root, name: "journal/" + key + ".txt", arrived: map[string]bool{}}
+	f, err := j.folder.OpenFile(j.name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}
@@ -39,7 +39,7 @@ func (w *Workspace) Journal(key string) (*Journal, error) {
 		j.arrived[lines.Text()] = true
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return nil, errors.Join(fmt.Errorf("reading the journal %s: %w", j.path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("reading the journal %s: %w", f.Name(), err), f.Close())
 	}
 	j.out = f
 	return j, nil
@@ -56,7 +56,7 @@ func (j *Journal) Has(repository string, d digest.Digest) bool {
 func (j *Journal) Add(repository string, d digest.Digest) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_, err := io.WriteString(j.out, line(repository, d)+"\n")
+	_, err := j.out.WriteString(line(repository, d) + "\n")
 	return err
 }
 
@@ -64,7 +64,7 @@ func (j *Journal) Add(repository string, d digest.Digest) error {
 func (j *Journal) Done(finished bool) error {
 	err := j.out.Close()
 	if finished {
-		err = errors.Join(err, os.Remove(j.path))
+		err = errors.Join(err, j.folder.Remove(j.name))
 	}
 	return err
 }

@@ -28,7 +28,7 @@ import (
 // A Workspace is a folder that this process holds. Close lets go of it.
 type Workspace struct {
 	dir  string
-	root *os.Root // dir
+	disk durable.Folder // dir
 	lock *lockfile.Lock
 }
 
@@ -48,22 +48,22 @@ func Open(dir string) (*Workspace, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening workspace %s: %w", dir, err), root.Close())
 	}
-	return &Workspace{dir: dir, root: root, lock: l}, nil
+	return &Workspace{dir: dir, disk: durable.Folder{Root: root}, lock: l}, nil
 }
 
 // Close lets go of the workspace.
-func (w *Workspace) Close() error { return errors.Join(w.lock.Release(), w.root.Close()) }
+func (w *Workspace) Close() error { return errors.Join(w.lock.Release(), w.disk.Root.Close()) }
 
 // CacheDir is the folder of the cache.
 func (w *Workspace) CacheDir() string { return filepath.Join(w.dir, "cache") }
 
 // ResourcesDir is the folder of the manifests to apply.
-func (w *Workspace) ResourcesDir() string { return filepath.Join(w.dir, "cluster-resources") }
+func (w *Workspace) ResourcesDir() string { return filepath.Join(w.dir, resourceDir) }
 
 // SavePlan keeps the JSON of a plan under its name and returns the path.
 func (w *Workspace) SavePlan(name string, json []byte) (string, error) {
-	path := filepath.Join(w.dir, "plans", name+".json")
-	return path, durable.WriteFile(path, json)
+	name = "plans/" + name + ".json"
+	return filepath.Join(w.dir, name), w.disk.WriteFile(name, json)
 }
 
 // A File is a manifest to apply.
@@ -72,19 +72,21 @@ type File struct {
 	Text []byte
 }
 
-// resourceList names the files of cluster-resources/ that Gantry wrote; others
-// in there are somebody else's.
-const resourceList = "cluster-resources.txt"
+const (
+	resourceDir = "cluster-resources"
+	// resourceList names the files in there that Gantry wrote; others are
+	// somebody else's.
+	resourceList = "cluster-resources.txt"
+)
 
 // SaveResources makes the files the content of cluster-resources/. Files of an
 // earlier run that are not among them are removed and returned.
 func (w *Workspace) SaveResources(files []File) (removed []string, err error) {
-	dir := w.ResourcesDir()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making %s: %w", dir, err)
+	root := w.disk.Root
+	if err := root.MkdirAll(resourceDir, 0o755); err != nil {
+		return nil, fmt.Errorf("making %s: %w", w.ResourcesDir(), err)
 	}
-	list := filepath.Join(w.dir, resourceList)
-	text, err := os.ReadFile(list)
+	text, err := root.ReadFile(resourceList)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("reading the list of earlier resources: %w", err)
 	}
@@ -97,11 +99,11 @@ func (w *Workspace) SaveResources(files []File) (removed []string, err error) {
 	// nobody, one that is not on it would stay forever.
 	all := append(slices.Clone(earlier), names...)
 	slices.Sort(all)
-	if err := writeList(list, slices.Compact(all)); err != nil {
+	if err := w.listResources(slices.Compact(all)); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		if err := durable.WriteFile(filepath.Join(dir, f.Name), f.Text); err != nil {
+		if err := w.disk.WriteFile(resourceDir+"/"+f.Name, f.Text); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +111,7 @@ func (w *Workspace) SaveResources(files []File) (removed []string, err error) {
 		if slices.Contains(names, name) || !filepath.IsLocal(name) {
 			continue
 		}
-		switch err := os.Remove(filepath.Join(dir, name)); {
+		switch err := root.Remove(resourceDir + "/" + name); {
 		case err == nil:
 			removed = append(removed, name)
 		case !errors.Is(err, os.ErrNotExist):
@@ -117,9 +119,9 @@ func (w *Workspace) SaveResources(files []File) (removed []string, err error) {
 		}
 	}
 	slices.Sort(names)
-	return removed, writeList(list, names)
+	return removed, w.listResources(names)
 }
 
-func writeList(path string, names []string) error {
-	return durable.WriteFile(path, []byte(strings.Join(append(names, ""), "\n")))
+func (w *Workspace) listResources(names []string) error {
+	return w.disk.WriteFile(resourceList, []byte(strings.Join(append(names, ""), "\n")))
 }
