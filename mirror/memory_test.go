@@ -243,3 +243,12 @@ func (r *memoryRegistry) PutManifest(ctx context.Context, repository string, des
 	}
 	return nil
 }
+
+// addPlanCatalog enters the catalog whose image stands in the repository.
+func (m *maker) addPlanCatalog(source, repository string) {
+	for _, img := range m.p.Images {
+		if img.Kind == plan.CatalogImage && img.Repository == repository {
+			m.p.Catalogs = append(m.p.Catalogs, plan.Catalog{Source: source, Digest: img.Digest, Repository: repository, Tag: img.Tags[0]})
+		}
+	}
+}

@@ -219,3 +219,7 @@ func (w *world) makePlan(text string) *Plan {
 	}
 	return p
 }
+
+func descriptor(mediaType, raw string) ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromString(raw), Size: int64(len(raw))}
+}

@@ -1,0 +1,78 @@
+package mirror
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+func TestParseDestination(t *testing.T) {
+	for in, want := range map[string]Destination{
+		"docker://mirror.example.com":          {Host: "mirror.example.com"},
+		"docker://mirror.example.com:5000/":    {Host: "mirror.example.com:5000"},
+		"docker://localhost/ocp/4":             {Host: "localhost", Prefix: "ocp/4"},
+		"docker://127.0.0.1:5000/ocp":          {Host: "127.0.0.1:5000", Prefix: "ocp"},
+		"docker://mirror.example.com:443/a-b/": {Host: "mirror.example.com:443", Prefix: "a-b"},
+	} {
+		got, err := ParseDestination(in, 0)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("ParseDestination(%q): %v %s", in, err, diff)
+		}
+	}
+	for in, word := range map[string]string{
+		"mirror.example.com":                  "docker://",
+		"docker://":                           "no registry",
+		"docker:///ocp":                       "no registry",
+		"docker://mirror":                     "mirror:5000",
+		"docker://mirror.example.com/A":       "lowercase",
+		"docker://mirror.example.com/a//b":    "docker://mirror.example.com/a//b",
+		"docker://user:pw@mirror.example.com": "user",
+	} {
+		if d, err := ParseDestination(in, 0); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("ParseDestination(%q) = %+v, %v; want an error with %q", in, d, err, word)
+		}
+	}
+	if _, err := ParseDestination("docker://localhost", -1); err == nil {
+		t.Error("a negative limit was taken")
+	}
+}
+
+func TestNames(t *testing.T) {
+	p := &plan.Plan{}
+	for _, r := range []string{"a", "a/b", "a/b/c/d", "a/b-c/d", "a/b-c-d", "x/y/z"} {
+		p.Images = append(p.Images, plan.Image{Repository: r, Tags: []string{"v1"}})
+	}
+	for _, tc := range []struct {
+		d    Destination
+		want map[string]string
+	}{
+		{Destination{Host: "h", Prefix: ""}, map[string]string{"a": "a", "a/b": "a/b", "a/b/c/d": "a/b/c/d", "a/b-c/d": "a/b-c/d", "a/b-c-d": "a/b-c-d", "x/y/z": "x/y/z"}},
+		{Destination{Host: "h", Prefix: "p/q"}, map[string]string{"a": "p/q/a", "a/b": "p/q/a/b", "a/b/c/d": "p/q/a/b/c/d", "a/b-c/d": "p/q/a/b-c/d", "a/b-c-d": "p/q/a/b-c-d", "x/y/z": "p/q/x/y/z"}},
+		// Three repositories would become a/b-c-d: the one that is called so keeps it.
+		{Destination{Host: "h", MaxNestedPaths: 2}, map[string]string{"a": "a", "a/b": "a/b", "a/b/c/d": "a/b-c-d-*", "a/b-c/d": "a/b-c-d-*", "a/b-c-d": "a/b-c-d", "x/y/z": "x/y-z"}},
+		{Destination{Host: "h", Prefix: "p", MaxNestedPaths: 2}, map[string]string{"a": "p/a", "a/b": "p/a-b", "a/b/c/d": "p/a-b-c-d-*", "a/b-c/d": "p/a-b-c-d-*", "a/b-c-d": "p/a-b-c-d-*", "x/y/z": "p/x-y-z"}},
+	} {
+		names, err := tc.d.Names(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := map[string]bool{}
+		for repository, want := range tc.want {
+			got := names[repository].Path
+			if prefix, hashed := strings.CutSuffix(want, "*"); got != want && !(hashed && strings.HasPrefix(got, prefix) && len(got) == len(prefix)+8) {
+				t.Errorf("%+v: %s is %s, want %s", tc.d, repository, got, want)
+			}
+			if taken[got] {
+				t.Errorf("%+v: %s is taken twice", tc.d, got)
+			}
+			taken[got] = true
+		}
+	}
+	long := &plan.Plan{Images: []plan.Image{{Repository: strings.Repeat("a", 200), Tags: []string{"v1"}}}}
+	if _, err := (Destination{Host: "h", Prefix: strings.Repeat("b", 60)}).Names(long); err == nil {
+		t.Error("a path of 261 letters was taken")
+	}
+}

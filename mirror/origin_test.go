@@ -1,0 +1,153 @@
+package mirror_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// source is a registry with one image, and an Origin over it.
+func source(t *testing.T) (*registrytest.Server, *mirror.Origin, string, string) {
+	t.Helper()
+	server := registrytest.New(t, registrytest.Options{})
+	img, err := registrytest.Image("org/name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Client().Push(t.Context(), "org/name", "v1", img); err != nil {
+		t.Fatal(err)
+	}
+	client, err := remote.New(remote.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	dir := t.TempDir()
+	cache, err := layout.Create(dir, layout.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.ResetLog()
+	return server, mirror.NewOrigin(client, cache), server.Host + "/org/name:v1", dir
+}
+
+func TestOriginAsksOnce(t *testing.T) {
+	server, o, ref, _ := source(t)
+	desc, raw, err := o.Manifest(t.Context(), ref, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, cached, err := o.Manifest(t.Context(), ref, desc.Digest)
+	if err != nil || string(cached) != string(raw) || again.MediaType != desc.MediaType {
+		t.Errorf("from the cache: %+v, %v; want %+v", again, err, desc)
+	}
+	if n := server.Requests()["GET manifest"]; n != 1 {
+		t.Errorf("the manifest was asked for %d times", n)
+	}
+	// By tag it is asked again: tags move.
+	if _, _, err := o.Manifest(t.Context(), ref, ""); err != nil || server.Requests()["GET manifest"] != 2 {
+		t.Errorf("by tag: %v after %d requests", err, server.Requests()["GET manifest"])
+	}
+}
+
+func TestOriginKeepsWhatPlanningReads(t *testing.T) {
+	server, o, ref, _ := source(t)
+	blob := layer(t, o, ref)
+	for _, read := range []func() (io.ReadCloser, error){
+		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob) },
+		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob) },
+		func() (io.ReadCloser, error) { return o.Blob(t.Context(), ref, blob) },
+	} {
+		body, err := read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, body)
+		if err := errors.Join(err, body.Close()); err != nil || n != blob.Size {
+			t.Errorf("%d bytes, %v; want %d", n, err, blob.Size)
+		}
+	}
+	if n := server.Requests()["GET blob"]; n != 1 {
+		t.Errorf("the blob crossed the network %d times", n)
+	}
+}
+
+func TestOriginMendsItsCache(t *testing.T) {
+	_, o, ref, dir := source(t)
+	blob := layer(t, o, ref)
+	body, err := o.Planning().Blob(t.Context(), ref, blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage := func() {
+		path := filepath.Join(dir, "blobs", "sha256", blob.Digest.Encoded())
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage()
+	if body, err = o.Blob(t.Context(), ref, blob); err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, body)
+	if errors.Join(err, body.Close()) == nil {
+		t.Fatal("damage in the cache was not found")
+	}
+	if body, err = o.Blob(t.Context(), ref, blob); err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, body)
+	if err := errors.Join(err, body.Close()); err != nil || n != blob.Size {
+		t.Errorf("the second attempt: %d bytes, %v", n, err)
+	}
+}
+
+func TestOriginWithoutCache(t *testing.T) {
+	_, o, _, _ := source(t)
+	absent := describe("application/octet-stream", []byte("nobody has this"))
+	for _, from := range []string{"dir:///folder", "oci://" + t.TempDir() + "/none", "not a reference"} {
+		if _, err := o.Blob(t.Context(), from, absent); err == nil {
+			t.Errorf("a blob of %s was found", from)
+		}
+		_, _, err := o.Manifest(t.Context(), from, absent.Digest)
+		if err == nil || strings.HasPrefix(from, "dir://") && !strings.Contains(err.Error(), "make the plan again") {
+			t.Errorf("a manifest of %s: %v", from, err)
+		}
+	}
+}
+
+// layer is the first layer of the image that ref names.
+func layer(t *testing.T, o *mirror.Origin, ref string) ocispec.Descriptor {
+	t.Helper()
+	_, raw, err := o.Manifest(t.Context(), ref, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m ocispec.Manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m.Layers[0]
+}
