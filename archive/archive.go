@@ -37,7 +37,8 @@ import (
 type Archive struct {
 	root    *os.Root
 	set     *set
-	volumes []*os.File
+	volumes []*os.File // nil where there is none
+	unfit   []string   // what is wrong with a volume as a whole, or ""
 	blobs   map[digest.Digest]place
 	files   map[string]place
 }
@@ -52,6 +53,26 @@ type place struct {
 // length, and to begin as that volume does; what is not so is a *DamageError.
 // A folder without a set manifest is an error that wraps fs.ErrNotExist.
 func Open(dir string) (*Archive, error) {
+	a, err := Inspect(dir)
+	if err != nil {
+		return nil, err
+	}
+	var damage []Damage
+	for i, problem := range a.unfit {
+		if problem != "" {
+			damage = append(damage, Damage{File: a.set.Volumes[i].Name, Problem: problem})
+		}
+	}
+	if len(damage) > 0 {
+		return nil, errors.Join(&DamageError{Dir: a.root.Name(), Damage: damage}, a.Close())
+	}
+	return a, nil
+}
+
+// Inspect is Open for an archive that may be damaged: volumes may be missing or
+// be something else, which Verify tells and reading what lies in them meets. The
+// set manifest has to be whole.
+func Inspect(dir string) (*Archive, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the archive in %s: %w", dir, err)
@@ -68,7 +89,7 @@ func Open(dir string) (*Archive, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return open(root, s)
+	return open(root, s), nil
 }
 
 // absent says why a folder without a set manifest is no archive.
@@ -83,16 +104,13 @@ func (l *listing) absent() error {
 }
 
 // open opens the volumes of a set; root becomes the Archive's.
-func open(root *os.Root, s *set) (*Archive, error) {
+func open(root *os.Root, s *set) *Archive {
 	a := &Archive{root: root, set: s, blobs: map[digest.Digest]place{}, files: map[string]place{}}
-	var damage []Damage
 	for i := range s.Volumes {
 		v := &s.Volumes[i]
 		f, problem := openVolume(root, v)
 		a.volumes = append(a.volumes, f)
-		if problem != "" {
-			damage = append(damage, Damage{File: v.Name, Problem: problem})
-		}
+		a.unfit = append(a.unfit, problem)
 		for j := range v.Entries {
 			e := &v.Entries[j]
 			if e.Path != "" {
@@ -102,10 +120,7 @@ func open(root *os.Root, s *set) (*Archive, error) {
 			}
 		}
 	}
-	if len(damage) > 0 {
-		return nil, errors.Join(&DamageError{Dir: root.Name(), Damage: damage}, a.Close())
-	}
-	return a, nil
+	return a
 }
 
 // openVolume opens a volume; problem is "" when it looks like that volume.

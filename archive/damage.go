@@ -3,6 +3,8 @@ package archive
 import (
 	"fmt"
 	"strings"
+
+	"github.com/opencontainers/go-digest"
 )
 
 // A DamageError says that an archive is not what was written: files are missing
@@ -18,6 +20,9 @@ type Damage struct {
 	Entry   string // path in the volume; "" where it is no entry
 	Offset  int64  // in the file, where Entry is not ""
 	Problem string // "missing", "its digest is sha256:…"
+	// Lost are the manifests and blobs that cannot be read for it, as far as
+	// Verify looked.
+	Lost []digest.Digest
 }
 
 func (d Damage) String() string {

@@ -54,6 +54,9 @@ func (a *Archive) lacks(d digest.Digest) error {
 
 func (a *Archive) open(ctx context.Context, p place) (io.ReadCloser, error) {
 	e := p.entry
+	if a.volumes[p.volume] == nil { // only where it was opened with Inspect
+		return nil, &DamageError{Dir: a.root.Name(), Damage: []Damage{{File: a.set.Volumes[p.volume].Name, Problem: a.unfit[p.volume]}}}
+	}
 	section := io.NewSectionReader(a.volumes[p.volume], e.Offset, e.Size)
 	body, err := layout.Verified(ctx, io.NopCloser(section), ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, e.path())
 	if err != nil {

@@ -51,6 +51,15 @@ func (e *entry) path() string {
 	return blobPath(e.Digest)
 }
 
+// content is the digest of a manifest or blob; an entry with a path of its own
+// is neither.
+func (e *entry) content() []digest.Digest {
+	if e.Path != "" {
+		return nil
+	}
+	return []digest.Digest{e.Digest}
+}
+
 // A label is what a volume says about itself in its first entry, so that one
 // that was renamed or mixed up is recognised.
 type label struct {

@@ -38,7 +38,12 @@ func (a *Archive) Verify(ctx context.Context, progress func(n int64)) error {
 	r := &reading{buf: make([]byte, readBuffer), progress: progress}
 	var damage []Damage
 	for i := range a.set.Volumes {
-		damage = append(damage, r.volume(ctx, a.volumes[i], &a.set.Volumes[i])...)
+		v := &a.set.Volumes[i]
+		if problem := a.unfit[i]; problem != "" {
+			damage = append(damage, Damage{File: v.Name, Problem: problem, Lost: r.lost(ctx, a.volumes[i], v)})
+		} else {
+			damage = append(damage, r.volume(ctx, a.volumes[i], v)...)
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -66,7 +71,7 @@ func (r *reading) volume(ctx context.Context, f *os.File, v *volume) []Damage {
 			damage = append(damage, Damage{File: v.Name, Problem: err.Error()})
 		}
 		if problem := r.entry(ctx, f, e); problem != "" {
-			damage = append(damage, Damage{File: v.Name, Entry: e.path(), Offset: e.Offset, Problem: problem})
+			damage = append(damage, Damage{File: v.Name, Entry: e.path(), Offset: e.Offset, Problem: problem, Lost: e.content()})
 		}
 		end = e.Offset + e.Size
 		if ctx.Err() != nil {
@@ -79,6 +84,22 @@ func (r *reading) volume(ctx context.Context, f *os.File, v *volume) []Damage {
 		damage = append(damage, locate(f, v)...)
 	}
 	return damage
+}
+
+// lost finds the content of a volume that cannot be read in a file that is not
+// as the volume should be; f is nil where there is none.
+func (r *reading) lost(ctx context.Context, f *os.File, v *volume) []digest.Digest {
+	var lost []digest.Digest
+	for i := range v.Entries {
+		e := &v.Entries[i]
+		if f == nil || r.entry(ctx, f, e) != "" {
+			lost = append(lost, e.content()...)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	return lost
 }
 
 // hash adds n bytes of the file from offset on to h.

@@ -1,0 +1,106 @@
+package archive
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+)
+
+// What Verify says is lost is what cannot be read, whatever is damaged.
+func TestLostIsWhatCannotBeRead(t *testing.T) {
+	s := newSample(1, 9000, 9000, 9000, 100)
+	for name, tc := range map[string]struct {
+		damage func(dir string, a *Archive) error
+		lost   int // at least
+		plan   bool
+	}{
+		"nothing": {func(string, *Archive) error { return nil }, 0, true},
+		"a volume missing": {func(dir string, a *Archive) error {
+			return os.Remove(filepath.Join(dir, a.set.Volumes[1].Name))
+		}, 1, true},
+		"the plan's volume missing": {func(dir string, a *Archive) error {
+			return os.Remove(filepath.Join(dir, a.set.Volumes[0].Name))
+		}, 1, false},
+		"truncated in an entry": {func(dir string, a *Archive) error {
+			v := a.set.Volumes[1]
+			return os.Truncate(filepath.Join(dir, v.Name), v.Entries[1].Offset+10)
+		}, 1, true},
+		"truncated behind the entries": {func(dir string, a *Archive) error {
+			v := a.set.Volumes[1]
+			return os.Truncate(filepath.Join(dir, v.Name), v.Size-10)
+		}, 0, true},
+		"another volume in its place": {func(dir string, a *Archive) error {
+			return os.Rename(filepath.Join(dir, a.set.Volumes[2].Name), filepath.Join(dir, a.set.Volumes[1].Name))
+		}, 2, true},
+		"altered": {func(dir string, a *Archive) error {
+			v := a.set.Volumes[1]
+			f, err := os.OpenFile(filepath.Join(dir, v.Name), os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteAt([]byte("XXXX"), v.Entries[1].Offset+100)
+			return errors.Join(err, f.Close())
+		}, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s.write(t, dir, Options{VolumeSize: 16 << 10})
+			whole, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer whole.Close()
+			if err := tc.damage(dir, whole); err != nil {
+				t.Fatal(err)
+			}
+			a, err := Inspect(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			said := map[digest.Digest]bool{}
+			var damage *DamageError
+			if err := a.Verify(t.Context(), nil); errors.As(err, &damage) {
+				for _, d := range damage.Damage {
+					for _, lost := range d.Lost {
+						said[lost] = true
+					}
+				}
+			} else if err != nil || name != "nothing" {
+				t.Fatalf("Verify = %v", err)
+			}
+			found := map[digest.Digest]bool{}
+			for _, desc := range s.Entries {
+				body, err := a.Blob(t.Context(), "", desc)
+				if err == nil {
+					_, err = io.Copy(io.Discard, body)
+					err = errors.Join(err, body.Close())
+				}
+				if err != nil {
+					found[desc.Digest] = true
+					if !errors.As(err, &damage) {
+						t.Errorf("reading %s: %v", desc.Digest, err)
+					}
+				}
+			}
+			if diff := cmp.Diff(found, said); diff != "" || len(said) < tc.lost {
+				t.Errorf("%d are lost, %s", len(said), diff)
+			}
+			if text, err := a.Plan(t.Context()); (err == nil) != tc.plan || tc.plan && !slices.Equal(text, s.Plan) {
+				t.Errorf("Plan = %q, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestInspectNeedsASet(t *testing.T) {
+	if _, err := Inspect(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Inspect of an empty folder = %v", err)
+	}
+}
