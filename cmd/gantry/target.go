@@ -63,7 +63,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 		return nil, usagef("--max-nested-paths is for docker:// destinations: %s keeps the paths, give it when the content is pushed", destination)
 	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
 		return &archiveTarget{dir: destination[len(fileScheme):], opts: archive.Options{
-			VolumeSize: opts.volumeGiB << 30, Strict: opts.strictArchive, Log: a.log,
+			VolumeSize: opts.volumeGiB << 30, Strict: opts.strictArchive, Replace: true, Log: a.log,
 		}}, nil
 	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
 		return &layoutTarget{dir: destination[len(ociScheme):]}, nil
