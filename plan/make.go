@@ -28,7 +28,10 @@ type From struct {
 type Options struct {
 	// Jobs is how many manifests are read at the same time; 0 means 16.
 	Jobs int
-	Log  *slog.Logger // nil means none
+	// Progress, where set, is told how many images were looked up, of how many.
+	// It is called from several goroutines.
+	Progress func(done, images int)
+	Log      *slog.Logger // nil means none
 }
 
 // Make makes the plan of a configuration: it reads, filters, validates and
@@ -73,7 +76,7 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	}
 
 	f := newForest(from.Images)
-	all, err := f.resolve(ctx, append(catalogs, ws.sorted()...), opts.Jobs)
+	all, err := f.resolve(ctx, append(catalogs, ws.sorted()...), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -40,16 +41,20 @@ type resolved struct {
 	err    error
 }
 
-// resolve reads the manifests of all wishes, jobs at a time. A wish that fails
-// carries its error; only the end of ctx ends the whole.
-func (f *forest) resolve(ctx context.Context, all []*wish, jobs int) ([]resolved, error) {
+// resolve reads the manifests of all wishes. One that fails carries its error;
+// only the end of ctx ends the whole.
+func (f *forest) resolve(ctx context.Context, all []*wish, opts Options) ([]resolved, error) {
 	out := make([]resolved, len(all))
-	g := errgroup.Group{}
-	g.SetLimit(jobs)
+	var done atomic.Int64
+	var g errgroup.Group
+	g.SetLimit(opts.Jobs)
 	for i, w := range all {
 		g.Go(func() error {
 			d, err := f.read(ctx, w)
 			out[i] = resolved{wish: w, digest: d, err: err}
+			if n := done.Add(1); opts.Progress != nil {
+				opts.Progress(int(n), len(all))
+			}
 			return ctx.Err()
 		})
 	}

@@ -200,13 +200,10 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan,
 		}
 		opts.Journal, finish = journal, journal.Done
 	}
-	stop := func() {}
-	if a.talks() {
-		stop = progress.Show(a.stderr, "copying", func() progress.Reading {
-			m := opts.Meter.Progress()
-			return progress.Reading{Images: m.Images, ImagesDone: m.ImagesDone, Total: m.Total, Done: m.Done + m.AlreadyThere}
-		}, progress.Options{Terminal: a.terminal()})
-	}
+	stop := a.show("copying", func() progress.Reading {
+		m := opts.Meter.Progress()
+		return progress.Reading{Images: m.Images, ImagesDone: m.ImagesDone, Total: m.Total, Done: m.Done + m.AlreadyThere}
+	})
 	report, err := t.mirror(ctx, p, source, opts)
 	stop()
 	return report, errors.Join(err, finish(err == nil && report.Complete()))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // The values of --output.
@@ -70,7 +72,7 @@ manifests that a cluster applies.
 	f.StringVar(&a.logLevel, "log-level", "warn", "log on stderr from this level on: error, warn, info, debug or trace")
 	f.StringVar(&a.logFormat, "log-format", outputText, "form of the log: text or json")
 	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
-	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.versionCommand())
+	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		c.Args = usageArgs(c.Args)
 	}
@@ -138,6 +140,14 @@ func (a *app) say(format string, args ...any) {
 	if a.talks() {
 		fmt.Fprintf(a.stderr, format+"\n", args...)
 	}
+}
+
+// show shows people how far something is, until stop is called.
+func (a *app) show(what string, read func() progress.Reading) (stop func()) {
+	if !a.talks() {
+		return func() {}
+	}
+	return progress.Show(a.stderr, what, read, progress.Options{Terminal: a.terminal()})
 }
 
 // terminal reports whether stderr is a person's screen that a bar may be drawn

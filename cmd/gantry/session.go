@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
@@ -86,7 +88,15 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 		return nil, err
 	}
 	a.say("planning %s", in.config)
-	p, err := plan.Make(ctx, cfg, planName(in.config), s.from(), plan.Options{Jobs: streams, Log: a.log})
+	var done, images atomic.Int64
+	stop := a.show("planning", func() progress.Reading {
+		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
+	})
+	p, err := plan.Make(ctx, cfg, planName(in.config), s.from(), plan.Options{
+		Jobs: streams, Log: a.log,
+		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
+	})
+	stop()
 	if err != nil {
 		return nil, err
 	}

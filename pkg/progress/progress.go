@@ -9,16 +9,26 @@ package progress
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 )
 
-// A Reading is how far the run is. Bytes are those that have to move.
+// A Reading is how far something is: in bytes, in images, or in both. What is
+// not counted is 0. Where bytes are counted, they decide how much is left.
 type Reading struct {
 	Images, ImagesDone int64
-	Total, Done        int64
+	Total, Done        int64 // bytes
+}
+
+// position is the reading as one number and what it ends at.
+func (r Reading) position() (done, total int64) {
+	if r.Total > 0 {
+		return r.Done, r.Total
+	}
+	return r.ImagesDone, r.Images
 }
 
 // Options say where and how progress is shown.
@@ -74,31 +84,45 @@ func Show(w io.Writer, what string, read func() Reading, opts Options) (stop fun
 	}
 }
 
-// bar draws with progressbar, which is told absolute positions only.
+// bar draws with progressbar, which is told absolute positions only. What the
+// terminal does with it is no matter for the run.
 func bar(w io.Writer, what string) (draw func(Reading), clear func()) {
-	b := progressbar.NewOptions64(-1,
+	var b *progressbar.ProgressBar
+	draw = func(r Reading) {
+		done, total := r.position()
+		if total <= 0 {
+			return
+		}
+		if b == nil {
+			b = newBar(w, what, r.Total > 0)
+		}
+		if b.GetMax64() != total {
+			b.ChangeMax64(total)
+		}
+		if r.Images > 0 {
+			b.Describe(fmt.Sprintf("%s %d/%d images", what, r.ImagesDone, r.Images))
+		}
+		// A finished bar cannot be drawn again, and the last bytes may be
+		// sent once more: it never says more than almost done.
+		_ = b.Set64(max(0, min(done, total-1)))
+	}
+	return draw, func() {
+		if b != nil {
+			_ = b.Clear()
+		}
+	}
+}
+
+func newBar(w io.Writer, what string, bytes bool) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(-1,
 		progressbar.OptionSetWriter(w),
-		progressbar.OptionShowBytes(true),
+		progressbar.OptionShowBytes(bytes),
 		progressbar.OptionUseIECUnits(true),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionClearOnFinish(),
 	)
-	// What the terminal does with the bar is no matter for the run.
-	draw = func(r Reading) {
-		if r.Total <= 0 {
-			return
-		}
-		if b.GetMax64() != r.Total {
-			b.ChangeMax64(r.Total)
-		}
-		b.Describe(fmt.Sprintf("%s %d/%d images", what, r.ImagesDone, r.Images))
-		// A finished bar cannot be drawn again, and the last bytes may be
-		// sent once more: it never says more than almost done.
-		_ = b.Set64(max(0, min(r.Done, r.Total-1)))
-	}
-	return draw, func() { _ = b.Clear() }
 }
 
 // lines writes a line when something changed.
@@ -106,18 +130,27 @@ func lines(w io.Writer, what string, now func() time.Time) (draw func(Reading), 
 	start := now()
 	var last Reading
 	draw = func(r Reading) {
-		if r == last || r.Total <= 0 {
+		done, total := r.position()
+		if r == last || total <= 0 {
 			return
 		}
 		last = r
-		took := now().Sub(start)
-		text := fmt.Sprintf("%s: %d of %d images, %s of %s", what, r.ImagesDone, r.Images, Bytes(r.Done), Bytes(r.Total))
-		if s := took.Seconds(); s >= 1 && r.Done > 0 {
-			text += fmt.Sprintf(", %s/s", Bytes(int64(float64(r.Done)/s)))
-			left := time.Duration(float64(took) * float64(r.Total-r.Done) / float64(r.Done))
-			text += fmt.Sprintf(", about %s left", left.Round(time.Second))
+		var parts []string
+		if r.Images > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %d images", r.ImagesDone, r.Images))
 		}
-		_, _ = fmt.Fprintln(w, text)
+		if r.Total > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %s", Bytes(r.Done), Bytes(r.Total)))
+		}
+		took := now().Sub(start)
+		if s := took.Seconds(); s >= 1 && done > 0 {
+			if r.Total > 0 {
+				parts = append(parts, Bytes(int64(float64(done)/s))+"/s")
+			}
+			left := time.Duration(float64(took) * float64(total-done) / float64(done))
+			parts = append(parts, fmt.Sprintf("about %s left", left.Round(time.Second)))
+		}
+		_, _ = fmt.Fprintf(w, "%s: %s\n", what, strings.Join(parts, ", "))
 	}
 	return draw, func() {}
 }

@@ -68,6 +68,29 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestLinesOfImages(t *testing.T) {
+	got := play(t, false, Reading{}, Reading{Images: 8, ImagesDone: 2}, Reading{Images: 8, ImagesDone: 8})
+	want := "copying: 2 of 8 images, about 15s left\ncopying: 8 of 8 images, about 0s left\n"
+	if got != want {
+		t.Errorf("lines:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestWithoutImages(t *testing.T) {
+	if got := play(t, false, Reading{Total: 4 << 20, Done: 1 << 20}); !strings.HasPrefix(got, "copying: 1.0 MiB of 4.0 MiB, ") {
+		t.Errorf("line %q", got)
+	}
+	if got := play(t, true, Reading{Total: 4 << 20, Done: 1 << 20}); !strings.Contains(got, "copying") || strings.Contains(got, "images") {
+		t.Errorf("bar %q", got)
+	}
+}
+
+func TestLinesOfBytes(t *testing.T) {
+	if got, want := play(t, false, Reading{Total: 4 << 20, Done: 1 << 20}), "copying: 1.0 MiB of 4.0 MiB, 204.8 KiB/s, about 15s left\n"; got != want {
+		t.Errorf("lines:\n%s\nwant:\n%s", got, want)
+	}
+}
+
 func TestBar(t *testing.T) {
 	got := play(t, true,
 		Reading{Images: 3, Total: 4 << 20},
@@ -75,6 +98,12 @@ func TestBar(t *testing.T) {
 	)
 	if !strings.Contains(got, "copying 3/3 images") {
 		t.Errorf("the bar does not say how far it is: %q", got)
+	}
+	if got := play(t, true, Reading{Images: 8, ImagesDone: 2}); !strings.Contains(got, "2/8 images") || strings.Contains(got, "B/s") {
+		t.Errorf("a bar of images: %q", got)
+	}
+	if got := play(t, true, Reading{}); got != "" {
+		t.Errorf("nothing to show is drawn as %q", got)
 	}
 }
 
