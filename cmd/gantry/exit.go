@@ -54,6 +54,7 @@ func status(err error) int {
 		selection *filter.SelectionError
 		held      *lockfile.HeldError
 		damage    *archive.DamageError
+		mismatch  *mismatchError
 		space     *archive.SpaceError
 	)
 	switch {
@@ -63,7 +64,7 @@ func status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errSomething):
 		return exitSomething
-	case errors.As(err, &damage):
+	case errors.As(err, &damage), errors.As(err, &mismatch):
 		return exitMismatch
 	case errors.As(err, &partial):
 		return exitPartial

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// verifyFlags are those of gantry verify.
+type verifyFlags struct {
+	inputs
+	sides
+	from           string
+	maxNestedPaths int
+}
+
+// A mismatchError says that what was verified is not as it should be; the list
+// has been printed.
+type mismatchError struct{ text string }
+
+func (e *mismatchError) Error() string { return e.text }
+
+func (a *app) verifyCommand() *cobra.Command {
+	var f verifyFlags
+	c := &cobra.Command{
+		Use:   "verify {file://DIR | {-c FILE | --plan FILE | --from file://DIR} docker://HOST[:PORT][/PREFIX]}",
+		Short: "Check an archive byte by byte, or a mirror image by image",
+		Long: `Verify changes nothing. Of an archive it reads every byte once and names each
+volume and entry that is not as it was written, with the images that this breaks.
+Of a mirror it asks for every image of the plan, under its tags and with all its
+platforms, and lists what is lacking. The plan is that of a configuration, of
+gantry plan -o, or of the archive that was mirrored from.
+
+` + exitStatusHelp,
+		Example: `  gantry verify file:///media/disk
+  gantry verify -c imageset.yaml docker://mirror.example.com:5000/ocp
+  gantry verify --plan plan.json docker://mirror.example.com:5000
+  gantry verify --from file:///media/disk docker://mirror.example.com:5000`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.verify(cmd.Context(), f, args[0])
+		},
+	}
+	f.inputs.addFlags(c.Flags())
+	f.sides.addFlags(c.Flags())
+	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, as gantry plan -o wrote it")
+	c.Flags().StringVar(&f.from, "from", "", "compare with the plan of the archive in this folder (file://DIR)")
+	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the mirror allows, as it was mirrored with; 0 is no limit")
+	return c
+}
+
+func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
+	given := 0
+	for _, s := range []string{f.config, f.plan, f.from} {
+		if s != "" {
+			given++
+		}
+	}
+	switch dir, isFile := strings.CutPrefix(where, fileScheme); {
+	case isFile && dir != "" && given > 0:
+		return usagef("the plan of an archive is in it: leave -c, --plan and --from out")
+	case isFile && dir != "":
+		return a.verifyArchive(ctx, dir)
+	case !strings.HasPrefix(where, dockerScheme):
+		return usagef("%q cannot be verified: write file://DIR for an archive, docker://HOST[:PORT][/PREFIX] for a mirror", where)
+	case given != 1:
+		return usagef("what should be in %s? give one of -c imageset.yaml, --plan plan.json and --from file://DIR", where)
+	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
+		return usagef("--from %q: write file://DIR, the folder with the archive", f.from)
+	}
+	t, err := a.target(where, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths})
+	if err != nil {
+		return err
+	}
+	p, err := a.verifiedPlan(ctx, f)
+	if err != nil {
+		return err
+	}
+	return a.verifyRegistry(ctx, t.registry(), p, where)
+}
+
+// verifiedPlan makes or reads the plan that a mirror is compared with.
+func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, error) {
+	switch {
+	case f.plan != "":
+		file, err := os.Open(f.plan)
+		if err != nil {
+			return nil, usagef("--plan: %w", err)
+		}
+		defer file.Close()
+		p, err := plan.Read(file)
+		if err != nil {
+			return nil, usagef("%s: %w", f.plan, err)
+		}
+		return p, nil
+	case f.from != "":
+		have, err := inspectArchive(strings.TrimPrefix(f.from, fileScheme))
+		if err != nil {
+			return nil, err
+		}
+		defer have.Close() // only read from
+		return archivePlan(ctx, have)
+	}
+	s, err := a.open(f.inputs, &f.sides)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close() // the lock ends with the process, too
+	return a.makePlan(ctx, f.inputs, s, &f.sides)
+}
+
+func inspectArchive(dir string) (*archive.Archive, error) {
+	have, err := archive.Inspect(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &usageError{err}
+	}
+	return have, err
+}
+
+func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
+	text, err := have.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Read(strings.NewReader(string(text)))
+}
+
+// verifiedMirror is what gantry verify --output json prints of a mirror.
+type verifiedMirror struct {
+	Version     int           `json:"version"`
+	Destination string        `json:"destination"`
+	Images      int           `json:"images"` // that should be there
+	Lacking     []mirror.Lack `json:"lacking"`
+}
+
+func (a *app) verifyRegistry(ctx context.Context, t *registryTarget, p *plan.Plan, where string) error {
+	sink, err := t.sink(p)
+	if err != nil {
+		return err
+	}
+	total := len(p.Images) + len(p.Missing)
+	a.say("looking for %d images at %s", total, where)
+	lacks, err := mirror.Verify(ctx, p, sink, mirror.Options{Streams: t.streams, Log: a.log})
+	if err != nil {
+		return err
+	}
+	if a.output == outputJSON {
+		err = a.encode(verifiedMirror{Version: 1, Destination: where, Images: total, Lacking: append([]mirror.Lack{}, lacks...)})
+	} else {
+		_, err = fmt.Fprint(a.stdout, t.lackTable(lacks, total, where))
+	}
+	if err == nil && len(lacks) > 0 {
+		err = &mismatchError{fmt.Sprintf("%d of %d images are not in the mirror as planned: mirror again to bring them", len(lacks), total)}
+	}
+	return err
+}
+
+func (t *registryTarget) lackTable(lacks []mirror.Lack, total int, where string) string {
+	var b strings.Builder
+	if len(lacks) == 0 {
+		fmt.Fprintf(&b, "All %d images are at %s.\n", total, where)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "Lacking at %s\n", where)
+	var lines []string
+	for _, l := range lacks {
+		line := l.Source
+		if l.Repository != "" {
+			line += "\n      as " + t.names[l.Repository].Name() + ":" + strings.Join(l.Tags, ", ")
+		}
+		lines = append(lines, line+"\n      "+l.Problem)
+	}
+	list(&b, lines)
+	return b.String()
+}
+
+// encode prints the result as JSON.
+func (a *app) encode(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

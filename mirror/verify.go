@@ -1,0 +1,127 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A Lack is an image of a plan that a registry does not have, or not whole.
+type Lack struct {
+	// Source is the reference as the plan has it. Repository is the plan's path
+	// and Tags are its tags; both are empty where the source did not give the
+	// image to the plan.
+	Source     string        `json:"source"`
+	Digest     digest.Digest `json:"digest,omitempty"`
+	Repository string        `json:"repository,omitempty"`
+	Tags       []string      `json:"tags,omitempty"`
+	Problem    string        `json:"problem"`
+}
+
+// Verify asks a registry for every image of the plan, under its tags and with
+// all of its platforms, and returns what is lacking, in the plan's order. The
+// registry's word is taken for the blobs: it accepts no manifest without them.
+func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) ([]Lack, error) {
+	if opts.Streams <= 0 {
+		opts.Streams = defaultStreams
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &run{Options: opts, sink: registry, registry: registry}
+	var err error
+	if r.work, err = take(p, true); err != nil {
+		return nil, err
+	}
+	if err := r.look(ctx); err != nil {
+		return nil, err
+	}
+	absent := slices.DeleteFunc(slices.Clone(r.images), func(img *image) bool { return img.present })
+	lacks := make([]Lack, len(absent))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(opts.Streams)
+	for i, img := range absent {
+		lacks[i] = Lack{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags}
+		g.Go(func() error {
+			problem, err := r.problem(ctx, img)
+			if err != nil {
+				return fmt.Errorf("looking for %s: %w", img.Source, err)
+			}
+			lacks[i].Problem = problem
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for _, m := range p.Missing {
+		lacks = append(lacks, Lack{Source: m.Source, Problem: "the plan has it as missing at the source: " + m.Reason})
+	}
+	return lacks, nil
+}
+
+// problem says what is lacking of an image that is not present.
+func (r *run) problem(ctx context.Context, img *image) (string, error) {
+	has := func(m plan.Manifest, tag string) (bool, error) {
+		return r.registry.HasManifest(ctx, img.repository, tag, ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
+	}
+	last := len(img.manifests) - 1
+	if ok, err := has(img.manifests[last], ""); !ok || err != nil {
+		return "it is not there", err
+	}
+	for _, tag := range img.Tags {
+		if ok, err := has(img.manifests[last], tag); !ok || err != nil {
+			return fmt.Sprintf("the tag %s is not there, or names another image", tag), err
+		}
+	}
+	lacking := 0
+	for _, m := range img.manifests[:last] {
+		ok, err := has(m, "")
+		if err != nil {
+			return "", err
+		}
+		if !ok {
+			lacking++
+		}
+	}
+	if lacking == 0 {
+		return "it arrived while it was looked for", nil
+	}
+	return fmt.Sprintf("%d of its %d parts (platforms and what belongs to them) are not there", lacking, last), nil
+}
+
+// Holders finds the images of a plan that hold content, by its digest, in the
+// plan's order. Content that no image holds is left out.
+func Holders(p *plan.Plan, content []digest.Digest) (map[digest.Digest][]*plan.Image, error) {
+	contents, err := p.Contents()
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[digest.Digest]bool{}
+	for _, d := range content {
+		wanted[d] = true
+	}
+	holders := map[digest.Digest][]*plan.Image{}
+	for i := range p.Images {
+		img := &p.Images[i]
+		add := func(d digest.Digest) {
+			if have := holders[d]; wanted[d] && (len(have) == 0 || have[len(have)-1] != img) {
+				holders[d] = append(have, img)
+			}
+		}
+		err := contents.Walk(img.Digest,
+			func(m plan.Manifest) error { add(m.Digest); return nil },
+			func(b plan.Blob) error { add(b.Digest); return nil })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return holders, nil
+}
