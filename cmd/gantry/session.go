@@ -10,7 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"time"
 
+	"github.com/opencontainers/go-digest"
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/mirror"
@@ -24,6 +26,14 @@ import (
 
 // defaultWorkspace is where a run keeps its state unless told otherwise.
 const defaultWorkspace = "gantry-workspace"
+
+// Blobs in the cache above cacheSmall bytes, which are layers of catalogs, are
+// removed at this age. Manifests stay: with them an image that has gone from its
+// source can still be planned where the mirror has it.
+const (
+	cacheAge   = 30 * 24 * time.Hour
+	cacheSmall = 256 << 10
+)
 
 // inputs are the flags that say what is mirrored.
 type inputs struct {
@@ -59,6 +69,9 @@ func (a *app) open(in inputs, s *sides) (*session, error) {
 		return nil, err
 	}
 	cache, err := layout.Create(ws.CacheDir(), layout.Options{NoSync: true})
+	if err == nil {
+		err = cache.Expire(time.Now().Add(-cacheAge), cacheSmall)
+	}
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
@@ -134,7 +147,9 @@ func (a *app) loadPlan(ctx context.Context, path string, s *session) (*plan.Plan
 		return nil, usagef("%s: %w", path, err)
 	}
 	for _, c := range p.Catalogs {
-		if _, ok := s.cache.Size(c.Digest); ok || !c.Built {
+		if there, err := s.cached(p, c); err != nil {
+			return nil, err
+		} else if there || !c.Built {
 			continue
 		}
 		a.say("building catalog %s again", c.Source)
@@ -143,6 +158,24 @@ func (a *app) loadPlan(ctx context.Context, path string, s *session) (*plan.Plan
 		}
 	}
 	return p, nil
+}
+
+// cached reports whether all of a catalog's image is in the cache.
+func (s *session) cached(p *plan.Plan, c plan.Catalog) (bool, error) {
+	contents, err := p.Contents()
+	if err != nil {
+		return false, err
+	}
+	there := true
+	look := func(d digest.Digest) {
+		if _, ok := s.cache.Size(d); !ok {
+			there = false
+		}
+	}
+	err = contents.Walk(c.Digest,
+		func(m plan.Manifest) error { look(m.Digest); return nil },
+		func(b plan.Blob) error { look(b.Digest); return nil })
+	return there, err
 }
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

@@ -1,0 +1,37 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// Expire removes the blobs that were put before then and are larger than size
+// bytes. It is for a cache, which may lose anything at any time; what is small
+// is worth keeping for longer than its room costs.
+func (l *Layout) Expire(before time.Time, size int64) error {
+	for _, algorithm := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
+		dir := blobDir(algorithm)
+		entries, err := fs.ReadDir(l.root.FS(), dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("looking for old blobs: %w", err)
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || !info.Mode().IsRegular() || info.Size() <= size || !info.ModTime().Before(before) {
+				continue // gone by now, or not meant
+			}
+			if err := l.root.Remove(path.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("removing an old blob: %w", err)
+			}
+		}
+	}
+	return nil
+}
