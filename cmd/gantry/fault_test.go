@@ -122,6 +122,12 @@ func TestMissingImage(t *testing.T) {
 	w.source.Script()
 	w.must("mirror", "-c", isc, w.docker("/direct"))
 	w.verify("direct", acme, 4)
+
+	// It goes away again, but the mirror has it.
+	w.source.Script(registrytest.Rule{Path: "/lantern/store/", Action: registrytest.Status(404)})
+	if o := w.must("mirror", "-c", isc, w.docker("/direct")); !strings.Contains(o.stdout, "Nothing to copy") {
+		t.Errorf("with everything in the mirror:\n%s", o.stdout)
+	}
 }
 
 func TestDamagedArchive(t *testing.T) {
