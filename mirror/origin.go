@@ -199,6 +199,11 @@ type cachedBlob struct {
 	damaged func()
 }
 
+// Verifies hands on whether the bytes are compared with desc.
+func (b *cachedBlob) Verifies(desc ocispec.Descriptor) bool {
+	return layout.Verifies(b.ReadCloser, desc)
+}
+
 func (b *cachedBlob) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {

@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -327,6 +328,9 @@ type counted struct {
 	meter *Meter
 	n     *int64
 }
+
+// Verifies hands on whether the bytes are compared with desc.
+func (c *counted) Verifies(desc ocispec.Descriptor) bool { return layout.Verifies(c.ReadCloser, desc) }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)

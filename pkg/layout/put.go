@@ -19,7 +19,7 @@ import (
 // Put reads a blob from r and keeps it when it is what desc describes; else the
 // error is a *CorruptError, or that of r, and nothing stays. When Put returns
 // nil, the blob is durable, but for Options.NoSync. A blob that is there in its
-// whole length is not read again.
+// whole length is not read again. Closing r is the caller's.
 func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) error {
 	name, err := blobName(desc.Digest)
 	if err != nil {
@@ -28,7 +28,11 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	if l.Has(desc) {
 		return nil
 	}
-	body, err := Verified(ctx, io.NopCloser(r), desc, "what was read")
+	source, ok := r.(io.ReadCloser) // which may verify by itself
+	if !ok {
+		source = io.NopCloser(r)
+	}
+	body, err := Verified(ctx, source, desc, "what was read")
 	if err != nil {
 		return err
 	}

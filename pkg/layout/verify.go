@@ -31,7 +31,7 @@ func (e *CorruptError) Error() string {
 //
 // Bytes are hashed once: a body that does all this by itself for the same
 // content, and says so by a method Verifies(ocispec.Descriptor) bool, is
-// returned as it is.
+// returned as it is. What it finds wrong is an error of its own kind.
 func Verified(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, where string) (io.ReadCloser, error) {
 	h, err := newHash(desc.Digest)
 	if err != nil {
@@ -40,10 +40,17 @@ func Verified(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, 
 	if desc.Size < 0 {
 		return nil, fmt.Errorf("content %s has the size %d", desc.Digest, desc.Size)
 	}
-	if v, ok := body.(interface{ Verifies(ocispec.Descriptor) bool }); ok && v.Verifies(desc) {
+	if Verifies(body, desc) {
 		return body, nil
 	}
 	return &verified{ctx: ctx, body: body, desc: desc, where: where, hash: h}, nil
+}
+
+// Verifies reports whether body by itself compares what it gives with desc. A
+// reader around another may hand its answer on.
+func Verifies(body io.ReadCloser, desc ocispec.Descriptor) bool {
+	v, ok := body.(interface{ Verifies(ocispec.Descriptor) bool })
+	return ok && v.Verifies(desc)
 }
 
 // verified holds the ctx of one reading, as an http.Request does: io.Reader has

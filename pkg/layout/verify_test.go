@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 func TestCorruptBlobs(t *testing.T) {
@@ -76,5 +78,36 @@ func TestVerifiedIsAReader(t *testing.T) {
 		if err := iotest.TestReader(v, []byte(text)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// sure says of its bytes that they are compared with desc already.
+type sure struct {
+	io.Reader
+	desc   ocispec.Descriptor
+	closed bool
+}
+
+func (s *sure) Verifies(desc ocispec.Descriptor) bool { return s.desc.Digest == desc.Digest }
+func (s *sure) Close() error                          { s.closed = true; return nil }
+
+func TestBytesAreHashedOnce(t *testing.T) {
+	const text, other = "content", "c0ntent"
+	body := &sure{Reader: strings.NewReader(text), desc: describe(text)}
+	if got, err := Verified(t.Context(), body, describe(text), "it"); err != nil || got != body {
+		t.Errorf("Verified = %v, %v, want the reader itself", got, err)
+	}
+	if got, err := Verified(t.Context(), body, describe(other), "it"); err != nil || got == body {
+		t.Errorf("Verified for other content = %v, %v, want another reader", got, err)
+	}
+	l, _ := newLayout(t)
+	// That these bytes come through shows that nobody looked.
+	body = &sure{Reader: strings.NewReader(other), desc: describe(text)}
+	if err := l.Put(t.Context(), describe(text), body); err != nil || body.closed {
+		t.Errorf("Put = %v, closed: %t", err, body.closed)
+	}
+	body = &sure{Reader: strings.NewReader(text), desc: describe(text)}
+	if err := l.Put(t.Context(), describe("another"), body); err == nil {
+		t.Error("bytes of other content were put")
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -244,6 +245,9 @@ func TestWrongBlobIsNeverWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	if !layout.Verifies(r, describe(blob)) || layout.Verifies(r, describe([]byte("x"))) {
+		t.Error("the reader does not say what it compares its bytes with")
+	}
 	if n, err := io.ReadFull(r, make([]byte, len(blob))); err == nil || n == len(blob) {
 		t.Errorf("ReadFull gave %d bytes, %v", n, err)
 	}
