@@ -3,6 +3,7 @@ package registrytest
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -79,7 +80,7 @@ func (c *Client) VerifyCatalog(ctx context.Context, repository, tagOrDigest stri
 		if place != nil {
 			to = place(to)
 		}
-		p, err := c.Pull(ctx, to, ref.Identifier())
+		p, err := c.Pull(ctx, to, cmp.Or(ref.Identifier(), "latest")) // as a runtime completes a name without tag
 		if err != nil {
 			problems = append(problems, err)
 			continue
