@@ -20,6 +20,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // A sample is content for an archive and the bytes behind it.
@@ -73,7 +75,7 @@ func (s *sample) put(t testing.TB, w *Writer) int {
 		}
 		n++
 		var err error
-		if isManifest(e.MediaType) {
+		if manifest.Is(e.MediaType) {
 			err = w.PutManifest(t.Context(), "some/repository", e, s.bytes[e.Digest], []string{"tag"})
 		} else {
 			err = w.PutBlob(t.Context(), "some/repository", e, s.open(e.Digest))
@@ -134,7 +136,7 @@ func (s *sample) check(t testing.TB, dir string) {
 		if err := body.Close(); err != nil {
 			t.Error(err)
 		}
-		if isManifest(e.MediaType) {
+		if manifest.Is(e.MediaType) {
 			desc, raw, err := a.Manifest(t.Context(), "", e.Digest)
 			if diff := cmp.Diff(e, desc); diff != "" || err != nil || !bytes.Equal(raw, s.bytes[e.Digest]) {
 				t.Errorf("manifest %s: %s %v", e.Digest, diff, err)

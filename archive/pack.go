@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // Content is what an archive shall hold.
@@ -97,7 +98,7 @@ func sorted(descs []ocispec.Descriptor) []entry {
 	var entries []entry
 	for _, d := range descs {
 		e := entry{Digest: d.Digest, Size: d.Size}
-		if isManifest(d.MediaType) {
+		if manifest.Is(d.MediaType) {
 			e.MediaType = d.MediaType
 		}
 		entries = append(entries, e)
@@ -208,15 +209,4 @@ func (c *Content) fits(volumeSize int64) error {
 		}
 	}
 	return nil
-}
-
-// isManifest tells manifests from blobs.
-func isManifest(mediaType string) bool {
-	switch mediaType {
-	case ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
-		"application/vnd.docker.distribution.manifest.v2+json",
-		"application/vnd.docker.distribution.manifest.list.v2+json":
-		return true
-	}
-	return false
 }

@@ -12,10 +12,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
-
-// maxManifest is the largest manifest that is read, in bytes.
-const maxManifest = 8 << 20
 
 // Plan returns the plan that came with the content.
 func (a *Archive) Plan(ctx context.Context) ([]byte, error) {
@@ -30,7 +28,7 @@ func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (o
 	if !ok {
 		return ocispec.Descriptor{}, nil, a.lacks(d)
 	}
-	raw, err := a.read(ctx, p, maxManifest)
+	raw, err := a.read(ctx, p, manifest.MaxSize)
 	return ocispec.Descriptor{MediaType: p.entry.MediaType, Digest: d, Size: p.entry.Size}, raw, err
 }
 

@@ -8,13 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-)
 
-// The media types of Docker's image manifest version 2, schema 2.
-const (
-	dockerManifest     = "application/vnd.docker.distribution.manifest.v2+json"
-	dockerManifestList = "application/vnd.docker.distribution.manifest.list.v2+json"
-	dockerSchema1      = "application/vnd.docker.distribution.manifest.v1"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // A node is a manifest taken apart.
@@ -39,20 +34,20 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*node, error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
 	}
-	if strings.HasPrefix(desc.MediaType, dockerSchema1) || m.SchemaVersion == 1 {
+	if manifest.IsSchema1(desc.MediaType) || m.SchemaVersion == 1 {
 		return nil, errors.New("the image has Docker's schema 1, which registries no longer take: ask its vendor for a newer one")
 	}
-	if m.MediaType != "" && desc.MediaType != m.MediaType && isManifestType(desc.MediaType) {
+	if m.MediaType != "" && desc.MediaType != m.MediaType && manifest.Is(desc.MediaType) {
 		return nil, fmt.Errorf("reading manifest %s: the registry calls it %s, it calls itself %s", desc.Digest, desc.MediaType, m.MediaType)
 	}
-	if m.MediaType != "" || !isManifestType(desc.MediaType) {
+	if m.MediaType != "" || !manifest.Is(desc.MediaType) {
 		desc.MediaType = MediaType(raw)
 	}
 	n := &node{desc: desc}
 	switch {
 	case m.Manifests != nil && (m.Config != nil || m.Layers != nil):
 		return nil, fmt.Errorf("reading manifest %s: it is both an image and an index", desc.Digest)
-	case desc.MediaType == dockerManifestList || desc.MediaType == ocispec.MediaTypeImageIndex:
+	case manifest.IsIndex(desc.MediaType):
 		n.children = m.Manifests
 		for _, c := range n.children {
 			if err := checkDescriptor(c); err != nil {
@@ -60,7 +55,7 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*node, error) {
 			}
 		}
 		return n, nil
-	case desc.MediaType != dockerManifest && desc.MediaType != ocispec.MediaTypeImageManifest:
+	case !manifest.IsImage(desc.MediaType):
 		return nil, fmt.Errorf("reading manifest %s: unknown type %q", desc.Digest, desc.MediaType)
 	case m.Config == nil:
 		return nil, fmt.Errorf("reading manifest %s: it has no config", desc.Digest)
@@ -106,14 +101,6 @@ func MediaType(raw []byte) string {
 		return ocispec.MediaTypeImageManifest
 	}
 	return ""
-}
-
-func isManifestType(mediaType string) bool {
-	switch mediaType {
-	case dockerManifest, dockerManifestList, ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex:
-		return true
-	}
-	return false
 }
 
 // isForeign reports whether a layer is to be fetched from its vendor rather

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -81,7 +82,7 @@ func FuzzParseManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !isManifestType(n.desc.MediaType) {
+		if !manifest.Is(n.desc.MediaType) {
 			t.Errorf("%q was taken as %q", raw, n.desc.MediaType)
 		}
 		for _, b := range n.blobs {

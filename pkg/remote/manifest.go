@@ -14,22 +14,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// maxManifest bounds a manifest, in bytes.
-const maxManifest = 8 << 20
-
-// Media types of Docker's image format, schema 2, and of schema 1, which is
-// recognized to be refused.
-const (
-	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
-	dockerSchema1  = "application/vnd.docker.distribution.manifest.v1"
-)
-
 var accept = strings.Join([]string{
-	ocispec.MediaTypeImageIndex, ocispec.MediaTypeImageManifest, dockerList, dockerManifest,
+	ocispec.MediaTypeImageIndex, ocispec.MediaTypeImageManifest, manifest.DockerList, manifest.DockerImage,
 }, ", ")
 
 // Resolve returns the descriptor of ref's manifest: media type, digest and
@@ -131,12 +121,12 @@ func (c *Client) get(ctx context.Context, at spot) (ocispec.Descriptor, []byte, 
 	if resp.StatusCode != http.StatusOK {
 		return none, nil, at.h.refusal(r, resp)
 	}
-	raw, err := readAll(resp, maxManifest)
+	raw, err := readAll(resp, manifest.MaxSize)
 	if err != nil {
 		return none, nil, at.h.broken(r, err)
 	}
 	typ := mediaType(resp.Header.Get("Content-Type"))
-	if strings.HasPrefix(typ, dockerSchema1) {
+	if manifest.IsSchema1(typ) {
 		e := at.h.failure(r, errors.New("the image is in Docker's schema 1, which is no longer read"))
 		e.Hint = "have the image built or pushed again by a current tool"
 		return none, nil, e

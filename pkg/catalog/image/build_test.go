@@ -9,6 +9,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // The layers of the tests. A catalog image of opm has them in this order.
@@ -34,7 +36,7 @@ func images(t *testing.T, m *memory, root ocispec.Descriptor) []v1.Image {
 	t.Helper()
 	top, err := m.layoutOf(t, root).ImageIndex()
 	must(t, err)
-	if !isIndex(root.MediaType) {
+	if !manifest.IsIndex(root.MediaType) {
 		img, err := top.Image(v1.Hash{Algorithm: "sha256", Hex: root.Digest.Encoded()})
 		must(t, err)
 		layers, err := img.Layers()

@@ -29,6 +29,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // Content gives the manifests and blobs of one image by digest. What it
@@ -63,7 +65,6 @@ type child struct {
 
 // limits on what an image may make a reader hold in memory
 const (
-	maxManifest  = 8 << 20
 	maxConfig    = 32 << 20
 	maxPlatforms = 64
 )
@@ -89,12 +90,12 @@ func open(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image
 	}
 	img := &Image{content: content, root: desc, listings: map[digest.Digest]*listing{}}
 	switch {
-	case isIndex(desc.MediaType):
+	case manifest.IsIndex(desc.MediaType):
 		img.index = root
 		if err := img.readChildren(ctx); err != nil {
 			return nil, err
 		}
-	case isManifest(desc.MediaType):
+	case manifest.IsImage(desc.MediaType):
 		p, err := readPlatform(ctx, content, desc, root)
 		if err != nil {
 			return nil, err

@@ -7,28 +7,20 @@ import (
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-// The docker media types, from the distribution project's image manifest
-// version 2, schema 2.
+// Docker's media types of what a manifest lists, from the distribution
+// project's image manifest version 2, schema 2.
 const (
-	dockerIndex    = "application/vnd.docker.distribution.manifest.list.v2+json"
-	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	dockerConfig   = "application/vnd.docker.container.image.v1+json"
-	dockerLayer    = "application/vnd.docker.image.rootfs.diff.tar.gzip"
+	dockerConfig = "application/vnd.docker.container.image.v1+json"
+	dockerLayer  = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 )
-
-func isIndex(mediaType string) bool {
-	return mediaType == dockerIndex || mediaType == ocispec.MediaTypeImageIndex
-}
-
-func isManifest(mediaType string) bool {
-	return mediaType == dockerManifest || mediaType == ocispec.MediaTypeImageManifest
-}
 
 // layerType is the media type of a gzip layer of a manifest of that family.
 func layerType(manifestType string) string {
-	if manifestType == dockerManifest {
+	if manifestType == manifest.DockerImage {
 		return dockerLayer
 	}
 	return ocispec.MediaTypeImageLayerGzip
@@ -46,15 +38,15 @@ func isAttestation(desc ocispec.Descriptor) bool {
 // readManifest reads a manifest or index. It completes the media type of a
 // descriptor that has none.
 func readManifest(ctx context.Context, content Content, desc *ocispec.Descriptor) (object, error) {
-	if desc.Size > maxManifest {
-		return nil, fmt.Errorf("the manifest has %d bytes, more than the %d that are read", desc.Size, maxManifest)
+	if desc.Size > manifest.MaxSize {
+		return nil, fmt.Errorf("the manifest has %d bytes, more than the %d that are read", desc.Size, manifest.MaxSize)
 	}
 	data, err := content.Manifest(ctx, *desc)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxManifest {
-		return nil, fmt.Errorf("the manifest has %d bytes, more than the %d that are read", len(data), maxManifest)
+	if len(data) > manifest.MaxSize {
+		return nil, fmt.Errorf("the manifest has %d bytes, more than the %d that are read", len(data), manifest.MaxSize)
 	}
 	o, err := decodeObject(data)
 	if err != nil {

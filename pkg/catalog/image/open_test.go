@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 func TestOpenOtherImages(t *testing.T) {
@@ -60,13 +62,13 @@ func TestOpenManifests(t *testing.T) {
 		{"no JSON", ocispec.MediaTypeImageIndex, "<html>", "reading the manifest"},
 		{"null", ocispec.MediaTypeImageIndex, "null", "null"},
 		{"manifests and layers", ocispec.MediaTypeImageIndex, `{"manifests":[],"layers":[]}`, "both manifests and layers"},
-		{"two media types", ocispec.MediaTypeImageIndex, `{"mediaType":"` + dockerIndex + `","manifests":[]}`, "but is named as"},
+		{"two media types", ocispec.MediaTypeImageIndex, `{"mediaType":"` + manifest.DockerList + `","manifests":[]}`, "but is named as"},
 		{"nothing in it", ocispec.MediaTypeImageIndex, `{"manifests":[]}`, "no container image"},
 		{"wrong shape", ocispec.MediaTypeImageIndex, `{"manifests":{}}`, `"manifests"`},
 		{"missing child", ocispec.MediaTypeImageIndex, `{"manifests":[` + line + `]}`, "no blob " + string(d)},
 		{"schema 1", "application/vnd.docker.distribution.manifest.v1+json", `{}`, "is no image"},
 		{"artifact", ocispec.MediaTypeImageManifest, `{"config":{"mediaType":"application/vnd.example"}}`, "artifact"},
-		{"too large", ocispec.MediaTypeImageManifest, `"` + strings.Repeat("x", maxManifest) + `"`, "8388610 bytes"},
+		{"too large", ocispec.MediaTypeImageManifest, `"` + strings.Repeat("x", manifest.MaxSize) + `"`, "8388610 bytes"},
 	}
 	for _, test := range tests {
 		m := newMemory()

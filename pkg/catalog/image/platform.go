@@ -6,6 +6,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // A platform is the image of one platform: its manifest and config as they
@@ -24,10 +26,10 @@ type platform struct {
 
 // readChild reads one image of an index; nil where the child is something else.
 func readChild(ctx context.Context, content Content, desc ocispec.Descriptor) (*platform, error) {
-	if isIndex(desc.MediaType) {
+	if manifest.IsIndex(desc.MediaType) {
 		return nil, fmt.Errorf("it is an index inside an index, which is not supported")
 	}
-	if desc.MediaType != "" && !isManifest(desc.MediaType) {
+	if desc.MediaType != "" && !manifest.IsImage(desc.MediaType) {
 		return nil, nil
 	}
 	o, err := readManifest(ctx, content, &desc)
