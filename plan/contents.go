@@ -2,22 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/opencontainers/go-digest"
 )
-
-var (
-	repositoryGrammar = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
-	tagGrammar        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-)
-
-func checkRepository(s string) error {
-	if len(s) > 255 || !repositoryGrammar.MatchString(s) {
-		return fmt.Errorf("%q is not a repository path", s)
-	}
-	return nil
-}
 
 // Contents finds the manifests and blobs of a plan by digest.
 type Contents struct {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // maxPlan is the largest plan that is read, in bytes: many times what 50,000
@@ -69,14 +71,14 @@ func (p *Plan) check() error {
 		return err
 	}
 	for _, img := range p.Images {
-		if err := checkRepository(img.Repository); err != nil {
-			return fmt.Errorf("image %s: %w", img.Source, err)
+		if !reference.IsPath(img.Repository) {
+			return fmt.Errorf("image %s: %q is not a repository path", img.Source, img.Repository)
 		}
 		if img.Size < 0 || len(img.Tags) == 0 {
 			return fmt.Errorf("image %s has the size %d and %d tags", img.Source, img.Size, len(img.Tags))
 		}
 		for _, t := range img.Tags {
-			if !tagGrammar.MatchString(t) {
+			if !reference.IsTag(t) {
 				return fmt.Errorf("image %s: %q is not a tag", img.Source, t)
 			}
 		}

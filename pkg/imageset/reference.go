@@ -3,7 +3,6 @@ package imageset
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -79,18 +78,12 @@ func usualTag(ref reference.Reference) string {
 	return "latest"
 }
 
-var (
-	// repositoryPath is what oc mirror takes for targetCatalog and targetRepo:
-	// the path components of the reference grammar of the distribution project.
-	repositoryPath = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
-	tagPattern     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-)
-
-// targetPath is the grammar of a repository path in the mirror. tagField is
-// where its tag belongs.
+// targetPath is the grammar of a repository path in the mirror, the one that oc
+// mirror takes for targetCatalog and targetRepo. tagField is where its tag
+// belongs.
 func targetPath(tagField string) grammar {
-	return grammar{max: 255, pattern: repositoryPath.String(), check: func(s string) (string, string) {
-		if repositoryPath.MatchString(s) {
+	return grammar{max: reference.MaxPath, pattern: reference.PathPattern, check: func(s string) (string, string) {
+		if reference.IsPath(s) {
 			return "", ""
 		}
 		message := quote(s) + " is not a repository path"
@@ -100,11 +93,11 @@ func targetPath(tagField string) grammar {
 		repo, digest, isDigest := strings.Cut(s, "@")
 		repo, tag, isTag := strings.Cut(repo, ":")
 		switch {
-		case isDigest && digest != "" && repositoryPath.MatchString(repo):
+		case isDigest && digest != "" && reference.IsPath(repo):
 			return message, fmt.Sprintf("write %q; a digest cannot be chosen", repo)
-		case isTag && tagPattern.MatchString(tag) && repositoryPath.MatchString(repo):
+		case isTag && reference.IsTag(tag) && reference.IsPath(repo):
 			return message, fmt.Sprintf("write %q and `%s: %s`", repo, tagField, tag)
-		case repositoryPath.MatchString(strings.ToLower(strings.Trim(s, "/"))):
+		case reference.IsPath(strings.ToLower(strings.Trim(s, "/"))):
 			return message, fmt.Sprintf("write %q", strings.ToLower(strings.Trim(s, "/")))
 		}
 		return message, "it reads org/name: lower case letters and digits with . _ - between them, without host, tag and digest"
@@ -113,12 +106,12 @@ func targetPath(tagField string) grammar {
 
 // tag is the grammar of a tag in the mirror.
 func tag() grammar {
-	return grammar{max: 128, pattern: tagPattern.String(), check: func(s string) (string, string) {
-		if tagPattern.MatchString(s) {
+	return grammar{max: 128, pattern: reference.TagPattern, check: func(s string) (string, string) {
+		if reference.IsTag(s) {
 			return "", ""
 		}
 		hint := "it holds letters, digits and . _ - and begins with none of . and -"
-		if bare := strings.TrimLeft(s, ":"); tagPattern.MatchString(bare) {
+		if bare := strings.TrimLeft(s, ":"); reference.IsTag(bare) {
 			hint = fmt.Sprintf("write %q", bare)
 		}
 		return quote(s) + " is not a tag", hint
