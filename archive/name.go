@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
@@ -45,9 +44,4 @@ const (
 // labelPath is the path of the entry by which a volume says what it is.
 func labelPath(sequence, volume int) string {
 	return fmt.Sprintf("gantry/%06d.%04d.json", sequence, volume)
-}
-
-// blobPath is where an OCI layout has the blob.
-func blobPath(d digest.Digest) string {
-	return ocispec.ImageBlobsDir + "/" + d.Algorithm().String() + "/" + d.Encoded()
 }

@@ -178,7 +178,7 @@ func (p *packing) label() error {
 func (c *Content) check() error {
 	sizes := make(map[digest.Digest]int64, len(c.Entries))
 	for _, d := range c.Entries {
-		if err := checkDigest(d.Digest); err != nil {
+		if err := layout.CheckDigest(d.Digest); err != nil {
 			return err
 		}
 		if d.Size < 0 || d.Size > 1<<60 {

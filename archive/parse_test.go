@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
 // sound is a set manifest that parseSet accepts.
@@ -58,7 +60,7 @@ func TestParseSetRefuses(t *testing.T) {
 		"below gantry":         {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/../x" }, "none that an archive has"},
 		"deep below gantry":    {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/x/y" }, "none that an archive has"},
 		"windows":              {func(s *set) { s.Volumes[0].Entries[4].Path = `C:\x` }, "none that an archive has"},
-		"blob path":            {func(s *set) { s.Volumes[0].Entries[4].Path = blobPath(other) }, "none that an archive has"},
+		"blob path":            {func(s *set) { s.Volumes[0].Entries[4].Path = layout.BlobPath(other) }, "none that an archive has"},
 		"digest":               {func(s *set) { s.Volumes[0].Entries[4].Digest = "sha256:../../x" }, "digest"},
 		"md5":                  {func(s *set) { s.Volumes[0].Entries[4].Digest = "md5:d41d8cd98f00b204e9800998ecf8427e" }, "digest"},
 		"sha384":               {func(s *set) { s.Volumes[0].Entries[4].Digest = digest.SHA384.FromString("") }, "only sha256"},

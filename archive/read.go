@@ -102,8 +102,7 @@ func (c *content) Read(p []byte) (int, error) {
 
 // Verifies reports whether the bytes are compared with desc.
 func (c *content) Verifies(desc ocispec.Descriptor) bool {
-	e := c.place.entry
-	return e.Digest == desc.Digest && e.Size == desc.Size
+	return layout.Verifies(c.ReadCloser, desc)
 }
 
 // problem is what is said of an entry that was read with an error. ok is false

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
 // format is the version of the format that this package writes and reads.
@@ -48,7 +50,7 @@ func (e *entry) path() string {
 	if e.Path != "" {
 		return e.Path
 	}
-	return blobPath(e.Digest)
+	return layout.BlobPath(e.Digest)
 }
 
 // content is the digest of a manifest or blob; an entry with a path of its own

@@ -11,19 +11,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
+	gcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
 func TestPreludeIsTar(t *testing.T) {
-	long := blobPath(digest.SHA512.FromString("x"))
+	long := layout.BlobPath(digest.SHA512.FromString("x"))
 	for _, tc := range []struct {
 		path string
 		size int64
 	}{
-		{"oci-layout", 30}, {blobPath(digest.FromString("x")), 0}, {"a", maxOctal - 1}, {"a", maxOctal}, {"a", 1 << 50},
+		{"oci-layout", 30}, {layout.BlobPath(digest.FromString("x")), 0}, {"a", maxOctal - 1}, {"a", maxOctal}, {"a", 1 << 50},
 		{strings.Repeat("p", 100), 1}, {strings.Repeat("p", 101), 1}, {long, 5}, {long, maxOctal},
 	} {
 		raw := prelude(tc.path, tc.size)
@@ -121,11 +123,11 @@ func TestExtractedIsLayout(t *testing.T) {
 	s.write(t, dir, Options{VolumeSize: 32 << 10})
 	to := extract(t, dir)
 	for d, want := range s.bytes {
-		if got, err := os.ReadFile(filepath.Join(to, blobPath(d))); err != nil || !bytes.Equal(got, want) {
+		if got, err := os.ReadFile(filepath.Join(to, layout.BlobPath(d))); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %v", d, err)
 		}
 	}
-	path, err := layout.FromPath(to)
+	path, err := gcrlayout.FromPath(to)
 	if err != nil {
 		t.Fatal(err)
 	}

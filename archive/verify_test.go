@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
 // inspect opens and verifies, and returns what is found wrong.
@@ -222,7 +224,7 @@ func TestAllDamageIsCollected(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = io.ReadAll(body)
-		if damaged := desc.Size == 9000; damaged != errors.As(err, &damage) || damaged && !strings.Contains(err.Error(), blobPath(desc.Digest)) {
+		if damaged := desc.Size == 9000; damaged != errors.As(err, &damage) || damaged && !strings.Contains(err.Error(), layout.BlobPath(desc.Digest)) {
 			t.Errorf("%s: %v", desc.Digest, err)
 		}
 	}

@@ -14,16 +14,34 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
+// CheckDigest accepts well-formed digests of the algorithms that the image
+// specification registers: sha256 and sha512.
+func CheckDigest(d digest.Digest) error {
+	if err := d.Validate(); err != nil {
+		return fmt.Errorf("digest %q: %w", d, err)
+	}
+	if a := d.Algorithm(); a != digest.SHA256 && a != digest.SHA512 {
+		return fmt.Errorf("digest %s: only sha256 and sha512 are known", d)
+	}
+	return nil
+}
+
+// BlobPath is where a layout has the blob d, slash-separated. The digest has to
+// be one that CheckDigest accepts.
+func BlobPath(d digest.Digest) string {
+	return blobDir(d.Algorithm()) + "/" + d.Encoded()
+}
+
 func blobDir(algorithm digest.Algorithm) string {
 	return ocispec.ImageBlobsDir + "/" + algorithm.String()
 }
 
-// blobName is the name of a blob inside the layout, after a check of the digest.
+// blobName is BlobPath after a check of the digest.
 func blobName(d digest.Digest) (string, error) {
-	if _, err := newHash(d); err != nil {
+	if err := CheckDigest(d); err != nil {
 		return "", err
 	}
-	return blobDir(d.Algorithm()) + "/" + d.Encoded(), nil
+	return BlobPath(d), nil
 }
 
 // Size returns the size of the blob d in bytes, and whether the layout has it.

@@ -40,7 +40,7 @@ func parseIndex(raw []byte) (ocispec.Index, error) {
 		return ocispec.Index{}, fmt.Errorf("schemaVersion is %d, not 2", index.SchemaVersion)
 	}
 	for i, m := range index.Manifests {
-		if _, err := newHash(m.Digest); err != nil {
+		if err := CheckDigest(m.Digest); err != nil {
 			return ocispec.Index{}, fmt.Errorf("manifests[%d]: %w", i, err)
 		}
 		if m.Size < 0 {

@@ -17,7 +17,6 @@
 package layout
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,7 +133,11 @@ func (l *Layout) initialize() error {
 		return err
 	}
 	if _, err := l.root.Lstat(ocispec.ImageIndexFile); errors.Is(err, fs.ErrNotExist) {
-		if err := l.SetIndex(context.Background(), ocispec.Index{}); err != nil {
+		index, err := EncodeIndex(ocispec.Index{})
+		if err == nil {
+			err = l.disk.WriteFile(ocispec.ImageIndexFile, index)
+		}
+		if err != nil {
 			return err
 		}
 	}

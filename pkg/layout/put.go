@@ -56,7 +56,7 @@ func (l *Layout) Write(ctx context.Context, mediaType string, write func(io.Writ
 		w := &hashing{ctx: ctx, to: d, hash: sha256.New()}
 		err = write(w)
 		desc = ocispec.Descriptor{MediaType: mediaType, Digest: digest.NewDigest(digest.SHA256, w.hash), Size: w.n}
-		err = end(ctx, d, blobDir(digest.SHA256)+"/"+desc.Digest.Encoded(), err)
+		err = end(ctx, d, BlobPath(desc.Digest), err)
 	}
 	if err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("writing a blob to %s: %w", l.root.Name(), err)

@@ -123,14 +123,11 @@ func (v *verified) Close() error { return v.body.Close() }
 
 // newHash returns the hash of a digest after a check that the digest is one.
 func newHash(d digest.Digest) (hash.Hash, error) {
-	if err := d.Validate(); err != nil {
-		return nil, fmt.Errorf("digest %q: %w", d, err)
+	if err := CheckDigest(d); err != nil {
+		return nil, err
 	}
-	switch d.Algorithm() {
-	case digest.SHA256:
-		return sha256.New(), nil
-	case digest.SHA512:
+	if d.Algorithm() == digest.SHA512 {
 		return sha512.New(), nil
 	}
-	return nil, fmt.Errorf("digest %s: only sha256 and sha512 are known", d)
+	return sha256.New(), nil
 }
