@@ -9,11 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 func (a *app) configCommand() *cobra.Command {
-	verbs := []string{"check", "schema"}
 	c := &cobra.Command{
 		Use:   "config {check | schema}",
 		Short: "Check configurations, print their JSON Schema",
@@ -23,17 +21,8 @@ and mirrors nothing.
 ` + exitStatusHelp,
 		Example: `  gantry config check imageset.yaml
   gantry config schema > imageset.schema.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("say what to do: check or schema")
-			}
-			err := fmt.Errorf("unknown command %q of gantry config", args[0])
-			if near := suggest.Phrase(args[0], verbs); near != "" {
-				err = fmt.Errorf("%w: %s", err, near)
-			}
-			return err
-		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args is asked first
+		Args: verbArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.configCheckCommand(), a.configSchemaCommand())
 	return c

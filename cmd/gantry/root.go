@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // The values of --output.
@@ -57,7 +58,8 @@ manifests that a cluster applies.
 ` + exitStatusHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          verbArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return a.openLog()
 		},
@@ -74,7 +76,9 @@ manifests that a cluster applies.
 	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
 	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
-		c.Args = usageArgs(c.Args)
+		if !c.HasSubCommands() {
+			c.Args = usageArgs(c.Args)
+		}
 	}
 	return root
 }
@@ -90,6 +94,23 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// verbArgs is for a command that has verbs below it: what is none of them is a
+// mistake, and nothing at all asks for help.
+func verbArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var verbs []string
+	for _, verb := range c.Commands() {
+		verbs = append(verbs, verb.Name())
+	}
+	hint := "\nsee: " + c.CommandPath() + " --help"
+	if near := suggest.Phrase(args[0], verbs); near != "" {
+		hint = "; " + near + hint
+	}
+	return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
 }
 
 // openLog checks the flags that every verb has and makes the logger.

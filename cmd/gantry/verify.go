@@ -107,14 +107,14 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 		if err != nil {
 			return nil, err
 		}
-		defer have.Close() // only read from
+		defer func() { _ = have.Close() }() // only read from
 		return archivePlan(ctx, have)
 	}
 	s, err := a.open(f.inputs, &f.sides)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close() // the lock ends with the process, too
+	defer func() { _ = s.Close() }() // the lock ends with the process, too
 	return a.makePlan(ctx, f.inputs, s, &f.sides)
 }
 

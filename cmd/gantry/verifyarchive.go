@@ -46,7 +46,7 @@ func (a *app) verifyArchive(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer have.Close() // only read from
+	defer func() { _ = have.Close() }() // only read from
 	var done atomic.Int64
 	stop := a.show("checking", func() progress.Reading {
 		return progress.Reading{Total: have.Size(), Done: done.Load()}

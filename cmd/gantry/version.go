@@ -16,6 +16,9 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of gantry",
+		Long: `Version prints the release, or what it was built from, and the platform.
+
+` + exitStatusHelp,
 		Example: `  gantry version
   gantry version --output json`,
 		Args: cobra.NoArgs,
