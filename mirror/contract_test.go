@@ -131,7 +131,7 @@ func TestSinkContract(t *testing.T) {
 	layer := describe("application/octet-stream", c.layer)
 	wrong := bytes.Clone(c.layer)
 	wrong[len(wrong)/2] ^= 1
-	for kind, make := range places {
+	for kind, newPlace := range places {
 		for name, bad := range map[string]mirror.Open{
 			"wrong bytes": opens(wrong),
 			"too short":   opens(c.layer[:len(c.layer)-1]),
@@ -142,7 +142,7 @@ func TestSinkContract(t *testing.T) {
 			},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				p := make(t, c)
+				p := newPlace(t, c)
 				err := p.sink.PutBlob(t.Context(), repository, layer, verified(t, bad, layer))
 				if err == nil || p.has(layer) {
 					t.Fatalf("PutBlob = %v, and the blob is there: %v", err, p.has(layer))
@@ -156,7 +156,7 @@ func TestSinkContract(t *testing.T) {
 			})
 		}
 		t.Run(kind+"/cancelled", func(t *testing.T) {
-			p := make(t, c)
+			p := newPlace(t, c)
 			ctx, cancel := context.WithCancel(t.Context())
 			err := p.sink.PutBlob(ctx, repository, layer, func(context.Context) (io.ReadCloser, error) {
 				cancel()
@@ -190,9 +190,9 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // through the source over it.
 func TestSourceContract(t *testing.T) {
 	c := newContent(t)
-	for kind, make := range places {
+	for kind, newPlace := range places {
 		t.Run(kind, func(t *testing.T) {
-			p := make(t, c)
+			p := newPlace(t, c)
 			for range 2 {
 				for _, raw := range [][]byte{c.config, c.layer} {
 					if err := p.sink.PutBlob(t.Context(), repository, describe("application/octet-stream", raw), opens(raw)); err != nil {
