@@ -114,7 +114,7 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.Close() }() // the lock ends with the process, too
+	defer a.leave(s)
 	return a.makePlan(ctx, f.inputs, s, &f.sides)
 }
 
