@@ -3,6 +3,7 @@ package mirror
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,8 +12,10 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
@@ -27,6 +30,9 @@ type Origin struct {
 	client *remote.Client
 	cache  *layout.Layout
 
+	// flights are the readings that are under way, by digest.
+	flights singleflight.Group
+
 	mu      sync.Mutex
 	layouts map[string]*layout.Layout
 }
@@ -35,9 +41,6 @@ type Origin struct {
 func NewOrigin(client *remote.Client, cache *layout.Layout) *Origin {
 	return &Origin{client: client, cache: cache, layouts: map[string]*layout.Layout{}}
 }
-
-// maxManifest is the largest manifest that is read, in bytes.
-const maxManifest = 8 << 20
 
 // The schemes of sources that are not registries.
 const (
@@ -54,14 +57,40 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 			return desc, raw, nil
 		}
 	}
-	desc, raw, err := o.manifest(ctx, source, d)
-	if err != nil {
-		return ocispec.Descriptor{}, nil, err
+	var desc ocispec.Descriptor
+	var raw []byte
+	read := func() error {
+		var err error
+		if desc, raw, err = o.manifest(ctx, source, d); err != nil {
+			return err
+		}
+		if err := o.cache.Put(ctx, desc, bytes.NewReader(raw)); err != nil {
+			return fmt.Errorf("keeping manifest %s: %w", desc.Digest, err)
+		}
+		return nil
 	}
-	if err := o.cache.Put(ctx, desc, bytes.NewReader(raw)); err != nil {
-		return ocispec.Descriptor{}, nil, fmt.Errorf("keeping manifest %s: %w", desc.Digest, err)
+	if d == "" {
+		err := read()
+		return desc, raw, err
 	}
-	return desc, raw, nil
+	if err := o.once(source, d, read); err != nil || raw != nil {
+		return desc, raw, err
+	}
+	if desc, raw, ok := o.cached(ctx, d); ok { // another flight brought it
+		return desc, raw, nil
+	}
+	err := read()
+	return desc, raw, err
+}
+
+// once calls read unless the same content is being read already, from whatever
+// source; then it waits for that. Another source's failure is not this one's.
+func (o *Origin) once(source string, d digest.Digest, read func() error) error {
+	by, err, _ := o.flights.Do(d.String(), func() (any, error) { return source, read() })
+	if err != nil && by != source {
+		return read()
+	}
+	return err
 }
 
 func (o *Origin) manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
@@ -85,8 +114,8 @@ func (o *Origin) manifest(ctx context.Context, source string, d digest.Digest) (
 			}
 			desc = ocispec.Descriptor{Digest: d, Size: size}
 		}
-		raw, err := l.Read(ctx, desc, maxManifest)
-		desc.MediaType = plan.MediaType(raw)
+		raw, err := l.Read(ctx, desc, manifest.MaxSize)
+		desc.MediaType = manifest.TypeOf(raw)
 		return desc, raw, err
 	}
 	ref, err := reference.Parse(source)
@@ -126,13 +155,21 @@ func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descripto
 // keep is Blob by way of the cache.
 func (o *Origin) keep(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
 	if !o.cache.Has(desc) && !strings.HasPrefix(source, ociScheme) {
-		body, err := o.Blob(ctx, source, desc)
+		err := o.once(source, desc.Digest, func() error {
+			if o.cache.Has(desc) { // since it was looked for
+				return nil
+			}
+			body, err := o.Blob(ctx, source, desc)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(o.cache.Put(ctx, desc, body), body.Close()); err != nil {
+				return fmt.Errorf("keeping blob %s of %s: %w", desc.Digest, source, err)
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, err
-		}
-		defer body.Close()
-		if err := o.cache.Put(ctx, desc, body); err != nil {
-			return nil, fmt.Errorf("keeping blob %s of %s: %w", desc.Digest, source, err)
 		}
 	}
 	return o.Blob(ctx, source, desc)
@@ -171,16 +208,16 @@ func (o *Origin) layout(source string) (*layout.Layout, string, error) {
 // that is damaged is removed.
 func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descriptor, []byte, bool) {
 	size, ok := o.cache.Size(d)
-	if !ok || size > maxManifest {
+	if !ok || size > manifest.MaxSize {
 		return ocispec.Descriptor{}, nil, false
 	}
 	desc := ocispec.Descriptor{Digest: d, Size: size}
-	raw, err := o.cache.Read(ctx, desc, maxManifest)
+	raw, err := o.cache.Read(ctx, desc, manifest.MaxSize)
 	if err != nil {
 		o.forget(ctx, desc)
 		return ocispec.Descriptor{}, nil, false
 	}
-	desc.MediaType = plan.MediaType(raw)
+	desc.MediaType = manifest.TypeOf(raw)
 	return desc, raw, desc.MediaType != ""
 }
 

@@ -41,7 +41,7 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*node, error) {
 		return nil, fmt.Errorf("reading manifest %s: the registry calls it %s, it calls itself %s", desc.Digest, desc.MediaType, m.MediaType)
 	}
 	if m.MediaType != "" || !manifest.Is(desc.MediaType) {
-		desc.MediaType = MediaType(raw)
+		desc.MediaType = manifest.TypeOf(raw)
 	}
 	n := &node{desc: desc}
 	switch {
@@ -79,28 +79,6 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*node, error) {
 		n.blobs = append(n.blobs, Blob{Digest: d.Digest, Size: d.Size})
 	}
 	return n, nil
-}
-
-// MediaType is the type that a manifest gives itself. A manifest that leaves it
-// out, as OCI allows, is an index where it lists manifests, else an image. Text
-// that is no manifest has the type "".
-func MediaType(raw []byte) string {
-	var m struct {
-		MediaType string          `json:"mediaType"`
-		Manifests json.RawMessage `json:"manifests"`
-		Config    json.RawMessage `json:"config"`
-	}
-	switch err := json.Unmarshal(raw, &m); {
-	case err != nil:
-		return ""
-	case m.MediaType != "":
-		return m.MediaType
-	case m.Manifests != nil:
-		return ocispec.MediaTypeImageIndex
-	case m.Config != nil:
-		return ocispec.MediaTypeImageManifest
-	}
-	return ""
 }
 
 // isForeign reports whether a layer is to be fetched from its vendor rather

@@ -9,6 +9,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -45,3 +46,25 @@ func Is(mediaType string) bool { return IsImage(mediaType) || IsIndex(mediaType)
 
 // IsSchema1 reports whether a media type is that of Docker's schema 1.
 func IsSchema1(mediaType string) bool { return strings.HasPrefix(mediaType, schema1) }
+
+// TypeOf is the media type that a manifest gives itself. A manifest that leaves it
+// out, as OCI allows, is an index where it lists manifests, else an image. Text
+// that is no manifest has the type "".
+func TypeOf(raw []byte) string {
+	var m struct {
+		MediaType string          `json:"mediaType"`
+		Manifests json.RawMessage `json:"manifests"`
+		Config    json.RawMessage `json:"config"`
+	}
+	switch err := json.Unmarshal(raw, &m); {
+	case err != nil:
+		return ""
+	case m.MediaType != "":
+		return m.MediaType
+	case m.Manifests != nil:
+		return ocispec.MediaTypeImageIndex
+	case m.Config != nil:
+		return ocispec.MediaTypeImageManifest
+	}
+	return ""
+}

@@ -29,3 +29,17 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+func TestTypeOf(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"mediaType":"application/vnd.docker.distribution.manifest.v2+json","config":{}}`: DockerImage,
+		`{"config":{},"layers":[]}`: "application/vnd.oci.image.manifest.v1+json",
+		`{"manifests":[]}`:          "application/vnd.oci.image.index.v1+json",
+		`{}`:                        "",
+		`<html>`:                    "",
+	} {
+		if got := TypeOf([]byte(raw)); got != want {
+			t.Errorf("TypeOf(%s) = %q, want %q", raw, got, want)
+		}
+	}
+}
