@@ -203,17 +203,19 @@ func prompt(rw io.ReadWriter, user string) (c keychain.Credential, err error) {
 	t := term.NewTerminal(rw, "User name: ")
 	if user == "" {
 		if user, err = t.ReadLine(); err != nil {
-			return c, unanswered(err)
+			return c, unanswered(rw, err)
 		}
 	}
 	password, err := t.ReadPassword("Password: ")
 	if err != nil {
-		return c, unanswered(err)
+		return c, unanswered(rw, err)
 	}
 	return checkCredential(keychain.Credential{Username: strings.TrimSpace(user), Password: password})
 }
 
-func unanswered(err error) error {
+// unanswered ends the line that the question stands on.
+func unanswered(screen io.Writer, err error) error {
+	_, _ = io.WriteString(screen, "\r\n")
 	if err == io.EOF {
 		return errInterrupted
 	}
