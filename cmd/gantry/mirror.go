@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -174,15 +174,19 @@ func openArchive(ctx context.Context, dir string) (*plan.Plan, mirror.Source, fu
 	if err != nil {
 		return nil, nil, none, err
 	}
-	text, err := have.Plan(ctx)
-	if err != nil {
-		return nil, nil, none, errors.Join(err, have.Close())
-	}
-	p, err := plan.Read(strings.NewReader(string(text)))
+	p, err := archivePlan(ctx, have)
 	if err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("archive in %s: %w", dir, err), have.Close())
 	}
 	return p, have, func() { _ = have.Close() }, nil // only read from
+}
+
+func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
+	text, err := have.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Read(bytes.NewReader(text))
 }
 
 // copy runs the plan, shows progress and keeps the journal.
@@ -220,9 +224,7 @@ type mirrorResult struct {
 // showResult prints what was done; what was not goes to stderr.
 func (a *app) showResult(r *mirrorResult, published bool) error {
 	if a.output == outputJSON {
-		enc := json.NewEncoder(a.stdout)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(r)
+		return a.encode(r)
 	}
 	rep := r.Report
 	for _, x := range rep.Failed {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -107,9 +106,7 @@ func (a *app) look(ctx context.Context, f planFlags, destination string, p *plan
 // showPlan prints the plan for a person, or as JSON.
 func (a *app) showPlan(p *plan.Plan, destination string, missing *mirror.Missing) error {
 	if a.output == outputJSON {
-		enc := json.NewEncoder(a.stdout)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(struct {
+		return a.encode(struct {
 			Version     int             `json:"version"`
 			Plan        *plan.Plan      `json:"plan"`
 			Destination string          `json:"destination,omitempty"`

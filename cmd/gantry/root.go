@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -176,4 +177,11 @@ func (a *app) show(what string, read func() progress.Reading) (stop func()) {
 func (a *app) terminal() bool {
 	f, ok := a.stderr.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+}
+
+// encode prints the result as JSON.
+func (a *app) encode(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
 }

@@ -134,17 +134,25 @@ func loadConfig(path string) (*imageset.Config, error) {
 	return cfg, nil
 }
 
-// loadPlan reads a plan and builds those of its catalogs again that this
-// workspace does not have.
-func (a *app) loadPlan(ctx context.Context, path string, s *session) (*plan.Plan, error) {
+// readPlan reads a plan that was written with -o.
+func readPlan(path string) (*plan.Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usagef("--plan: %w", err)
 	}
-	defer f.Close() // only read from
 	p, err := plan.Read(f)
-	if err != nil {
+	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, usagef("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// loadPlan reads a plan and builds those of its catalogs again that this
+// workspace does not have.
+func (a *app) loadPlan(ctx context.Context, path string, s *session) (*plan.Plan, error) {
+	p, err := readPlan(path)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range p.Catalogs {
 		if there, err := s.cached(p, c); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -92,16 +91,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, error) {
 	switch {
 	case f.plan != "":
-		file, err := os.Open(f.plan)
-		if err != nil {
-			return nil, usagef("--plan: %w", err)
-		}
-		defer file.Close()
-		p, err := plan.Read(file)
-		if err != nil {
-			return nil, usagef("%s: %w", f.plan, err)
-		}
-		return p, nil
+		return readPlan(f.plan)
 	case f.from != "":
 		have, err := inspectArchive(strings.TrimPrefix(f.from, fileScheme))
 		if err != nil {
@@ -124,14 +114,6 @@ func inspectArchive(dir string) (*archive.Archive, error) {
 		return nil, &usageError{err}
 	}
 	return have, err
-}
-
-func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
-	text, err := have.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Read(strings.NewReader(string(text)))
 }
 
 // verifiedMirror is what gantry verify --output json prints of a mirror.
@@ -181,11 +163,4 @@ func (t *registryTarget) lackTable(lacks []mirror.Lack, total int, where string)
 	}
 	list(&b, lines)
 	return b.String()
-}
-
-// encode prints the result as JSON.
-func (a *app) encode(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

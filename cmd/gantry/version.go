@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -25,7 +24,7 @@ func (a *app) versionCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v := buildVersion()
 			if a.output == outputJSON {
-				return json.NewEncoder(a.stdout).Encode(map[string]string{
+				return a.encode(map[string]string{
 					"version": v, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 				})
 			}
