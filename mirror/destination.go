@@ -47,6 +47,9 @@ func ParseDestination(s string, maxNestedPaths int) (Destination, error) {
 	if ref.Tag != "" || ref.Digest != "" {
 		return Destination{}, fmt.Errorf("destination %q: it is a place for many images and takes no tag or digest", s)
 	}
+	if n := strings.Count(prefix, "/") + 1; prefix != "" && 0 < maxNestedPaths && maxNestedPaths <= n {
+		return Destination{}, fmt.Errorf("destination %q has %d path components and --max-nested-paths allows %d: no room is left for a repository", s, n, maxNestedPaths)
+	}
 	return Destination{Host: host, Prefix: prefix, MaxNestedPaths: maxNestedPaths}, nil
 }
 

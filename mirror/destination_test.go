@@ -35,6 +35,12 @@ func TestParseDestination(t *testing.T) {
 			t.Errorf("ParseDestination(%q) = %+v, %v; want an error with %q", in, d, err, word)
 		}
 	}
+	if _, err := ParseDestination("docker://localhost/p/q", 2); err == nil {
+		t.Error("a prefix that leaves no room was taken")
+	}
+	if _, err := ParseDestination("docker://localhost/p/q", 3); err != nil {
+		t.Error(err)
+	}
 	if _, err := ParseDestination("docker://localhost", -1); err == nil {
 		t.Error("a negative limit was taken")
 	}

@@ -190,7 +190,7 @@ func (r *run) settle(img *image, err error) {
 	img.done = true
 	feeds := img.feeds
 	img.mu.Unlock()
-	if err != nil {
+	if err != nil && !errors.Is(err, errHeld) {
 		r.Log.Warn("image not mirrored", "ref", img.Source, "error", err)
 	}
 	for _, cat := range feeds {

@@ -41,7 +41,7 @@ func Read(r io.Reader) (*Plan, error) {
 		Version int    `json:"version"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("reading plan: %w", err)
+		return nil, fmt.Errorf("reading plan: it is not JSON, as gantry plan -o writes it (%w); a configuration is given with -c", err)
 	}
 	if head.Kind != Kind {
 		return nil, fmt.Errorf("reading plan: its kind is %q, not %s: give a file that gantry plan -o wrote", head.Kind, Kind)

@@ -94,7 +94,7 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 		}
 	}
 	if len(found) == len(catalogs) && len(p.Missing) > 0 {
-		return nil, fmt.Errorf("none of %d images can be read; the first: %s: %w", len(p.Missing), p.Missing[0].Source, p.Missing[0].err)
+		return nil, fmt.Errorf("no image can be read, of %d; the first: %s: %w", len(p.Missing), p.Missing[0].Source, p.Missing[0].err)
 	}
 	var notes []string
 	if p.Images, notes, err = place(found); err != nil {
@@ -118,12 +118,13 @@ const maxCatalogs = 4
 // wrong with any of them is in the error.
 func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts Options) ([]*taken, error) {
 	read, problems := make([]*taken, len(ops)), make([]error, len(ops))
+	pin := newPin(from.Images)
 	var g errgroup.Group
 	g.SetLimit(maxCatalogs)
 	for i, op := range ops {
 		g.Go(func() error {
 			opts.Log.Info("reading catalog", "ref", op.Catalog)
-			read[i], problems[i] = readCatalog(ctx, from, op)
+			read[i], problems[i] = readCatalog(ctx, from, op, pin)
 			return nil
 		})
 	}

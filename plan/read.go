@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -18,6 +19,37 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
+
+// An InputError says that something beside the configuration that it names is
+// not there or cannot be read.
+type InputError struct{ err error }
+
+func (e *InputError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *InputError) Unwrap() error { return e.err }
+
+// A pin finds the manifest that a source names, once: where two catalogs have one
+// source, they are of the same moment.
+type pin func(ctx context.Context, source string) (ocispec.Descriptor, error)
+
+func newPin(images Images) pin {
+	var mu sync.Mutex
+	found := map[string]func() (ocispec.Descriptor, error){}
+	return func(ctx context.Context, source string) (ocispec.Descriptor, error) {
+		mu.Lock()
+		find := found[source]
+		if find == nil {
+			find = sync.OnceValues(func() (ocispec.Descriptor, error) {
+				desc, _, err := images.Manifest(ctx, source, "")
+				return desc, err
+			})
+			found[source] = find
+		}
+		mu.Unlock()
+		return find()
+	}
+}
 
 // A taken is one catalog of the configuration after it was read: its entry in
 // the plan and what was kept.
@@ -31,11 +63,11 @@ type taken struct {
 
 // readCatalog reads one catalog, filters it, validates the result and, where it
 // is not the catalog as it is, builds an image of it.
-func readCatalog(ctx context.Context, from From, op imageset.Operator) (*taken, error) {
+func readCatalog(ctx context.Context, from From, op imageset.Operator, pin pin) (*taken, error) {
 	r := &taken{op: op}
 	var err error
 	if r.ref, err = parseSource(op.Catalog); err != nil {
-		return nil, fmt.Errorf("%s: %w", op.Pos, err)
+		return nil, &InputError{fmt.Errorf("%s: %w", op.Pos, err)}
 	}
 	r.entry.Source = op.Catalog
 	if op.TargetCatalog != "" || op.TargetTag != "" {
@@ -47,7 +79,7 @@ func readCatalog(ctx context.Context, from From, op imageset.Operator) (*taken, 
 	if name := op.TargetCatalogSourceTemplate; name != "" {
 		text, err := from.Files.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: reading targetCatalogSourceTemplate: %w", op.Pos, err)
+			return nil, &InputError{fmt.Errorf("%s: reading targetCatalogSourceTemplate: %w", op.Pos, err)}
 		}
 		r.entry.Template, r.entry.TemplateName = string(text), name
 	}
@@ -56,13 +88,13 @@ func readCatalog(ctx context.Context, from From, op imageset.Operator) (*taken, 
 	if dir, ok := strings.CutPrefix(op.Catalog, dirScheme); ok {
 		fsys, err := from.Files.Dir(dir)
 		if err != nil {
-			return nil, fmt.Errorf("%s: opening catalog %s: %w", op.Pos, op.Catalog, err)
+			return nil, &InputError{fmt.Errorf("%s: opening catalog %s: %w", op.Pos, op.Catalog, err)}
 		}
 		whole, err = catalog.Read(ctx, fsys, keep(op))
 		if err != nil {
 			return nil, fmt.Errorf("reading catalog %s: %w", op.Catalog, err)
 		}
-	} else if img, whole, err = r.readImage(ctx, from, op); err != nil {
+	} else if img, whole, err = r.readImage(ctx, from, op, pin); err != nil {
 		return nil, err
 	}
 	result, err := filter.Apply(whole, op)
@@ -87,8 +119,8 @@ func keep(op imageset.Operator) catalog.Options {
 	}}
 }
 
-func (r *taken) readImage(ctx context.Context, from From, op imageset.Operator) (*image.Image, *catalog.Catalog, error) {
-	desc, _, err := from.Images.Manifest(ctx, op.Catalog, "")
+func (r *taken) readImage(ctx context.Context, from From, op imageset.Operator, pin pin) (*image.Image, *catalog.Catalog, error) {
+	desc, err := pin(ctx, op.Catalog)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading catalog %s: %w", op.Catalog, err)
 	}
@@ -207,7 +239,7 @@ func Rebuild(ctx context.Context, c Catalog, from From) error {
 		op.Catalog = ref.WithDigest(c.SourceDigest).String()
 	}
 	op.TargetCatalogSourceTemplate = "" // its text is in the plan
-	r, err := readCatalog(ctx, from, op)
+	r, err := readCatalog(ctx, from, op, newPin(from.Images))
 	if err != nil {
 		return err
 	}

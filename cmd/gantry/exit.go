@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // The exit status, as docs/ promises it. 2 is never used: Go panics use it.
@@ -52,6 +53,7 @@ func status(err error) int {
 		usage     *usageError
 		config    *imageset.Error
 		selection *filter.SelectionError
+		input     *plan.InputError
 		held      *lockfile.HeldError
 		damage    *archive.DamageError
 		mismatch  *mismatchError
@@ -68,7 +70,7 @@ func status(err error) int {
 		return exitMismatch
 	case errors.As(err, &partial):
 		return exitPartial
-	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection):
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input):
 		return exitUsage
 	case errors.As(err, &held):
 		return exitLocked

@@ -30,7 +30,7 @@ func TestBadInput(t *testing.T) {
 		args  []string
 	}{
 		{"a flag that is none", exitUsage, []string{"--destt", "--help"}, []string{"mirror", "--destt", "-c", isc, w.docker("")}},
-		{"no destination", exitUsage, []string{"1 arg"}, []string{"mirror", "-c", isc}},
+		{"no destination", exitUsage, []string{"no destination", "docker://"}, []string{"mirror", "-c", isc}},
 		{"no source", exitUsage, []string{"imageset.yaml", "--plan", "--from"}, []string{"mirror", w.docker("")}},
 		{"a scheme that is none", exitUsage, []string{"http://x", "docker://"}, []string{"mirror", "-c", isc, "http://x"}},
 		{"a destination without registry", exitUsage, []string{"docker://"}, []string{"mirror", "-c", isc, "docker:///ocp"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,12 @@ finds everything in place copies nothing and says so.
   gantry mirror -c imageset.yaml file:///media/disk
   gantry mirror --from file:///media/disk docker://mirror.example.com:5000/ocp
   gantry mirror --plan plan.json docker://mirror.example.com:5000`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no destination: write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR")
+			}
+			return cobra.ExactArgs(1)(nil, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.mirror(cmd.Context(), f, args[0])
 		},
@@ -78,6 +84,8 @@ func (f *mirrorFlags) check(destination string) error {
 		return usagef("--from reads an archive and %s would write one: copy the folder instead", destination)
 	case f.sourcePolicy != "" && !strings.HasPrefix(destination, dockerScheme):
 		return usagef("--mirror-source-policy is for docker:// destinations")
+	case f.sourcePolicy != "" && !slices.Contains(resources.SourcePolicies(), f.sourcePolicy):
+		return usagef("--mirror-source-policy %q: give %s", f.sourcePolicy, strings.Join(resources.SourcePolicies(), " or "))
 	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
 		return usagef("--strict-archive is for file:// destinations")
 	}
@@ -231,24 +239,28 @@ func (a *app) showResult(r *mirrorResult, published bool) error {
 		fmt.Fprintf(a.stderr, "not mirrored: %s\n    %s\n", x.Source, x.Reason)
 	}
 	for _, x := range rep.Held {
-		fmt.Fprintf(a.stderr, "held back: catalog %s, which names %d images that are missing\n", x.Catalog, len(x.Missing))
+		fmt.Fprintf(a.stderr, "held back: catalog %s, which names %s not there\n", x.Catalog, number(len(x.Missing), "image that is", "images that are"))
 	}
 	var b strings.Builder
+	if !published && len(rep.Failed) > 0 {
+		fmt.Fprintf(a.stderr, "catalogs that name these images will be held back where %s is mirrored from\n", r.Destination)
+	}
 	if rep.Nothing() {
-		fmt.Fprintf(&b, "Nothing to copy: all %d images are at %s.\n", rep.Images, r.Destination)
+		fmt.Fprintf(&b, "Nothing to copy: %s at %s.\n", everything(rep.Images), r.Destination)
 	} else {
-		fmt.Fprintf(&b, "Mirrored to %s: %d images copied, %d were there.\n", r.Destination, rep.Copied, rep.Present)
-		fmt.Fprintf(&b, "Copied %s in %d blobs and %d manifests", progress.Bytes(rep.BytesCopied), rep.BlobsCopied, rep.Manifests)
+		fmt.Fprintf(&b, "Mirrored to %s: %s copied, %d there before.\n", r.Destination, number(rep.Copied, "image", "images"), rep.Present)
+		fmt.Fprintf(&b, "Copied %s in %s and %s", progress.Bytes(rep.BytesCopied),
+			number(rep.BlobsCopied, "blob", "blobs"), number(rep.Manifests, "manifest", "manifests"))
 		if rep.BlobsMounted > 0 {
-			fmt.Fprintf(&b, "; %d blobs (%s) were mounted instead of sent", rep.BlobsMounted, progress.Bytes(rep.BytesMounted))
+			fmt.Fprintf(&b, "; mounted %s (%s) instead of sending", number(rep.BlobsMounted, "blob", "blobs"), progress.Bytes(rep.BytesMounted))
 		}
 		if rep.BlobsFound > 0 {
-			fmt.Fprintf(&b, "; %d blobs were there", rep.BlobsFound)
+			fmt.Fprintf(&b, "; found %s", number(rep.BlobsFound, "blob", "blobs"))
 		}
 		b.WriteString(".\n")
 	}
 	if f := r.Resources; published && f != nil {
-		fmt.Fprintf(&b, "Cluster resources: %s (%d files)\n", f.Dir, len(f.Files))
+		fmt.Fprintf(&b, "Cluster resources: %s (%s)\n", f.Dir, number(len(f.Files), "file", "files"))
 		for _, name := range f.Removed {
 			fmt.Fprintf(&b, "  removed %s, which no longer applies\n", name)
 		}

@@ -11,6 +11,7 @@ import (
 // status of its own.
 type partialError struct {
 	failed, held int
+	planned      bool // only planned: nothing was copied
 	reasons      []error
 }
 
@@ -25,6 +26,9 @@ func newPartialError(report *mirror.Report) *partialError {
 }
 
 func (e *partialError) Error() string {
+	if e.planned {
+		return number(e.failed, "image is", "images are") + " missing at the source: mend what the list names, or block it with mirror.blockedImages"
+	}
 	s := number(e.failed, "image is", "images are") + " not mirrored"
 	if e.held > 0 {
 		s += ", " + number(e.held, "catalog is", "catalogs are") + " held back"
@@ -34,8 +38,16 @@ func (e *partialError) Error() string {
 
 func (e *partialError) Unwrap() []error { return e.reasons }
 
+// everything is "the image is" or "all 3 images are".
+func everything(n int) string {
+	if n == 1 {
+		return "the image is"
+	}
+	return fmt.Sprintf("all %d images are", n)
+}
+
 // number is "1 image" or "2 images".
-func number(n int, one, many string) string {
+func number[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -87,7 +87,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	}
 	switch {
 	case len(p.Missing) > 0:
-		return &partialError{failed: len(p.Missing)}
+		return &partialError{failed: len(p.Missing), planned: true}
 	case f.exitCode && missing.Images > 0:
 		return errSomething
 	}

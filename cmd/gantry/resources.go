@@ -66,12 +66,12 @@ func (s *session) saveResources(t *registryTarget, p *plan.Plan, report *mirror.
 	if err := s.SaveHolding(t.key(), p.Name, text); err != nil {
 		return nil, err
 	}
-	out := &resourceFiles{Dir: s.ResourcesDir(), Files: []string{}, Notes: notes}
+	out := &resourceFiles{Files: []string{}, Notes: notes}
 	var write []workspace.File
 	for _, f := range files {
 		out.Files = append(out.Files, f.Name)
 		write = append(write, workspace.File{Name: f.Name, Text: f.Text})
 	}
-	out.Removed, err = s.SaveResources(write)
+	out.Dir, out.Removed, err = s.SaveResources(t.key(), write)
 	return out, err
 }

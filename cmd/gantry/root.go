@@ -70,7 +70,7 @@ manifests that a cluster applies.
 	})
 	f := root.PersistentFlags()
 	f.StringVar(&a.output, "output", outputText, "form of the result on stdout: text or json")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the result and errors only")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done (the same as --log-level debug)")
 	f.StringVar(&a.logLevel, "log-level", "warn", "log on stderr from this level on: error, warn, info, debug or trace")
 	f.StringVar(&a.logFormat, "log-format", outputText, "form of the log: text or json")

@@ -72,7 +72,8 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog) {
 		how = "rebuilt"
 	}
 	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, how, short(c.Digest))
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	var rows strings.Builder
+	t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR\tIMAGES\tSIZE\n")
 	sizes := packageSizes(p, c.Name())
 	for _, pkg := range c.Packages {
@@ -89,6 +90,9 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog) {
 		}
 	}
 	_ = t.Flush() // into memory
+	for line := range strings.Lines(rows.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
 	b.WriteByte('\n')
 }
 

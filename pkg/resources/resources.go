@@ -85,6 +85,9 @@ type File struct {
 	Text []byte
 }
 
+// SourcePolicies are the values of a mirror set's mirrorSourcePolicy.
+func SourcePolicies() []string { return []string{neverContactSource, "AllowContactingSource"} }
+
 const defaultMaxBytes = 250_000
 
 // Build returns the manifests for a mirror that holds images and catalogs,
@@ -95,7 +98,7 @@ func Build(images []Image, catalogs []Catalog, opts Options) (files []File, note
 	if opts.MaxBytes == 0 {
 		opts.MaxBytes = defaultMaxBytes
 	}
-	policies := []string{neverContactSource, "AllowContactingSource"}
+	policies := SourcePolicies()
 	if p := opts.MirrorSourcePolicy; p != "" && !slices.Contains(policies, p) {
 		return nil, nil, fmt.Errorf("mirror source policy %q: want %s%s", p, strings.Join(policies, " or "), hint(p, policies))
 	}

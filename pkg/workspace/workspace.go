@@ -4,7 +4,8 @@
 //
 //	lock                 who works here now: process, host, since
 //	cache/               manifests and blobs by digest, an OCI layout
-//	cluster-resources/   the manifests to apply
+//	cluster-resources/   the manifests to apply; of further mirrors in
+//	                     cluster-resources-MIRROR/
 //	plans/               the last plan of each configuration
 //	mirrors/             what each mirror holds, by configuration
 //	journal/             blobs of a run that was not finished
@@ -18,8 +19,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
@@ -57,71 +56,8 @@ func (w *Workspace) Close() error { return errors.Join(w.lock.Release(), w.disk.
 // CacheDir is the folder of the cache.
 func (w *Workspace) CacheDir() string { return filepath.Join(w.dir, "cache") }
 
-// ResourcesDir is the folder of the manifests to apply.
-func (w *Workspace) ResourcesDir() string { return filepath.Join(w.dir, resourceDir) }
-
 // SavePlan keeps the JSON of a plan under its name and returns the path.
 func (w *Workspace) SavePlan(name string, json []byte) (string, error) {
 	name = "plans/" + name + ".json"
 	return filepath.Join(w.dir, name), w.disk.WriteFile(name, json)
-}
-
-// A File is a manifest to apply.
-type File struct {
-	Name string
-	Text []byte
-}
-
-const (
-	resourceDir = "cluster-resources"
-	// resourceList names the files in there that Gantry wrote; others are
-	// somebody else's.
-	resourceList = "cluster-resources.txt"
-)
-
-// SaveResources makes the files the content of cluster-resources/. Files of an
-// earlier run that are not among them are removed and returned.
-func (w *Workspace) SaveResources(files []File) (removed []string, err error) {
-	root := w.disk.Root
-	if err := root.MkdirAll(resourceDir, 0o755); err != nil {
-		return nil, fmt.Errorf("making %s: %w", w.ResourcesDir(), err)
-	}
-	text, err := root.ReadFile(resourceList)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("reading the list of earlier resources: %w", err)
-	}
-	earlier := strings.Fields(string(text))
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
-	// The list comes first: a file that is on it and was never written harms
-	// nobody, one that is not on it would stay forever.
-	all := append(slices.Clone(earlier), names...)
-	slices.Sort(all)
-	if err := w.listResources(slices.Compact(all)); err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		if err := w.disk.WriteFile(resourceDir+"/"+f.Name, f.Text); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range earlier {
-		if slices.Contains(names, name) || !filepath.IsLocal(name) {
-			continue
-		}
-		switch err := root.Remove(resourceDir + "/" + name); {
-		case err == nil:
-			removed = append(removed, name)
-		case !errors.Is(err, os.ErrNotExist):
-			return nil, fmt.Errorf("removing a resource that no longer applies: %w", err)
-		}
-	}
-	slices.Sort(names)
-	return removed, w.listResources(names)
-}
-
-func (w *Workspace) listResources(names []string) error {
-	return w.disk.WriteFile(resourceList, []byte(strings.Join(append(names, ""), "\n")))
 }

@@ -42,9 +42,16 @@ func TestOpenLocks(t *testing.T) {
 
 func TestSaveResources(t *testing.T) {
 	w := open(t, t.TempDir())
-	foreign := filepath.Join(w.ResourcesDir(), "mine.yaml")
-	names := func() (got []string) {
-		entries, err := os.ReadDir(w.ResourcesDir())
+	save := func(mirror string, files ...File) (string, []string) {
+		t.Helper()
+		dir, removed, err := w.SaveResources(mirror, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir, removed
+	}
+	names := func(dir string) (got []string) {
+		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,24 +60,30 @@ func TestSaveResources(t *testing.T) {
 		}
 		return got
 	}
-	if removed, err := w.SaveResources([]File{{"a.yaml", []byte("1")}, {"b.yaml", []byte("2")}}); err != nil || removed != nil {
-		t.Fatalf("first: %v, %v", removed, err)
+	first, removed := save("one", File{"a.yaml", []byte("1")}, File{"b.yaml", []byte("2")})
+	if removed != nil || filepath.Base(first) != "cluster-resources" {
+		t.Errorf("first: %s, %v removed", first, removed)
 	}
-	if err := os.WriteFile(foreign, []byte("x"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(first, "mine.yaml"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := w.SaveResources([]File{{"b.yaml", []byte("3")}, {"c.yaml", []byte("4")}})
-	if err != nil {
-		t.Fatal(err)
+	// Another mirror has a folder of its own.
+	second, _ := save("two", File{"z.yaml", []byte("z")})
+	if filepath.Base(second) != "cluster-resources-two" {
+		t.Errorf("the second mirror's folder is %s", second)
 	}
-	if diff := cmp.Diff([]string{"a.yaml"}, removed); diff != "" {
-		t.Errorf("removed: %s", diff)
+	again, removed := save("one", File{"b.yaml", []byte("3")}, File{"c.yaml", []byte("4")})
+	if diff := cmp.Diff([]string{"a.yaml"}, removed); diff != "" || again != first {
+		t.Errorf("again: %s, removed: %s", again, diff)
 	}
-	if diff := cmp.Diff([]string{"b.yaml", "c.yaml", "mine.yaml"}, names()); diff != "" {
+	if diff := cmp.Diff([]string{"b.yaml", "c.yaml", "mine.yaml"}, names(first)); diff != "" {
 		t.Errorf("files: %s", diff)
 	}
-	if got, _ := os.ReadFile(filepath.Join(w.ResourcesDir(), "b.yaml")); string(got) != "3" {
+	if got, _ := os.ReadFile(filepath.Join(first, "b.yaml")); string(got) != "3" {
 		t.Errorf("b.yaml = %q", got)
+	}
+	if diff := cmp.Diff([]string{"z.yaml"}, names(second)); diff != "" {
+		t.Errorf("files of the second mirror: %s", diff)
 	}
 }
 
