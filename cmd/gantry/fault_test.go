@@ -81,6 +81,29 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
+// What is wrong with flags and files is found before a folder is made.
+func TestNothingIsTouched(t *testing.T) {
+	w := &world{t: t, dir: t.TempDir()}
+	isc := w.config("imageset.yaml", "  additionalImages: [{name: 'quay.io/a/b:v1'}]\n")
+	for _, args := range [][]string{
+		{"plan"},
+		{"plan", "-c", w.path("absent.yaml")},
+		{"plan", "-c", isc, "http://x"},
+		{"mirror", "-c", w.config("bad.yaml", "  images: []\n"), "docker://localhost"},
+		{"mirror", "-c", isc, "docker://localhost/A"},
+		{"mirror", "-c", isc, "docker://localhost", "--parallel-layers", "0"},
+		{"mirror", "--from", "file://" + w.path("nothing"), "docker://localhost"},
+		{"verify", "-c", w.path("absent.yaml"), "docker://localhost"},
+	} {
+		if o := w.gantry(args...); o.code != exitUsage {
+			t.Errorf("gantry %v ended with %d:\n%s", args, o.code, o.stderr)
+		}
+		if _, err := os.Stat(w.path("workspace")); err == nil {
+			t.Fatalf("gantry %v made a workspace", args)
+		}
+	}
+}
+
 // closedPort is an address on which nobody listens.
 func closedPort(t *testing.T) string {
 	t.Helper()

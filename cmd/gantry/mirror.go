@@ -98,26 +98,31 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	}
 	opts := targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, strictArchive: f.strictArchive}
 	if f.config != "" {
-		cfg, err := loadConfig(f.config)
-		if err != nil {
+		if err := f.load(); err != nil {
 			return err
 		}
-		opts.volumeGiB = cfg.ArchiveSize
+		opts.volumeGiB = f.loaded.ArchiveSize
 	}
 	t, err := a.target(destination, opts)
 	if err != nil {
 		return err
+	}
+	var have *archive.Archive
+	if f.from != "" {
+		if have, err = openArchive(strings.TrimPrefix(f.from, fileScheme)); err != nil {
+			return err
+		}
+		defer func() { _ = have.Close() }() // only read from
 	}
 	s, err := a.open(f.inputs, &f.sides)
 	if err != nil {
 		return err
 	}
 	defer a.leave(s)
-	p, source, done, err := a.origin(ctx, f, s)
+	p, source, err := a.origin(ctx, f, s, have)
 	if err != nil {
 		return err
 	}
-	defer done()
 	if f.dryRun {
 		missing, err := t.look(ctx, p)
 		if err != nil {
@@ -125,27 +130,12 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		}
 		return a.showPlan(p, destination, missing)
 	}
-	policy := resources.Options{MirrorSourcePolicy: f.sourcePolicy}
-	if r := t.registry(); r != nil {
-		// What is wrong with the manifests is better known before the copy.
-		if err := r.nameAll(p); err != nil {
-			return err
-		}
-		if _, _, _, err := s.resources(r, p, &mirror.Report{}, policy); err != nil {
-			return err
-		}
-	}
-	report, err := a.copy(ctx, f, s, p, source, t)
+	report, files, err := a.carryOut(ctx, f, s, p, source, t)
 	if err != nil {
 		return err
 	}
-	result := &mirrorResult{Version: 1, Destination: destination, Report: report}
-	if r := t.registry(); r != nil {
-		if result.Resources, err = s.saveResources(r, p, report, policy); err != nil {
-			return err
-		}
-	}
-	if err := a.showResult(result, t.registry() != nil); err != nil {
+	result := &mirrorResult{Version: 1, Destination: destination, Report: report, Resources: files}
+	if err := a.showResult(result); err != nil {
 		return err
 	}
 	if !report.Complete() {
@@ -154,39 +144,53 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	return nil
 }
 
-// origin makes or reads the plan and opens what it is copied from. done lets go
-// of that.
-func (a *app) origin(ctx context.Context, f mirrorFlags, s *session) (p *plan.Plan, source mirror.Source, done func(), err error) {
-	done = func() {}
+// origin makes or reads the plan, and says what it is copied from: have, where
+// there is an archive, else the sources.
+func (a *app) origin(ctx context.Context, f mirrorFlags, s *session, have *archive.Archive) (*plan.Plan, mirror.Source, error) {
 	switch {
-	case f.from != "":
+	case have != nil:
 		if f.config != "" {
 			a.say("the plan in %s says what is mirrored; %s was only checked", f.from, f.config)
 		}
-		return openArchive(ctx, strings.TrimPrefix(f.from, fileScheme))
+		p, err := archivePlan(ctx, have)
+		return p, have, err
 	case f.plan != "":
-		p, err = a.loadPlan(ctx, f.plan, s)
+		p, err := a.loadPlan(ctx, f.plan, s)
+		return p, s.origin, err
 	default:
-		p, err = a.makePlan(ctx, f.inputs, s, &f.sides)
+		p, err := a.makePlan(ctx, f.inputs, s, &f.sides)
+		return p, s.origin, err
 	}
-	return p, s.origin, done, err
 }
 
-// openArchive opens the archive in dir and reads its plan.
-func openArchive(ctx context.Context, dir string) (*plan.Plan, mirror.Source, func(), error) {
-	none := func() {}
+// openArchive opens the archive in dir.
+func openArchive(dir string) (*archive.Archive, error) {
 	have, err := archive.Open(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, none, usagef("--from: %w", err)
+		return nil, usagef("--from: %w", err)
 	}
-	if err != nil {
-		return nil, nil, none, err
+	return have, err
+}
+
+// carryOut copies the plan and, for a registry, writes the cluster resources.
+func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirror.Report, *resourceFiles, error) {
+	policy := resources.Options{MirrorSourcePolicy: f.sourcePolicy}
+	r := t.registry()
+	if r != nil {
+		// What is wrong with the manifests is better known before the copy.
+		if err := r.nameAll(p); err != nil {
+			return nil, nil, err
+		}
+		if _, _, _, err := s.resources(r, p, &mirror.Report{}, policy); err != nil {
+			return nil, nil, err
+		}
 	}
-	p, err := archivePlan(ctx, have)
-	if err != nil {
-		return nil, nil, none, errors.Join(fmt.Errorf("archive in %s: %w", dir, err), have.Close())
+	report, err := a.copy(ctx, f, s, p, source, t)
+	if err != nil || r == nil {
+		return report, nil, err
 	}
-	return p, have, func() { _ = have.Close() }, nil // only read from
+	files, err := s.saveResources(r, p, report, policy)
+	return report, files, err
 }
 
 func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
@@ -230,7 +234,7 @@ type mirrorResult struct {
 }
 
 // showResult prints what was done; what was not goes to stderr.
-func (a *app) showResult(r *mirrorResult, published bool) error {
+func (a *app) showResult(r *mirrorResult) error {
 	if a.output == outputJSON {
 		return a.encode(r)
 	}
@@ -242,7 +246,7 @@ func (a *app) showResult(r *mirrorResult, published bool) error {
 		fmt.Fprintf(a.stderr, "held back: catalog %s, which names %s not there\n", x.Catalog, number(len(x.Missing), "image that is", "images that are"))
 	}
 	var b strings.Builder
-	if !published && len(rep.Failed) > 0 {
+	if r.Resources == nil && len(rep.Failed) > 0 {
 		fmt.Fprintf(a.stderr, "catalogs that name these images will be held back where %s is mirrored from\n", r.Destination)
 	}
 	if rep.Nothing() {
@@ -259,7 +263,7 @@ func (a *app) showResult(r *mirrorResult, published bool) error {
 		}
 		b.WriteString(".\n")
 	}
-	if f := r.Resources; published && f != nil {
+	if f := r.Resources; f != nil {
 		fmt.Fprintf(&b, "Cluster resources: %s (%s)\n", f.Dir, number(len(f.Files), "file", "files"))
 		for _, name := range f.Removed {
 			fmt.Fprintf(&b, "  removed %s, which no longer applies\n", name)

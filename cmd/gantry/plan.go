@@ -55,6 +55,16 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if f.exitCode && destination == "" {
 		return usagef("--exit-code asks what a destination lacks: name one")
 	}
+	if err := f.load(); err != nil {
+		return err
+	}
+	var t target
+	if destination != "" {
+		var err error
+		if t, err = a.target(destination, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths}); err != nil {
+			return err
+		}
+	}
 	s, err := a.open(f.inputs, &f.sides)
 	if err != nil {
 		return err
@@ -65,8 +75,8 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 		return err
 	}
 	var missing *mirror.Missing
-	if destination != "" {
-		if missing, err = a.look(ctx, f, destination, p); err != nil {
+	if t != nil {
+		if missing, err = t.look(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -92,15 +102,6 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 		return errSomething
 	}
 	return nil
-}
-
-// look asks the destination what it has of the plan.
-func (a *app) look(ctx context.Context, f planFlags, destination string, p *plan.Plan) (*mirror.Missing, error) {
-	t, err := a.target(destination, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths})
-	if err != nil {
-		return nil, err
-	}
-	return t.look(ctx, p)
 }
 
 // showPlan prints the plan for a person, or as JSON.

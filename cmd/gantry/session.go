@@ -40,6 +40,8 @@ type inputs struct {
 	config    string
 	plan      string
 	workspace string
+
+	loaded *imageset.Config // what load read
 }
 
 func (in *inputs) addFlags(f *pflag.FlagSet) {
@@ -90,12 +92,8 @@ func (s *session) from() plan.From {
 	return plan.From{Images: s.origin.Planning(), Files: files{}, Store: s.cache}
 }
 
-// makePlan reads the configuration and makes its plan.
+// makePlan makes the plan of the configuration that was loaded, and keeps it.
 func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides) (*plan.Plan, error) {
-	cfg, err := loadConfig(in.config)
-	if err != nil {
-		return nil, err
-	}
 	streams, err := sides.streams()
 	if err != nil {
 		return nil, err
@@ -105,7 +103,7 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	stop := a.show("planning", func() progress.Reading {
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
 	})
-	p, err := plan.Make(ctx, cfg, planName(in.config), s.from(), plan.Options{
+	p, err := plan.Make(ctx, in.loaded, planName(in.config), s.from(), plan.Options{
 		Jobs: streams, Log: a.log,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
@@ -121,17 +119,17 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	return p, err
 }
 
-// loadConfig reads the configuration; that it cannot be read is the user's to
-// mend.
-func loadConfig(path string) (*imageset.Config, error) {
-	if path == "" {
-		return nil, usagef("no configuration: give one with -c imageset.yaml")
+// load reads the configuration, before anything is touched; that it cannot be
+// read is the user's to mend.
+func (in *inputs) load() error {
+	if in.config == "" {
+		return usagef("no configuration: give one with -c imageset.yaml")
 	}
-	cfg, err := imageset.Load(path)
-	if err != nil {
-		return nil, &usageError{err}
+	var err error
+	if in.loaded, err = imageset.Load(in.config); err != nil {
+		return &usageError{err}
 	}
-	return cfg, nil
+	return nil
 }
 
 // readPlan reads a plan that was written with -o.

@@ -100,6 +100,9 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 		defer func() { _ = have.Close() }() // only read from
 		return archivePlan(ctx, have)
 	}
+	if err := f.load(); err != nil {
+		return nil, err
+	}
 	s, err := a.open(f.inputs, &f.sides)
 	if err != nil {
 		return nil, err
