@@ -74,7 +74,7 @@ type run struct {
 	*work
 
 	used    sync.Map // repositories that are not fresh: string -> struct{}
-	pushed  sync.Map // manifests that this run put: pushKey -> *sync.Mutex with result
+	pushed  sync.Map // manifests that this run put: pushKey -> *push
 	ready   chan *image
 	pending atomic.Int64 // images not settled
 
