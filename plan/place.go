@@ -68,6 +68,9 @@ func place(all []resolved) (images []Image, notes []string, err error) {
 		if c.repo == "" {
 			c.repo = repository(r.wish.source, r.wish.ref)
 		}
+		if !reference.IsPath(c.repo) {
+			return nil, nil, &InputError{fmt.Errorf("%s: its folder's name %q cannot name a repository: set targetCatalog, or targetRepo for an image", r.wish.source, c.repo)}
+		}
 		if c.tag == "" {
 			c.tag = r.wish.ref.Tag
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -20,6 +21,35 @@ func TestPlaceRefusesTwoExplicitTargets(t *testing.T) {
 	two.digest = one.digest
 	if images, _, err := place([]resolved{one, two}); err != nil || len(images) != 2 {
 		t.Errorf("the same image under one name: %v, %v", images, err)
+	}
+}
+
+func TestPlaceRefusesANamelessFolder(t *testing.T) {
+	odd := resolved{wish: &wish{source: "dir:///my catalogs"}, digest: digest.FromString("1")}
+	_, _, err := place([]resolved{odd})
+	var input *InputError
+	if !errors.As(err, &input) || !strings.Contains(err.Error(), "targetCatalog") {
+		t.Errorf("place = %v", err)
+	}
+	odd.wish.repo = "mine/catalog"
+	if images, _, err := place([]resolved{odd}); err != nil || images[0].Repository != "mine/catalog" || images[0].Tags[0] != "latest" {
+		t.Errorf("with a target: %+v, %v", images, err)
+	}
+}
+
+func TestMakeBoundsIndexes(t *testing.T) {
+	w := newWorld(t)
+	inner := w.image("deep")
+	for range maxDepth + 2 {
+		inner = w.json("application/vnd.oci.image.index.v1+json", map[string]any{"manifests": []any{inner}})
+		w.push("quay.io/org/deep", inner)
+	}
+	w.push("quay.io/org/deep:v1", inner)
+	w.push("quay.io/org/deep", w.image("deep"))
+	w.push("quay.io/org/plain:v1", w.image("plain"))
+	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/deep:v1'}, {name: 'quay.io/org/plain:v1'}]\n")
+	if len(p.Missing) != 1 || !strings.Contains(p.Missing[0].Reason, "deep") || len(p.Images) != 1 {
+		t.Errorf("missing %+v, %d images; want the deep one missing alone", p.Missing, len(p.Images))
 	}
 }
 

@@ -69,7 +69,7 @@ func (f *forest) read(ctx context.Context, w *wish) (digest.Digest, error) {
 		return "", err
 	}
 	if d := w.digest; d != "" {
-		return d, f.grow(ctx, w, ocispec.Descriptor{Digest: d})
+		return d, f.grow(ctx, w, ocispec.Descriptor{Digest: d}, 0)
 	}
 	desc, raw, err := f.images.Manifest(ctx, w.source, "")
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *forest) read(ctx context.Context, w *wish) (digest.Digest, error) {
 	if err != nil {
 		return "", err
 	}
-	return desc.Digest, f.grow(ctx, w, desc)
+	return desc.Digest, f.grow(ctx, w, desc, 0)
 }
 
 func (f *forest) tree(d digest.Digest) *tree {
@@ -99,7 +99,11 @@ func (f *forest) tree(d digest.Digest) *tree {
 }
 
 // grow reads the manifest of desc and, for an index, the children that w wants.
-func (f *forest) grow(ctx context.Context, w *wish, desc ocispec.Descriptor) error {
+// depth is how many indexes lie above it.
+func (f *forest) grow(ctx context.Context, w *wish, desc ocispec.Descriptor, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("manifest %s lies more than %d indexes deep", desc.Digest, maxDepth)
+	}
 	t := f.tree(desc.Digest)
 	n, err := f.load(ctx, t, w.source, desc)
 	if err != nil {
@@ -115,7 +119,7 @@ func (f *forest) grow(ctx context.Context, w *wish, desc ocispec.Descriptor) err
 		return fmt.Errorf("no child of index %s has one of the platforms %s", desc.Digest, platformNames(w.platforms))
 	}
 	for _, c := range children {
-		if err := f.grow(ctx, w, c); err != nil {
+		if err := f.grow(ctx, w, c, depth+1); err != nil {
 			return err
 		}
 		t.Lock()
