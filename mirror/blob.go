@@ -41,7 +41,7 @@ func (r *run) place(ctx context.Context, b *blob) error {
 		}
 		if err == nil {
 			b.known = append(b.known, h.repository)
-			err = r.note(b, h)
+			r.note(b, h)
 		}
 		r.spread(h, err)
 		var s *sourceError
@@ -90,14 +90,17 @@ func (r *run) send(ctx context.Context, b *blob, h *home) error {
 	return nil
 }
 
-func (r *run) note(b *blob, h *home) error {
+// note enters the blob into the journal, which is a hint: that it cannot be
+// written costs time if this run is interrupted, and nothing else.
+func (r *run) note(b *blob, h *home) {
 	if r.Journal == nil || r.registry == nil {
-		return nil
+		return
 	}
 	if err := r.Journal.Add(h.repository, b.desc.Digest); err != nil {
-		return fmt.Errorf("noting that blob %s arrived: %w", b.desc.Digest, err)
+		r.unnoted.Do(func() {
+			r.Log.Warn("the journal cannot be written; an interrupted run will send more again", "error", err)
+		})
 	}
-	return nil
 }
 
 // spread tells the images of a home what became of the blob, once.

@@ -16,8 +16,8 @@ type Holding struct {
 }
 
 // Hold is the holding of a plan that was mirrored: the images that arrived and
-// the catalogs that were published. A catalog that was held back is taken from
-// before, what the mirror held until now, since its older image is still there.
+// the catalogs that were published. Images that the mirror held before stay; so
+// does a catalog that was held back this time.
 func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, before *Holding) Holding {
 	type place struct{ source, repository string }
 	failed := map[place]bool{}
@@ -38,6 +38,20 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 			at := names[img.Repository]
 			at.Tag, at.Digest = tag, img.Digest
 			h.Images = append(h.Images, resources.Image{Source: source, Mirror: at, Kind: kind})
+		}
+	}
+	if before != nil {
+		// Nothing is deleted from a mirror by mirroring to it: what it held
+		// before may still run somewhere, or be named by a catalog that was
+		// held back.
+		now := map[reference.Reference]bool{}
+		for _, img := range h.Images {
+			now[img.Source] = true
+		}
+		for _, img := range before.Images {
+			if !now[img.Source] {
+				h.Images = append(h.Images, img)
+			}
 		}
 	}
 	for _, c := range p.Catalogs {

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,6 +32,21 @@ func TestHold(t *testing.T) {
 	part := Hold(p, names, &Report{Failed: []Failure{{Source: "src.example.com/org/b:v1", Repository: "org/b"}}}, nil)
 	if len(part.Images) != 4 {
 		t.Errorf("%d images, want those that arrived", len(part.Images))
+	}
+}
+
+func TestHoldKeepsWhatTheMirrorHeld(t *testing.T) {
+	m := sample(t)
+	p := m.plan()
+	names, err := Destination{Host: "mirror.example.com"}.Names(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := resources.Image{Source: reference.Reference{Host: "src.example.com", Path: "org/older", Tag: "v0"}, Kind: "operator"}
+	moved := resources.Image{Source: reference.Reference{Host: "src.example.com", Path: "org/a", Tag: "v1"}, Mirror: reference.Reference{Path: "elsewhere"}}
+	got := Hold(p, names, &Report{}, &Holding{Images: []resources.Image{older, moved}})
+	if len(got.Images) != 6 || !slices.Contains(got.Images, older) || slices.Contains(got.Images, moved) {
+		t.Errorf("images: %+v", got.Images)
 	}
 }
 

@@ -3,9 +3,12 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // look finds the images that a registry has already, with one request an image
@@ -15,6 +18,7 @@ import (
 // first image and asked nothing more.
 func (r *run) look(ctx context.Context) error {
 	if r.registry == nil {
+		r.lookInside()
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -31,13 +35,35 @@ func (r *run) look(ctx context.Context) error {
 	return g.Wait()
 }
 
+// lookInside finds the images that a sink which knows by itself has whole.
+func (r *run) lookInside() {
+	if r.holder == nil {
+		return
+	}
+	for _, img := range r.images {
+		img.present = !slices.ContainsFunc(img.manifests, func(m plan.Manifest) bool {
+			return !r.holder.Has(ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
+		}) && !slices.ContainsFunc(img.blobs, func(b *blob) bool { return !r.holder.Has(b.desc) })
+	}
+}
+
 // lookInto finds the images of one repository.
 func (r *run) lookInto(ctx context.Context, group []*image) error {
 	repository := group[0].repository
 	for i, img := range group {
 		present, err := r.isPresent(ctx, img)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil {
-			return fmt.Errorf("looking for %s: %w", img.Source, err)
+			err = fmt.Errorf("looking for %s: %w", img.Source, err)
+			if r.strict || r.Fatal(err) {
+				return err
+			}
+			// One repository's trouble is its own: the push will tell.
+			r.Log.Warn("taken as absent", "ref", img.Source, "error", err)
+			r.used.Store(repository, struct{}{})
+			continue
 		}
 		img.present = present
 		if i > 0 || present {

@@ -72,7 +72,7 @@ func (m *maker) add(repository, tag string, d digest.Digest, because ...plan.Bec
 
 func (m *maker) addCatalog(source, repository string, d digest.Digest) {
 	m.p.Images = append(m.p.Images, plan.Image{
-		Source: source, Kind: plan.CatalogImage, Digest: d, Repository: repository, Tags: []string{"v1"},
+		Source: source, Kind: plan.CatalogImage, Catalog: source, Digest: d, Repository: repository, Tags: []string{"v1"},
 		Because: []plan.Because{{Catalog: source, List: "operators"}},
 	})
 }

@@ -10,10 +10,12 @@ import (
 // Missing is what a destination lacks of a plan.
 type Missing struct {
 	// Images is how many images are not there, Present how many are.
-	Images, Present int
+	Images  int `json:"images"`
+	Present int `json:"present"`
 	// Bytes have to move; AlreadyThere need not, since an image that is there
 	// holds them.
-	Bytes, AlreadyThere int64
+	Bytes        int64 `json:"bytes"`
+	AlreadyThere int64 `json:"alreadyThere"`
 }
 
 // Look finds what the sink lacks, without changing it.
@@ -24,7 +26,7 @@ func Look(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*Missing,
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &run{Options: opts, sink: sink}
+	r := &run{Options: opts, sink: sink, strict: true}
 	r.registry, _ = sink.(Registry)
 	r.holder, _ = sink.(Holder)
 	var err error

@@ -21,6 +21,10 @@ type Report struct {
 	// name are among Failed.
 	Held []Held `json:"held,omitempty"`
 
+	// Unfinished says that nothing stands at the destination under its final
+	// name, since images failed: an archive or a layout is whole or not there.
+	Unfinished bool `json:"unfinished,omitempty"`
+
 	BlobsCopied  int64 `json:"blobsCopied"`
 	BytesCopied  int64 `json:"bytesCopied"`
 	BlobsMounted int64 `json:"blobsMounted"`
@@ -70,7 +74,7 @@ func (r *run) report(p *plan.Plan) *Report {
 			rep.Present++
 		case errors.Is(img.err, errHeld):
 			slices.Sort(img.refused)
-			rep.Held = append(rep.Held, Held{Catalog: img.catalog(), Missing: slices.Compact(img.refused)})
+			rep.Held = append(rep.Held, Held{Catalog: img.Catalog, Missing: slices.Compact(img.refused)})
 		case img.err != nil:
 			rep.Failed = append(rep.Failed, Failure{Source: img.Source, Repository: img.Repository, Reason: img.err.Error(), Err: img.err})
 		case img.done:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -71,6 +72,7 @@ type run struct {
 	sink     Sink
 	registry Registry // sink, where it is one
 	holder   Holder   // sink, where it is one
+	strict   bool     // every error while looking ends the run
 	*work
 
 	used    sync.Map // repositories that are not fresh: string -> struct{}
@@ -78,7 +80,8 @@ type run struct {
 	ready   chan *image
 	pending atomic.Int64 // images not settled
 
-	count counts
+	unnoted sync.Once // the journal failed
+	count   counts
 }
 
 // counts are what the report tells of the copying.
@@ -140,7 +143,7 @@ func (r *run) arm() {
 		// A catalog waits for its images where it is published, not where it
 		// is only carried.
 		if img.Kind == plan.CatalogImage && !img.present && r.registry != nil {
-			for _, dep := range r.catalogs[img.catalog()] {
+			for _, dep := range r.catalogs[img.Catalog] {
 				if dep.present {
 					continue
 				}
@@ -256,18 +259,12 @@ func (r *run) putAll(ctx context.Context, img *image) error {
 	return nil
 }
 
-// pushKey is a manifest in a repository under a tag.
-type pushKey struct {
-	repository, tag string
-	digest          string
-}
+// pushKey is a manifest in a repository under its tags.
+type pushKey struct{ repository, tags, digest string }
 
 // put puts one manifest, once per repository and tag.
 func (r *run) put(ctx context.Context, img *image, desc ocispec.Descriptor, tags []string) error {
-	key := pushKey{repository: img.repository, digest: desc.Digest.String()}
-	if len(tags) > 0 {
-		key.tag = tags[0]
-	}
+	key := pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: desc.Digest.String()}
 	slot, _ := r.pushed.LoadOrStore(key, &push{})
 	p := slot.(*push)
 	p.Lock()

@@ -332,3 +332,49 @@ func TestLook(t *testing.T) {
 		t.Errorf("one tag lost: %v %s", err, diff)
 	}
 }
+
+// brokenJournal cannot be written.
+type brokenJournal struct{}
+
+func (brokenJournal) Has(string, digest.Digest) bool  { return false }
+func (brokenJournal) Add(string, digest.Digest) error { return errors.New("disk full") }
+
+func TestRunWithoutAJournal(t *testing.T) {
+	m := sample(t)
+	if rep := mustRun(t, m.plan(), m.source(), newMemoryRegistry(), Options{Journal: brokenJournal{}}); !rep.Complete() {
+		t.Errorf("a hint that cannot be written failed the run: %+v", rep)
+	}
+}
+
+// A repository that cannot be looked into does not stop the others.
+func TestRunWhereLookingFails(t *testing.T) {
+	m := sample(t)
+	registry := newMemoryRegistry()
+	registry.fail = func(_, repository string, _ digest.Digest) error {
+		if repository == "org/b" {
+			return errors.New("NAME_INVALID")
+		}
+		return nil
+	}
+	rep := mustRun(t, m.plan(), m.source(), registry, Options{})
+	if len(rep.Failed) != 1 || rep.Failed[0].Repository != "org/b" || len(rep.Held) != 1 || rep.Copied != 4 {
+		t.Errorf("report: %+v, want org/b failed alone", rep)
+	}
+	if _, err := Look(t.Context(), m.plan(), registry, Options{}); err == nil {
+		t.Error("Look says nothing of what it could not see")
+	}
+}
+
+func TestLookIntoAStore(t *testing.T) {
+	m := sample(t)
+	store := &memoryStore{content: map[digest.Digest][]byte{}}
+	p := m.plan()
+	for _, text := range m.content {
+		p.Totals.Bytes += int64(len(text))
+	}
+	mustRun(t, p, m.source(), store, Options{})
+	got, err := Look(t.Context(), p, store, Options{})
+	if diff := cmp.Diff(&Missing{Present: 6, AlreadyThere: p.Totals.Bytes}, got); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}

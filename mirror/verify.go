@@ -35,7 +35,7 @@ func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) 
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &run{Options: opts, sink: registry, registry: registry}
+	r := &run{Options: opts, sink: registry, registry: registry, strict: true}
 	var err error
 	if r.work, err = take(p, true); err != nil {
 		return nil, err

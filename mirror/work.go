@@ -40,14 +40,6 @@ type image struct {
 	refused []string
 }
 
-// catalog is the name of the catalog that a catalog image is of.
-func (img *image) catalog() string {
-	if img.Kind != plan.CatalogImage || len(img.Because) == 0 {
-		return ""
-	}
-	return img.Because[0].Catalog
-}
-
 // A blob is one unique blob and the repositories that need it.
 type blob struct {
 	desc ocispec.Descriptor
@@ -111,7 +103,7 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 		}
 		if img.Kind == plan.CatalogImage && perRepository {
 			for _, m := range p.Missing {
-				if slices.ContainsFunc(m.Because, func(b plan.Because) bool { return b.Catalog == img.catalog() }) {
+				if slices.ContainsFunc(m.Because, func(b plan.Because) bool { return b.Catalog == img.Catalog }) {
 					img.err = errHeld
 					img.refused = append(img.refused, m.Source)
 				}

@@ -3,8 +3,10 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -55,7 +57,7 @@ func Read(r io.Reader) (*Plan, error) {
 	if err := dec.Decode(p); err != nil {
 		return nil, fmt.Errorf("reading plan: %w", err)
 	}
-	if dec.More() {
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading plan: there is more text after its end")
 	}
 	if err := p.check(); err != nil {
@@ -86,10 +88,20 @@ func (p *Plan) check() error {
 			return fmt.Errorf("image %s: %w", img.Source, err)
 		}
 	}
+	if !slices.IsSortedFunc(p.Images, compareImages) {
+		return errors.New("its images are not in order")
+	}
 	for _, cat := range p.Catalogs {
-		if _, ok := c.manifests[cat.Digest]; !ok && cat.Digest != "" {
-			return fmt.Errorf("catalog %s: manifest %s is not in the plan", cat.Source, cat.Digest)
+		if !slices.ContainsFunc(p.Images, func(img Image) bool {
+			return img.Catalog == cat.Name() && img.Kind == CatalogImage && img.Digest == cat.Digest
+		}) {
+			return fmt.Errorf("catalog %s has no image in the plan", cat.Name())
 		}
 	}
-	return nil
+	for _, img := range p.Images {
+		if (img.Kind == CatalogImage) != slices.ContainsFunc(p.Catalogs, func(cat Catalog) bool { return cat.Name() == img.Catalog }) {
+			return fmt.Errorf("image %s is not that of a catalog in the plan", img.Source)
+		}
+	}
+	return checkPlaces(p.Images)
 }

@@ -49,7 +49,7 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Plan{Kind: Kind, Version: Version, Name: name, Images: []Image{}}
+	p := &Plan{Kind: Kind, Version: Version, Name: name, ArchiveSize: cfg.ArchiveSize, Manifests: []Manifest{}, Blobs: []Blob{}}
 	ws := newWishes()
 	var catalogs []*wish
 	read, err := readCatalogs(ctx, from, cfg.Mirror.Operators, opts)
@@ -159,7 +159,7 @@ func (p *Plan) placeCatalogs() {
 	for i := range p.Catalogs {
 		c := &p.Catalogs[i]
 		for _, img := range p.Images {
-			if img.Kind == CatalogImage && img.Because[0].Catalog == c.Name() {
+			if img.Catalog == c.Name() {
 				c.Repository, c.Tag = img.Repository, img.Tags[0]
 			}
 		}
@@ -171,6 +171,7 @@ func (p *Plan) placeCatalogs() {
 func (f *forest) harvest(p *Plan) error {
 	manifests := map[digest.Digest]Manifest{}
 	blobs := map[digest.Digest]int64{}
+	foreign := map[digest.Digest]int{} // layers that stay at their vendor's, children included
 	var visit func(d digest.Digest, each func(digest.Digest, int64)) error
 	visit = func(d digest.Digest, each func(digest.Digest, int64)) error {
 		t := f.trees[d]
@@ -178,6 +179,7 @@ func (f *forest) harvest(p *Plan) error {
 			return fmt.Errorf("manifest %s was not read", d)
 		}
 		m := Manifest{Digest: d, MediaType: t.desc.MediaType, Size: t.desc.Size}
+		foreign[d] = t.foreign
 		for _, c := range t.children {
 			if !t.kept[c.Digest] || slices.Contains(m.Manifests, c.Digest) {
 				continue
@@ -186,6 +188,7 @@ func (f *forest) harvest(p *Plan) error {
 				return err
 			}
 			m.Manifests = append(m.Manifests, c.Digest)
+			foreign[d] += foreign[c.Digest]
 		}
 		for _, b := range t.blobs {
 			if size, ok := blobs[b.Digest]; ok && size != b.Size {
@@ -208,7 +211,7 @@ func (f *forest) harvest(p *Plan) error {
 		for _, n := range sizes {
 			img.Size += n
 		}
-		if n := f.trees[img.Digest].foreign; n > 0 {
+		if n := foreign[img.Digest]; n > 0 {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s: %s not to be redistributed and left at the vendor's", img.Source, count(n, "layer is", "layers are")))
 		}
 	}

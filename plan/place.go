@@ -97,17 +97,72 @@ func place(all []resolved) (images []Image, notes []string, err error) {
 				c.tag = digestTag(c.digest)
 				notes = append(notes, fmt.Sprintf("%s gets the tag %s, since %s is another image's tag in the mirror", c.wish.source, c.tag, name))
 			default:
-				c.repo += "-" + reference.ShortHash(c.wish.ref.Name())
+				c.repo += "-" + reference.ShortHash(c.origin())
 				notes = append(notes, fmt.Sprintf("%s goes to %s:%s, since %s has %s in the mirror", c.wish.source, c.repo, c.tag, winner.wish.source, name))
 			}
 			images = append(images, Image{
-				Source: c.wish.source, Kind: c.wish.kind, Digest: c.digest,
+				Source: c.wish.source, Kind: c.wish.kind, Catalog: c.wish.catalog, Digest: c.digest,
 				Repository: c.repo, Tags: []string{c.tag}, Because: c.wish.because,
 			})
 		}
 	}
-	slices.SortFunc(images, func(a, b Image) int {
-		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(a.Source, b.Source), strings.Compare(a.Tags[0], b.Tags[0]))
-	})
-	return images, notes, nil
+	images = merge(images)
+	return images, notes, checkPlaces(images)
+}
+
+// origin tells the sources apart that a loser's repository is named after.
+func (c claim) origin() string {
+	if c.wish.ref == (reference.Reference{}) {
+		return c.wish.source
+	}
+	return c.wish.ref.Name()
+}
+
+// compareImages is the order of a plan's images: by repository, so that whoever
+// goes through them has one after the other, and without ties.
+func compareImages(a, b Image) int {
+	return cmp.Or(
+		strings.Compare(a.Repository, b.Repository),
+		strings.Compare(a.Source, b.Source),
+		slices.Compare(a.Tags, b.Tags),
+		strings.Compare(string(a.Digest), string(b.Digest)),
+		cmp.Compare(b.Kind.rank(), a.Kind.rank()))
+}
+
+// merge sorts the images and makes one of those that are the same in one place:
+// an image that is asked for in two roles, such as a catalog that is listed
+// among additionalImages too. It has the higher role.
+func merge(images []Image) []Image {
+	slices.SortFunc(images, compareImages)
+	merged := []Image{}
+	for _, img := range images {
+		if n := len(merged); n > 0 {
+			last := &merged[n-1]
+			same := last.Repository == img.Repository && last.Source == img.Source && slices.Equal(last.Tags, img.Tags) && last.Digest == img.Digest
+			if same && img.Catalog == "" {
+				last.Because = slices.Concat(last.Because, img.Because)
+				slices.SortFunc(last.Because, compareBecause)
+				last.Because = slices.Compact(last.Because)
+				continue
+			}
+		}
+		merged = append(merged, img)
+	}
+	return merged
+}
+
+// checkPlaces refuses two images under one name, of which the last to be pushed
+// would win.
+func checkPlaces(images []Image) error {
+	holder := map[string]Image{}
+	for _, img := range images {
+		for _, tag := range img.Tags {
+			name := img.Repository + ":" + tag
+			if other, taken := holder[name]; taken && other.Digest != img.Digest {
+				return fmt.Errorf("%s and %s would both become %s: give one of them another target", other.Source, img.Source, name)
+			}
+			holder[name] = img
+		}
+	}
+	return nil
 }

@@ -34,9 +34,11 @@ type Plan struct {
 	Version int    `json:"version"`
 	// Name tells plans of one workspace apart: the base name of the
 	// configuration file, without its ending.
-	Name     string    `json:"name"`
-	Totals   Totals    `json:"totals"`
-	Catalogs []Catalog `json:"catalogs,omitempty"`
+	Name   string `json:"name"`
+	Totals Totals `json:"totals"`
+	// ArchiveSize is the limit of an archive volume in GiB; 0 is the default.
+	ArchiveSize int64     `json:"archiveSize,omitempty"`
+	Catalogs    []Catalog `json:"catalogs,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that the source did not give; a catalog that names one
@@ -77,6 +79,9 @@ type Image struct {
 	// full ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR".
 	Source string    `json:"source"`
 	Kind   ImageKind `json:"kind"`
+	// Catalog is the name of the catalog (Catalog.Name) whose image this is; ""
+	// for other images.
+	Catalog string `json:"catalog,omitempty"`
 	// Digest is that of the root manifest as it arrives in the mirror. It
 	// differs from the source's only for catalogs that were rebuilt.
 	Digest digest.Digest `json:"digest"`

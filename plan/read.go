@@ -216,12 +216,10 @@ func (r *taken) collect(ws *wishes) error {
 
 // wish asks for the catalog's own image, by the digest that was read or built.
 func (r *taken) wish() *wish {
-	w := &wish{
+	return &wish{
 		source: r.op.Catalog, ref: r.ref, kind: CatalogImage, repo: r.op.TargetCatalog, tag: r.op.TargetTag, all: true,
-		because: []Because{{Catalog: r.entry.Name(), List: "operators"}},
+		because: []Because{{Catalog: r.entry.Name(), List: "operators"}}, catalog: r.entry.Name(), digest: r.entry.Digest,
 	}
-	w.digest = r.entry.Digest
-	return w
 }
 
 // ErrRebuilt says that a catalog that was built again is not what the plan has.

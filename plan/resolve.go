@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // A forest holds every manifest that was read, each once, however many images
@@ -61,7 +63,28 @@ func (f *forest) resolve(ctx context.Context, all []*wish, opts Options) ([]reso
 	if err := g.Wait(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return out, nil
+	// A digest that one repository lacks may have been read from another since:
+	// what is found must not depend on who was first.
+	for again := true; again; {
+		again = false
+		for i, r := range out {
+			if r.err == nil || r.wish.digest == "" || !f.has(r.wish.digest) {
+				continue
+			}
+			if d, err := f.read(ctx, r.wish); err == nil {
+				out[i], again = resolved{wish: r.wish, digest: d}, true
+			}
+		}
+	}
+	return out, ctx.Err()
+}
+
+// has reports whether the manifest was read.
+func (f *forest) has(d digest.Digest) bool {
+	t := f.tree(d)
+	t.Lock()
+	defer t.Unlock()
+	return t.node != nil
 }
 
 func (f *forest) read(ctx context.Context, w *wish) (digest.Digest, error) {
@@ -111,23 +134,33 @@ func (f *forest) grow(ctx context.Context, w *wish, desc ocispec.Descriptor, dep
 	}
 	var children []ocispec.Descriptor
 	for _, c := range n.children {
-		if w.all || wanted(c.Platform, w.platforms) {
+		// An index inside an index mostly says nothing of platforms itself.
+		if w.all || wanted(c.Platform, w.platforms) || c.Platform == nil && manifest.IsIndex(c.MediaType) {
 			children = append(children, c)
 		}
 	}
-	if len(n.children) > 0 && len(children) == 0 {
-		return fmt.Errorf("no child of index %s has one of the platforms %s", desc.Digest, platformNames(w.platforms))
-	}
+	some := len(n.children) == 0
 	for _, c := range children {
-		if err := f.grow(ctx, w, c, depth+1); err != nil {
+		err := f.grow(ctx, w, c, depth+1)
+		if errors.Is(err, errNoPlatform) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		some = true
 		t.Lock()
 		t.kept[c.Digest] = true
 		t.Unlock()
 	}
+	if !some {
+		return fmt.Errorf("index %s: %w: %s", desc.Digest, errNoPlatform, platformNames(w.platforms))
+	}
 	return nil
 }
+
+// errNoPlatform says that an index has nothing for the platforms asked for.
+var errNoPlatform = errors.New("none of its images is for the platforms asked for")
 
 func (f *forest) load(ctx context.Context, t *tree, source string, desc ocispec.Descriptor) (*node, error) {
 	t.Lock()

@@ -24,6 +24,8 @@ type wish struct {
 	ref    reference.Reference // zero for oci:// and dir://
 	digest digest.Digest       // what is wanted, where that is known
 	kind   ImageKind
+	// catalog is the name of the catalog that a CatalogImage is of.
+	catalog string
 	// repo and tag are what the configuration sets; "" leaves the names to be
 	// made from the source.
 	repo, tag string
@@ -63,9 +65,9 @@ func (ws *wishes) add(w wish) {
 	if w.kind.rank() > have.kind.rank() {
 		have.kind = w.kind
 	}
-	have.because = append(have.because, w.because...)
+	have.because = slices.Concat(have.because, w.because)
 	have.all = have.all || w.all
-	have.platforms = append(have.platforms, w.platforms...)
+	have.platforms = slices.Concat(have.platforms, w.platforms) // the lists are shared
 }
 
 // addText asks for the image that a catalog names. An empty reference is
@@ -157,6 +159,8 @@ func (ws *wishes) block(patterns []imageset.Blocked) []Blocked {
 			}
 		}
 	}
-	slices.SortFunc(blocked, func(a, b Blocked) int { return strings.Compare(a.Source, b.Source) })
+	slices.SortFunc(blocked, func(a, b Blocked) int {
+		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Pattern, b.Pattern), slices.CompareFunc(a.Because, b.Because, compareBecause))
+	})
 	return blocked
 }

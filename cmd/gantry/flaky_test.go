@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,6 +63,11 @@ func TestMirrorOfALyingSource(t *testing.T) {
 	}
 	if _, err := w.mirror.Client().Pull(t.Context(), "direct/"+acme, "v4.20"); err == nil {
 		t.Error("the catalog that names the image was published")
+	}
+	// An archive is whole or not there, and the run says which.
+	o := w.gantry("mirror", "-c", isc, disk, "--retry-delay", "1ms")
+	if sets, _ := filepath.Glob(w.path("disk/gantry-*")); len(sets) > 0 || !strings.Contains(o.stdout, "Not finished") || strings.Contains(o.stdout, "Mirrored") {
+		t.Errorf("an archive that lacks a blob: %v\n%s", sets, o.stdout)
 	}
 	w.verify("direct", community, 5)
 	w.source.Script()

@@ -101,7 +101,6 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		if err := f.load(); err != nil {
 			return err
 		}
-		opts.volumeGiB = f.loaded.ArchiveSize
 	}
 	t, err := a.target(destination, opts)
 	if err != nil {
@@ -128,7 +127,10 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		if err != nil {
 			return err
 		}
-		return a.showPlan(p, destination, missing)
+		if err := a.showPlan(p, destination, missing); err != nil || len(p.Missing) == 0 {
+			return err
+		}
+		return &partialError{failed: len(p.Missing), planned: true}
 	}
 	report, files, err := a.carryOut(ctx, f, s, p, source, t)
 	if err != nil {
@@ -246,6 +248,11 @@ func (a *app) showResult(r *mirrorResult) error {
 		fmt.Fprintf(a.stderr, "held back: catalog %s, which names %s not there\n", x.Catalog, number(len(x.Missing), "image that is", "images that are"))
 	}
 	var b strings.Builder
+	if rep.Unfinished {
+		fmt.Fprintf(&b, "Not finished: nothing new stands at %s, since images failed while they were copied. What was copied is kept there for the next run.\n", r.Destination)
+		_, err := fmt.Fprint(a.stdout, b.String())
+		return err
+	}
 	if r.Resources == nil && len(rep.Failed) > 0 {
 		fmt.Fprintf(a.stderr, "catalogs that name these images will be held back where %s is mirrored from\n", r.Destination)
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
@@ -20,8 +22,16 @@ type resourceFiles struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-// key names the mirror in file names.
-func (t *registryTarget) key() string { return safeName(t.Host + "/" + t.Prefix) }
+// key names the mirror in file names. Where they cannot hold its name as it is, a
+// hash keeps it apart from others: "h/a/b" and "h/a-b" are two mirrors.
+func (t *registryTarget) key() string {
+	exact := strings.TrimSuffix(t.Host+"/"+t.Prefix, "/")
+	name := safeName(exact)
+	if name != exact && strings.Contains(t.Prefix, "/") {
+		name += "-" + reference.ShortHash(exact)
+	}
+	return name
+}
 
 // resources are the manifests for everything that the mirror holds: of p, as far
 // as the report says that it arrived, and of other plans. It changes nothing.

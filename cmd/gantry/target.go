@@ -39,7 +39,6 @@ type target interface {
 type targetOptions struct {
 	sides          *sides
 	maxNestedPaths int
-	volumeGiB      int64 // 0: the configuration's or the default
 	strictArchive  bool
 }
 
@@ -63,7 +62,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 		return nil, usagef("--max-nested-paths is for docker:// destinations: %s keeps the paths, give it when the content is pushed", destination)
 	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
 		return &archiveTarget{dir: destination[len(fileScheme):], opts: archive.Options{
-			VolumeSize: opts.volumeGiB << 30, Strict: opts.strictArchive, Replace: true, Log: a.log,
+			Strict: opts.strictArchive, Replace: true, Log: a.log,
 		}}, nil
 	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
 		return &layoutTarget{dir: destination[len(ociScheme):]}, nil
@@ -75,7 +74,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 // image.
 func fatal(err error) bool {
 	var space *archive.SpaceError
-	return errors.Is(err, remote.ErrUnauthorized) || errors.Is(err, remote.ErrUnreachable) ||
+	return errors.Is(err, remote.ErrUnauthorized) || errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted) ||
 		errors.As(err, &space) || errors.Is(err, syscall.ENOSPC)
 }
 
@@ -154,7 +153,7 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil
 }
 
-func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
+func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, run mirror.Options) (*mirror.Report, error) {
 	text, err := p.JSON()
 	if err != nil {
 		return &mirror.Report{}, err
@@ -163,12 +162,15 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: text, Index: index, Entries: mirror.Content(p)}, t.opts)
+	opts := t.opts
+	opts.VolumeSize = p.ArchiveSize << 30
+	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: text, Index: index, Entries: mirror.Content(p)}, opts)
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	report, err := mirror.Run(ctx, p, source, w, opts)
-	if err == nil && len(report.Failed) == len(p.Missing) {
+	report, err := mirror.Run(ctx, p, source, w, run)
+	report.Unfinished = len(report.Failed) > len(p.Missing)
+	if err == nil && !report.Unfinished {
 		err = w.Finish(ctx)
 	}
 	return report, errors.Join(err, w.Close())
@@ -197,7 +199,8 @@ func (t *layoutTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.S
 	}
 	sink := mirror.ToLayout(l)
 	report, err := mirror.Run(ctx, p, source, sink, opts)
-	if err == nil && len(report.Failed) == len(p.Missing) {
+	report.Unfinished = len(report.Failed) > len(p.Missing)
+	if err == nil && !report.Unfinished {
 		err = sink.Finish(ctx, p)
 	}
 	if err != nil {
