@@ -68,6 +68,22 @@ type Operator struct {
 	Platforms []Platform
 	// Packages are distinct by name; none means all.
 	Packages []Package
+	// Dependencies adds the operators that the chosen ones need, from all
+	// catalogs of the configuration.
+	Dependencies bool
+	// Installed is what clusters run: their way to the heads is kept.
+	Installed []Installed
+}
+
+// Installed is an operator that a cluster runs, of a package that is selected.
+type Installed struct {
+	Pos     Position
+	Package string
+	// Bundle is its ClusterServiceVersion, such as foo.v1.2.3; Version is what
+	// that says of itself. One of them may be empty.
+	Bundle, Version string
+	// Channel is the channel that the cluster follows, "" if it may be any.
+	Channel string
 }
 
 // A Package is one operator package of a catalog. Bundles exclude Range and

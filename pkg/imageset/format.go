@@ -59,9 +59,10 @@ func mirrorObject() object[Mirror] {
 			refused[Mirror]("samples", "Not supported; oc mirror accepts it and does nothing.",
 				"samples are not supported; oc mirror accepted them and mirrored nothing for them",
 				"take them out and list the images under additionalImages"),
-			refused[Mirror]("installed", "Not yet supported: what clusters have installed.",
-				"installed versions are not yet supported by this version of Gantry",
-				"take it out; a minVersion at what is installed keeps the path from there"),
+		},
+		gone: map[string]string{
+			"installed":    "it stands with the catalog, under operators",
+			"dependencies": "it stands with the catalog, under operators",
 		},
 		check: checkMirror,
 	}
@@ -79,12 +80,11 @@ func operatorObject() object[Operator] {
 				func(o *Operator) *string { return &o.TargetCatalogSourceTemplate }, grammar{}),
 			flag("full", "Take every bundle of the packages and channels chosen instead of the channel heads; without packages, the whole catalog.",
 				func(o *Operator) *bool { return &o.Full }),
-			flag[Operator]("skipDependencies", "Accepted for files of oc mirror: no dependencies are added in any case.", nil),
-			refused[Operator]("dependencies", "Not yet supported: the operators that the chosen ones need.",
-				"dependencies are not yet supported by this version of Gantry", "take it out and name the packages that are needed"),
-			refused[Operator]("installed", "Not yet supported: what clusters have installed.",
-				"installed versions are not yet supported by this version of Gantry",
-				"take it out; a minVersion at what is installed keeps the path from there"),
+			flag[Operator]("skipDependencies", "Accepted for files of oc mirror: without dependencies, none are added.", nil),
+			flag("dependencies", "Add the operators that the chosen ones need, from all catalogs of the configuration.",
+				func(o *Operator) *bool { return &o.Dependencies }),
+			list("installed", "What clusters run: the shortest way from there to the head is kept.",
+				func(o *Operator) *[]Installed { return &o.Installed }, func(i *Installed) *Position { return &i.Pos }, installedObject()),
 			list("platforms", "Thin out every multi-platform image of the catalog to these.",
 				func(o *Operator) *[]Platform { return &o.Platforms }, func(p *Platform) *Position { return &p.Pos }, platformObject()),
 			list("packages", "The operators to take; without it, all.",
@@ -138,6 +138,18 @@ func bundleObject() object[Bundle] {
 	return object[Bundle]{fields: []field[Bundle]{
 		must(text("name", "The name of the bundle, such as foo.v1.2.3.", func(b *Bundle) *string { return &b.Name }, name())),
 	}}
+}
+
+func installedObject() object[Installed] {
+	return object[Installed]{
+		fields: []field[Installed]{
+			must(text("package", "The package of the operator, one of those selected.", func(i *Installed) *string { return &i.Package }, name())),
+			text("bundle", "The name of the ClusterServiceVersion, such as foo.v1.2.3.", func(i *Installed) *string { return &i.Bundle }, name()),
+			text("version", "The version that is installed; the bundle or the version is needed.", func(i *Installed) *string { return &i.Version }, version()),
+			text("channel", "The channel that the cluster follows; without it, any.", func(i *Installed) *string { return &i.Channel }, name()),
+		},
+		check: checkInstalled,
+	}
 }
 
 func platformObject() object[Platform] {

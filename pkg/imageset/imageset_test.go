@@ -135,6 +135,9 @@ mirror:
       - name: baz.v1.0.0
   - catalog: oci:///index
     full: true
+    dependencies: true
+    installed:
+    - {package: foo, bundle: foo.v1.0.0, version: 1.0.0, channel: stable}
   additionalImages:
   - name: quay.io/a/b:v1
     targetRepo: a/c
@@ -173,13 +176,14 @@ func TestParse(t *testing.T) {
 					Pos: at(22, 7), Name: "baz", Bundles: []imageset.Bundle{{Pos: at(24, 9), Name: "baz.v1.0.0"}},
 				}},
 			}, {
-				Pos: at(25, 5), Catalog: "oci:///index", Full: true,
+				Pos: at(25, 5), Catalog: "oci:///index", Full: true, Dependencies: true,
+				Installed: []imageset.Installed{{Pos: at(29, 7), Package: "foo", Bundle: "foo.v1.0.0", Version: "1.0.0", Channel: "stable"}},
 			}},
 			AdditionalImages: []imageset.Image{{
-				Pos: at(28, 5), Name: "quay.io/a/b:v1", TargetRepo: "a/c", TargetTag: "v2",
-				Platforms: []imageset.Platform{{Pos: at(31, 17), OS: "windows", Architecture: "amd64"}},
+				Pos: at(31, 5), Name: "quay.io/a/b:v1", TargetRepo: "a/c", TargetTag: "v2",
+				Platforms: []imageset.Platform{{Pos: at(34, 17), OS: "windows", Architecture: "amd64"}},
 			}},
-			BlockedImages: []imageset.Blocked{{Pos: at(33, 5), Name: "a/.*", Pattern: regexp.MustCompile("a/.*")}},
+			BlockedImages: []imageset.Blocked{{Pos: at(36, 5), Name: "a/.*", Pattern: regexp.MustCompile("a/.*")}},
 		},
 	}
 	if diff := cmp.Diff(want, got, patterns); diff != "" {

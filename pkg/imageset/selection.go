@@ -15,6 +15,7 @@ func checkOperator(r *reader, path string, o *Operator) {
 	checkPlatforms(r, path, o.Platforms)
 	distinct(r, join(path, "packages"), o.Packages, "merge the two entries",
 		func(p *Package) (string, Position) { return p.Name, p.Pos })
+	checkInstalledPackages(r, path, o)
 	if !o.Full {
 		return
 	}
@@ -28,6 +29,33 @@ func checkOperator(r *reader, path string, o *Operator) {
 			r.fault(join(at, "bundles"), "bundles cannot be combined with full: true of the catalog, which takes all of them",
 				"take out one of the two")
 		}
+	}
+}
+
+// checkInstalledPackages reports an installed operator of a package that is not
+// taken: nothing would be kept for it. A package that others need may be taken
+// without being named.
+func checkInstalledPackages(r *reader, path string, o *Operator) {
+	var names []string
+	for _, p := range o.Packages {
+		names = append(names, p.Name)
+	}
+	for i, in := range o.Installed {
+		if len(names) == 0 || o.Dependencies || in.Package == "" || slices.Contains(names, in.Package) || slices.Contains(names, "") {
+			continue
+		}
+		hint := suggest.Phrase(in.Package, names)
+		if hint == "" {
+			hint = "add it to packages, or take it out here"
+		}
+		r.fault(fmt.Sprintf("%s[%d].package", join(path, "installed"), i), quote(in.Package)+" is not among the packages that are taken", hint)
+	}
+}
+
+func checkInstalled(r *reader, path string, i *Installed) {
+	_, wrong := r.at[join(path, "version")] // reported already
+	if i.Bundle == "" && i.Version == "" && !wrong {
+		r.fault(path, "neither bundle nor version is given", "write the name of the ClusterServiceVersion as its bundle")
 	}
 }
 
