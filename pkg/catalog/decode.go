@@ -16,11 +16,15 @@ const propertyPackage = "olm.package"
 // as Go's encoding/json does it for OLM. A member twice is an error.
 type decoder struct {
 	object, inner, list, innerList scanner
+	// names, if not nil, are the strings of the objects so far, so that one
+	// that comes again takes no memory.
+	names map[string]string
 }
 
-// A decoded has what an object's text says beyond its identity: one of its
-// fields, or none for a schema that OLM does not know.
+// A decoded is an object with what its text says beyond its identity: one of
+// the other fields, or none for a schema that OLM does not know.
 type decoded struct {
+	meta           *Meta
 	defaultChannel string
 	channel        *Channel
 	bundle         *Bundle
@@ -32,39 +36,38 @@ func (d *decoder) decode(m *Meta) (decoded, error) {
 	switch m.Schema {
 	case SchemaPackage:
 		channel, err := d.defaultChannel(m)
-		return decoded{defaultChannel: channel}, err
+		return decoded{meta: m, defaultChannel: channel}, err
 	case SchemaChannel:
 		c := &Channel{Meta: m, Package: m.Package, Name: m.Name}
-		return decoded{channel: c}, d.each(m, "entries", func(entry []byte) error {
+		return decoded{meta: m, channel: c}, d.each(m, "entries", func(entry []byte) error {
 			e, err := d.entry(entry)
 			c.Entries = append(c.Entries, e)
 			return err
 		})
 	case SchemaBundle:
 		b, err := d.bundle(m)
-		return decoded{bundle: b}, err
+		return decoded{meta: m, bundle: b}, err
 	case SchemaDeprecations:
 		dep := &Deprecations{Meta: m, Package: m.Package}
-		return decoded{deprecations: dep}, d.each(m, "entries", func(entry []byte) error {
+		return decoded{meta: m, deprecations: dep}, d.each(m, "entries", func(entry []byte) error {
 			e, err := d.deprecation(entry)
 			dep.Entries = append(dep.Entries, e)
 			return err
 		})
 	}
-	return decoded{}, nil
+	return decoded{meta: m}, nil
 }
 
 // defaultChannel also sees to the members that a package shows to people, which
 // OLM decodes.
 func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {
-	var shown string
 	err = fields(&d.object, m.Raw,
-		field{"defaultChannel", into(&channel)},
-		field{"description", into(&shown)},
+		field{"defaultChannel", d.into(&channel)},
+		field{"description", mustBeText},
 		field{"icon", func(value []byte) error {
 			return fields(&d.inner, value,
-				field{"base64data", into(&shown)},
-				field{"mediatype", into(&shown)},
+				field{"base64data", mustBeText},
+				field{"mediatype", mustBeText},
 			)
 		}},
 	)
@@ -73,13 +76,13 @@ func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {
 
 func (d *decoder) entry(text []byte) (e Entry, err error) {
 	err = fields(&d.inner, text,
-		field{"name", into(&e.Name)},
-		field{"replaces", into(&e.Replaces)},
-		field{"skipRange", into(&e.SkipRange)},
+		field{"name", d.into(&e.Name)},
+		field{"replaces", d.into(&e.Replaces)},
+		field{"skipRange", d.into(&e.SkipRange)},
 		field{"skips", func(value []byte) error {
 			return elements(&d.innerList, value, func(skip []byte) error {
 				var name string
-				err := into(&name)(skip)
+				err := d.into(&name)(skip)
 				e.Skips = append(e.Skips, name)
 				return err
 			})
@@ -90,11 +93,11 @@ func (d *decoder) entry(text []byte) (e Entry, err error) {
 
 func (d *decoder) deprecation(text []byte) (e Deprecation, err error) {
 	err = fields(&d.inner, text,
-		field{"message", into(&e.Message)},
+		field{"message", d.into(&e.Message)},
 		field{"reference", func(value []byte) error {
 			return fields(&d.innerList, value,
-				field{"schema", into(&e.Schema)},
-				field{"name", into(&e.Name)},
+				field{"schema", d.into(&e.Schema)},
+				field{"name", d.into(&e.Name)},
 			)
 		}},
 	)
@@ -104,24 +107,14 @@ func (d *decoder) deprecation(text []byte) (e Deprecation, err error) {
 func (d *decoder) bundle(m *Meta) (*Bundle, error) {
 	b := &Bundle{Meta: m, Package: m.Package, Name: m.Name}
 	err := fields(&d.object, m.Raw,
-		field{"image", into(&b.Image)},
-		field{"properties", func(value []byte) error {
-			return elements(&d.list, value, func(text []byte) error {
-				var p Property
-				err := fields(&d.inner, text,
-					field{"type", into(&p.Type)},
-					field{"value", func(value []byte) error { p.Value = value; return nil }},
-				)
-				b.Properties = append(b.Properties, p)
-				return err
-			})
-		}},
+		field{"image", d.into(&b.Image)},
+		field{"properties", d.properties(&b.Properties)},
 		field{"relatedImages", func(value []byte) error {
 			return elements(&d.list, value, func(text []byte) error {
 				var r RelatedImage
 				err := fields(&d.inner, text,
-					field{"name", into(&r.Name)},
-					field{"image", into(&r.Image)},
+					field{"name", d.into(&r.Name)},
+					field{"image", d.into(&r.Image)},
 				)
 				b.RelatedImages = append(b.RelatedImages, r)
 				return err
@@ -132,6 +125,21 @@ func (d *decoder) bundle(m *Meta) (*Bundle, error) {
 		b.Version, b.Release, b.VersionErr = d.version(b)
 	}
 	return b, err
+}
+
+// properties reads a list of properties.
+func (d *decoder) properties(all *[]Property) func([]byte) error {
+	return func(value []byte) error {
+		return elements(&d.list, value, func(text []byte) error {
+			var p Property
+			err := fields(&d.inner, text,
+				field{"type", d.into(&p.Type)},
+				field{"value", func(value []byte) error { p.Value = value; return nil }},
+			)
+			*all = append(*all, p)
+			return err
+		})
+	}
 }
 
 // version is what the bundle's only olm.package property says.
@@ -149,8 +157,8 @@ func (d *decoder) version(b *Bundle) (v semver.Version, release string, err erro
 	}
 	var text string
 	if err := fields(&d.inner, value,
-		field{"version", into(&text)},
-		field{"release", into(&release)},
+		field{"version", d.into(&text)},
+		field{"release", d.into(&release)},
 	); err != nil {
 		return v, "", fmt.Errorf("the %s property: %w", propertyPackage, err)
 	}
@@ -220,15 +228,36 @@ func elements(s *scanner, text []byte, f func(element []byte) error) error {
 }
 
 // into stores a JSON string; null is the empty string.
-func into(field *string) func([]byte) error {
+func (d *decoder) into(field *string) func([]byte) error {
 	return func(value []byte) error {
-		text, ok := asString(value)
-		if !ok && string(value) != "null" {
-			return fmt.Errorf("must be a string, not %s", abridged(value))
+		if err := mustBeText(value); err != nil {
+			return err
 		}
-		*field = text
+		*field = d.text(value)
 		return nil
 	}
+}
+
+// mustBeText refuses what is neither a JSON string nor null.
+func mustBeText(value []byte) error {
+	if len(value) == 0 || value[0] != '"' && string(value) != "null" {
+		return fmt.Errorf("must be a string, not %s", abridged(value))
+	}
+	return nil
+}
+
+// text is the string that a JSON value is, "" where it is none.
+func (d *decoder) text(value []byte) string {
+	if d.names == nil {
+		text, _ := asString(value)
+		return text
+	}
+	known, ok := d.names[string(value)]
+	if !ok {
+		known, _ = asString(value)
+		d.names[string(value)] = known
+	}
+	return known
 }
 
 // A placed error knows the path to the value that it is about.

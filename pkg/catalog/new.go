@@ -19,28 +19,42 @@ func New(metas []*Meta) (*Catalog, error) {
 		return nil, err
 	}
 	var c Catalog
-	packages := map[string]*Package{}
-	for i, m := range metas {
-		if m.Package == "" && !olm(m.Schema) {
+	c.Packages = group(contents)
+	for _, content := range contents {
+		if m := content.meta; m.Package == "" && !olm(m.Schema) {
 			c.Others = append(c.Others, m)
+		}
+	}
+	for _, p := range c.Packages {
+		if len(p.Metas) > 0 {
+			c.Names = append(c.Names, p.Name)
+		}
+	}
+	return &c, nil
+}
+
+// group puts objects together that belong to one package.
+func group(contents []decoded) []*Package {
+	var sorted []*Package
+	packages := map[string]*Package{}
+	for _, content := range contents {
+		m := content.meta
+		if m.Package == "" && !olm(m.Schema) {
 			continue
 		}
 		p := packages[m.Package]
 		if p == nil {
 			p = &Package{Name: m.Package}
 			packages[m.Package] = p
-			c.Packages = append(c.Packages, p)
+			sorted = append(sorted, p)
 		}
-		p.add(m, contents[i])
+		p.add(content)
 	}
-	slices.SortFunc(c.Packages, func(a, b *Package) int { return cmp.Compare(a.Name, b.Name) })
-	for _, p := range c.Packages {
+	slices.SortFunc(sorted, func(a, b *Package) int { return cmp.Compare(a.Name, b.Name) })
+	for _, p := range sorted {
 		p.sort()
-		if len(p.Metas) > 0 {
-			c.Names = append(c.Names, p.Name)
-		}
 	}
-	return &c, nil
+	return sorted
 }
 
 // decodeAll decodes objects on every processor.
@@ -72,8 +86,8 @@ func decodeAll(metas []*Meta) ([]decoded, error) {
 }
 
 // add puts an object into the package.
-func (p *Package) add(m *Meta, content decoded) {
-	switch {
+func (p *Package) add(content decoded) {
+	switch m := content.meta; {
 	case m.Schema == SchemaPackage:
 		if len(p.Metas) == 0 {
 			p.DefaultChannel = content.defaultChannel

@@ -31,6 +31,13 @@ type Catalog struct {
 	// Others are the objects that belong to no package, in reading order
 	// (sorted by file, then position).
 	Others []*Meta
+	// Outlines are the packages that the reader was told to leave out, sorted by
+	// name, if [Options.Outline] asked for them: enough to find out which of
+	// their bundles another one needs, at about a kilobyte a bundle. Of a
+	// package there are the channels, whole, and of each bundle the version and
+	// the properties that dependencies are about. There are no images, no
+	// deprecations and no objects of other schemas, and Meta.Raw is nil.
+	Outlines []*Package
 	// Names are the names of all packages that were seen, sorted, including
 	// those that the reader was told to leave out.
 	Names []string

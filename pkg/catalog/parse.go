@@ -15,16 +15,28 @@ const maxFile = 4 << 30
 // A parser turns one file into metas. What is wrong with the content becomes a
 // problem; only what r itself reports ends parsing with an error.
 type parser struct {
-	options Options
-	out     *parsed
-	frames  framer
-	scan    scanner
+	options  Options
+	out      *parsed
+	frames   framer
+	scan     scanner
+	outlines outliner
+	// each, if not nil, is given the objects that are kept, instead of out. It
+	// ends parsing with an error, which is then here.
+	each func(*Meta) error
+	err  error
+}
+
+func newParser(options Options) *parser {
+	return &parser{options: options}
 }
 
 // parse reads a file of JSON objects or YAML documents. Like OLM it goes by the
 // first character; beyond OLM it also takes JSON objects with --- between them,
 // and keeps the bytes of JSON objects within a YAML stream.
 func (p *parser) parse(r io.Reader) error {
+	if p.options.Outline {
+		p.outlines.reset()
+	}
 	limited := &limitedReader{r: r, left: maxFile}
 	f := &p.frames
 	f.reset(limited)
@@ -81,12 +93,12 @@ func (p *parser) object(text []byte, line int) bool {
 			"the JSON is broken: %v; mend the file, or name it in %s if it is not part of the catalog", syntax.Err, ignoreFile)
 		return false
 	}
-	p.keep(id, err, line, func() []byte { return bytes.Clone(text) })
-	return true
+	p.keep(id, err, line, text)
+	return p.err == nil
 }
 
-// keep adds an object, if it is wanted.
-func (p *parser) keep(id identity, err error, line int, raw func() []byte) {
+// keep adds an object, if it is wanted. It holds on to nothing of text.
+func (p *parser) keep(id identity, err error, line int, text []byte) {
 	if err != nil {
 		p.problem(line, "%v", err)
 		return
@@ -104,10 +116,27 @@ func (p *parser) keep(id identity, err error, line int, raw func() []byte) {
 		if m.Schema == SchemaPackage {
 			p.out.names = append(p.out.names, m.Name)
 		}
+		if p.options.Outline {
+			p.outline(m, text)
+		}
 		return
 	}
-	m.Raw = raw()
+	m.Raw = bytes.Clone(text)
+	if p.each != nil {
+		p.err = p.each(m)
+		return
+	}
 	p.out.metas = append(p.out.metas, m)
+}
+
+// outline adds what an outline has of an object.
+func (p *parser) outline(m *Meta, text []byte) {
+	content, ok, err := p.outlines.outline(m, text)
+	if err != nil {
+		p.problem(m.Line, "%s: %v", describe(m), err)
+	} else if ok {
+		p.out.outlined = append(p.out.outlined, content)
+	}
 }
 
 // bom is what some editors put before UTF-8 text.

@@ -26,7 +26,7 @@ func Read(ctx context.Context, fsys fs.FS, options Options) (*Catalog, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, errors.New("reading the catalog: the folder has no files; is it the right one?")
+		return nil, errNoFiles
 	}
 
 	reader := NewReader(options)
@@ -47,6 +47,8 @@ func Read(ctx context.Context, fsys fs.FS, options Options) (*Catalog, error) {
 	}
 	return reader.Catalog()
 }
+
+var errNoFiles = errors.New("reading the catalog: the folder has no files; is it the right one?")
 
 // A listed is a file to be read.
 type listed struct {

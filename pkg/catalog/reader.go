@@ -16,6 +16,9 @@ type Options struct {
 	// Objects that belong to no package are always kept. It is called from
 	// several goroutines.
 	Keep func(pkg string) bool
+	// Outline asks for [Catalog.Outlines]: what the packages that Keep does not
+	// want offer and need, without their text.
+	Outline bool
 }
 
 // wants reports whether objects of the package are kept. An object without a
@@ -41,7 +44,8 @@ type Reader struct {
 type parsed struct {
 	path     string
 	metas    []*Meta
-	names    []string // of olm.package objects that were not kept
+	names    []string  // of olm.package objects that were not kept
+	outlined []decoded // objects that were not kept
 	problems []Problem
 }
 
@@ -76,7 +80,7 @@ func (r *Reader) File(name string, in io.Reader) error {
 
 	p, ok := r.idle.Get().(*parser)
 	if !ok {
-		p = &parser{options: r.options}
+		p = newParser(r.options)
 	}
 	defer r.idle.Put(p)
 	p.out = &parsed{path: name}
@@ -98,9 +102,10 @@ func (r *Reader) Catalog() (*Catalog, error) {
 
 	ignored := matchIgnored(r.ignores)
 	var (
-		metas []*Meta
-		names []string
-		found Error
+		metas    []*Meta
+		outlined []decoded
+		names    []string
+		found    Error
 	)
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
 		if ignored(name) {
@@ -108,6 +113,7 @@ func (r *Reader) Catalog() (*Catalog, error) {
 		}
 		f := r.files[name]
 		metas = append(metas, f.metas...)
+		outlined = append(outlined, f.outlined...)
 		names = append(names, f.names...)
 		found.Problems = append(found.Problems, f.problems...)
 	}
@@ -121,6 +127,7 @@ func (r *Reader) Catalog() (*Catalog, error) {
 		found.sort()
 		return nil, &found
 	}
+	c.Outlines = group(outlined)
 	c.Names = append(c.Names, names...)
 	slices.Sort(c.Names)
 	c.Names = slices.Compact(c.Names)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -182,8 +183,11 @@ func distinct(members []member) error {
 
 // asString is the string that a JSON value is.
 func asString(value []byte) (string, bool) {
-	if len(value) == 0 || value[0] != '"' {
+	if len(value) < 2 || value[0] != '"' {
 		return "", false
+	}
+	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner), true
 	}
 	// The error is about invalid UTF-8, which has become U+FFFD as in OLM; the
 	// scanner has seen to everything else.

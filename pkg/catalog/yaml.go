@@ -68,7 +68,7 @@ func separator(line []byte) bool {
 func (p *parser) document(text []byte, line int) bool {
 	if body, skipped := uncommented(text); len(body) > 0 && body[0] == '{' {
 		if p.objects(body, line+skipped) {
-			return true
+			return p.err == nil
 		}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -104,8 +104,8 @@ func (p *parser) document(text []byte, line int) bool {
 		return true
 	}
 	id, err := p.scan.identity(raw)
-	p.keep(id, err, line, func() []byte { return raw })
-	return true
+	p.keep(id, err, line, raw)
+	return p.err == nil
 }
 
 // objects takes a document that is made of JSON objects, and reports whether it
@@ -138,7 +138,9 @@ func (p *parser) objects(text []byte, line int) bool {
 		return false
 	}
 	for _, o := range frames {
-		p.object(o.text, o.line)
+		if !p.object(o.text, o.line) {
+			break
+		}
 	}
 	return true
 }

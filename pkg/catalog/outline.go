@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"bytes"
+	"slices"
+)
+
+// needed reports whether dependencies are about properties of a type: what a
+// bundle offers, what it needs, what it keeps a cluster from, and that nobody
+// may install it.
+func needed(property string) bool {
+	switch property {
+	case propertyPackage, "olm.gvk", "olm.label",
+		"olm.package.required", "olm.gvk.required", "olm.label.required", "olm.constraint",
+		"olm.maxOpenShiftVersion", "olm.deprecated":
+		return true
+	}
+	return false
+}
+
+// An outliner decodes objects to what [Catalog.Outlines] have of them, and holds
+// on to nothing of their text.
+type outliner struct {
+	decoder
+	values map[string][]byte // of properties, each once
+}
+
+// reset forgets the strings of the objects so far.
+func (o *outliner) reset() {
+	o.names, o.values = map[string]string{}, map[string][]byte{}
+}
+
+// outline decodes the object that m names; ok is false for one that no outline
+// has.
+func (o *outliner) outline(m *Meta, text []byte) (content decoded, ok bool, err error) {
+	m.Schema, m.Package, m.Name = o.shared(m.Schema), o.shared(m.Package), o.shared(m.Name)
+	whole := *m
+	whole.Raw = text
+	switch m.Schema {
+	case SchemaPackage, SchemaChannel:
+		content, err = o.decode(&whole)
+		if content.channel != nil {
+			content.channel.Meta = m
+			content.channel.Entries = slices.Clip(content.channel.Entries)
+		}
+	case SchemaBundle:
+		content.bundle, err = o.bundle(&whole)
+	default:
+		return decoded{}, false, nil
+	}
+	content.meta = m
+	if content.bundle != nil {
+		content.bundle.Meta = m
+	}
+	return content, true, err
+}
+
+// shared is the string itself, held once.
+func (o *outliner) shared(text string) string {
+	return o.text([]byte(`"` + text + `"`))
+}
+
+// bundle is the outline of a bundle.
+func (o *outliner) bundle(m *Meta) (*Bundle, error) {
+	b := &Bundle{Package: m.Package, Name: m.Name}
+	var all []Property
+	if err := fields(&o.object, m.Raw, field{"properties", o.properties(&all)}); err != nil {
+		return nil, err
+	}
+	b.Properties = all
+	b.Version, b.Release, b.VersionErr = o.version(b)
+	all = slices.DeleteFunc(all, func(p Property) bool { return !needed(p.Type) })
+	b.Properties = slices.Clone(all)
+	for i := range b.Properties {
+		b.Properties[i].Value = o.value(b.Properties[i].Value)
+	}
+	return b, nil
+}
+
+// value is a copy of a property's value, shared with the bundles of the same
+// file that have it too.
+func (o *outliner) value(text []byte) []byte {
+	known, ok := o.values[string(text)]
+	if !ok {
+		known = bytes.Clone(text)
+		o.values[string(text)] = known
+	}
+	return known
+}

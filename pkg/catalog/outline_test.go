@@ -1,0 +1,139 @@
+package catalog_test
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// outlined is what the outline of a package has to be.
+func outlined(p *catalog.Package) *catalog.Package {
+	meta := func(m *catalog.Meta) *catalog.Meta {
+		bare := *m
+		bare.Raw = nil
+		return &bare
+	}
+	o := &catalog.Package{Name: p.Name, DefaultChannel: p.DefaultChannel}
+	for _, m := range p.Metas {
+		o.Metas = append(o.Metas, meta(m))
+	}
+	for _, c := range p.Channels {
+		o.Channels = append(o.Channels, &catalog.Channel{Meta: meta(c.Meta), Package: c.Package, Name: c.Name, Entries: c.Entries})
+	}
+	for _, b := range p.Bundles {
+		bare := *b
+		bare.Meta, bare.Image, bare.RelatedImages, bare.Properties = meta(b.Meta), "", nil, nil
+		for _, p := range b.Properties {
+			switch p.Type {
+			case "olm.bundle.object", "olm.csv.metadata":
+				continue
+			}
+			if strings.HasPrefix(p.Type, "olm.") {
+				bare.Properties = append(bare.Properties, p)
+			}
+		}
+		o.Bundles = append(o.Bundles, &bare)
+	}
+	return o
+}
+
+var compareErrors = cmp.Comparer(func(a, b error) bool {
+	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
+})
+
+func TestOutlines(t *testing.T) {
+	whole := quirks(t, catalog.Options{})
+	none := func(string) bool { return false }
+	c := quirks(t, catalog.Options{Keep: none, Outline: true})
+	if len(c.Packages) != 0 || len(c.Others) != 1 {
+		t.Errorf("got %d packages and %d others", len(c.Packages), len(c.Others))
+	}
+	want := []*catalog.Package{outlined(whole.Package("crane"))}
+	if diff := cmp.Diff(want, c.Outlines, compareErrors); diff != "" {
+		t.Error(diff)
+	}
+	if c := quirks(t, catalog.Options{Outline: true}); len(c.Outlines) != 0 || len(c.Packages) != 1 {
+		t.Errorf("got %d packages and %d outlines", len(c.Packages), len(c.Outlines))
+	}
+	if c := quirks(t, catalog.Options{Keep: none}); len(c.Outlines) != 0 {
+		t.Errorf("got %d outlines that nobody asked for", len(c.Outlines))
+	}
+}
+
+// TestRealOutlines holds outlines against the whole catalogs.
+func TestRealOutlines(t *testing.T) {
+	names := realPackages(t)
+	fsys := os.DirFS(realCatalogs)
+	whole, err := catalog.Read(t.Context(), fsys, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func(name string) bool { return name == "cert-manager" }
+	c, err := catalog.Read(t.Context(), fsys, catalog.Options{Keep: kept, Outline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []*catalog.Package
+	for _, p := range whole.Packages {
+		if !kept(p.Name) {
+			want = append(want, outlined(p))
+		}
+	}
+	if len(want) != len(names)-1 {
+		t.Fatalf("got %d packages", len(want))
+	}
+	if diff := cmp.Diff(want, c.Outlines, compareErrors); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOutlineProblems(t *testing.T) {
+	text := `{"schema": "olm.package", "name": "p"}
+{"schema": "olm.bundle", "package": "q", "name": "q.v1", "image": 5, "properties": [{"type": "x"}, {"type": 5}]}`
+	_, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{
+		Keep: func(pkg string) bool { return pkg == "p" }, Outline: true,
+	})
+	var found *catalog.Error
+	if !errors.As(err, &found) || err.Error() != "f:2: olm.bundle q.v1 of package q: properties[1].type: must be a string, not 5" {
+		t.Errorf("got %v", err)
+	}
+	// An ignored file counts for nothing.
+	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}, "g": {Data: nil}, ".indexignore": {Data: []byte("f")}}, catalog.Options{
+		Keep: func(string) bool { return false }, Outline: true,
+	})
+	if err != nil || len(c.Outlines) != 0 {
+		t.Errorf("got %v and %v", c, err)
+	}
+}
+
+// TestOutlineMemory holds that an outline takes a small part of the memory of
+// its package.
+func TestOutlineMemory(t *testing.T) {
+	fsys := generated(20)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	c, err := catalog.Read(t.Context(), fsys, catalog.Options{Keep: func(string) bool { return false }, Outline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	bundles := 0
+	for _, p := range c.Outlines {
+		bundles += len(p.Bundles)
+	}
+	const most = 2500
+	if grown := int(after.HeapAlloc-before.HeapAlloc) / bundles; grown > most {
+		t.Errorf("a bundle takes %d bytes, more than %d", grown, most)
+	}
+	runtime.KeepAlive(fsys)
+	runtime.KeepAlive(c)
+}

@@ -1,0 +1,111 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// Stream gives every object of the file-based catalog in a file system to each,
+// file by file in the order of their paths and within a file from its beginning,
+// so that the same catalog always gives the same sequence. It reads what [Read]
+// reads and holds no more than one object. Members are not looked into: [New]
+// does that.
+//
+// An error of each ends it and is returned as it is. What is wrong with the
+// content does not: all of that is in the [*Error] at the end.
+func Stream(ctx context.Context, fsys fs.FS, each func(*Meta) error) error {
+	files, err := list(fsys)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return errNoFiles
+	}
+	slices.SortFunc(files, func(a, b listed) int { return cmp.Compare(a.name, b.name) })
+
+	s := NewStreamer(each)
+	for _, ignores := range []bool{true, false} {
+		for _, file := range files {
+			if ignores != (path.Base(file.name) == ignoreFile) {
+				continue
+			}
+			if err := s.open(ctx, fsys, file.name); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Close()
+}
+
+// A Streamer is what [Reader] is for catalogs that are not to be held: it gives
+// the objects of files that come one by one to a function. It is not for several
+// goroutines.
+type Streamer struct {
+	parser  *parser
+	ignores map[string][]string
+	ignored func(string) bool // nil while more .indexignore files may come
+	found   Error
+}
+
+// NewStreamer returns a streamer that gives every object to each.
+func NewStreamer(each func(*Meta) error) *Streamer {
+	p := newParser(Options{})
+	p.each = each
+	return &Streamer{parser: p, ignores: map[string][]string{}}
+}
+
+// File reads one file of the catalog, as [Reader.File] does, once; what an
+// `.indexignore` names is not read. All of those must be given before all other
+// files, in any order. The error is r's own or that of the function that is
+// given the objects.
+func (s *Streamer) File(name string, r io.Reader) error {
+	name = path.Clean(name)
+	if path.Base(name) == ignoreFile {
+		lines, err := readIgnore(r)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		s.ignores[name] = lines
+		s.ignored = nil
+		return nil
+	}
+	if s.ignored == nil {
+		s.ignored = matchIgnored(s.ignores)
+	}
+	if s.ignored(name) {
+		return nil
+	}
+	s.parser.out = &parsed{path: name}
+	if err := s.parser.parse(r); err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	if s.parser.err != nil {
+		return s.parser.err
+	}
+	s.found.Problems = append(s.found.Problems, s.parser.out.problems...)
+	return nil
+}
+
+// Close ends the catalog. The error is an [*Error] with everything that was
+// wrong in its files.
+func (s *Streamer) Close() error {
+	if len(s.found.Problems) == 0 {
+		return nil
+	}
+	s.found.sort()
+	return &s.found
+}
+
+func (s *Streamer) open(ctx context.Context, fsys fs.FS, name string) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return fmt.Errorf("reading the catalog: %w", err)
+	}
+	defer f.Close() // read only
+	return s.File(name, contextReader{ctx, f})
+}
