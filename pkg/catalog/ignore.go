@@ -12,9 +12,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 )
 
-// ignoreFile is the name of the files that say, in gitignore's syntax, which
+// IgnoreFile is the name of the files that say, in gitignore's syntax, which
 // files of a catalog are not part of it.
-const ignoreFile = ".indexignore"
+const IgnoreFile = ".indexignore"
 
 // maxIgnoreFile is more than any list of patterns needs.
 const maxIgnoreFile = 1 << 20

@@ -71,7 +71,7 @@ func (p *parser) parse(r io.Reader) error {
 // become a problem, and those of reading, which are returned.
 func (p *parser) stopped(err error, line int) error {
 	if errors.Is(err, errTooLong) || errors.Is(err, errFileTooLong) {
-		p.problem(line, "%v; if the file is not part of the catalog, name it in %s", err, ignoreFile)
+		p.problem(line, "%v; if the file is not part of the catalog, name it in %s", err, IgnoreFile)
 		return nil
 	}
 	return err
@@ -90,7 +90,7 @@ func (p *parser) object(text []byte, line int) bool {
 	if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
 		at := min(int(syntax.ByteOffset), len(text))
 		p.problem(line+bytes.Count(text[:at], []byte{'\n'}),
-			"the JSON is broken: %v; mend the file, or name it in %s if it is not part of the catalog", syntax.Err, ignoreFile)
+			"the JSON is broken: %v; mend the file, or name it in %s if it is not part of the catalog", syntax.Err, IgnoreFile)
 		return false
 	}
 	p.keep(id, err, line, text)
@@ -106,7 +106,7 @@ func (p *parser) keep(id identity, err error, line int, text []byte) {
 	m := &Meta{Schema: id.schema, Package: id.pkg, Name: id.name, File: p.out.path, Line: line}
 	if m.Schema == "" {
 		p.problem(line, "the object has no schema; add one (%s, %s, ...), or name the file in %s if it is not part of the catalog",
-			SchemaPackage, SchemaBundle, ignoreFile)
+			SchemaPackage, SchemaBundle, IgnoreFile)
 		return
 	}
 	if m.Schema == SchemaPackage {

@@ -67,7 +67,7 @@ func NewReader(options Options) *Reader {
 // [Reader.Catalog], since the file may turn out to be ignored.
 func (r *Reader) File(name string, in io.Reader) error {
 	name = path.Clean(name)
-	if path.Base(name) == ignoreFile {
+	if path.Base(name) == IgnoreFile {
 		lines, err := readIgnore(in)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", name, err)

@@ -31,7 +31,7 @@ func Stream(ctx context.Context, fsys fs.FS, each func(*Meta) error) error {
 	s := NewStreamer(each)
 	for _, ignores := range []bool{true, false} {
 		for _, file := range files {
-			if ignores != (path.Base(file.name) == ignoreFile) {
+			if ignores != (path.Base(file.name) == IgnoreFile) {
 				continue
 			}
 			if err := s.open(ctx, fsys, file.name); err != nil {
@@ -65,7 +65,7 @@ func NewStreamer(each func(*Meta) error) *Streamer {
 // given the objects.
 func (s *Streamer) File(name string, r io.Reader) error {
 	name = path.Clean(name)
-	if path.Base(name) == ignoreFile {
+	if path.Base(name) == IgnoreFile {
 		lines, err := readIgnore(r)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", name, err)

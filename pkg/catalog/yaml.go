@@ -78,7 +78,7 @@ func (p *parser) document(text []byte, line int) bool {
 		return true
 	} else if err != nil {
 		at, message := yamlError(err)
-		p.problem(line+at, "the YAML is broken: %s; mend the file, or name it in %s if it is not part of the catalog", message, ignoreFile)
+		p.problem(line+at, "the YAML is broken: %s; mend the file, or name it in %s if it is not part of the catalog", message, IgnoreFile)
 		return false
 	}
 	var second yaml.Node
@@ -99,7 +99,7 @@ func (p *parser) document(text []byte, line int) bool {
 		if string(raw) == "null" {
 			p.problem(begin, "the YAML document is empty; remove the --- before it or after it")
 		} else {
-			p.problem(line, "neither JSON nor YAML with members such as schema: %s; mend the file, or name it in %s if it is not part of the catalog", SchemaPackage, ignoreFile)
+			p.problem(line, "neither JSON nor YAML with members such as schema: %s; mend the file, or name it in %s if it is not part of the catalog", SchemaPackage, IgnoreFile)
 		}
 		return true
 	}

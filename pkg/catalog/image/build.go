@@ -51,6 +51,9 @@ type builder struct {
 // the index. Attestations are left out: they are about other manifests. Kept
 // layers are not written.
 func Build(ctx context.Context, store Store, source *Image, c *catalog.Catalog) (*Built, error) {
+	if err := source.mustBeFileBased(); err != nil {
+		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.root.Digest, err)
+	}
 	files, err := catalog.Files(c)
 	if err != nil {
 		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.root.Digest, err)

@@ -1,6 +1,5 @@
-// Package image reads the file-based catalog out of a catalog image and
-// rebuilds the image around a filtered catalog, without a container runtime,
-// root or opm.
+// Package image reads the catalog out of a catalog image and rebuilds the image
+// around a filtered one, without a container runtime, root or opm.
 //
 // A catalog image is an image, mostly for several platforms, whose label
 // operators.operatorframework.io.index.configs.v1 names a directory. What the
@@ -49,8 +48,11 @@ type Image struct {
 	index     object // nil where the root is a manifest
 	children  []child
 	platforms []*platform // without doubles, in the order of the index
-	dir       string      // the labelled directory, "configs"
-	caches    []string    // directories of opm's cache, "tmp/cache"
+	kind      Kind
+	dir       string       // the labelled directory of a catalog, "configs"
+	caches    []string     // directories of opm's cache, "tmp/cache"
+	database  string       // the labelled file of an SQLite index, "database/index.db"
+	trees     []bundleTree // the labelled directories of a bundle
 	// listings tell what a layer holds, by its diff ID. A layer that was not
 	// read has none.
 	listings map[digest.Digest]*listing
@@ -69,12 +71,13 @@ const (
 	maxPlatforms = 64
 )
 
-// Open reads the manifests and configs of the catalog image that desc names:
-// an OCI index, a docker manifest list, or a single manifest of either family.
-// Attestations and other children that do not run are passed over.
+// Open reads the manifests and configs of the image that desc names: an OCI
+// index, a docker manifest list, or a single manifest of either family.
+// Attestations and other children that do not run are passed over. Kind tells
+// what was opened.
 //
-// The error is ErrSQLite, ErrBundle or ErrNoCatalog (by errors.Is) for an image
-// that is no file-based catalog.
+// The error is ErrNoCatalog (by errors.Is) for an image that is neither a
+// catalog nor a bundle.
 func Open(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image, error) {
 	img, err := open(ctx, content, desc)
 	if err != nil {
@@ -107,7 +110,7 @@ func open(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image
 	default:
 		return nil, fmt.Errorf("%w: media type %q is no image", ErrNoCatalog, desc.MediaType)
 	}
-	if err := img.findCatalog(); err != nil {
+	if err := img.readLabels(); err != nil {
 		return nil, err
 	}
 	return img, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -12,45 +13,74 @@ import (
 // file-based catalog.
 const ConfigsLabel = "operators.operatorframework.io.index.configs.v1"
 
+// The labels of the other kinds of image: the database of an SQLite index, and
+// the package and the directories of a bundle (operator-registry,
+// docs/design/operator-bundle.md).
 const (
-	databaseLabel = "operators.operatorframework.io.index.database.v1"
-	bundleLabel   = "operators.operatorframework.io.bundle.package.v1"
+	databaseLabel  = "operators.operatorframework.io.index.database.v1"
+	bundleLabel    = "operators.operatorframework.io.bundle.package.v1"
+	manifestsLabel = "operators.operatorframework.io.bundle.manifests.v1"
+	metadataLabel  = "operators.operatorframework.io.bundle.metadata.v1"
 )
 
-// What Open says of an image that is no file-based catalog.
-var (
-	ErrSQLite    = errors.New("the image is an SQLite catalog (label " + databaseLabel + "), which is not supported yet: use a file-based catalog, the form of all catalogs since OpenShift 4.11")
-	ErrBundle    = errors.New("the image is an operator bundle, not a catalog: name the catalog that lists it, or mirror it under additionalImages")
-	ErrNoCatalog = errors.New("the image is no catalog (no label " + ConfigsLabel + ")")
-)
+// ErrNoCatalog is what Open says of an image that is neither a catalog nor a
+// bundle.
+var ErrNoCatalog = errors.New("the image is no catalog (no label " + ConfigsLabel + ")")
 
-// findCatalog takes the catalog's directory from the labels, which must agree,
-// and the directories of opm's cache from the commands.
-func (i *Image) findCatalog() error {
+// readLabels finds out what the image is and where its content lies: by the
+// labels, on which the platforms must agree.
+func (i *Image) readLabels() error {
+	labels := i.primary().labels
+	var read func() error
+	switch {
+	case labels[ConfigsLabel] != "":
+		i.kind, read = FileBased, i.findCatalog
+	case labels[databaseLabel] != "":
+		i.kind, read = SQLite, i.findDatabase
+	case labels[bundleLabel] != "", labels[manifestsLabel] != "":
+		i.kind, read = Bundle, i.findTrees
+	default:
+		return ErrNoCatalog
+	}
+	return read()
+}
+
+// label is the path that a label names, without slash in front. ok is false
+// where no platform has the label.
+func (i *Image) label(key string) (name string, ok bool, err error) {
 	first := i.primary()
-	value, ok := first.labels[ConfigsLabel]
+	value, ok := first.labels[key]
+	for _, p := range i.others() {
+		other, has := p.labels[key]
+		if has != ok || other != value {
+			return "", false, fmt.Errorf("the platforms disagree on label %s: %s for %s, %s for %s",
+				key, quotedLabel(value, ok), first, quotedLabel(other, has), p)
+		}
+	}
+	if name, err = cleanName(value); err != nil {
+		return "", false, fmt.Errorf("reading label %s: %w", key, err)
+	}
+	return name, ok, nil
+}
+
+func quotedLabel(value string, ok bool) string {
 	if !ok {
-		return missingLabel(first.labels)
+		return "none"
+	}
+	return strconv.Quote(value)
+}
+
+// findCatalog takes the catalog's directory from the label, and the directories
+// of opm's cache from the commands.
+func (i *Image) findCatalog() (err error) {
+	if i.dir, _, err = i.label(ConfigsLabel); err != nil {
+		return err
+	}
+	if i.dir == "" {
+		return fmt.Errorf("label %s names the root: the catalog must have a directory of its own", ConfigsLabel)
 	}
 	for _, p := range i.platforms {
-		other, ok := p.labels[ConfigsLabel]
-		if !ok {
-			return fmt.Errorf("reading the labels of %s: %w", p, missingLabel(p.labels))
-		}
-		if other != value {
-			return fmt.Errorf("the platforms disagree on label %s: %q for %s, %q for %s", ConfigsLabel, value, first, other, p)
-		}
-	}
-	dir, err := cleanName(value)
-	if err != nil {
-		return fmt.Errorf("reading label %s: %w", ConfigsLabel, err)
-	}
-	if dir == "" {
-		return fmt.Errorf("label %s is %q: the catalog must have a directory of its own", ConfigsLabel, value)
-	}
-	i.dir = dir
-	for _, p := range i.platforms {
-		if cache := p.cacheDir(dir); cache != "" && !slices.Contains(i.caches, cache) {
+		if cache := p.cacheDir(i.dir); cache != "" && !slices.Contains(i.caches, cache) {
 			i.caches = append(i.caches, cache)
 		}
 	}
@@ -58,14 +88,33 @@ func (i *Image) findCatalog() error {
 	return nil
 }
 
-func missingLabel(labels map[string]string) error {
-	if _, ok := labels[databaseLabel]; ok {
-		return ErrSQLite
+// findDatabase takes the database's path from the label.
+func (i *Image) findDatabase() (err error) {
+	if i.database, _, err = i.label(databaseLabel); err != nil {
+		return err
 	}
-	if _, ok := labels[bundleLabel]; ok {
-		return ErrBundle
+	if i.database == "" {
+		return fmt.Errorf("label %s names the root, not a file", databaseLabel)
 	}
-	return ErrNoCatalog
+	return nil
+}
+
+// findTrees takes the directories of a bundle from the labels.
+func (i *Image) findTrees() error {
+	for _, t := range []struct{ name, label string }{{"manifests", manifestsLabel}, {"metadata", metadataLabel}} {
+		dir, ok, err := i.label(t.label)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			dir = t.name
+		}
+		if dir == "" {
+			return fmt.Errorf("label %s names the root: the %s must have a directory of their own", t.label, t.name)
+		}
+		i.trees = append(i.trees, bundleTree{dir: dir, name: t.name})
+	}
+	return nil
 }
 
 // cacheDir is the directory in which opm finds a cache of the catalog in dir:

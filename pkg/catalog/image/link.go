@@ -14,21 +14,42 @@ import (
 // maxLinked is the size of a file that several links may share.
 const maxLinked = 128 << 20
 
-// readLinks gives those catalog files to file that are links. Their layers are
-// read again: no catalog known has a link, and to hold files for the case would
-// cost memory always.
-func (i *Image) readLinks(ctx context.Context, p *platform, v *view, file func(string, io.Reader) error, left *budget) error {
-	wanted := map[int]map[string][]string{} // layer, path of the content in it, names below the directory
+// links are the links whose content is wanted.
+type links struct {
+	// names are the names that the content is given under, by that of the link.
+	names map[string][]string
+	// inside is the directory that links may not lead out of.
+	inside string
+}
+
+// catalogLinks are the links of the catalog.
+func (i *Image) catalogLinks(v *view) (links, error) {
+	l := links{inside: i.dir, names: map[string][]string{}}
 	for _, name := range slices.Sorted(maps.Keys(v.visible)) {
-		e := v.visible[name]
-		if e.kind == directory || e.kind == regular && e.link == "" {
+		if !v.visible[name].isLink() {
 			continue
 		}
 		below, err := i.catalogName(name)
 		if err != nil {
-			return err
+			return links{}, err
 		}
-		at, target, err := v.follow(name, i.dir)
+		l.names[name] = []string{below}
+	}
+	return l, nil
+}
+
+// isLink says that the name's content is somewhere else, or nowhere.
+func (p place) isLink() bool {
+	return p.kind != directory && (p.kind != regular || p.link != "")
+}
+
+// readLinks gives the files to file that are links. Their layers are read
+// again: no catalog known has a link, and to hold files for the case would cost
+// memory always.
+func (i *Image) readLinks(ctx context.Context, p *platform, v *view, l links, file func(string, io.Reader) error, left *budget) error {
+	wanted := map[int]map[string][]string{} // layer, path of the content in it, names that are wanted
+	for _, name := range slices.Sorted(maps.Keys(l.names)) {
+		at, target, err := v.follow(name, l.inside)
 		if err != nil {
 			return err
 		}
@@ -38,7 +59,7 @@ func (i *Image) readLinks(ctx context.Context, p *platform, v *view, file func(s
 		if wanted[at.layer] == nil {
 			wanted[at.layer] = map[string][]string{}
 		}
-		wanted[at.layer][target] = append(wanted[at.layer][target], below)
+		wanted[at.layer][target] = append(wanted[at.layer][target], l.names[name]...)
 	}
 	for _, layer := range slices.Sorted(maps.Keys(wanted)) {
 		_, err := i.stream(ctx, p.layers[layer], left, func(r io.Reader) error {

@@ -307,7 +307,7 @@ func read(t *testing.T, m *memory, root ocispec.Descriptor) (*Image, map[string]
 	}
 	var mu sync.Mutex
 	files := map[string]string{}
-	err = img.survey(t.Context(), func(name string, r io.Reader) error {
+	_, err = img.survey(t.Context(), func(name string, r io.Reader) error {
 		data, err := io.ReadAll(r)
 		if err != nil {
 			return err

@@ -5,28 +5,68 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-func TestOpenOtherImages(t *testing.T) {
+func TestOpenKinds(t *testing.T) {
 	tests := []struct {
 		name   string
 		labels map[string]string
-		want   error
+		kind   Kind // 0 where it is not opened
+		read   error
 	}{
-		{"SQLite", map[string]string{databaseLabel: "/database/index.db"}, ErrSQLite},
-		{"bundle", map[string]string{bundleLabel: "etcd"}, ErrBundle},
-		{"any other", map[string]string{}, ErrNoCatalog},
-		{"both kinds of catalog", map[string]string{databaseLabel: "/database/index.db", ConfigsLabel: "/configs"}, nil},
+		{"file-based", map[string]string{ConfigsLabel: "/configs"}, FileBased, nil},
+		{"SQLite", map[string]string{databaseLabel: "/database/index.db"}, SQLite, ErrSQLite},
+		{"bundle", map[string]string{bundleLabel: "etcd"}, Bundle, ErrBundle},
+		{"bundle without a package", map[string]string{manifestsLabel: "manifests/"}, Bundle, ErrBundle},
+		{"any other", map[string]string{"vendor": "x"}, 0, nil},
+		{"none", map[string]string{}, 0, nil},
+		{"both kinds of catalog", map[string]string{databaseLabel: "/database/index.db", ConfigsLabel: "/configs"}, FileBased, nil},
 	}
+	object := []header{{"configs/a.json", `{"schema":"a"}`}}
 	for _, test := range tests {
 		m := newMemory()
-		_, err := Open(t.Context(), m, m.putImage(t, source{labels: test.labels, layers: [][]header{configs}}.image(t)))
-		if !errors.Is(err, test.want) {
-			t.Errorf("%s: error %v, want %v", test.name, err, test.want)
+		img, err := Open(t.Context(), m, m.putImage(t, source{labels: test.labels, layers: [][]header{object}}.image(t)))
+		if test.kind == 0 {
+			if !errors.Is(err, ErrNoCatalog) {
+				t.Errorf("%s: error %v", test.name, err)
+			}
+			continue
+		}
+		must(t, err)
+		if img.Kind() != test.kind {
+			t.Errorf("%s: it is a %s", test.name, img.Kind())
+		}
+		if diff := cmp.Diff(test.labels, img.Labels()); diff != "" {
+			t.Error(diff)
+		}
+		if (img.Directory() != "") != (test.kind == FileBased) {
+			t.Errorf("%s: directory %q", test.name, img.Directory())
+		}
+		_, err = img.Read(t.Context(), catalog.Options{})
+		if !errors.Is(err, test.read) {
+			t.Errorf("%s: reading: error %v", test.name, err)
+		}
+		err = img.Stream(t.Context(), func(*catalog.Meta) error { return nil })
+		if !errors.Is(err, test.read) {
+			t.Errorf("%s: streaming: error %v", test.name, err)
+		}
+		_, err = Build(t.Context(), m, img, &catalog.Catalog{})
+		if !errors.Is(err, test.read) {
+			t.Errorf("%s: building: error %v", test.name, err)
+		}
+		if db, err := img.Database(t.Context()); (err == nil) != (test.kind == SQLite) {
+			t.Errorf("%s: database: error %v", test.name, err)
+		} else if err == nil {
+			must(t, db.Close())
+		}
+		if _, err := img.Files(t.Context()); err == nil || strings.Contains(err.Error(), "is a ") != (test.kind != Bundle) {
+			t.Errorf("%s: files: error %v", test.name, err)
 		}
 	}
 }

@@ -28,8 +28,11 @@ const streams = 4
 // still below stays Unread: whatever it holds in the catalog's directory, Build
 // hides it.
 func (i *Image) Read(ctx context.Context, opts catalog.Options) (*catalog.Catalog, error) {
+	if err := i.mustBeFileBased(); err != nil {
+		return nil, fmt.Errorf("reading the catalog of image %s: %w", i.root.Digest, err)
+	}
 	r := catalog.NewReader(opts)
-	if err := i.survey(ctx, r.File, maxUnpacked); err != nil {
+	if _, err := i.survey(ctx, r.File, maxUnpacked); err != nil {
 		return nil, fmt.Errorf("reading the catalog of image %s: %w", i.root.Digest, err)
 	}
 	c, err := r.Catalog()
@@ -40,17 +43,22 @@ func (i *Image) Read(ctx context.Context, opts catalog.Options) (*catalog.Catalo
 }
 
 // survey gives the files of the catalog to file, by their paths below its
-// directory, and lists the layers.
-func (i *Image) survey(ctx context.Context, file func(string, io.Reader) error, most int64) error {
+// directory, and lists the layers. It returns the catalog's directory as the
+// first platform has it.
+func (i *Image) survey(ctx context.Context, file func(string, io.Reader) error, most int64) (*view, error) {
 	i.listings = map[digest.Digest]*listing{}
 	left := newBudget(most)
 	first := i.primary()
 	v, err := i.readLayers(ctx, first, file, left)
 	if err != nil {
-		return fmt.Errorf("platform %s: %w", first, err)
+		return nil, fmt.Errorf("platform %s: %w", first, err)
 	}
-	if err := i.readLinks(ctx, first, v, file, left); err != nil {
-		return fmt.Errorf("platform %s: %w", first, err)
+	links, err := i.catalogLinks(v)
+	if err == nil {
+		err = i.readLinks(ctx, first, v, links, file, left)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("platform %s: %w", first, err)
 	}
 	files := 0
 	for _, p := range v.visible {
@@ -59,9 +67,9 @@ func (i *Image) survey(ctx context.Context, file func(string, io.Reader) error, 
 		}
 	}
 	if files == 0 {
-		return fmt.Errorf("there is no file below /%s, the directory that label %s names", i.dir, ConfigsLabel)
+		return nil, fmt.Errorf("there is no file below /%s, the directory that label %s names", i.dir, ConfigsLabel)
 	}
-	return i.compare(ctx, v, left)
+	return v, i.compare(ctx, v, left)
 }
 
 // readLayers reads the layers of a platform, several at a time: a layer waits

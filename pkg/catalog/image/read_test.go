@@ -135,10 +135,11 @@ func TestReadTooLarge(t *testing.T) {
 			_, err := io.Copy(io.Discard, r)
 			return err
 		}
-		if err := img.survey(t.Context(), discard, 1<<20); !errors.Is(err, errTooLarge) {
+		if _, err := img.survey(t.Context(), discard, 1<<20); !errors.Is(err, errTooLarge) {
 			t.Errorf("error %v, want %v", err, errTooLarge)
 		}
-		must(t, img.survey(t.Context(), discard, 9<<20))
+		_, err = img.survey(t.Context(), discard, 9<<20)
+		must(t, err)
 	}
 }
 
@@ -283,7 +284,7 @@ func TestReadCancelled(t *testing.T) {
 	must(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
-	err = img.survey(ctx, func(string, io.Reader) error {
+	_, err = img.survey(ctx, func(string, io.Reader) error {
 		cancel(stop)
 		return stop
 	}, maxUnpacked)

@@ -1,7 +1,13 @@
 package image
 
-// Directory is where the image has its catalog, "/configs".
-func (i *Image) Directory() string { return "/" + i.dir }
+// Directory is where the image has its file-based catalog, "/configs"; "" if it
+// has none.
+func (i *Image) Directory() string {
+	if i.kind != FileBased {
+		return ""
+	}
+	return "/" + i.dir
+}
 
 // BinaryLess says that the image has no program for one of its platforms at
 // least. A CatalogSource must then have grpcPodConfig.extractContent.

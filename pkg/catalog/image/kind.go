@@ -1,0 +1,63 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+)
+
+// A Kind is what an image holds for OLM, by its labels.
+type Kind int
+
+// The kinds. An image with the labels of several is FileBased before SQLite
+// before Bundle, as it is for OLM.
+const (
+	FileBased Kind = iota + 1 // a file-based catalog
+	SQLite                    // a catalog in an SQLite database, the form before OpenShift 4.11
+	Bundle                    // the manifests of one version of an operator
+)
+
+// String is the kind in words.
+func (k Kind) String() string {
+	switch k {
+	case FileBased:
+		return "file-based catalog"
+	case SQLite:
+		return "SQLite index"
+	case Bundle:
+		return "bundle"
+	}
+	return "unknown"
+}
+
+// What Read, Stream and Build say of an image that is no file-based catalog.
+var (
+	ErrSQLite = errors.New("the image is an SQLite index (label " + databaseLabel + "), not a file-based catalog, the form of all catalogs since OpenShift 4.11")
+	ErrBundle = errors.New("the image is an operator bundle, not a catalog: name the catalog that lists it, or mirror it under additionalImages")
+)
+
+// mustBeFileBased refuses the other kinds.
+func (i *Image) mustBeFileBased() error {
+	switch i.kind {
+	case FileBased:
+		return nil
+	case SQLite:
+		return ErrSQLite
+	default:
+		return ErrBundle
+	}
+}
+
+// mustBe refuses all kinds but one.
+func (i *Image) mustBe(k Kind) error {
+	if i.kind != k {
+		return fmt.Errorf("it is a %s, not a %s", i.kind, k)
+	}
+	return nil
+}
+
+// Kind is what the image holds.
+func (i *Image) Kind() Kind { return i.kind }
+
+// Labels are the labels of linux/amd64, or of the first platform.
+func (i *Image) Labels() map[string]string { return maps.Clone(i.primary().labels) }

@@ -1,0 +1,79 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// TestStream holds that a stream has what is read, always in one order, and
+// that the layers without the catalog are fetched once.
+func TestStream(t *testing.T) {
+	meta := func(name string) string { return fmt.Sprintf("{\"schema\":\"s\",\"name\":%q}\n", name) }
+	m := newMemory()
+	root := m.putImage(t, source{layers: [][]header{
+		base,
+		{{"configs/old.json", meta("old")}, {"configs/z.json", meta("z 1") + meta("z 2")}, {"configs/a/README.md", "no catalog"}},
+		{{"configs/b.json", meta("b")}, {"configs/link.json", "-> z.json"}, {"configs/.wh.old.json", ""}},
+		{{"configs/a/.indexignore", "*.md"}, {"configs/a/a.json", meta("a")}, {"configs/ignored/x", "x"}, {"configs/.indexignore", "-> ignored/patterns"}, {"configs/ignored/patterns", "ignored"}},
+		cache,
+	}}.image(t))
+	img, err := Open(t.Context(), m, root)
+	must(t, err)
+
+	stream := func() []string {
+		var got []string
+		must(t, img.Stream(t.Context(), func(m *catalog.Meta) error {
+			got = append(got, m.Name+" "+m.File)
+			return nil
+		}))
+		return got
+	}
+	got := stream()
+	for _, l := range img.platforms[0].layers {
+		n := m.reads[l.Digest]
+		if l.Digest == digestOf(string(gzipped(t, pack(t, base)))) && n != 1 {
+			t.Errorf("the base layer was read %d times", n)
+		}
+	}
+	for range 5 {
+		if diff := cmp.Diff(got, stream()); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	want, err := img.Read(t.Context(), catalog.Options{})
+	must(t, err)
+	var all []string
+	for _, m := range want.Others {
+		all = append(all, m.Name+" "+m.File)
+	}
+	slices.Sort(all)
+	slices.Sort(got)
+	if diff := cmp.Diff(all, got); diff != "" {
+		t.Errorf("objects (-read +streamed):\n%s", diff)
+	}
+}
+
+func TestStreamErrors(t *testing.T) {
+	m := newMemory()
+	img, err := Open(t.Context(), m, m.putImage(t, source{layers: [][]header{
+		{{"configs/a.json", `{"schema":"a"}{"schema":"b"}`}, {"configs/b.json", `{"schema":`}},
+	}}.image(t)))
+	must(t, err)
+	count := 0
+	err = img.Stream(t.Context(), func(*catalog.Meta) error { count++; return nil })
+	var found *catalog.Error
+	if !errors.As(err, &found) || count != 2 || !strings.Contains(err.Error(), "b.json:1: the JSON is broken") {
+		t.Errorf("%d objects and error %v", count, err)
+	}
+	stop := errors.New("enough")
+	if err := img.Stream(t.Context(), func(*catalog.Meta) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("error %v, want %v", err, stop)
+	}
+}
