@@ -1,0 +1,109 @@
+// Package author helps to write file-based catalogs: the object that begins a
+// package, and the deprecations that end one.
+//
+// Package makes an olm.package from what a maintainer has, a text and a picture.
+// Deprecate says of a package, a channel or a bundle that it should not be used
+// any more, or takes that back; it gives the one object that changes, and
+// touches no file.
+//
+// Both give objects as OLM reads them (operator-registry, alpha/declcfg and
+// alpha/action/init); what they are given is checked as OLM would check it.
+package author
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// A PackageText is what a new package says of itself.
+type PackageText struct {
+	Name           string // a DNS label
+	DefaultChannel string
+	Description    string // mostly Markdown; may be empty
+	Icon           []byte // SVG, PNG, JPEG or GIF; may be empty
+}
+
+// maxDNSLabel is the length of a package's name (RFC 1123).
+const maxDNSLabel = 63
+
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+// Package makes an olm.package object.
+func Package(text PackageText) (*catalog.Meta, error) {
+	switch {
+	case !dnsLabel.MatchString(text.Name) || len(text.Name) > maxDNSLabel:
+		return nil, fmt.Errorf("package name %q: use up to %d lower-case letters, digits and dashes", text.Name, maxDNSLabel)
+	case text.DefaultChannel == "":
+		return nil, fmt.Errorf("package %q: a default channel is needed", text.Name)
+	case !utf8.ValidString(text.Description):
+		return nil, fmt.Errorf("package %q: the description is not UTF-8 text", text.Name)
+	}
+	type icon struct {
+		Data      string `json:"base64data"`
+		MediaType string `json:"mediatype"`
+	}
+	object := struct {
+		Schema         string `json:"schema"`
+		Name           string `json:"name"`
+		DefaultChannel string `json:"defaultChannel"`
+		Icon           *icon  `json:"icon,omitempty"`
+		Description    string `json:"description,omitempty"`
+	}{Schema: catalog.SchemaPackage, Name: text.Name, DefaultChannel: text.DefaultChannel, Description: text.Description}
+	if len(text.Icon) > 0 {
+		mediaType, err := pictureType(text.Icon)
+		if err != nil {
+			return nil, fmt.Errorf("package %q: the icon: %w", text.Name, err)
+		}
+		object.Icon = &icon{base64.StdEncoding.EncodeToString(text.Icon), mediaType}
+	}
+	raw, err := marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("writing package %q: %w", text.Name, err)
+	}
+	return &catalog.Meta{Schema: catalog.SchemaPackage, Package: text.Name, Name: text.Name, Raw: raw}, nil
+}
+
+// marshal is JSON with <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+var errPicture = errors.New("it is no SVG, PNG, JPEG or GIF picture")
+
+// pictureType is the media type of a picture, by how it begins.
+func pictureType(data []byte) (string, error) {
+	for magic, mediaType := range map[string]string{
+		"\x89PNG\r\n\x1a\n": "image/png", "\xff\xd8\xff": "image/jpeg", "GIF87a": "image/gif", "GIF89a": "image/gif",
+	} {
+		if strings.HasPrefix(string(data[:min(len(data), len(magic))]), magic) {
+			return mediaType, nil
+		}
+	}
+	dec := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		switch t, err := dec.Token(); t := t.(type) {
+		case nil:
+			return "", errors.Join(errPicture, err)
+		case xml.StartElement:
+			if t.Name.Local != "svg" {
+				return "", errPicture
+			}
+			return "image/svg+xml", nil
+		}
+	}
+}

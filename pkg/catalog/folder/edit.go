@@ -1,0 +1,144 @@
+package folder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/regular"
+)
+
+// maxEdited is the largest file that an object is replaced in, in bytes.
+const maxEdited = 256 << 20
+
+// Edit replaces one object in the files of the folder dir by another and leaves
+// every other byte as it is. before is the object as it was read from there;
+// where it is nil, after is added to the file that has the object beside. Where
+// after is nil, before is taken out. A document of YAML is written anew, without
+// its comments. The changed file is read back before it gets its name.
+func Edit(dir string, before, after, beside *catalog.Meta) (err error) {
+	at := before
+	if at == nil {
+		at = beside
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	text, err := regular.Read(root, at.File, maxEdited)
+	if err != nil {
+		return fmt.Errorf("changing %s: %w", at.File, err)
+	}
+	changed, err := edit(text, at, before != nil, after)
+	if err == nil {
+		err = confirm(text, changed, at.File)
+	}
+	if err == nil {
+		err = durable.Folder{Root: root}.WriteFile(at.File, changed)
+	}
+	if err != nil {
+		return fmt.Errorf("changing %s: %w", at.File, err)
+	}
+	return nil
+}
+
+var errMoved = errors.New("the file is not what was read before; try again")
+
+// edit gives the text of a file with the object at replaced, or with another
+// behind the last.
+func edit(text []byte, at *catalog.Meta, replace bool, after *catalog.Meta) ([]byte, error) {
+	start := lineOffset(text, at.Line)
+	if i := bytes.Index(text[start:], at.Raw); i >= 0 {
+		return editJSON(text, start+i, len(at.Raw), replace, after), nil
+	}
+	return editYAML(text, start, replace, after)
+}
+
+func editJSON(text []byte, start, length int, replace bool, after *catalog.Meta) []byte {
+	var raw []byte
+	if after != nil {
+		raw = after.Raw
+	}
+	if !replace {
+		return bytes.Join([][]byte{bytes.TrimRight(text, "\n"), raw, nil}, []byte("\n"))
+	}
+	return bytes.Join([][]byte{text[:start], raw, text[start+length:]}, nil)
+}
+
+// editYAML replaces the document that begins at start and ends before the next
+// line "---". A line of that kind can be nothing but the end of a document.
+func editYAML(text []byte, start int, replace bool, after *catalog.Meta) ([]byte, error) {
+	var doc []byte
+	if after != nil {
+		var err error
+		if doc, err = after.YAML(); err != nil {
+			return nil, err
+		}
+	}
+	if !replace {
+		return bytes.Join([][]byte{bytes.TrimRight(text, "\n"), []byte("---"), doc}, []byte("\n")), nil
+	}
+	end := len(text)
+	if i := bytes.Index(text[start:], []byte("\n---")); i >= 0 {
+		end = start + i + 1
+	}
+	head, tail := text[:start], text[end:]
+	if after == nil && len(tail) > 0 { // one "---" is enough
+		tail = tail[min(len(tail), bytes.IndexByte(append(tail, '\n'), '\n')+1):]
+	} else if after == nil {
+		head = bytes.TrimSuffix(bytes.TrimRight(head, "\n"), []byte("---"))
+	}
+	return bytes.Join([][]byte{head, doc, tail}, nil), nil
+}
+
+// lineOffset is where a line, counted from 1, begins.
+func lineOffset(text []byte, line int) int {
+	at := 0
+	for range line - 1 {
+		i := bytes.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		at += i + 1
+	}
+	return at
+}
+
+// confirm reads the changed file: it has to hold the objects of the old one but
+// for a single change.
+func confirm(old, changed []byte, name string) error {
+	before, err := objects(old, name)
+	if err != nil {
+		return err
+	}
+	after, err := objects(changed, name)
+	if err != nil {
+		return errors.Join(errMoved, err)
+	}
+	differ := 0
+	for raw, n := range before {
+		differ += max(0, n-after[raw])
+	}
+	added := 0
+	for raw, n := range after {
+		added += max(0, n-before[raw])
+	}
+	if differ > 1 || added > 1 {
+		return errMoved
+	}
+	return nil
+}
+
+// objects counts the objects of a file by their text.
+func objects(text []byte, name string) (map[string]int, error) {
+	found := map[string]int{}
+	s := catalog.NewStreamer(func(m *catalog.Meta) error {
+		found[string(m.Raw)]++
+		return nil
+	})
+	return found, errors.Join(s.File(name, bytes.NewReader(text)), s.Close())
+}

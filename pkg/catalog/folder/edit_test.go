@@ -1,0 +1,73 @@
+package folder_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+)
+
+func TestEdit(t *testing.T) {
+	const deprecations = `{"schema":"olm.deprecations","package":"a","entries":[{"reference":{"schema":"olm.package"},"message":"one"}]}`
+	after := &catalog.Meta{Schema: "olm.deprecations", Raw: []byte(`{"schema":"olm.deprecations","package":"a","entries":[]}`)}
+	const yamlAfter = "schema: olm.deprecations\npackage: a\nentries: []\n"
+	for _, tc := range []struct {
+		name, text string
+		replace    bool
+		after      *catalog.Meta
+		want       string
+	}{
+		{"a line of JSON", "{\"schema\":\"x\"}\n" + deprecations + "\n{\"schema\":\"y\"}\n", true, after,
+			"{\"schema\":\"x\"}\n" + string(after.Raw) + "\n{\"schema\":\"y\"}\n"},
+		{"JSON is taken out", "{\"schema\":\"x\"}\n" + deprecations + "\n", true, nil, "{\"schema\":\"x\"}\n\n"},
+		{"JSON is added", "{\n  \"schema\": \"olm.package\", \"name\": \"a\"\n}", false, after,
+			"{\n  \"schema\": \"olm.package\", \"name\": \"a\"\n}\n" + string(after.Raw) + "\n"},
+		{"a document of YAML", "# of a\nschema: olm.package\nname: a # mine\n---\nschema: olm.deprecations\npackage: a\nentries:\n- reference: {schema: olm.package}\n  message: |\n    one\n    --- two\n---\nschema: x\n", true, after,
+			"# of a\nschema: olm.package\nname: a # mine\n---\n" + yamlAfter + "---\nschema: x\n"},
+		{"YAML is taken out of the middle", "---\nschema: olm.package\nname: a\n---\nschema: olm.deprecations\npackage: a\nentries: []\n---\nschema: x\n", true, nil,
+			"---\nschema: olm.package\nname: a\n---\nschema: x\n"},
+		{"YAML is taken out at the end", "---\nschema: olm.package\nname: a\n---\nschema: olm.deprecations\npackage: a\nentries: []\n", true, nil,
+			"---\nschema: olm.package\nname: a\n"},
+		{"YAML is added", "schema: olm.package\nname: a\n", false, after, "schema: olm.package\nname: a\n---\n" + yamlAfter},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.MkdirAll(filepath.Join(dir, "p"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Join(dir, "p", "f")
+			if err := os.WriteFile(name, []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var before, beside *catalog.Meta
+			if err := catalog.Stream(t.Context(), os.DirFS(dir), func(m *catalog.Meta) error {
+				if m.Schema == "olm.deprecations" && tc.replace {
+					before = m
+				}
+				if m.Schema == "olm.package" {
+					beside = m
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := folder.Edit(dir, before, tc.after, beside); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+			if err := catalog.Stream(t.Context(), os.DirFS(dir), func(*catalog.Meta) error { return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
