@@ -87,6 +87,18 @@ func Open(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image
 }
 
 func open(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image, error) {
+	img, err := openPlatforms(ctx, content, desc)
+	if err != nil {
+		return nil, err
+	}
+	if err := img.readLabels(); err != nil {
+		return nil, err
+	}
+	return img, nil
+}
+
+// openPlatforms reads the manifests and configs of an image, whatever is in it.
+func openPlatforms(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image, error) {
 	root, err := readManifest(ctx, content, &desc)
 	if err != nil {
 		return nil, err
@@ -109,9 +121,6 @@ func open(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image
 		img.platforms = []*platform{p}
 	default:
 		return nil, fmt.Errorf("%w: media type %q is no image", ErrNoCatalog, desc.MediaType)
-	}
-	if err := img.readLabels(); err != nil {
-		return nil, err
 	}
 	return img, nil
 }
