@@ -1,0 +1,82 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// The types of properties and dependencies.
+const (
+	typePackage         = "olm.package"
+	typePackageRequired = "olm.package.required"
+	typeGVK             = "olm.gvk"
+	typeGVKRequired     = "olm.gvk.required"
+	typeLabel           = "olm.label"
+	typeLabelRequired   = "olm.label.required"
+	typeObject          = "olm.bundle.object"
+	typeExcerpt         = "olm.csv.metadata"
+)
+
+// A gvk is the value of olm.gvk and olm.gvk.required.
+type gvk struct {
+	Group   string `json:"group"`
+	Kind    string `json:"kind"`
+	Version string `json:"version"`
+}
+
+// A packageVersion is the value of olm.package, and of a dependency of that type.
+type packageVersion struct {
+	PackageName string `json:"packageName"`
+	Version     string `json:"version"`
+	Release     string `json:"release,omitempty"`
+}
+
+// property is a value as a property.
+func property(propertyType string, value any) (catalog.Property, error) {
+	raw, err := marshal(value)
+	if err != nil {
+		return catalog.Property{}, fmt.Errorf("writing property %s: %w", propertyType, err)
+	}
+	return catalog.Property{Type: propertyType, Value: raw}, nil
+}
+
+// object is a manifest as a property.
+func object(manifest []byte) (catalog.Property, error) {
+	return property(typeObject, struct {
+		Data []byte `json:"data"`
+	}{manifest})
+}
+
+// Requirement is the property that says in a catalog what a dependency of a
+// bundle says: an element of metadata/dependencies.yaml, or a row of a database's
+// table of dependencies. An olm.gvk becomes olm.gvk.required, an olm.package
+// olm.package.required with its version as versionRange, an olm.label
+// olm.label.required (opm writes olm.label, by which the bundle would have that
+// label itself). Other types, such as olm.constraint, are the same in both places.
+func Requirement(dependencyType string, value []byte) (catalog.Property, error) {
+	var required any
+	var err error
+	switch dependencyType {
+	case typeGVK:
+		var v gvk
+		err = json.Unmarshal(value, &v)
+		dependencyType, required = typeGVKRequired, v
+	case typePackage:
+		var v packageVersion
+		err = json.Unmarshal(value, &v)
+		dependencyType, required = typePackageRequired, struct {
+			PackageName  string `json:"packageName"`
+			VersionRange string `json:"versionRange"`
+		}{v.PackageName, v.Version}
+	case typeLabel:
+		return catalog.Property{Type: typeLabelRequired, Value: value}, nil
+	default:
+		return catalog.Property{Type: dependencyType, Value: value}, nil
+	}
+	if err != nil {
+		return catalog.Property{}, fmt.Errorf("reading a dependency of type %s: %w", dependencyType, err)
+	}
+	return property(dependencyType, required)
+}

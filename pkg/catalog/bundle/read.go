@@ -1,0 +1,187 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// Limits on a bundle. No cluster keeps an object of more than 1.5 MiB, and the
+// manifests of a bundle have to fit into one when they are compressed.
+const (
+	maxFile     = 4 << 20
+	maxTotal    = 32 << 20
+	maxFiles    = 1000
+	maxProblems = 1000
+)
+
+// A fault is something wrong at a place.
+type fault struct {
+	place
+	message string
+}
+
+// A reader reads one bundle.
+type reader struct {
+	fsys      fs.FS
+	left      int64 // bytes that may still be read
+	bundle    *Bundle
+	manifests []*manifest
+	problems  []catalog.Problem
+}
+
+// Read reads the bundle in a file system: in metadata/ a file of annotations and
+// perhaps dependencies and properties, each recognised by what is in it; in
+// manifests/, or where the annotations say the manifests are, one
+// ClusterServiceVersion and other objects, one in a file. The error is a
+// [*catalog.Error] with everything that is wrong, or one of the file system. More
+// than 1,000 files, 4 MiB in one or 32 MiB in all are errors.
+func Read(fsys fs.FS) (*Bundle, error) {
+	r := &reader{fsys: fsys, left: maxTotal, bundle: &Bundle{}}
+	if err := r.read(); err != nil {
+		return nil, fmt.Errorf("reading the bundle: %w", err)
+	}
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, func(a, b catalog.Problem) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+		})
+		return nil, &catalog.Error{Problems: r.problems}
+	}
+	return r.bundle, nil
+}
+
+func (r *reader) read() error {
+	said, err := r.metadata()
+	if err != nil || len(r.problems) > 0 {
+		return err
+	}
+	csv, err := r.objects(said.manifests)
+	if err != nil || csv == nil {
+		return err
+	}
+	var c clusterServiceVersion
+	if f := csv.decode(&c); f != nil {
+		r.fault(f)
+		return nil
+	}
+	r.describe(csv, &c)
+	r.images(csv, &c)
+	r.properties(said, csv, &c)
+	return nil
+}
+
+// objects reads the manifests, and returns the ClusterServiceVersion, or nil
+// where that is a problem.
+func (r *reader) objects(dir string) (csv *manifest, err error) {
+	names, err := r.files(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		m, err := r.file(name, strict(name))
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case m == nil:
+			continue
+		case m.json[0] != '{' || m.kind == "":
+			r.warn(m.at(), "it is not a Kubernetes object and is left out")
+			continue
+		case m.kind == kindCSV && csv != nil:
+			r.problem(m.at(), "the bundle has a second %s; the first is %s. A bundle is one version: make a bundle of each", kindCSV, csv.file)
+		case m.kind == kindCSV:
+			csv = m
+		}
+		if m.more {
+			r.warn(m.at(), "only the first document of the file is part of the bundle; put each object into a file of its own")
+		}
+		r.manifests = append(r.manifests, m)
+		r.bundle.objects = append(r.bundle.objects, m.json)
+	}
+	if csv == nil && len(r.problems) == 0 {
+		r.problem(place{file: dir}, "there is no %s among its %d files; a bundle has exactly one", kindCSV, len(names))
+	}
+	return csv, nil
+}
+
+// files lists the files of a directory, sorted. Hidden ones are no part of a
+// bundle.
+func (r *reader) files(dir string) ([]string, error) {
+	entries, err := fs.ReadDir(r.fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s; a bundle has folders metadata and manifests: %w", dir, err)
+	} else if err != nil {
+		return nil, err
+	}
+	if len(entries) > maxFiles {
+		return nil, fmt.Errorf("folder %s has %d files, and %d are allowed", dir, len(entries), maxFiles)
+	}
+	var names []string
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if strings.HasPrefix(e.Name(), ".") || e.IsDir() {
+			continue
+		}
+		info, err := fs.Stat(r.fsys, name) // a link is what it leads to
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode().IsRegular() {
+			names = append(names, name)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("%s is not a regular file", name)
+		}
+	}
+	return names, nil
+}
+
+// file reads a file and parses it; nil is a file that says nothing. What cannot
+// be parsed is a problem if it must be, and left out otherwise.
+func (r *reader) file(name string, must bool) (*manifest, error) {
+	f, err := r.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := read(f, min(maxFile, r.left))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r.left -= int64(len(data))
+	m, fault := parse(name, data)
+	if fault != nil && must {
+		r.fault(fault)
+	} else if fault != nil {
+		r.warn(place{file: name}, "it is neither JSON nor YAML and is left out")
+	}
+	return m, nil
+}
+
+// strict reports whether a file's name says that it is JSON or YAML.
+func strict(name string) bool {
+	switch path.Ext(name) {
+	case ".json", ".yaml", ".yml":
+		return true
+	}
+	return false
+}
+
+func (r *reader) problem(at place, format string, args ...any) {
+	if len(r.problems) == maxProblems {
+		return
+	}
+	r.problems = append(r.problems, catalog.Problem{File: at.file, Line: at.line, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) fault(f *fault) { r.problem(f.place, "%s", f.message) }
+
+func (r *reader) warn(at place, format string, args ...any) {
+	p := catalog.Problem{File: at.file, Line: at.line, Message: fmt.Sprintf(format, args...)}
+	r.bundle.Warnings = append(r.bundle.Warnings, p.String())
+}
