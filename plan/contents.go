@@ -58,6 +58,23 @@ func (c *Contents) Walk(root digest.Digest, manifest func(Manifest) error, blob 
 	return c.walk(root, 0, manifest, blob)
 }
 
+// size is that of all manifests and blobs below root, each counted once.
+func (c *Contents) size(root digest.Digest) (int64, error) {
+	seen := map[digest.Digest]bool{}
+	var sum int64
+	add := func(d digest.Digest, n int64) error {
+		if !seen[d] {
+			seen[d] = true
+			sum += n
+		}
+		return nil
+	}
+	err := c.Walk(root,
+		func(m Manifest) error { return add(m.Digest, m.Size) },
+		func(b Blob) error { return add(b.Digest, b.Size) })
+	return sum, err
+}
+
 // maxDepth bounds indexes of indexes; an image has two levels.
 const maxDepth = 8
 

@@ -76,17 +76,24 @@ func (p *Plan) check() error {
 		if !reference.IsPath(img.Repository) {
 			return fmt.Errorf("image %s: %q is not a repository path", img.Source, img.Repository)
 		}
-		if img.Size < 0 || len(img.Tags) == 0 {
-			return fmt.Errorf("image %s has the size %d and %d tags", img.Source, img.Size, len(img.Tags))
+		if len(img.Tags) == 0 {
+			return fmt.Errorf("image %s has no tag", img.Source)
 		}
 		for _, t := range img.Tags {
 			if !reference.IsTag(t) {
 				return fmt.Errorf("image %s: %q is not a tag", img.Source, t)
 			}
 		}
-		if err := c.Walk(img.Digest, func(Manifest) error { return nil }, func(Blob) error { return nil }); err != nil {
+		size, err := c.size(img.Digest)
+		if err != nil {
 			return fmt.Errorf("image %s: %w", img.Source, err)
 		}
+		if img.Size != size {
+			return fmt.Errorf("image %s: its size is %d, but its manifests and blobs have %d bytes: the plan was altered, make it again", img.Source, img.Size, size)
+		}
+	}
+	if got, want := p.Totals, p.count(); got != want {
+		return fmt.Errorf("its totals are %s, but it holds %s: the plan was altered, make it again", got, want)
 	}
 	if !slices.IsSortedFunc(p.Images, compareImages) {
 		return errors.New("its images are not in order")

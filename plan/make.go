@@ -49,6 +49,7 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	from.Images = localImages{from.Images}
 	p := &Plan{Kind: Kind, Version: Version, Name: name, ArchiveSize: cfg.ArchiveSize, Manifests: []Manifest{}, Blobs: []Blob{}}
 	ws := newWishes()
 	var catalogs []*wish
@@ -78,6 +79,9 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	f := newForest(from.Images)
 	all, err := f.resolve(ctx, append(catalogs, ws.sorted()...), opts)
 	if err != nil {
+		return nil, err
+	}
+	if err := inputProblems(all); err != nil {
 		return nil, err
 	}
 	var found []resolved
@@ -125,6 +129,10 @@ func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts 
 		g.Go(func() error {
 			opts.Log.Info("reading catalog", "ref", op.Catalog)
 			read[i], problems[i] = readCatalog(ctx, from, op, pin)
+			var local *localError
+			if errors.As(problems[i], &local) {
+				problems[i] = &InputError{fmt.Errorf("%s: reading catalog %s: %w", op.Pos, op.Catalog, local)}
+			}
 			return nil
 		})
 	}
@@ -140,7 +148,7 @@ func addLists(ws *wishes, images []imageset.Image) error {
 	for _, img := range images {
 		w := wish{
 			kind: AdditionalImage, repo: img.TargetRepo, tag: img.TargetTag,
-			because: []Because{{List: "additionalImages"}}, platforms: img.Platforms,
+			because: []Because{{List: "additionalImages"}}, platforms: img.Platforms, pos: img.Pos,
 		}
 		if strings.HasPrefix(img.Name, ociScheme) {
 			w.source = img.Name
@@ -181,7 +189,11 @@ func (f *forest) harvest(p *Plan) error {
 		m := Manifest{Digest: d, MediaType: t.desc.MediaType, Size: t.desc.Size}
 		foreign[d] = t.foreign
 		for _, c := range t.children {
-			if !t.kept[c.Digest] || slices.Contains(m.Manifests, c.Digest) {
+			if !t.kept[c.Digest] {
+				m.Sparse = true
+				continue
+			}
+			if slices.Contains(m.Manifests, c.Digest) {
 				continue
 			}
 			if err := visit(c.Digest, each); err != nil {
@@ -217,13 +229,11 @@ func (f *forest) harvest(p *Plan) error {
 	}
 	for _, d := range slices.Sorted(maps.Keys(manifests)) {
 		p.Manifests = append(p.Manifests, manifests[d])
-		p.Totals.Bytes += manifests[d].Size
 	}
 	for _, d := range slices.Sorted(maps.Keys(blobs)) {
 		p.Blobs = append(p.Blobs, Blob{Digest: d, Size: blobs[d]})
-		p.Totals.Bytes += blobs[d]
 	}
-	p.Totals.Images, p.Totals.Manifests, p.Totals.Blobs = len(p.Images), len(p.Manifests), len(p.Blobs)
+	p.Totals = p.count()
 	return nil
 }
 

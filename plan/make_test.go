@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -285,4 +286,94 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// What the configuration asks for and an image does not have is found before
+// anything is copied, with what there is.
+func TestMakePlatformsThatAreNot(t *testing.T) {
+	w := newWorld(t)
+	w.push("quay.io/org/multi:v1", w.index("amd64", "s390x", "amd64"))
+	w.push("quay.io/org/plain:v1", w.image("plain"))
+	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op-bundle", w.index("ppc64le"))})
+	_, err := Make(t.Context(), parseConfig(t, `  operators:
+  - catalog: dir:///cat
+    platforms: [{os: linux, architecture: arm64}]
+  additionalImages:
+  - name: quay.io/org/multi:v1
+    platforms: [{os: linux, architecture: arm64}, {os: windows, architecture: amd64}]
+  - name: quay.io/org/plain:v1
+    platforms: [{os: linux, architecture: arm64}]
+`), "x", w.from(), Options{})
+	var input *InputError
+	if !errors.As(err, &input) {
+		t.Fatalf("Make = %v, want an InputError", err)
+	}
+	for _, want := range []string{
+		"2 images", "imageset.yaml:8: quay.io/org/multi:v1: it has nothing for linux/arm64, windows/amd64; it is for linux/amd64, linux/s390x",
+		"wanted by op.v1.0.0: it has nothing for linux/arm64; it is for linux/ppc64le",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in\n%v", want, err)
+		}
+	}
+}
+
+// A layout that is not there is the configuration's mistake, as a registry's
+// answer is not.
+func TestMakeLayoutsThatAreNot(t *testing.T) {
+	w := newWorld(t)
+	w.push("quay.io/org/a:v1", w.image("a"))
+	for _, text := range []string{
+		"  additionalImages: [{name: 'quay.io/org/a:v1'}, {name: 'oci://absent'}]\n",
+		"  operators: [{catalog: 'oci://absent'}]\n",
+	} {
+		_, err := Make(t.Context(), parseConfig(t, text), "x", w.from(), Options{})
+		var input *InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), "imageset.yaml:4: ") {
+			t.Errorf("Make = %v, want an InputError with the place", err)
+		}
+	}
+}
+
+func TestMakeMarksSparseIndexes(t *testing.T) {
+	w := newWorld(t)
+	thin := w.push("quay.io/org/thin:v1", w.index("amd64", "arm64"))
+	w.push("quay.io/org/whole:v1", w.index("amd64", "arm64", "s390x"))
+	p := w.makePlan(`  additionalImages:
+  - name: quay.io/org/thin:v1
+    platforms: [{os: linux, architecture: amd64}]
+  - name: quay.io/org/whole:v1
+`)
+	for _, m := range p.Manifests {
+		if want := strings.HasSuffix(thin, m.Digest.String()); m.Sparse != want {
+			t.Errorf("manifest %s: sparse is %v", m.Digest, m.Sparse)
+		}
+	}
+}
+
+// Sizes are what people decide by: they have to be those of the content.
+func TestReadComparesSizes(t *testing.T) {
+	w := newWorld(t)
+	w.push("quay.io/org/a:v1", w.index("amd64", "arm64"))
+	w.push("quay.io/org/b:v1", w.image("base", "b"))
+	for name, tc := range map[string]struct {
+		alter func(*Plan)
+		words string
+	}{
+		"image":    {func(p *Plan) { p.Images[0].Size++ }, "quay.io/org/a:v1: its size is"},
+		"blob":     {func(p *Plan) { p.Blobs[0].Size++ }, "its size is"},
+		"manifest": {func(p *Plan) { p.Manifests[0].Size++ }, "its size is"},
+		"bytes":    {func(p *Plan) { p.Totals.Bytes-- }, "its totals are"},
+		"images":   {func(p *Plan) { p.Totals.Images = 7 }, "its totals are 7 images"},
+	} {
+		p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}, {name: 'quay.io/org/b:v1'}]\n")
+		tc.alter(p)
+		text, err := p.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(bytes.NewReader(text)); err == nil || !strings.Contains(err.Error(), tc.words) || !strings.Contains(err.Error(), "make it again") {
+			t.Errorf("%s: Read = %v", name, err)
+		}
+	}
 }

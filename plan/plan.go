@@ -18,6 +18,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/opencontainers/go-digest"
 )
 
@@ -60,6 +62,22 @@ type Totals struct {
 	Manifests int   `json:"manifests"`
 	Blobs     int   `json:"blobs"`
 	Bytes     int64 `json:"bytes"`
+}
+
+func (t Totals) String() string {
+	return fmt.Sprintf("%d images, %d manifests, %d blobs, %d bytes", t.Images, t.Manifests, t.Blobs, t.Bytes)
+}
+
+// count makes the totals of what the plan lists.
+func (p *Plan) count() Totals {
+	t := Totals{Images: len(p.Images), Manifests: len(p.Manifests), Blobs: len(p.Blobs)}
+	for _, m := range p.Manifests {
+		t.Bytes += m.Size
+	}
+	for _, b := range p.Blobs {
+		t.Bytes += b.Size
+	}
+	return t
 }
 
 // An ImageKind says where an image came from.
@@ -136,6 +154,9 @@ type Manifest struct {
 	MediaType string          `json:"mediaType"`
 	Size      int64           `json:"size"`
 	Manifests []digest.Digest `json:"manifests,omitempty"`
+	// Sparse says that the index names children beside Manifests, which
+	// platforms left out. Many registries refuse such an index.
+	Sparse bool `json:"sparse,omitempty"`
 	Blobs     []digest.Digest `json:"blobs,omitempty"`
 }
 

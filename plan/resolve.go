@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -140,9 +141,12 @@ func (f *forest) grow(ctx context.Context, w *wish, desc ocispec.Descriptor, dep
 		}
 	}
 	some := len(n.children) == 0
+	none := &platformError{asked: platformNames(w.platforms), there: platformsOf(n.children)}
 	for _, c := range children {
 		err := f.grow(ctx, w, c, depth+1)
-		if errors.Is(err, errNoPlatform) {
+		var inner *platformError
+		if errors.As(err, &inner) {
+			none.there = slices.Concat(none.there, inner.there)
 			continue
 		}
 		if err != nil {
@@ -154,13 +158,24 @@ func (f *forest) grow(ctx context.Context, w *wish, desc ocispec.Descriptor, dep
 		t.Unlock()
 	}
 	if !some {
-		return fmt.Errorf("index %s: %w: %s", desc.Digest, errNoPlatform, platformNames(w.platforms))
+		return none
 	}
 	return nil
 }
 
-// errNoPlatform says that an index has nothing for the platforms asked for.
-var errNoPlatform = errors.New("none of its images is for the platforms asked for")
+// A platformError says that an index has nothing for the platforms asked for.
+type platformError struct {
+	asked string
+	there []string // platforms that it has, with repetitions
+}
+
+func (e *platformError) Error() string {
+	there := slices.Compact(slices.Sorted(slices.Values(e.there)))
+	if len(there) == 0 {
+		return "it has nothing for " + e.asked + "; it names no platforms"
+	}
+	return "it has nothing for " + e.asked + "; it is for " + strings.Join(there, ", ")
+}
 
 func (f *forest) load(ctx context.Context, t *tree, source string, desc ocispec.Descriptor) (*node, error) {
 	t.Lock()
@@ -185,13 +200,23 @@ func wanted(p *ocispec.Platform, platforms []imageset.Platform) bool {
 	})
 }
 
+// platformNames lists the platforms asked for, each once.
 func platformNames(platforms []imageset.Platform) string {
-	s := ""
-	for i, p := range platforms {
-		if i > 0 {
-			s += ", "
-		}
-		s += p.OS + "/" + p.Architecture
+	var names []string
+	for _, p := range platforms {
+		names = append(names, p.OS+"/"+p.Architecture)
 	}
-	return s
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
+}
+
+// platformsOf lists the platforms of an index's children. What belongs to an
+// image, such as an attestation, has none or an unknown one.
+func platformsOf(children []ocispec.Descriptor) []string {
+	var names []string
+	for _, c := range children {
+		if p := c.Platform; p != nil && p.OS != "" && p.OS != "unknown" {
+			names = append(names, p.OS+"/"+p.Architecture)
+		}
+	}
+	return names
 }

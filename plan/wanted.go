@@ -26,6 +26,9 @@ type wish struct {
 	kind   ImageKind
 	// catalog is the name of the catalog that a CatalogImage is of.
 	catalog string
+	// pos is the entry of the configuration that names the image itself; the
+	// zero value where a catalog does.
+	pos imageset.Position
 	// repo and tag are what the configuration sets; "" leaves the names to be
 	// made from the source.
 	repo, tag string
@@ -40,6 +43,17 @@ type wishes struct {
 	byKey map[wishKey]*wish
 	empty int // references that are ""
 	short map[string]bool
+}
+
+// asked says who asked for the image, and where.
+func (w *wish) asked() string {
+	if w.pos != (imageset.Position{}) {
+		return w.pos.String() + ": " + w.source
+	}
+	if len(w.because) == 0 || w.because[0].Bundle == "" {
+		return w.source
+	}
+	return w.source + ", wanted by " + w.because[0].Bundle
 }
 
 type wishKey struct{ source, repo, tag string }
@@ -65,6 +79,7 @@ func (ws *wishes) add(w wish) {
 	if w.kind.rank() > have.kind.rank() {
 		have.kind = w.kind
 	}
+	have.pos = cmp.Or(have.pos, w.pos)
 	have.because = slices.Concat(have.because, w.because)
 	have.all = have.all || w.all
 	have.platforms = slices.Concat(have.platforms, w.platforms) // the lists are shared
