@@ -1,0 +1,94 @@
+package diff
+
+import (
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// pkg compares what two catalogs have of one package. One of the two may be
+// nil.
+func (d *Diff) pkg(before, after *catalog.Package) {
+	both := paired[catalog.Package]{before, after}
+	old, now := orEmpty(before), orEmpty(after)
+	p := Package{Change: both.change(), Name: old.Name + now.Name}
+	if p.Change == Changed {
+		p.Name = old.Name
+		for _, m := range pair(old.Metas, now.Metas, func(*catalog.Meta) string { return "" }) {
+			p.Members = append(p.Members, differing(raw(m.before), raw(m.after))...)
+		}
+		p.DefaultChannel, p.Members = explained(p.Members, "defaultChannel", old.DefaultChannel, now.DefaultChannel)
+	} else {
+		p.DefaultChannel = changed(old.DefaultChannel, now.DefaultChannel)
+	}
+	if p.Change != Changed || p.DefaultChannel != nil || len(p.Members) > 0 {
+		d.Packages = append(d.Packages, p)
+	}
+
+	moved := d.bundles(p.Name, old, now)
+	d.channels(p.Name, old, now, moved)
+	d.deprecations(p.Name, old.Deprecations, now.Deprecations)
+	d.others(old.Others, now.Others)
+}
+
+// orEmpty gives a package without anything for one that is not there.
+func orEmpty(p *catalog.Package) *catalog.Package {
+	if p == nil {
+		return &catalog.Package{}
+	}
+	return p
+}
+
+// raw is an object's text; one that is not there is an object without members.
+func raw(m *catalog.Meta) []byte {
+	if m == nil {
+		return []byte("{}")
+	}
+	return m.Raw
+}
+
+// changed is a Text, or nil where both sides are the same.
+func changed(before, after string) *Text {
+	if before == after {
+		return nil
+	}
+	return &Text{Old: before, New: after}
+}
+
+// explained takes a member out of the list of those that differ, if the text
+// that it stands for says how it differs.
+func explained(members []string, member, before, after string) (*Text, []string) {
+	text := changed(before, after)
+	if text == nil {
+		return nil, members
+	}
+	return text, without(members, member)
+}
+
+// without is a list without one name.
+func without(names []string, name string) []string {
+	var left []string
+	for _, n := range names {
+		if n != name {
+			left = append(left, n)
+		}
+	}
+	return left
+}
+
+// others compares objects of other schemas.
+func (d *Diff) others(before, after []*catalog.Meta) {
+	key := func(m *catalog.Meta) string { return m.Schema + "\x00" + m.Name }
+	for _, both := range pair(before, after, key) {
+		o := Other{Change: both.change()}
+		if o.Change == Changed {
+			if o.Members = differing(both.before.Raw, both.after.Raw); len(o.Members) == 0 {
+				continue
+			}
+		}
+		m := both.before
+		if m == nil {
+			m = both.after
+		}
+		o.Schema, o.Package, o.Name = m.Schema, m.Package, m.Name
+		d.Others = append(d.Others, o)
+	}
+}
