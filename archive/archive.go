@@ -96,12 +96,18 @@ func Inspect(dir string) (*Archive, error) {
 func (l *listing) absent() error {
 	switch {
 	case l.partial:
-		return fmt.Errorf("writing it was not finished, run that again: %w", fs.ErrNotExist)
+		return absentError("writing it was not finished: run that again")
 	case len(l.files) > 0:
-		return fmt.Errorf("it has volumes and no set manifest, bring %s too: %w", setName(l.highest()), fs.ErrNotExist)
+		return absentError("it has volumes and no set manifest: bring " + setName(l.highest()) + " too")
 	}
-	return fmt.Errorf("there is none, its set manifest would be called like %s: %w", setName(1), fs.ErrNotExist)
+	return absentError("there is none, its set manifest would be called like " + setName(1))
 }
+
+// An absentError says why there is no archive, and is fs.ErrNotExist.
+type absentError string
+
+func (e absentError) Error() string { return string(e) }
+func (absentError) Unwrap() error   { return fs.ErrNotExist }
 
 // open opens the volumes of a set; root becomes the Archive's.
 func open(root *os.Root, s *set) *Archive {

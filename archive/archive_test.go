@@ -341,7 +341,7 @@ func TestOpenWithoutArchive(t *testing.T) {
 	dir := t.TempDir()
 	open := func(want string) {
 		t.Helper()
-		if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
+		if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "file does not exist") {
 			t.Errorf("Open = %v, want %q", err, want)
 		}
 	}

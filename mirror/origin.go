@@ -198,7 +198,7 @@ func (o *Origin) layout(source string) (*layout.Layout, string, error) {
 	}
 	l, err := layout.Open(dir)
 	if err != nil {
-		return nil, "", fmt.Errorf("opening %s: %w", source, err)
+		return nil, "", err // it names the folder
 	}
 	o.layouts[dir] = l
 	return l, name, nil

@@ -33,7 +33,20 @@ func (f Folder) draft(dir string, mode fs.FileMode) (*Draft, error) {
 }
 
 // Write implements io.Writer.
-func (d *Draft) Write(p []byte) (int, error) { return d.file.Write(p) }
+func (d *Draft) Write(p []byte) (int, error) {
+	n, err := d.file.Write(p)
+	return n, d.named(err)
+}
+
+// named says the folder in an error in place of the temporary name, which tells
+// nobody anything.
+func (d *Draft) named(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return &fs.PathError{Op: failed.Op, Path: d.folder.path(path.Dir(d.name)), Err: failed.Err}
+	}
+	return err
+}
 
 // Commit gives the file its name, in the folder in which it was begun, in place
 // of what had it before. When Commit returns nil, that is durable; after an
@@ -41,7 +54,7 @@ func (d *Draft) Write(p []byte) (int, error) { return d.file.Write(p) }
 func (d *Draft) Commit(name string) error {
 	var err error
 	if !d.folder.NoSync {
-		err = d.file.Sync()
+		err = d.named(d.file.Sync())
 	}
 	if err = errors.Join(err, d.file.Close()); err == nil {
 		err = d.folder.Root.Rename(d.name, name)

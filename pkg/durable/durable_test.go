@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,5 +182,21 @@ func TestSweep(t *testing.T) {
 	}
 	if info, err := f.Root.Stat("sub/" + tempPrefix + "folder"); err != nil || !info.IsDir() {
 		t.Errorf("a folder was removed: %v", err)
+	}
+}
+
+// What goes wrong is told of the folder: a temporary name tells nobody anything.
+func TestDraftNamesItsFolder(t *testing.T) {
+	f := folder(t)
+	d, err := f.Draft("sub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Write([]byte("x"))
+	if !errors.Is(err, fs.ErrClosed) || !strings.Contains(err.Error(), filepath.Join(f.Root.Name(), "sub")+":") || strings.Contains(err.Error(), tempPrefix) {
+		t.Errorf("Write = %v", err)
 	}
 }

@@ -94,12 +94,21 @@ func Open(dir string) (*Layout, error) {
 	l := &Layout{root: root, disk: durable.Folder{Root: root}}
 	if err := l.check(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("it has no file %s, so it is no OCI layout: %w", ocispec.ImageLayoutFile, err)
+			err = noLayoutError{}
 		}
 		return nil, errors.Join(fmt.Errorf("opening OCI layout %s: %w", dir, err), root.Close())
 	}
 	return l, nil
 }
+
+// A noLayoutError says that a folder lacks the file that makes it a layout.
+type noLayoutError struct{}
+
+func (noLayoutError) Error() string {
+	return "it has no file " + ocispec.ImageLayoutFile + ", so it is no OCI layout"
+}
+
+func (noLayoutError) Unwrap() error { return fs.ErrNotExist }
 
 // check reads the file that makes a folder a layout.
 func (l *Layout) check() error {

@@ -251,7 +251,7 @@ func TestCreateAndOpen(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open of an absent folder = %v", err)
 	}
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "no OCI layout") {
+	if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "so it is no OCI layout") {
 		t.Errorf("Open of an empty folder = %v", err)
 	}
 	if _, err := Create(dir, Options{}); err != nil {
