@@ -1,4 +1,4 @@
-// Package graph reads the update graph of a channel.
+// Package graph reads the update graph of a channel, and follows it as OLM does.
 //
 // A channel is a list of entries. Each says which bundles it can be reached
 // from: the one that it replaces, those that it skips, and those whose version
@@ -13,8 +13,14 @@
 // shape into findings, and pkg/catalog/filter grows a selection until its shape
 // is whole. [Edge] is the edge fact that both generations of OLM resolve by.
 //
-// Everything here is a pure function of the entries, in time linear in their
-// text.
+// What a cluster makes of these edges depends on the generation. OLM classic
+// follows one channel, from its head down, and never installs a skipped entry.
+// OLM v1 takes the highest version that any selected channel leads to, and never
+// goes below what it runs. [Updates] is a package as one of them sees it; [Step],
+// [Walk] and [Reachable] ask it once.
+//
+// Everything here is a pure function of the entries. A graph that is broken, as
+// by a circle or a skipRange that cannot be read, ends a walk and is no error.
 package graph
 
 import (
@@ -25,108 +31,67 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A Shape is what a channel's replaces and skips make of its entries.
-// skipRange plays no part in it. Channels that OLM accepts have one head, no
-// cycle, and nothing stranded; see [Shape.Whole].
-type Shape struct {
-	// Heads are the entries that no entry of the channel replaces or skips,
-	// sorted by name.
-	Heads []string
-	// Chain is the head and what it replaces, step by step: up to an entry that
-	// is skipped, a name that the channel does not have, or the bottom. It is
-	// empty unless there is exactly one head.
-	Chain []string
-	// Cycle is the part of the chain that leads back to itself, beginning and
-	// ending with the same name: a, b, a. It is empty where there is none.
-	Cycle []string
-	// Skipped are the entries that some entry skips. Names that the channel
-	// does not have, which may be thousands, are not among them.
-	Skipped map[string]bool
-	// Stranded are the entries that are neither on the chain nor skipped,
-	// sorted by name. It is empty unless there is exactly one head and no
-	// cycle.
-	Stranded []string
+// A Generation is one of the two that OLM is in.
+type Generation int
+
+const (
+	// Classic is operator-lifecycle-manager: Subscriptions and
+	// ClusterServiceVersions.
+	Classic Generation = iota + 1
+	// V1 is operator-controller: ClusterExtensions.
+	V1
+)
+
+// String is "OLM classic" or "OLM v1".
+func (g Generation) String() string {
+	switch g {
+	case Classic:
+		return "OLM classic"
+	case V1:
+		return "OLM v1"
+	default:
+		return "no generation of OLM"
+	}
 }
 
-// Whole reports whether OLM accepts a channel of this shape.
-func (s Shape) Whole() bool {
-	return len(s.Heads) == 1 && len(s.Cycle) == 0 && len(s.Stranded) == 0
+// At is what a cluster runs: the name of the bundle, for OLM classic the
+// ClusterServiceVersion, and its version. Neither needs to be in the catalog. A
+// bundle of which only the version is known has no name, and is led on by
+// skipRanges alone.
+type At struct {
+	Name    string
+	Version semver.Version
+	// Release is the release beside the version, mostly "": the field of the
+	// olm.package property. OLM v1 takes build metadata of the version for a
+	// release where there is no other.
+	Release string
 }
 
-// Inspect finds the shape of a channel, by the algorithm of operator-registry's
-// alpha/model (Channel.Head and Channel.validateReplacesChain). Of entries with
-// the same name, which no valid channel has, the first gives the chain.
-func Inspect(entries []catalog.Entry) Shape {
-	shape := Shape{Skipped: map[string]bool{}}
-	replaces := make(map[string]string, len(entries))
-	replaced := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		if _, again := replaces[e.Name]; !again {
-			replaces[e.Name] = e.Replaces
-		}
-		if e.Replaces != "" {
-			replaced[e.Replaces] = true
-		}
-	}
-	for _, e := range entries {
-		for _, skip := range e.Skips {
-			if _, present := replaces[skip]; present {
-				shape.Skipped[skip] = true
-			}
-		}
-	}
-	for name := range replaces {
-		if !replaced[name] && !shape.Skipped[name] {
-			shape.Heads = append(shape.Heads, name)
-		}
-	}
-	slices.Sort(shape.Heads)
-	if len(shape.Heads) != 1 {
-		return shape
-	}
-
-	place := map[string]int{}
-	for cur := shape.Heads[0]; ; cur = replaces[cur] {
-		place[cur] = len(shape.Chain)
-		shape.Chain = append(shape.Chain, cur)
-		next := replaces[cur]
-		if shape.Skipped[next] {
-			break
-		}
-		if from, seen := place[next]; seen {
-			shape.Cycle = append(slices.Clone(shape.Chain[from:]), next)
-			return shape
-		}
-		if _, present := replaces[next]; !present {
-			break
-		}
-	}
-	for name := range replaces {
-		if _, onChain := place[name]; !onChain && !shape.Skipped[name] {
-			shape.Stranded = append(shape.Stranded, name)
-		}
-	}
-	slices.Sort(shape.Stranded)
-	return shape
+// Running is a cluster that runs the bundle.
+func Running(b *catalog.Bundle) At {
+	return At{Name: b.Name, Version: b.Version, Release: b.Release}
 }
 
-// Edge reports whether OLM offers the entry as an update to a cluster that runs
-// the bundle of that name and version: the entry replaces it, skips it, or has a
-// skipRange (github.com/blang/semver grammar) that the version lies in. A
-// skipRange that does not parse is no edge; pkg/catalog/validate reports it.
-func Edge(e catalog.Entry, name string, version semver.Version) bool {
-	if e.Replaces == name && name != "" || slices.Contains(e.Skips, name) {
-		return true
-	}
-	within, err := Range(e)
-	return err == nil && within(version)
+// A View is how a cluster looks at a package.
+type View struct {
+	Generation Generation
+	// Channels are those that the cluster follows; none, or "", is all of them.
+	// A Subscription follows one, a ClusterExtension any number.
+	Channels []string
+	// Accept says which bundles may be installed, as a range of versions or a
+	// dependency that is not met decides; nil accepts all. OLM v1 asks it of
+	// the installed bundle, too, before it stays where it is.
+	Accept func(*catalog.Bundle) bool
 }
 
-// Range parses an entry's skipRange. The range of an entry without one holds no
-// version. The error is blang's, with the text in it.
-func Range(e catalog.Entry) (semver.Range, error) {
-	if e.SkipRange == "" {
-		return func(semver.Version) bool { return false }, nil
-	}
-	return semver.ParseRange(e.SkipRange)
+// follows reports whether the view takes in a channel.
+func (v View) follows(channel string) bool {
+	return len(v.Channels) == 0 || slices.Contains(v.Channels, channel) || slices.Contains(v.Channels, "")
+}
+
+// A Hop is one update, from bundle to bundle, by the edge of a channel. From is
+// At.Name, and may be empty as that.
+type Hop struct {
+	Channel, From, To string
+	Edge              EdgeKind
 }

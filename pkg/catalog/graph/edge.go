@@ -1,0 +1,56 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// An EdgeKind is the word for why an entry is an update: "replaces", "skips" or
+// "skipRange".
+type EdgeKind string
+
+// The kinds of edges. An entry that has several of them for a bundle counts as
+// the first one here.
+const (
+	Replaces  EdgeKind = "replaces"
+	Skips     EdgeKind = "skips"
+	SkipRange EdgeKind = "skipRange"
+)
+
+// Edge reports whether OLM offers the entry as an update to a cluster that runs
+// the bundle of that name and version: the entry replaces it, skips it, or has a
+// skipRange (github.com/blang/semver grammar) that the version lies in. A
+// skipRange that does not parse is no edge; pkg/catalog/validate reports it.
+func Edge(e catalog.Entry, name string, version semver.Version) bool {
+	if names(e, name) != "" {
+		return true
+	}
+	within, err := Range(e)
+	return err == nil && within(version)
+}
+
+// names is the kind of the edge from a bundle that the entry has by name, "" if
+// there is none.
+func names(e catalog.Entry, name string) EdgeKind {
+	switch {
+	case name == "":
+		return ""
+	case e.Replaces == name:
+		return Replaces
+	case slices.Contains(e.Skips, name):
+		return Skips
+	}
+	return ""
+}
+
+// Range parses an entry's skipRange. The range of an entry without one holds no
+// version. The error is blang's, with the text in it.
+func Range(e catalog.Entry) (semver.Range, error) {
+	if e.SkipRange == "" {
+		return func(semver.Version) bool { return false }, nil
+	}
+	return semver.ParseRange(e.SkipRange)
+}

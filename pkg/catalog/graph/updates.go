@@ -1,0 +1,184 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// Updates are a package as a cluster sees it: what it may go to from where. They
+// are made once for many questions, and are for one goroutine.
+type Updates struct {
+	view View
+	// candidates are what may be installed, each once for a channel, in the order
+	// of preference.
+	candidates []candidate
+	// named has, for a bundle, the candidates that replace or skip it, ranged
+	// those with a skipRange; both in the order of preference.
+	named  map[string][]int
+	ranged []int
+	// bundles are those that the view takes in and that have a version.
+	bundles map[string]*catalog.Bundle
+	// present are, for OLM v1, the bundles that the cluster can stay at.
+	present []candidate
+}
+
+// A candidate is a bundle at its place in a channel.
+type candidate struct {
+	catalog.Entry
+	channel    string
+	bundle     *catalog.Bundle
+	within     semver.Range // nil without a skipRange that can be read
+	numbered   numbered
+	deprecated bool
+}
+
+// NewUpdates looks at a package. Entries without a bundle, and bundles without a
+// version, are never updates.
+func NewUpdates(p *catalog.Package, v View) *Updates {
+	u := &Updates{view: v, named: map[string][]int{}, bundles: map[string]*catalog.Bundle{}}
+	all := make(map[string]*catalog.Bundle, len(p.Bundles))
+	for _, b := range p.Bundles {
+		if _, again := all[b.Name]; b.VersionErr == nil && !again {
+			all[b.Name] = b
+		}
+	}
+	var whole bool
+	if v.Generation == V1 {
+		whole = u.union(p, all)
+	} else {
+		whole = u.chains(p, all)
+	}
+	if !whole {
+		u.candidates = nil
+	}
+	for i := range u.candidates {
+		c := &u.candidates[i]
+		if c.Replaces != "" {
+			u.named[c.Replaces] = append(u.named[c.Replaces], i)
+		}
+		for _, skip := range c.Skips {
+			if at := u.named[skip]; skip != "" && (len(at) == 0 || at[len(at)-1] != i) {
+				u.named[skip] = append(at, i)
+			}
+		}
+		if within, err := Range(c.Entry); err == nil && c.SkipRange != "" {
+			c.within = within
+			u.ranged = append(u.ranged, i)
+		}
+	}
+	return u
+}
+
+// chains are the candidates of OLM classic: the default channel first, then by
+// name; in a channel, those of its order. It is false where one of the channels
+// has no order, since that is an error for all of them.
+func (u *Updates) chains(p *catalog.Package, all map[string]*catalog.Bundle) bool {
+	channels := slices.Clone(p.Channels)
+	slices.SortStableFunc(channels, func(a, b *catalog.Channel) int {
+		if isDefault := a.Name == p.DefaultChannel; isDefault != (b.Name == p.DefaultChannel) {
+			if isDefault {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	for _, ch := range channels {
+		if !u.view.follows(ch.Name) || len(ch.Entries) == 0 {
+			continue
+		}
+		order := Order(ch.Entries)
+		if len(order) == 0 {
+			return false
+		}
+		for _, e := range order {
+			b := all[e.Name]
+			if b == nil || prohibited(b) || u.view.Accept != nil && !u.view.Accept(b) {
+				continue
+			}
+			u.bundles[e.Name] = b
+			u.candidates = append(u.candidates, candidate{Entry: e, channel: ch.Name, bundle: b})
+		}
+	}
+	return true
+}
+
+// prohibited reports whether the bundle has the property that keeps OLM classic
+// from ever installing it, which is left of the time of SQLite catalogs. It is
+// not what olm.deprecations are about.
+func prohibited(b *catalog.Bundle) bool {
+	return slices.ContainsFunc(b.Properties, func(p catalog.Property) bool { return p.Type == "olm.deprecated" })
+}
+
+// union are the candidates of OLM v1: the bundles of all channels, deprecated
+// ones last, the highest version first.
+func (u *Updates) union(p *catalog.Package, all map[string]*catalog.Bundle) bool {
+	deprecated := map[string]bool{}
+	for _, d := range p.Deprecations {
+		for _, e := range d.Entries {
+			if e.Schema == catalog.SchemaBundle {
+				deprecated[e.Name] = true
+			}
+		}
+	}
+	have := map[string]bool{}
+	for _, ch := range p.Channels {
+		if !u.view.follows(ch.Name) {
+			continue
+		}
+		for _, e := range ch.Entries {
+			b := all[e.Name]
+			if b == nil || u.view.Accept != nil && !u.view.Accept(b) {
+				continue
+			}
+			c := candidate{Entry: e, channel: ch.Name, bundle: b, numbered: number(b.Version, b.Release), deprecated: deprecated[e.Name]}
+			u.candidates = append(u.candidates, c)
+			if u.bundles[e.Name] = b; !have[e.Name] {
+				have[e.Name] = true
+				u.present = append(u.present, c)
+			}
+		}
+	}
+	slices.SortStableFunc(u.candidates, func(a, b candidate) int {
+		return cmp.Or(preferred(a, b), cmp.Compare(a.Name, b.Name), cmp.Compare(a.channel, b.channel))
+	})
+	return true
+}
+
+// preferred is negative where OLM v1 takes a before b.
+func preferred(a, b candidate) int {
+	if a.deprecated != b.deprecated {
+		if b.deprecated {
+			return -1
+		}
+		return 1
+	}
+	return b.numbered.compare(a.numbered)
+}
+
+// successors are the candidates that an edge leads to, in the order of
+// preference, with the kind of the edge: the places in u.candidates.
+func (u *Updates) successors(at At) []int {
+	found := slices.Clone(u.named[at.Name])
+	for _, i := range u.ranged {
+		if u.candidates[i].within(at.Version) {
+			found = append(found, i)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// hop is the update to a candidate.
+func (u *Updates) hop(at At, i int) Hop {
+	c := u.candidates[i]
+	kind := names(c.Entry, at.Name)
+	if kind == "" {
+		kind = SkipRange
+	}
+	return Hop{Channel: c.channel, From: at.Name, To: c.Name, Edge: kind}
+}
