@@ -1,0 +1,203 @@
+// Package excerpt reads what a catalog tells of a bundle's manifests.
+//
+// A bundle is an image; what it will do to a cluster stands in its manifests: a
+// ClusterServiceVersion and CustomResourceDefinitions. Catalogs repeat a part of
+// them, so that nobody has to pull the image to show or judge it. New catalogs
+// have a property olm.csv.metadata, which is the ClusterServiceVersion without
+// its install strategy and its webhooks. Old ones have the manifests themselves,
+// as JSON or YAML in base64, in properties olm.bundle.object. Of gives both in
+// one form, and says what can be known from it: a CRD's versions, or whether a
+// bundle has webhooks, stand only in manifests.
+//
+// The formats are those of operator-registry (alpha/property).
+package excerpt
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// An Excerpt is what a catalog tells of a bundle's manifests.
+type Excerpt struct {
+	// CSV says that there is anything of the ClusterServiceVersion. Without it
+	// the fields up to APIServices are empty.
+	CSV bool
+	// Whole says that the ClusterServiceVersion itself is there, so that
+	// Webhooks are known.
+	Whole bool
+	// InstallModes are those that are supported, such as AllNamespaces, sorted.
+	InstallModes []string
+	// MinKube is the minKubeVersion, "" for none.
+	MinKube string
+	// Webhooks are the names of the webhook definitions, in their order.
+	Webhooks []string
+	// APIServices are the extension API servers that the bundle brings, by
+	// GROUP/VERSION, in their order.
+	APIServices []string
+	// CRDs are the CustomResourceDefinitions among the manifests, sorted by
+	// name. A catalog that has only olm.csv.metadata has none.
+	CRDs []CRD
+}
+
+// A CRD is a CustomResourceDefinition.
+type CRD struct {
+	Name       string // plural.group
+	APIVersion string // apiextensions.k8s.io/v1 or apiextensions.k8s.io/v1beta1
+	Group      string
+	Kind       string
+	// Versions are all that it lists, served or not, in its order.
+	Versions []string
+	// Storage is the version that objects are stored in.
+	Storage string
+}
+
+// Of reads the properties of a bundle. The error is one of them that cannot be
+// read.
+func Of(b *catalog.Bundle) (Excerpt, error) {
+	var x Excerpt
+	var short *csvSpec
+	for i, p := range b.Properties {
+		var err error
+		switch p.Type {
+		case "olm.csv.metadata":
+			short = &csvSpec{}
+			err = json.Unmarshal(p.Value, short)
+		case "olm.bundle.object":
+			err = x.object(p.Value)
+		}
+		if err != nil {
+			return Excerpt{}, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
+		}
+	}
+	if short != nil {
+		x.take(*short) // it stands for the object where both are there
+	}
+	slices.SortStableFunc(x.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
+	return x, nil
+}
+
+// csvSpec is what is asked of a ClusterServiceVersion's spec. The members are
+// called the same in olm.csv.metadata; webhookdefinitions are not part of that.
+type csvSpec struct {
+	InstallModes []struct {
+		Type      string `json:"type"`
+		Supported bool   `json:"supported"`
+	} `json:"installModes"`
+	MinKubeVersion string `json:"minKubeVersion"`
+	Webhooks       []struct {
+		GenerateName string `json:"generateName"`
+	} `json:"webhookdefinitions"`
+	APIServices struct {
+		Owned []struct {
+			Group   string `json:"group"`
+			Version string `json:"version"`
+		} `json:"owned"`
+	} `json:"apiServiceDefinitions"`
+}
+
+func (x *Excerpt) take(spec csvSpec) {
+	x.CSV = true
+	x.MinKube = spec.MinKubeVersion
+	x.InstallModes, x.APIServices = nil, nil
+	for _, mode := range spec.InstallModes {
+		if mode.Supported {
+			x.InstallModes = append(x.InstallModes, mode.Type)
+		}
+	}
+	slices.Sort(x.InstallModes)
+	x.InstallModes = slices.Compact(x.InstallModes)
+	for _, api := range spec.APIServices.Owned {
+		x.APIServices = append(x.APIServices, api.Group+"/"+api.Version)
+	}
+	for _, webhook := range spec.Webhooks {
+		x.Webhooks = append(x.Webhooks, webhook.GenerateName)
+	}
+}
+
+// object reads one manifest: {"data":"<base64>"}.
+func (x *Excerpt) object(value []byte) error {
+	var property struct {
+		Data []byte `json:"data"`
+	}
+	if err := json.Unmarshal(value, &property); err != nil {
+		return err
+	}
+	text := bytes.TrimSpace(property.Data)
+	if !bytes.HasPrefix(text, []byte("{")) {
+		var err error
+		if text, err = yaml.YAMLToJSON(text); err != nil {
+			return err
+		}
+	}
+	var head struct {
+		APIVersion string          `json:"apiVersion"`
+		Kind       string          `json:"kind"`
+		Spec       json.RawMessage `json:"spec"`
+		Metadata   struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return err
+	}
+	switch head.Kind {
+	case "ClusterServiceVersion":
+		var spec csvSpec
+		if err := json.Unmarshal(orEmpty(head.Spec), &spec); err != nil {
+			return err
+		}
+		x.Whole = true
+		x.take(spec)
+	case "CustomResourceDefinition":
+		crd := CRD{Name: head.Metadata.Name, APIVersion: head.APIVersion}
+		if err := crd.take(orEmpty(head.Spec)); err != nil {
+			return err
+		}
+		x.CRDs = append(x.CRDs, crd)
+	}
+	return nil
+}
+
+func orEmpty(text json.RawMessage) []byte {
+	if len(text) == 0 {
+		return []byte("{}")
+	}
+	return text
+}
+
+// take reads a CRD's spec, in v1 or v1beta1, where one version may stand alone
+// in spec.version.
+func (c *CRD) take(text []byte) error {
+	var spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Kind string `json:"kind"`
+		} `json:"names"`
+		Version  string `json:"version"`
+		Versions []struct {
+			Name    string `json:"name"`
+			Storage bool   `json:"storage"`
+		} `json:"versions"`
+	}
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return err
+	}
+	c.Group, c.Kind = spec.Group, spec.Names.Kind
+	for _, v := range spec.Versions {
+		c.Versions = append(c.Versions, v.Name)
+		if v.Storage {
+			c.Storage = v.Name
+		}
+	}
+	if len(spec.Versions) == 0 && spec.Version != "" {
+		c.Versions, c.Storage = []string{spec.Version}, spec.Version
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package installed
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+)
+
+// The phases of a ClusterServiceVersion that matter here
+// (operator-framework/api, v1alpha1.ClusterServiceVersionPhase).
+const (
+	phaseDeleting  = "Deleting"
+	phaseFailed    = "Failed"
+	phasePending   = "Pending"
+	phaseReplacing = "Replacing"
+)
+
+// notePackage is the note on an operator whose package is not known.
+const notePackage = "its package is not known: the ClusterServiceVersion has neither the annotation operatorframework.io/properties nor one label operators.coreos.com/PACKAGE.NAMESPACE; give its Subscription, too"
+
+// clusterServiceVersion reads what a ClusterServiceVersion says. It does not
+// count where it is a copy in another namespace, on its way out, or part of the
+// platform.
+func clusterServiceVersion(o object) (record, bool, error) {
+	var spec struct {
+		Version  string `json:"version"`
+		Release  string `json:"release"`
+		Replaces string `json:"replaces"`
+		CRDs     struct {
+			Owned []struct {
+				Name    string `json:"name"` // plural.group
+				Version string `json:"version"`
+				Kind    string `json:"kind"`
+			} `json:"owned"`
+		} `json:"customresourcedefinitions"`
+	}
+	var status struct {
+		Phase   string `json:"phase"`
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	}
+	if err := cmp.Or(unmarshal(o, "spec", o.Spec, &spec), unmarshal(o, "status", o.Status, &status)); err != nil {
+		return record{}, false, err
+	}
+	_, copied := o.Metadata.Labels["olm.copiedFrom"]
+	// packageserver is made by OLM itself and goes with the cluster's version.
+	platform := o.Metadata.Name == "packageserver" && o.Metadata.Namespace == "openshift-operator-lifecycle-manager"
+	if copied || status.Reason == "Copied" || status.Phase == phaseDeleting || platform || o.Metadata.Name == "" {
+		return record{}, false, nil
+	}
+
+	r := record{phase: status.Phase, replaces: spec.Replaces, Operator: Operator{
+		Generation: graph.Classic,
+		Name:       o.Metadata.Name,
+		Namespace:  o.Metadata.Namespace,
+		Bundle:     o.Metadata.Name,
+		Version:    spec.Version,
+		Release:    spec.Release,
+	}}
+	for _, crd := range spec.CRDs.Owned {
+		if _, group, ok := strings.Cut(crd.Name, "."); ok {
+			r.APIs = append(r.APIs, API{Group: group, Version: crd.Version, Kind: crd.Kind})
+		}
+	}
+	r.properties(o.Metadata.Annotations.Properties)
+	if r.Package == "" {
+		r.Package = labelled(o.Metadata)
+	}
+	if r.Package == "" {
+		r.Notes = append(r.Notes, notePackage)
+	}
+	switch status.Phase {
+	case phaseFailed:
+		r.Notes = append(r.Notes, fmt.Sprintf("its install failed (%s); OLM updates it when that is mended, or where the OperatorGroup's upgradeStrategy lets it fail forward", orUnknown(status.Reason)))
+	case phasePending:
+		r.Notes = append(r.Notes, fmt.Sprintf("its install waits (%s); OLM updates it when that is mended", orUnknown(status.Reason)))
+	}
+	sortAPIs(&r.Operator)
+	return r, true, nil
+}
+
+// properties reads those of the bundle, which OLM keeps in an annotation:
+// {"properties":[{"type":"olm.package","value":{...}}]}. What is not readable
+// there says nothing, as it does to OLM's dashboards.
+func (r *record) properties(annotation string) {
+	var list struct {
+		Properties []struct {
+			Type  string          `json:"type"`
+			Value json.RawMessage `json:"value"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal([]byte(annotation), &list) != nil {
+		return
+	}
+	for _, p := range list.Properties {
+		switch p.Type {
+		case "olm.package":
+			var value struct{ PackageName, Version, Release string }
+			if json.Unmarshal(p.Value, &value) == nil {
+				r.Package = value.PackageName
+				r.Version = cmp.Or(r.Version, value.Version)
+				r.Release = cmp.Or(r.Release, value.Release)
+			}
+		case "olm.maxOpenShiftVersion":
+			// A number in some bundles, although OLM wants a string.
+			r.MaxOpenShift = strings.Trim(string(p.Value), `"`)
+		case "olm.gvk":
+			var value API
+			if json.Unmarshal(p.Value, &value) == nil {
+				r.APIs = append(r.APIs, value)
+			}
+		}
+	}
+}
+
+// labelled is the package that the label operators.coreos.com/PACKAGE.NAMESPACE
+// names, "" where there is none, more than one, or one that was too long and
+// therefore cut.
+func labelled(m metadata) string {
+	found := ""
+	for label := range m.Labels {
+		name, ok := strings.CutPrefix(label, groupClassic+"/")
+		if !ok {
+			continue
+		}
+		if name, ok = strings.CutSuffix(name, "."+m.Namespace); !ok || found != "" {
+			return ""
+		}
+		found = name
+	}
+	return found
+}
+
+func sortAPIs(o *Operator) {
+	slices.SortFunc(o.APIs, func(a, b API) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
+	})
+	o.APIs = slices.Compact(o.APIs)
+}

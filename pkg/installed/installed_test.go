@@ -1,0 +1,268 @@
+package installed_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/installed"
+)
+
+// plain leaves out what is not exported: the name of the file.
+var plain = cmpopts.IgnoreUnexported(installed.Operator{})
+
+func read(t *testing.T, name string) []installed.Operator {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	operators, err := installed.Read(name, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return operators
+}
+
+// quay is what its ClusterServiceVersion says.
+func quay() installed.Operator {
+	return installed.Operator{
+		Generation: graph.Classic, Name: "quay-operator.v3.9.1", Namespace: "registry",
+		Package: "quay-operator", Bundle: "quay-operator.v3.9.1", Version: "3.9.1", MaxOpenShift: "4.18",
+		APIs: []installed.API{
+			{Group: "quay.example.com", Version: "v1alpha1", Kind: "QuayEcosystem"},
+			{Group: "quay.example.com", Version: "v1", Kind: "QuayRegistry"},
+		},
+		Origin: "csv.json: ClusterServiceVersion registry/quay-operator.v3.9.1",
+	}
+}
+
+func pipelines() installed.Operator {
+	return installed.Operator{
+		Generation: graph.Classic, Name: "pipelines.v1.15.0", Namespace: "openshift-operators",
+		Package: "pipelines", Bundle: "pipelines.v1.15.0", Version: "1.15.0",
+		Origin: "csv.json: ClusterServiceVersion openshift-operators/pipelines.v1.15.0",
+		Notes:  []string{"its install failed (ComponentUnhealthy); OLM updates it when that is mended, or where the OperatorGroup's upgradeStrategy lets it fail forward"},
+	}
+}
+
+func TestReadClusterServiceVersions(t *testing.T) {
+	t.Parallel()
+	want := []installed.Operator{
+		{
+			Generation: graph.Classic, Name: "lonely.v0.1.0", Namespace: "lonely", Bundle: "lonely.v0.1.0", Version: "0.1.0",
+			Origin: "csv.json: ClusterServiceVersion lonely/lonely.v0.1.0",
+			Notes:  []string{"its package is not known: the ClusterServiceVersion has neither the annotation operatorframework.io/properties nor one label operators.coreos.com/PACKAGE.NAMESPACE; give its Subscription, too"},
+		},
+		pipelines(),
+		quay(),
+	}
+	if diff := cmp.Diff(want, read(t, "csv.json"), plain); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadClusterExtensions(t *testing.T) {
+	t.Parallel()
+	want := []installed.Operator{{
+		Generation: graph.V1, Name: "argo", Package: "argocd-operator", Bundle: "argocd-operator.v0.6.0", Version: "0.6.0",
+		Channels: []string{"fast", "stable"}, Range: "0.x", SelfCertified: true,
+		Origin: "clusterextensions.json: ClusterExtension argo",
+	}}
+	if diff := cmp.Diff(want, read(t, "clusterextensions.json"), plain); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	lonely := installed.Operator{
+		Generation: graph.Classic, Name: "lonely.v0.1.0", Namespace: "lonely", Package: "lonely-operator",
+		Bundle: "lonely.v0.1.0", Version: "0.1.0", Catalog: "openshift-marketplace/mine",
+		Origin: "csv.json: ClusterServiceVersion lonely/lonely.v0.1.0",
+	}
+	q := quay()
+	q.Channels = []string{"stable-3.9"}
+	q.Catalog = "openshift-marketplace/redhat-operators"
+	q.Notes = []string{"an update to quay-operator.v3.9.2 is under way or waits for approval"}
+	want := []installed.Operator{lonely, pipelines(), q}
+
+	versions, subscriptions := read(t, "csv.json"), read(t, "subscriptions.yaml")
+	for name, lists := range map[string][][]installed.Operator{
+		"versions first":      {versions, subscriptions},
+		"subscriptions first": {subscriptions, versions},
+		"twice":               {versions, subscriptions, versions, subscriptions},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := installed.Merge(lists...)
+			if diff := cmp.Diff(want, got, plain, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Two clusters may run one bundle and follow different channels.
+func TestMergeClusters(t *testing.T) {
+	t.Parallel()
+	version := installed.Operator{Generation: graph.Classic, Name: "a.v1", Namespace: "a", Package: "a", Bundle: "a.v1", Version: "1.0.0"}
+	stable, fast := version, version
+	stable.Version, fast.Version = "", ""
+	stable.Channels, fast.Channels = []string{"stable"}, []string{"fast"}
+	got := installed.Merge([]installed.Operator{stable, version}, []installed.Operator{fast, version})
+	stable.Version, fast.Version = "1.0.0", "1.0.0"
+	if diff := cmp.Diff([]installed.Operator{fast, stable}, got, plain); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEntry(t *testing.T) {
+	t.Parallel()
+	var got []imageset.Installed
+	for _, o := range installed.Merge(read(t, "subscriptions.yaml"), read(t, "clusterextensions.json")) {
+		got = append(got, o.Entry())
+	}
+	pos := func(file string) imageset.Position { return imageset.Position{File: file} }
+	want := []imageset.Installed{
+		{Pos: pos("clusterextensions.json"), Package: "argocd-operator", Bundle: "argocd-operator.v0.6.0", Version: "0.6.0"},
+		{Pos: pos("subscriptions.yaml"), Package: "lonely-operator", Bundle: "lonely.v0.1.0"},
+		{Pos: pos("subscriptions.yaml"), Package: "quay-operator", Bundle: "quay-operator.v3.9.1", Channel: "stable-3.9"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadForms(t *testing.T) {
+	t.Parallel()
+	const subscription = `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"s","namespace":"n"},"spec":{"name":"p","channel":"c"},"status":{"installedCSV":"p.v1"}}`
+	const extension = `{"status":{"install":{"bundle":{"name":"q.v1","version":"1.0.0"}}},"spec":{"source":{"catalog":{"packageName":"q"}}},"metadata":{"name":"x"},"kind":"ClusterExtension","apiVersion":"olm.operatorframework.io/v1"}`
+	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"spec":{"containers":[]}}`
+	tests := map[string]struct {
+		input string
+		want  []string // packages
+	}{
+		"one object":             {subscription, []string{"p"}},
+		"two objects":            {subscription + extension, []string{"p", "q"}},
+		"byte order mark":        {"\ufeff \n" + subscription, []string{"p"}},
+		"a list of several":      {`{"kind":"List","apiVersion":"v1","items":[` + pod + `,` + extension + `,` + subscription + `]}`, []string{"p", "q"}},
+		"kind behind the items":  {`{"items":[{"metadata":{"name":"s","namespace":"n"},"spec":{"name":"p"},"status":{"installedCSV":"p.v1"}}],"kind":"SubscriptionList","apiVersion":"operators.coreos.com/v1alpha1"}`, []string{"p"}},
+		"JSON in YAML documents": {"---\n" + subscription + "\n--- # next\n" + extension + "\n", []string{"p", "q"}},
+		"YAML documents":         {"# printed\n---\n---\napiVersion: olm.operatorframework.io/v1\nkind: ClusterExtension\nmetadata: {name: x}\nspec: {source: {catalog: {packageName: q}}}\nstatus: {install: {bundle: {name: q.v1, version: 1.0.0}}}\n---\r\n", []string{"q"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			operators, err := installed.Read("f", strings.NewReader(test.input))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range operators {
+				got = append(got, o.Package)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	t.Parallel()
+	const wanted = "what is wanted is the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json` or `oc get clusterextension -o json`"
+	tests := map[string]struct{ input, want string }{
+		"empty":           {" \n", "it is empty; " + wanted},
+		"a table":         {"NAMESPACE   NAME   PACKAGE\nfoo   bar   baz\n", "the YAML document that begins on line 1: it holds something else than Kubernetes objects; print them with -o json: " + wanted},
+		"other kinds":     {`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}}`, "it holds Pod of v1; " + wanted},
+		"empty list":      {`{"apiVersion":"v1","kind":"List","items":[]}`, "the list in it is empty: nothing is installed, or nothing that the user who printed it may see; " + wanted},
+		"a null list":     {`{"apiVersion":"v1","kind":"List","items":null}`, "the list in it is empty"},
+		"no object":       {"---\n", "it holds no object; " + wanted},
+		"other API group": {`{"apiVersion":"apps.open-cluster-management.io/v1","kind":"Subscription","metadata":{"name":"x"}}`, "it holds Subscriptions that are not OLM's; print these with `oc get subscriptions.operators.coreos.com -A -o json`"},
+		"nothing counts":  {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x"}}`, "nothing is installed: none of its 1 objects is an operator that runs"},
+		"cut off":         {`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod"`, "the JSON ends in the middle; was the file written and carried as a whole?"},
+		"broken":          {`{"apiVersion":"v1",,}`, "the JSON is broken at byte 19:"},
+		"broken YAML":     {"a: b\n---\na: [\n", "the YAML document that begins on line 2 is broken:"},
+		"a key twice":     {"kind: a\nkind: b\n", "the YAML document that begins on line 1 is broken:"},
+		"wrong type":      {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x","namespace":"n"},"spec":{"channel":["stable"]}}`, "Subscription n/x: spec.channel has a JSON ["},
+		"items no list":   {`{"apiVersion":"v1","kind":"List","items":{}}`, "the items of a list are not a list"},
+		"labels no map":   {`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod","metadata":{"labels":7}}]}`, "items.0.metadata.labels has a JSON number"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := installed.Read("f.json", strings.NewReader(test.input))
+			if err == nil {
+				t.Fatal("there is no error")
+			}
+			if want := "reading what is installed from f.json: " + test.want; !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("the error is\n%s\nwant\n%s", err, want)
+			}
+		})
+	}
+}
+
+// blanks is an endless input.
+type blanks string
+
+func (b blanks) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = b[i%len(b)]
+	}
+	return len(p), nil
+}
+
+func TestReadLimits(t *testing.T) {
+	t.Parallel()
+	if _, err := installed.Read("f", blanks("kind: a\n")); err == nil || !strings.Contains(err.Error(), "more than 32 MiB of YAML; print it with -o json") {
+		t.Errorf("endless YAML gives %v", err)
+	}
+	if testing.Short() {
+		return
+	}
+	if _, err := installed.Read("f", blanks("{}")); err == nil || !strings.Contains(err.Error(), "more than 1000000 objects") {
+		t.Errorf("endless objects give %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("---\nkind: List\nitems: [{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription}]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		operators, err := installed.Read("f", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if len(operators) == 0 {
+			t.Fatal("there are neither operators nor an error")
+		}
+		for _, o := range operators {
+			if o.Bundle == "" || o.Origin == "" {
+				t.Errorf("an operator without bundle or origin: %+v", o)
+			}
+		}
+		again := installed.Merge(operators, slices.Clone(operators))
+		if diff := cmp.Diff(operators, again, plain, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("merged with itself it changes:\n%s", diff)
+		}
+	})
+}
