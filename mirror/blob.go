@@ -3,13 +3,13 @@ package mirror
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 // place brings a blob to every repository that needs it: looked for where it
 // may be, sent once at most, mounted elsewhere. The error returned ends the
 // run; others go to the images that wait.
 func (r *run) place(ctx context.Context, b *blob) error {
+	b.placed = true
 	var absent []*home
 	for _, h := range b.homes {
 		found, err := r.find(ctx, b, h)
@@ -19,7 +19,7 @@ func (r *run) place(ctx context.Context, b *blob) error {
 		case r.fatal(err):
 			return err
 		case err != nil:
-			r.spread(h, fmt.Errorf("looking for blob %s: %w", b.desc.Digest, err))
+			r.spread(h, explain(err, "looking for blob "+b.desc.Digest.String()))
 		case found:
 			r.count.found.Add(1)
 			b.known = append(b.known, h.repository)
@@ -75,7 +75,7 @@ func (r *run) send(ctx context.Context, b *blob, h *home) error {
 	if r.registry != nil && len(b.known) > 0 {
 		mounted, err := r.registry.MountBlob(ctx, h.repository, b.desc, b.known[0], r.open(b))
 		if err != nil {
-			return fmt.Errorf("writing blob %s: %w", b.desc.Digest, err)
+			return explain(err, "writing blob "+b.desc.Digest.String())
 		}
 		if mounted {
 			r.count.mounted.Add(1)
@@ -83,7 +83,7 @@ func (r *run) send(ctx context.Context, b *blob, h *home) error {
 			return nil
 		}
 	} else if err := r.sink.PutBlob(ctx, h.repository, b.desc, r.open(b)); err != nil {
-		return fmt.Errorf("writing blob %s: %w", b.desc.Digest, err)
+		return explain(err, "writing blob "+b.desc.Digest.String())
 	}
 	r.count.copied.Add(1)
 	r.count.copiedBytes.Add(b.desc.Size)

@@ -1,7 +1,11 @@
 package mirror
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -13,6 +17,9 @@ import (
 type Holding struct {
 	Images   []resources.Image   `json:"images"`
 	Catalogs []resources.Catalog `json:"catalogs"`
+	// Selections tell what was chosen for the catalog that stands at a place of
+	// the mirror ("host/path:tag"), by a digest of source, selection and template.
+	Selections map[string]digest.Digest `json:"selections,omitempty"`
 }
 
 // Hold is the holding of a plan that was mirrored: the images that arrived and
@@ -54,12 +61,14 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 			}
 		}
 	}
+	h.Selections = map[string]digest.Digest{}
 	for _, c := range p.Catalogs {
 		held := slices.ContainsFunc(report.Held, func(x Held) bool { return x.Catalog == c.Name() })
 		if held || failed[place{c.Source, c.Repository}] {
 			if before != nil {
 				if i := slices.IndexFunc(before.Catalogs, func(b resources.Catalog) bool { return b.Source == c.Source && b.Target == c.Target }); i >= 0 {
-					h.Catalogs = append(h.Catalogs, before.Catalogs[i])
+					at := placeOf(before.Catalogs[i])
+					h.Catalogs, h.Selections[at] = append(h.Catalogs, before.Catalogs[i]), before.Selections[at]
 				}
 			}
 			continue
@@ -73,9 +82,25 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 		if c.Template != "" {
 			entry.Template = []byte(c.Template)
 		}
-		h.Catalogs = append(h.Catalogs, entry)
+		h.Catalogs, h.Selections[placeOf(entry)] = append(h.Catalogs, entry), selectionOf(c)
 	}
 	return h
+}
+
+// placeOf is where a catalog stands, without what stands there.
+func placeOf(c resources.Catalog) string {
+	at := c.Mirror
+	at.Digest = ""
+	return at.String()
+}
+
+// selectionOf is the same for catalogs that were chosen alike.
+func selectionOf(c plan.Catalog) digest.Digest {
+	var text bytes.Buffer
+	if err := json.Compact(&text, c.Selection); err != nil {
+		text.Write(c.Selection) // compared as it is
+	}
+	return digest.FromString(text.String() + "\x00" + c.Template)
 }
 
 // Merge is what a mirror holds of all its plans. Where two plans publish the same

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
@@ -20,6 +21,21 @@ func ToLayout(l *layout.Layout) *LayoutSink { return &LayoutSink{layout: l} }
 
 // Has implements Holder.
 func (s *LayoutSink) Has(desc ocispec.Descriptor) bool { return s.layout.Has(desc) }
+
+// Listed returns the images of index.json by name. Content that lies there under
+// no name, since a run that brought it did not come to its end, is found by
+// nobody.
+func (s *LayoutSink) Listed() (map[string]digest.Digest, error) {
+	index, err := s.layout.Index()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]digest.Digest{}
+	for _, m := range index.Manifests {
+		names[m.Annotations[ocispec.AnnotationRefName]] = m.Digest
+	}
+	return names, nil
+}
 
 // PutBlob implements Sink.
 func (s *LayoutSink) PutBlob(ctx context.Context, _ string, desc ocispec.Descriptor, open Open) error {

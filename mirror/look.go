@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
@@ -18,8 +19,7 @@ import (
 // first image and asked nothing more.
 func (r *run) look(ctx context.Context) error {
 	if r.registry == nil {
-		r.lookInside()
-		return nil
+		return r.lookInside()
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(2 * r.Streams)
@@ -35,16 +35,34 @@ func (r *run) look(ctx context.Context) error {
 	return g.Wait()
 }
 
+// A lister is a Holder in which an image is found by its name alone: it tells
+// the root manifests of the names that it has.
+type lister interface {
+	Listed() (map[string]digest.Digest, error)
+}
+
 // lookInside finds the images that a sink which knows by itself has whole.
-func (r *run) lookInside() {
+func (r *run) lookInside() error {
 	if r.holder == nil {
-		return
+		return nil
+	}
+	var listed map[string]digest.Digest
+	l, lists := r.sink.(lister)
+	if lists {
+		var err error
+		if listed, err = l.Listed(); err != nil {
+			return err
+		}
 	}
 	for _, img := range r.images {
+		if lists && slices.ContainsFunc(img.Tags, func(tag string) bool { return listed[img.Repository+":"+tag] != img.Digest }) {
+			continue
+		}
 		img.present = !slices.ContainsFunc(img.manifests, func(m plan.Manifest) bool {
 			return !r.holder.Has(ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
 		}) && !slices.ContainsFunc(img.blobs, func(b *blob) bool { return !r.holder.Has(b.desc) })
 	}
+	return nil
 }
 
 // lookInto finds the images of one repository.

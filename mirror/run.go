@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -99,7 +100,9 @@ func (r *run) copy(ctx context.Context) error {
 	r.ready = make(chan *image, len(r.images))
 	r.arm()
 	r.Meter.plan(r.images, needed)
-
+	if err := r.probe(ctx); err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
 	for range min(r.Streams, max(1, len(needed))) {
@@ -108,6 +111,9 @@ func (r *run) copy(ctx context.Context) error {
 				i := int(next.Add(1)) - 1
 				if i >= len(needed) {
 					return nil
+				}
+				if needed[i].placed {
+					continue
 				}
 				if err := r.place(ctx, needed[i]); err != nil {
 					return err
@@ -194,7 +200,7 @@ func (r *run) settle(img *image, err error) {
 	feeds := img.feeds
 	img.mu.Unlock()
 	if err != nil && !errors.Is(err, errHeld) {
-		r.Log.Warn("image not mirrored", "ref", img.Source, "error", err)
+		r.Log.Info("image not mirrored", "ref", img.Source, "error", err) // the report has it
 	}
 	for _, cat := range feeds {
 		if err != nil {
@@ -224,7 +230,18 @@ func (e *sourceError) Unwrap() error { return e.err }
 // fatal reports whether err, returned by the sink, ends the run.
 func (r *run) fatal(err error) bool {
 	var s *sourceError
-	return err != nil && !errors.As(err, &s) && r.Fatal(err)
+	var sparse *SparseError
+	return err != nil && !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse))
+}
+
+// explain says what was done where err, as those of registries do, does not say
+// it itself.
+func explain(err error, doing string) error {
+	var said *remote.Error
+	if errors.As(err, &said) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // publish ends an image's way: its manifests, where all went well so far. The
@@ -247,12 +264,11 @@ func (r *run) publish(ctx context.Context, img *image) error {
 // putAll puts an image's manifests, children first, and its tags last.
 func (r *run) putAll(ctx context.Context, img *image) error {
 	for i, m := range img.manifests {
-		desc := ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
 		var tags []string
 		if i == len(img.manifests)-1 {
 			tags = img.Tags
 		}
-		if err := r.put(ctx, img, desc, tags); err != nil {
+		if err := r.put(ctx, img, m, tags); err != nil {
 			return err
 		}
 	}
@@ -263,7 +279,8 @@ func (r *run) putAll(ctx context.Context, img *image) error {
 type pushKey struct{ repository, tags, digest string }
 
 // put puts one manifest, once per repository and tag.
-func (r *run) put(ctx context.Context, img *image, desc ocispec.Descriptor, tags []string) error {
+func (r *run) put(ctx context.Context, img *image, m plan.Manifest, tags []string) error {
+	desc := ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
 	key := pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: desc.Digest.String()}
 	slot, _ := r.pushed.LoadOrStore(key, &push{})
 	p := slot.(*push)
@@ -278,10 +295,13 @@ func (r *run) put(ctx context.Context, img *image, desc ocispec.Descriptor, tags
 	}
 	_, raw, err := r.source.Manifest(ctx, img.Source, desc.Digest)
 	if err != nil {
-		return fmt.Errorf("reading manifest %s of %s: %w", desc.Digest, img.Source, &sourceError{err})
+		return &sourceError{explain(err, "reading manifest "+desc.Digest.String())}
 	}
 	if err := r.sink.PutManifest(ctx, img.repository, desc, raw, tags); err != nil {
-		return fmt.Errorf("writing manifest %s of %s: %w", desc.Digest, img.Source, err)
+		if m.Sparse && refuses(err) {
+			err = &SparseError{Image: img.Source, Err: err}
+		}
+		return explain(err, "writing manifest "+desc.Digest.String())
 	}
 	p.done = true
 	r.count.manifests.Add(1)
@@ -314,7 +334,7 @@ func (r *run) open(b *blob) Open {
 				break
 			}
 		}
-		return nil, &sourceError{fmt.Errorf("reading blob %s: %w", b.desc.Digest, errors.Join(errs...))}
+		return nil, &sourceError{explain(errors.Join(errs...), "reading blob "+b.desc.Digest.String())}
 	}
 }
 

@@ -48,6 +48,8 @@ type blob struct {
 	homes []*home
 	// known are repositories that have the blob.
 	known []string
+	// placed says that what can be done for the blob was done.
+	placed bool
 }
 
 // A home is one repository that needs a blob, and the images that wait for it
