@@ -7,6 +7,7 @@
 //	cluster-resources/   the manifests to apply; of further mirrors in
 //	                     cluster-resources-MIRROR/
 //	plans/               the last plan of each configuration
+//	configurations.json  where the configuration of each name lies
 //	mirrors/             what each mirror holds, by configuration
 //	journal/             blobs of a run that was not finished
 //
@@ -54,7 +55,12 @@ func Open(dir string) (*Workspace, error) {
 func (w *Workspace) Close() error { return errors.Join(w.lock.Release(), w.disk.Root.Close()) }
 
 // CacheDir is the folder of the cache.
-func (w *Workspace) CacheDir() string { return filepath.Join(w.dir, "cache") }
+func (w *Workspace) CacheDir() string { return CacheDir(w.dir) }
+
+// CacheDir is the folder of the cache of the workspace in dir, which need not
+// exist. Several runs may use a cache at the same time, also without the
+// workspace's lock: what is in it is written whole and named by its digest.
+func CacheDir(dir string) string { return filepath.Join(dir, "cache") }
 
 // SavePlan keeps the JSON of a plan under its name and returns the path.
 func (w *Workspace) SavePlan(name string, json []byte) (string, error) {

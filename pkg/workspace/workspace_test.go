@@ -116,3 +116,41 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir)
+	want := func(name, path string) {
+		t.Helper()
+		if got, err := w.Configuration(name); got != path || err != nil {
+			t.Errorf("%s is %q, %v; want %q", name, got, err, path)
+		}
+	}
+	want("a", "")
+	for _, c := range [][2]string{{"a", "/one/a.yaml"}, {"b", "/b.yaml"}, {"a", "/two/a.yaml"}} {
+		if err := w.SaveConfiguration(c[0], c[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("a", "/two/a.yaml")
+	want("b", "/b.yaml")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w = open(t, dir)
+	want("a", "/two/a.yaml")
+	for _, text := range []string{"{", `{"a": 1}`} {
+		if err := os.WriteFile(filepath.Join(dir, "configurations.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Configuration("a"); err == nil || !strings.Contains(err.Error(), "configurations.json") || !strings.Contains(err.Error(), "remove it") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "configurations.json"), []byte("null"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.SaveConfiguration("a", "/x"); err != nil {
+		t.Error(err)
+	}
+}
