@@ -107,7 +107,7 @@ type nativeAPI struct {
 func excerpt(csv []byte) (catalog.Property, error) {
 	var c clusterServiceVersion
 	if err := json.Unmarshal(csv, &c); err != nil {
-		return catalog.Property{}, fmt.Errorf("reading the ClusterServiceVersion: %w", err)
+		return catalog.Property{}, fmt.Errorf("reading the ClusterServiceVersion: %w", unreadable(err))
 	}
 	return property(typeExcerpt, metadata{
 		Annotations:    c.Metadata.Annotations,
@@ -161,7 +161,7 @@ func Migrate(m *catalog.Meta) (*catalog.Meta, error) {
 				Kind string `json:"kind"`
 			}
 			if err := json.Unmarshal(p.Value, &o); err != nil {
-				return nil, fmt.Errorf("reading a property %s of bundle %s: %w", p.Type, m.Name, err)
+				return nil, fmt.Errorf("reading a property %s of bundle %s: %w", p.Type, m.Name, unreadable(err))
 			}
 			if json.Unmarshal(o.Data, &k) == nil && k.Kind == kindCSV && csv == nil {
 				csv = o.Data

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
 	"strings"
 
@@ -36,8 +37,12 @@ type place struct {
 func parse(file string, data []byte) (*manifest, *fault) {
 	m := &manifest{file: file, line: 1}
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && first[0] == '{' {
-		if m.parseJSON(data, first) {
+		end, err := m.parseJSON(data, first)
+		if err == nil {
 			return m.identified(), nil
+		} else if path.Ext(file) == ".json" {
+			line := 1 + bytes.Count(data[:min(end, len(data))], []byte("\n"))
+			return nil, &fault{place{file, line}, "the JSON is broken: " + err.Error()}
 		}
 	}
 	for data != nil {
@@ -62,23 +67,27 @@ func parse(file string, data []byte) (*manifest, *fault) {
 	return nil, nil
 }
 
-// parseJSON reads the first JSON object, and reports whether there is one. first
-// is data without the blanks before it.
-func (m *manifest) parseJSON(data, first []byte) bool {
+// parseJSON reads the first JSON object; if there is none, it says where in data
+// reading ended. YAML may begin like JSON, too. first is data without the blanks
+// before it.
+func (m *manifest) parseJSON(data, first []byte) (end int, err error) {
+	before := len(data) - len(first)
 	decoder := json.NewDecoder(bytes.NewReader(first))
 	var raw json.RawMessage
 	if err := decoder.Decode(&raw); err != nil {
-		return false // YAML may begin like this, too
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			return before + int(syntax.Offset), err
+		}
+		return len(data), err
 	}
 	text, err := clean(raw)
 	if err != nil {
-		return false
+		return before, err
 	}
-	m.line += bytes.Count(data[:len(data)-len(first)], []byte("\n"))
+	m.line += bytes.Count(data[:before], []byte("\n"))
 	m.text, m.json = raw, text
-	rest := bytes.TrimSpace(first[decoder.InputOffset():])
-	m.more = len(rest) > 0
-	return true
+	m.more = len(bytes.TrimSpace(first[decoder.InputOffset():])) > 0
+	return 0, nil
 }
 
 // identified fills in the kind of object, where the document says it.
@@ -134,9 +143,9 @@ func yamlError(err error) (line int, message string) {
 
 // at is where the member at a path stands, or as much of the path as there is.
 // An element of a list is named by its index from 0.
-func (m *manifest) at(path ...string) place {
+func (m *manifest) at(members ...string) place {
 	p := place{m.file, m.line}
-	if len(path) > 0 && m.root == nil {
+	if len(members) > 0 && m.root == nil {
 		m.root = &yamlv3.Node{}
 		// JSON is YAML, too. Text that this reader does not take has no places.
 		if err := yamlv3.NewDecoder(bytes.NewReader(m.text)).Decode(m.root); err != nil {
@@ -147,7 +156,7 @@ func (m *manifest) at(path ...string) place {
 		return p
 	}
 	node := m.root.Content[0]
-	for _, name := range path {
+	for _, name := range members {
 		var line int
 		if line, node = child(node, name); node == nil {
 			break
@@ -182,30 +191,11 @@ func (m *manifest) decode(into any) *fault {
 	if err == nil {
 		return nil
 	}
+	at := m.at()
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		what := "the document"
-		if wrong.Field != "" {
-			what = wrong.Field
-		}
-		return &fault{
-			m.at(strings.Split(wrong.Field, ".")...),
-			fmt.Sprintf("%s is a %s, which cannot be read as %s", what, wrong.Value, typeName(wrong.Type.String())),
-		}
+		at = m.at(strings.Split(wrong.Field, ".")...)
 	}
-	return &fault{m.at(), err.Error()}
-}
-
-// typeName is the type of a field in words.
-func typeName(goType string) string {
-	switch {
-	case goType == "string", goType == "bool":
-		return "a " + strings.Replace(goType, "bool", "boolean", 1)
-	case strings.HasPrefix(goType, "[]"):
-		return "a list"
-	case strings.HasPrefix(goType, "int"):
-		return "a number"
-	}
-	return "an object"
+	return &fault{at, unreadable(err).Error()}
 }
 
 // read reads a file of at most limit bytes.

@@ -18,12 +18,12 @@ func (r *reader) properties(s said, csv *manifest, c *clusterServiceVersion) {
 	all := propertySet{reader: r}
 	if s.properties != nil {
 		for i, p := range s.properties.items {
-			all.explicit(s.properties.at(i), p)
+			all.explicit(func() place { return s.properties.at(i) }, p)
 		}
 	}
 	all.identified = all.own != nil
 	for _, p := range r.annotated(csv, c) {
-		all.explicit(csv.at("metadata", "annotations", annotationProperties), p)
+		all.explicit(func() place { return csv.at("metadata", "annotations", annotationProperties) }, p)
 	}
 	if all.own == nil {
 		all.add(property(typePackage, packageVersion{r.bundle.Package, r.bundle.Version, r.bundle.Release}))
@@ -64,7 +64,7 @@ func (s *propertySet) add(p catalog.Property, err error) {
 }
 
 // explicit takes a property that somebody wrote down.
-func (s *propertySet) explicit(at place, p item) {
+func (s *propertySet) explicit(at func() place, p item) {
 	switch p.Type {
 	case typePackage:
 		if s.identified {
@@ -72,18 +72,18 @@ func (s *propertySet) explicit(at place, p item) {
 		}
 		var v packageVersion
 		if err := json.Unmarshal(p.Value, &v); err != nil {
-			s.reader.problem(at, "the property %s cannot be read: %v", typePackage, err)
+			s.reader.problem(at(), "the property %s cannot be read: %v", typePackage, unreadable(err))
 			return
 		}
 		b := s.reader.bundle
 		_, err := semver.Parse(v.Version)
 		switch {
 		case err != nil:
-			s.reader.problem(at, "the version %q of property %s is not a semantic version such as 1.2.3: %v", v.Version, typePackage, err)
+			s.reader.problem(at(), "the version %q of property %s is not a semantic version such as 1.2.3: %v", v.Version, typePackage, err)
 		case v.PackageName != b.Package:
-			s.reader.problem(at, "the property %s is about package %q, and the annotations say %q", typePackage, v.PackageName, b.Package)
+			s.reader.problem(at(), "the property %s is about package %q, and the annotations say %q", typePackage, v.PackageName, b.Package)
 		case s.own != nil && *s.own != v:
-			s.reader.problem(at, "there are two different properties %s; a bundle has one", typePackage)
+			s.reader.problem(at(), "there are two different properties %s; a bundle has one", typePackage)
 		case s.own == nil:
 			s.own = &v
 			s.add(property(typePackage, v))
@@ -92,10 +92,12 @@ func (s *propertySet) explicit(at place, p item) {
 	case typeGVK:
 		var v gvk
 		if err := json.Unmarshal(p.Value, &v); err != nil {
-			s.reader.problem(at, "the property %s cannot be read: %v", typeGVK, err)
+			s.reader.problem(at(), "the property %s cannot be read: %v", typeGVK, unreadable(err))
 			return
 		}
 		s.add(property(typeGVK, v))
+	case typeObject, typeExcerpt:
+		s.reader.warn(at(), "the property %s is left out: it is made of the manifests", p.Type)
 	default:
 		s.add(catalog.Property{Type: p.Type, Value: p.Value}, nil)
 	}
@@ -116,7 +118,7 @@ func (r *reader) annotated(csv *manifest, c *clusterServiceVersion) []item {
 	}
 	if err != nil {
 		// Catalogs made by opm hold bundles like that, without the properties.
-		r.warn(csv.at("metadata", "annotations", annotationProperties), "the annotation %s is not a JSON list of properties and is left out: %v", annotationProperties, err)
+		r.warn(csv.at("metadata", "annotations", annotationProperties), "the annotation %s is not a JSON list of properties and is left out: %v", annotationProperties, unreadable(err))
 		return nil
 	}
 	return all

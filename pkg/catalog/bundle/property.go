@@ -58,15 +58,16 @@ func object(manifest []byte) (catalog.Property, error) {
 func Requirement(dependencyType string, value []byte) (catalog.Property, error) {
 	var required any
 	var err error
+	var propertyType string
 	switch dependencyType {
 	case typeGVK:
 		var v gvk
 		err = json.Unmarshal(value, &v)
-		dependencyType, required = typeGVKRequired, v
+		propertyType, required = typeGVKRequired, v
 	case typePackage:
 		var v packageVersion
 		err = json.Unmarshal(value, &v)
-		dependencyType, required = typePackageRequired, struct {
+		propertyType, required = typePackageRequired, struct {
 			PackageName  string `json:"packageName"`
 			VersionRange string `json:"versionRange"`
 		}{v.PackageName, v.Version}
@@ -76,7 +77,7 @@ func Requirement(dependencyType string, value []byte) (catalog.Property, error) 
 		return catalog.Property{Type: dependencyType, Value: value}, nil
 	}
 	if err != nil {
-		return catalog.Property{}, fmt.Errorf("reading a dependency of type %s: %w", dependencyType, err)
+		return catalog.Property{}, fmt.Errorf("reading a dependency of type %s: %w", dependencyType, unreadable(err))
 	}
-	return property(dependencyType, required)
+	return property(propertyType, required)
 }

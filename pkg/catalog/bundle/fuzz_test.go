@@ -1,0 +1,67 @@
+package bundle_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+)
+
+// Whatever the files say: they are refused, or rendered as an object that a
+// catalog takes, that says what was read, and that is the same every time. The
+// form that was migrated is the form that was rendered.
+func FuzzRead(f *testing.F) {
+	for _, dir := range []string{"tidewater", "lantern"} {
+		var texts [4][]byte
+		for i, pattern := range []string{"metadata/annotations.*", "metadata/needs.yml", "manifests/*[vn].*", "manifests/crd.yaml"} {
+			names, err := filepath.Glob(filepath.Join("testdata", dir, pattern))
+			if err != nil {
+				f.Fatal(err)
+			}
+			for _, name := range names {
+				if texts[i], err = os.ReadFile(name); err != nil {
+					f.Fatal(err)
+				}
+			}
+		}
+		f.Add(texts[0], texts[1], texts[2], texts[3])
+	}
+	for name, file := range small() {
+		if filepath.Dir(name) == "manifests" {
+			f.Add([]byte("annotations: {operators.operatorframework.io.bundle.package.v1: é}"), []byte("properties: [{type: a, value: &x [*x]}]"), file.Data, []byte("kind: &a [*a,*a]"))
+		}
+	}
+	f.Fuzz(func(t *testing.T, annotations, other, csv, manifest []byte) {
+		fsys := files(map[string]string{
+			"metadata/a":       string(annotations),
+			"metadata/b":       string(other),
+			"manifests/a.yaml": string(csv),
+			"manifests/b.json": string(manifest),
+		})
+		b, err := bundle.Read(fsys)
+		if err != nil {
+			return
+		}
+		objects, err := b.Meta("quay.io/a/b:v1", bundle.Objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := decoded(t, objects)
+		if got.Name != b.Name || got.VersionErr != nil || got.Version.String() != b.Version || got.Release != b.Release {
+			t.Fatalf("read %s %s-%s, rendered %s %s-%s, %v", b.Name, b.Version, b.Release, got.Name, got.Version, got.Release, got.VersionErr)
+		}
+		again, err := bundle.Encode(got)
+		if err != nil || string(again.Raw) != string(objects.Raw) {
+			t.Fatalf("encoded as %s, then as %s, %v", objects.Raw, again.Raw, err)
+		}
+		migrated, err := bundle.Migrate(objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		excerpt, err := bundle.Render(fsys, "quay.io/a/b:v1")
+		if err != nil || string(excerpt.Raw) != string(migrated.Raw) {
+			t.Fatalf("rendered %s, migrated %s, %v", excerpt.Raw, migrated.Raw, err)
+		}
+	})
+}

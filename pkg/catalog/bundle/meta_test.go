@@ -1,0 +1,139 @@
+package bundle_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// The golden files are the objects, indented.
+func TestMeta(t *testing.T) {
+	b, err := bundle.Read(os.DirFS("testdata/tidewater"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		image string
+		form  bundle.Form
+	}{
+		"excerpt": {tidewaterImage, bundle.Excerpt},
+		"objects": {tidewaterImage, bundle.Objects},
+		"inline":  {"", bundle.Excerpt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := b.Meta(tc.image, tc.form)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Schema != "olm.bundle" || m.Package != "tidewater" || m.Name != "tidewater.v1.2.0" {
+				t.Errorf("got %s %s %s", m.Schema, m.Package, m.Name)
+			}
+			var text bytes.Buffer
+			if err := json.Indent(&text, m.Raw, "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			text.WriteByte('\n')
+			golden := filepath.Join("testdata", "golden", name+".json")
+			if *update {
+				if err := os.WriteFile(golden, text.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), text.String()); diff != "" {
+				t.Errorf("object (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	b, err := bundle.Read(os.DirFS("testdata/tidewater"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := func(image string, form bundle.Form) *catalog.Meta {
+		m, err := b.Meta(image, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	excerpt := meta(tidewaterImage, bundle.Excerpt)
+	got, err := bundle.Migrate(meta(tidewaterImage, bundle.Objects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(excerpt.Raw), string(got.Raw)); diff != "" {
+		t.Errorf("migrated object (-want +got):\n%s", diff)
+	}
+	for name, m := range map[string]*catalog.Meta{
+		"migrated before":  excerpt,
+		"without an image": meta("", bundle.Objects),
+		"without manifests": {Schema: "olm.bundle", Package: "a", Name: "a.v1",
+			Raw: []byte(`{"schema":"olm.bundle", "package":"a","name":"a.v1","image":"q.io/a:v1"}`)},
+		"another object": {Schema: "olm.channel", Package: "a", Name: "a", Raw: []byte(`{"schema":"olm.channel"}`)},
+	} {
+		if got, err := bundle.Migrate(m); err != nil || got != m {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
+	}
+	for value, want := range map[string]string{
+		`{"data":1}`: "reading a property olm.bundle.object of bundle a.v1: data must be a list, and there is a number",
+		// {"kind":"ClusterServiceVersion","spec":[]}
+		`{"data":"eyJraW5kIjoiQ2x1c3RlclNlcnZpY2VWZXJzaW9uIiwic3BlYyI6W119"}`: "reading bundle a.v1: reading the ClusterServiceVersion: spec must be an object, and there is a list",
+	} {
+		m, err := bundle.Encode(&catalog.Bundle{Package: "a", Name: "a.v1", Image: "q.io/a:v1", Properties: []catalog.Property{
+			{Type: "olm.bundle.object", Value: []byte(value)},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = bundle.Migrate(m); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", value, err, want)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	m, err := bundle.Encode(&catalog.Bundle{
+		Package: "a", Name: "a.v1", Image: "q.io/a:v1",
+		Properties: []catalog.Property{
+			{Type: "olm.bundle.object", Value: []byte(`{ "data" : "e30=" }`)},
+			{Type: "z", Value: []byte(`"\u003e\u00e9"`)},
+			{Type: "olm.package", Value: []byte(`{"packageName":"a","version":"1.0.0"}`)},
+			{Type: "z", Value: []byte(`12345678901234567890`)},
+			{Type: "z", Value: []byte(` ">é"`)},
+		},
+		RelatedImages: []catalog.RelatedImage{{Image: "b"}, {Name: "y", Image: "a"}, {Name: "x", Image: "a"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"schema":"olm.bundle","name":"a.v1","package":"a","image":"q.io/a:v1","properties":[` +
+		`{"type":"olm.package","value":{"packageName":"a","version":"1.0.0"}},` +
+		`{"type":"z","value":">é"},{"type":"z","value":12345678901234567890},` +
+		`{"type":"olm.bundle.object","value":{"data":"e30="}}],` +
+		`"relatedImages":[{"name":"x","image":"a"},{"name":"y","image":"a"},{"name":"","image":"b"}]}`
+	if diff := cmp.Diff(want, string(m.Raw)); diff != "" {
+		t.Errorf("object (-want +got):\n%s", diff)
+	}
+
+	_, err = bundle.Encode(&catalog.Bundle{Name: "a.v1", Properties: []catalog.Property{{Type: "z", Value: []byte("{")}}})
+	if want := "writing property z of bundle a.v1: reading JSON: "; err == nil || !bytes.HasPrefix([]byte(err.Error()), []byte(want)) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

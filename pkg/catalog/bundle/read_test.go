@@ -1,0 +1,334 @@
+package bundle_test
+
+import (
+	"maps"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+)
+
+const tidewaterImage = "quay.io/harbour/tidewater-bundle:v1.2.0"
+
+func TestRead(t *testing.T) {
+	b, err := bundle.Read(os.DirFS("testdata/tidewater"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &bundle.Bundle{
+		Name:           "tidewater.v1.2.0",
+		Package:        "tidewater",
+		Version:        "1.2.0",
+		Channels:       []string{"stable", "fast"},
+		DefaultChannel: "stable",
+		Replaces:       "tidewater.v1.1.0",
+		Skips:          []string{"tidewater.v1.1.1"},
+		SkipRange:      ">=1.0.0 <1.2.0",
+		DisplayName:    "Tidewater",
+		Description:    "Ebb & flow, if <moon> permits.\n",
+		Icon:           bundle.Icon{Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), MediaType: "image/svg+xml"},
+		Warnings: []string{
+			"manifests/README.md: it is neither JSON nor YAML and is left out",
+			"manifests/tidewater.clusterserviceversion.yaml:55: 1 related images have no image and are left out",
+		},
+	}
+	if diff := cmp.Diff(want, b, cmpopts.IgnoreUnexported(bundle.Bundle{})); diff != "" {
+		t.Errorf("bundle (-want +got):\n%s", diff)
+	}
+}
+
+// small is a bundle with nothing that it need not have.
+func small() fstest.MapFS {
+	return files(map[string]string{
+		"metadata/annotations.yaml": `annotations:
+  operators.operatorframework.io.bundle.package.v1: lantern
+`,
+		"manifests/csv.yaml": `kind: ClusterServiceVersion
+metadata:
+  name: lantern.v0.1.0
+spec:
+  version: 0.1.0
+`,
+	})
+}
+
+func files(texts map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, text := range texts {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return fsys
+}
+
+// with is a file system with other files, "" for those that go.
+func with(fsys fstest.MapFS, changes map[string]string) fstest.MapFS {
+	changed := maps.Clone(fsys)
+	for name, text := range changes {
+		changed[name] = &fstest.MapFile{Data: []byte(text)}
+		if text == "" {
+			delete(changed, name)
+		}
+	}
+	return changed
+}
+
+func TestReadRefuses(t *testing.T) {
+	const (
+		csv         = "manifests/csv.yaml"
+		annotations = "metadata/annotations.yaml"
+		begin       = "kind: ClusterServiceVersion\nmetadata:\n  name: a.v1\n"
+	)
+	for name, tc := range map[string]struct {
+		change map[string]string
+		want   string
+	}{
+		"nothing": {
+			map[string]string{csv: "", annotations: ""},
+			"reading the bundle: there is no folder metadata; a bundle has folders metadata and manifests: open metadata: file does not exist",
+		},
+		"no manifests": {
+			map[string]string{csv: ""},
+			"reading the bundle: there is no folder manifests; a bundle has folders metadata and manifests: open manifests: file does not exist",
+		},
+		"no annotations": {
+			map[string]string{annotations: "", "metadata/other.yaml": "annotations: {other: x}"},
+			"metadata: no file has annotations such as operators.operatorframework.io.bundle.package.v1",
+		},
+		"no package": {
+			map[string]string{annotations: "annotations:\n  operators.operatorframework.io.bundle.channels.v1: stable\n"},
+			"metadata/annotations.yaml:1: the annotation operators.operatorframework.io.bundle.package.v1 is missing: it names the package",
+		},
+		"another media type": {
+			map[string]string{annotations: `annotations:
+  operators.operatorframework.io.bundle.package.v1: lantern
+
+  operators.operatorframework.io.bundle.mediatype.v1: plain+v0
+`},
+			"metadata/annotations.yaml:4: the bundle is of media type plain+v0; only registry+v1 can stand in a catalog",
+		},
+		"manifests elsewhere": {
+			map[string]string{annotations: `annotations:
+  operators.operatorframework.io.bundle.package.v1: lantern
+  operators.operatorframework.io.bundle.manifests.v1: ../../etc
+`},
+			`metadata/annotations.yaml:3: the manifests are said to be in "../../etc", which is not inside of the bundle`,
+		},
+		"an annotation that is no text": {
+			map[string]string{annotations: `annotations:
+  operators.operatorframework.io.bundle.package.v1: {}
+`},
+			"metadata/annotations.yaml:1: annotations must be a string, and there is an object",
+		},
+		"broken annotations": {
+			map[string]string{annotations: "annotations:\n\tpackage: x\n"},
+			"metadata/annotations.yaml:2: the YAML is broken: found character that cannot start any token",
+		},
+		"broken manifest": {
+			map[string]string{"manifests/crd.yml": "# a definition\nkind: [CustomResourceDefinition\n"},
+			"manifests/crd.yml:2: the YAML is broken: did not find expected ',' or ']'",
+		},
+		"broken JSON": {
+			map[string]string{"manifests/crd.json": "{\"kind\": \"CustomResourceDefinition\",\n  \"spec\" }\n  [\n"},
+			"manifests/crd.json:2: the JSON is broken: invalid character '}' after object key",
+		},
+		"no ClusterServiceVersion": {
+			map[string]string{csv: "", "manifests/service.yaml": "kind: Service\n"},
+			"manifests: there is no ClusterServiceVersion among its 1 files; a bundle has exactly one",
+		},
+		"two ClusterServiceVersions": {
+			map[string]string{"manifests/other.yaml": "# the other one\n" + begin},
+			"manifests/other.yaml:1: the bundle has a second ClusterServiceVersion; the first is manifests/csv.yaml. A bundle is one version: make a bundle of each",
+		},
+		"no version": {
+			map[string]string{csv: begin + "spec:\n  displayName: A\n"},
+			"manifests/csv.yaml:4: the ClusterServiceVersion has no spec.version",
+		},
+		"an invalid version and no name": {
+			map[string]string{csv: "kind: ClusterServiceVersion\nmetadata:\n  labels: {}\nspec:\n  displayName: A\n  version: v1.2\n"},
+			"2 problems in the catalog:\n" +
+				"  manifests/csv.yaml:2: the ClusterServiceVersion has no name\n" +
+				"  manifests/csv.yaml:6: the version \"v1.2\" is not a semantic version such as 1.2.3: No Major.Minor.Patch elements found",
+		},
+		"a version that is a number": {
+			map[string]string{csv: begin + "spec:\n  version: 1.2\n"},
+			"manifests/csv.yaml:5: spec.version must be a string, and there is a number",
+		},
+		"keywords that are no list": {
+			map[string]string{csv: "# a comment\n---\n" + begin + "spec:\n  version: 1.2.3\n  keywords: moon\n"},
+			"manifests/csv.yaml:8: spec.keywords must be a list, and there is a string",
+		},
+		"an owned definition that is not there": {
+			map[string]string{csv: begin + `spec:
+  version: 1.2.3
+  customresourcedefinitions:
+    owned:
+    - {name: tides.sea.example.com, version: v1, kind: Tide}
+    - {name: tides, version: v1, kind: Tide}
+`},
+			"2 problems in the catalog:\n" +
+				"  manifests/csv.yaml:8: the bundle has no CustomResourceDefinition tides.sea.example.com with version v1 and kind Tide, which the ClusterServiceVersion owns\n" +
+				"  manifests/csv.yaml:9: the name \"tides\" of an owned definition is not of the form plural.group",
+		},
+		"a required definition without a group": {
+			map[string]string{csv: begin + "spec:\n  version: 1.2.3\n  customresourcedefinitions: {required: [{name: tides}]}\n"},
+			"manifests/csv.yaml:6: the name \"tides\" of a required definition is not of the form plural.group",
+		},
+		"dependencies that are no list": {
+			map[string]string{"metadata/dependencies.yaml": "\ndependencies: {type: olm.package}\n"},
+			"metadata/dependencies.yaml:2: the dependencies are not a list whose elements have a type and a value",
+		},
+		"a dependency without a value": {
+			map[string]string{"metadata/dependencies.yaml": "dependencies:\n- {type: olm.label, value: {label: a}}\n- type: olm.package\n"},
+			"metadata/dependencies.yaml:3: the dependencies of type olm.package have one without a value",
+		},
+		"a dependency of another shape": {
+			map[string]string{"metadata/dependencies.yaml": "dependencies:\n- {type: olm.package, value: [lantern]}\n"},
+			"metadata/dependencies.yaml:2: reading a dependency of type olm.package: it must be an object, and there is a list",
+		},
+		"properties about another package": {
+			map[string]string{"metadata/properties.yaml": "properties:\n- type: olm.package\n  value: {packageName: lamp, version: 0.1.0}\n"},
+			`metadata/properties.yaml:2: the property olm.package is about package "lamp", and the annotations say "lantern"`,
+		},
+		"two packages": {
+			map[string]string{csv: `kind: ClusterServiceVersion
+metadata:
+  name: a.v1
+  annotations:
+    olm.properties: '[{"type":"olm.package","value":{"packageName":"lantern","version":"1.0.0"}},{"type":"olm.package","value":{"packageName":"lantern","version":"1.0.1"}}]'
+spec: {version: 1.0.0}
+`},
+			"manifests/csv.yaml:5: there are two different properties olm.package; a bundle has one",
+		},
+		"a large file": {
+			map[string]string{"manifests/large.yaml": "x: " + strings.Repeat("y", 5<<20)},
+			"reading the bundle: manifests/large.yaml: it has more than the 4194304 bytes that are left for it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := bundle.Read(with(small(), tc.change))
+			if err == nil {
+				t.Fatalf("it was read: %+v", b)
+			}
+			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadTakes(t *testing.T) {
+	for name, change := range map[string]map[string]string{
+		"the smallest": nil,
+		"a file of comments beside it": {
+			"manifests/empty.yaml": "# nothing\n---\n# nothing\n", "metadata/notes.txt": "\tnotes: [",
+		},
+		"other folders and hidden files": {"manifests/sub/a.yaml": "[", "manifests/.hidden": "[", "metadata/tests/x.yaml": "["},
+		"manifests in another folder": {
+			"metadata/annotations.yaml": `annotations:
+  operators.operatorframework.io.bundle.package.v1: lantern
+  operators.operatorframework.io.bundle.manifests.v1: /deploy/objects/
+`,
+			"manifests/csv.yaml":      "",
+			"deploy/objects/csv.yaml": string(small()["manifests/csv.yaml"].Data),
+		},
+		"annotations in a file of another name, as JSON": {
+			"metadata/annotations.yaml": "",
+			"metadata/a":                `{"annotations": {"operators.operatorframework.io.bundle.package.v1": "lantern"}}`,
+		},
+		"properties that are those of something else": {"metadata/schema.yaml": "properties: {type: object}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := bundle.Render(with(small(), change), "quay.io/l/b:v1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `{"schema":"olm.bundle","name":"lantern.v0.1.0","package":"lantern","image":"quay.io/l/b:v1",` +
+				`"properties":[{"type":"olm.package","value":{"packageName":"lantern","version":"0.1.0"}},` +
+				`{"type":"olm.csv.metadata","value":{"apiServiceDefinitions":{},"crdDescriptions":{},"provider":{}}}],` +
+				`"relatedImages":[{"name":"","image":"quay.io/l/b:v1"}]}`
+			if diff := cmp.Diff(want, string(m.Raw)); diff != "" {
+				t.Errorf("object (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadWarns(t *testing.T) {
+	b, err := bundle.Read(with(small(), map[string]string{
+		"manifests/csv.yaml": `kind: ClusterServiceVersion
+metadata:
+  name: lantern.v0.1.0
+  annotations:
+    olm.properties: '{"type": "a"}'
+spec:
+  version: 0.1.0
+  icon: [{base64data: "%%", mediatype: image/png}]
+`,
+		"metadata/p.json":     `{"properties": [{"type": "olm.csv.metadata", "value": {}}]}`,
+		"manifests/two.yaml":  "kind: Service\n---\nkind: Secret\n",
+		"manifests/list.yaml": "- kind: Service\n",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"manifests/list.yaml:1: it is not a Kubernetes object and is left out",
+		"manifests/two.yaml:1: only the first document of the file is part of the bundle; put each object into a file of its own",
+		"manifests/csv.yaml:8: the icon is not base64 and is left out",
+		"metadata/p.json:1: the property olm.csv.metadata is left out: it is made of the manifests",
+		"manifests/csv.yaml:5: the annotation olm.properties is not a JSON list of properties and is left out: it must be a list, and there is an object",
+	}
+	if diff := cmp.Diff(want, b.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// The package's version and release may be written down in properties.yaml, which
+// counts before what the ClusterServiceVersion says.
+func TestReadOwnProperty(t *testing.T) {
+	b, err := bundle.Read(with(small(), map[string]string{
+		"metadata/properties.yaml": "properties: [{type: olm.package, value: {packageName: lantern, version: 0.1.1, release: '2'}}]\n",
+		"manifests/csv.yaml": `kind: ClusterServiceVersion
+metadata:
+  name: lantern-v0.1.1-2
+  annotations:
+    olm.properties: '[{"type":"olm.package","value":{"packageName":"lantern","version":"0.1.0","release":"1"}}]'
+spec: {version: 0.1.0}
+`,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Version != "0.1.1" || b.Release != "2" {
+		t.Errorf("got version %s, release %s", b.Version, b.Release)
+	}
+	m, err := b.Meta("quay.io/l/b:v1", bundle.Excerpt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := decoded(t, m)
+	if got.VersionErr != nil || got.Version.String() != "0.1.1" || got.Release != "2" {
+		t.Errorf("got %s-%s, %v", got.Version, got.Release, got.VersionErr)
+	}
+}
+
+// decoded is a rendered object as a catalog has it.
+func decoded(t testing.TB, m *catalog.Meta) *catalog.Bundle {
+	t.Helper()
+	c, err := catalog.New([]*catalog.Meta{m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := c.Package(m.Package).Bundle(m.Name)
+	if b == nil {
+		t.Fatalf("there is no bundle %s in %s", m.Name, path.Join(c.Names...))
+	}
+	return b
+}
