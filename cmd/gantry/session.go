@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -199,29 +197,4 @@ func safeName(s string) string {
 		return "imageset"
 	}
 	return s
-}
-
-// files reads what lies beside the configuration from the disk.
-type files struct{}
-
-func (files) Dir(path string) (fs.FS, error) {
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return nil, err
-	}
-	return root.FS(), nil
-}
-
-// maxTemplate is the largest file that a configuration may name, in bytes.
-const maxTemplate = 1 << 20
-
-func (files) ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxTemplate || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file below %d bytes", path, maxTemplate)
-	}
-	return os.ReadFile(path)
 }

@@ -31,10 +31,15 @@ type side struct {
 }
 
 func (s *sides) addFlags(f *pflag.FlagSet) {
+	s.addSourceFlags(f)
+	s.dest.addFlags(f, "dest", "destination")
+}
+
+// addSourceFlags adds those of verbs that only read.
+func (s *sides) addSourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.authFile, "authfile", "", "credentials for registries (default: $REGISTRY_AUTH_FILE, then those of podman and docker)")
 	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
 	s.src.addFlags(f, "src", "source")
-	s.dest.addFlags(f, "dest", "destination")
 	f.IntVar(&s.retryTimes, "retry-times", 5, "how often a request is tried again")
 	f.DurationVar(&s.retryDelay, "retry-delay", 0, "wait between two tries (default: grows from try to try)")
 	f.IntVar(&s.images, "parallel-images", 4, "images at the same time")

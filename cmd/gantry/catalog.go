@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+)
+
+// outputYAML is a third value of -o, for the verbs of catalogs.
+const outputYAML = "yaml"
+
+const catalogHelp = `CATALOG is an image (quay.io/org/catalog:v1), an image in an OCI layout
+(oci://DIR[:NAME|@DIGEST]), or something on the disk (dir://PATH, or just PATH):
+a folder of file-based catalog files, an SQLite database, a bundle directory.
+Images may hold a file-based catalog, an SQLite index or a bundle.
+`
+
+func (a *app) catalogCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "catalog",
+		Short: "Look into catalogs, and make them",
+		Long:  "Catalog reads operator catalogs of every form, and helps to make and try them.\n\n" + catalogHelp,
+		Args:  verbArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.catalogRenderCommand(), a.catalogValidateCommand(), a.catalogListCommand(), a.catalogDiffCommand(),
+		a.catalogConvertCommand(), a.catalogInitCommand(), a.catalogDeprecateCommand())
+	for _, verb := range c.Commands() {
+		verb.Args = usageArgs(verb.Args)
+	}
+	return c
+}
+
+// formFlag adds -o to a verb whose result has forms of its own, the first of
+// which is the default.
+func formFlag(f *pflag.FlagSet, form *string, what string, forms ...string) {
+	f.StringVarP(form, "output", "o", forms[0], what)
+}
+
+// form checks the value of -o. With JSON, errors are JSON too.
+func (a *app) form(form string, forms ...string) error {
+	if slices.Contains(forms, form) {
+		if form == outputJSON {
+			a.output = outputJSON
+		}
+		return nil
+	}
+	return usagef("-o %q: give one of %s", form, strings.Join(forms, ", "))
+}
+
+// print writes a value as JSON or YAML.
+func (a *app) print(form string, v any) error {
+	if form == outputJSON {
+		return a.encode(v)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if text, err = yaml.JSONToYAML(text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "---\n%s", text)
+	return err
+}

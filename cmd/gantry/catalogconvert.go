@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+)
+
+func (a *app) catalogConvertCommand() *cobra.Command {
+	var f readFlags
+	var dir, files string
+	c := &cobra.Command{
+		Use:   "convert CATALOG --output-dir DIR",
+		Short: "Write a catalog of any form as a folder of file-based catalog files",
+		Long: `Convert writes a catalog, whatever form it has, to a folder as opm lays it out:
+PACKAGE/catalog.json for each package. An SQLite index becomes a file-based catalog,
+JSON becomes YAML or the other way round. The folder is whole or not there; one that
+holds other files is not touched.
+
+` + catalogHelp + `
+` + exitStatusHelp,
+		Example: `  gantry catalog convert index.db --output-dir catalog
+  gantry catalog convert quay.io/org/catalog:v4.20 --output-dir catalog --files yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.catalogConvert(cmd.Context(), f, dir, files, args[0])
+		},
+	}
+	f.addFlags(c.Flags())
+	c.Flags().StringVar(&dir, "output-dir", "", "folder for the catalog")
+	c.Flags().StringVar(&files, "files", string(folder.JSON), "form of the files: json or yaml")
+	return c
+}
+
+func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files, arg string) error {
+	form, err := fileForm(files)
+	if err != nil {
+		return err
+	}
+	if dir == "" {
+		return usagef("where to? give a folder with --output-dir")
+	}
+	r, err := a.read(&f)
+	if err != nil {
+		return err
+	}
+	defer a.done(r)
+	c, err := r.read(ctx, arg, catalog.Options{})
+	if err != nil {
+		return err
+	}
+	if err := folder.Write(ctx, dir, c, form); err != nil {
+		return foreign(err)
+	}
+	if a.output == outputJSON {
+		return a.encode(struct {
+			Version  int      `json:"version"`
+			Folder   string   `json:"folder"`
+			Packages []string `json:"packages"`
+		}{1, dir, c.Names})
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s written to %s (%s)\n", arg, dir, number(len(c.Packages), "package", "packages"))
+	return err
+}
+
+// fileForm is the value of --files.
+func fileForm(name string) (folder.Form, error) {
+	switch form := folder.Form(name); form {
+	case folder.JSON, folder.YAML:
+		return form, nil
+	}
+	return "", usagef("--files %q: give json or yaml", name)
+}
+
+// foreign makes a folder that must not be replaced a mistake of the command
+// line.
+func foreign(err error) error {
+	if errors.Is(err, folder.ErrForeign) {
+		return &usageError{err}
+	}
+	return err
+}

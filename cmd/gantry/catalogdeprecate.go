@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/author"
+	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+)
+
+// deprecateFlags are those of gantry catalog deprecate.
+type deprecateFlags struct {
+	channel, bundle, message string
+	remove                   bool
+}
+
+func (a *app) catalogDeprecateCommand() *cobra.Command {
+	var f deprecateFlags
+	c := &cobra.Command{
+		Use:   "deprecate DIR PACKAGE [--channel CHANNEL | --bundle BUNDLE] {--message TEXT | --remove}",
+		Short: "Mark a package, channel or bundle of a folder as deprecated",
+		Long: `Deprecate writes an entry of olm.deprecations into the files of a file-based
+catalog, in place of one on the same thing, or takes it out again. No other object
+is touched; in YAML, the comments of the changed document are lost.
+
+` + exitStatusHelp,
+		Example: `  gantry catalog deprecate ./catalog my-operator --bundle my-operator.v1.2.0 --message "use 1.2.1: 1.2.0 loses data"
+  gantry catalog deprecate ./catalog my-operator --channel alpha --message "use stable"
+  gantry catalog deprecate ./catalog my-operator --channel alpha --remove`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.catalogDeprecate(cmd.Context(), f, strings.TrimPrefix(args[0], source.DirScheme), args[1])
+		},
+	}
+	c.Flags().StringVar(&f.channel, "channel", "", "deprecate this channel of the package")
+	c.Flags().StringVar(&f.bundle, "bundle", "", "deprecate this bundle of the package")
+	c.Flags().StringVar(&f.message, "message", "", "what people are told")
+	c.Flags().BoolVar(&f.remove, "remove", false, "take the deprecation back")
+	return c
+}
+
+func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name string) error {
+	switch {
+	case f.remove == (f.message != ""):
+		return usagef("give either --message with what people are told, or --remove")
+	case f.channel != "" && f.bundle != "":
+		return usagef("give --channel or --bundle, not both")
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	defer root.Close() // read only
+	c, err := catalog.Read(ctx, root.FS(), catalog.Options{Keep: func(pkg string) bool { return pkg == name }})
+	if err != nil {
+		return err
+	}
+	p, err := packageOf(c, dir, name)
+	if err != nil {
+		return err
+	}
+	if len(p.Metas) == 0 {
+		return usagef("package %q has no olm.package object in %s", name, dir)
+	}
+	target := author.Target{Channel: f.channel, Bundle: f.bundle}
+	before, after, err := author.Deprecate(p, target, f.message)
+	if err != nil {
+		return &usageError{err}
+	}
+	if err := folder.Edit(dir, before, after, p.Metas[0]); err != nil {
+		return err
+	}
+	what := "is deprecated"
+	if f.remove {
+		what = "is no longer deprecated"
+	}
+	_, err = fmt.Fprintf(a.stdout, "package %q: %s %s\n", name, target, what)
+	return err
+}
