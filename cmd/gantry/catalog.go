@@ -42,10 +42,11 @@ func formFlag(f *pflag.FlagSet, form *string, what string, forms ...string) {
 	f.StringVarP(form, "output", "o", forms[0], what)
 }
 
-// form checks the value of -o. With JSON, errors are JSON too.
+// form checks the value of -o. Who asks for JSON in place of text gets errors as
+// JSON too.
 func (a *app) form(form string, forms ...string) error {
 	if slices.Contains(forms, form) {
-		if form == outputJSON {
+		if form == outputJSON && forms[0] == outputText {
 			a.output = outputJSON
 		}
 		return nil

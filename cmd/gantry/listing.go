@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -149,23 +150,39 @@ func versionOf(p *catalog.Package, name string) string {
 }
 
 func (a *app) printListing(l listing, one bool) error {
-	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	var rows strings.Builder
+	t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	if one {
-		p := l.Packages[0]
-		fmt.Fprintf(t, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t\n")
-		for _, c := range p.Channels {
-			channel := c.Name
-			if c.Name == p.DefaultChannel {
-				channel += " (default)"
-			}
-			for _, b := range c.Bundles {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.Name, channel, b.Name, b.Version, remarks(b.Name == c.Head, b.Deprecated != "" || c.Deprecated != "" || p.Deprecated != ""))
-			}
-		}
-		return t.Flush()
+		writeBundles(t, l.Packages[0])
+	} else {
+		writePackages(t, l.Packages)
 	}
+	_ = t.Flush() // into memory
+	for line := range strings.Lines(rows.String()) {
+		if _, err := fmt.Fprintln(a.stdout, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeBundles(t io.Writer, p listedPackage) {
+	fmt.Fprintf(t, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t\n")
+	for _, c := range p.Channels {
+		channel := c.Name
+		if c.Name == p.DefaultChannel {
+			channel += " (default)"
+		}
+		for _, b := range c.Bundles {
+			deprecated := b.Deprecated != "" || c.Deprecated != "" || p.Deprecated != ""
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.Name, channel, b.Name, b.Version, remarks(b.Name == c.Head, deprecated))
+		}
+	}
+}
+
+func writePackages(t io.Writer, packages []listedPackage) {
 	fmt.Fprintf(t, "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS\n")
-	for _, p := range l.Packages {
+	for _, p := range packages {
 		var names []string
 		head := ""
 		for _, c := range p.Channels {
@@ -176,7 +193,6 @@ func (a *app) printListing(l listing, one bool) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Name, p.DefaultChannel, head, strings.Join(names, ", "))
 	}
-	return t.Flush()
 }
 
 func remarks(head, deprecated bool) string {
