@@ -1,0 +1,85 @@
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/diagram"
+)
+
+// alone is how many names with the same edges have a node each.
+const alone = 2
+
+// An absentee is a node for names that entries replace or skip though the
+// channel does not have them.
+type absentee struct {
+	names []string // in order
+	node  diagram.Node
+}
+
+// findAbsent gathers these names. Those with the same edges are one node, but
+// what is installed has its own.
+func (t *chart) findAbsent() []absentee {
+	ways := map[string][]string{} // of a name, its edges as text
+	var names []string
+	for _, e := range t.edges {
+		if t.entry[e.from] {
+			continue
+		}
+		if ways[e.from] == nil {
+			names = append(names, e.from)
+		}
+		ways[e.from] = append(ways[e.from], fmt.Sprintf("%q %s", e.to, e.kind))
+	}
+	slices.SortFunc(names, t.older)
+	groups := map[string][]string{}
+	for _, name := range names {
+		slices.Sort(ways[name])
+		key := strings.Join(ways[name], " ")
+		if t.runs(name) {
+			key = name + " " + key
+		}
+		ways[name] = []string{key}
+		groups[key] = append(groups[key], name)
+	}
+	var absentees []absentee
+	done := map[string]bool{}
+	for _, name := range names {
+		key := ways[name][0]
+		if done[key] {
+			continue
+		}
+		group := groups[key]
+		if len(group) <= alone {
+			absentees = append(absentees, t.absentOne(name))
+			continue
+		}
+		done[key] = true
+		absentees = append(absentees, absentee{group, diagram.Node{
+			ID:     fmt.Sprintf("%s and %s more", group[0], thousands(len(group)-1)),
+			Label:  counted(len(group), "bundle"),
+			Detail: fmt.Sprintf("%s and others", group[0]),
+			Marks:  []string{absent},
+			Names:  group,
+		}})
+	}
+	slices.SortStableFunc(absentees, func(a, b absentee) int { return cmp.Compare(len(b.names), len(a.names)) })
+	return absentees
+}
+
+func (t *chart) absentOne(name string) absentee {
+	n := diagram.Node{ID: name, Label: name, Marks: []string{absent}}
+	if v := t.version(name); v != nil {
+		n.Label, n.Detail = v.String(), name
+	}
+	if t.runs(name) {
+		n.Marks = append(n.Marks, installed)
+	}
+	if others := t.channelsOf[name]; len(others) > 0 {
+		n.Note = "in " + several(others, 1)
+		n.Facts = []diagram.Fact{{Name: "in", Value: strings.Join(others, ", ")}}
+	}
+	return absentee{[]string{name}, n}
+}

@@ -1,0 +1,264 @@
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/diagram"
+)
+
+// A chart is a channel on its way to a graph.
+type chart struct {
+	*sketch
+	channel *catalog.Channel
+	kept    *catalog.Channel // nil where the mirror does not have it
+	shape   graph.Shape
+	entries []catalog.Entry // one of a name, oldest first
+	entry   map[string]bool // by name
+	inKept  map[string]bool // entries of kept
+	near    map[string]int  // how near to the head, from 0
+	edges   []edge
+	graph   diagram.Graph
+}
+
+func (s *sketch) channel(c *catalog.Channel) diagram.Graph {
+	t := &chart{
+		sketch: s, channel: c, shape: graph.Inspect(c.Entries),
+		entry: map[string]bool{}, inKept: map[string]bool{},
+		graph: diagram.Graph{Title: c.Name},
+	}
+	if s.options.Kept != nil {
+		if t.kept = s.options.Kept.Channel(c.Name); t.kept != nil {
+			for _, e := range t.kept.Entries {
+				t.inKept[e.Name] = true
+			}
+		}
+	}
+	for _, e := range c.Entries {
+		if !t.entry[e.Name] {
+			t.entry[e.Name] = true
+			t.entries = append(t.entries, e)
+		}
+	}
+	slices.SortStableFunc(t.entries, func(a, b catalog.Entry) int { return s.older(a.Name, b.Name) })
+	t.findNear()
+	t.findEdges()
+	t.draw()
+	t.describe()
+	return t.graph
+}
+
+// older orders bundles by version and release, then by name. What has no version
+// comes first.
+func (s *sketch) older(a, b string) int {
+	x, y := s.version(a), s.version(b)
+	switch {
+	case x == nil && y != nil:
+		return -1
+	case x != nil && y == nil:
+		return 1
+	case x != nil && y != nil:
+		if c := x.Compare(*y); c != 0 {
+			return c
+		}
+	}
+	var releases [2]string
+	for i, name := range []string{a, b} {
+		if bundle := s.bundles[name]; bundle != nil {
+			releases[i] = bundle.Release
+		}
+	}
+	return cmp.Or(cmp.Compare(releases[0], releases[1]), cmp.Compare(a, b))
+}
+
+// version is that of a bundle of the package, or else what its name says after
+// ".v", as names by convention do. It is nil where there is none.
+func (s *sketch) version(name string) *semver.Version {
+	if b := s.bundles[name]; b != nil {
+		if b.VersionErr != nil {
+			return nil
+		}
+		return &b.Version
+	}
+	for i := range name {
+		if rest, ok := strings.CutPrefix(name[i:], ".v"); ok {
+			if v, err := semver.Parse(rest); err == nil {
+				return &v
+			}
+		}
+	}
+	return nil
+}
+
+// findNear orders the entries from the head: its chain, then what is left, the
+// newest first.
+func (t *chart) findNear() {
+	t.near = make(map[string]int, len(t.entries))
+	for _, name := range t.shape.Chain {
+		if _, seen := t.near[name]; !seen {
+			t.near[name] = len(t.near)
+		}
+	}
+	for _, e := range slices.Backward(t.entries) {
+		if _, seen := t.near[e.Name]; !seen {
+			t.near[e.Name] = len(t.near)
+		}
+	}
+}
+
+// draw makes nodes and edges of what was found.
+func (t *chart) draw() {
+	absentees := t.findAbsent()
+	for _, a := range absentees {
+		t.graph.Nodes = append(t.graph.Nodes, a.node)
+	}
+	notes := t.fold()
+	for _, e := range t.entries {
+		t.graph.Nodes = append(t.graph.Nodes, t.node(e, notes[e.Name]))
+	}
+	stand := map[string]string{} // for a name, the ID of the node that has it
+	for _, a := range absentees {
+		for _, name := range a.names {
+			stand[name] = a.node.ID
+		}
+	}
+	type key struct{ from, to, kind string }
+	seen := map[key]bool{}
+	for _, e := range t.edges {
+		from := e.from
+		if id, ok := stand[from]; ok {
+			from = id
+		}
+		// The names in one node have the same edges.
+		if k := (key{from, e.to, e.kind}); seen[k] {
+			continue
+		} else {
+			seen[k] = true
+		}
+		out := diagram.Edge{From: from, To: e.to, Kind: e.kind, Folded: !e.drawn}
+		if e.kind == skipRange {
+			out.Label = e.span
+		}
+		if t.options.Kept != nil {
+			out.Marks = []string{t.fate(e.to)}
+		}
+		t.graph.Edges = append(t.graph.Edges, out)
+	}
+}
+
+// fate is the mark of an entry in the mirror.
+func (t *chart) fate(name string) string {
+	if t.inKept[name] {
+		return kept
+	}
+	return pruned
+}
+
+// node is the node of an entry.
+func (t *chart) node(e catalog.Entry, note string) diagram.Node {
+	n := diagram.Node{ID: e.Name, Label: e.Name, Note: note}
+	say := func(name, value string) {
+		if value != "" {
+			n.Facts = append(n.Facts, diagram.Fact{Name: name, Value: value})
+		}
+	}
+	switch b := t.bundles[e.Name]; {
+	case b == nil:
+		n.Detail = "no bundle of this name"
+	case b.VersionErr != nil:
+		n.Detail = "no version"
+		say("version", b.VersionErr.Error())
+	default:
+		n.Label, n.Detail = b.Version.String(), e.Name
+		say("version", b.Version.String())
+		if b.Release != "" {
+			n.Label += " (" + b.Release + ")"
+			say("release", b.Release)
+		}
+	}
+	if slices.Contains(t.shape.Heads, e.Name) {
+		n.Marks = append(n.Marks, head)
+	} else if t.kept != nil && slices.Contains(graph.Inspect(t.kept.Entries).Heads, e.Name) {
+		n.Marks = append(n.Marks, mirrorHead)
+	}
+	if t.runs(e.Name) {
+		n.Marks = append(n.Marks, installed)
+	}
+	if t.options.Kept != nil {
+		n.Marks = append(n.Marks, t.fate(e.Name))
+		if why, ok := t.reasons[t.channel.Name][e.Name]; ok {
+			reason := string(why.Reason)
+			if why.For != "" {
+				reason += ", for " + why.For
+			}
+			say("kept because of", reason)
+		}
+	}
+	if t.shape.Skipped[e.Name] {
+		n.Marks = append(n.Marks, skipped)
+	}
+	if message, ok := t.deprecation(catalog.SchemaBundle, e.Name); ok {
+		n.Marks = append(n.Marks, deprecated)
+		say("deprecated", message)
+	}
+	if slices.Contains(t.shape.Stranded, e.Name) {
+		n.Marks = append(n.Marks, stranded)
+	}
+	say("replaces", e.Replaces)
+	say("skips", several(e.Skips, 5))
+	say("skipRange", e.SkipRange)
+	if others := t.otherChannels(e.Name); len(others) > 0 {
+		n.Marks = append(n.Marks, shared)
+		say("also in", strings.Join(others, ", "))
+	}
+	return n
+}
+
+// otherChannels are the channels, but this one, that have a bundle.
+func (t *chart) otherChannels(name string) []string {
+	return slices.DeleteFunc(slices.Clone(t.channelsOf[name]), func(c string) bool { return c == t.channel.Name })
+}
+
+// describe says what there is to say of the channel as a whole.
+func (t *chart) describe() {
+	g, p, k := &t.graph, t.pkg, t.options.Kept
+	if t.channel.Name == p.DefaultChannel {
+		g.Marks = append(g.Marks, isDefault)
+	}
+	if k != nil {
+		if t.channel.Name == k.DefaultChannel && k.DefaultChannel != p.DefaultChannel {
+			g.Marks = append(g.Marks, mirrorsOwn)
+		}
+		if len(t.inKept) == 0 {
+			g.Marks = append(g.Marks, channelGone)
+		}
+	}
+	first := counted(len(t.entries), "bundle")
+	if len(t.inKept) > 0 {
+		first += fmt.Sprintf(", %s kept", thousands(len(t.inKept)))
+	}
+	if len(t.shape.Heads) == 1 {
+		first += ", head " + t.shape.Heads[0]
+	}
+	g.Notes = append([]string{first}, g.Notes...)
+	switch {
+	case len(t.shape.Cycle) > 0:
+		g.Notes = append(g.Notes, "OLM takes no such channel: its entries replace each other in a circle, "+strings.Join(t.shape.Cycle, ", "))
+	case len(t.shape.Heads) == 0:
+		g.Notes = append(g.Notes, "OLM takes no such channel: it has no head")
+	case len(t.shape.Heads) > 1:
+		g.Notes = append(g.Notes, "OLM takes no such channel: it has several heads, "+several(t.shape.Heads, 5))
+	case len(t.shape.Stranded) > 0:
+		g.Notes = append(g.Notes, "OLM takes no such channel: no way to the head leads from "+several(t.shape.Stranded, 5))
+	}
+	if message, ok := t.deprecation(catalog.SchemaChannel, t.channel.Name); ok {
+		g.Marks = append(g.Marks, deprecated)
+		g.Notes = append(g.Notes, "deprecated: "+message)
+	}
+}

@@ -1,0 +1,130 @@
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+)
+
+// Of a channel that is larger than any real one, only so many pairs of a
+// skipRange and a version are tried, and so many of the edges are listed that
+// are not drawn.
+const (
+	mostTried  = 4_000_000
+	mostFolded = 200_000
+)
+
+// An edge leads from a bundle, which the channel may not have, to an entry.
+type edge struct {
+	from, to, kind string
+	span           string // the skipRange
+	drawn          bool
+}
+
+// findEdges lists the edges of the channel and chooses those to be drawn.
+func (t *chart) findEdges() {
+	successors := slices.Clone(t.entries)
+	slices.SortFunc(successors, func(a, b catalog.Entry) int { return cmp.Compare(t.near[a.Name], t.near[b.Name]) })
+
+	led := map[string]bool{} // has a way out that is drawn
+	for _, e := range t.entries {
+		if e.Replaces != "" && e.Replaces != e.Name {
+			led[e.Replaces] = true
+			t.edges = append(t.edges, edge{from: e.Replaces, to: e.Name, kind: replaces, drawn: true})
+		}
+	}
+	for _, e := range successors {
+		skips_ := slices.Clone(e.Skips)
+		slices.Sort(skips_)
+		for _, name := range slices.Compact(skips_) {
+			if name == "" || name == e.Name {
+				continue
+			}
+			t.edges = append(t.edges, edge{from: name, to: e.Name, kind: skips, drawn: !led[name]})
+			led[name] = true
+		}
+	}
+	t.findRanges(successors, led)
+}
+
+// findRanges adds the edges of skipRanges, successors nearest to the head first.
+func (t *chart) findRanges(successors []catalog.Entry, led map[string]bool) {
+	type candidate struct {
+		name    string
+		version semver.Version
+	}
+	var candidates []candidate
+	for _, e := range t.entries {
+		if b := t.bundles[e.Name]; b != nil && b.VersionErr == nil {
+			candidates = append(candidates, candidate{e.Name, b.Version})
+		}
+	}
+	for _, at := range t.options.Installed {
+		if at.Name != "" && !t.entry[at.Name] {
+			candidates = append(candidates, candidate{at.Name, at.Version})
+		}
+	}
+	tried, folded, left := 0, 0, 0
+	for _, e := range successors {
+		within, err := graph.Range(e)
+		if err != nil {
+			t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("the skipRange %q of %s is not a range and leads nowhere", e.SkipRange, e.Name))
+			continue
+		}
+		if e.SkipRange == "" {
+			continue
+		}
+		if tried += len(candidates); tried > mostTried {
+			left++
+			continue
+		}
+		for _, c := range candidates {
+			if c.name == e.Name || !within(c.version) {
+				continue
+			}
+			draw := !led[c.name]
+			if !draw {
+				if folded++; folded > mostFolded {
+					continue
+				}
+			}
+			led[c.name] = true
+			t.edges = append(t.edges, edge{from: c.name, to: e.Name, kind: skipRange, span: e.SkipRange, drawn: draw})
+		}
+	}
+	if left > 0 {
+		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("the channel is so large that %s were not looked into", counted(left, "skipRange")))
+	}
+	if folded > mostFolded {
+		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("%s edges of skipRanges are not listed", thousands(folded-mostFolded)))
+	}
+}
+
+// fold returns the notes of entries that more leads to than is drawn.
+func (t *chart) fold() map[string]string {
+	type pair struct{ from, to string }
+	drawn := map[pair]bool{}
+	for _, e := range t.edges {
+		if e.drawn {
+			drawn[pair{e.from, e.to}] = true
+		}
+	}
+	more := map[string]int{}
+	for _, e := range t.edges {
+		p := pair{e.from, e.to}
+		if t.entry[e.from] && !drawn[p] {
+			drawn[p] = true // counts once
+			more[e.to]++
+		}
+	}
+	notes := map[string]string{}
+	for name, n := range more {
+		notes[name] = fmt.Sprintf("and from %s more", thousands(n))
+	}
+	return notes
+}

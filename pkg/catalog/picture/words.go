@@ -1,0 +1,108 @@
+package picture
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/diagram"
+)
+
+// The names of marks.
+const (
+	head        = "head"
+	mirrorHead  = "mirrored head"
+	installed   = "installed"
+	kept        = "kept"
+	pruned      = "pruned"
+	skipped     = "skipped"
+	deprecated  = "deprecated"
+	stranded    = "stranded"
+	shared      = "shared"
+	absent      = "absent"
+	isDefault   = "default"
+	mirrorsOwn  = "default in the mirror"
+	replaces    = "replaces"
+	skips       = "skips"
+	skipRange   = "skipRange"
+	channelGone = "not mirrored"
+)
+
+func marks() []diagram.Mark {
+	return []diagram.Mark{
+		{Name: isDefault, About: "the channel of whoever names none", Look: diagram.Badge},
+		{Name: mirrorsOwn, About: "the default channel of the mirrored catalog", Look: diagram.Badge},
+		{Name: channelGone, About: "nothing of the channel is kept", Look: diagram.Badge},
+		{Name: head, About: "what a new installation gets", Look: diagram.Strong},
+		{Name: mirrorHead, About: "what a new installation gets from the mirror", Look: diagram.Strong},
+		{Name: installed, About: "what a cluster runs", Look: diagram.Here},
+		{Name: kept, About: "the mirror has it", Look: diagram.Chosen},
+		{Name: pruned, About: "the mirror does not have it", Look: diagram.Faded},
+		{Name: skipped, About: "never installed afresh", Look: diagram.Dashed},
+		{Name: deprecated, About: "its publisher advises against it", Look: diagram.Notice},
+		{Name: stranded, About: "no way leads to the head", Look: diagram.Notice},
+		{Name: shared, About: "other channels have it, too", Look: diagram.Stacked},
+		{Name: absent, About: "the channel does not have it", Look: diagram.Absent},
+	}
+}
+
+func kinds() []diagram.Kind {
+	return []diagram.Kind{
+		{Name: replaces, About: "the update chain", Line: diagram.Solid},
+		{Name: skips, About: "an update past what lies between", Line: diagram.Dash},
+		{Name: skipRange, About: "an update from every version in the range", Line: diagram.Dots},
+	}
+}
+
+// notes are the sentences below the title.
+func (s *sketch) notes(channels []*catalog.Channel) []string {
+	p := s.pkg
+	first := fmt.Sprintf("%s in %s", counted(len(p.Bundles), "bundle"), counted(len(p.Channels), "channel"))
+	if len(channels) < len(p.Channels) {
+		first += fmt.Sprintf(", of which %d %s drawn", len(channels), verb(len(channels), "is", "are"))
+	}
+	if k := s.options.Kept; k != nil {
+		first += fmt.Sprintf(". The mirror keeps %s in %s", counted(len(k.Bundles), "bundle"), counted(len(k.Channels), "channel"))
+		if k.DefaultChannel != p.DefaultChannel && len(k.Channels) > 0 {
+			first += fmt.Sprintf("; its default channel is %s", k.DefaultChannel)
+		}
+	}
+	notes := []string{first + "."}
+	if message, ok := s.deprecation(catalog.SchemaPackage, ""); ok {
+		notes = append(notes, "The package is deprecated: "+message)
+	}
+	for _, at := range s.options.Installed {
+		if at.Name != "" && len(s.channelsOf[at.Name]) == 0 {
+			notes = append(notes, fmt.Sprintf("%s, which is installed, is in no channel of the catalog.", at.Name))
+		}
+	}
+	return notes
+}
+
+func counted(n int, noun string) string {
+	return thousands(n) + " " + noun + verb(n, "", "s")
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// thousands is a number with commas.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// several lists names, the first of many only.
+func several(names []string, most int) string {
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), thousands(len(names)-most))
+}

@@ -1,0 +1,154 @@
+package layered
+
+// A band is a run of columns, one line of the drawing.
+type band struct {
+	part    *part
+	number  int
+	first   int       // rank of the first column
+	columns []*column // by rank
+	spots   []*spot   // in no order; links between them are in spots
+	gaps    []*gap    // gaps[i] is left of columns[i]; the last one right of all
+	gutter  gutter    // below the band
+	rect    Rect
+}
+
+// A column holds what has one rank.
+type column struct {
+	x, width float64
+	spots    []*spot // from the top
+}
+
+// A spot is an item's place in a column, or that of a line passing through.
+type spot struct {
+	item        *item // nil for a line passing through
+	index       int   // in the column
+	height      float64
+	head        float64 // room above
+	y           float64 // of the middle
+	left, right []link
+}
+
+// A link leads to a spot in the next column.
+type link struct {
+	to     *spot
+	weight int
+}
+
+// cut divides the ranks into bands: each fits the width, and cuts are where few
+// lines pass and leave bands of like widths.
+func (p *part) cut() {
+	last := 0
+	for _, it := range p.items {
+		last = max(last, it.rank)
+	}
+	widths := make([]float64, last+1)
+	labels := make([]float64, last+2) // of lines that end before a column
+	passing := make([]int, last+2)    // lines over the cut before a rank
+	for _, it := range p.items {
+		widths[it.rank] = max(widths[it.rank], it.size.W)
+	}
+	for _, a := range p.arcs {
+		passing[a.from.rank+1]++
+		passing[a.to.rank+1]--
+		labels[a.from.rank+1] = max(labels[a.from.rank+1], a.label.W)
+	}
+	for r := 1; r <= last; r++ {
+		passing[r] += passing[r-1]
+	}
+	gapBefore := func(r int) float64 { return max(gapWidth, labels[r]+2*track) }
+
+	// best[r] is the cost of the ranks before r; from[r] where its band begins.
+	best := make([]float64, last+2)
+	from := make([]int, last+2)
+	limit := max(p.graph.Width-2*gapWidth, 1)
+	for r := 1; r <= last+1; r++ {
+		width := 0.0
+		for start := r - 1; start >= 0; start-- {
+			width += widths[start]
+			if start < r-1 {
+				width += gapBefore(start + 1)
+			}
+			if width > limit && start < r-1 {
+				break
+			}
+			empty := max(0, 1-width/limit)
+			cost := best[start] + 3 + empty*empty
+			if start > 0 {
+				cost += float64(passing[start])
+			}
+			if start == r-1 || cost < best[r] {
+				best[r], from[r] = cost, start
+			}
+		}
+	}
+	var starts []int
+	for r := last + 1; r > 0; r = from[r] {
+		starts = append(starts, from[r])
+	}
+	of := make([]*band, last+1)
+	for i := len(starts) - 1; i >= 0; i-- {
+		b := &band{part: p, number: len(p.bands), first: starts[i]}
+		end := last + 1
+		if i > 0 {
+			end = starts[i-1]
+		}
+		for r := starts[i]; r < end; r++ {
+			b.columns = append(b.columns, &column{width: widths[r]})
+			b.gaps = append(b.gaps, &gap{base: gapBefore(r)})
+			of[r] = b
+		}
+		b.gaps = append(b.gaps, &gap{})
+		b.gaps[0].base = 0
+		p.bands = append(p.bands, b)
+	}
+	for _, it := range p.items {
+		it.band = of[it.rank]
+	}
+	p.fill()
+}
+
+// fill puts items and the lines that pass through columns of their own band
+// into spots.
+func (p *part) fill() {
+	spots := make(map[*item]*spot, len(p.items))
+	for _, it := range p.items {
+		s := &spot{item: it, height: it.size.H, head: p.graph.Head}
+		if len(it.members) > 1 {
+			s.head = 0 // the frame has it inside
+		}
+		spots[it] = s
+		it.band.add(it.rank, s)
+	}
+	for _, a := range p.arcs {
+		if a.from.band != a.to.band {
+			continue
+		}
+		before := spots[a.from]
+		for r := a.from.rank + 1; r < a.to.rank; r++ {
+			s := &spot{height: lineRoom}
+			a.through = append(a.through, s)
+			a.from.band.add(r, s)
+			connectSpots(before, s, a)
+			before = s
+		}
+		connectSpots(before, spots[a.to], a)
+	}
+}
+
+func (b *band) add(rank int, s *spot) {
+	c := b.columns[rank-b.first]
+	s.index = len(c.spots)
+	c.spots = append(c.spots, s)
+	b.spots = append(b.spots, s)
+}
+
+// connectSpots links neighbours. Lines through columns pull strongest: a bend in
+// a line is worse than a box off its place.
+func connectSpots(left, right *spot, a *arc) {
+	weight := a.weight
+	if left.item == nil && right.item == nil {
+		weight *= 8
+	}
+	left.right = append(left.right, link{right, weight})
+	right.left = append(right.left, link{left, weight})
+}

@@ -1,0 +1,132 @@
+package diagram
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// plain is a text as people may see it: no control characters, which could move
+// a cursor or break a line, nothing that turns the direction of writing, no
+// spaces at the ends, and valid UTF-8.
+func plain(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.Is(unicode.Bidi_Control, r), r >= 0xFFFE && r <= 0xFFFF:
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError))))
+}
+
+// shorten cuts the middle out of a text that is longer than so many characters:
+// the ends of names tell them apart.
+func shorten(s string, most int) string {
+	runes := []rune(s)
+	if len(runes) <= most || most < 3 {
+		return s
+	}
+	tail := (most - 1) / 2
+	return string(runes[:most-1-tail]) + "…" + string(runes[len(runes)-tail:])
+}
+
+// few lists the first of many words: "a, b, c and 9 more".
+func few(words []string, most int) string {
+	if len(words) <= most+1 { // "and 1 more" is no shorter than the word
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s and %s more", strings.Join(words[:most], ", "), count(len(words)-most))
+}
+
+// count is a number with commas between thousands.
+func count(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// vocabulary finds marks and kinds by their names.
+type vocabulary struct {
+	marks map[string]Mark
+	kinds map[string]Kind
+	// markOrder and kindOrder are the places in the declarations.
+	markOrder, kindOrder map[string]int
+}
+
+func (d *Drawing) vocabulary() vocabulary {
+	v := vocabulary{map[string]Mark{}, map[string]Kind{}, map[string]int{}, map[string]int{}}
+	for i, m := range d.Marks {
+		v.marks[m.Name], v.markOrder[m.Name] = m, i
+	}
+	for i, k := range d.Kinds {
+		v.kinds[k.Name], v.kindOrder[k.Name] = k, i
+	}
+	return v
+}
+
+// sorted returns the marks of these names in the order of the legend, each once.
+func (v vocabulary) sorted(names []string) []Mark {
+	names = slices.Clone(names)
+	slices.SortFunc(names, func(a, b string) int { return v.markOrder[a] - v.markOrder[b] })
+	var marks []Mark
+	for _, name := range slices.Compact(names) {
+		marks = append(marks, v.marks[name])
+	}
+	return marks
+}
+
+// has reports whether one of the marks has a look.
+func (v vocabulary) has(names []string, look Look) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return v.marks[name].Look == look })
+}
+
+// words are the names of the marks, as a text shows them.
+func (v vocabulary) words(names []string) []string {
+	var words []string
+	for _, m := range v.sorted(names) {
+		words = append(words, plain(m.Name))
+	}
+	return words
+}
+
+// tip is what a tooltip says of a node: a line each.
+func (n Node) tip(v vocabulary) []string {
+	lines := []string{plain(n.ID)}
+	if len(n.Names) > 0 {
+		const shown = 20
+		lines = nil
+		for _, name := range n.Names[:min(shown, len(n.Names))] {
+			lines = append(lines, plain(name))
+		}
+		if more := len(n.Names) - shown; more > 0 {
+			lines = append(lines, "and "+count(more)+" more")
+		}
+	}
+	if words := v.words(n.Marks); len(words) > 0 {
+		lines = append(lines, strings.Join(words, ", "))
+	}
+	return append(lines, factLines(n.Facts)...)
+}
+
+// tip is what a tooltip says of an edge.
+func (e Edge) tip() []string {
+	lines := []string{plain(e.To) + " " + plain(e.Kind) + " " + plain(e.From)}
+	if e.Label != "" {
+		lines = append(lines, plain(e.Label))
+	}
+	return append(lines, factLines(e.Facts)...)
+}
+
+func factLines(facts []Fact) []string {
+	var lines []string
+	for _, f := range facts {
+		lines = append(lines, plain(f.Name)+": "+plain(f.Value))
+	}
+	return lines
+}

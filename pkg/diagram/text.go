@@ -1,0 +1,225 @@
+package diagram
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// writeText writes each graph as a tree from its last version down: what a node
+// is reached from stands below it, side ways first and indented, the longest way
+// last and in line. Every node stands once; edges are words behind it.
+func writeText(w *bufio.Writer, d *Drawing) error {
+	v := d.vocabulary()
+	for _, line := range append([]string{d.Title}, d.Notes...) {
+		if line = plain(line); line != "" {
+			fmt.Fprintln(w, line)
+		}
+	}
+	for _, g := range d.Graphs {
+		title := plain(g.Title)
+		if words := v.words(g.Marks); len(words) > 0 {
+			title += " (" + strings.Join(words, ", ") + ")"
+		}
+		fmt.Fprintf(w, "\n%s\n", title)
+		for _, note := range g.Notes {
+			fmt.Fprintf(w, "%s\n", plain(note))
+		}
+		g.writeTree(w, v)
+	}
+	return nil
+}
+
+// A row is one node's line: its columns, of which the first has the tree.
+type row [4]string
+
+func (g *Graph) writeTree(w *bufio.Writer, v vocabulary) {
+	t := newTree(g, v)
+	var (
+		rows   []row
+		widths [3]int
+	)
+	t.each(func(before string, node int) {
+		n := g.Nodes[node]
+		r := row{before + plain(n.Label), plain(n.Detail), strings.Join(v.words(n.Marks), ", "), t.words(node)}
+		rows = append(rows, r)
+		for i := range widths {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+		}
+	})
+	for _, r := range rows {
+		line := "  "
+		for i, column := range r {
+			line += column
+			if i < len(widths) && widths[i] > 0 {
+				line += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(column)+2)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+	}
+}
+
+// A tree is a graph with one way out of every node.
+type tree struct {
+	graph  *Graph
+	v      vocabulary
+	below  [][]int // what hangs on each node, the longest way last
+	inline []bool  // it stands in line with what it hangs on
+	roots  []int
+	into   [][]int // indexes of edges into each node, by their number in the graph
+	index  map[string]int
+}
+
+func newTree(g *Graph, v vocabulary) *tree {
+	t := &tree{
+		graph: g, v: v, index: make(map[string]int, len(g.Nodes)),
+		below: make([][]int, len(g.Nodes)), inline: make([]bool, len(g.Nodes)), into: make([][]int, len(g.Nodes)),
+	}
+	for i, n := range g.Nodes {
+		t.index[n.ID] = i
+	}
+	up := make([]int, len(g.Nodes)) // where each node hangs, or -1
+	by := make([]Line, len(g.Nodes))
+	for i := range up {
+		up[i] = -1
+	}
+	for i, e := range g.Edges {
+		from, to := t.index[e.From], t.index[e.To]
+		t.into[to] = append(t.into[to], i)
+		line := v.kinds[e.Kind].Line
+		if e.Folded || from == to || up[from] >= 0 && by[from] <= line {
+			continue
+		}
+		up[from], by[from] = to, line
+	}
+	breakCycles(up)
+	height := heights(up)
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		if up[i] < 0 {
+			t.roots = append(t.roots, i)
+			continue
+		}
+		t.below[up[i]] = append(t.below[up[i]], i)
+	}
+	for _, below := range t.below {
+		// Solid ways go before all others, longer ones before shorter ones.
+		slices.SortStableFunc(below, func(a, b int) int {
+			return cmp.Or(-cmp.Compare(min(by[a], Dash), min(by[b], Dash)), cmp.Compare(height[a], height[b]))
+		})
+		if n := len(below); n > 0 {
+			last := below[n-1]
+			t.inline[last] = by[last] == Solid || height[last] > 0
+		}
+	}
+	return t
+}
+
+// breakCycles cuts the way out of one node of every cycle: the last.
+func breakCycles(up []int) {
+	const walked = 1
+	state := make([]int, len(up)) // 0, walked, or 2 and more: the walk it is on
+	for i := len(up) - 1; i >= 0; i-- {
+		walk := i + 2
+		for at := i; at >= 0 && state[at] != walked; at = up[at] {
+			if state[at] == walk {
+				last := at
+				for next := up[at]; next != at; next = up[next] {
+					last = max(last, next)
+				}
+				up[last] = -1
+				break
+			}
+			state[at] = walk
+		}
+		for at := i; at >= 0 && state[at] == walk; at = up[at] {
+			state[at] = walked
+		}
+	}
+}
+
+// heights are the lengths of the longest ways that end at each node.
+func heights(up []int) []int {
+	waiting := make([]int, len(up))
+	for _, to := range up {
+		if to >= 0 {
+			waiting[to]++
+		}
+	}
+	var ready []int
+	for i, n := range waiting {
+		if n == 0 {
+			ready = append(ready, i)
+		}
+	}
+	height := make([]int, len(up))
+	for i := 0; i < len(ready); i++ {
+		at := ready[i]
+		if to := up[at]; to >= 0 {
+			height[to] = max(height[to], height[at]+1)
+			if waiting[to]--; waiting[to] == 0 {
+				ready = append(ready, to)
+			}
+		}
+	}
+	return height
+}
+
+// each walks the tree in the order of its lines.
+func (t *tree) each(visit func(before string, node int)) {
+	type step struct {
+		node   int
+		indent string
+	}
+	var stack []step
+	for i := len(t.roots) - 1; i >= 0; i-- {
+		stack = append(stack, step{t.roots[i], ""})
+	}
+	for len(stack) > 0 {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		visit(s.indent+"o ", s.node)
+		for _, node := range slices.Backward(t.below[s.node]) {
+			indent := s.indent
+			if !t.inline[node] {
+				indent += "| "
+			}
+			stack = append(stack, step{node, indent})
+		}
+	}
+}
+
+// words say what leads into a node: "replaces 1.1.0; skips 1.0.1, 1.0.2".
+func (t *tree) words(node int) string {
+	const named = 3
+	type way struct{ kind, label string }
+	from := map[way][]string{}
+	var ways []way
+	for _, i := range t.into[node] {
+		e := t.graph.Edges[i]
+		k := way{e.Kind, e.Label}
+		if from[k] == nil {
+			ways = append(ways, k)
+		}
+		from[k] = append(from[k], plain(t.graph.Nodes[t.index[e.From]].Label))
+	}
+	slices.SortStableFunc(ways, func(a, b way) int {
+		return cmp.Or(cmp.Compare(t.v.kindOrder[a.kind], t.v.kindOrder[b.kind]), cmp.Compare(a.label, b.label))
+	})
+	var parts []string
+	for _, k := range ways {
+		part, names := plain(k.kind), from[k]
+		switch {
+		case k.label == "":
+			part += " " + few(names, named)
+		case len(names) <= named:
+			part += " " + plain(k.label) + " (" + strings.Join(names, ", ") + ")"
+		default:
+			part += " " + plain(k.label) + " (" + count(len(names)) + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
