@@ -1,0 +1,202 @@
+package catalogserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// kindCSV is the kind of a ClusterServiceVersion.
+const kindCSV = "ClusterServiceVersion"
+
+// A csv is a ClusterServiceVersion made of the excerpt that a catalog has of it
+// (olm.csv.metadata): enough for OLM's package server, which shows the heads of
+// channels, and not to install anything. Values are taken over as they are.
+type csv struct {
+	APIVersion string      `json:"apiVersion"`
+	Kind       string      `json:"kind"`
+	Metadata   csvMetadata `json:"metadata"`
+	Spec       csvSpec     `json:"spec"`
+}
+
+type csvMetadata struct {
+	Name        string          `json:"name"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+	Labels      json.RawMessage `json:"labels,omitempty"`
+}
+
+type csvSpec struct {
+	DisplayName    json.RawMessage `json:"displayName,omitempty"`
+	Description    json.RawMessage `json:"description,omitempty"`
+	Version        string          `json:"version"`
+	Maturity       json.RawMessage `json:"maturity,omitempty"`
+	MinKubeVersion json.RawMessage `json:"minKubeVersion,omitempty"`
+	Keywords       json.RawMessage `json:"keywords,omitempty"`
+	Maintainers    json.RawMessage `json:"maintainers,omitempty"`
+	Provider       json.RawMessage `json:"provider,omitempty"`
+	Links          json.RawMessage `json:"links,omitempty"`
+	Icon           []*icon         `json:"icon,omitempty"`
+	InstallModes   json.RawMessage `json:"installModes,omitempty"`
+	Install        csvInstall      `json:"install"`
+	CRDs           json.RawMessage `json:"customresourcedefinitions,omitempty"`
+	APIServices    json.RawMessage `json:"apiservicedefinitions,omitempty"`
+	NativeAPIs     json.RawMessage `json:"nativeAPIs,omitempty"`
+	RelatedImages  []csvImage      `json:"relatedImages,omitempty"`
+}
+
+// csvInstall names a strategy, without which OLM's package server panics.
+type csvInstall struct {
+	Strategy string `json:"strategy"`
+}
+
+type csvImage struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+}
+
+// An icon is that of a package, with its bytes in base64.
+type icon struct {
+	Data      string `json:"base64data"`
+	MediaType string `json:"mediatype"`
+}
+
+// presentation reads what an olm.package object shows of a package.
+func presentation(raw []byte) (string, *icon, error) {
+	var shown struct {
+		Description string `json:"description"`
+		Icon        *icon  `json:"icon"`
+	}
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		return "", nil, fmt.Errorf("reading description and icon: %w", err)
+	}
+	return shown.Description, shown.Icon, nil
+}
+
+// manifests are the objects of a bundle as JSON, and its ClusterServiceVersion
+// among them: those of the catalog, or else one made of the excerpt. Both are
+// empty where the catalog has neither.
+func manifests(at place) (string, []string, error) {
+	var objects []string
+	var whole string
+	var excerpt []byte
+	for i, p := range at.bundle.Properties {
+		switch p.Type {
+		case typeExcerpt:
+			excerpt = p.Value
+		case typeObject:
+			object, kind, err := object(p.Value)
+			if err != nil {
+				return "", nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, at.bundle.Name, err)
+			}
+			objects = append(objects, object)
+			if whole == "" && kind == kindCSV {
+				whole = object
+			}
+		}
+	}
+	if whole != "" || excerpt == nil {
+		return whole, objects, nil
+	}
+	made, err := makeCSV(at, excerpt)
+	if err != nil {
+		return "", nil, fmt.Errorf("reading property %s of bundle %s: %w", typeExcerpt, at.bundle.Name, err)
+	}
+	if len(objects) == 0 {
+		objects = []string{made}
+	}
+	return made, objects, nil
+}
+
+// object reads a manifest in an olm.bundle.object property: JSON or YAML in
+// base64. It returns it as JSON, and its kind.
+func object(value []byte) (string, string, error) {
+	var property struct {
+		Data []byte `json:"data"`
+	}
+	if err := json.Unmarshal(value, &property); err != nil {
+		return "", "", err
+	}
+	text, err := yaml.YAMLToJSON(property.Data)
+	if err != nil {
+		return "", "", err
+	}
+	var object struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(text, &object); err != nil {
+		return "", "", err
+	}
+	return string(text), object.Kind, nil
+}
+
+// makeCSV makes the ClusterServiceVersion of an excerpt.
+func makeCSV(at place, excerpt []byte) (string, error) {
+	var from struct {
+		Annotations    json.RawMessage `json:"annotations"`
+		APIServices    json.RawMessage `json:"apiServiceDefinitions"`
+		CRDs           json.RawMessage `json:"crdDescriptions"`
+		Description    json.RawMessage `json:"description"`
+		DisplayName    json.RawMessage `json:"displayName"`
+		InstallModes   json.RawMessage `json:"installModes"`
+		Keywords       json.RawMessage `json:"keywords"`
+		Labels         json.RawMessage `json:"labels"`
+		Links          json.RawMessage `json:"links"`
+		Maintainers    json.RawMessage `json:"maintainers"`
+		Maturity       json.RawMessage `json:"maturity"`
+		MinKubeVersion json.RawMessage `json:"minKubeVersion"`
+		NativeAPIs     json.RawMessage `json:"nativeAPIs"`
+		Provider       json.RawMessage `json:"provider"`
+	}
+	if err := json.Unmarshal(excerpt, &from); err != nil {
+		return "", err
+	}
+	made := csv{
+		APIVersion: "operators.coreos.com/v1alpha1", Kind: kindCSV,
+		Metadata: csvMetadata{Name: at.bundle.Name, Annotations: from.Annotations, Labels: from.Labels},
+		Spec: csvSpec{
+			DisplayName: from.DisplayName, Description: from.Description, Version: at.bundle.Version.String(),
+			Maturity: from.Maturity, MinKubeVersion: from.MinKubeVersion, Keywords: from.Keywords,
+			Maintainers: from.Maintainers, Provider: from.Provider, Links: from.Links, InstallModes: from.InstallModes,
+			Install: csvInstall{Strategy: "deployment"},
+			CRDs:    from.CRDs, APIServices: from.APIServices, NativeAPIs: from.NativeAPIs,
+			RelatedImages: csvImages(at.bundle.RelatedImages),
+		},
+	}
+	if at.pkg.icon != nil {
+		made.Spec.Icon = []*icon{at.pkg.icon}
+	}
+	if len(from.Description) == 0 || string(from.Description) == `""` {
+		description, err := marshal(at.pkg.description)
+		if err != nil {
+			return "", err
+		}
+		made.Spec.Description = json.RawMessage(description)
+	}
+	return marshal(made)
+}
+
+// csvImages are related images in the form that a ClusterServiceVersion has.
+func csvImages(images []catalog.RelatedImage) []csvImage {
+	list := make([]csvImage, len(images))
+	for i, image := range images {
+		list[i] = csvImage(image)
+	}
+	return list
+}
+
+// marshal is encoding/json without escaping for HTML, which has no place in
+// version ranges.
+func marshal(value any) (string, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(text.String(), "\n"), nil
+}
