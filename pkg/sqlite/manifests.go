@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+)
+
+// manifests are the Kubernetes objects of a bundle that the database has.
+type manifests struct {
+	objects [][]byte
+	csv     csv // zero without manifests
+}
+
+// A csv is what is needed of a ClusterServiceVersion.
+type csv struct {
+	Kind string `json:"kind"`
+	Spec struct {
+		Description string `json:"description"`
+		Icon        []struct {
+			Data      string `json:"base64data"`
+			MediaType string `json:"mediatype"`
+		} `json:"icon"`
+		RelatedImages []struct {
+			Name  string `json:"name"`
+			Image string `json:"image"`
+		} `json:"relatedImages"`
+	} `json:"spec"`
+}
+
+// manifests reads the manifests of a bundle: JSON objects one after the other, a
+// ClusterServiceVersion among them.
+func (x *index) manifests(ctx context.Context, r *row) (m manifests, err error) {
+	if r.size == 0 {
+		return m, nil
+	}
+	if r.size > maxManifests {
+		return m, fmt.Errorf("its manifests have %d bytes, and %d are allowed", r.size, maxManifests)
+	}
+	var text []byte
+	if err := x.conn.QueryRowContext(ctx, "SELECT bundle FROM main.operatorbundle WHERE rowid = ?", r.id).Scan(&text); err != nil {
+		return m, err
+	}
+	found := false
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var o json.RawMessage
+		if err := d.Decode(&o); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return m, fmt.Errorf("reading its manifests: %w", err)
+		}
+		m.objects = append(m.objects, o)
+		var kind struct {
+			Kind string `json:"kind"`
+		}
+		if json.Unmarshal(o, &kind) != nil || kind.Kind != "ClusterServiceVersion" || found {
+			continue
+		}
+		found = true
+		if err := json.Unmarshal(o, &m.csv); err != nil {
+			return m, fmt.Errorf("reading its ClusterServiceVersion: %w", err)
+		}
+	}
+	if !found {
+		return m, errors.New("there is no ClusterServiceVersion among its manifests")
+	}
+	return m, nil
+}
+
+// shown is what a ClusterServiceVersion shows to people.
+type shown struct {
+	description string
+	icon        []byte
+	mediaType   string
+}
+
+// shown reads what the head of a channel shows; nothing, if the database does not
+// have its manifests.
+func (x *index) shown(ctx context.Context, head string) (s shown, err error) {
+	r, err := x.bundle(ctx, head)
+	if err != nil || r == nil {
+		return s, err
+	}
+	m, err := x.manifests(ctx, r)
+	if err != nil {
+		return s, err
+	}
+	s.description = m.csv.Spec.Description
+	if len(m.csv.Spec.Icon) > 0 {
+		// One that is not base64 is none, as for opm.
+		if s.icon, err = bundle.DecodeIcon(m.csv.Spec.Icon[0].Data); err == nil {
+			s.mediaType = m.csv.Spec.Icon[0].MediaType
+		} else {
+			s.icon = nil
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// maxPackages is how many packages an index may have; the largest public ones have
+// 600.
+const maxPackages = 100_000
+
+// A pkg is a row of table package.
+type pkg struct{ name, defaultChannel string }
+
+// stream gives the objects of all packages.
+func (x *index) stream(ctx context.Context, each func(*catalog.Meta) error) error {
+	if err := x.known(ctx); err != nil {
+		return err
+	}
+	packages, err := x.packages(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range packages {
+		if err := x.onePackage(ctx, p, each); err != nil {
+			return fmt.Errorf("package %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// known checks that entries are those of packages and channels that are there.
+func (x *index) known(ctx context.Context) error {
+	var pkg, channel string
+	err := x.conn.QueryRowContext(ctx, `
+		SELECT coalesce(e.package, ''), coalesce(e.channel, '') FROM temp.entries e
+		LEFT JOIN temp.channels c ON c.package = e.package AND c.name = e.channel
+		LEFT JOIN main.package p ON p.name = e.package
+		WHERE c.name IS NULL OR p.name IS NULL LIMIT 1`).Scan(&pkg, &channel)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return fmt.Errorf("the database is damaged, get it again: it has entries of channel %q of package %q, and no such channel or package", channel, pkg)
+}
+
+func (x *index) packages(ctx context.Context) ([]pkg, error) {
+	rows, err := x.conn.QueryContext(ctx,
+		"SELECT name, coalesce(max(default_channel), '') FROM main.package WHERE name IS NOT NULL GROUP BY name ORDER BY name")
+	if err != nil {
+		return nil, err
+	}
+	var all []pkg
+	err = scan(rows, func(row scanner) error {
+		var p pkg
+		if err := row.Scan(&p.name, &p.defaultChannel); err != nil {
+			return err
+		}
+		if len(all) == maxPackages {
+			return fmt.Errorf("the index has more than %d packages", maxPackages)
+		}
+		all = append(all, p)
+		return text(p.name, p.defaultChannel)
+	})
+	if err == nil && len(all) == 0 {
+		err = errors.New("the index has no packages")
+	}
+	return all, err
+}
+
+// text refuses names that are no text, which JSON could not hold as they are.
+func text(names ...string) error {
+	for _, name := range names {
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("the database is damaged, get it again: the name %.100q is not UTF-8", name)
+		}
+	}
+	return nil
+}
