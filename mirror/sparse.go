@@ -69,16 +69,16 @@ func (r *run) probe(ctx context.Context) error {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	smallest.mu.Lock()
-	failed := smallest.err
+	whole := smallest.err == nil
 	smallest.mu.Unlock()
-	if failed != nil {
-		return nil // the image's own trouble, which the report tells
+	if !whole {
+		return nil // its own trouble, which the report tells
 	}
 	err := r.putAll(ctx, smallest)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	}
-	if r.fatal(err) {
+	case r.fatal(err):
 		return err
 	}
 	return nil // what else went wrong is met again where the image's turn comes

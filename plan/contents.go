@@ -62,16 +62,15 @@ func (c *Contents) Walk(root digest.Digest, manifest func(Manifest) error, blob 
 func (c *Contents) size(root digest.Digest) (int64, error) {
 	seen := map[digest.Digest]bool{}
 	var sum int64
-	add := func(d digest.Digest, n int64) error {
+	add := func(d digest.Digest, n int64) {
 		if !seen[d] {
 			seen[d] = true
 			sum += n
 		}
-		return nil
 	}
 	err := c.Walk(root,
-		func(m Manifest) error { return add(m.Digest, m.Size) },
-		func(b Blob) error { return add(b.Digest, b.Size) })
+		func(m Manifest) error { add(m.Digest, m.Size); return nil },
+		func(b Blob) error { add(b.Digest, b.Size); return nil })
 	return sum, err
 }
 

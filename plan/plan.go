@@ -156,8 +156,8 @@ type Manifest struct {
 	Manifests []digest.Digest `json:"manifests,omitempty"`
 	// Sparse says that the index names children beside Manifests, which
 	// platforms left out. Many registries refuse such an index.
-	Sparse bool `json:"sparse,omitempty"`
-	Blobs     []digest.Digest `json:"blobs,omitempty"`
+	Sparse bool            `json:"sparse,omitempty"`
+	Blobs  []digest.Digest `json:"blobs,omitempty"`
 }
 
 // A Blob is a config or a layer.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
@@ -32,7 +32,7 @@ const (
 
 var (
 	// errInterrupted ends a run that INT or TERM stopped.
-	errInterrupted = errors.New("interrupted: run the same command again to go on where it stopped")
+	errInterrupted = &hintError{errors.New("interrupted"), ": ", "run the same command again to go on where it stopped"}
 	// errSomething is the answer of plan --exit-code.
 	errSomething = errors.New("there is something to do")
 )
@@ -44,6 +44,12 @@ func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// usageHint is usagef with what to do about it apart, as a sentence goes on:
+// "no destination: write …".
+func usageHint(hint, format string, args ...any) error {
+	return &usageError{&hintError{fmt.Errorf(format, args...), ": ", hint}}
+}
 
 // status is the exit status of an error: the one place where errors become
 // numbers.
@@ -57,6 +63,7 @@ func status(err error) int {
 		held      *lockfile.HeldError
 		damage    *archive.DamageError
 		mismatch  *mismatchError
+		clash     *mirror.ClashError
 		space     *archive.SpaceError
 	)
 	switch {
@@ -70,7 +77,7 @@ func status(err error) int {
 		return exitMismatch
 	case errors.As(err, &partial):
 		return exitPartial
-	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input):
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash):
 		return exitUsage
 	case errors.As(err, &held):
 		return exitLocked
@@ -85,14 +92,17 @@ func status(err error) int {
 // finish reports how the command ended and returns the exit status.
 func (a *app) finish(err error) int {
 	code := status(err)
-	switch {
+	switch err = advised(err); {
 	case err == nil || code == exitSomething:
 	case a.output == outputJSON:
-		message, hint, _ := strings.Cut(err.Error(), "\n")
+		message, hint := splitHint(err)
 		text, jsonErr := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": message, "hint": hint}})
 		if jsonErr == nil {
 			fmt.Fprintf(a.stderr, "%s\n", text)
 		}
+	case a.people != nil:
+		message, hint := splitHint(err)
+		a.people.Error(message, "code", code, "hint", hint)
 	default:
 		fmt.Fprintf(a.stderr, "gantry: %v\n", err)
 	}

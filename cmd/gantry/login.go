@@ -113,7 +113,7 @@ func (a *app) login(ctx context.Context, f loginFlags, place string, in io.Reade
 // storeError says what to do about a file that cannot be written to.
 func storeError(err error) error {
 	if errors.Is(err, keychain.ErrKeptByHelper) {
-		return usagef("%w; use the tool that set that up, or name another file with --authfile", err)
+		return &usageError{&hintError{err, "; ", "use the tool that set that up, or name another file with --authfile"}}
 	}
 	return err
 }
@@ -125,7 +125,7 @@ func parseRegistry(place string) (host, path string, err error) {
 	// The grammar is that of references, and a repository below the path.
 	ref, err := reference.Parse(host + "/" + strings.TrimPrefix(path+"/x", "/"))
 	if strings.Contains(rest, "://") || err != nil || ref.Host != host || ref.Identifier() != "" {
-		return "", "", usagef("%q is not a registry: write HOST[:PORT][/PATH], such as quay.io, localhost or mirror.example.com:5000/ocp", place)
+		return "", "", usageHint("write HOST[:PORT][/PATH], such as quay.io, localhost or mirror.example.com:5000/ocp", "%q is not a registry", place)
 	}
 	return host, path, nil
 }
@@ -175,7 +175,7 @@ func (a *app) askCredential(f loginFlags, in io.Reader) (keychain.Credential, er
 	if !f.passwordStdin {
 		file, ok := in.(*os.File)
 		if !ok || !term.IsTerminal(int(file.Fd())) {
-			return c, usagef("there is no terminal to ask for the password on: give it with -u USER --password-stdin")
+			return c, usageHint("give it with -u USER --password-stdin", "there is no terminal to ask for the password on")
 		}
 		state, err := term.MakeRaw(int(file.Fd()))
 		if err != nil {
@@ -188,7 +188,7 @@ func (a *app) askCredential(f loginFlags, in io.Reader) (keychain.Credential, er
 		return c, errors.Join(err, term.Restore(int(file.Fd()), state))
 	}
 	if f.user == "" {
-		return c, usagef("--password-stdin brings the password: give the user name with -u")
+		return c, usageHint("give the user name with -u", "--password-stdin brings the password")
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxPassword+1))
 	if err != nil {

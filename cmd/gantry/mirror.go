@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -52,16 +51,18 @@ finds everything in place copies nothing and says so.
   gantry mirror --plan plan.json docker://mirror.example.com:5000`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("no destination: write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR")
+				return &hintError{errors.New("no destination"), ": ", "write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR"}
 			}
 			return cobra.ExactArgs(1)(nil, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.sayUnneeded(cmd.Flags())
 			return a.mirror(cmd.Context(), f, args[0])
 		},
 	}
 	f.inputs.addFlags(c.Flags())
 	f.sides.addFlags(c.Flags())
+	addUnneeded(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "copy exactly this plan, as gantry plan -o wrote it")
 	c.Flags().StringVar(&f.from, "from", "", "read from the archive in this folder (file://DIR) instead of the sources")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan and say what would be copied, but copy nothing")
@@ -75,21 +76,21 @@ finds everything in place copies nothing and says so.
 func (f *mirrorFlags) check(destination string) error {
 	switch {
 	case f.from == "" && f.config == "" && f.plan == "":
-		return usagef("nothing to mirror: give -c imageset.yaml, --plan plan.json or --from file://DIR")
+		return usageHint("give -c imageset.yaml, --plan plan.json or --from file://DIR", "nothing to mirror")
 	case f.plan != "" && (f.config != "" || f.from != ""):
-		return usagef("--plan says all that is mirrored: leave -c and --from out")
+		return usageHint("leave -c and --from out", "--plan says all that is mirrored")
 	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
-		return usagef("--from %q: write file://DIR, the folder with the archive", f.from)
+		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
 	case f.from != "" && strings.HasPrefix(destination, fileScheme):
-		return usagef("--from reads an archive and %s would write one: copy the folder instead", destination)
+		return usageHint("copy the folder instead", "--from reads an archive and %s would write one", destination)
 	case f.sourcePolicy != "" && !strings.HasPrefix(destination, dockerScheme):
 		return usagef("--mirror-source-policy is for docker:// destinations")
 	case f.sourcePolicy != "" && !slices.Contains(resources.SourcePolicies(), f.sourcePolicy):
-		return usagef("--mirror-source-policy %q: give %s", f.sourcePolicy, strings.Join(resources.SourcePolicies(), " or "))
+		return usageHint("give "+strings.Join(resources.SourcePolicies(), " or "), "--mirror-source-policy %q", f.sourcePolicy)
 	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
 		return usagef("--strict-archive is for file:// destinations")
 	}
-	return nil
+	return f.checkName()
 }
 
 func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {
@@ -122,6 +123,12 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err != nil {
 		return err
 	}
+	if r := t.registry(); r != nil {
+		// What is wrong with names and manifests is better known before the copy.
+		if err := s.admit(r, p, f); err != nil {
+			return err
+		}
+	}
 	if f.dryRun {
 		missing, err := t.look(ctx, p)
 		if err != nil {
@@ -136,7 +143,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err != nil {
 		return err
 	}
-	result := &mirrorResult{Version: 1, Destination: destination, Report: report, Resources: files}
+	result := &mirrorResult{Version: 1, Destination: destination, Report: report, Notes: p.Notes, Blocked: len(p.Blocked), Resources: files}
 	if err := a.showResult(result); err != nil {
 		return err
 	}
@@ -155,10 +162,10 @@ func (a *app) origin(ctx context.Context, f mirrorFlags, s *session, have *archi
 			a.say("the plan in %s says what is mirrored; %s was only checked", f.from, f.config)
 		}
 		p, err := archivePlan(ctx, have)
-		return p, have, err
+		return f.rename(p), have, err
 	case f.plan != "":
 		p, err := a.loadPlan(ctx, f.plan, s)
-		return p, s.origin, err
+		return f.rename(p), s.origin, err
 	default:
 		p, err := a.makePlan(ctx, f.inputs, s, &f.sides)
 		return p, s.origin, err
@@ -176,22 +183,12 @@ func openArchive(dir string) (*archive.Archive, error) {
 
 // carryOut copies the plan and, for a registry, writes the cluster resources.
 func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirror.Report, *resourceFiles, error) {
-	policy := resources.Options{MirrorSourcePolicy: f.sourcePolicy}
-	r := t.registry()
-	if r != nil {
-		// What is wrong with the manifests is better known before the copy.
-		if err := r.nameAll(p); err != nil {
-			return nil, nil, err
-		}
-		if _, _, _, err := s.resources(r, p, &mirror.Report{}, policy); err != nil {
-			return nil, nil, err
-		}
-	}
 	report, err := a.copy(ctx, f, s, p, source, t)
+	r := t.registry()
 	if err != nil || r == nil {
 		return report, nil, err
 	}
-	files, err := s.saveResources(r, p, report, policy)
+	files, err := s.saveResources(r, p, report, f.policy())
 	return report, files, err
 }
 
@@ -227,58 +224,6 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan,
 	return report, errors.Join(err, finish(err == nil && report.Complete()))
 }
 
-// mirrorResult is what gantry mirror --output json prints.
-type mirrorResult struct {
-	Version     int            `json:"version"`
-	Destination string         `json:"destination"`
-	Report      *mirror.Report `json:"report"`
-	Resources   *resourceFiles `json:"resources,omitempty"`
-}
-
-// showResult prints what was done; what was not goes to stderr.
-func (a *app) showResult(r *mirrorResult) error {
-	if a.output == outputJSON {
-		return a.encode(r)
-	}
-	rep := r.Report
-	for _, x := range rep.Failed {
-		fmt.Fprintf(a.stderr, "not mirrored: %s\n    %s\n", x.Source, x.Reason)
-	}
-	for _, x := range rep.Held {
-		fmt.Fprintf(a.stderr, "held back: catalog %s, which names %s not there\n", x.Catalog, number(len(x.Missing), "image that is", "images that are"))
-	}
-	var b strings.Builder
-	if rep.Unfinished {
-		fmt.Fprintf(&b, "Not finished: nothing new stands at %s, since images failed while they were copied. What was copied is kept there for the next run.\n", r.Destination)
-		_, err := fmt.Fprint(a.stdout, b.String())
-		return err
-	}
-	if r.Resources == nil && len(rep.Failed) > 0 {
-		fmt.Fprintf(a.stderr, "catalogs that name these images will be held back where %s is mirrored from\n", r.Destination)
-	}
-	if rep.Nothing() {
-		fmt.Fprintf(&b, "Nothing to copy: %s at %s.\n", everything(rep.Images), r.Destination)
-	} else {
-		fmt.Fprintf(&b, "Mirrored to %s: %s copied, %d there before.\n", r.Destination, number(rep.Copied, "image", "images"), rep.Present)
-		fmt.Fprintf(&b, "Copied %s in %s and %s", progress.Bytes(rep.BytesCopied),
-			number(rep.BlobsCopied, "blob", "blobs"), number(rep.Manifests, "manifest", "manifests"))
-		if rep.BlobsMounted > 0 {
-			fmt.Fprintf(&b, "; mounted %s (%s) instead of sending", number(rep.BlobsMounted, "blob", "blobs"), progress.Bytes(rep.BytesMounted))
-		}
-		if rep.BlobsFound > 0 {
-			fmt.Fprintf(&b, "; found %s", number(rep.BlobsFound, "blob", "blobs"))
-		}
-		b.WriteString(".\n")
-	}
-	if f := r.Resources; f != nil {
-		fmt.Fprintf(&b, "Cluster resources: %s (%s)\n", f.Dir, number(len(f.Files), "file", "files"))
-		for _, name := range f.Removed {
-			fmt.Fprintf(&b, "  removed %s, which no longer applies\n", name)
-		}
-		for _, n := range f.Notes {
-			fmt.Fprintf(&b, "  note: %s\n", n)
-		}
-	}
-	_, err := fmt.Fprint(a.stdout, b.String())
-	return err
+func (f *mirrorFlags) policy() resources.Options {
+	return resources.Options{MirrorSourcePolicy: f.sourcePolicy}
 }

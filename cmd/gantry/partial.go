@@ -25,15 +25,25 @@ func newPartialError(report *mirror.Report) *partialError {
 	return e
 }
 
-func (e *partialError) Error() string {
+func (e *partialError) Error() string { return e.what() + ": " + e.Hint() }
+
+func (e *partialError) what() string {
 	if e.planned {
-		return number(e.failed, "image is", "images are") + " missing at the source: mend what the list names, or block it with mirror.blockedImages"
+		return number(e.failed, "image is", "images are") + " missing at the source"
 	}
 	s := number(e.failed, "image is", "images are") + " not mirrored"
 	if e.held > 0 {
 		s += ", " + number(e.held, "catalog is", "catalogs are") + " held back"
 	}
-	return s + "; the rest is consistent: mend what the list names and run again"
+	return s + "; the rest is consistent"
+}
+
+// Hint says what to do.
+func (e *partialError) Hint() string {
+	if e.planned {
+		return "mend what the list names, or block it with mirror.blockedImages"
+	}
+	return "mend what the list names and run again"
 }
 
 func (e *partialError) Unwrap() []error { return e.reasons }

@@ -53,7 +53,7 @@ bytes for the same input. "gantry mirror --plan" copies exactly that.
 
 func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if f.exitCode && destination == "" {
-		return usagef("--exit-code asks what a destination lacks: name one")
+		return usageHint("name one", "--exit-code asks what a destination lacks")
 	}
 	if err := f.load(); err != nil {
 		return err

@@ -33,28 +33,41 @@ func (t *registryTarget) key() string {
 	return name
 }
 
+// holdings are what the mirror holds of the plan called name, nil where that is
+// nothing, and of others.
+func (s *session) holdings(t *registryTarget, name string) (mine *mirror.Holding, others map[string]mirror.Holding, err error) {
+	texts, err := s.Holdings(t.key())
+	if err != nil {
+		return nil, nil, err
+	}
+	others = map[string]mirror.Holding{}
+	for plan, text := range texts {
+		var h mirror.Holding
+		if err := json.Unmarshal(text, &h); err != nil {
+			return nil, nil, fmt.Errorf("reading what %s holds of %s: %w", t, plan, err)
+		}
+		if plan == name {
+			mine = &h
+		} else {
+			others[plan] = h
+		}
+	}
+	return mine, others, nil
+}
+
 // resources are the manifests for everything that the mirror holds: of p, as far
 // as the report says that it arrived, and of other plans. It changes nothing.
 func (s *session) resources(t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (mine mirror.Holding, files []resources.File, notes []string, err error) {
-	texts, err := s.Holdings(t.key())
+	before, others, err := s.holdings(t, p.Name)
 	if err != nil {
 		return mine, nil, nil, err
 	}
-	var before *mirror.Holding
-	var others []mirror.Holding
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		var h mirror.Holding
-		if err := json.Unmarshal(texts[name], &h); err != nil {
-			return mine, nil, nil, fmt.Errorf("reading what %s holds of %s: %w", t, name, err)
-		}
-		if name == p.Name {
-			before = &h
-		} else {
-			others = append(others, h)
-		}
-	}
 	mine = mirror.Hold(p, t.names, report, before)
-	all := mirror.Merge(mine, others...)
+	var rest []mirror.Holding
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		rest = append(rest, others[name])
+	}
+	all := mirror.Merge(mine, rest...)
 	files, notes, err = resources.Build(all.Images, all.Catalogs, opts)
 	if err != nil {
 		return mine, nil, nil, &usageError{err}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -33,6 +34,8 @@ type app struct {
 
 	logFile *os.File
 	log     *slog.Logger
+	// people gets what is for people where stderr is a log in JSON; else nil.
+	people *slog.Logger
 }
 
 const exitStatusHelp = `EXIT STATUS
@@ -65,9 +68,7 @@ manifests that a cluster applies.
 			return a.openLog()
 		},
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w\nsee: %s --help", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.output, "output", outputText, "form of the result on stdout: text or json")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the result and errors only")
@@ -91,10 +92,15 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		if err := check(cmd, args); err != nil {
-			return usagef("%w\nsee: %s --help", err, cmd.CommandPath())
+			return &usageError{seeHelp(cmd, err)}
 		}
 		return nil
 	}
+}
+
+// seeHelp points to a command's help.
+func seeHelp(cmd *cobra.Command, err error) error {
+	return &hintError{err, "\n", "see: " + cmd.CommandPath() + " --help"}
 }
 
 // verbArgs is for a command that has verbs below it: what is none of them is a
@@ -107,17 +113,17 @@ func verbArgs(c *cobra.Command, args []string) error {
 	for _, verb := range c.Commands() {
 		verbs = append(verbs, verb.Name())
 	}
-	hint := "\nsee: " + c.CommandPath() + " --help"
+	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
 	if near := suggest.Phrase(args[0], verbs); near != "" {
-		hint = "; " + near + hint
+		return &usageError{&hintError{err, "; ", near + "\nsee: " + c.CommandPath() + " --help"}}
 	}
-	return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
+	return &usageError{seeHelp(c, err)}
 }
 
 // openLog checks the flags that every verb has and makes the logger.
 func (a *app) openLog() error {
 	if a.output != outputText && a.output != outputJSON {
-		return usagef("--output %q: give text or json", a.output)
+		return usageHint("give text or json", "--output %q", a.output)
 	}
 	levels := map[string]slog.Level{
 		"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo,
@@ -125,7 +131,7 @@ func (a *app) openLog() error {
 	}
 	level, ok := levels[a.logLevel]
 	if !ok {
-		return usagef("--log-level %q: give error, warn, info, debug or trace", a.logLevel)
+		return usageHint("give error, warn, info, debug or trace", "--log-level %q", a.logLevel)
 	}
 	if a.verbose {
 		level = min(level, slog.LevelDebug)
@@ -147,8 +153,11 @@ func (a *app) openLog() error {
 		a.log = slog.New(slog.NewTextHandler(w, opts))
 	case outputJSON:
 		a.log = slog.New(slog.NewJSONHandler(w, opts))
+		if a.logFile == nil {
+			a.people = slog.New(slog.NewJSONHandler(w, nil))
+		}
 	default:
-		return usagef("--log-format %q: give text or json", a.logFormat)
+		return usageHint("give text or json", "--log-format %q", a.logFormat)
 	}
 	return nil
 }
@@ -157,11 +166,31 @@ func (a *app) openLog() error {
 // quiet or for JSON, stderr is left to the log and to the error.
 func (a *app) talks() bool { return !a.quiet && a.output != outputJSON }
 
-// say writes a line for people.
+// say writes a line for people: that something goes on. It is text, or an entry
+// of a log in JSON, which other lines would spoil.
 func (a *app) say(format string, args ...any) {
-	if a.talks() {
+	switch {
+	case !a.talks():
+	case a.people != nil:
+		a.people.Info(fmt.Sprintf(format, args...))
+	default:
 		fmt.Fprintf(a.stderr, format+"\n", args...)
 	}
+}
+
+// warn writes what people have to know, quiet or not.
+func (a *app) warn(format string, args ...any) {
+	if a.people != nil {
+		a.people.Warn(fmt.Sprintf(format, args...))
+		return
+	}
+	fmt.Fprintf(a.stderr, format+"\n", args...)
+}
+
+// Write makes app the place for the lines of package progress.
+func (a *app) Write(line []byte) (int, error) {
+	a.say("%s", strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
 }
 
 // show shows people how far something is, until stop is called.
@@ -169,7 +198,10 @@ func (a *app) show(what string, read func() progress.Reading) (stop func()) {
 	if !a.talks() {
 		return func() {}
 	}
-	return progress.Show(a.stderr, what, read, progress.Options{Terminal: a.terminal()})
+	if a.terminal() && a.people == nil {
+		return progress.Show(a.stderr, what, read, progress.Options{Terminal: true})
+	}
+	return progress.Show(a, what, read, progress.Options{})
 }
 
 // terminal reports whether stderr is a person's screen that a bar may be drawn

@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -37,6 +38,7 @@ const (
 type inputs struct {
 	config    string
 	plan      string
+	name      string // of the plan, where it is not to be that of the file
 	workspace string
 
 	loaded *imageset.Config // what load read
@@ -44,6 +46,7 @@ type inputs struct {
 
 func (in *inputs) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&in.config, "config", "c", "", "ImageSetConfiguration to read")
+	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: that of its file)")
 	f.StringVar(&in.workspace, "workspace", defaultWorkspace, "folder for plans, cache and cluster-resources")
 }
 
@@ -96,12 +99,16 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	if err != nil {
 		return nil, err
 	}
+	name := in.planName()
+	if err := s.claim(in, name); err != nil {
+		return nil, err
+	}
 	a.say("planning %s", in.config)
 	var done, images atomic.Int64
 	stop := a.show("planning", func() progress.Reading {
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
 	})
-	p, err := plan.Make(ctx, in.loaded, planName(in.config), s.from(), plan.Options{
+	p, err := plan.Make(ctx, in.loaded, name, s.from(), plan.Options{
 		Jobs: streams, Log: a.log,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
@@ -113,21 +120,31 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.SavePlan(p.Name, text)
-	return p, err
+	if _, err := s.SavePlan(p.Name, text); err != nil {
+		return nil, err
+	}
+	return p, s.keepClaim(in, name)
 }
 
 // load reads the configuration, before anything is touched; that it cannot be
 // read is the user's to mend.
 func (in *inputs) load() error {
 	if in.config == "" {
-		return usagef("no configuration: give one with -c imageset.yaml")
+		return usageHint("give one with -c imageset.yaml", "no configuration")
+	}
+	if err := in.checkName(); err != nil {
+		return err
 	}
 	var err error
-	if in.loaded, err = imageset.Load(in.config); err != nil {
-		return &usageError{err}
+	in.loaded, err = imageset.Load(in.config)
+	var absent *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &absent):
+		err = &hintError{fmt.Errorf("reading the configuration: %w", absent), "; ", "check the path, which is relative to the working directory"}
 	}
-	return nil
+	return &usageError{err}
 }
 
 // readPlan reads a plan that was written with -o.
@@ -183,13 +200,6 @@ func (s *session) cached(p *plan.Plan, c plan.Catalog) (bool, error) {
 }
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
-
-// planName is a configuration's file name without folder and ending, as a name
-// for files.
-func planName(config string) string {
-	base := filepath.Base(config)
-	return safeName(strings.TrimSuffix(base, filepath.Ext(base)))
-}
 
 func safeName(s string) string {
 	s = strings.TrimLeft(notInName.ReplaceAllString(s, "-"), ".-")

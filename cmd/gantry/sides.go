@@ -57,7 +57,7 @@ func (s *side) addFlags(f *pflag.FlagSet, name, what string) {
 func (s *sides) streams() (int, error) {
 	for flag, n := range map[string]int{"--parallel-images": s.images, "--parallel-layers": s.layers} {
 		if n < 1 || n > 100 {
-			return 0, usagef("%s %d: give a number from 1 to 100", flag, n)
+			return 0, usageHint("give a number from 1 to 100", "%s %d", flag, n)
 		}
 	}
 	return s.images * s.layers, nil

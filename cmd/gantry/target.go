@@ -59,7 +59,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 		}
 		return &registryTarget{Destination: d, client: client, streams: streams}, nil
 	case opts.maxNestedPaths != 0:
-		return nil, usagef("--max-nested-paths is for docker:// destinations: %s keeps the paths, give it when the content is pushed", destination)
+		return nil, usageHint("give it when the content is pushed", "--max-nested-paths is for docker:// destinations and %s keeps the paths", destination)
 	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
 		return &archiveTarget{dir: destination[len(fileScheme):], opts: archive.Options{
 			Strict: opts.strictArchive, Replace: true, Log: a.log,
@@ -67,7 +67,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
 		return &layoutTarget{dir: destination[len(ociScheme):]}, nil
 	}
-	return nil, usagef("destination %q: write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", destination)
+	return nil, usageHint("write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", "destination %q", destination)
 }
 
 // fatal says which errors of a destination end a run: they would meet every

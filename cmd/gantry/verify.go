@@ -66,15 +66,15 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 	}
 	switch dir, isFile := strings.CutPrefix(where, fileScheme); {
 	case isFile && dir != "" && given > 0:
-		return usagef("the plan of an archive is in it: leave -c, --plan and --from out")
+		return usageHint("leave -c, --plan and --from out", "the plan of an archive is in it")
 	case isFile && dir != "":
 		return a.verifyArchive(ctx, dir)
 	case !strings.HasPrefix(where, dockerScheme):
-		return usagef("%q cannot be verified: write file://DIR for an archive, docker://HOST[:PORT][/PREFIX] for a mirror", where)
+		return usageHint("write file://DIR for an archive, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", where)
 	case given != 1:
-		return usagef("what should be in %s? give one of -c imageset.yaml, --plan plan.json and --from file://DIR", where)
+		return usageHint("give one of -c imageset.yaml, --plan plan.json and --from file://DIR", "what should be in %s", where)
 	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
-		return usagef("--from %q: write file://DIR, the folder with the archive", f.from)
+		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
 	}
 	t, err := a.target(where, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths})
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *app) verifyRegistry(ctx context.Context, t *registryTarget, p *plan.Pla
 		_, err = fmt.Fprint(a.stdout, t.lackTable(lacks, total, where))
 	}
 	if err == nil && len(lacks) > 0 {
-		err = &mismatchError{fmt.Sprintf("%d of %d images are not in the mirror as planned: mirror again to bring them", len(lacks), total)}
+		err = &hintError{&mismatchError{fmt.Sprintf("%d of %d images are not in the mirror as planned", len(lacks), total)}, ": ", "mirror again to bring them"}
 	}
 	return err
 }

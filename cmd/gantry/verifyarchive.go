@@ -80,7 +80,7 @@ func (a *app) verifyArchive(ctx context.Context, dir string) error {
 		_, err = fmt.Fprint(a.stdout, result.table())
 	}
 	if err == nil && len(result.Damage) > 0 {
-		err = &mismatchError{fmt.Sprintf("the archive in %s is damaged: bring the files that are named again", dir)}
+		err = &hintError{&mismatchError{fmt.Sprintf("the archive in %s is damaged", dir)}, ": ", "bring the files that are named again"}
 	}
 	return err
 }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// A hintError keeps what to do about an error apart from what happened. People
+// read both as one text, join between them.
+type hintError struct {
+	err  error
+	join string // ": ", "; " or a new line
+	hint string
+}
+
+func (e *hintError) Error() string { return e.err.Error() + e.join + e.hint }
+func (e *hintError) Unwrap() error { return e.err }
+
+// Hint says what to do.
+func (e *hintError) Hint() string { return e.hint }
+
+// advised adds what to do to errors that nobody on the way had advice for.
+func advised(err error) error {
+	if errors.Is(err, syscall.ENOSPC) && hintOf(err) == "" {
+		return &hintError{err, "; ", "make room there and run the same command again; the folder cache of the workspace may be removed at any time"}
+	}
+	return err
+}
+
+// hintOf finds the advice in an error; "" where it has none.
+func hintOf(err error) string {
+	var hinting interface{ Hint() string }
+	var answer *remote.Error
+	var config *imageset.Error
+	switch {
+	case errors.As(err, &hinting):
+		return hinting.Hint()
+	case errors.As(err, &answer):
+		return answer.Hint
+	case errors.As(err, &config) && len(config.Problems) == 1:
+		return config.Problems[0].Hint
+	}
+	return ""
+}
+
+// splitHint divides the text of an error into what happened and what to do. Where
+// the advice stands in the middle, it stays there, too.
+func splitHint(err error) (message, hint string) {
+	message, hint = err.Error(), hintOf(err)
+	if rest, ok := strings.CutSuffix(message, hint); ok && hint != "" {
+		message = strings.TrimRight(rest, ":; \n")
+	}
+	return message, strings.TrimPrefix(hint, "see: ")
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+func TestSplitHint(t *testing.T) {
+	answer := &remote.Error{Host: "h", Op: "reading x", Message: "no", Hint: "log in; then again"}
+	problem := imageset.Problem{Message: "unknown field", Hint: "did you mean x?"}
+	for name, tc := range map[string]struct {
+		err           error
+		message, hint string
+	}{
+		"none":              {errors.New("a: b; c"), "a: b; c", ""},
+		"a flag":            {usageHint("name one", "no destination"), "no destination", "name one"},
+		"help":              {&hintError{errors.New("unknown flag: --x"), "\n", "see: gantry --help"}, "unknown flag: --x", "gantry --help"},
+		"a registry":        {fmt.Errorf("reading catalog: %w", answer), "reading catalog: reading x at h: no", "log in; then again"},
+		"one problem":       {&usageError{&imageset.Error{Problems: []imageset.Problem{problem}}}, "unknown field", "did you mean x?"},
+		"several problems":  {&usageError{&imageset.Error{Problems: []imageset.Problem{problem, problem}}}, "unknown field; did you mean x?\nunknown field; did you mean x?", ""},
+		"in the middle":     {fmt.Errorf("%w (twice)", answer), "reading x at h: no; log in; then again (twice)", "log in; then again"},
+		"partial":           {&partialError{failed: 2, held: 1}, "2 images are not mirrored, 1 catalog is held back; the rest is consistent", "mend what the list names and run again"},
+		"partial plan":      {&partialError{failed: 1, planned: true}, "1 image is missing at the source", "mend what the list names, or block it with mirror.blockedImages"},
+		"interrupted":       {errInterrupted, "interrupted", "run the same command again to go on where it stopped"},
+		"a sparse index":    {&mirror.SparseError{Image: "i", Err: errors.New("no")}, "the mirror does not take the index of i, some of whose platforms are left out (a sparse index): no", (&mirror.SparseError{}).Hint()},
+		"a file descriptor": {advised(&os.PathError{Op: "write", Path: "/ws/cache", Err: syscall.ENOSPC}), "write /ws/cache: no space left on device", "make room there and run the same command again; the folder cache of the workspace may be removed at any time"},
+	} {
+		message, hint := splitHint(tc.err)
+		if message != tc.message || hint != tc.hint {
+			t.Errorf("%s: %q, %q\nwant %q, %q", name, message, hint, tc.message, tc.hint)
+		}
+		if hint != "" && !strings.Contains(tc.err.Error(), hint) {
+			t.Errorf("%s: people are not told: %v", name, tc.err)
+		}
+	}
+	if code := status(advised(fmt.Errorf("x: %w", syscall.ENOSPC))); code != exitNoSpace {
+		t.Errorf("a full disk ends with %d", code)
+	}
+}
+
+func TestSameConfiguration(t *testing.T) {
+	w := &world{t: t, dir: t.TempDir()}
+	a, copied, other, larger := w.write("a.yaml", "one"), w.write("copy.yaml", "one"), w.write("other.yaml", "two"), w.write("larger.yaml", "three")
+	if err := os.Symlink(other, w.path("link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		before, now string
+		same        bool
+	}{
+		{a, a, true},
+		{w.path("gone.yaml"), a, true},
+		{w.path("a.yaml/gone.yaml"), a, true},
+		{w.dir, a, true},
+		{a, copied, true},
+		{a, other, false},
+		{a, larger, false},
+		{other, w.path("link.yaml"), true},
+		{a, w.path("link.yaml"), false},
+	} {
+		if same, err := sameConfiguration(tc.before, tc.now); same != tc.same || err != nil {
+			t.Errorf("%s and %s: %v, %v", tc.before, tc.now, same, err)
+		}
+	}
+}

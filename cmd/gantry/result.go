@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// mirrorResult is what gantry mirror --output json prints.
+type mirrorResult struct {
+	Version     int            `json:"version"`
+	Destination string         `json:"destination"`
+	Report      *mirror.Report `json:"report"`
+	// Notes are the plan's. Blocked is how many images mirror.blockedImages left
+	// out of it.
+	Notes     []string       `json:"notes,omitempty"`
+	Blocked   int            `json:"blocked,omitempty"`
+	Resources *resourceFiles `json:"resources,omitempty"`
+}
+
+// showResult prints what was done; what was not goes to stderr.
+func (a *app) showResult(r *mirrorResult) error {
+	if a.output == outputJSON {
+		return a.encode(r)
+	}
+	for _, x := range r.Report.Failed {
+		a.warn("not mirrored: %s\n    %s", x.Source, x.Reason)
+	}
+	for _, x := range r.Report.Held {
+		a.warn("held back: catalog %s, which names %s not there", x.Catalog, number(len(x.Missing), "image that is", "images that are"))
+	}
+	if r.Resources == nil && len(r.Report.Failed) > 0 && !r.Report.Unfinished {
+		a.warn("catalogs that name these images will be held back where %s is mirrored from", r.Destination)
+	}
+	var b strings.Builder
+	r.writeCopied(&b)
+	if r.Blocked > 0 {
+		fmt.Fprintf(&b, "Blocked by the configuration: %s, which catalogs may still list.\n", number(r.Blocked, "image", "images"))
+	}
+	if len(r.Notes) > 0 {
+		b.WriteString("Notes\n")
+		list(&b, r.Notes)
+	}
+	if !r.Report.Unfinished {
+		r.Resources.write(&b)
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+func (r *mirrorResult) writeCopied(b *strings.Builder) {
+	rep := r.Report
+	switch {
+	case rep.Unfinished:
+		fmt.Fprintf(b, "Not finished: nothing new stands at %s, since images failed while they were copied. What was copied is kept there for the next run.\n", r.Destination)
+		return
+	case rep.Nothing():
+		fmt.Fprintf(b, "Nothing to copy: %s at %s.\n", everything(rep.Images), r.Destination)
+		return
+	case rep.Copied+rep.Present == 0:
+		fmt.Fprintf(b, "Nothing was mirrored to %s.\n", r.Destination)
+	case rep.Copied == 0:
+		fmt.Fprintf(b, "Nothing new was mirrored to %s: %s there.\n", r.Destination, number(rep.Present, "image is", "images are"))
+	default:
+		fmt.Fprintf(b, "Mirrored to %s: %s copied, %d there before.\n", r.Destination, number(rep.Copied, "image", "images"), rep.Present)
+	}
+	if rep.BlobsCopied+rep.BlobsMounted+rep.BlobsFound+rep.Manifests == 0 {
+		return
+	}
+	fmt.Fprintf(b, "Copied %s in %s and %s", progress.Bytes(rep.BytesCopied),
+		number(rep.BlobsCopied, "blob", "blobs"), number(rep.Manifests, "manifest", "manifests"))
+	if rep.BlobsMounted > 0 {
+		fmt.Fprintf(b, "; mounted %s (%s) instead of sending", number(rep.BlobsMounted, "blob", "blobs"), progress.Bytes(rep.BytesMounted))
+	}
+	if rep.BlobsFound > 0 {
+		fmt.Fprintf(b, "; found %s", number(rep.BlobsFound, "blob", "blobs"))
+	}
+	b.WriteString(".\n")
+}
+
+// write says what is there to apply; nothing where there is and was nothing.
+func (f *resourceFiles) write(b *strings.Builder) {
+	if f == nil || len(f.Files)+len(f.Removed) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "Cluster resources: %s (%s)\n", f.Dir, number(len(f.Files), "file", "files"))
+	for _, name := range f.Removed {
+		fmt.Fprintf(b, "  removed %s, which no longer applies\n", name)
+	}
+	for _, n := range f.Notes {
+		fmt.Fprintf(b, "  note: %s\n", n)
+	}
+}
