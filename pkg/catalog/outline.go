@@ -18,6 +18,32 @@ func needed(property string) bool {
 	return false
 }
 
+// Outline returns what [Catalog.Outlines] would have of the packages that the
+// objects belong to. The objects are those of a catalog that can be read; else
+// the error is an [*Error].
+func Outline(metas []*Meta) ([]*Package, error) {
+	var (
+		o        outliner
+		outlined []decoded
+		found    Error
+	)
+	o.reset()
+	for _, m := range metas {
+		bare := *m
+		bare.Raw = nil
+		content, ok, err := o.outline(&bare, m.Raw)
+		if err != nil {
+			found.add(m, "%s: %v", describe(m), err)
+		} else if ok {
+			outlined = append(outlined, content)
+		}
+	}
+	if len(found.Problems) > 0 {
+		return nil, &found
+	}
+	return group(outlined), nil
+}
+
 // An outliner decodes objects to what [Catalog.Outlines] have of them, and holds
 // on to nothing of their text.
 type outliner struct {

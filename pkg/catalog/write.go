@@ -62,13 +62,14 @@ func Files(c *Catalog) ([]File, error) {
 		if err := checkLabel(p.Name); err != nil {
 			return nil, fmt.Errorf("laying out package %q: %w", p.Name, err)
 		}
-		files = append(files, File{Path: p.Name + "/catalog.json", Metas: p.metas()})
+		files = append(files, File{Path: p.Name + "/catalog.json", Metas: p.Objects()})
 	}
 	return files, nil
 }
 
-// metas are the package's objects in the order in which they are written.
-func (p *Package) metas() []*Meta {
+// Objects are all objects of the package, in the order in which they are
+// written.
+func (p *Package) Objects() []*Meta {
 	metas := slices.Clone(p.Metas)
 	for _, c := range p.Channels {
 		metas = append(metas, c.Meta)

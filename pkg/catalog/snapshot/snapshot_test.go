@@ -1,0 +1,261 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/snapshot"
+)
+
+const root = digest.Digest("sha256:0123456789012345678901234567890123456789012345678901234567890123")
+
+// text is a catalog of three packages, objects of none, and one that has no
+// olm.package.
+const text = `{"schema": "olm.package", "name": "crane", "defaultChannel": "stable", "n": 9007199254740993}
+{"schema": "olm.channel", "package": "crane", "name": "stable", "entries": [{"name": "crane.v1.1.0", "replaces": "crane.v1.0.0", "skips": ["a", "<&>\u2028"], "skipRange": "<1.1.0"}, {"name": "crane.v1.0.0", "skips": []}]}
+{"schema": "olm.bundle", "package": "crane", "name": "crane.v1.1.0", "image": "example.com/crane", "properties": [
+  {"type": "olm.package", "value": {"packageName": "crane", "version": "1.1.0"}},
+  {"type": "olm.gvk", "value": {"group": "<example.com>", "kind": "Crane", "version": "v1"}},
+  {"type": "olm.csv.metadata", "value": {"description": "long"}}, {"type": "olm.label"}]}
+{"schema": "olm.bundle", "package": "crane", "name": "crane.v1.0.0", "image": "example.com/crane", "relatedImages": [{"name": "a", "image": "b"}]}
+{"schema": "olm.deprecations", "package": "crane", "entries": [{"reference": {"schema": "olm.package"}, "message": "gone"}]}
+{"schema": "io.example", "package": "crane"}
+
+{"schema": "olm.package", "name": "derrick"}
+{"schema": "olm.package", "name": "hoist", "defaultChannel": "x"}
+{"schema": "olm.channel", "package": "hoist", "name": "x"}
+{"schema": "olm.bundle", "package": "stray", "name": "stray.v1.0.0"}
+{"schema": "io.example", "name": "z"}
+{"schema": "io.example", "name": "a"}
+`
+
+func read(t testing.TB, options catalog.Options) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Read(t.Context(), fstest.MapFS{"some/file.json": {Data: []byte(text)}}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// keep wants the packages of the given names, separated by commas; "*" is all.
+func keep(names string) func(string) bool {
+	if names == "*" {
+		return nil
+	}
+	wanted := strings.Split(names, ",")
+	return func(name string) bool { return slices.Contains(wanted, name) }
+}
+
+func write(t testing.TB, c snapshot.Content) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if c.Root == "" {
+		c.Root = root
+	}
+	if err := snapshot.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func open(t testing.TB, data []byte) *snapshot.Snapshot {
+	t.Helper()
+	s, err := snapshot.Open(bytes.NewReader(data), int64(len(data)), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// same compares catalogs: errors by what they say, texts at once and not byte by
+// byte.
+var same = cmp.Options{
+	cmp.Comparer(func(a, b error) bool {
+		return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
+	}),
+	cmp.Comparer(bytes.Equal),
+}
+
+func TestCatalog(t *testing.T) {
+	tests := []struct {
+		held    string // what was read, one snapshot after the other
+		outline bool   // the first time
+		wanted  string
+		want    bool // whether it is there
+	}{
+		{"*", false, "*", true},
+		{"*", false, "crane,nobody", true},
+		{"crane", false, "crane", true},
+		{"crane", false, "", true},
+		{"crane", false, "crane,derrick", false},
+		{"crane", false, "*", false},
+		{"crane,derrick,hoist", false, "*", false}, // not what has no olm.package
+		{"crane derrick,hoist", false, "crane,hoist", true},
+		{"crane crane,derrick hoist", false, "crane,derrick,hoist", true},
+		{"crane *", false, "*", true},
+		{"* crane", false, "*", true},
+		{"crane", true, "crane", true},
+		{"crane", true, "", true},
+		{"crane derrick,hoist", true, "hoist", true},
+		{"crane hoist", true, "crane", true},
+		{"stray", true, "stray", true},
+	}
+	for _, test := range tests {
+		t.Run(test.held+" "+test.wanted, func(t *testing.T) {
+			var s *snapshot.Snapshot
+			for i, names := range strings.Fields(test.held) {
+				options := catalog.Options{Keep: keep(names), Outline: test.outline && i == 0}
+				s = open(t, write(t, snapshot.Content{Catalog: read(t, options), Options: options, Before: s, Facts: []byte(`{"a":1}`)}))
+			}
+			for _, outline := range []bool{false, true} {
+				options := catalog.Options{Keep: keep(test.wanted), Outline: outline}
+				got, err := s.Catalog(options)
+				if !test.want || outline && !test.outline && !strings.Contains(test.held, "*") {
+					if !errors.Is(err, snapshot.ErrNotHeld) {
+						t.Errorf("got %v", err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(read(t, options), got, same); diff != "" {
+					t.Errorf("outlines %v: (-read +snapshot)\n%s", outline, diff)
+				}
+			}
+			if string(s.Facts()) != `{"a":1}` {
+				t.Errorf("got facts %s", s.Facts())
+			}
+		})
+	}
+}
+
+// TestSmall holds that a read of few packages writes few.
+func TestSmall(t *testing.T) {
+	options := catalog.Options{Keep: keep("hoist")}
+	if n := len(write(t, snapshot.Content{Catalog: read(t, options), Options: options})); n > 1000 {
+		t.Errorf("got %d bytes", n)
+	}
+	whole := read(t, catalog.Options{})
+	if !bytes.Equal(write(t, snapshot.Content{Catalog: whole}), write(t, snapshot.Content{Catalog: whole})) {
+		t.Error("the same catalog gives two snapshots")
+	}
+}
+
+// TestDamage flips and cuts: what comes out is an error or what went in.
+func TestDamage(t *testing.T) {
+	options := catalog.Options{Keep: keep("crane"), Outline: true}
+	want := read(t, options)
+	data := write(t, snapshot.Content{Catalog: want, Options: options, Facts: []byte("{}")})
+	try := func(data []byte) {
+		s, err := snapshot.Open(bytes.NewReader(data), int64(len(data)), root)
+		if err != nil {
+			return
+		}
+		c, err := s.Catalog(options)
+		if err != nil {
+			return
+		}
+		if diff := cmp.Diff(want, c, same); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	for at := range data {
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 1 << (at % 8)
+		try(damaged)
+		try(data[:at])
+		try(data[at:])
+	}
+	if _, err := snapshot.Open(bytes.NewReader(data), int64(len(data)), digest.FromString("another")); err == nil {
+		t.Error("it is opened as that of another image")
+	}
+	if _, err := snapshot.Open(bytes.NewReader(data[:100]), int64(len(data)), root); err == nil {
+		t.Error("it is opened though its end is missing")
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	options := catalog.Options{}
+	whole := snapshot.Content{Root: root, Catalog: read(t, options)}
+	data := write(t, whole)
+	for n := 0; n < len(data); n += 31 {
+		if err := snapshot.Write(&limited{n}, whole); !errors.Is(err, io.ErrShortWrite) {
+			t.Fatalf("after %d bytes got %v", n, err)
+		}
+	}
+	other := whole
+	other.Root, other.Before = digest.FromString("another"), open(t, data)
+	if err := snapshot.Write(io.Discard, other); err == nil {
+		t.Error("the snapshot of another image is gone on with")
+	}
+	// What is damaged in a snapshot is not copied, or is what it was.
+	few := catalog.Options{Keep: keep("derrick")}
+	next := snapshot.Content{Root: root, Catalog: read(t, few), Options: few}
+	for at := range bytes.Index(data, []byte(`{"root"`)) {
+		if at%5 > 0 {
+			continue
+		}
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 1
+		next.Before = open(t, damaged)
+		var b bytes.Buffer
+		if err := snapshot.Write(&b, next); err != nil {
+			continue
+		}
+		if c, err := open(t, b.Bytes()).Catalog(options); err == nil {
+			if diff := cmp.Diff(whole.Catalog, c, same); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	}
+}
+
+// limited is a writer that takes n bytes.
+type limited struct{ n int }
+
+func (l *limited) Write(b []byte) (int, error) {
+	if len(b) > l.n {
+		return 0, io.ErrShortWrite
+	}
+	l.n -= len(b)
+	return len(b), nil
+}
+
+// TestRealCatalogs keeps the real catalogs beside the checkout, package by
+// package and whole.
+func TestRealCatalogs(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "..", "shared", "catalogs")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("there are no real catalogs beside the checkout")
+	}
+	for _, names := range []string{"*", "cert-manager,quay", "project-quay,dbaas-operator,stackgres"} {
+		t.Run(names, func(t *testing.T) {
+			options := catalog.Options{Keep: keep(names), Outline: true}
+			want, err := catalog.Read(t.Context(), os.DirFS(dir), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := write(t, snapshot.Content{Catalog: want, Options: options})
+			got, err := open(t, data).Catalog(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, same); diff != "" {
+				t.Errorf("(-read +snapshot)\n%s", diff)
+			}
+		})
+	}
+}
