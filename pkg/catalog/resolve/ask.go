@@ -164,8 +164,12 @@ func (s *search) fits(i int, o offer) bool {
 // asked is a need as it stands in the result.
 func asked(b *bundle, n *need) Need {
 	wants := "what one of its properties asks for"
-	if n.predicate != nil {
-		wants = "an operator that " + clip(n.String())
+	switch p := n.predicate.(type) {
+	case nil:
+	case versions:
+		wants = clip(p.noun())
+	default:
+		wants = clip("an operator that " + p.String())
 	}
 	return Need{Catalog: b.source.Name, Package: b.Package, Bundles: []string{b.Name}, Wants: wants}
 }

@@ -148,6 +148,11 @@ func TestPreference(t *testing.T) {
 				bundle("p", "1.0.0", provides("A")).bundle("p", "2.0.0", provides("A")).bundle("p", "3.0.0"),
 			want: "own stable p.v1.0.0",
 		},
+		"from below a skipped entry": {
+			own: fbc{}.pkg("p", "stable: p.v3.0.0<p.v2.0.0-p.v2.0.0, p.v2.0.0<p.v1.0.0, p.v1.0.0").
+				bundle("p", "1.0.0", provides("A")).bundle("p", "2.0.0", provides("A")).bundle("p", "3.0.0"),
+			want: "own stable p.v1.0.0",
+		},
 		"no channel with two heads": {
 			own: fbc{}.pkg("p", "stable: p.v2.0.0, p.v1.0.0", "z: p.v1.0.0").
 				bundle("p", "1.0.0", provides("A")).bundle("p", "2.0.0", provides("A")),
@@ -314,7 +319,7 @@ func TestClosure(t *testing.T) {
 				{Catalog: "c", Package: "x", Bundles: []string{"x.v1.0.0", "x.v2.0.0"}, Wants: "an operator that provides g.example/v1 A"},
 			}},
 			{Place: resolve.Place{Catalog: "c", Package: "p", Channel: "stable", Bundle: "p.v1.0.0"}, For: []resolve.Need{
-				{Catalog: "c", Package: "y", Bundles: []string{"y.v1.0.0"}, Wants: "an operator that is package p in the version range <9.0.0"},
+				{Catalog: "c", Package: "y", Bundles: []string{"y.v1.0.0"}, Wants: "package p in the version range <9.0.0"},
 				{Catalog: "c", Package: "y", Bundles: []string{"y.v1.0.0"}, Wants: "an operator that provides g.example/v1 A"},
 			}},
 		}}

@@ -93,6 +93,8 @@ func (v versions) meets(b *bundle) bool {
 	return b.Package == v.name && b.VersionErr == nil && v.within(b.Version)
 }
 
-func (v versions) String() string {
-	return fmt.Sprintf("is package %s in the version range %s", plain(v.name), plain(v.text))
+func (v versions) String() string { return "is " + v.noun() }
+
+func (v versions) noun() string {
+	return fmt.Sprintf("package %s in the version range %s", plain(v.name), plain(v.text))
 }

@@ -72,8 +72,8 @@ func (s *source) offers() []offer {
 
 // sort puts what the channels of packages offer in the order in which OLM tries
 // it: default channels first, whatever their package, then by package, then by
-// channel; in a channel from the head down. A channel without one head, or with a
-// cycle, offers nothing.
+// channel; in a channel from the head down. A channel that has no such order offers
+// nothing.
 func (s *source) sort(packages []*catalog.Package) []offer {
 	var first, then []offer
 	packages = slices.Clone(packages)
@@ -86,12 +86,8 @@ func (s *source) sort(packages []*catalog.Package) []offer {
 			}
 		}
 		for _, c := range p.Channels {
-			shape := graph.Inspect(c.Entries)
-			if len(shape.Cycle) > 0 {
-				continue
-			}
-			for _, name := range shape.Chain {
-				b := named[name]
+			for _, e := range graph.Order(c.Entries) {
+				b := named[e.Name]
 				if b == nil {
 					continue
 				}
