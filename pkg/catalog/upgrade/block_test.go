@@ -1,0 +1,118 @@
+package upgrade_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/installed"
+)
+
+func gvk(version, kind string) string {
+	return fmt.Sprintf(`{"type":"olm.gvk","value":{"group":"x.io","version":%q,"kind":%q}}`, version, kind)
+}
+
+func maxOpenShift(value string) string {
+	return fmt.Sprintf(`{"type":"olm.maxOpenShiftVersion","value":%s}`, value)
+}
+
+func csv(text string) string { return `{"type":"olm.csv.metadata","value":` + text + `}` }
+
+func crd(apiVersion, kind string, versions ...string) string {
+	var list []string
+	for _, v := range versions {
+		name, storage := strings.CutSuffix(v, "!")
+		list = append(list, fmt.Sprintf(`{"name":%q,"storage":%t}`, name, storage))
+	}
+	text := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/%s","kind":"CustomResourceDefinition","metadata":{"name":"%ss.x.io"},"spec":{"group":"x.io","names":{"kind":%q},"versions":[%s]}}`,
+		apiVersion, strings.ToLower(kind), kind, strings.Join(list, ","))
+	return fmt.Sprintf(`{"type":"olm.bundle.object","value":{"data":%q}}`, base64.StdEncoding.EncodeToString([]byte(text)))
+}
+
+const modes = `"installModes":[{"type":"AllNamespaces","supported":true}]`
+
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	const hop = "stable: p.v1.0.0 p.v2.0.0<p.v1.0.0"
+	bundles := func(from, to string) []string {
+		lines := []string{hop}
+		if from != "" {
+			lines = append(lines, "p.v1.0.0="+from)
+		}
+		if to != "" {
+			lines = append(lines, "p.v2.0.0="+to)
+		}
+		return lines
+	}
+	v1Operator := v1("1.0.0")
+	known := classic("1.0.0", "stable")
+	known.MaxOpenShift = "4.18"
+	known.APIs = []installed.API{{Group: "x.io", Version: "v1alpha1", Kind: "A"}}
+	tests := map[string]struct {
+		operator installed.Operator
+		lines    []string
+		version  string
+		want     []string
+	}{
+		"nothing": {classic("1.0.0", "stable"), bundles(gvk("v1", "A"), gvk("v1", "A")+","+csv(`{"minKubeVersion":"1.32.0"}`)), "4.19", nil},
+		"the installed bundle holds the cluster back": {classic("1.0.0", "stable"), bundles(maxOpenShift(`"4.18"`), ""), "4.19.3", []string{
+			"max-openshift may=false: make it before the cluster is updated to 4.19: while p.v1.0.0 is installed, the cluster goes no further than 4.18 (olm.maxOpenShiftVersion)",
+		}},
+		"it does not yet": {classic("1.0.0", "stable"), bundles(maxOpenShift("4.19"), maxOpenShift(`"4.20"`)), "4.19.99", nil},
+		"the head holds the cluster back": {classic("1.0.0", "stable"), bundles("", maxOpenShift("4.9")), "4.10", []string{
+			"end max-openshift may=false: while p.v2.0.0 is installed, the cluster is not updated to 4.10: it goes no further than 4.9 (olm.maxOpenShiftVersion), and the mirror has nothing that goes further",
+		}},
+		"Kubernetes too old": {classic("1.0.0", "stable"), bundles("", csv(`{"minKubeVersion":"1.33.0"}`)), "4.19", []string{
+			"min-kube may=false: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32",
+		}},
+		"Kubernetes too old by a patch": {classic("1.0.0", "stable"), bundles("", csv(`{"minKubeVersion":"1.32.5"}`)), "4.19", []string{
+			"min-kube may=true: p.v2.0.0 needs Kubernetes 1.32.5 (minKubeVersion), and OpenShift 4.19 has 1.32",
+		}},
+		"Kubernetes too old, OLM v1": {v1Operator, bundles("", csv(`{"minKubeVersion":"1.33.0",`+modes+`}`)), "4.19", []string{
+			"min-kube may=true: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32; OLM v1 does not look at that, but the operator may not run",
+		}},
+		"no version of the cluster": {classic("1.0.0", "stable"), bundles(maxOpenShift(`"4.1"`), csv(`{"minKubeVersion":"1.99.0"}`)+","+crd("v1beta1", "A", "v1!")), "", nil},
+		"a version goes": {classic("1.0.0", "stable"), bundles(gvk("v1", "A")+","+gvk("v1beta1", "A")+","+gvk("v1", "B"), gvk("v1", "A")), "", []string{
+			"stored-version may=true: p.v2.0.0 no longer has version v1beta1 of A (x.io); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that",
+		}},
+		"the stored version goes": {classic("1.0.0", "stable"), bundles(gvk("v1beta1", "A")+","+crd("v1", "A", "v1alpha1", "v1beta1!"), crd("v1", "A", "v1!")+","+gvk("v1", "A")), "", []string{
+			"stored-version may=false: p.v1.0.0 stores A (x.io) as v1beta1, which p.v2.0.0 no longer has; OLM refuses it until the objects are migrated and status.storedVersions is cleared",
+			"stored-version may=true: p.v2.0.0 no longer has version v1alpha1 of A (x.io); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that",
+		}},
+		"old CRDs": {classic("1.0.0", "stable"), bundles("", crd("v1beta1", "A", "v1!")), "4.9", []string{
+			"old-crd may=false: p.v2.0.0 has the CustomResourceDefinition as.x.io as v1beta1, which OpenShift 4.9 and later do not install",
+		}},
+		"old CRDs on an old cluster": {classic("1.0.0", "stable"), bundles("", crd("v1beta1", "A", "v1!")), "4.8", nil},
+		"OLM v1 refuses": {v1Operator, bundles("", csv(`{}`)+`,{"type":"olm.constraint","value":{}}`), "", []string{
+			"refused may=false: p.v2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support",
+			"refused may=true: p.v2.0.0 does not support the install mode AllNamespaces (it names none); OLM v1 refuses it",
+		}},
+		"what the cluster says of what is gone": {known, []string{"stable: p.v2.0.0<p.v1.0.0", "p.v2.0.0=" + gvk("v1", "A")}, "4.19", []string{
+			"max-openshift may=false: make it before the cluster is updated to 4.19: while p.v1.0.0 is installed, the cluster goes no further than 4.18 (olm.maxOpenShiftVersion)",
+			"stored-version may=true: p.v2.0.0 no longer has version v1alpha1 of A (x.io); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that",
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := content(t, test.lines...)
+			r, err := upgrade.Check([]installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{ClusterVersion: test.version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for line := range strings.SplitSeq(say(r.Operators[0]), "\n") {
+				if strings.Contains(line, " may=") {
+					got = append(got, strings.TrimSpace(line))
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

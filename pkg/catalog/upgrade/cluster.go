@@ -1,0 +1,47 @@
+package upgrade
+
+import (
+	"fmt"
+
+	"github.com/blang/semver/v4"
+)
+
+// A cluster is the version that blocks are looked for.
+type cluster struct {
+	known bool
+	// openshift has major and minor alone: that is what bundles speak of.
+	openshift semver.Version
+	// kube is major and minor of its Kubernetes; kubeKnown says that it is known.
+	kube      semver.Version
+	kubeKnown bool
+}
+
+// clusterOf reads Options.ClusterVersion. OpenShift 4.y is built on Kubernetes
+// 1.(y+13).
+func clusterOf(text string) (cluster, error) {
+	if text == "" {
+		return cluster{}, nil
+	}
+	v, err := semver.ParseTolerant(text)
+	if err != nil {
+		return cluster{}, fmt.Errorf("reading the cluster's version: %q is no version of OpenShift; write it as 4.19.3 or 4.19", text)
+	}
+	c := cluster{known: true, openshift: semver.Version{Major: v.Major, Minor: v.Minor}}
+	if v.Major == 4 {
+		c.kube, c.kubeKnown = semver.Version{Major: 1, Minor: v.Minor + 13}, true
+	}
+	return c, nil
+}
+
+// String is "4.19".
+func (c cluster) String() string { return minor(c.openshift) }
+
+func minor(v semver.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// kubernetes is "1.32", or "" where it is not known.
+func (c cluster) kubernetes() string {
+	if !c.kubeKnown {
+		return ""
+	}
+	return minor(c.kube)
+}
