@@ -11,7 +11,7 @@
 // every predicate that a kept bundle meets it, which bundle of the whole catalogs
 // is to be added for it, or that nobody gives it. Additions ask in their turn, so
 // the caller filters again with them and asks again until nothing is added. That
-// comes to an end, since no bundle is added twice.
+// comes to an end, since no bundle is added to a channel twice.
 //
 // The order of preference is OLM's: the catalog of the bundle that asks, then the
 // others by priority and name; in a catalog default channels, then packages and
