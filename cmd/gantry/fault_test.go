@@ -153,6 +153,22 @@ func TestMissingImage(t *testing.T) {
 	}
 }
 
+// What failed while it was copied is said once, by whoever met it.
+func TestFailureIsSaidOnce(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	isc := w.config("store.yaml", "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n")
+	w.source.Script(registrytest.Rule{Path: "/lantern/store/blobs/", Action: registrytest.Status(404)})
+	o := w.gantry("mirror", "-c", isc, w.docker("/once"))
+	if o.code != exitPartial || o.stdout != "Nothing was mirrored to "+w.docker("/once")+".\n" {
+		t.Errorf("ended with %d:\n%s", o.code, o.stdout)
+	}
+	lines := strings.Split(o.stderr, "\n")
+	if len(lines) != 5 || lines[1] != "not mirrored: images.example.net/lantern/store:1.2" || !strings.HasPrefix(lines[2], "    reading the blob sha256:") ||
+		strings.Count(o.stderr, "sha256:") != 1 || !strings.HasPrefix(lines[3], "gantry: 1 image is not mirrored") {
+		t.Errorf("stderr:\n%s", o.stderr)
+	}
+}
+
 func TestDamagedArchive(t *testing.T) {
 	w := newWorld(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("disk"))

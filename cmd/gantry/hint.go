@@ -26,7 +26,7 @@ func (e *hintError) Hint() string { return e.hint }
 // advised adds what to do to errors that nobody on the way had advice for.
 func advised(err error) error {
 	if errors.Is(err, syscall.ENOSPC) && hintOf(err) == "" {
-		return &hintError{err, "; ", "make room there and run the same command again; the folder cache of the workspace may be removed at any time"}
+		return &hintError{err, "; ", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"}
 	}
 	return err
 }

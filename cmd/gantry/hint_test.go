@@ -31,7 +31,7 @@ func TestSplitHint(t *testing.T) {
 		"partial plan":      {&partialError{failed: 1, planned: true}, "1 image is missing at the source", "mend what the list names, or block it with mirror.blockedImages"},
 		"interrupted":       {errInterrupted, "interrupted", "run the same command again to go on where it stopped"},
 		"a sparse index":    {&mirror.SparseError{Image: "i", Err: errors.New("no")}, "the mirror does not take the index of i, some of whose platforms are left out (a sparse index): no", (&mirror.SparseError{}).Hint()},
-		"a file descriptor": {advised(&os.PathError{Op: "write", Path: "/ws/cache", Err: syscall.ENOSPC}), "write /ws/cache: no space left on device", "make room there and run the same command again; the folder cache of the workspace may be removed at any time"},
+		"a file descriptor": {advised(&os.PathError{Op: "write", Path: "/ws/cache", Err: syscall.ENOSPC}), "write /ws/cache: no space left on device", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"},
 	} {
 		message, hint := splitHint(tc.err)
 		if message != tc.message || hint != tc.hint {

@@ -123,11 +123,8 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err != nil {
 		return err
 	}
-	if r := t.registry(); r != nil {
-		// What is wrong with names and manifests is better known before the copy.
-		if err := s.admit(r, p, f); err != nil {
-			return err
-		}
+	if err := s.admit(ctx, t, p, f.inputs, f.policy()); err != nil {
+		return err
 	}
 	if f.dryRun {
 		missing, err := t.look(ctx, p)

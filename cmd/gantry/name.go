@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -112,9 +114,21 @@ func sameConfiguration(before, now string) (bool, error) {
 	return errA == nil && errB == nil && bytes.Equal(a, b), nil
 }
 
-// admit refuses a plan that would take catalogs of a mirror away from others, or
-// whose manifests no cluster would take. Nothing has been touched yet.
-func (s *session) admit(t *registryTarget, p *plan.Plan, f mirrorFlags) error {
+// admit refuses a plan that would take from others what they have at the target.
+// Nothing has been touched there yet.
+func (s *session) admit(ctx context.Context, t target, p *plan.Plan, in inputs, opts resources.Options) error {
+	switch t := t.(type) {
+	case *registryTarget:
+		return s.admitTo(t, p, in, opts)
+	case *archiveTarget:
+		return t.admit(ctx, p)
+	}
+	return nil
+}
+
+// admitTo refuses a plan that would take catalogs of a mirror away from others,
+// or whose manifests no cluster would take.
+func (s *session) admitTo(t *registryTarget, p *plan.Plan, in inputs, opts resources.Options) error {
 	if err := t.nameAll(p); err != nil {
 		return err
 	}
@@ -123,7 +137,7 @@ func (s *session) admit(t *registryTarget, p *plan.Plan, f mirrorFlags) error {
 		return err
 	}
 	mine := mirror.Hold(p, t.names, &mirror.Report{}, before)
-	if before != nil && f.name == "" {
+	if before != nil && in.name == "" {
 		if gone := mirror.Abandoned(*before, mine); len(gone) > 0 {
 			return usageHint(
 				fmt.Sprintf("where this is another configuration, give it a name of its own with --name; where those catalogs are to go, say --name %s", p.Name),
@@ -135,7 +149,7 @@ func (s *session) admit(t *registryTarget, p *plan.Plan, f mirrorFlags) error {
 		return &hintError{s.whose(clash), "; ", fmt.Sprintf(
 			"give one of the two a targetCatalog or targetTag of its own, merge the two configurations, or say --name %s where this one takes the place of that one", clash.Other)}
 	}
-	_, _, _, err = s.resources(t, p, &mirror.Report{}, f.policy())
+	_, _, _, err = s.resources(t, p, &mirror.Report{}, opts)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -76,6 +77,9 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	}
 	var missing *mirror.Missing
 	if t != nil {
+		if err := s.admit(ctx, t, p, f.inputs, resources.Options{}); err != nil {
+			return err
+		}
 		if missing, err = t.look(ctx, p); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (r *mirrorResult) writeCopied(b *strings.Builder) {
 	default:
 		fmt.Fprintf(b, "Mirrored to %s: %s copied, %d there before.\n", r.Destination, number(rep.Copied, "image", "images"), rep.Present)
 	}
-	if rep.BlobsCopied+rep.BlobsMounted+rep.BlobsFound+rep.Manifests == 0 {
+	if rep.BlobsCopied+rep.BlobsMounted+rep.Manifests == 0 {
 		return
 	}
 	fmt.Fprintf(b, "Copied %s in %s and %s", progress.Bytes(rep.BytesCopied),

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -126,6 +127,35 @@ type archiveTarget struct {
 }
 
 func (t *archiveTarget) registry() *registryTarget { return nil }
+
+// admit refuses a plan of another name than that of the archive in the folder,
+// which would be removed once the new one is complete.
+func (t *archiveTarget) admit(ctx context.Context, p *plan.Plan) error {
+	name := t.holds(ctx)
+	if name == "" || name == p.Name {
+		return nil
+	}
+	return usageHint(fmt.Sprintf("write to another folder, or say --name %s where this one takes the place of that one", name),
+		"%s%s holds the archive of another configuration, %q", fileScheme, t.dir, name)
+}
+
+// holds is the name of the plan of the archive in the folder; "" where there is
+// none, or none that could be mirrored from.
+func (t *archiveTarget) holds(ctx context.Context) string {
+	have, err := archive.Inspect(t.dir)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = have.Close() }() // only read from
+	text, err := have.Plan(ctx)
+	var there struct {
+		Name string `json:"name"`
+	}
+	if err != nil || json.Unmarshal(text, &there) != nil {
+		return ""
+	}
+	return there.Name
+}
 
 // look finds out whether the newest archive in the folder is of this plan: then
 // nothing is missing, otherwise everything is.

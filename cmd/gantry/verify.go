@@ -73,6 +73,8 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 		return usageHint("write file://DIR for an archive, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", where)
 	case given != 1:
 		return usageHint("give one of -c imageset.yaml, --plan plan.json and --from file://DIR", "what should be in %s", where)
+	case f.name != "" && f.config == "":
+		return usageHint("leave it out", "--name is for a configuration, and the plan has a name")
 	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
 		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
 	}
