@@ -188,7 +188,7 @@ func fields(s *scanner, text []byte, known ...field) error {
 	if string(text) == "null" {
 		return nil
 	}
-	members, err := s.object(text)
+	members, err := s.skimMembers(text)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func elements(s *scanner, text []byte, f func(element []byte) error) error {
 	if string(text) == "null" {
 		return nil
 	}
-	spans, err := s.array(text)
+	spans, err := s.skimElements(text)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type scanner struct {
 	decoder jsontext.Decoder
 	members []member
 	elems   []span
+	names   map[string]string // of members, by their text
 }
 
 // A span is a part of a text.
