@@ -96,13 +96,7 @@ func (x *index) bundleMeta(ctx context.Context, pkg, name string, r *row) (*cata
 		b.Properties = append(b.Properties, catalog.Property{Type: "olm.package", Value: value})
 	}
 	for _, o := range m.objects {
-		value, err := json.Marshal(struct {
-			Data []byte `json:"data"`
-		}{o})
-		if err != nil {
-			return nil, err
-		}
-		b.Properties = append(b.Properties, catalog.Property{Type: "olm.bundle.object", Value: value})
+		b.Properties = append(b.Properties, bundle.Object(o))
 	}
 	return bundle.Encode(&b)
 }

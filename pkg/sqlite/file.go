@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func check(path string) (err error) {
 
 // stated is the size of the database as its header says it, 0 if it does not.
 func stated(header []byte) int64 {
-	if string(header[24:28]) != string(header[92:96]) {
+	if !bytes.Equal(header[24:28], header[92:96]) {
 		return 0 // written by a version of SQLite that did not keep it
 	}
 	page := int64(binary.BigEndian.Uint16(header[16:]))

@@ -3,13 +3,17 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 )
+
+const kindCSV = "ClusterServiceVersion"
 
 // manifests are the Kubernetes objects of a bundle that the database has.
 type manifests struct {
@@ -47,29 +51,44 @@ func (x *index) manifests(ctx context.Context, r *row) (m manifests, err error) 
 		return m, err
 	}
 	found := false
-	for d := json.NewDecoder(bytes.NewReader(text)); ; {
-		var o json.RawMessage
-		if err := d.Decode(&o); errors.Is(err, io.EOF) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), asLenient()...)
+	for {
+		o, err := d.ReadValue()
+		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return m, fmt.Errorf("reading its manifests: %w", err)
 		}
+		o = bytes.Clone(o)
 		m.objects = append(m.objects, o)
-		var kind struct {
-			Kind string `json:"kind"`
-		}
-		if json.Unmarshal(o, &kind) != nil || kind.Kind != "ClusterServiceVersion" || found {
+		if found {
 			continue
 		}
-		found = true
-		if err := json.Unmarshal(o, &m.csv); err != nil {
-			return m, fmt.Errorf("reading its ClusterServiceVersion: %w", err)
+		var c csv
+		if err := json.Unmarshal(o, &c, asLenient()...); err == nil && c.Kind == kindCSV {
+			m.csv, found = c, true
+		} else if err != nil && isCSV(o) {
+			return m, fmt.Errorf("reading its %s: %w", kindCSV, err)
 		}
 	}
 	if !found {
-		return m, errors.New("there is no ClusterServiceVersion among its manifests")
+		return m, fmt.Errorf("there is no %s among its manifests", kindCSV)
 	}
 	return m, nil
+}
+
+// asLenient makes a reader take what encoding/json takes, with which opm reads
+// manifests.
+func asLenient() []json.Options {
+	return []json.Options{json.MatchCaseInsensitiveNames(true), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+}
+
+// isCSV reports whether an object says that it is a ClusterServiceVersion.
+func isCSV(object []byte) bool {
+	var o struct {
+		Kind string `json:"kind"`
+	}
+	return json.Unmarshal(object, &o, asLenient()...) == nil && o.Kind == kindCSV
 }
 
 // shown is what a ClusterServiceVersion shows to people.

@@ -20,8 +20,8 @@ type index struct {
 }
 
 // open opens a database, checks that it is whole and that it is an index.
-func open(ctx context.Context, path string) (x *index, err error) {
-	path, err = filepath.Abs(path)
+func open(ctx context.Context, path string) (*index, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
@@ -30,34 +30,36 @@ func open(ctx context.Context, path string) (x *index, err error) {
 	if err != nil {
 		return nil, err
 	}
-	x = &index{db: sql.OpenDB(connector)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, x.close())
-		}
-	}()
-	// Limits and temporary tables belong to a connection.
+	x := &index{db: sql.OpenDB(connector)}
+	if err := x.prepare(ctx); err != nil {
+		return nil, errors.Join(err, x.close())
+	}
+	return x, nil
+}
+
+// prepare takes a connection, to which limits and temporary tables belong.
+func (x *index) prepare(ctx context.Context) (err error) {
 	if x.conn, err = x.db.Conn(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := x.limit(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, pragma := range []string{
 		"trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "ignore_check_constraints = ON",
 	} {
 		if _, err := x.conn.ExecContext(ctx, "PRAGMA "+pragma); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	tables, err := x.tables(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := x.whole(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return x, x.sort(ctx, tables)
+	return x.sort(ctx, tables)
 }
 
 // limit sets what SQLite recommends for a database that somebody else made

@@ -40,7 +40,7 @@ const (
 	maxManifests = 11 << 20
 	// maxValues is how many bytes the properties of a bundle, or the entries of
 	// a package, may have.
-	maxValues = 64 << 20
+	maxValues = 16 << 20
 )
 
 // Stream gives every object of the index in a database to each, in an order that

@@ -79,14 +79,15 @@ func TestStreamFile(t *testing.T) {
 	}
 
 	// What came through a temporary file is the same, and the file is gone.
-	t.Setenv("TMPDIR", t.TempDir())
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var streamed strings.Builder
 	err = sqlite.Stream(t.Context(), bytes.NewReader(text), func(m *catalog.Meta) error {
-		names, err := filepath.Glob(filepath.Join(os.TempDir(), "*.db"))
+		names, err := filepath.Glob(filepath.Join(temporary, "*.db"))
 		if err != nil || len(names) != 1 {
 			t.Errorf("temporary files: %q, %v", names, err)
 		}
@@ -101,7 +102,7 @@ func TestStreamFile(t *testing.T) {
 	if err != nil || streamed.String() != got {
 		t.Errorf("streamed %v\n%s", err, cmp.Diff(got, streamed.String()))
 	}
-	left, err := os.ReadDir(os.TempDir())
+	left, err := os.ReadDir(temporary)
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

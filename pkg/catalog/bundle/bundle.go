@@ -11,9 +11,9 @@
 // that clients show of the operator, in one olm.csv.metadata property. The other
 // is the older one: every manifest as it is, in olm.bundle.object properties.
 // Render does both steps at once, and Migrate turns the second form of an object
-// that is in a catalog already into the first. Encode and Requirement are the
-// parts that other readers of bundles share, so that the same bundle gives the
-// same bytes whichever way it came.
+// that is in a catalog already into the first. Encode, Object and Requirement
+// are the parts that other readers of bundles share, so that the same bundle gives
+// the same bytes whichever way it came.
 //
 // The rules are those of operator-registry (alpha/action/render.go and
 // pkg/registry, v1.73.0). Where that passes over a mistake in silence and
@@ -22,6 +22,7 @@
 package bundle
 
 import (
+	"fmt"
 	"io/fs"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -100,13 +101,13 @@ func (b *Bundle) Meta(image string, form Form) (*catalog.Meta, error) {
 		c.Properties = append(c.Properties, p)
 	} else {
 		for _, o := range b.objects {
-			p, err := object(o)
-			if err != nil {
-				return nil, err
-			}
-			c.Properties = append(c.Properties, p)
+			c.Properties = append(c.Properties, Object(o))
 		}
 	}
 	c.RelatedImages = withImage(b.images, image)
-	return Encode(&c)
+	m, err := Encode(&c)
+	if err != nil {
+		return nil, fmt.Errorf("writing bundle %s: %w", b.Name, err)
+	}
+	return m, nil
 }

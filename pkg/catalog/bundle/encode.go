@@ -15,55 +15,87 @@ import (
 // Encode writes the olm.bundle object of a bundle, from its package, name, image,
 // properties and related images. Properties are sorted by type and value, those
 // that carry manifests last, and each stands once; related images are sorted by
-// image. The same bundle gives the same bytes. A property whose value is not JSON
-// is an error.
+// image. The same bundle gives the same bytes. A property whose value is not JSON,
+// or a name that is not UTF-8, is an error.
 func Encode(b *catalog.Bundle) (*catalog.Meta, error) {
-	type property struct {
-		Type  string          `json:"type"`
-		Value json.RawMessage `json:"value"`
+	properties, err := sorted(b.Properties)
+	if err != nil {
+		return nil, err
 	}
-	type image struct {
-		Name  string `json:"name"`
-		Image string `json:"image"`
-	}
-	o := struct {
-		Schema        string     `json:"schema"`
-		Name          string     `json:"name"`
-		Package       string     `json:"package"`
-		Image         string     `json:"image"`
-		Properties    []property `json:"properties"`
-		RelatedImages []image    `json:"relatedImages,omitempty"`
-	}{Schema: catalog.SchemaBundle, Name: b.Name, Package: b.Package, Image: b.Image}
+	images := slices.Clone(b.RelatedImages)
+	slices.SortFunc(images, func(a, b catalog.RelatedImage) int {
+		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Name, b.Name))
+	})
 
-	for _, p := range b.Properties {
+	size := 1 << 10
+	for _, p := range properties {
+		size += len(p.Type) + len(p.Value) + 32
+	}
+	w := writer{raw: make([]byte, 0, size)}
+	w.text(`{"schema":`, catalog.SchemaBundle)
+	w.text(`,"name":`, b.Name)
+	w.text(`,"package":`, b.Package)
+	w.text(`,"image":`, b.Image)
+	between := `,"properties":[`
+	for _, p := range properties {
+		w.text(between+`{"type":`, p.Type)
+		w.raw = append(append(append(w.raw, `,"value":`...), p.Value...), '}')
+		between = ","
+	}
+	if len(properties) > 0 {
+		w.raw = append(w.raw, ']')
+	}
+	between = `,"relatedImages":[`
+	for _, i := range images {
+		w.text(between+`{"name":`, i.Name)
+		w.text(`,"image":`, i.Image)
+		w.raw = append(w.raw, '}')
+		between = ","
+	}
+	if len(images) > 0 {
+		w.raw = append(w.raw, ']')
+	}
+	if w.err != nil {
+		return nil, fmt.Errorf("writing the object: %w", w.err)
+	}
+	return &catalog.Meta{Schema: catalog.SchemaBundle, Package: b.Package, Name: b.Name, Raw: append(w.raw, '}')}, nil
+}
+
+// A writer appends JSON. Bundles have megabytes of it, so that it is written in
+// one pass.
+type writer struct {
+	raw []byte
+	err error // the first
+}
+
+// text writes a string behind what stands before it.
+func (w *writer) text(before, value string) {
+	raw, err := jsontext.AppendQuote(append(w.raw, before...), value)
+	w.raw = raw
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// sorted are the properties in their order, each once, with clean values.
+func sorted(all []catalog.Property) ([]catalog.Property, error) {
+	properties := make([]catalog.Property, len(all))
+	for i, p := range all {
 		value, err := clean(p.Value)
 		if err != nil {
-			return nil, fmt.Errorf("writing property %s of bundle %s: %w", p.Type, b.Name, err)
+			return nil, fmt.Errorf("reading property %s: %w", p.Type, err)
 		}
-		o.Properties = append(o.Properties, property{p.Type, value})
+		properties[i] = catalog.Property{Type: p.Type, Value: value}
 	}
-	compare := func(a, b property) int {
+	compare := func(a, b catalog.Property) int {
 		return cmp.Or(
 			cmp.Compare(rank(a.Type), rank(b.Type)),
 			cmp.Compare(a.Type, b.Type),
 			bytes.Compare(a.Value, b.Value),
 		)
 	}
-	slices.SortFunc(o.Properties, compare)
-	o.Properties = slices.CompactFunc(o.Properties, func(a, b property) bool { return compare(a, b) == 0 })
-
-	for _, r := range b.RelatedImages {
-		o.RelatedImages = append(o.RelatedImages, image(r))
-	}
-	slices.SortStableFunc(o.RelatedImages, func(a, b image) int {
-		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Name, b.Name))
-	})
-
-	raw, err := marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("writing bundle %s: %w", b.Name, err)
-	}
-	return &catalog.Meta{Schema: o.Schema, Package: o.Package, Name: o.Name, Raw: raw}, nil
+	slices.SortFunc(properties, compare)
+	return slices.CompactFunc(properties, func(a, b catalog.Property) bool { return compare(a, b) == 0 }), nil
 }
 
 // rank puts the properties that carry manifests behind all others.
@@ -76,11 +108,7 @@ func rank(propertyType string) int {
 
 // clean is a JSON value without blanks and without escapes that it does not need.
 func clean(value []byte) ([]byte, error) {
-	out, err := jsontext.AppendFormat(nil, value)
-	if err != nil {
-		return nil, fmt.Errorf("reading JSON: %w", err)
-	}
-	return out, nil
+	return jsontext.AppendFormat(make([]byte, 0, len(value)), value)
 }
 
 // marshal writes JSON without escaping for HTML.

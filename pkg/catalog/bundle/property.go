@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
@@ -42,11 +43,12 @@ func property(propertyType string, value any) (catalog.Property, error) {
 	return catalog.Property{Type: propertyType, Value: raw}, nil
 }
 
-// object is a manifest as a property.
-func object(manifest []byte) (catalog.Property, error) {
-	return property(typeObject, struct {
-		Data []byte `json:"data"`
-	}{manifest})
+// Object is a manifest of a bundle, as JSON, as a property of type
+// olm.bundle.object.
+func Object(manifest []byte) catalog.Property {
+	value := []byte(`{"data":"`)
+	value = base64.StdEncoding.AppendEncode(value, manifest)
+	return catalog.Property{Type: typeObject, Value: append(value, `"}`...)}
 }
 
 // Requirement is the property that says in a catalog what a dependency of a
