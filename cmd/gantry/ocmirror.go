@@ -78,6 +78,11 @@ func instead(name string) string {
 	case "generate", "delete-yaml-file", "delete-id", "force-cache-delete", "delete-signatures", "delete-v1-images":
 		return "leave it out: this version deletes nothing from a mirror"
 	}
+	for _, flag := range unneededFlags() { // at another verb than mirror
+		if flag.name == name {
+			return "leave it out: " + flag.word
+		}
+	}
 	return ""
 }
 
