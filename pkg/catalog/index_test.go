@@ -118,11 +118,12 @@ var tasks = map[string]func(tb testing.TB, dir string) error{
 		return err
 	},
 	"validate": func(tb testing.TB, dir string) error {
-		c, err := catalog.Read(tb.Context(), os.DirFS(dir), catalog.Options{})
+		j := validate.NewJudge()
+		c, err := catalog.Read(tb.Context(), os.DirFS(dir), j.Options())
 		if err != nil {
 			return err
 		}
-		return validate.Catalog(c)
+		return j.Catalog(c)
 	},
 	"stream": func(tb testing.TB, dir string) error {
 		return catalog.Stream(tb.Context(), os.DirFS(dir), func(*catalog.Meta) error { return nil })

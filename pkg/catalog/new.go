@@ -18,6 +18,11 @@ func New(metas []*Meta) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	return build(contents), nil
+}
+
+// build builds a catalog from what objects say.
+func build(contents []decoded) *Catalog {
 	var c Catalog
 	c.Packages = group(contents)
 	for _, content := range contents {
@@ -30,7 +35,7 @@ func New(metas []*Meta) (*Catalog, error) {
 			c.Names = append(c.Names, p.Name)
 		}
 	}
-	return &c, nil
+	return &c
 }
 
 // group puts objects together that belong to one package.

@@ -34,7 +34,7 @@ func newParser(options Options) *parser {
 // first character; beyond OLM it also takes JSON objects with --- between them,
 // and keeps the bytes of JSON objects within a YAML stream.
 func (p *parser) parse(r io.Reader) error {
-	if p.options.Outline {
+	if p.options.Outline || p.options.Shed != nil {
 		p.outlines.reset()
 	}
 	limited := &limitedReader{r: r, left: maxFile}
@@ -119,6 +119,15 @@ func (p *parser) keep(id identity, err error, line int, text []byte) {
 		if p.options.Outline {
 			p.outline(m, text)
 		}
+		return
+	}
+	if p.options.Shed != nil {
+		content, err := p.outlines.shed(m, text, p.options.Shed)
+		if err != nil {
+			p.problem(m.Line, "%s: %v", describe(m), err)
+			return
+		}
+		p.out.shed = append(p.out.shed, content)
 		return
 	}
 	m.Raw = bytes.Clone(text)

@@ -19,6 +19,12 @@ type Options struct {
 	// Outline asks for [Catalog.Outlines]: what the packages that Keep does not
 	// want offer and need, without their text.
 	Outline bool
+	// Shed, if not nil, asks for a catalog without text, for who wants to know
+	// about a large one and not to write it: Meta.Raw is nil, and so are the
+	// values of properties that dependencies are not about. Shed sees each
+	// bundle that is kept once, from several goroutines, before it loses these;
+	// it may hold on to the bundle, but not to its text.
+	Shed func(*Bundle)
 }
 
 // wants reports whether objects of the package are kept. An object without a
@@ -44,6 +50,7 @@ type Reader struct {
 type parsed struct {
 	path     string
 	metas    []*Meta
+	shed     []decoded // instead of metas
 	names    []string  // of olm.package objects that were not kept
 	outlined []decoded // objects that were not kept
 	problems []Problem
@@ -103,6 +110,7 @@ func (r *Reader) Catalog() (*Catalog, error) {
 	ignored := matchIgnored(r.ignores)
 	var (
 		metas    []*Meta
+		shed     []decoded
 		outlined []decoded
 		names    []string
 		found    Error
@@ -113,20 +121,20 @@ func (r *Reader) Catalog() (*Catalog, error) {
 		}
 		f := r.files[name]
 		metas = append(metas, f.metas...)
+		shed = append(shed, f.shed...)
 		outlined = append(outlined, f.outlined...)
 		names = append(names, f.names...)
 		found.Problems = append(found.Problems, f.problems...)
 	}
-	c, err := New(metas)
+	contents, err := decodeAll(metas)
 	if e := (*Error)(nil); errors.As(err, &e) {
 		found.Problems = append(found.Problems, e.Problems...)
-	} else if err != nil {
-		return nil, err
 	}
 	if len(found.Problems) > 0 {
 		found.sort()
 		return nil, &found
 	}
+	c := build(append(contents, shed...))
 	c.Outlines = group(outlined)
 	c.Names = append(c.Names, names...)
 	slices.Sort(c.Names)

@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzCatalog holds that no text makes the rules fail in another way than by
-// saying so, and that they say the same twice.
+// saying so, and that they say the same twice, and of a catalog without text.
 func FuzzCatalog(f *testing.F) {
 	f.Add(valid)
 	f.Add("{schema: olm.bundle, package: p, name: b, properties: [{type: olm.package, value: {version: 1}}, {value: 1}]}")
@@ -23,6 +23,7 @@ func FuzzCatalog(f *testing.F) {
 		if (once == nil) != (again == nil) || once != nil && once.Error() != again.Error() {
 			t.Errorf("got %v, then %v", once, again)
 		}
+		sameJudged(t, fstest.MapFS{"f": {Data: []byte(text)}}, once)
 	})
 }
 

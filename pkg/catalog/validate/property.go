@@ -36,9 +36,18 @@ func propertyShapes() map[string]*shape {
 	}
 }
 
-// properties judges the values of a bundle's properties, and returns how many of
-// them are manifests.
+// properties judges the values of a bundle's properties, unless that was done,
+// and returns how many of them are manifests.
 func (r *report) properties(b *catalog.Bundle) (objects int) {
+	if r.judged != nil {
+		r.problems = append(r.problems, r.judged[b]...)
+		for _, p := range b.Properties {
+			if p.Type == "olm.bundle.object" {
+				objects++
+			}
+		}
+		return objects
+	}
 	for i, p := range b.Properties {
 		if p.Type == "olm.bundle.object" {
 			objects++

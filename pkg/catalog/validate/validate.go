@@ -75,12 +75,18 @@ func (e *Error) Error() string {
 // Catalog reports what keeps OLM from taking a catalog, as an [*Error]; nil
 // means that `opm validate` passes it.
 func Catalog(c *catalog.Catalog) error {
+	return judge(c, nil)
+}
+
+// judge is Catalog, where judged has the problems with properties already unless
+// it is nil.
+func judge(c *catalog.Catalog, judged map[*catalog.Bundle][]Problem) error {
 	found := make([][]Problem, len(c.Packages))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(c.Packages)) {
 		workers.Go(func() {
-			r := report{shapes: propertyShapes()}
+			r := report{shapes: propertyShapes(), judged: judged}
 			for i := next.Add(1) - 1; i < int64(len(c.Packages)); i = next.Add(1) - 1 {
 				r.problems = nil
 				r.pkg(c.Packages[i])
@@ -105,6 +111,7 @@ type report struct {
 	problems []Problem
 	shapes   map[string]*shape // of properties, by type
 	shaper   shaper
+	judged   map[*catalog.Bundle][]Problem
 }
 
 func (r *report) add(rule Rule, m *catalog.Meta, format string, args ...any) {

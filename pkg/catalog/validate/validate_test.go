@@ -2,6 +2,8 @@ package validate_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,11 +83,13 @@ entries:
 // problems reads and judges a catalog.
 func problems(t *testing.T, text string) []validate.Problem {
 	t.Helper()
-	c, err := catalog.Read(t.Context(), fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}, catalog.Options{})
+	fsys := fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}
+	c, err := catalog.Read(t.Context(), fsys, catalog.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = validate.Catalog(c)
+	sameJudged(t, fsys, err)
 	if err == nil {
 		return nil
 	}
@@ -94,6 +98,27 @@ func problems(t *testing.T, text string) []validate.Problem {
 		t.Fatalf("got %T", err)
 	}
 	return found.Problems
+}
+
+// sameJudged holds that a judge, for whom the catalog is read without text, has
+// the verdict that the whole catalog had.
+func sameJudged(t *testing.T, fsys fs.FS, want error) {
+	t.Helper()
+	j := validate.NewJudge()
+	c, err := catalog.Read(t.Context(), fsys, j.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.Packages {
+		for _, m := range p.Objects() {
+			if m.Raw != nil {
+				t.Errorf("the text of %s is held", m.Name)
+			}
+		}
+	}
+	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(j.Catalog(c))); diff != "" {
+		t.Errorf("(-whole +judged)\n%s", diff)
+	}
 }
 
 func TestCatalog(t *testing.T) {
@@ -235,6 +260,7 @@ func TestRealCatalogs(t *testing.T) {
 			if err := validate.Catalog(c); err != nil {
 				t.Error(err)
 			}
+			sameJudged(t, os.DirFS(filepath.Join(dir, e.Name())), nil)
 		})
 	}
 }
