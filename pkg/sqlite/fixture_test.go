@@ -36,7 +36,7 @@ type database struct {
 func create(t testing.TB, statements ...string) *database {
 	t.Helper()
 	d := &database{t: t, path: filepath.Join(t.TempDir(), "index.db")}
-	db, err := sql.Open("sqlite", d.path)
+	db, err := sql.Open("sqlite", d.path+"?_pragma=synchronous(OFF)&_pragma=journal_mode(MEMORY)")
 	if err != nil {
 		t.Fatal(err)
 	}

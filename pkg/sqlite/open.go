@@ -46,7 +46,7 @@ func (x *index) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	for _, pragma := range []string{
-		"trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "ignore_check_constraints = ON",
+		"trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "ignore_check_constraints = ON", "temp_store = FILE",
 	} {
 		if _, err := x.conn.ExecContext(ctx, "PRAGMA "+pragma); err != nil {
 			return err

@@ -28,8 +28,10 @@ func (x *index) sort(ctx context.Context, tables []string) error {
 		statement string
 		args      []any
 	}{
+		{"CREATE TEMP TABLE packages AS SELECT name, default_channel AS channel FROM main.package", nil},
+		{"CREATE INDEX temp.by_package ON packages (name)", nil},
 		{"CREATE TEMP TABLE channels AS SELECT DISTINCT package_name AS package, name, head_operatorbundle_name AS head FROM main.channel", nil},
-		{"CREATE INDEX temp.by_package ON channels (package)", nil},
+		{"CREATE INDEX temp.by_channel ON channels (package, name)", nil},
 		{"CREATE TEMP TABLE entries AS SELECT package_name AS package, channel_name AS channel, operatorbundle_name AS bundle, entry_id AS id, replaces, depth FROM main.channel_entry", nil},
 		{"CREATE INDEX temp.by_entry ON entries (package, id)", nil},
 		{"CREATE TEMP TABLE bundles AS SELECT name, rowid AS row, bundlepath AS image, version, skiprange, octet_length(bundle) AS size FROM main.operatorbundle", nil},

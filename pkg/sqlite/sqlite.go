@@ -1,6 +1,5 @@
 // Package sqlite reads the catalogs of the time before file-based ones: operator
-// indexes in an SQLite database, as opm wrote them until 2021 and clusters before
-// OpenShift 4.11 used them.
+// indexes in an SQLite database, which public catalogs were until OpenShift 4.11.
 //
 // The tables say what packages, channels and bundles there are. A channel_entry is
 // one way into a bundle, so a bundle has as many entries in a channel as it has

@@ -39,9 +39,9 @@ func (x *index) known(ctx context.Context) error {
 	var pkg, channel string
 	err := x.conn.QueryRowContext(ctx, `
 		SELECT coalesce(e.package, ''), coalesce(e.channel, '') FROM temp.entries e
-		LEFT JOIN temp.channels c ON c.package = e.package AND c.name = e.channel
-		LEFT JOIN main.package p ON p.name = e.package
-		WHERE c.name IS NULL OR p.name IS NULL LIMIT 1`).Scan(&pkg, &channel)
+		WHERE NOT EXISTS (SELECT 1 FROM temp.channels c WHERE c.package = e.package AND c.name = e.channel)
+			OR NOT EXISTS (SELECT 1 FROM temp.packages p WHERE p.name = e.package)
+		LIMIT 1`).Scan(&pkg, &channel)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	} else if err != nil {
@@ -52,7 +52,7 @@ func (x *index) known(ctx context.Context) error {
 
 func (x *index) packages(ctx context.Context) ([]pkg, error) {
 	rows, err := x.conn.QueryContext(ctx,
-		"SELECT name, coalesce(max(default_channel), '') FROM main.package WHERE name IS NOT NULL GROUP BY name ORDER BY name")
+		"SELECT name, coalesce(max(channel), '') FROM temp.packages WHERE name IS NOT NULL GROUP BY name ORDER BY name")
 	if err != nil {
 		return nil, err
 	}
