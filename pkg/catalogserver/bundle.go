@@ -149,8 +149,9 @@ func dependencyMessage(p catalog.Property) (message, error) {
 	}
 }
 
-// compact is JSON without white space, in UTF-8, as messages of proto3 demand.
+// compact is JSON without white space, with members sorted as opm sorts them, in
+// UTF-8, as messages of proto3 demand.
 func compact(value []byte) (string, error) {
-	text, err := jsontext.AppendFormat(nil, value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	text, err := jsontext.AppendFormat(nil, value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.ReorderRawObjects(true))
 	return string(text), err
 }

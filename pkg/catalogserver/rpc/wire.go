@@ -17,6 +17,9 @@ func ParseFields(message []byte) (Fields, error) {
 		if n < 0 {
 			return nil, Errorf(InvalidArgument, "reading the message: %w", protowire.ParseError(n))
 		}
+		if !number.IsValid() {
+			return nil, Errorf(InvalidArgument, "reading the message: there is no field %d", number)
+		}
 		message = message[n:]
 		if kind == protowire.BytesType {
 			value, n := protowire.ConsumeBytes(message)
