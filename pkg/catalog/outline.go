@@ -5,17 +5,11 @@ import (
 	"slices"
 )
 
-// needed reports whether dependencies are about properties of a type: what a
-// bundle offers, what it needs, what it keeps a cluster from, and that nobody
-// may install it.
+// needed reports whether dependencies may be about properties of a type. A rule
+// of an olm.constraint may ask for any but these two, which are manifests and by
+// far the largest.
 func needed(property string) bool {
-	switch property {
-	case propertyPackage, "olm.gvk", "olm.label",
-		"olm.package.required", "olm.gvk.required", "olm.label.required", "olm.constraint",
-		"olm.maxOpenShiftVersion", "olm.deprecated":
-		return true
-	}
-	return false
+	return property != "olm.csv.metadata" && property != "olm.bundle.object"
 }
 
 // Outline returns what [Catalog.Outlines] would have of the packages that the

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -35,9 +34,7 @@ func outlined(p *catalog.Package) *catalog.Package {
 			case "olm.bundle.object", "olm.csv.metadata":
 				continue
 			}
-			if strings.HasPrefix(p.Type, "olm.") {
-				bare.Properties = append(bare.Properties, p)
-			}
+			bare.Properties = append(bare.Properties, p)
 		}
 		o.Bundles = append(o.Bundles, &bare)
 	}

@@ -35,7 +35,8 @@ type Catalog struct {
 	// name, if [Options.Outline] asked for them: enough to find out which of
 	// their bundles another one needs, at about a kilobyte a bundle. Of a
 	// package there are the channels, whole, and of each bundle the version and
-	// the properties that dependencies are about. There are no images, no
+	// the properties that dependencies may be about: all but manifests
+	// (olm.csv.metadata, olm.bundle.object). There are no images, no
 	// deprecations and no objects of other schemas, and Meta.Raw is nil.
 	Outlines []*Package
 	// Names are the names of all packages that were seen, sorted, including

@@ -21,7 +21,7 @@ type Options struct {
 	Outline bool
 	// Shed, if not nil, asks for a catalog without text, for who wants to know
 	// about a large one and not to write it: Meta.Raw is nil, and so are the
-	// values of properties that dependencies are not about. Shed sees each
+	// values of properties that are manifests. Shed sees each
 	// bundle that is kept once, from several goroutines, before it loses these;
 	// it may hold on to the bundle, but not to its text.
 	Shed func(*Bundle)
