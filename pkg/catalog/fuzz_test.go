@@ -15,7 +15,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// FuzzRead holds that what is read is read again after writing, byte for byte.
+// FuzzRead holds that what is read is read again after writing, byte for byte,
+// that it is streamed, too, and that it can be outlined.
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"testdata/quirks/*.*", "testdata/quirks/*/*.*", "testdata/quirks/*/*/*.*"} {
 		names, err := filepath.Glob(pattern)
@@ -34,6 +35,13 @@ func FuzzRead(f *testing.F) {
 		c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: text}}, catalog.Options{})
 		if err != nil {
 			return
+		}
+		streamed := 0
+		if err := catalog.Stream(t.Context(), fstest.MapFS{"f": {Data: text}}, func(*catalog.Meta) error { streamed++; return nil }); err != nil || streamed != len(objects(c)) {
+			t.Errorf("streamed %d objects and %v, want %d", streamed, err, len(objects(c)))
+		}
+		if o, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: text}}, catalog.Options{Keep: func(string) bool { return false }, Outline: true}); err != nil || len(o.Outlines) > len(c.Packages) {
+			t.Errorf("outlined %v: %v", o, err)
 		}
 		files, err := catalog.Files(c)
 		if err != nil || len(files) == 0 {

@@ -78,6 +78,9 @@ func (p *parser) document(text []byte, line int) bool {
 		return true
 	} else if err != nil {
 		at, message := yamlError(err)
+		if bytes.HasPrefix(lineOf(text, at), []byte{'\t'}) {
+			message += "; YAML is indented with spaces"
+		}
 		p.problem(line+at, "the YAML is broken: %s; mend the file, or name it in %s if it is not part of the catalog", message, IgnoreFile)
 		return false
 	}
@@ -172,6 +175,15 @@ func yamlError(err error) (line int, message string) {
 		}
 	}
 	return 0, message
+}
+
+// lineOf is a line of a text, counted from 0.
+func lineOf(text []byte, number int) []byte {
+	for range number {
+		_, text, _ = bytes.Cut(text, []byte{'\n'})
+	}
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	return line
 }
 
 // A nodeError is what a YAML node has that JSON or OLM cannot have.

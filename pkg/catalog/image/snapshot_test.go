@@ -1,0 +1,56 @@
+package image
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/snapshot"
+)
+
+// TestSnapshot builds an image twice: of what was read of another one, and of a
+// snapshot of that without reading a layer.
+func TestSnapshot(t *testing.T) {
+	m := newMemory()
+	root := m.putImage(t, source{entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{
+		base, cache, {
+			{"configs/a/catalog.json", `{"schema":"olm.package","name":"a"}` + "\n" + `{"schema":"olm.channel","package":"a","name":"stable"}`},
+			{"configs/b/catalog.yaml", "schema: olm.package\nname: b\n"},
+		},
+	}}.image(t))
+	options := catalog.Options{Keep: func(name string) bool { return name == "a" }, Outline: true}
+	img, err := Open(t.Context(), m, root)
+	must(t, err)
+	c, err := img.Read(t.Context(), options)
+	must(t, err)
+	want, err := Build(t.Context(), m, img, c)
+	must(t, err)
+	facts, err := img.Facts()
+	must(t, err)
+	var file bytes.Buffer
+	must(t, snapshot.Write(&file, snapshot.Content{Root: root.Digest, Catalog: c, Options: options, Facts: facts}))
+
+	clear(m.reads)
+	s, err := snapshot.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), root.Digest)
+	must(t, err)
+	img, err = Open(t.Context(), m, root)
+	must(t, err)
+	must(t, img.Restore(s.Facts()))
+	again, err := s.Catalog(options)
+	must(t, err)
+	if diff := cmp.Diff(c.Outlines, again.Outlines, cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) })); diff != "" {
+		t.Error(diff)
+	}
+	got, err := Build(t.Context(), m, img, again)
+	must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("built (-read +snapshot):\n%s", diff)
+	}
+	for _, l := range img.Layers() {
+		if m.reads[l.Descriptor.Digest] > 0 {
+			t.Errorf("layer %s was read", l.Descriptor.Digest)
+		}
+	}
+}

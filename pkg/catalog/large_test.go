@@ -1,0 +1,70 @@
+package catalog_test
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// endless is a text of one letter.
+type endless byte
+
+func (e endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(e)
+	}
+	return len(b), nil
+}
+
+// TestLargeObjects reads objects of 100 MB, in every way that one can be too
+// long: they are refused, at the line where they begin, in memory that does not
+// grow with them.
+func TestLargeObjects(t *testing.T) {
+	for name, text := range map[string]string{
+		"a JSON string":  `{"schema": "a", "x": "`,
+		"a JSON list":    `{"schema": "a", "x": [`,
+		"a YAML string":  "schema: a\nx: ",
+		"a YAML comment": "schema: a\n# ",
+		"a YAML block":   "schema: a\nx: |\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			fill := io.Reader(endless('5'))
+			if name == "a YAML block" {
+				fill = &lines{}
+			}
+			in := io.MultiReader(strings.NewReader("{\"schema\": \"a\"}\n---\n"+text), io.LimitReader(fill, 100<<20))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r := catalog.NewReader(catalog.Options{})
+			if err := r.File("f", in); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.Catalog()
+			runtime.ReadMemStats(&after)
+			var found *catalog.Error
+			if !errors.As(err, &found) || len(found.Problems) != 1 || !strings.HasPrefix(err.Error(), "f:3: the object is larger than 16 MiB; ") {
+				t.Errorf("got %v", err)
+			}
+			const most = 128 << 20 // all that was ever taken, given back or not
+			if taken := after.TotalAlloc - before.TotalAlloc; taken > most {
+				t.Errorf("it took %d bytes", taken)
+			}
+		})
+	}
+}
+
+// lines is a text of indented lines.
+type lines struct{ at int }
+
+func (l *lines) Read(b []byte) (int, error) {
+	const line = "  some words on a line of their own\n"
+	for i := range b {
+		b[i] = line[l.at%len(line)]
+		l.at++
+	}
+	return len(b), nil
+}
