@@ -11,7 +11,8 @@
 //
 // [Read] reads a folder. A [Reader] takes files one by one as they come out of an
 // image's layers, and both drop what [Options] do not want while they read, so
-// that a few packages of a large index cost little memory. [Files] lays a catalog
+// that a few packages of a large index cost little memory. [Stream] gives every
+// object to a function and holds none. [Files] lays a catalog
 // out for writing; what is written is read back as the same catalog, byte for
 // byte. [Meta.With] and [Meta.KeepElements] change one member of an object and
 // leave the rest of its text alone.
