@@ -157,16 +157,16 @@ func (c *channel) ranges(x int, bundle string) bool {
 
 // induced are the kept entries with their edges as they are, plus the skips
 // that were added.
-func (c *channel) induced(keep []bool, added map[int][]int) []catalog.Entry {
-	var entries []catalog.Entry
-	for i, e := range c.entries {
+func induced(entries []catalog.Entry, keep []bool, added map[int][]int) []catalog.Entry {
+	var kept []catalog.Entry
+	for i, e := range entries {
 		if !keep[i] {
 			continue
 		}
 		for _, y := range added[i] {
-			e.Skips = append(slices.Clip(e.Skips), c.entries[y].Name)
+			e.Skips = append(slices.Clip(e.Skips), entries[y].Name)
 		}
-		entries = append(entries, e)
+		kept = append(kept, e)
 	}
-	return entries
+	return kept
 }

@@ -10,75 +10,41 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// cut keeps the entries in the range and what it takes to make them whole, or
-// exactly the pinned ones.
-func (s *selection) cut(ch wantedChannel, within span, ranged bool) {
-	pinned := map[string]bool{}
-	for _, pin := range s.want.Bundles {
-		pinned[pin.Name] = true
-	}
-	selected := make([]bool, len(ch.Entries))
-	reasons := make([]Entry, len(ch.Entries))
+// pick asks for the entries in the range, or for exactly the pinned ones.
+func (s *selection) pick(ch wantedChannel, within span, ranged bool) {
+	asked := make([]Entry, len(ch.Entries))
 	var some bool
 	var unreadable []string
 	for i, e := range ch.Entries {
 		v, known := s.versions[e.Name]
-		reasons[i].Name = e.Name
 		switch {
-		case pinned[e.Name]:
-			selected[i], reasons[i].Reason = true, Pinned
+		case slices.ContainsFunc(s.want.Bundles, func(pin imageset.Bundle) bool { return pin.Name == e.Name }):
+			asked[i].Reason = Pinned
 		case ranged && !known:
 			unreadable = append(unreadable, e.Name)
 		case ranged && within.has(v):
-			selected[i], reasons[i].Reason = true, Range
+			asked[i].Reason = Range
 		}
-		some = some || selected[i]
+		some = some || asked[i].Reason != ""
 	}
 	if len(unreadable) > 0 {
-		s.note("channel %q: no version can be read of %s, so no range takes it", ch.Name, list(unreadable))
+		s.noteOn(ch.Name, ": no version can be read of %s, so no range takes it", list(unreadable))
 	}
-	if !some {
-		if ranged {
-			s.without(ch, "has no version "+within.String()+within.nearest(s.versionsOf(ch.Entries)))
-		} else {
-			s.without(ch, "has none of the bundles that are pinned")
+	switch {
+	case some:
+		w := s.work(ch)
+		w.exact = !ranged
+		for i, a := range asked {
+			w.asked[i].Reason = a.Reason
 		}
-		return
+	case ranged:
+		s.without(ch, "has no version "+within.String()+within.nearest(s.versionsOf(ch.Entries)))
+	default:
+		s.without(ch, "has none of the bundles that are pinned")
 	}
-
-	c := newChannel(ch.Entries, s.versions)
-	find := c.whole
-	if !ranged {
-		find = c.exactly
-	}
-	kept, ok := find(selected)
-	if !ok {
-		s.unwhole(ch, c, selected, ranged)
-		return
-	}
-	k := keptChannel{Channel: ch.Channel, keep: kept.keep, skips: map[int][]string{}, head: ch.Entries[kept.head].Name}
-	if heads := graph.Inspect(ch.Entries).Heads; len(heads) == 1 {
-		k.originalHead = heads[0]
-	}
-	for i, keep := range kept.keep {
-		if !keep {
-			continue
-		}
-		if y, added := kept.why[i]; added {
-			reasons[i].Reason, reasons[i].For = Continuity, ch.Entries[y].Name
-		}
-		k.entries = append(k.entries, reasons[i])
-	}
-	for x, ys := range kept.skips {
-		for _, y := range ys {
-			k.skips[x] = append(k.skips[x], ch.Entries[y].Name)
-		}
-		slices.Sort(k.skips[x])
-	}
-	s.kept = append(s.kept, k)
-	s.account(k)
 }
 
 // unwhole says what would mend pins that do not make a channel, or that the
@@ -112,22 +78,28 @@ func (s *selection) unwhole(ch wantedChannel, c *channel, selected []bool, range
 		fmt.Sprintf("pin %s as well, or ask for a range of versions instead", strings.Join(missing, ", ")))
 }
 
-// account notes what a cut did beyond what was asked for.
-func (s *selection) account(k keptChannel) {
-	var extra []string
+// account notes what was done beyond what was asked for.
+func (s *selection) account(w *work, k keptChannel) {
+	extra := map[Reason][]string{}
 	for _, e := range k.entries {
-		if e.Reason == Continuity {
-			extra = append(extra, fmt.Sprintf("%s (for %s)", e.Name, e.For))
+		switch {
+		case e.Reason == Installed && e.Name == e.For:
+			extra[Installed] = append(extra[Installed], e.Name)
+		case e.Reason == Installed || e.Reason == Continuity:
+			extra[e.Reason] = append(extra[e.Reason], fmt.Sprintf("%s (for %s)", e.Name, e.For))
 		}
 	}
-	if len(extra) > 0 {
-		s.note("channel %q: kept outside the range so that no update path breaks: %s", k.Name, list(extra))
+	if names := extra[Continuity]; len(names) > 0 {
+		s.noteOn(k.Name, ": kept outside the range so that no update path breaks: %s", list(names))
+	}
+	if names := extra[Installed]; len(names) > 0 {
+		s.noteOn(k.Name, ": kept for what is installed: %s", list(names))
 	}
 	for _, x := range slices.Sorted(maps.Keys(k.skips)) {
-		s.note("channel %q: %s now skips %s, which its skipRange holds already", k.Name, k.Channel.Entries[x].Name, list(k.skips[x]))
+		s.noteOn(k.Name, ": %s now skips %s, which its skipRange holds already", k.Channel.Entries[x].Name, list(k.skips[x]))
 	}
-	if k.originalHead != "" && k.head != k.originalHead {
-		s.note("channel %q: its new head %s is below the original head %s; clusters that are above it already get no updates from this channel", k.Name, k.head, k.originalHead)
+	if k.originalHead != "" && k.head != k.originalHead && !w.brought {
+		s.noteOn(k.Name, ": its new head %s is below the original head %s; clusters that are above it already get no updates from this channel", k.head, k.originalHead)
 	}
 }
 

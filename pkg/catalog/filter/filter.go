@@ -50,28 +50,33 @@ import (
 //   - defaultChannel: replaces the package's own, which must be kept otherwise
 //     unless only one channel is left.
 //
+// What is installed (op.Installed) is kept in each kept channel that it may
+// follow and that has it, and so is the shortest way from there to the head that
+// is kept, for both generations of OLM. Where there is none even in the original,
+// a note says so. What others need is kept in its channel, and becomes the head of
+// a channel that nobody selected.
+//
 // What the configuration asks for and the catalog does not have gives a
-// *SelectionError, and no Result. Other errors are objects that cannot be
-// rewritten.
-func Apply(c *catalog.Catalog, op imageset.Operator) (*Result, error) {
-	result := &Result{Catalog: c}
+// *SelectionError, and no Result. A bundle, a version or a channel that is
+// installed and gone from the catalog is no such thing, unless its name is plainly
+// misspelt. Other errors are objects that cannot be rewritten, and requirements
+// that the catalog has nothing for.
+func Apply(c *catalog.Catalog, op imageset.Operator, required ...Required) (*Result, error) {
 	if len(op.Packages) == 0 && op.Full {
-		result.Unchanged = true
-		for _, p := range c.Packages {
-			s := newSelection(p, imageset.Package{Name: p.Name, Pos: op.Pos}, true)
-			for _, ch := range p.Channels {
-				s.all(ch)
-			}
-			result.Packages = append(result.Packages, s.report(p.Bundles, p.DefaultChannel))
-		}
-		return result, nil
+		return unchanged(c, op)
 	}
-
 	wanted, problems := wants(c, op)
+	wanted, err := bring(c, wanted, required)
+	if err != nil {
+		return nil, err
+	}
+	notes, wrong := strangers(c, op, wanted)
+	problems = append(problems, wrong...)
+
+	result := &Result{}
 	filtered := &catalog.Catalog{Others: c.Others}
 	for _, want := range wanted {
 		p := c.Package(want.Name)
-		s := newSelection(p, want, op.Full)
 		if len(op.Packages) == 0 && len(p.Channels) == 0 {
 			// Nothing to select from and nothing asked for: whether this is a
 			// package at all is for the validator to say.
@@ -79,7 +84,13 @@ func Apply(c *catalog.Catalog, op imageset.Operator) (*Result, error) {
 			filtered.Names = append(filtered.Names, p.Name)
 			continue
 		}
-		s.run()
+		s := newSelection(p, want.Package, op.Full)
+		s.brought = want.brought
+		s.required = slices.DeleteFunc(slices.Clone(required), func(r Required) bool { return r.Package != p.Name })
+		s.installed(op.Installed)
+		if err := s.run(); err != nil {
+			return nil, fmt.Errorf("filtering package %s: %w", p.Name, err)
+		}
 		if problems = append(problems, s.problems...); len(s.problems) > 0 {
 			continue
 		}
@@ -90,38 +101,88 @@ func Apply(c *catalog.Catalog, op imageset.Operator) (*Result, error) {
 		filtered.Packages = append(filtered.Packages, kept)
 		filtered.Names = append(filtered.Names, p.Name)
 		result.Packages = append(result.Packages, s.report(kept.Bundles, kept.DefaultChannel))
-		result.Notes = append(result.Notes, s.notes...)
+		result.Notes = append(result.Notes, s.sentences()...)
 	}
 	if len(problems) > 0 {
-		slices.SortStableFunc(problems, func(a, b Problem) int {
-			return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))
-		})
-		return nil, &SelectionError{Catalog: op.Catalog, Problems: problems}
+		return nil, refuse(op, problems)
 	}
 	result.Catalog = filtered
+	result.Notes = append(result.Notes, notes...)
 	return result, nil
 }
 
-// wants are the packages to take, sorted by name, and what is wrong with the
-// names.
-func wants(c *catalog.Catalog, op imageset.Operator) ([]imageset.Package, []Problem) {
-	if len(op.Packages) == 0 {
-		var all []imageset.Package
-		for _, p := range c.Packages {
-			all = append(all, imageset.Package{Pos: op.Pos, Name: p.Name})
-		}
-		return all, nil
-	}
-	var wanted []imageset.Package
+// refuse is the error that has all problems, in the order of the file.
+func refuse(op imageset.Operator, problems []Problem) error {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))
+	})
+	return &SelectionError{Catalog: op.Catalog, Problems: problems}
+}
+
+// unchanged takes the catalog as it is.
+func unchanged(c *catalog.Catalog, op imageset.Operator) (*Result, error) {
+	result := &Result{Catalog: c, Unchanged: true}
 	var problems []Problem
-	for _, want := range op.Packages {
-		if c.Package(want.Name) != nil {
-			wanted = append(wanted, want)
+	var all []want
+	for _, p := range c.Packages {
+		all = append(all, want{Package: imageset.Package{Name: p.Name, Pos: op.Pos}})
+		s := newSelection(p, all[len(all)-1].Package, true)
+		s.installed(op.Installed)
+		s.everything()
+		problems = append(problems, s.problems...)
+		result.Packages = append(result.Packages, s.report(p.Bundles, p.DefaultChannel))
+		result.Notes = append(result.Notes, s.sentences()...)
+	}
+	notes, wrong := strangers(c, op, all)
+	if problems = append(problems, wrong...); len(problems) > 0 {
+		return nil, refuse(op, problems)
+	}
+	result.Notes = append(result.Notes, notes...)
+	return result, nil
+}
+
+// A want is a package to take something of.
+type want struct {
+	imageset.Package
+	brought bool // by dependencies alone
+}
+
+// wants are the packages that are selected, sorted by name, and what is wrong
+// with the names.
+func wants(c *catalog.Catalog, op imageset.Operator) ([]want, []Problem) {
+	var wanted []want
+	if len(op.Packages) == 0 {
+		for _, p := range c.Packages {
+			wanted = append(wanted, want{Package: imageset.Package{Pos: op.Pos, Name: p.Name}})
+		}
+		return wanted, nil
+	}
+	var problems []Problem
+	for _, p := range op.Packages {
+		if c.Package(p.Name) != nil {
+			wanted = append(wanted, want{Package: p})
 			continue
 		}
-		problems = append(problems, Problem{want.Pos, sentence(
-			fmt.Sprintf("package %q is not in the catalog", want.Name), suggest.Phrase(want.Name, c.Names))})
+		problems = append(problems, absent(c, p.Pos, p.Name))
 	}
-	slices.SortStableFunc(wanted, func(a, b imageset.Package) int { return strings.Compare(a.Name, b.Name) })
 	return wanted, problems
+}
+
+// absent refuses a package that the catalog does not have.
+func absent(c *catalog.Catalog, pos imageset.Position, name string) Problem {
+	return Problem{pos, sentence(fmt.Sprintf("package %q is not in the catalog", name), suggest.Phrase(name, c.Names))}
+}
+
+// strangers are the installed operators of packages that are not taken.
+func strangers(c *catalog.Catalog, op imageset.Operator, wanted []want) (notes []string, problems []Problem) {
+	for _, in := range op.Installed {
+		switch {
+		case slices.ContainsFunc(wanted, func(w want) bool { return w.Name == in.Package }):
+		case c.Package(in.Package) == nil && !slices.Contains(c.Names, in.Package):
+			problems = append(problems, absent(c, in.Pos, in.Package))
+		default:
+			notes = append(notes, fmt.Sprintf("package %q: %s is installed, and nothing of the package is kept; add it to packages", in.Package, cmp.Or(in.Bundle, in.Version)))
+		}
+	}
+	return notes, problems
 }

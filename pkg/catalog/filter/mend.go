@@ -3,6 +3,8 @@ package filter
 import (
 	"cmp"
 	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
 // mend anchors y, which is a second head or stranded. It reports whether
@@ -147,26 +149,17 @@ func (g *growth) absorber(y int) int {
 	return best
 }
 
-// inherits reports whether x is an update for every bundle that y is one for.
-// Versions are known of the bundles of the package; a name beyond them counts
-// only where x has it too.
+// inherits reports whether x is an update for every bundle that y is one for, of
+// the catalog or not. Of a name that y replaces or skips, a version in the range
+// of x will do only where it is one of the channel's, and so not forgotten.
 func (g *growth) inherits(x, y int) bool {
 	leads := func(bundle string) bool {
-		return bundle == "" || bundle == g.entries[x].Replaces ||
-			slices.Contains(g.entries[x].Skips, bundle) || g.ranges(x, bundle)
-	}
-	if !leads(g.entries[y].Replaces) {
-		return false
-	}
-	for _, skip := range g.entries[y].Skips {
-		if !leads(skip) {
-			return false
+		if bundle == "" || bundle == g.entries[x].Replaces || slices.Contains(g.entries[x].Skips, bundle) {
+			return true
 		}
+		_, present := g.number[bundle]
+		return present && g.ranges(x, bundle)
 	}
-	for bundle := range g.versions {
-		if g.ranges(y, bundle) && !leads(bundle) {
-			return false
-		}
-	}
-	return true
+	return leads(g.entries[y].Replaces) && !slices.ContainsFunc(g.entries[y].Skips, func(skip string) bool { return !leads(skip) }) &&
+		graph.Covers(g.entries[x], g.entries[y])
 }

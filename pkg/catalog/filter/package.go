@@ -12,8 +12,11 @@ import (
 // defaultChannel decides the default channel and leaves it in s.want.
 func (s *selection) defaultChannel() {
 	var kept []string
+	var selected []string
 	for _, k := range s.kept {
-		kept = append(kept, k.Name)
+		if kept = append(kept, k.Name); !k.brought {
+			selected = append(selected, k.Name)
+		}
 	}
 	was, override := s.pkg.DefaultChannel, s.want.DefaultChannel
 	switch {
@@ -25,9 +28,12 @@ func (s *selection) defaultChannel() {
 		s.note("the default channel is %q instead of %q, as configured", override, was)
 	case override != "" || slices.Contains(kept, was):
 		s.want.DefaultChannel = was
-	case len(kept) == 1:
-		s.want.DefaultChannel = kept[0]
-		s.note("its default channel %q is not kept; %q, the only channel left, is the default now", was, kept[0])
+	case len(selected) == 1:
+		s.want.DefaultChannel = selected[0]
+		s.note("its default channel %q is not kept; %q, the only channel left, is the default now", was, selected[0])
+	case len(selected) == 0:
+		s.want.DefaultChannel = s.required[0].Channel
+		s.note("its default channel %q is not kept; %q, which %s needs, is the default now", was, s.required[0].Channel, s.required[0].For)
 	default:
 		s.problem(s.want.Pos, fmt.Sprintf("package %q: its default channel %q is not kept", s.pkg.Name, was), "set defaultChannel to "+choice(kept))
 	}

@@ -302,7 +302,7 @@ func checkChannel(fail func(string, ...any), was, ch *catalog.Channel, account C
 	}
 	for i, e := range ch.Entries {
 		told := account.Entries[i]
-		if told.Name != e.Name || told.Reason == "" || (told.For != "") != (told.Reason == Continuity) {
+		if told.Name != e.Name || told.Reason == "" || (told.For != "") != slices.Contains([]Reason{Continuity, Installed, Dependency}, told.Reason) {
 			fail("channel %s: %s has the account %+v", ch.Name, e.Name, told)
 		}
 	}

@@ -14,6 +14,11 @@ const (
 	Range Reason = "range"
 	// Full: everything of the channel was asked for.
 	Full Reason = "full"
+	// Installed: a cluster runs it, or gets from what it runs to the head by it.
+	// It comes with the bundle, or the version, that is installed.
+	Installed Reason = "installed"
+	// Dependency: a bundle that is kept needs it. It comes with who that is.
+	Dependency Reason = "dependency"
 	// Continuity: it lies outside of what was asked for, but without it the
 	// channel would have two heads or leave entries without a way to the head.
 	// It comes with the name of the bundle that it is kept for.
@@ -32,7 +37,11 @@ func (r Reason) order() int {
 		return 2
 	case Full:
 		return 3
-	default:
+	case Installed:
 		return 4
+	case Dependency:
+		return 5
+	default:
+		return 6
 	}
 }

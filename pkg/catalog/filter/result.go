@@ -43,12 +43,14 @@ type Channel struct {
 type Entry struct {
 	Name   string
 	Reason Reason
-	// For is the bundle that the entry is kept for, of a Continuity; else "".
+	// For is the bundle that the entry is kept for, of a Continuity; what is
+	// installed, of an Installed; who needs it, of a Dependency; else "".
 	For string
 }
 
 // A Bundle is a bundle that was kept. It has the reason of the channel that has
-// the strongest: in the order Pinned, Head, Range, Full, Continuity.
+// the strongest: in the order Pinned, Head, Range, Full, Installed,
+// Dependency, Continuity.
 type Bundle struct {
 	Name string
 	// Version is that of the catalog, "" where it cannot be read.

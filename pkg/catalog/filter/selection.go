@@ -18,13 +18,22 @@ type selection struct {
 	pkg  *catalog.Package
 	want imageset.Package
 	full bool
+	// brought says that nobody selected the package, and that it is here only
+	// since others need it.
+	brought  bool
+	required []Required
+	starts   []start // what is installed of it
 	// versions are those of the package's bundles that can be read.
 	versions map[string]semver.Version
 
+	works    []*work       // sorted by name
 	kept     []keptChannel // sorted by name
-	notes    []string
+	notes    []note
 	problems []Problem
 }
+
+// A note is a sentence for the summary. Those on channels come first, by name.
+type note struct{ channel, text string }
 
 // A keptChannel is a channel with the entries that are kept of it.
 type keptChannel struct {
@@ -35,6 +44,7 @@ type keptChannel struct {
 	keep               []bool
 	skips              map[int][]string // names to add to an entry's skips
 	head, originalHead string
+	brought            bool // by dependencies alone
 }
 
 func newSelection(p *catalog.Package, want imageset.Package, full bool) *selection {
@@ -52,7 +62,27 @@ func (s *selection) problem(pos imageset.Position, parts ...string) {
 }
 
 func (s *selection) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf("package %q: ", s.pkg.Name)+fmt.Sprintf(format, args...))
+	s.notes = append(s.notes, note{text: fmt.Sprintf("package %q: ", s.pkg.Name) + fmt.Sprintf(format, args...)})
+}
+
+// noteOn is a note that goes on after the name of a channel.
+func (s *selection) noteOn(channel, format string, args ...any) {
+	s.notes = append(s.notes, note{channel, fmt.Sprintf("package %q: channel %q", s.pkg.Name, channel) + fmt.Sprintf(format, args...)})
+}
+
+// sentences are the notes in order.
+func (s *selection) sentences() []string {
+	slices.SortStableFunc(s.notes, func(a, b note) int {
+		if (a.channel == "") != (b.channel == "") {
+			return strings.Compare(b.channel, a.channel)
+		}
+		return strings.Compare(a.channel, b.channel)
+	})
+	var all []string
+	for _, n := range s.notes {
+		all = append(all, n.text)
+	}
+	return all
 }
 
 // sentence joins the parts that are not empty with semicolons.
@@ -61,27 +91,40 @@ func sentence(parts ...string) string {
 }
 
 // run decides what is kept of every channel, and which is the default.
-func (s *selection) run() {
+func (s *selection) run() error {
 	of, err := newSpan(s.want.Range)
 	if err != nil {
 		s.problem(s.want.Pos, fmt.Sprintf("package %q: %v", s.pkg.Name, err))
-		return
+		return nil
 	}
 	channels := s.channels()
 	s.pins()
 	if len(s.problems) > 0 {
-		return
+		return nil
 	}
 	for _, ch := range channels {
 		s.channel(ch, of)
 	}
-	if len(s.kept) == 0 && len(s.problems) == 0 {
+	if len(s.works) == 0 && len(s.problems) == 0 && !s.brought {
 		s.notes = nil
 		s.empty(of)
 	}
-	if len(s.problems) == 0 {
-		s.defaultChannel()
+	if err := s.require(); err != nil || len(s.problems) > 0 {
+		return err
 	}
+	s.keepInstalled()
+	if s.decide(); len(s.problems) > 0 {
+		return nil
+	}
+	for _, w := range s.works {
+		s.kept = append(s.kept, w.result())
+	}
+	for i := range s.kept {
+		s.account(s.works[i], s.kept[i])
+	}
+	s.strand()
+	s.defaultChannel()
+	return nil
 }
 
 // A wantedChannel is a channel to take something of, and what the configuration
@@ -94,6 +137,9 @@ type wantedChannel struct {
 // channels are the channels to look at: the named ones, or else all.
 func (s *selection) channels() []wantedChannel {
 	var channels []wantedChannel
+	if s.brought {
+		return nil
+	}
 	for _, ch := range s.pkg.Channels {
 		if len(s.want.Channels) == 0 {
 			channels = append(channels, wantedChannel{Channel: ch})
@@ -153,11 +199,24 @@ func (s *selection) channel(ch wantedChannel, within span) {
 	case len(ch.Entries) == 0:
 		s.without(ch, "has no entries")
 	case ranged || len(s.want.Bundles) > 0:
-		s.cut(ch, within, ranged)
+		s.pick(ch, within, ranged)
 	case s.full:
-		s.all(ch.Channel)
+		w := s.work(ch)
+		for i := range w.asked {
+			w.asked[i].Reason = Full
+		}
 	default:
-		s.head(ch)
+		heads := graph.Inspect(ch.Entries).Heads
+		if len(heads) != 1 {
+			s.broken(ch, heads)
+			return
+		}
+		w := s.work(ch)
+		for i, e := range ch.Entries {
+			if e.Name == heads[0] {
+				w.asked[i].Reason = Head
+			}
+		}
 	}
 }
 
@@ -167,7 +226,7 @@ func (s *selection) without(ch wantedChannel, why string) {
 		s.problem(ch.named.Pos, fmt.Sprintf("package %q: channel %q %s", s.pkg.Name, ch.Name, why))
 		return
 	}
-	s.note("channel %q is left out: it %s", ch.Name, why)
+	s.noteOn(ch.Name, " is left out: it %s", why)
 }
 
 // pos is where the configuration speaks of the channel.
@@ -176,36 +235,6 @@ func (s *selection) pos(ch wantedChannel) imageset.Position {
 		return ch.named.Pos
 	}
 	return s.want.Pos
-}
-
-// all keeps every entry.
-func (s *selection) all(ch *catalog.Channel) {
-	k := keptChannel{Channel: ch, keep: make([]bool, len(ch.Entries))}
-	for i, e := range ch.Entries {
-		k.keep[i] = true
-		k.entries = append(k.entries, Entry{Name: e.Name, Reason: Full})
-	}
-	if heads := graph.Inspect(ch.Entries).Heads; len(heads) == 1 {
-		k.head, k.originalHead = heads[0], heads[0]
-	}
-	s.kept = append(s.kept, k)
-}
-
-// head keeps the head alone.
-func (s *selection) head(ch wantedChannel) {
-	heads := graph.Inspect(ch.Entries).Heads
-	if len(heads) != 1 {
-		s.broken(ch, heads)
-		return
-	}
-	k := keptChannel{
-		Channel: ch.Channel, keep: make([]bool, len(ch.Entries)), head: heads[0], originalHead: heads[0],
-		entries: []Entry{{Name: heads[0], Reason: Head}},
-	}
-	for i, e := range ch.Entries {
-		k.keep[i] = e.Name == heads[0]
-	}
-	s.kept = append(s.kept, k)
 }
 
 // broken refuses a channel that OLM would not accept as it stands.

@@ -77,10 +77,14 @@ func (c *channel) exactly(selected []bool) (cut, bool) {
 }
 
 // candidates are the entries that may be the head of what is kept, the lowest
-// first. Heads that a skipRange takes up need no cover.
+// first. Heads that a skipRange takes up need no cover. A head that is selected
+// stays the head, also of entries with higher versions.
 func (c *channel) candidates(selected []bool, free bool) []int {
+	if len(c.chain) > 0 && selected[c.chain[0]] {
+		return c.chain[:1]
+	}
 	var heads []int
-	for _, name := range graph.Inspect(c.induced(selected, nil)).Heads {
+	for _, name := range graph.Inspect(induced(c.entries, selected, nil)).Heads {
 		heads = append(heads, c.number[name])
 	}
 	if len(heads) == 0 { // a circle of skips
@@ -170,7 +174,7 @@ func (g *growth) run() bool {
 		g.why[g.head] = g.highest()
 	}
 	for {
-		shape := graph.Inspect(g.induced(g.keep, g.skips))
+		shape := graph.Inspect(induced(g.entries, g.keep, g.skips))
 		name := g.entries[g.head].Name
 		if !slices.Contains(shape.Heads, name) || len(shape.Cycle) > 0 {
 			return false

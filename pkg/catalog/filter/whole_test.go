@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -13,20 +14,32 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
+// randomVersions are p.v1.0.0 and so on, some of them pre-releases.
+func randomVersions(r *rand.Rand, size int) map[string]semver.Version {
+	versions := map[string]semver.Version{}
+	for i := range 1 + r.IntN(size) {
+		v := fmt.Sprintf("1.%d.0", i)
+		if r.IntN(6) == 0 {
+			v += "-rc1"
+		}
+		versions["p.v"+v] = semver.MustParse(v)
+	}
+	return versions
+}
+
 // randomChannel makes a channel that OLM accepts: a chain, sometimes not in the
 // order of versions, with forks, skips of names that exist and that do not, and
-// skipRanges. Entry i of the version list is p.v1.i.0 before shuffling.
-func randomChannel(r *rand.Rand, size int) ([]catalog.Entry, map[string]semver.Version) {
+// skipRanges. It has some or all of the bundles. A wild one has edges to and fro,
+// so that some lead in a circle.
+func randomChannel(r *rand.Rand, versions map[string]semver.Version, wild bool) []catalog.Entry {
 	for {
-		n := 1 + r.IntN(size)
-		versions := map[string]semver.Version{}
-		names := make([]string, n)
-		for i := range names {
-			names[i] = fmt.Sprintf("p.v1.%d.0", i)
-			versions[names[i]] = semver.MustParse(fmt.Sprintf("1.%d.0", i))
-			if r.IntN(6) == 0 {
-				versions[names[i]] = semver.MustParse(fmt.Sprintf("1.%d.0-rc1", i))
-			}
+		names := slices.SortedFunc(maps.Keys(versions), func(a, b string) int { return versions[a].Compare(versions[b]) })
+		if r.IntN(3) == 0 {
+			names = slices.DeleteFunc(names, func(string) bool { return len(names) > 1 && r.IntN(3) == 0 })
+		}
+		n := len(names)
+		if n == 0 || names[0] == "" {
+			continue
 		}
 		order := slices.Clone(names)
 		if r.IntN(4) == 0 {
@@ -35,39 +48,46 @@ func randomChannel(r *rand.Rand, size int) ([]catalog.Entry, map[string]semver.V
 		entries := make([]catalog.Entry, n)
 		for i := range entries {
 			e := catalog.Entry{Name: order[i]}
+			below := n
+			if !wild {
+				below = max(i, 1)
+			}
 			switch r.IntN(8) {
 			case 0:
 				e.Replaces = fmt.Sprintf("gone.v%d", i)
 			case 1:
 			case 2:
-				e.Replaces = order[r.IntN(n)]
+				e.Replaces = order[r.IntN(below)]
 			default:
 				if i > 0 {
 					e.Replaces = order[i-1-r.IntN(min(i, 1+r.IntN(2)))]
 				}
 			}
 			for range r.IntN(3) * r.IntN(3) {
-				e.Skips = append(e.Skips, order[r.IntN(n)])
+				e.Skips = append(e.Skips, order[r.IntN(below)])
 			}
 			if i == n-1 && r.IntN(2) == 0 {
 				e.Skips = append(e.Skips, order[:r.IntN(n)]...)
 			}
 			e.Skips = slices.DeleteFunc(e.Skips, func(s string) bool { return s == e.Name })
+			if e.Replaces == e.Name && !wild {
+				e.Replaces = ""
+			}
 			if r.IntN(4) == 0 {
 				e.Skips = append(e.Skips, "gone.v0")
 			}
-			switch r.IntN(4) {
-			case 0:
+			switch kind := r.IntN(4); {
+			case kind == 0 && wild:
 				from := r.IntN(n)
 				e.SkipRange = fmt.Sprintf(">=1.%d.0-0 <1.%d.0", from, from+r.IntN(n))
-			case 1:
-				e.SkipRange = fmt.Sprintf(">=1.0.0 <%s", versions[e.Name])
+			case kind < 2:
+				e.SkipRange = fmt.Sprintf(">=1.%d.0-0 <%s", r.IntN(i+1), versions[e.Name])
 			}
 			entries[i] = e
 		}
 		r.Shuffle(n, func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
-		if graph.Inspect(entries).Whole() {
-			return entries, versions
+		if graph.Inspect(entries).Whole() && graph.Order(entries) != nil {
+			return entries
 		}
 	}
 }
@@ -98,7 +118,8 @@ func TestWholeOfRandomChannels(t *testing.T) {
 		rounds = 500
 	}
 	for round := range rounds {
-		entries, versions := randomChannel(r, 14)
+		versions := randomVersions(r, 14)
+		entries := randomChannel(r, versions, true)
 		selected := randomSelection(r, entries, versions)
 		c := newChannel(entries, versions)
 		kept, ok := c.whole(selected)
@@ -150,7 +171,7 @@ func dump(c *channel, selected []bool, k cut) string {
 func checkCut(t *testing.T, c *channel, selected []bool, k cut, exact bool) {
 	t.Helper()
 	head := c.entries[k.head].Name
-	now := c.induced(k.keep, k.skips)
+	now := induced(c.entries, k.keep, k.skips)
 	shape, was := graph.Inspect(now), graph.Inspect(c.entries)
 	if !shape.Whole() || shape.Heads[0] != head {
 		t.Errorf("not a whole channel with head %s: %+v", head, shape)
@@ -187,8 +208,9 @@ func checkCut(t *testing.T, c *channel, selected []bool, k cut, exact bool) {
 	// gone bundle whose update is kept.
 	before, after := unskipped(c.entries, was), unskipped(now, shape)
 	for name, v := range c.versions {
+		i, present := c.number[name]
 		leads := func(e catalog.Entry) bool {
-			return e.Name != name && graph.Edge(e, name, v) && (k.keep[c.number[e.Name]] || k.keep[c.number[name]])
+			return e.Name != name && graph.Edge(e, name, v) && (k.keep[c.number[e.Name]] || present && k.keep[i])
 		}
 		if name != head && slices.ContainsFunc(before, leads) && !slices.ContainsFunc(after, leads) {
 			t.Errorf("%s has no update any more", name)
