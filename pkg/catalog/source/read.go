@@ -22,6 +22,12 @@ func (s *Source) Read(ctx context.Context, options catalog.Options) (*catalog.Ca
 			return catalog.Read(ctx, s.fsys, options)
 		}
 	}
+	if s.Image != nil && s.Kind != Bundle && s.from.Snapshots != nil && options.Shed == nil {
+		inner := read
+		read = func(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
+			return s.kept(ctx, options, inner)
+		}
+	}
 	c, err := read(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("reading catalog %s: %w", s.Name, err)

@@ -36,6 +36,8 @@ type From struct {
 	// Database reads an SQLite index and gives its objects as those of a
 	// file-based catalog, each once. nil refuses such indexes.
 	Database func(ctx context.Context, db io.Reader, each func(*catalog.Meta) error) error
+	// Snapshots, where set, spares the reading of images that were read before.
+	Snapshots Snapshots
 }
 
 // Images reads images where they are, by name in full; what it returns has been
@@ -106,7 +108,7 @@ func (s *Source) openImage(ctx context.Context) error {
 		return err
 	}
 	s.Digest = desc.Digest
-	if s.Image, err = image.Open(ctx, content{s.from.Images, s.Name}, desc); err != nil {
+	if s.Image, err = image.Open(ctx, Content(s.from.Images, s.Name), desc); err != nil {
 		return err
 	}
 	switch s.Image.Kind() {
@@ -120,7 +122,9 @@ func (s *Source) openImage(ctx context.Context) error {
 	return nil
 }
 
-// content is one image of an Images, as package image wants it.
+// Content is one image of an Images, as package image wants it.
+func Content(images Images, name string) image.Content { return content{images, name} }
+
 type content struct {
 	images Images
 	name   string
