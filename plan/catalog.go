@@ -29,14 +29,25 @@ type Catalog struct {
 	BinaryLess bool `json:"binaryLess,omitempty"`
 	// ConfigsDir is the folder of the catalog in the image: "/configs".
 	ConfigsDir string `json:"configsDir"`
-	// Selection is the mirror.operators[] entry; with SourceDigest it is all
-	// that is needed to build the image again.
+	// Selection is the mirror.operators[] entry, with what clusters have
+	// installed of its packages.
 	Selection json.RawMessage `json:"selection"`
 	// Template and TemplateName are the text and the name of the
 	// targetCatalogSourceTemplate.
 	Template     string    `json:"template,omitempty"`
 	TemplateName string    `json:"templateName,omitempty"`
 	Packages     []Package `json:"packages"`
+	// Required are bundles that were kept since others need them; with Selection
+	// and SourceDigest they are all that is needed to build the image again.
+	Required []Required `json:"required,omitempty"`
+}
+
+// Required is a bundle that others need, in the channel that it was taken from.
+type Required struct {
+	Package string `json:"package"`
+	Channel string `json:"channel"`
+	Bundle  string `json:"bundle"`
+	For     string `json:"for"` // who asked, for people
 }
 
 // Name tells the catalogs of a plan apart: the source, and the target where the
@@ -66,9 +77,10 @@ type Channel struct {
 type Bundle struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Reason is a word of package filter: head, range, full, bundle, continuity.
+	// Reason is a word of package filter: head, range, full, bundle, installed,
+	// dependency, continuity.
 	Reason string `json:"reason"`
-	// For names what the reason refers to, such as the bundle that continuity
-	// was kept for; mostly "".
+	// For names what the reason refers to: the bundle that continuity was kept
+	// for, what is installed, or who has the dependency; mostly "".
 	For string `json:"for,omitempty"`
 }

@@ -2,16 +2,17 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -22,6 +23,16 @@ type From struct {
 	Images Images
 	Files  Files
 	Store  Store
+	// Database reads SQLite indexes, and Snapshots spares the reading of catalogs
+	// that were read before; see [source.From]. Both may be nil.
+	Database  func(ctx context.Context, db io.Reader, each func(*catalog.Meta) error) error
+	Snapshots source.Snapshots
+}
+
+// once is where a single plan is made from: what a source names is asked once.
+func (f From) once() From {
+	f.Images = localImages{&pinned{Images: f.Images}}
+	return f
 }
 
 // Options change how a plan is made, not what is in it.
@@ -32,6 +43,22 @@ type Options struct {
 	// It is called from several goroutines.
 	Progress func(done, images int)
 	Log      *slog.Logger // nil means none
+	// Installed is what clusters run, beside what the configuration says of it.
+	// Each is taken into account for every catalog that has its package.
+	Installed []imageset.Installed
+}
+
+// jobs is how many manifests are read at the same time unless told otherwise.
+const jobs = 16
+
+func (o Options) withDefaults() Options {
+	if o.Jobs <= 0 {
+		o.Jobs = jobs
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // Make makes the plan of a configuration: it reads, filters, validates and
@@ -49,12 +76,16 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	from.Images = localImages{from.Images}
+	from = from.once()
 	p := &Plan{Kind: Kind, Version: Version, Name: name, ArchiveSize: cfg.ArchiveSize, Manifests: []Manifest{}, Blobs: []Blob{}}
 	ws := newWishes()
 	var catalogs []*wish
-	read, err := readCatalogs(ctx, from, cfg.Mirror.Operators, opts)
+	read, notes, err := readCatalogs(ctx, from, cfg.Mirror.Operators, opts)
 	if err != nil {
+		return nil, err
+	}
+	p.Notes = append(p.Notes, notes...)
+	if err := each(ctx, len(read), func(ctx context.Context, i int) error { return read[i].build(ctx, from) }); err != nil {
 		return nil, err
 	}
 	for _, c := range read {
@@ -100,7 +131,6 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	if len(found) == len(catalogs) && len(p.Missing) > 0 {
 		return nil, fmt.Errorf("no image can be read, of %d; the first: %s: %w", len(p.Missing), p.Missing[0].Source, p.Missing[0].err)
 	}
-	var notes []string
 	if p.Images, notes, err = place(found); err != nil {
 		return nil, err
 	}
@@ -112,35 +142,6 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	slices.Sort(p.Notes)
 	p.Notes = slices.Compact(p.Notes)
 	return p, p.check()
-}
-
-// maxCatalogs is how many catalogs are read at the same time; each may keep a
-// whole index in memory.
-const maxCatalogs = 4
-
-// readCatalogs reads the catalogs of the configuration, in its order. All that is
-// wrong with any of them is in the error.
-func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts Options) ([]*taken, error) {
-	read, problems := make([]*taken, len(ops)), make([]error, len(ops))
-	pin := newPin(from.Images)
-	var g errgroup.Group
-	g.SetLimit(maxCatalogs)
-	for i, op := range ops {
-		g.Go(func() error {
-			opts.Log.Info("reading catalog", "ref", op.Catalog)
-			read[i], problems[i] = readCatalog(ctx, from, op, pin)
-			var local *localError
-			if errors.As(problems[i], &local) {
-				problems[i] = &InputError{fmt.Errorf("%s: reading catalog %s: %w", op.Pos, op.Catalog, local)}
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // its functions return none
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return read, errors.Join(problems...)
 }
 
 // addLists asks for what the configuration names itself.

@@ -46,6 +46,8 @@ func TestMakeCollectsTheClosure(t *testing.T) {
 	}
 	wantNotes := []string{
 		"1 related image has an empty reference; passed over",
+		`dir:///cat: package op: bundle op.v1.0.0 has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): ` +
+			`consoles do not show it, and whether OLM v1 takes it cannot be told`,
 		"image centos:7 has no registry; it is taken from docker.io",
 	}
 	if diff := cmp.Diff(wantNotes, p.Notes); diff != "" {

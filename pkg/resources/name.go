@@ -30,6 +30,16 @@ func (c Catalog) identity() string {
 	return c.Source + " as " + c.Target
 }
 
+// ClusterCatalogName is the name of the ClusterCatalog that Build writes for the
+// catalog.
+func (c Catalog) ClusterCatalogName() (string, error) {
+	t, err := readTitle(c)
+	if err != nil {
+		return "", fmt.Errorf("catalog %s: %w", c.Source, err)
+	}
+	return t.manifestName("cc", c.identity()), nil
+}
+
 // readTitle takes the source of a catalog apart, and then what the configuration
 // calls it instead.
 func readTitle(c Catalog) (title, error) {
