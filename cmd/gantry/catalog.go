@@ -24,12 +24,17 @@ func (a *app) catalogCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "catalog",
 		Short: "Look into catalogs, and make them",
-		Long:  "Catalog reads operator catalogs of every form, and helps to make and try them.\n\n" + catalogHelp,
-		Args:  verbArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long:  "Catalog reads operator catalogs of every form, and helps to make and try them.\n\n" + catalogHelp + "\n" + exitStatusHelp,
+		Example: `  gantry catalog list quay.io/org/catalog:v4.20
+  gantry catalog diff quay.io/org/catalog:v4.19 quay.io/org/catalog:v4.20
+  gantry catalog filter -c imageset.yaml --output-dir filtered
+  gantry catalog validate ./catalog`,
+		Args: verbArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.catalogRenderCommand(), a.catalogValidateCommand(), a.catalogListCommand(), a.catalogDiffCommand(),
-		a.catalogConvertCommand(), a.catalogInitCommand(), a.catalogDeprecateCommand())
+		a.catalogFilterCommand(), a.catalogConvertCommand(),
+		a.catalogInitCommand(), a.catalogDeprecateCommand(), a.catalogBuildCommand(), a.catalogServeCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

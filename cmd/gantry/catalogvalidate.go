@@ -51,7 +51,8 @@ func (a *app) catalogValidate(ctx context.Context, f readFlags, form, arg string
 		return err
 	}
 	defer a.done(r)
-	c, err := r.read(ctx, arg, catalog.Options{})
+	judge := validate.NewJudge()
+	c, err := r.read(ctx, arg, judge.Options())
 	var unread *catalog.Error
 	var invalid *validate.Error
 	faults := []fault{}
@@ -63,7 +64,7 @@ func (a *app) catalogValidate(ctx context.Context, f readFlags, form, arg string
 	case err != nil:
 		return err
 	default:
-		if errors.As(validate.Catalog(c), &invalid) {
+		if errors.As(judge.Catalog(c), &invalid) {
 			for _, p := range invalid.Problems {
 				faults = append(faults, fault{string(p.Rule), p.File, p.Line, p.Message})
 			}

@@ -45,7 +45,7 @@ var rules = []rule{
 	// Copying knows nothing of catalogs, archives nothing of what they hold.
 	{from: "./mirror/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
 	{from: "./archive/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
-	{from: "./pkg/catalog/...", never: []string{"net/...", "./pkg/remote/..."}},
+	{from: "./pkg/catalog/...", never: []string{"net/...", "./pkg/remote/...", "modernc.org/sqlite/..."}},
 	// What the program does not carry.
 	{from: "./cmd/gantry", never: []string{
 		"./pkg/registrytest/...", "testing", "net/http/httptest",
@@ -53,7 +53,7 @@ var rules = []rule{
 		"helm.sh/helm/...",
 		"github.com/containers/image/...", "go.podman.io/image/...",
 		"github.com/distribution/distribution/...", "github.com/docker/docker/...", "github.com/docker/cli/...", "github.com/docker/distribution/...",
-		"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...", "modernc.org/sqlite/...",
+		"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...", "google.golang.org/grpc/...",
 	}},
 }
 

@@ -15,8 +15,11 @@ func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List what there is to mirror",
-		Args:  verbArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long:  "List shows what may be named in a configuration.\n\n" + exitStatusHelp,
+		Example: `  gantry list operators --catalogs --version 4.20
+  gantry list operators --catalog quay.io/org/catalog:v4.20`,
+		Args: verbArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.listOperatorsCommand())
 	for _, verb := range c.Commands() {

@@ -158,12 +158,8 @@ func (a *app) printListing(l listing, one bool) error {
 		writePackages(t, l.Packages)
 	}
 	_ = t.Flush() // into memory
-	for line := range strings.Lines(rows.String()) {
-		if _, err := fmt.Fprintln(a.stdout, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := fmt.Fprint(a.stdout, trimmed(rows.String()))
+	return err
 }
 
 func writeBundles(t io.Writer, p listedPackage) {

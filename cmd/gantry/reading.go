@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/sqlite"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -38,6 +39,9 @@ type reading struct {
 	origin *mirror.Origin
 	cache  *layout.Layout
 	folder string // of the cache, where it is to be removed
+	// snapshots are of the workspace; nil where there is none, since nothing
+	// would be read a second time.
+	snapshots source.Snapshots
 }
 
 func (a *app) read(f *readFlags) (*reading, error) {
@@ -47,7 +51,9 @@ func (a *app) read(f *readFlags) (*reading, error) {
 	}
 	r := &reading{}
 	dir := workspace.CacheDir(strings.TrimPrefix(f.workspace, fileScheme))
+	r.snapshots = workspace.OpenSnapshots(dir)
 	if _, err := os.Stat(dir); err != nil {
+		r.snapshots = nil
 		if r.folder, err = os.MkdirTemp("", "gantry-"); err != nil {
 			return nil, fmt.Errorf("making a folder for what is read: %w", err)
 		}
@@ -75,12 +81,15 @@ func (a *app) done(r *reading) {
 	}
 }
 
+// from is where plans are made from.
 func (r *reading) from() plan.From {
-	return plan.From{Images: r.origin.Planning(), Files: files{}, Store: r.cache}
+	return plan.From{Images: r.origin.Planning(), Files: files{}, Store: r.cache, Database: sqlite.Stream, Snapshots: r.snapshots}
 }
 
+// source is where catalogs are read.
 func (r *reading) source() source.From {
-	return source.From{Images: r.origin.Planning(), Files: files{}}
+	from := r.from()
+	return source.From{Images: from.Images, Files: from.Files, Database: from.Database, Snapshots: from.Snapshots}
 }
 
 // open opens the catalog that an argument names: a scheme is taken as it stands,

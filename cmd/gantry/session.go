@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -15,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/sqlite"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -26,8 +24,8 @@ import (
 // defaultWorkspace is where a run keeps its state unless told otherwise.
 const defaultWorkspace = "gantry-workspace"
 
-// Blobs in the cache above cacheSmall bytes, which are layers of catalogs, are
-// removed at this age. Manifests stay: with them an image that has gone from its
+// Blobs in the cache above cacheSmall bytes, which are layers of catalogs, and
+// parsed catalogs are removed at this age. Manifests stay: with them an image that has gone from its
 // source can still be planned where the mirror has it.
 const (
 	cacheAge   = 30 * 24 * time.Hour
@@ -36,16 +34,14 @@ const (
 
 // inputs are the flags that say what is mirrored.
 type inputs struct {
-	config    string
+	selectFlags
 	plan      string
 	name      string // of the plan, where it is not to be that of the file
 	workspace string
-
-	loaded *imageset.Config // what load read
 }
 
 func (in *inputs) addFlags(f *pflag.FlagSet) {
-	f.StringVarP(&in.config, "config", "c", "", "ImageSetConfiguration to read")
+	in.selectFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: that of its file)")
 	f.StringVar(&in.workspace, "workspace", defaultWorkspace, "folder for plans, cache and cluster-resources")
 }
@@ -73,7 +69,8 @@ func (a *app) open(in inputs, s *sides) (*session, error) {
 	}
 	cache, err := layout.Create(ws.CacheDir(), layout.Options{NoSync: true})
 	if err == nil {
-		err = cache.Expire(time.Now().Add(-cacheAge), cacheSmall)
+		old := time.Now().Add(-cacheAge)
+		err = errors.Join(cache.Expire(old, cacheSmall), workspace.OpenSnapshots(ws.CacheDir()).Expire(old))
 	}
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
@@ -90,7 +87,10 @@ func (a *app) leave(s *session) {
 
 // from is where plans are made from in this session.
 func (s *session) from() plan.From {
-	return plan.From{Images: s.origin.Planning(), Files: files{}, Store: s.cache}
+	return plan.From{
+		Images: s.origin.Planning(), Files: files{}, Store: s.cache,
+		Database: sqlite.Stream, Snapshots: workspace.OpenSnapshots(s.CacheDir()),
+	}
 }
 
 // makePlan makes the plan of the configuration that was loaded, and keeps it.
@@ -109,7 +109,7 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
 	})
 	p, err := plan.Make(ctx, in.loaded, name, s.from(), plan.Options{
-		Jobs: streams, Log: a.log,
+		Jobs: streams, Log: a.log, Installed: in.operators,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()
@@ -126,25 +126,12 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	return p, s.keepClaim(in, name)
 }
 
-// load reads the configuration, before anything is touched; that it cannot be
-// read is the user's to mend.
+// load reads the configuration and what belongs to it.
 func (in *inputs) load() error {
-	if in.config == "" {
-		return usageHint("give one with -c imageset.yaml", "no configuration")
-	}
 	if err := in.checkName(); err != nil {
 		return err
 	}
-	var err error
-	in.loaded, err = imageset.Load(in.config)
-	var absent *fs.PathError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &absent):
-		err = &hintError{fmt.Errorf("reading the configuration: %w", absent), "; ", "check the path, which is relative to the working directory"}
-	}
-	return &usageError{err}
+	return in.selectFlags.load()
 }
 
 // readPlan reads a plan that was written with -o.

@@ -72,28 +72,46 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog) {
 		how = "rebuilt"
 	}
 	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, how, short(c.Digest))
+	writeKept(b, c, packageSizes(p, c.Name()))
+}
+
+// writeKept is the table of a catalog's packages, with what they bring where
+// that is known.
+func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]packageSize) {
 	var rows strings.Builder
 	t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR\tIMAGES\tSIZE\n")
-	sizes := packageSizes(p, c.Name())
+	head, known := "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR", sizes != nil
+	if known {
+		head += "\tIMAGES\tSIZE"
+	}
+	fmt.Fprintln(t, head)
 	for _, pkg := range c.Packages {
 		s := sizes[pkg.Name]
-		images, bytes := fmt.Sprint(s.images), progress.Bytes(s.bytes)
-		name := pkg.Name
+		name, size := pkg.Name, fmt.Sprintf("\t%d\t%s", s.images, progress.Bytes(s.bytes))
 		for _, ch := range pkg.Channels {
 			channel := ch.Name
 			if ch.Name == pkg.DefaultChannel {
 				channel += " (default)"
 			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", name, channel, ch.Head, versions(ch), len(ch.Bundles), reasons(ch), images, bytes)
-			name, images, bytes = "", "", ""
+			if !known {
+				size = ""
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%d\t%s%s\n", name, channel, ch.Head, versions(ch), len(ch.Bundles), reasons(ch), size)
+			name, size = "", "\t\t"
 		}
 	}
 	_ = t.Flush() // into memory
-	for line := range strings.Lines(rows.String()) {
+	b.WriteString(trimmed(rows.String()))
+	b.WriteByte('\n')
+}
+
+// trimmed is a text without blanks at the ends of its lines.
+func trimmed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	b.WriteByte('\n')
+	return b.String()
 }
 
 // versions is the span of a channel's versions, in the order of the catalog.

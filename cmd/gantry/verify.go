@@ -75,6 +75,8 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 		return usageHint("give one of -c imageset.yaml, --plan plan.json and --from file://DIR", "what should be in %s", where)
 	case f.name != "" && f.config == "":
 		return usageHint("leave it out", "--name is for a configuration, and the plan has a name")
+	case f.given() && f.config == "":
+		return errNoSelection
 	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
 		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
 	}

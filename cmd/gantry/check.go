@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/installed"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// checkFlags are those of gantry check.
+type checkFlags struct {
+	readFlags
+	selectFlags
+	plan           string
+	clusterVersion string
+	extensionFiles []string
+	catalogFiles   []string
+	form           string
+
+	extensions []extension.Extension // what loadExtensions read
+	catalogs   []extension.Catalog
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check {-c FILE | --plan FILE | CATALOG...}",
+		Short: "Ask what a mirror will do to the operators that clusters run",
+		Long: `Check follows the update graph from each installed operator as OLM classic or OLM v1
+does: does it reach the head, by which hops, what may block a hop on the given
+version of OpenShift, and where it does not arrive, what would mend that. Operators
+are those of --installed and of the configuration's own installed lists; only the
+latter change what is kept, as gantry mirror --installed would.
+
+With --cluster-extension, it resolves ClusterExtensions as OLM v1 would. Their
+selectors see the ClusterCatalogs that Gantry emits, or those of --cluster-catalog.
+
+It ends with 4 where somebody is stranded or an extension does not resolve.
+
+` + catalogHelp + `
+` + exitStatusHelp,
+		Example: `  gantry check -c imageset.yaml --installed csv.json --cluster-version 4.20.3
+  gantry check --plan plan.json --installed csv.json --installed subscription.json
+  gantry check mirror.example.com:5000/org/catalog:v4.20 --installed csv.json -o json
+  gantry check -c imageset.yaml --cluster-extension extension.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.check(cmd.Context(), f, args)
+		},
+	}
+	f.readFlags.addFlags(c.Flags())
+	f.selectFlags.addFlags(c.Flags())
+	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan -o wrote it")
+	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3")
+	c.Flags().StringArrayVar(&f.extensionFiles, "cluster-extension", nil, "file with ClusterExtensions to resolve (may be repeated)")
+	c.Flags().StringArrayVar(&f.catalogFiles, "cluster-catalog", nil, "file with the ClusterCatalogs of the cluster (may be repeated)")
+	formFlag(c.Flags(), &f.form, "form of the report: text, json or yaml", outputText, outputJSON, outputYAML)
+	return c
+}
+
+func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
+	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
+		return err
+	}
+	given := 0
+	for _, is := range []bool{f.config != "", f.plan != "", len(args) > 0} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return usagef("what is to be checked? give one of -c imageset.yaml, --plan plan.json and a catalog")
+	}
+	if f.dependencies && f.config == "" {
+		return errNoSelection
+	}
+	if err := f.loadGiven(); err != nil {
+		return err
+	}
+	if err := f.loadExtensions(); err != nil {
+		return err
+	}
+	r, err := a.read(&f.readFlags)
+	if err != nil {
+		return err
+	}
+	defer a.done(r)
+	s, err := a.checked(ctx, &f, r, args)
+	if err != nil {
+		return err
+	}
+	operators := slices.Concat(f.clusters, configured(f.loaded))
+	if len(operators)+len(f.extensions) == 0 {
+		return usagef("what do clusters run? give --installed with what oc get csv -A -o json prints, or --cluster-extension")
+	}
+	var catalogs []upgrade.Catalog
+	for _, c := range s.Catalogs {
+		catalogs = append(catalogs, upgrade.Catalog{Name: c.Catalog.Name(), Kept: c.Result.Catalog, Source: c.Source})
+	}
+	report, err := upgrade.Check(operators, catalogs, upgrade.Options{ClusterVersion: f.clusterVersion})
+	if err != nil {
+		return &usageError{err}
+	}
+	resolved, err := f.resolve(s)
+	if err != nil {
+		return err
+	}
+	if err := a.showCheck(f.form, report, resolved); err != nil {
+		return err
+	}
+	return verdict(report, resolved)
+}
+
+// checked is what the mirror has, or will have, of its catalogs.
+func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []string) (*plan.Selection, error) {
+	switch {
+	case f.config != "":
+		return plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log})
+	case f.plan != "":
+		p, err := readPlan(f.plan)
+		if err != nil {
+			return nil, err
+		}
+		return plan.SelectAgain(ctx, p, r.from())
+	}
+	wanted := map[string]bool{}
+	for _, o := range f.clusters {
+		wanted[o.Package] = true
+	}
+	for _, e := range f.extensions {
+		wanted[e.Package] = true
+	}
+	s := &plan.Selection{}
+	for _, arg := range args {
+		c, err := r.read(ctx, arg, catalog.Options{Keep: func(name string) bool { return wanted[name] }})
+		if err != nil {
+			return nil, err
+		}
+		s.Catalogs = append(s.Catalogs, plan.AsItIs(arg, c))
+	}
+	return s, nil
+}
+
+// configured are the operators of the configuration's installed lists. It does
+// not tell the generation of OLM, so each is asked about for both.
+func configured(cfg *imageset.Config) []installed.Operator {
+	var operators []installed.Operator
+	if cfg == nil {
+		return nil
+	}
+	for _, op := range cfg.Mirror.Operators {
+		for _, in := range op.Installed {
+			o := installed.Operator{Package: in.Package, Bundle: in.Bundle, Version: in.Version, Origin: in.Pos.String()}
+			if in.Channel != "" {
+				o.Channels = []string{in.Channel}
+			}
+			for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
+				o.Generation = generation
+				operators = append(operators, o)
+			}
+		}
+	}
+	return operators
+}
+
+// loadExtensions reads the files of --cluster-extension and --cluster-catalog.
+func (f *checkFlags) loadExtensions() error {
+	if len(f.catalogFiles) > 0 && len(f.extensionFiles) == 0 {
+		return usagef("--cluster-catalog is for --cluster-extension: give one")
+	}
+	for _, name := range slices.Concat(f.extensionFiles, f.catalogFiles) {
+		extensions, catalogs, err := readExtensions(name)
+		if err != nil {
+			return &usageError{err}
+		}
+		f.extensions = append(f.extensions, extensions...)
+		f.catalogs = append(f.catalogs, catalogs...)
+	}
+	if len(f.extensionFiles) > 0 && len(f.extensions) == 0 {
+		return usagef("--cluster-extension: %s: no ClusterExtension in it", strings.Join(f.extensionFiles, ", "))
+	}
+	return nil
+}
+
+func readExtensions(name string) (extensions []extension.Extension, catalogs []extension.Catalog, err error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return extension.Read(name, in)
+}
+
+// A resolvedExtension is what became of a ClusterExtension, as the report has it.
+type resolvedExtension struct {
+	Name       string                `json:"name"`
+	File       string                `json:"file"`
+	Line       int                   `json:"line"`
+	Resolution *extension.Resolution `json:"resolution,omitempty"`
+	Error      string                `json:"error,omitempty"`
+}
+
+// resolve resolves the ClusterExtensions against the catalogs of the mirror.
+func (f *checkFlags) resolve(s *plan.Selection) ([]resolvedExtension, error) {
+	if len(f.extensions) == 0 {
+		return nil, nil
+	}
+	catalogs, err := f.clusterCatalogs(s)
+	if err != nil {
+		return nil, err
+	}
+	var all []resolvedExtension
+	for _, e := range f.extensions {
+		r := resolvedExtension{Name: e.Name, File: e.File, Line: e.Line}
+		resolution, err := extension.Resolve(e, catalogs)
+		if err != nil {
+			r.Error = err.Error()
+		} else {
+			r.Resolution = &resolution
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// clusterCatalogs are the ClusterCatalogs that a cluster has: those that are
+// given, with the content of the mirror's catalog of that name or image, or those
+// that Gantry emits.
+func (f *checkFlags) clusterCatalogs(s *plan.Selection) ([]extension.Catalog, error) {
+	var emitted []extension.Catalog
+	var repositories []string
+	for _, c := range s.Catalogs {
+		name, err := resources.Catalog{Source: c.Catalog.Source, Target: c.Catalog.Target}.ClusterCatalogName()
+		if err != nil {
+			return nil, err
+		}
+		emitted = append(emitted, extension.Catalog{Name: name, Content: c.Result.Catalog})
+		repositories = append(repositories, repositoryOf(c.Catalog))
+	}
+	if len(f.catalogs) == 0 {
+		return emitted, nil
+	}
+	catalogs := slices.Clone(f.catalogs)
+	for i := range catalogs {
+		for j, e := range emitted {
+			if catalogs[i].Name == e.Name || repositories[j] != "" && servesFrom(catalogs[i].Ref, repositories[j]) {
+				catalogs[i].Content = e.Content
+			}
+		}
+	}
+	return catalogs, nil
+}
+
+// repositoryOf is the path that a catalog has in a mirror, below its prefix.
+func repositoryOf(c plan.Catalog) string {
+	if repository, _, _ := strings.Cut(c.Target, ":"); repository != "" {
+		return repository
+	}
+	ref, err := reference.Parse(c.Source)
+	if err != nil {
+		return ""
+	}
+	return ref.Path
+}
+
+// servesFrom reports whether an image's repository ends in a path.
+func servesFrom(image, repository string) bool {
+	ref, err := reference.Parse(image)
+	return err == nil && strings.HasSuffix("/"+path.Clean(ref.Path), "/"+repository)
+}
+
+// verdict is an error where somebody is stranded.
+func verdict(report upgrade.Report, resolved []resolvedExtension) error {
+	var texts []string
+	if n := len(report.Stranded()); n > 0 {
+		texts = append(texts, number(n, "installed operator does", "installed operators do")+" not get on")
+	}
+	failed := 0
+	for _, r := range resolved {
+		if r.Error != "" {
+			failed++
+		}
+	}
+	if failed > 0 {
+		texts = append(texts, number(failed, "ClusterExtension does", "ClusterExtensions do")+" not resolve")
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return &mismatchError{fmt.Sprintf("with this mirror %s", strings.Join(texts, ", "))}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/blang/semver/v4"
+	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/installed"
+)
+
+// selectFlags say what is selected: a configuration, and what may be added to it
+// on the command line.
+type selectFlags struct {
+	config       string
+	installed    []string
+	dependencies bool
+
+	loaded    *imageset.Config     // what load read
+	clusters  []installed.Operator // of the files of --installed
+	operators []imageset.Installed // the same, as a configuration has them
+}
+
+func (s *selectFlags) addFlags(f *pflag.FlagSet) {
+	f.StringVarP(&s.config, "config", "c", "", "ImageSetConfiguration to read")
+	f.StringArrayVar(&s.installed, "installed", nil, "what a cluster runs, as oc get csv, subscription or clusterextension -A -o json prints it; the way from there is kept (may be repeated)")
+	f.BoolVar(&s.dependencies, "dependencies", false, "add the operators that the chosen ones need, as dependencies: true does for each catalog")
+}
+
+// errNoSelection is for flags without the configuration that they belong to.
+var errNoSelection = usageHint("a plan has them in it", "--installed and --dependencies are for a configuration (-c)")
+
+// given reports whether there is anything that only a configuration can use.
+func (s *selectFlags) given() bool { return len(s.installed) > 0 || s.dependencies }
+
+// load reads the configuration and the files of --installed, before anything is
+// touched; that one cannot be read is the user's to mend.
+func (s *selectFlags) load() error {
+	if s.config == "" {
+		return usageHint("give one with -c imageset.yaml", "no configuration")
+	}
+	return s.loadGiven()
+}
+
+// loadGiven is load where a configuration is not needed.
+func (s *selectFlags) loadGiven() error {
+	if s.config == "" {
+		return s.loadInstalled()
+	}
+	var err error
+	s.loaded, err = imageset.Load(s.config)
+	var absent *fs.PathError
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &absent):
+		err = fmt.Errorf("reading the configuration: %w", absent)
+		return &usageError{&hintError{err, "; ", "check the path, which is relative to the working directory"}}
+	default:
+		return &usageError{err}
+	}
+	if s.dependencies {
+		for i := range s.loaded.Mirror.Operators {
+			s.loaded.Mirror.Operators[i].Dependencies = true
+		}
+	}
+	return s.loadInstalled()
+}
+
+func (s *selectFlags) loadInstalled() error {
+	for _, name := range s.installed {
+		operators, err := readInstalled(name)
+		if err != nil {
+			return usagef("--installed: %w", err)
+		}
+		s.clusters = append(s.clusters, operators...)
+	}
+	s.clusters = installed.Merge(s.clusters)
+	for _, o := range s.clusters {
+		if o.Package != "" {
+			s.operators = append(s.operators, o.Entry())
+		}
+	}
+	return nil
+}
+
+// places are where clusters stand in a package.
+func (s *selectFlags) places(pkg string) []graph.At {
+	var places []graph.At
+	for _, o := range s.clusters {
+		if o.Package == pkg {
+			version, _ := semver.Parse(o.Version) // its name says enough
+			places = append(places, graph.At{Name: o.Bundle, Version: version, Release: o.Release})
+		}
+	}
+	return places
+}
+
+func readInstalled(name string) (operators []installed.Operator, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return installed.Read(name, f)
+}
