@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"slices"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
@@ -10,30 +12,37 @@ import (
 // on the way to something better, so it decides again on what is left, until that
 // is no less. To filter what was filtered therefore changes nothing.
 func (s *selection) decide() {
-	for s.settle() {
-		if len(s.problems) > 0 {
-			return
-		}
+	for again := true; again; {
+		again = s.settle()
 	}
 }
 
 // settle decides once on what is left of the channels, and leaves what it keeps.
-// It reports whether that is less.
+// It reports whether to decide again may leave less: not where nothing was kept
+// beyond what was asked for.
 func (s *selection) settle() bool {
-	cuts := make([]cut, len(s.works))
 	for again := true; again; again = s.unite() {
-		for i, w := range s.works {
-			if cuts[i] = s.cut(w); len(s.problems) > 0 {
+		for _, w := range s.works {
+			if w.settled {
+				continue
+			}
+			if w.cut = s.cut(w); len(s.problems) > 0 {
 				return false
 			}
+			w.settled = true
 		}
 	}
-	less := false
-	for i, w := range s.works {
-		less = w.shrink(cuts[i]) || less
+	again := false
+	for _, w := range s.works {
+		less := w.shrink()
+		w.settled = !less || len(w.cut.why)+len(w.cut.skips)+len(w.also) == 0
+		again = again || !w.settled
 		clear(w.also)
 	}
-	return less
+	for _, w := range s.works {
+		w.settled = w.settled && len(s.starts) == 0 // else one channel depends on others
+	}
+	return again
 }
 
 // cut makes one channel whole, with the ways that its clusters need.
@@ -104,7 +113,10 @@ func (w *work) decided(k cut, reasons []Entry) {
 		}
 		w.kept[w.place[i]] = reasons[i]
 	}
-	w.keeps, w.head = &catalog.Channel{Name: w.Name, Entries: induced(w.entries, k.keep, k.skips)}, ""
+	w.keeps, w.head = &catalog.Channel{Name: w.Name, Entries: w.entries}, ""
+	if slices.Contains(k.keep, false) || len(k.skips) > 0 {
+		w.keeps.Entries = induced(w.entries, k.keep, k.skips)
+	}
 	if heads := graph.Inspect(w.keeps.Entries).Heads; len(heads) == 1 {
 		w.head = heads[0]
 	}

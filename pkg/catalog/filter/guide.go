@@ -74,7 +74,7 @@ func (s *selection) guide(w *work, c *channel, k cut) bool {
 			return true
 		}
 	}
-	return !w.exact && !w.plain() && g.keepOn()
+	return !w.exact && !w.plain() && !g.rising() && g.keepOn()
 }
 
 // guiding is the state of guide.
@@ -161,6 +161,21 @@ func (g *guiding) keepOn() bool {
 		}
 	}
 	return false
+}
+
+// rising reports whether every kept entry but the head has an update of a higher
+// version, so that OLM v1 cannot stop on the way: the plain case.
+func (g *guiding) rising() bool {
+	for i, kept := range g.k.keep {
+		if kept && i != g.top && !slices.ContainsFunc(g.c.above[i], func(x int) bool {
+			return g.k.keep[x] && g.c.version(x).GT(g.c.version(i))
+		}) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(g.pkg.Deprecations, func(d *catalog.Deprecations) bool {
+		return slices.ContainsFunc(d.Entries, func(e catalog.Deprecation) bool { return e.Schema == catalog.SchemaBundle })
+	})
 }
 
 // names are those of the bundles that are kept, and that kept entries replace or

@@ -89,6 +89,14 @@ func selections(p *catalog.Package) map[string]imageset.Operator {
 		if i%(1+len(p.Bundles)/12) != 0 {
 			continue
 		}
+		running := []imageset.Installed{{Package: p.Name, Bundle: b.Name, Version: b.Version.String()}}
+		way("heads from "+b.Name, false, imageset.Package{})
+		way("range from "+b.Name, false, imageset.Package{Range: imageset.Range{Min: all[len(all)/2]}})
+		for _, name := range []string{"heads from " + b.Name, "range from " + b.Name} {
+			op := ways[name]
+			op.Installed = running
+			ways[name] = op
+		}
 		pin := []imageset.Bundle{{Name: b.Name}}
 		way("pin "+b.Name, false, imageset.Package{Bundles: pin})
 		pin = append(pin, imageset.Bundle{Name: p.Bundles[i/2].Name}, imageset.Bundle{Name: p.Bundles[i/3].Name})
@@ -157,6 +165,13 @@ func promise(t *testing.T, c *catalog.Catalog, p *catalog.Package, name string, 
 		judged[kept] = true
 		if err := validate.Catalog(result.Catalog); err != nil {
 			fail("%v", err)
+		}
+	}
+	if kept += fmt.Sprint(op.Installed); !judged[kept] {
+		judged[kept] = true
+		checkReach(fail, p, result, op, false)
+		if once, err := Apply(result.Catalog, op); err != nil || !sameBytes(t, result.Catalog, once.Catalog) {
+			fail("filtering what was filtered gives something else (%v)", err)
 		}
 	}
 	checkSelection(fail, p, op, result)
@@ -241,6 +256,9 @@ func checkSelection(fail func(string, ...any), p *catalog.Package, op imageset.O
 				reason = Full
 			case ch.OriginalHead == e.Name:
 				reason = Head
+			}
+			if reasons[e.Name] == Installed && len(op.Installed) > 0 && (reason == "" || reason == Continuity) {
+				continue
 			}
 			if reasons[e.Name] != reason {
 				fail("channel %s: %s is kept for %q, not %q", ch.Name, e.Name, reasons[e.Name], reason)

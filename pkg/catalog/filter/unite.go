@@ -50,7 +50,7 @@ func (s *selection) stops(hops []graph.Hop, from start) bool {
 			for i, e := range w.entries {
 				if at := w.place[i]; e.Name == hop.To && w.kept[at].Reason == "" {
 					w.also[at] = Entry{Name: e.Name, Reason: Installed, For: from.label}
-					added = true
+					w.settled, added = false, true
 				}
 			}
 		}

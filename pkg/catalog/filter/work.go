@@ -25,10 +25,12 @@ type work struct {
 	// also are entries to keep beyond those asked for, found on the way.
 	also map[int]Entry
 
-	// What was decided last.
-	kept  []Entry // by place; those that go have no reason
-	keeps *catalog.Channel
-	head  string // "" where there is no single one
+	// What was decided last, and whether it stands.
+	cut     cut
+	settled bool
+	kept    []Entry // by place; those that go have no reason
+	keeps   *catalog.Channel
+	head    string // "" where there is no single one
 }
 
 // work begins with a channel.
@@ -85,22 +87,23 @@ func (w *work) plain() bool {
 
 // shrink leaves what was decided as all there is to decide on. It reports
 // whether that is less than before.
-func (w *work) shrink(c cut) bool {
+func (w *work) shrink() bool {
+	if len(w.keeps.Entries) == len(w.entries) && len(w.cut.skips) == 0 {
+		return false
+	}
 	var place []int
-	for i, keep := range c.keep {
+	for i, keep := range w.cut.keep {
 		if keep {
 			place = append(place, w.place[i])
 		}
 	}
-	entries := induced(w.entries, c.keep, c.skips)
-	for x, ys := range c.skips {
+	for x, ys := range w.cut.skips {
 		for _, y := range ys {
 			w.skips[w.place[x]] = append(w.skips[w.place[x]], w.entries[y].Name)
 		}
 	}
-	less := len(entries) < len(w.entries) || len(c.skips) > 0
-	w.entries, w.place = entries, place
-	return less
+	w.entries, w.place = w.keeps.Entries, place
+	return true
 }
 
 // result is the channel as it was decided.
