@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -74,8 +73,8 @@ func (a *app) catalogServe(ctx context.Context, f serveFlags, arg string) error 
 		return usagef("--listen: %w", err)
 	}
 	a.say("serving %s on %s, as %s; end with Ctrl-C", arg, l.Addr(), "http://"+l.Addr().String()+"/catalogs/"+name+"/api/v1/all")
-	var handler http.Handler = catalogserver.Either(registry, api)
-	if err := catalogserver.Serve(ctx, a.log, catalogserver.Listener{Listener: l, Handler: handler}); err != nil {
+	both := catalogserver.Listener{Listener: l, Handler: catalogserver.Either(registry, api)}
+	if err := catalogserver.Serve(ctx, a.log, both); err != nil {
 		return fmt.Errorf("serving %s: %w", arg, err)
 	}
 	return nil

@@ -39,7 +39,7 @@ func yamlNode(dec *jsontext.Decoder) (*yaml.Node, error) {
 		return nil, err
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode}
-	end := jsontext.Kind(0)
+	var end jsontext.Kind
 	switch t.Kind() {
 	case '{':
 		n.Kind, n.Tag, end = yaml.MappingNode, "!!map", '}'
