@@ -42,7 +42,7 @@ name: stable
 entries:
 - {name: foo.v1.0.0}
 - {name: foo.v1.1.0, replaces: foo.v1.0.0, skips: [foo.v0.9.0, foo.v1.0.0], skipRange: '>=0.9.0 <1.1.0'}
-- {name: foo.v1.2.0, replaces: foo.v1.1.0, skips: [foo.v1.0.0]}
+- {name: foo.v1.2.0, replaces: foo.v1.1.0, skips: [foo.v1.0.0, foo.v1.1.0, foo.v0.9.0]}
 ---
 schema: olm.channel
 package: foo
@@ -74,6 +74,7 @@ image: example.com/foo@sha256:12
 properties:
 - {type: olm.package, value: {packageName: foo, version: 1.2.0+4, release: r1}}
 - {type: olm.gvk, value: {group: foo.io, version: v1, kind: Foo}}
+- {type: olm.gvk, value: {group: foo.io, version: v1, kind: Only}}
 - {type: olm.gvk.required, value: {group: bar.io, version: v1, kind: Bar}}
 - {type: olm.package.required, value: {packageName: bar, versionRange: '>=1.0.0 <2.0.0'}}
 - {type: olm.maxOpenShiftVersion, value: "4.20"}

@@ -3,8 +3,6 @@ package diff_test
 import (
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -347,40 +345,5 @@ func TestEmptyJSON(t *testing.T) {
 	var text strings.Builder
 	if err := d.WriteText(&text, 0); err != nil || text.Len() > 0 {
 		t.Errorf("got %q, %v", text.String(), err)
-	}
-}
-
-// realCatalogs are packages of public catalogs beside the checkout.
-const realCatalogs = "../../../../shared/catalogs"
-
-// Real catalogs are the same in YAML and in JSON, and every one of them differs
-// from one that lost its last bundle.
-func TestRealCatalogs(t *testing.T) {
-	t.Parallel()
-	entries, err := os.ReadDir(realCatalogs)
-	if err != nil {
-		t.Skip("there are no real catalogs beside the checkout")
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		t.Run(e.Name(), func(t *testing.T) {
-			t.Parallel()
-			c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(realCatalogs, e.Name())), catalog.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := diff.Compare(c, rewritten(t, c)); !d.Empty() {
-				t.Errorf("indented: %+v", d)
-			}
-			less := *c.Packages[0]
-			last := less.Bundles[len(less.Bundles)-1]
-			less.Bundles = less.Bundles[:len(less.Bundles)-1]
-			d := diff.Compare(c, &catalog.Catalog{Packages: []*catalog.Package{&less}, Others: c.Others})
-			if len(d.Bundles) != 1 || d.Bundles[0].Name != last.Name || d.Bundles[0].Change != diff.Removed || len(d.Channels)+len(d.Edges) != 0 {
-				t.Errorf("without a bundle: %+v", d)
-			}
-		})
 	}
 }

@@ -95,9 +95,10 @@ func canonical(v jsontext.Value) jsontext.Value {
 	return c
 }
 
-// elements are the elements of a canonical list, sorted.
+// elements are the elements of a canonical list, sorted. They are parts of its
+// text.
 func elements(list jsontext.Value) []jsontext.Value {
-	dec := jsontext.NewDecoder(bytes.NewReader(list), jsonOptions()...)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(list), jsonOptions()...)
 	var found []jsontext.Value
 	if _, err := dec.ReadToken(); err != nil {
 		return nil
@@ -107,7 +108,8 @@ func elements(list jsontext.Value) []jsontext.Value {
 		if err != nil {
 			return nil
 		}
-		found = append(found, v.Clone())
+		end := dec.InputOffset()
+		found = append(found, list[end-int64(len(v)):end])
 	}
 	slices.SortFunc(found, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
 	return found

@@ -2,6 +2,8 @@ package rpc_test
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/binary"
 	"io"
 	"net/http"
@@ -23,15 +25,20 @@ func frame(flag byte, size int, message string) string {
 // What no well-made client sends.
 func TestMalformedCalls(t *testing.T) {
 	t.Parallel()
-	_, server := start(t, rpc.Methods{"/s.S/Echo": echo})
+	_, server := start(t, rpc.Methods{
+		"/s.S/Echo":  echo,
+		"/s.S/Quiet": func(context.Context, *rpc.Call) error { return nil },
+	})
 	for _, tc := range []struct {
 		name, body string
 		headers    map[string]string
 		code       string
 		message    string
+		path       string
 	}{
 		{name: "well made", body: frame(0, 3, "abc"), code: "0"},
 		{name: "with parameters", body: frame(0, 3, "abc"), headers: map[string]string{"Content-Type": "application/grpc+proto; a=b"}, code: "0"},
+		{name: "no answer", path: "/s.S/Quiet", code: "0"},
 		{name: "no message", code: "13", message: "the call has no message"},
 		{name: "two messages", body: frame(0, 1, "a") + frame(0, 1, "b"), code: "13", message: "the call has more than one message"},
 		{name: "half a header", body: "\x00\x00", code: "13", message: "a message ends early"},
@@ -47,12 +54,15 @@ func TestMalformedCalls(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			answer := post(t, server, "/s.S/Echo", strings.NewReader(tc.body), tc.headers)
+			answer := post(t, server, cmp.Or(tc.path, "/s.S/Echo"), strings.NewReader(tc.body), tc.headers)
 			defer answer.Body.Close()
 			if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 				t.Error(err)
 			}
 			code, message := statusOf(answer)
+			if first := answer.Header.Get("Grpc-Status"); (first == "") != (code == "0") {
+				t.Errorf("the headers have the status %q: only a call that fails at once ends with them", first)
+			}
 			if answer.StatusCode != http.StatusOK || code != tc.code || message != tc.message {
 				t.Errorf("got %s: %s %q, want %s %q", answer.Status, code, message, tc.code, tc.message)
 			}

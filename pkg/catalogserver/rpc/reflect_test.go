@@ -27,7 +27,9 @@ func known(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	methods, health := rpc.Health("s.S")
 	reflection, err := rpc.Reflect([]rpc.File{health, {
-		Name: "s.proto", Package: "s", Imports: []string{"google/protobuf/struct.proto"},
+		Name: "t.proto", Package: "t", Imports: []string{"google/protobuf/struct.proto"},
+	}, {
+		Name: "s.proto", Package: "s", Imports: []string{"t.proto", "google/protobuf/struct.proto"},
 		Messages: []rpc.Message{{Name: "M", Fields: []rpc.Field{{Name: "f", Number: 7, Type: "google.protobuf.Struct", Repeated: true}}}},
 		Services: []rpc.Service{{Name: "S", Calls: []rpc.Signature{{Name: "Do", Takes: "s.M", Gives: "s.M"}}}},
 	}}, structpb.File_google_protobuf_struct_proto)
@@ -100,7 +102,7 @@ func TestReflection(t *testing.T) {
 
 	for _, symbol := range []string{"s.S", "s.S.Do", "s.M", "s.M.f"} {
 		got := ask(&request{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol}})
-		if d := cmp.Diff([]string{"s.proto", "google/protobuf/struct.proto"}, fileNames(t, got.GetFileDescriptorResponse().GetFileDescriptorProto())); d != "" {
+		if d := cmp.Diff([]string{"s.proto", "t.proto", "google/protobuf/struct.proto"}, fileNames(t, got.GetFileDescriptorResponse().GetFileDescriptorProto())); d != "" {
 			t.Errorf("%s (-want +got):\n%s", symbol, d)
 		}
 	}

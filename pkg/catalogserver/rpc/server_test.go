@@ -60,7 +60,7 @@ func TestUnary(t *testing.T) {
 		"/s.S/Echo":  echo,
 		"/s.S/Plain": func(context.Context, *rpc.Call) error { return errors.New("out of order") },
 		"/s.S/Coded": func(context.Context, *rpc.Call) error {
-			return fmt.Errorf("looking: %w", rpc.Errorf(rpc.NotFound, "no 100%% “bundle”\n"))
+			return fmt.Errorf("looking: %w", rpc.Errorf(rpc.NotFound, "no 100%%41 “bundle”\n"))
 		},
 		"/s.S/Silent": func(_ context.Context, call *rpc.Call) error { _, err := call.Request(); return err },
 		"/s.S/Big":    func(_ context.Context, call *rpc.Call) error { return call.Send(text(big)) },
@@ -88,7 +88,7 @@ func TestUnary(t *testing.T) {
 		{name: "metadata", method: "/s.S/Key", want: "value"},
 		{name: "a long answer", method: "/s.S/Big", want: big},
 		{name: "an error", method: "/s.S/Plain", code: codes.Unknown, message: "out of order"},
-		{name: "an error with a code", method: "/s.S/Coded", code: codes.NotFound, message: "looking: no 100% “bundle”\n"},
+		{name: "an error with a code", method: "/s.S/Coded", code: codes.NotFound, message: "looking: no 100%41 “bundle”\n"},
 		{name: "an error after a message", method: "/s.S/Late", code: codes.ResourceExhausted, message: "no more"},
 		{name: "no answer", method: "/s.S/Silent", code: codes.Internal},
 		{name: "no such method", method: "/s.S/Other", code: codes.Unimplemented, message: "service s.S has no method Other"},
