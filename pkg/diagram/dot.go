@@ -37,13 +37,13 @@ func writeDOT(w *bufio.Writer, d *Drawing) error {
 				fmt.Fprintf(w, ", label=%s", dotText(e.Label))
 			}
 			if v.has(e.Marks, Faded) {
-				w.WriteString(", color=gray60")
+				fmt.Fprint(w, ", color=gray60")
 			}
-			w.WriteString("];\n")
+			fmt.Fprintln(w, "];")
 		}
-		w.WriteString("  }\n")
+		fmt.Fprintln(w, "  }")
 	}
-	w.WriteString("}\n")
+	fmt.Fprintln(w, "}")
 	return nil
 }
 
@@ -76,13 +76,15 @@ func (v vocabulary) dotLook(marks []string) string {
 	return fmt.Sprintf(", style=%q%s", strings.Join(style, ","), more)
 }
 
-// dotText is a quoted string of lines. Graphviz reads backslashes and character
-// references in labels, so both are written out.
+// Graphviz reads backslashes and character references in labels.
+var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
+
+// dotText is a quoted string of lines.
 func dotText(lines ...string) string {
 	var kept []string
 	for _, line := range lines {
 		if line = plain(line); line != "" {
-			kept = append(kept, strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`).Replace(line))
+			kept = append(kept, dotEscapes.Replace(line))
 		}
 	}
 	return `"` + strings.Join(kept, `\n`) + `"`

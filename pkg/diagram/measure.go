@@ -47,6 +47,8 @@ func runeWidth(r rune) float64 {
 
 // fit shortens a text until it is no wider than so much.
 func fit(s string, width, size float64, bold bool) string {
+	// No more of the narrowest letters would fit.
+	s = shorten(s, int(width*1000/(size*slack*200))+3)
 	for n := len([]rune(s)); n >= 3 && textWidth(s, size, bold) > width; n-- {
 		s = shorten(s, n-1)
 	}

@@ -15,7 +15,7 @@ func writeMermaid(w *bufio.Writer, d *Drawing) error {
 		// a backslash.
 		fmt.Fprintf(w, "---\ntitle: \"%s\"\n---\n", strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(title))
 	}
-	w.WriteString("flowchart LR\n")
+	fmt.Fprintln(w, "flowchart LR")
 	for i, g := range d.Graphs {
 		title := []string{g.Title}
 		if words := v.words(g.Marks); len(words) > 0 {
@@ -48,7 +48,7 @@ func writeMermaid(w *bufio.Writer, d *Drawing) error {
 			}
 			fmt.Fprintf(w, "    %s %s %s\n", ids[e.From], arrow, ids[e.To])
 		}
-		w.WriteString("  end\n")
+		fmt.Fprintln(w, "  end")
 	}
 	for look := range lastLook + 1 {
 		if name, style := mermaidClass(look); name != "" && d.shows(v, look) {

@@ -50,7 +50,7 @@ func writeSVG(w *bufio.Writer, d *Drawing) error {
 	fmt.Fprintf(w, "<title id=\"gantry-title\">%s</title>\n", xmlText(d.Title))
 	fmt.Fprintf(w, "<desc id=\"gantry-desc\">%s</desc>\n", xmlText(d.summary(v)))
 	fmt.Fprintf(w, "<style>%s</style>\n<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n", svgStyle)
-	_, err := io.WriteString(w, body.String()+"</svg>\n")
+	_, err := w.WriteString(body.String() + "</svg>\n")
 	return err
 }
 
@@ -141,7 +141,7 @@ func number(f float64) string {
 }
 
 func rectangle(r layered.Rect) string {
-	return fmt.Sprintf(`x="%s" y="%s" width="%s" height="%s"`, number(r.X), number(r.Y), number(r.W), number(r.H))
+	return `x="` + number(r.X) + `" y="` + number(r.Y) + `" width="` + number(r.W) + `" height="` + number(r.H) + `"`
 }
 
 // xmlText is a text for XML, as an element's content or in quotes.

@@ -17,16 +17,28 @@ const (
 	signRoom    = 18.0
 )
 
-// A boxSize is what all boxes of a drawing share, so that they make a pattern.
+// A boxSize is what the boxes of a drawing share, so that they make a pattern.
 type boxSize struct {
-	layered.Size
-	head         float64 // room for badges above
-	detail, note bool    // which lines there are
+	width  float64
+	head   float64 // room for badges above
+	detail bool    // there is a second line
+}
+
+// of is the size of a node's box.
+func (b boxSize) of(n Node) layered.Size {
+	size := layered.Size{W: b.width, H: 32}
+	if b.detail {
+		size.H += 13
+	}
+	if n.Note != "" {
+		size.H += 13
+	}
+	return size
 }
 
 // sizeBoxes finds the size in which every node has its place.
 func sizeBoxes(d *Drawing, v vocabulary) boxSize {
-	b := boxSize{Size: layered.Size{W: boxLeast}}
+	b := boxSize{width: boxLeast}
 	for _, g := range d.Graphs {
 		for _, n := range g.Nodes {
 			label := min(boxText, textWidth(plain(n.Label), 13, true))
@@ -44,17 +56,9 @@ func sizeBoxes(d *Drawing, v vocabulary) boxSize {
 			if badges > 0 {
 				b.head = badgeHeight / 2
 			}
-			b.W = max(b.W, text+2*boxPad, badges+boxPad)
+			b.width = max(b.width, text+2*boxPad, badges+boxPad)
 			b.detail = b.detail || n.Detail != ""
-			b.note = b.note || n.Note != ""
 		}
-	}
-	b.H = 30
-	if b.detail {
-		b.H += 13
-	}
-	if b.note {
-		b.H += 13
 	}
 	return b
 }
@@ -87,13 +91,13 @@ func (p *page) node(n Node, r layered.Rect) {
 	p.open(marks)
 	fmt.Fprintf(p.w, "<title>%s</title>", xmlText(n.tip(p.v)...))
 	p.shape(marks, r)
-	x, y := r.X+boxPad, r.Y+19.5
+	x, y := r.X+boxPad, r.Y+21
 	p.text("label", x, y, fit(plain(n.Label), boxText, 13, true))
 	if p.boxes.detail {
 		y += 13.5
 		p.text("detail", x, y, fit(plain(n.Detail), boxText, 10, false))
 	}
-	if p.boxes.note && n.Note != "" {
+	if n.Note != "" {
 		y += 13
 		p.text("more", x, y, fit(plain(n.Note), boxText, 10, false))
 	}

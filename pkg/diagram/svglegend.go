@@ -88,7 +88,7 @@ func (d *Drawing) used() (marks, kinds map[string]bool) {
 			}
 		}
 		for _, e := range g.Edges {
-			if !e.Folded {
+			if drawn(e) {
 				kinds[e.Kind] = true
 			}
 		}

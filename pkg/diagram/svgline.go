@@ -23,7 +23,7 @@ func layOut(g *Graph, v vocabulary, boxes boxSize, width float64) *picture {
 	plan := layered.Graph{Width: width, Head: boxes.head, Boxes: make([]layered.Size, len(g.Nodes))}
 	for i, n := range g.Nodes {
 		index[n.ID] = i
-		plan.Boxes[i] = boxes.Size
+		plan.Boxes[i] = boxes.of(n)
 	}
 	// Lines that look the same may run together.
 	type look struct {
@@ -32,7 +32,7 @@ func layOut(g *Graph, v vocabulary, boxes boxSize, width float64) *picture {
 	}
 	classes := map[look]int{}
 	for _, e := range g.Edges {
-		if e.Folded || e.From == e.To {
+		if !drawn(e) {
 			continue
 		}
 		l := look{e.Kind, e.Label, v.has(e.Marks, Faded)}
@@ -52,6 +52,10 @@ func layOut(g *Graph, v vocabulary, boxes boxSize, width float64) *picture {
 	p.layout = layered.Lay(plan)
 	return p
 }
+
+// drawn reports whether the picture shows an edge. One from a node to itself says
+// nothing that a box could not.
+func drawn(e Edge) bool { return !e.Folded && e.From != e.To }
 
 // edgeText is an edge's label as the picture has room for it.
 func edgeText(e Edge) string { return shorten(plain(e.Label), 28) }

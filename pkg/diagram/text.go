@@ -33,8 +33,12 @@ func writeText(w *bufio.Writer, d *Drawing) error {
 	return nil
 }
 
-// A row is one node's line: its columns, of which the first has the tree.
-type row [4]string
+// A row is one node's line: columns, of which the first has the tree, and what
+// leads into it.
+type row struct {
+	columns [3]string
+	words   string
+}
 
 func (g *Graph) writeTree(w *bufio.Writer, v vocabulary) {
 	t := newTree(g, v)
@@ -44,21 +48,20 @@ func (g *Graph) writeTree(w *bufio.Writer, v vocabulary) {
 	)
 	t.each(func(before string, node int) {
 		n := g.Nodes[node]
-		r := row{before + plain(n.Label), plain(n.Detail), strings.Join(v.words(n.Marks), ", "), t.words(node)}
-		rows = append(rows, r)
-		for i := range widths {
-			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+		columns := [3]string{before + plain(n.Label), plain(n.Detail), strings.Join(v.words(n.Marks), ", ")}
+		rows = append(rows, row{columns, t.words(node)})
+		for i, column := range columns {
+			widths[i] = max(widths[i], utf8.RuneCountInString(column))
 		}
 	})
 	for _, r := range rows {
 		line := "  "
-		for i, column := range r {
-			line += column
-			if i < len(widths) && widths[i] > 0 {
-				line += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(column)+2)
+		for i, column := range r.columns {
+			if widths[i] > 0 {
+				line += column + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(column)+2)
 			}
 		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
+		fmt.Fprintln(w, strings.TrimRight(line+r.words, " "))
 	}
 }
 
@@ -90,7 +93,11 @@ func newTree(g *Graph, v vocabulary) *tree {
 		from, to := t.index[e.From], t.index[e.To]
 		t.into[to] = append(t.into[to], i)
 		line := v.kinds[e.Kind].Line
-		if e.Folded || from == to || up[from] >= 0 && by[from] <= line {
+		if e.Folded || from == to {
+			continue
+		}
+		// Of ways alike, the one to the later node is the main one.
+		if up[from] >= 0 && (by[from] < line || by[from] == line && up[from] > to) {
 			continue
 		}
 		up[from], by[from] = to, line

@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,14 +57,13 @@ func (t *chart) findAbsent() []absentee {
 		}
 		done[key] = true
 		absentees = append(absentees, absentee{group, diagram.Node{
-			ID:     fmt.Sprintf("%s and %s more", group[0], thousands(len(group)-1)),
+			ID:     group[0],
 			Label:  counted(len(group), "bundle"),
 			Detail: fmt.Sprintf("%s and others", group[0]),
 			Marks:  []string{absent},
 			Names:  group,
 		}})
 	}
-	slices.SortStableFunc(absentees, func(a, b absentee) int { return cmp.Compare(len(b.names), len(a.names)) })
 	return absentees
 }
 

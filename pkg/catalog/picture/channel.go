@@ -22,6 +22,9 @@ type chart struct {
 	entries []catalog.Entry // one of a name, oldest first
 	entry   map[string]bool // by name
 	inKept  map[string]bool // entries of kept
+	heads   map[string]bool // of the channel
+	mirrors map[string]bool // heads of kept
+	lost    map[string]bool // stranded
 	near    map[string]int  // how near to the head, from 0
 	edges   []edge
 	graph   diagram.Graph
@@ -33,11 +36,13 @@ func (s *sketch) channel(c *catalog.Channel) diagram.Graph {
 		entry: map[string]bool{}, inKept: map[string]bool{},
 		graph: diagram.Graph{Title: c.Name},
 	}
+	t.heads, t.lost = set(t.shape.Heads), set(t.shape.Stranded)
 	if s.options.Kept != nil {
 		if t.kept = s.options.Kept.Channel(c.Name); t.kept != nil {
 			for _, e := range t.kept.Entries {
 				t.inKept[e.Name] = true
 			}
+			t.mirrors = set(graph.Inspect(t.kept.Entries).Heads)
 		}
 	}
 	for _, e := range c.Entries {
@@ -52,6 +57,14 @@ func (s *sketch) channel(c *catalog.Channel) diagram.Graph {
 	t.draw()
 	t.describe()
 	return t.graph
+}
+
+func set(names []string) map[string]bool {
+	s := make(map[string]bool, len(names))
+	for _, name := range names {
+		s[name] = true
+	}
+	return s
 }
 
 // older orders bundles by version and release, then by name. What has no version
@@ -118,30 +131,40 @@ func (t *chart) draw() {
 	for _, a := range absentees {
 		t.graph.Nodes = append(t.graph.Nodes, a.node)
 	}
-	notes := t.fold()
+	more := t.fold()
 	for _, e := range t.entries {
-		t.graph.Nodes = append(t.graph.Nodes, t.node(e, notes[e.Name]))
+		t.graph.Nodes = append(t.graph.Nodes, t.node(e, more[e.Name]))
 	}
-	stand := map[string]string{} // for a name, the ID of the node that has it
+	// Nodes for several names stand before all others.
+	slices.SortStableFunc(t.graph.Nodes, func(a, b diagram.Node) int {
+		if len(a.Names)+len(b.Names) > 0 {
+			return cmp.Compare(len(b.Names), len(a.Names))
+		}
+		return t.older(a.ID, b.ID)
+	})
+	stand := map[string]diagram.Node{} // for a name, the node that has it
 	for _, a := range absentees {
 		for _, name := range a.names {
-			stand[name] = a.node.ID
+			stand[name] = a.node
 		}
 	}
 	type key struct{ from, to, kind string }
 	seen := map[key]bool{}
 	for _, e := range t.edges {
-		from := e.from
-		if id, ok := stand[from]; ok {
-			from = id
+		from, facts := e.from, []diagram.Fact(nil)
+		if node, ok := stand[from]; ok {
+			from = node.ID
+			if len(node.Names) > 0 {
+				facts = []diagram.Fact{{Name: "from", Value: node.Label}}
+			}
 		}
 		// The names in one node have the same edges.
-		if k := (key{from, e.to, e.kind}); seen[k] {
+		k := key{from, e.to, e.kind}
+		if seen[k] {
 			continue
-		} else {
-			seen[k] = true
 		}
-		out := diagram.Edge{From: from, To: e.to, Kind: e.kind, Folded: !e.drawn}
+		seen[k] = true
+		out := diagram.Edge{From: from, To: e.to, Kind: e.kind, Facts: facts, Folded: !e.drawn}
 		if e.kind == skipRange {
 			out.Label = e.span
 		}
@@ -160,9 +183,10 @@ func (t *chart) fate(name string) string {
 	return pruned
 }
 
-// node is the node of an entry.
-func (t *chart) node(e catalog.Entry, note string) diagram.Node {
-	n := diagram.Node{ID: e.Name, Label: e.Name, Note: note}
+// node is the node of an entry that so many more lead to than are drawn. Boxes
+// say so of heads only: that is what somebody looks for.
+func (t *chart) node(e catalog.Entry, more int) diagram.Node {
+	n := diagram.Node{ID: e.Name, Label: e.Name}
 	say := func(name, value string) {
 		if value != "" {
 			n.Facts = append(n.Facts, diagram.Fact{Name: name, Value: value})
@@ -182,9 +206,9 @@ func (t *chart) node(e catalog.Entry, note string) diagram.Node {
 			say("release", b.Release)
 		}
 	}
-	if slices.Contains(t.shape.Heads, e.Name) {
+	if t.heads[e.Name] {
 		n.Marks = append(n.Marks, head)
-	} else if t.kept != nil && slices.Contains(graph.Inspect(t.kept.Entries).Heads, e.Name) {
+	} else if t.mirrors[e.Name] {
 		n.Marks = append(n.Marks, mirrorHead)
 	}
 	if t.runs(e.Name) {
@@ -207,12 +231,18 @@ func (t *chart) node(e catalog.Entry, note string) diagram.Node {
 		n.Marks = append(n.Marks, deprecated)
 		say("deprecated", message)
 	}
-	if slices.Contains(t.shape.Stranded, e.Name) {
+	if t.lost[e.Name] {
 		n.Marks = append(n.Marks, stranded)
 	}
 	say("replaces", e.Replaces)
 	say("skips", several(e.Skips, 5))
 	say("skipRange", e.SkipRange)
+	if more > 0 {
+		say("also directly from", counted(more, "bundle"))
+		if t.heads[e.Name] || t.mirrors[e.Name] {
+			n.Note = fmt.Sprintf("directly from %s more", thousands(more))
+		}
+	}
 	if others := t.otherChannels(e.Name); len(others) > 0 {
 		n.Marks = append(n.Marks, shared)
 		say("also in", strings.Join(others, ", "))

@@ -39,9 +39,9 @@ func (t *chart) findEdges() {
 		}
 	}
 	for _, e := range successors {
-		skips_ := slices.Clone(e.Skips)
-		slices.Sort(skips_)
-		for _, name := range slices.Compact(skips_) {
+		names := slices.Clone(e.Skips)
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			if name == "" || name == e.Name {
 				continue
 			}
@@ -49,7 +49,41 @@ func (t *chart) findEdges() {
 			led[name] = true
 		}
 	}
+	t.drawShortcuts()
 	t.findRanges(successors, led)
+}
+
+// drawShortcuts draws the skips, too, that lead to where nothing drawn leads. An
+// entry that is skipped itself is no such place.
+func (t *chart) drawShortcuts() {
+	next := map[string][]string{}
+	for _, e := range t.edges {
+		if e.drawn {
+			next[e.from] = append(next[e.from], e.to)
+		}
+	}
+	looked := 0
+	leads := func(from, to string) bool {
+		seen := map[string]bool{from: true}
+		for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+			for _, name := range next[queue[0]] {
+				if looked++; name == to || looked > mostTried {
+					return true
+				}
+				if !seen[name] {
+					seen[name] = true
+					queue = append(queue, name)
+				}
+			}
+		}
+		return false
+	}
+	for i, e := range t.edges {
+		if !e.drawn && t.entry[e.from] && !t.shape.Skipped[e.to] && !leads(e.from, e.to) {
+			t.edges[i].drawn = true
+			next[e.from] = append(next[e.from], e.to)
+		}
+	}
 }
 
 // findRanges adds the edges of skipRanges, successors nearest to the head first.
@@ -105,8 +139,8 @@ func (t *chart) findRanges(successors []catalog.Entry, led map[string]bool) {
 	}
 }
 
-// fold returns the notes of entries that more leads to than is drawn.
-func (t *chart) fold() map[string]string {
+// fold returns how many more entries lead to an entry than are drawn.
+func (t *chart) fold() map[string]int {
 	type pair struct{ from, to string }
 	drawn := map[pair]bool{}
 	for _, e := range t.edges {
@@ -122,9 +156,5 @@ func (t *chart) fold() map[string]string {
 			more[e.to]++
 		}
 	}
-	notes := map[string]string{}
-	for name, n := range more {
-		notes[name] = fmt.Sprintf("and from %s more", thousands(n))
-	}
-	return notes
+	return more
 }

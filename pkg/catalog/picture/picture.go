@@ -6,8 +6,8 @@
 // them. Its edges lead from a bundle to what OLM offers as its update. All of
 // them are there, but a picture of all of them is black: a head whose skipRange
 // holds forty versions has forty lines more. So an edge is drawn where it is the
-// way that a bundle is taken, and folded into a note of its successor ("and from
-// 39 more") where another one says the same:
+// way that a bundle is taken, and folded into a note of its successor ("directly
+// from 39 more") where another one says the same:
 //
 //   - What an entry replaces is drawn, always: that is the chain.
 //   - A bundle that nothing replaces is drawn into the entry nearest to the head
@@ -22,6 +22,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ type Options struct {
 	// Installed is what clusters run of the package.
 	Installed []graph.At
 	// Channels are the names of those to be drawn, in this order; none means
-	// all, the default channel first.
+	// all, the default channel first and then the newest by its name.
 	Channels []string
 }
 
@@ -69,7 +70,10 @@ func choose(p *catalog.Package, names []string) ([]*catalog.Channel, error) {
 	if len(names) == 0 {
 		channels := slices.Clone(p.Channels)
 		slices.SortStableFunc(channels, func(a, b *catalog.Channel) int {
-			return rank(b.Name == p.DefaultChannel) - rank(a.Name == p.DefaultChannel)
+			if first := rank(b.Name == p.DefaultChannel) - rank(a.Name == p.DefaultChannel); first != 0 {
+				return first
+			}
+			return natural(b.Name, a.Name)
 		})
 		return channels, nil
 	}
@@ -91,6 +95,31 @@ func rank(first bool) int {
 		return 1
 	}
 	return 0
+}
+
+// natural compares names so that numbers in them count: v1.9 is before v1.10.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x > 0 && y > 0 {
+			n, m := strings.TrimLeft(a[:x], "0"), strings.TrimLeft(b[:y], "0")
+			if c := cmp.Or(cmp.Compare(len(n), len(m)), cmp.Compare(n, m)); c != 0 {
+				return c
+			}
+			a, b = a[x:], b[y:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits is how many digits a text begins with.
+func digits(s string) int {
+	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
 
 func unknownChannel(p *catalog.Package, name string) error {

@@ -30,7 +30,7 @@ const (
 
 func marks() []diagram.Mark {
 	return []diagram.Mark{
-		{Name: isDefault, About: "the channel of whoever names none", Look: diagram.Badge},
+		{Name: isDefault, About: "the channel where none is named", Look: diagram.Badge},
 		{Name: mirrorsOwn, About: "the default channel of the mirrored catalog", Look: diagram.Badge},
 		{Name: channelGone, About: "nothing of the channel is kept", Look: diagram.Badge},
 		{Name: head, About: "what a new installation gets", Look: diagram.Strong},
@@ -38,19 +38,19 @@ func marks() []diagram.Mark {
 		{Name: installed, About: "what a cluster runs", Look: diagram.Here},
 		{Name: kept, About: "the mirror has it", Look: diagram.Chosen},
 		{Name: pruned, About: "the mirror does not have it", Look: diagram.Faded},
-		{Name: skipped, About: "never installed afresh", Look: diagram.Dashed},
+		{Name: skipped, About: "passed over, not for new installations", Look: diagram.Dashed},
 		{Name: deprecated, About: "its publisher advises against it", Look: diagram.Notice},
 		{Name: stranded, About: "no way leads to the head", Look: diagram.Notice},
 		{Name: shared, About: "other channels have it, too", Look: diagram.Stacked},
-		{Name: absent, About: "the channel does not have it", Look: diagram.Absent},
+		{Name: absent, About: "not in this channel, but can be updated", Look: diagram.Absent},
 	}
 }
 
 func kinds() []diagram.Kind {
 	return []diagram.Kind{
-		{Name: replaces, About: "the update chain", Line: diagram.Solid},
-		{Name: skips, About: "an update past what lies between", Line: diagram.Dash},
-		{Name: skipRange, About: "an update from every version in the range", Line: diagram.Dots},
+		{Name: replaces, About: "the chain of updates", Line: diagram.Solid},
+		{Name: skips, About: "an update from what is passed over", Line: diagram.Dash},
+		{Name: skipRange, About: "an update from every version in a range", Line: diagram.Dots},
 	}
 }
 
@@ -61,9 +61,11 @@ func (s *sketch) notes(channels []*catalog.Channel) []string {
 	if len(channels) < len(p.Channels) {
 		first += fmt.Sprintf(", of which %d %s drawn", len(channels), verb(len(channels), "is", "are"))
 	}
-	if k := s.options.Kept; k != nil {
+	if k := s.options.Kept; k != nil && len(k.Bundles) == 0 {
+		first += ". The mirror keeps nothing of it"
+	} else if k != nil {
 		first += fmt.Sprintf(". The mirror keeps %s in %s", counted(len(k.Bundles), "bundle"), counted(len(k.Channels), "channel"))
-		if k.DefaultChannel != p.DefaultChannel && len(k.Channels) > 0 {
+		if k.DefaultChannel != p.DefaultChannel {
 			first += fmt.Sprintf("; its default channel is %s", k.DefaultChannel)
 		}
 	}

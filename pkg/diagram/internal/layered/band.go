@@ -21,7 +21,8 @@ type column struct {
 // A spot is an item's place in a column, or that of a line passing through.
 type spot struct {
 	item        *item // nil for a line passing through
-	index       int   // in the column
+	spine       bool
+	index       int // in the column
 	height      float64
 	head        float64 // room above
 	y           float64 // of the middle
@@ -72,6 +73,9 @@ func (p *part) cut() {
 				break
 			}
 			empty := max(0, 1-width/limit)
+			if r == last+1 {
+				empty *= 0.55 // the last may well be shorter
+			}
 			cost := best[start] + 3 + empty*empty
 			if start > 0 {
 				cost += float64(passing[start])
@@ -112,7 +116,7 @@ func (p *part) cut() {
 func (p *part) fill() {
 	spots := make(map[*item]*spot, len(p.items))
 	for _, it := range p.items {
-		s := &spot{item: it, height: it.size.H, head: p.graph.Head}
+		s := &spot{item: it, height: it.size.H, head: p.graph.Head, spine: it.spine}
 		if len(it.members) > 1 {
 			s.head = 0 // the frame has it inside
 		}
@@ -125,7 +129,7 @@ func (p *part) fill() {
 		}
 		before := spots[a.from]
 		for r := a.from.rank + 1; r < a.to.rank; r++ {
-			s := &spot{height: lineRoom}
+			s := &spot{height: lineRoom, spine: a.spine}
 			a.through = append(a.through, s)
 			a.from.band.add(r, s)
 			connectSpots(before, s, a)

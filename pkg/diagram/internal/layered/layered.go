@@ -94,7 +94,7 @@ const (
 	rowGap      = 12.0 // between two boxes of a column, beside Graph.Head
 	lineRoom    = 10.0 // what a line takes where it passes a column
 	track       = 9.0  // between two parallel lines
-	bandGap     = 16.0 // between two bands, beside the lines there
+	bandGap     = 22.0 // between two bands, beside the lines there
 	framePad    = 9.0  // between a frame and its boxes
 	cornerRound = 8.0
 	partGap     = 36.0 // between parts of the graph that nothing connects
@@ -155,6 +155,7 @@ type arc struct {
 	weight   int
 	label    Size
 	backward bool
+	spine    bool
 	through  []*spot // in the columns between, where it stays in its band
 	path     Path
 }

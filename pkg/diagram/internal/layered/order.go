@@ -40,7 +40,7 @@ func (b *band) order() {
 // tier is the first order of a column: the spine, boxes, lines.
 func tier(s *spot) int {
 	switch {
-	case s.item != nil && s.item.spine:
+	case s.spine:
 		return 0
 	case s.item != nil:
 		return 1

@@ -8,7 +8,7 @@ const settling = 8
 func (b *band) place() {
 	level := 0.0 // the middle of the spine
 	for _, s := range b.spots {
-		if s.item != nil && s.item.spine {
+		if s.spine {
 			level = max(level, s.head+s.height/2)
 		}
 	}

@@ -109,25 +109,50 @@ func (p *part) rank() {
 	}
 }
 
-// findSpine marks the items of the heaviest path, which is drawn straight. Of
-// equal ones the first in the order of the boxes wins.
+// findSpine marks the path that is drawn straight: of the ways back from the
+// item where the longest one ends, at every step the heaviest arc, and of these
+// the one with the longest way before it.
 func (p *part) findSpine() {
 	order := p.topological()
-	weight := make(map[*item]int, len(order))
-	before := make(map[*item]*item, len(order))
+	type way struct {
+		by     *arc
+		length int // of heavy arcs
+		total  int
+	}
+	longer := func(a, b way) bool {
+		if a.by.weight != b.by.weight {
+			return a.by.weight > b.by.weight
+		}
+		if a.length != b.length {
+			return a.length > b.length
+		}
+		return a.total > b.total
+	}
+	ways := make(map[*item]way, len(order))
 	var end *item
 	for _, it := range order {
 		for _, a := range it.in {
-			// A heavy arc outweighs any detour over light ones.
-			if w := weight[a.from] + a.weight*a.weight; w > weight[it] {
-				weight[it], before[it] = w, a.from
+			before := ways[a.from]
+			w := way{a, before.length + a.weight - 1, before.total + 1}
+			if known := ways[it]; known.by == nil || longer(w, known) {
+				ways[it] = w
 			}
 		}
-		if end == nil || weight[it] > weight[end] {
+		if len(it.out) > 0 {
+			continue
+		}
+		w, best := ways[it], ways[end]
+		if end == nil || w.length > best.length || w.length == best.length && w.total > best.total {
 			end = it
 		}
 	}
-	for it := end; it != nil; it = before[it] {
+	for it := end; it != nil; {
 		it.spine = true
+		by := ways[it].by
+		if by == nil {
+			break
+		}
+		by.spine = true
+		it = by.from
 	}
 }

@@ -58,10 +58,9 @@ func (p *part) route() {
 	r.gutters()
 	r.bands()
 	for _, a := range p.arcs {
-		switch {
-		case a.from.band == a.to.band:
+		if a.from.band == a.to.band {
 			a.path = inside(a)
-		default:
+		} else {
 			a.path = r.between(a)
 		}
 	}

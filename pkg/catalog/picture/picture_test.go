@@ -1,0 +1,215 @@
+package picture_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/picture"
+	"github.com/gantry-mirror/gantry/pkg/diagram"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func etcd(t testing.TB) *catalog.Package {
+	t.Helper()
+	root := t.TempDir()
+	text, err := os.ReadFile("testdata/catalog.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "catalog.yaml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Read(t.Context(), os.DirFS(root), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Package("etcd")
+}
+
+// keeping is the package with some entries of the channel stable only.
+func keeping(p *catalog.Package, names ...string) *catalog.Package {
+	kept := &catalog.Package{Name: p.Name, DefaultChannel: "stable"}
+	stable := *p.Channel("stable")
+	stable.Entries = slices.DeleteFunc(slices.Clone(stable.Entries), func(e catalog.Entry) bool { return !slices.Contains(names, e.Name) })
+	kept.Channels = []*catalog.Channel{&stable}
+	for _, name := range names {
+		kept.Bundles = append(kept.Bundles, p.Bundle(name))
+	}
+	return kept
+}
+
+func draw(t testing.TB, p *catalog.Package, o picture.Options) diagram.Drawing {
+	t.Helper()
+	d, err := picture.Draw(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestGolden(t *testing.T) {
+	p := etcd(t)
+	for name, o := range map[string]picture.Options{
+		"all": {},
+		"kept": {
+			Kept: keeping(p, "etcd.v1.0.1", "etcd.v1.1.1"),
+			Account: &filter.Package{Channels: []filter.Channel{{Name: "stable", Entries: []filter.Entry{
+				{Name: "etcd.v1.0.1", Reason: filter.Continuity, For: "etcd.v1.1.1"}, {Name: "etcd.v1.1.1", Reason: filter.Range},
+			}}}},
+			Installed: []graph.At{
+				{Name: "etcd.v0.8.1", Version: semver.MustParse("0.8.1")}, {Version: semver.MustParse("1.0.0")},
+				{Name: "etcd.v0.7.5", Version: semver.MustParse("0.7.5")}, {Name: "etcd.v0.1.0", Version: semver.MustParse("0.1.0")},
+			},
+			Channels: []string{"stable"},
+		},
+		"nothing": {Kept: &catalog.Package{Name: "etcd"}, Channels: []string{"alpha", "alpha"}},
+	} {
+		for _, form := range []diagram.Form{diagram.Text, diagram.JSON, diagram.SVG} {
+			t.Run(fmt.Sprintf("%s/%s", name, form), func(t *testing.T) {
+				var out bytes.Buffer
+				if err := diagram.Write(&out, draw(t, p, o), form); err != nil {
+					t.Fatal(err)
+				}
+				golden := filepath.Join("testdata", name+"."+string(form))
+				if *update {
+					if err := os.WriteFile(golden, out.Bytes(), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), out.String()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+func TestUnknownChannel(t *testing.T) {
+	p := etcd(t)
+	for name, want := range map[string]string{
+		"stabel": `package etcd has no channel "stabel"; did you mean stable?`,
+		"zzz":    `package etcd has no channel "zzz"; it has alpha, broken, stable`,
+	} {
+		if _, err := picture.Draw(p, picture.Options{Channels: []string{name}}); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// A head that skips everything, as some publishers write them, is a frame and
+// one line, and thousands of names that exist nowhere are one node.
+func TestManySkips(t *testing.T) {
+	entry := catalog.Entry{Name: "foo.v2.0.0", SkipRange: "<2.0.0"}
+	p := &catalog.Package{Name: "foo", DefaultChannel: "stable"}
+	c := &catalog.Channel{Package: "foo", Name: "stable"}
+	for i := range 40 {
+		name := fmt.Sprintf("foo.v1.%d.0", i)
+		p.Bundles = append(p.Bundles, &catalog.Bundle{Package: "foo", Name: name, Version: semver.Version{Major: 1, Minor: uint64(i)}})
+		older := slices.Clone(entry.Skips)
+		entry.Skips = append(entry.Skips, name)
+		c.Entries = append(c.Entries, catalog.Entry{Name: name, Skips: older})
+	}
+	for i := range 18195 {
+		entry.Skips = append(entry.Skips, fmt.Sprintf("foo.v0.%d.0", i))
+	}
+	c.Entries = append(c.Entries, entry)
+	p.Bundles = append(p.Bundles, &catalog.Bundle{Package: "foo", Name: entry.Name, Version: semver.MustParse("2.0.0")})
+	p.Channels = []*catalog.Channel{c}
+
+	d := draw(t, p, picture.Options{})
+	g := d.Graphs[0]
+	if len(g.Nodes) != 42 || len(g.Nodes[0].Names) != 18195 || g.Nodes[0].Label != "18,195 bundles" {
+		t.Errorf("got %d nodes, the first is %s for %d names", len(g.Nodes), g.Nodes[0].Label, len(g.Nodes[0].Names))
+	}
+	drawn := 0
+	for _, e := range g.Edges {
+		if !e.Folded {
+			drawn++
+			if e.To != entry.Name || e.Kind != "skips" {
+				t.Errorf("drawn: %+v", e)
+			}
+		}
+	}
+	if drawn != 41 {
+		t.Errorf("%d edges are drawn", drawn)
+	}
+	var svg bytes.Buffer
+	if err := diagram.Write(&svg, d, diagram.SVG); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(svg.String(), `class="edge dash"`); n != 2 { // and the legend's
+		t.Errorf("the picture has %d lines", n)
+	}
+}
+
+// A skipRange over a whole chain adds no line, but says so at the head.
+func TestSkipRangeOverChain(t *testing.T) {
+	p := &catalog.Package{Name: "foo", DefaultChannel: "stable"}
+	c := &catalog.Channel{Package: "foo", Name: "stable"}
+	for i := range 41 {
+		e := catalog.Entry{Name: fmt.Sprintf("foo.v1.%d.0", i), SkipRange: fmt.Sprintf("<1.%d.0", i)}
+		if i > 0 {
+			e.Replaces = fmt.Sprintf("foo.v1.%d.0", i-1)
+		}
+		p.Bundles = append(p.Bundles, &catalog.Bundle{Package: "foo", Name: e.Name, Version: semver.Version{Major: 1, Minor: uint64(i)}})
+		c.Entries = append(c.Entries, e)
+	}
+	p.Channels = []*catalog.Channel{c}
+	g := draw(t, p, picture.Options{}).Graphs[0]
+	for _, e := range g.Edges {
+		if e.Folded != (e.Kind == "skipRange") {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if last := g.Nodes[40]; last.Note != "directly from 39 more" || g.Nodes[39].Note != "" {
+		t.Errorf("got %+v", last)
+	}
+	if want := 40 + 40*41/2; len(g.Edges) != want {
+		t.Errorf("there are %d edges, not %d", len(g.Edges), want)
+	}
+}
+
+// However large a channel is, its drawing is bounded and says what it leaves out.
+func TestHugeChannel(t *testing.T) {
+	p := &catalog.Package{Name: "foo", DefaultChannel: "stable"}
+	c := &catalog.Channel{Package: "foo", Name: "stable"}
+	const n = 3000
+	for i := range n {
+		e := catalog.Entry{Name: fmt.Sprintf("foo.v1.%d.0", i), SkipRange: "<2.0.0"}
+		if i > 0 {
+			e.Replaces = fmt.Sprintf("foo.v1.%d.0", i-1)
+		}
+		p.Bundles = append(p.Bundles, &catalog.Bundle{Package: "foo", Name: e.Name, Version: semver.Version{Major: 1, Minor: uint64(i)}})
+		c.Entries = append(c.Entries, e)
+	}
+	p.Channels = []*catalog.Channel{c}
+	g := draw(t, p, picture.Options{}).Graphs[0]
+	notes := strings.Join(g.Notes, "\n")
+	if len(g.Edges) > 210_000 || !strings.Contains(notes, "1,667 skipRanges were not looked into") || !strings.Contains(notes, "edges of skipRanges are not listed") {
+		t.Errorf("got %d edges and %s", len(g.Edges), notes)
+	}
+}
+
+func BenchmarkDraw(b *testing.B) {
+	p := etcd(b)
+	for b.Loop() {
+		draw(b, p, picture.Options{})
+	}
+}

@@ -1,0 +1,119 @@
+package picture_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/picture"
+	"github.com/gantry-mirror/gantry/pkg/diagram"
+)
+
+// realCatalogs stand beside the checkout where the project is worked on.
+const realCatalogs = "../../../../shared/catalogs"
+
+// Every entry and every edge of every channel of real packages is in its graph,
+// each edge once, and from wherever something is declared to lead to the head,
+// what is drawn leads there, too.
+func TestRealPackages(t *testing.T) {
+	if _, err := os.Stat(realCatalogs); err != nil {
+		t.Skip("there are no real catalogs beside the checkout")
+	}
+	c, err := catalog.Read(t.Context(), os.DirFS(realCatalogs), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.Packages {
+		t.Run(p.Name, func(t *testing.T) {
+			d := draw(t, p, picture.Options{})
+			if len(d.Graphs) != len(p.Channels) {
+				t.Fatalf("%d graphs for %d channels", len(d.Graphs), len(p.Channels))
+			}
+			for _, g := range d.Graphs {
+				complete(t, p, p.Channel(g.Title), g)
+			}
+			again := draw(t, p, picture.Options{})
+			for _, form := range diagram.Forms() {
+				var first, second bytes.Buffer
+				for w, d := range map[io.Writer]diagram.Drawing{&first: d, &second: again} {
+					if err := diagram.Write(w, d, diagram.Form(form)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !bytes.Equal(first.Bytes(), second.Bytes()) {
+					t.Errorf("%s is not the same twice", form)
+				}
+			}
+		})
+	}
+}
+
+func complete(t *testing.T, p *catalog.Package, c *catalog.Channel, g diagram.Graph) {
+	t.Helper()
+	type edge struct{ from, to, kind string }
+	node := map[string]string{} // of a name, the ID of its node
+	for _, n := range g.Nodes {
+		node[n.ID] = n.ID
+		for _, name := range n.Names {
+			node[name] = n.ID
+		}
+	}
+	edges := map[edge]int{}
+	for _, e := range g.Edges {
+		edges[edge{e.From, e.To, e.Kind}]++
+	}
+	want := map[edge]bool{}
+	for _, e := range c.Entries {
+		if node[e.Name] == "" {
+			t.Errorf("%s: %s has no node", c.Name, e.Name)
+		}
+		if e.Replaces != "" {
+			want[edge{node[e.Replaces], e.Name, "replaces"}] = true
+		}
+		for _, s := range e.Skips {
+			want[edge{node[s], e.Name, "skips"}] = true
+		}
+		within, err := graph.Range(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range c.Entries {
+			if b := p.Bundle(other.Name); other.Name != e.Name && within(b.Version) {
+				want[edge{other.Name, e.Name, "skipRange"}] = true
+			}
+		}
+	}
+	for e := range want {
+		if edges[e] != 1 {
+			t.Errorf("%s: %+v is there %d times", c.Name, e, edges[e])
+		}
+	}
+	if len(edges) != len(want) {
+		t.Errorf("%s: %d edges, not %d", c.Name, len(edges), len(want))
+	}
+	// Back from the head over what is drawn.
+	before := map[string][]string{}
+	for _, e := range g.Edges {
+		if !e.Folded {
+			before[e.To] = append(before[e.To], e.From)
+		}
+	}
+	head := graph.Inspect(c.Entries).Heads[0]
+	leads := map[string]bool{head: true}
+	for queue := []string{head}; len(queue) > 0; queue = queue[1:] {
+		for _, from := range before[queue[0]] {
+			if !leads[from] {
+				leads[from] = true
+				queue = append(queue, from)
+			}
+		}
+	}
+	for _, n := range g.Nodes {
+		if !leads[n.ID] {
+			t.Errorf("%s: nothing that is drawn leads from %s to the head", c.Name, n.ID)
+		}
+	}
+}
