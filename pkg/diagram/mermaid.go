@@ -126,5 +126,8 @@ func mermaidText(lines ...string) string {
 			out.WriteRune(r)
 		}
 	}
+	if out.Len() == 0 {
+		return " " // a quoted text of nothing is no text
+	}
 	return out.String()
 }

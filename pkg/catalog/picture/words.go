@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -73,10 +74,14 @@ func (s *sketch) notes(channels []*catalog.Channel) []string {
 	if message, ok := s.deprecation(catalog.SchemaPackage, ""); ok {
 		notes = append(notes, "The package is deprecated: "+message)
 	}
+	var elsewhere []string
 	for _, at := range s.options.Installed {
-		if at.Name != "" && len(s.channelsOf[at.Name]) == 0 {
-			notes = append(notes, fmt.Sprintf("%s, which is installed, is in no channel of the catalog.", at.Name))
+		if at.Name != "" && len(s.channelsOf[at.Name]) == 0 && !slices.Contains(elsewhere, at.Name) {
+			elsewhere = append(elsewhere, at.Name)
 		}
+	}
+	if len(elsewhere) > 0 {
+		notes = append(notes, "Installed, but in no channel of the catalog: "+several(elsewhere, 5)+".")
 	}
 	return notes
 }
