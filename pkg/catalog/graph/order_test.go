@@ -1,0 +1,65 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+func TestOrder(t *testing.T) {
+	for _, tc := range []struct{ name, channel, want string }{
+		{"none", "", ""},
+		{"a chain in any order", "2:1 1 3:2", "3 2 1"},
+		{"skipped ones are left out, and the walk goes on below them", "1 2:1 3:2,2 4:3", "4 3 1"},
+		{"off the chain", "1 2 3:2,1", "3 2"},
+		{"a fork", "1 2:1 3:1,2", "3 1"},
+		{"names that are not there", "2:1 3:2,0", "3 2"},
+		{"two heads", "1 2:1 3:1", ""},
+		{"no head", "1:2 2:1", ""},
+		{"itself", "1:1", ""},
+		{"a circle below the head", "1:2 2:1 3:2", ""},
+		{"a circle below skipped ones, which opm validate passes", "1:2 2:1 3:2,1,2", ""},
+	} {
+		var entries []catalog.Entry
+		if tc.channel != "" {
+			entries = pkg("a " + tc.channel).Channels[0].Entries
+		}
+		var got []string
+		for _, e := range Order(entries) {
+			got = append(got, strings.TrimPrefix(e.Name, "p.v"))
+		}
+		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+	}
+}
+
+// Ten thousand skips of an entry, all but a few of names that exist nowhere, and
+// ten thousand entries that replace each other.
+func TestLargeChannels(t *testing.T) {
+	head := catalog.Entry{Name: "p.v2.0.0", Replaces: "p.v1.0.0"}
+	for i := range 10_000 {
+		head.Skips = append(head.Skips, fmt.Sprintf("p.v0.%d.0", i))
+	}
+	p := pkg("a 1.0.0 0.7.0 2.0.0:1.0.0")
+	p.Channels[0].Entries[2] = head
+	for _, gen := range []Generation{Classic, V1} {
+		if got := steps(Walk(p, at("0.9999.0"), View{Generation: gen})); got != "a skips 2.0.0" {
+			t.Errorf("%s: %q", gen, got)
+		}
+	}
+	words := []string{"a"}
+	for i := range 10_000 {
+		words = append(words, fmt.Sprintf("1.%d.0:1.%d.0", i+1, i))
+	}
+	p = pkg(words[0] + " " + strings.Join(words[1:100], " "))
+	for _, gen := range []Generation{Classic, V1} {
+		if got := Walk(p, at("1.0.0"), View{Generation: gen}); len(got) != 99 {
+			t.Errorf("%s: %d hops", gen, len(got))
+		}
+	}
+}
