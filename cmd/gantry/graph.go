@@ -50,8 +50,9 @@ clusters stand. The picture (-o svg) needs no other program and no network.
 }
 
 func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
-	if !slices.Contains(diagram.Forms(), f.form) {
-		return usagef("-o %q: give one of %s", f.form, strings.Join(diagram.Forms(), ", "))
+	form, err := diagram.ParseForm(f.form)
+	if err != nil {
+		return usagef("-o: %w", err)
 	}
 	if err := f.loadGiven(); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
 		return &usageError{err}
 	}
 	out := bufio.NewWriter(a.stdout)
-	if err := diagram.Write(out, drawing, diagram.Form(f.form)); err != nil {
+	if err := diagram.Write(out, drawing, form); err != nil {
 		return err
 	}
 	return out.Flush()
