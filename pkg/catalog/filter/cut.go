@@ -95,6 +95,15 @@ func (s *selection) account(w *work, k keptChannel) {
 	if names := extra[Installed]; len(names) > 0 {
 		s.noteOn(k.Name, ": kept for what is installed: %s", list(names))
 	}
+	for _, e := range k.entries {
+		switch {
+		case e.Name != k.head || w.brought:
+		case e.Reason == Installed:
+			s.noteOn(k.Name, ": its head is %s, which was not asked for: it is kept for %s, which is installed", k.head, e.For)
+		case e.Reason == Dependency:
+			s.noteOn(k.Name, ": its head is %s, which was not asked for: %s needs it", k.head, e.For)
+		}
+	}
 	for _, x := range slices.Sorted(maps.Keys(k.skips)) {
 		s.noteOn(k.Name, ": %s now skips %s, which its skipRange holds already", k.Channel.Entries[x].Name, list(k.skips[x]))
 	}

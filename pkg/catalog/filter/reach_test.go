@@ -155,6 +155,20 @@ func TestFilteredRandomPackages(t *testing.T) {
 	}
 }
 
+// FuzzApply is the same for packages and selections that a fuzzer rolls.
+func FuzzApply(f *testing.F) {
+	f.Add(uint64(1), uint64(2), false)
+	f.Add(uint64(3), uint64(4), true)
+	f.Fuzz(func(t *testing.T, one, other uint64, wild bool) {
+		r := rand.New(rand.NewPCG(one, other))
+		c := randomPackage(t, r, wild)
+		op, required := randomOperator(r, c.Packages[0])
+		if checkRandom(t, c, op, required, wild); t.Failed() {
+			t.Log(describe(c.Packages[0], op, required))
+		}
+	})
+}
+
 func describe(p *catalog.Package, op imageset.Operator, required []Required) string {
 	var b strings.Builder
 	for _, ch := range p.Channels {

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
@@ -35,6 +36,9 @@ func (s *selection) strand() {
 				followed = append(followed, w)
 			}
 		}
+		if len(followed) == 0 && from.Channel == "" {
+			continue // channels without a head, of a catalog that is taken as it is
+		}
 		if len(followed) == 0 {
 			s.stranded(from, "the channel %q that it follows is not kept; add it to channels", from.Channel)
 			continue
@@ -59,7 +63,7 @@ func (s *selection) strand() {
 }
 
 func (s *selection) stranded(from start, format string, args ...any) {
-	s.note("%s is installed, and no update of it is kept: %s", from.label, fmt.Sprintf(format, args...))
+	s.note("%s is installed, and gets to no head that is kept: %s", from.label, fmt.Sprintf(format, args...))
 }
 
 // why says what keeps an operator from every head of these channels, and what
@@ -78,17 +82,14 @@ func (s *selection) why(from start, followed []*work) string {
 	}
 	var others []string
 	for _, ch := range s.pkg.Channels {
-		w := work{head: ""}
-		if heads := graph.Inspect(ch.Entries).Heads; len(heads) == 1 {
-			w.head = heads[0]
-		}
-		if w.head != "" && s.see(graph.Classic, ch).gets(from, w.head) {
+		heads := graph.Inspect(ch.Entries).Heads
+		if len(heads) == 1 && s.see(graph.Classic, ch).gets(from, heads[0]) {
 			others = append(others, ch.Name)
 		}
 	}
 	switch {
 	case len(others) > 0:
-		return to + "; there is one in " + choice(quoted(others)) + " as the catalog has it"
+		return to + "; there is one in " + quoted(others) + " as the catalog has it"
 	case !from.versioned:
 		return to + " by its name, and its version is not known; give it too"
 	default:
@@ -114,7 +115,7 @@ func (s *selection) halted(from start, gen graph.Generation, followed []*work) {
 			}
 		}
 	}
-	s.note("%s is installed: %s has no way from it to the head of %s", from.label, gen, choice(quoted(channelsOf(followed))))
+	s.note("%s is installed: %s has no way from it to the head of %s", from.label, gen, quoted(channelsOf(followed)))
 }
 
 func channelsOf(works []*work) []string {
@@ -125,11 +126,11 @@ func channelsOf(works []*work) []string {
 	return channelNames(channels)
 }
 
-// quoted puts the names of channels in words.
-func quoted(channels []string) []string {
+// quoted is `channel "a" or channel "b"`.
+func quoted(channels []string) string {
 	var words []string
 	for _, name := range channels {
 		words = append(words, fmt.Sprintf("channel %q", name))
 	}
-	return words
+	return strings.Join(words, " or ")
 }

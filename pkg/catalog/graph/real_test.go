@@ -10,8 +10,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// real are public catalogs, where they are there.
-func real(t *testing.T) *catalog.Catalog {
+// public are public catalogs, where they are there.
+func public(t *testing.T) *catalog.Catalog {
 	t.Helper()
 	dir := "../../../../shared/catalogs"
 	if _, err := os.Stat(dir); err != nil {
@@ -27,7 +27,7 @@ func real(t *testing.T) *catalog.Catalog {
 // In public catalogs every entry gets to the head of its channel by itself, in
 // both generations; and by hand it takes no more hops.
 func TestRealChannels(t *testing.T) {
-	for _, p := range real(t).Packages {
+	for _, p := range public(t).Packages {
 		for _, ch := range p.Channels {
 			head := Inspect(ch.Entries).Heads[0]
 			for _, gen := range []Generation{Classic, V1} {
@@ -35,8 +35,8 @@ func TestRealChannels(t *testing.T) {
 				for _, e := range ch.Entries {
 					at := Running(p.Bundle(e.Name))
 					hops, ok := u.Reachable(at, head, Automatic)
-					fewest, any := u.Reachable(at, head, AnyPath)
-					if !ok || !any || len(fewest) > len(hops) {
+					fewest, found := u.Reachable(at, head, AnyPath)
+					if !ok || !found || len(fewest) > len(hops) {
 						t.Errorf("%s, channel %s, %s: %s goes %v, by hand %v", p.Name, ch.Name, gen, e.Name, u.Walk(at), fewest)
 					}
 					for i, hop := range hops {
@@ -52,7 +52,7 @@ func TestRealChannels(t *testing.T) {
 
 // What real catalogs do, one package each.
 func TestRealPackages(t *testing.T) {
-	c := real(t)
+	c := public(t)
 	for _, tc := range []struct{ what, pkg, from, channel, classic, v1 string }{
 		{
 			"nearly everything hangs on the head's skips", "kubecost-operator", "v3.1.0", "stable",
