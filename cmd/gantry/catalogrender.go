@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +21,8 @@ func (a *app) catalogRenderCommand() *cobra.Command {
 		Short: "Print catalogs and bundles as file-based catalog objects",
 		Long: `Render prints every object of the catalogs on stdout, one JSON object a line or
 one YAML document after the other, in an order that is always the same. Objects
-of a file-based catalog are printed as they stand; SQLite indexes and bundles are
-turned into it. Nothing is held in memory, and nothing is judged: that is for
+of a file-based catalog are printed as they stand, but for white space; SQLite
+indexes and bundles are turned into it. Nothing is held in memory, and nothing is judged: that is for
 gantry catalog validate.
 
 ` + catalogHelp + `
@@ -61,20 +64,18 @@ func (a *app) catalogRender(ctx context.Context, f readFlags, form string, args 
 
 // writeObject writes one object of a catalog.
 func writeObject(out *bufio.Writer, m *catalog.Meta, form string) error {
-	text, before, after := m.Raw, "", "\n"
 	if form == outputYAML {
-		var err error
-		if text, err = m.YAML(); err != nil {
-			return err
+		text, err := m.YAML()
+		if err == nil {
+			_, err = fmt.Fprintf(out, "---\n%s", text)
 		}
-		before, after = "---\n", ""
+		return err
 	}
-	_, err := out.WriteString(before)
-	if err == nil {
-		_, err = out.Write(text)
+	var line bytes.Buffer
+	if err := json.Compact(&line, m.Raw); err != nil {
+		return fmt.Errorf("writing %s %q: %w", m.Schema, m.Name, err)
 	}
-	if err == nil {
-		_, err = out.WriteString(after)
-	}
+	line.WriteByte('\n')
+	_, err := line.WriteTo(out)
 	return err
 }
