@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,37 +40,47 @@ func (d *decoder) decode(m *Meta) (decoded, error) {
 		return decoded{meta: m, defaultChannel: channel}, err
 	case SchemaChannel:
 		c := &Channel{Meta: m, Package: m.Package, Name: m.Name}
-		return decoded{meta: m, channel: c}, d.each(m, "entries", func(entry []byte) error {
-			e, err := d.entry(entry)
-			c.Entries = append(c.Entries, e)
-			return err
-		})
+		return decoded{meta: m, channel: c}, fields(&d.object, m.Raw,
+			field{"entries", func(value []byte) error {
+				return elements(&d.list, value, func(entry []byte) error {
+					e, err := d.entry(entry)
+					c.Entries = append(c.Entries, e)
+					return err
+				})
+			}},
+			field{"properties", d.properties(nil)},
+		)
 	case SchemaBundle:
 		b, err := d.bundle(m)
 		return decoded{meta: m, bundle: b}, err
 	case SchemaDeprecations:
 		dep := &Deprecations{Meta: m, Package: m.Package}
-		return decoded{meta: m, deprecations: dep}, d.each(m, "entries", func(entry []byte) error {
-			e, err := d.deprecation(entry)
-			dep.Entries = append(dep.Entries, e)
-			return err
-		})
+		return decoded{meta: m, deprecations: dep}, fields(&d.object, m.Raw,
+			field{"entries", func(value []byte) error {
+				return elements(&d.list, value, func(entry []byte) error {
+					e, err := d.deprecation(entry)
+					dep.Entries = append(dep.Entries, e)
+					return err
+				})
+			}},
+		)
 	}
 	return decoded{meta: m}, nil
 }
 
-// defaultChannel also sees to the members that a package shows to people, which
-// OLM decodes.
+// defaultChannel also sees to the members that only others look at, which OLM
+// decodes all the same.
 func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {
 	err = fields(&d.object, m.Raw,
 		field{"defaultChannel", d.into(&channel)},
 		field{"description", mustBeText},
 		field{"icon", func(value []byte) error {
 			return fields(&d.inner, value,
-				field{"base64data", mustBeText},
+				field{"base64data", mustBeBase64},
 				field{"mediatype", mustBeText},
 			)
 		}},
+		field{"properties", d.properties(nil)},
 	)
 	return channel, err
 }
@@ -127,7 +138,7 @@ func (d *decoder) bundle(m *Meta) (*Bundle, error) {
 	return b, err
 }
 
-// properties reads a list of properties.
+// properties reads a list of properties into all, unless that is nil.
 func (d *decoder) properties(all *[]Property) func([]byte) error {
 	return func(value []byte) error {
 		return elements(&d.list, value, func(text []byte) error {
@@ -136,7 +147,9 @@ func (d *decoder) properties(all *[]Property) func([]byte) error {
 				field{"type", d.into(&p.Type)},
 				field{"value", func(value []byte) error { p.Value = value; return nil }},
 			)
-			*all = append(*all, p)
+			if all != nil {
+				*all = append(*all, p)
+			}
 			return err
 		})
 	}
@@ -167,13 +180,6 @@ func (d *decoder) version(b *Bundle) (v semver.Version, release string, err erro
 		return v, release, fmt.Errorf("parsing version %q: %w", text, err)
 	}
 	return v, release, nil
-}
-
-// each calls f with every element of a list member of an object.
-func (d *decoder) each(m *Meta, name string, f func([]byte) error) error {
-	return fields(&d.object, m.Raw,
-		field{name, func(value []byte) error { return elements(&d.list, value, f) }},
-	)
 }
 
 // A field is a member that the model has, and what takes its value.
@@ -242,6 +248,18 @@ func (d *decoder) into(field *string) func([]byte) error {
 func mustBeText(value []byte) error {
 	if len(value) == 0 || value[0] != '"' && string(value) != "null" {
 		return fmt.Errorf("must be a string, not %s", abridged(value))
+	}
+	return nil
+}
+
+// mustBeBase64 refuses what is not a string of base64, or null.
+func mustBeBase64(value []byte) error {
+	if err := mustBeText(value); err != nil {
+		return err
+	}
+	text, _ := asString(value)
+	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
+		return errors.New("it is not base64")
 	}
 	return nil
 }

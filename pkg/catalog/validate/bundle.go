@@ -29,7 +29,10 @@ func (r *report) bundles(p *catalog.Package) {
 			continue
 		}
 		seen[b.Name] = true
-		if !entries[b.Name] {
+		switch {
+		case b.Name == "":
+			r.add(BundleName, b.Meta, "package %q has a bundle without a name", p.Name)
+		case !entries[b.Name]:
 			r.add(BundleOrphan, b.Meta, "package %q: bundle %q is in none of its channels", p.Name, b.Name)
 		}
 		r.images(b, r.properties(b))

@@ -38,14 +38,17 @@ func (r *report) channels(p *catalog.Package) map[string]bool {
 func (r *report) entries(c *catalog.Channel, bundles map[string]bool) {
 	seen := make(map[string]bool, len(c.Entries))
 	twice := false
-	for _, e := range c.Entries {
+	for i, e := range c.Entries {
 		if seen[e.Name] {
 			r.add(EntryDuplicate, c.Meta, "package %q, channel %q has the entry %q a second time", c.Package, c.Name, e.Name)
 			twice = true
 			continue
 		}
 		seen[e.Name] = true
-		if !bundles[e.Name] {
+		switch {
+		case e.Name == "":
+			r.add(EntryBundle, c.Meta, "package %q, channel %q: entries[%d] has no name", c.Package, c.Name, i)
+		case !bundles[e.Name]:
 			r.add(EntryBundle, c.Meta, "package %q, channel %q: there is no olm.bundle for the entry %q", c.Package, c.Name, e.Name)
 		}
 		for i, skip := range e.Skips {

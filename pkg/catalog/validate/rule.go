@@ -19,12 +19,12 @@ const (
 	ChannelCycle     Rule = "channel-cycle"     // entries that replace each other in a circle
 	ChannelStranded  Rule = "channel-stranded"  // entries that cannot be reached from the head, nor are skipped
 	EntryDuplicate   Rule = "entry-duplicate"   // two entries of one name in a channel
-	EntryBundle      Rule = "entry-bundle"      // an entry without an olm.bundle
+	EntryBundle      Rule = "entry-bundle"      // an entry without a name, or without an olm.bundle
 	EntrySkip        Rule = "entry-skip"        // an empty name among the skips
 	EntrySkipRange   Rule = "entry-skip-range"  // a skipRange that is not a range
 
 	BundleDuplicate Rule = "bundle-duplicate" // two bundles of one name in a package
-	BundleName      Rule = "bundle-name"      // a bundle with a release and not the name that follows from it
+	BundleName      Rule = "bundle-name"      // a bundle without a name, or with a release and not the name that follows from it
 	BundleOrphan    Rule = "bundle-orphan"    // a bundle that no channel has
 	BundleProperty  Rule = "bundle-property"  // a property whose value is not what its type demands
 	BundlePackage   Rule = "bundle-package"   // not exactly one olm.package property, or one of another package
