@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 )
 
 func (a *app) catalogConvertCommand() *cobra.Command {
 	var f readFlags
 	var dir, files string
+	var migrate bool
 	c := &cobra.Command{
 		Use:   "convert CATALOG --output-dir DIR",
 		Short: "Write a catalog of any form as a folder of file-based catalog files",
@@ -28,16 +31,17 @@ holds other files is not touched.
   gantry catalog convert quay.io/org/catalog:v4.20 --output-dir catalog --files yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogConvert(cmd.Context(), f, dir, files, args[0])
+			return a.catalogConvert(cmd.Context(), f, dir, files, migrate, args[0])
 		},
 	}
 	f.addFlags(c.Flags())
+	migrateFlag(c.Flags(), &migrate)
 	c.Flags().StringVar(&dir, "output-dir", "", "folder for the catalog")
 	c.Flags().StringVar(&files, "files", string(folder.JSON), "form of the files: json or yaml")
 	return c
 }
 
-func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files, arg string) error {
+func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files string, migrate bool, arg string) error {
 	form, err := fileForm(files)
 	if err != nil {
 		return err
@@ -54,6 +58,11 @@ func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files, arg s
 	if err != nil {
 		return err
 	}
+	if migrate {
+		if c, err = migrated(c); err != nil {
+			return err
+		}
+	}
 	if err := folder.Write(ctx, dir, c, form); err != nil {
 		return foreign(err)
 	}
@@ -66,6 +75,21 @@ func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files, arg s
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s written to %s (%s)\n", arg, dir, number(len(c.Packages), "package", "packages"))
 	return err
+}
+
+// migrated is a catalog without manifests in olm.bundle.object.
+func migrated(c *catalog.Catalog) (*catalog.Catalog, error) {
+	metas := slices.Clone(c.Others)
+	for _, p := range c.Packages {
+		metas = append(metas, p.Objects()...)
+	}
+	for i := range metas {
+		var err error
+		if metas[i], err = bundle.Migrate(metas[i]); err != nil {
+			return nil, err
+		}
+	}
+	return catalog.New(metas)
 }
 
 // fileForm is the value of --files.

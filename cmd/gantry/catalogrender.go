@@ -9,13 +9,16 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 )
 
 func (a *app) catalogRenderCommand() *cobra.Command {
 	var f readFlags
 	var form string
+	var migrate bool
 	c := &cobra.Command{
 		Use:   "render CATALOG...",
 		Short: "Print catalogs and bundles as file-based catalog objects",
@@ -32,15 +35,21 @@ gantry catalog validate.
   gantry catalog render index.db | jq 'select(.schema == "olm.channel")'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogRender(cmd.Context(), f, form, args)
+			return a.catalogRender(cmd.Context(), f, form, migrate, args)
 		},
 	}
 	f.addFlags(c.Flags())
+	migrateFlag(c.Flags(), &migrate)
 	formFlag(c.Flags(), &form, "form of the objects: json or yaml", outputJSON, outputYAML)
 	return c
 }
 
-func (a *app) catalogRender(ctx context.Context, f readFlags, form string, args []string) error {
+// migrateFlag adds --migrate, which is opm's --migrate.
+func migrateFlag(f *pflag.FlagSet, migrate *bool) {
+	f.BoolVar(migrate, "migrate", false, "put olm.csv.metadata in place of the manifests in olm.bundle.object, which makes a catalog smaller")
+}
+
+func (a *app) catalogRender(ctx context.Context, f readFlags, form string, migrate bool, args []string) error {
 	if err := a.form(form, outputJSON, outputYAML); err != nil {
 		return err
 	}
@@ -53,7 +62,15 @@ func (a *app) catalogRender(ctx context.Context, f readFlags, form string, args 
 	for _, arg := range args {
 		src, err := r.open(ctx, arg)
 		if err == nil {
-			err = src.Stream(ctx, func(m *catalog.Meta) error { return writeObject(out, m, form) })
+			err = src.Stream(ctx, func(m *catalog.Meta) (err error) {
+				if migrate {
+					m, err = bundle.Migrate(m)
+				}
+				if err == nil {
+					err = writeObject(out, m, form)
+				}
+				return err
+			})
 		}
 		if err != nil {
 			return errors.Join(err, out.Flush())
