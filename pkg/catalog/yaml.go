@@ -78,7 +78,8 @@ func (p *parser) document(text []byte, line int) bool {
 		return true
 	} else if err != nil {
 		at, message := yamlError(err)
-		if bytes.HasPrefix(lineOf(text, at), []byte{'\t'}) {
+		if tab := tabFrom(text, at); tab == at || tab > at && strings.Contains(message, "tab character") {
+			at = tab // the parser says where the value before it begins
 			message += "; YAML is indented with spaces"
 		}
 		p.problem(line+at, "the YAML is broken: %s; mend the file, or name it in %s if it is not part of the catalog", message, IgnoreFile)
@@ -177,13 +178,17 @@ func yamlError(err error) (line int, message string) {
 	return 0, message
 }
 
-// lineOf is a line of a text, counted from 0.
-func lineOf(text []byte, number int) []byte {
-	for range number {
-		_, text, _ = bytes.Cut(text, []byte{'\n'})
+// tabFrom is the first line of a text, from a line on, that is indented with a
+// tab, or -1. Lines are counted from 0.
+func tabFrom(text []byte, from int) int {
+	for number := 0; len(text) > 0; number++ {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte{'\n'})
+		if number >= from && bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte{'\t'}) {
+			return number
+		}
 	}
-	line, _, _ := bytes.Cut(text, []byte{'\n'})
-	return line
+	return -1
 }
 
 // A nodeError is what a YAML node has that JSON or OLM cannot have.
