@@ -16,10 +16,19 @@
 //     same entry's skipRange holds already.
 //   - Where a selection has gaps, the bundles in between are kept too, as few as
 //     will do, and each of them says for which bundle ([Continuity]).
+//   - Whom OLM, of either generation, led to what is now the head of a channel,
+//     it still leads there: every bundle that is kept, and every one that is gone
+//     and that a kept entry replaces or skips. Whose updates are all gone has no
+//     way any more: such bundles must be given as installed ([Installed]).
+//   - To filter the result again by the same selection changes nothing.
 //   - Objects that need no change are the very same; the rest differ only in the
 //     members that had to change.
 //   - What the catalog does not have is an error with the place in the
 //     configuration and the nearest names, never silence ([SelectionError]).
+//
+// Ways cannot be promised where bundles are pinned, which are taken at their word.
+// In channels whose edges lead in a circle they are promised to those whom OLM
+// leads by itself, and not to those who must be led by hand.
 //
 // Everything here is a pure function; nothing is read or written.
 package filter

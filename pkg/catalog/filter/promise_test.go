@@ -379,28 +379,3 @@ func checkDeprecations(fail func(string, ...any), was, p *catalog.Package, kept 
 		fail("deprecations: %s", diff)
 	}
 }
-
-// sameBut holds that two objects differ in one member at most.
-func sameBut(fail func(string, ...any), was, is *catalog.Meta, member string) {
-	if was == is {
-		return
-	}
-	var a, b map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(was.Raw, &a), json.Unmarshal(is.Raw, &b)); err != nil {
-		fail("%v", err)
-	}
-	delete(a, member)
-	delete(b, member)
-	if !maps.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-		fail("%s %s was changed beyond its %s", is.Schema, is.Name, member)
-	}
-}
-
-// elements are the bytes of an object's entries.
-func elements(fail func(string, ...any), m *catalog.Meta) []json.RawMessage {
-	var object struct{ Entries []json.RawMessage }
-	if err := json.Unmarshal(m.Raw, &object); err != nil {
-		fail("%v", err)
-	}
-	return object.Entries
-}

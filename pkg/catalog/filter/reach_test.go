@@ -129,7 +129,7 @@ func randomOperator(r *rand.Rand, p *catalog.Package) (imageset.Operator, []Requ
 // only in a circle. Then all of this holds but for ways that somebody would have
 // to choose by hand.
 func TestFilteredRandomPackages(t *testing.T) {
-	rounds := 800
+	rounds := 400
 	if testing.Short() {
 		rounds = 300
 	}

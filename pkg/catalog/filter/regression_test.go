@@ -168,6 +168,9 @@ func TestBrokenCatalogs(t *testing.T) {
 		{"stranded", `[{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v3","replaces":"b.v4","skips":["b.v4"]},{"name":"b.v4","replaces":"b.v1","skips":["b.v2"]}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, "update graph is broken"},
 		{"the same entry twice", `[{"name":"b.v1"},{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, ""},
 		{"an invalid skipRange joins nothing", `[{"name":"b.v1"},{"name":"b.v2","skipRange":"<v2.0.0"},{"name":"b.v3","skips":["b.v1","b.v2"]}]`, pins("b.v1", "b.v2"), "pin b.v3 as well"},
+		{"a circle below the head", `[{"name":"b.v3","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v1","replaces":"b.v2"}]`, imageset.Package{Range: imageset.Range{Max: "2.0.0"}}, "update graph is broken"},
+		{"a circle that is not selected", `[{"name":"b.v3","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v1","replaces":"b.v2"}]`, imageset.Package{}, ""},
+		{"ten thousand skips", `[{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1","skips":["b.v0"` + strings.Repeat(`,"b.v0.x"`, 10_000) + `]}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, ""},
 		{"an entry without a bundle", `[{"name":"b.v9","replaces":"b.v1"},{"name":"b.v1"}]`, imageset.Package{Range: imageset.Range{Max: "1.0.0"}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -182,7 +185,12 @@ func TestBrokenCatalogs(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.want.Name = "b"
-			result, err := Apply(c, imageset.Operator{Packages: []imageset.Package{tc.want}})
+			op := imageset.Operator{Packages: []imageset.Package{tc.want}}
+			result, err := Apply(c, op)
+			op.Installed = []imageset.Installed{{Package: "b", Bundle: "b.v1"}, {Package: "b", Version: "0.5.0"}}
+			if _, again := Apply(c, op); (err == nil) != (again == nil) && (again == nil || !strings.Contains(again.Error(), "update graph is broken")) {
+				t.Errorf("with something installed: %v", again)
+			}
 			switch {
 			case tc.err == "" && err != nil:
 				t.Error(err)

@@ -83,6 +83,9 @@ func randomChannel(r *rand.Rand, versions map[string]semver.Version, wild bool) 
 			case kind < 2:
 				e.SkipRange = fmt.Sprintf(">=1.%d.0-0 <%s", r.IntN(i+1), versions[e.Name])
 			}
+			if within, err := graph.Range(e); err != nil || !wild && slices.ContainsFunc(order[i:], func(name string) bool { return within(versions[name]) }) {
+				e.SkipRange = ""
+			}
 			entries[i] = e
 		}
 		r.Shuffle(n, func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
