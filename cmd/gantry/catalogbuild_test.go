@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+)
+
+// TestCatalogBuild builds one folder on nothing, on an image with opm and on
+// another catalog, and has others read what was pushed.
+func TestCatalogBuild(t *testing.T) {
+	w := zooWorld(t)
+	opm := w.source.Host + "/registry.example.com/tools/opm:v1"
+	w.push("registry.example.com/tools/opm:v1", fileImage(t, v1.Config{Entrypoint: []string{"/bin/opm"}, Cmd: []string{"version"}}, map[string]string{"bin/opm": "opm"}))
+	for _, tc := range []struct {
+		name, base string
+		manifests  int // index and platforms
+		entrypoint []string
+		cmd        []string
+	}{
+		{"scratch", "", 5, nil, nil},
+		{"opm", opm, 1, []string{"/bin/opm"}, []string{"serve", "/configs"}},
+		{"catalog", riverRef, 3, []string{"/bin/opm"}, []string{"serve", "/configs"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := *w
+			w.t = t
+			args := []string{"catalog", "build", w.path("zoo"), w.docker("/made/" + tc.name + ":v1")}
+			if tc.base != "" {
+				args = append(args, "--base", tc.base)
+			}
+			first := w.must(args...)
+			name, digest, _ := strings.Cut(strings.TrimSpace(first.stdout), "\n")
+			if want := w.mirror.Host + "/made/" + tc.name + ":v1@" + digest; name != want {
+				t.Errorf("it is said to be %s, want %s", name, want)
+			}
+			w.mirror.ResetLog()
+			if again := w.must(args...); again.stdout != first.stdout {
+				t.Errorf("the same folder gave\n%sthen\n%s", first.stdout, again.stdout)
+			}
+			if log := changed(w.mirror.Log()); len(log) > 0 {
+				t.Errorf("a second build changed the registry: %v", log)
+			}
+
+			pulled, err := w.mirror.Client().Pull(t.Context(), "made/"+tc.name, "v1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pulled.Digest.String() != digest || pulled.Manifests != tc.manifests {
+				t.Errorf("pulled %d manifests below %s, want %d below %s", pulled.Manifests, pulled.Digest, tc.manifests, digest)
+			}
+			built := w.mirror.Host + "/made/" + tc.name + ":v1"
+			if o := w.must("catalog", "validate", built); !strings.Contains(o.stdout, "valid (4 packages, 5 channels, 9 bundles)") {
+				t.Errorf("validate says %s", o.stdout)
+			}
+			w.must("catalog", "diff", w.path("zoo"), built, "--exit-code")
+
+			w.must(append([]string{"catalog", "build", w.path("zoo"), "oci://" + w.path(tc.name)}, args[4:]...)...)
+			checkLayout(t, w.path(tc.name), digest, tc.entrypoint, tc.cmd)
+			w.must("catalog", "diff", w.path("zoo"), "oci://"+w.path(tc.name), "--exit-code")
+		})
+	}
+}
+
+// checkLayout reads a layout with go-containerregistry alone: each image must be
+// whole and say where its catalog is.
+func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
+	t.Helper()
+	idx, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(idx); err != nil {
+		t.Error(err)
+	}
+	m, err := idx.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Manifests) != 1 || m.Manifests[0].Digest.String() != digest {
+		t.Fatalf("the layout names %+v, want %s", m.Manifests, digest)
+	}
+	var images []v1.Image
+	if root := m.Manifests[0]; root.MediaType.IsIndex() {
+		child, err := idx.ImageIndex(root.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		platforms, err := child.IndexManifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range platforms.Manifests {
+			img, err := child.Image(p.Digest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			images = append(images, img)
+		}
+	} else {
+		img, err := idx.Image(root.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images = append(images, img)
+	}
+	for _, img := range images {
+		file, err := img.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if label := file.Config.Labels[image.ConfigsLabel]; label != "/configs" {
+			t.Errorf("%s: the label is %q", file.Architecture, label)
+		}
+		if diff := cmp.Diff([][]string{entrypoint, cmd}, [][]string{file.Config.Entrypoint, file.Config.Cmd}); diff != "" {
+			t.Errorf("%s: entrypoint and cmd: %s", file.Architecture, diff)
+		}
+	}
+}
+
+func TestCatalogBuildRefusals(t *testing.T) {
+	w := zooWorld(t)
+	broken := w.write("broken.yaml", "schema: olm.package\nname: a\ndefaultChannel: b\n")
+	w.mirror.ResetLog()
+	to := w.docker("/made/refused")
+	for _, tc := range []struct {
+		name  string
+		code  int
+		words []string
+		args  []string
+	}{
+		{"a digest", exitUsage, []string{"in place of the digest"}, []string{w.path("zoo"), to + "@sha256:" + strings.Repeat("0", 64)}},
+		{"a disk", exitUsage, []string{"docker://", "oci://"}, []string{w.path("zoo"), "file://" + w.path("disk")}},
+		{"an invalid catalog", exitError, []string{"breaks rules of OLM"}, []string{broken, to}},
+		{"no such folder", exitUsage, []string{"no such file"}, []string{w.path("absent"), to}},
+		{"no such base", exitError, []string{"registry.example.com/tools/none:v1"}, []string{w.path("zoo"), to, "--base", "registry.example.com/tools/none:v1"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := *w
+			w.t = t
+			w.refuse(tc.code, tc.words, append([]string{"catalog", "build"}, tc.args...)...)
+		})
+	}
+	if log := changed(w.mirror.Log()); len(log) > 0 {
+		t.Errorf("the registry was changed: %v", log)
+	}
+}
+
+// TestCatalogBuildOnAShell builds on an image whose command cannot serve the
+// catalog, which is said, and without a tag, which is latest then.
+func TestCatalogBuildOnAShell(t *testing.T) {
+	w := zooWorld(t)
+	const shell = "registry.example.com/tools/shell:v1"
+	w.push(shell, fileImage(t, v1.Config{Entrypoint: []string{"/bin/sh"}}, map[string]string{"bin/sh": "sh"}))
+	o := w.must("catalog", "build", w.path("zoo"), w.docker("/made/shell"), "--base", shell)
+	if !strings.HasPrefix(o.stdout, w.mirror.Host+"/made/shell:latest@sha256:") || !strings.Contains(o.stderr, "is not opm") {
+		t.Errorf("it says\n%s%s", o.stdout, o.stderr)
+	}
+	if _, err := w.mirror.Client().Pull(t.Context(), "made/shell", "latest"); err != nil {
+		t.Error(err)
+	}
+	var result struct {
+		Version    int
+		Image      string
+		Digest     string
+		BinaryLess bool
+	}
+	o = w.must("catalog", "build", w.path("zoo"), w.docker("/made/plain:v1"), "--output", "json")
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.Version != 1 || result.Image != w.mirror.Host+"/made/plain:v1@"+result.Digest || !result.BinaryLess {
+		t.Errorf("as JSON it says %+v", result)
+	}
+}
