@@ -1,0 +1,128 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const oneOfZoo = "  operators:\n  - catalog: " + zooRef + "\n    packages: [{name: otter}]\n"
+
+// plannedAs plans a configuration, wants this many blobs to be read of the
+// source for it, and returns the plan.
+func (w *world) plannedAs(blobs int, args ...string) string {
+	w.t.Helper()
+	w.source.ResetLog()
+	w.must(append([]string{"plan", "-o", w.path("plan.json"), "--name", "same"}, args...)...)
+	if n := w.source.Requests()["GET blob"]; n != blobs {
+		w.t.Errorf("plan %v read %d blobs, want %d", args, n, blobs)
+	}
+	return w.read("plan.json")
+}
+
+// removeLayers removes the blobs from the cache, so that only the parsed catalogs
+// are there.
+func (w *world) removeLayers() {
+	w.t.Helper()
+	if err := os.RemoveAll(w.path("workspace/cache/blobs")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestSnapshots reads a catalog once: later runs in the workspace take it from
+// the cache, and give the same.
+func TestSnapshots(t *testing.T) {
+	w := zooWorld(t)
+	one := w.config("one.yaml", oneOfZoo)
+	two := w.config("two.yaml", strings.Replace(oneOfZoo, "{name: otter}", "{name: otter}, {name: vole}", 1))
+	whole := w.config("whole.yaml", "  operators:\n  - {catalog: "+zooRef+", full: true}\n")
+	elsewhere := []string{"--workspace", w.path("elsewhere")}
+
+	w.source.ResetLog()
+	w.must("plan", "-c", one, "-o", w.path("first.json"), "--name", "same")
+	read := w.source.Requests()["GET blob"]
+	if read < 4 {
+		t.Fatalf("%d blobs were read, want the configs and layers of two platforms", read)
+	}
+	first := w.read("first.json")
+	if diff := cmp.Diff(first, w.plannedAs(0, "-c", one)); diff != "" {
+		t.Errorf("a second plan differs: %s", diff)
+	}
+	for _, isc := range []string{two, whole} {
+		again := w.plannedAs(0, "-c", isc)
+		w.must(append([]string{"plan", "-c", isc, "-o", w.path("fresh.json"), "--name", "same"}, elsewhere...)...)
+		if diff := cmp.Diff(w.read("fresh.json"), again); diff != "" {
+			t.Errorf("%s: the plan differs from that of a fresh workspace: %s", isc, diff)
+		}
+	}
+	w.source.ResetLog()
+	listed := w.must("catalog", "list", zooRef).stdout
+	if n := w.source.Requests()["GET blob"]; n > 0 {
+		t.Errorf("catalog list read %d blobs", n)
+	}
+	if want := w.must("catalog", "list", zooRef, "--workspace", w.path("none")).stdout; listed != want {
+		t.Errorf("catalog list (-want +got): %s", cmp.Diff(want, listed))
+	}
+
+	// The parsed catalogs alone do it. With the layers gone from the cache, the two
+	// configs of the image are read again, and no layer.
+	w.removeLayers()
+	if diff := cmp.Diff(first, w.plannedAs(2, "-c", one)); diff != "" {
+		t.Errorf("without layers, the plan differs: %s", diff)
+	}
+	w.removeLayers()
+	w.plannedAs(2, "-c", two)
+	if again := w.must("catalog", "list", zooRef).stdout; again != listed {
+		t.Errorf("without layers, catalog list differs: %s", cmp.Diff(listed, again))
+	}
+}
+
+// TestSnapshotsDamaged takes nothing from a parsed catalog that is not as it was
+// written, and puts a good one in its place.
+func TestSnapshotsDamaged(t *testing.T) {
+	w := zooWorld(t)
+	isc := w.config("one.yaml", oneOfZoo)
+	w.must("plan", "-c", isc, "-o", w.path("first.json"), "--name", "same")
+	first := w.read("first.json")
+	kept := w.tree("workspace/cache/catalogs")
+	if len(kept) != 1 {
+		t.Fatalf("kept %v", sortedKeys(kept))
+	}
+	name := "workspace/cache/catalogs/" + sortedKeys(kept)[0]
+	whole := kept[sortedKeys(kept)[0]]
+	for what, damaged := range map[string]string{
+		"empty": "", "cut": whole[:len(whole)/2], "flipped": whole[:len(whole)/3] + "\x00\x01\x02" + whole[len(whole)/3+3:], "foreign": strings.Repeat("x", len(whole)),
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := *w
+			w.t = t
+			w.write(name, damaged)
+			if diff := cmp.Diff(first, w.plannedAs(0, "-c", isc)); diff != "" {
+				t.Errorf("the plan differs: %s", diff)
+			}
+			if w.read(name) != whole {
+				t.Error("it was not replaced")
+			}
+			w.must("catalog", "validate", zooRef)
+		})
+	}
+
+	// A folder that is gone is nobody's loss.
+	for _, dir := range []string{"workspace/cache/catalogs", "workspace/cache"} {
+		if err := os.RemoveAll(w.path(dir)); err != nil {
+			t.Fatal(err)
+		}
+		w.must("plan", "-c", isc, "-o", w.path("plan.json"), "--name", "same")
+		if diff := cmp.Diff(first, w.read("plan.json")); diff != "" {
+			t.Errorf("without %s the plan differs: %s", dir, diff)
+		}
+		if again := w.tree("workspace/cache/catalogs"); !maps.Equal(kept, again) {
+			t.Errorf("without %s, %v is kept", dir, sortedKeys(again))
+		}
+	}
+	w.must("mirror", "-c", isc, w.docker("/after"))
+	w.verify("after", zoo, 2)
+}
