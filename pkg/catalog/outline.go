@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // needed reports whether dependencies may be about properties of a type. A rule
@@ -77,6 +78,9 @@ func (o *outliner) outline(m *Meta, text []byte) (content decoded, ok bool, err 
 
 // shared is the string itself, held once.
 func (o *outliner) shared(text string) string {
+	if strings.Contains(text, `\`) {
+		return text // in quotes it would be an escape, and another string
+	}
 	return o.text([]byte(`"` + text + `"`))
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -61,6 +63,35 @@ func TestOutlines(t *testing.T) {
 	}
 	if c := quirks(t, catalog.Options{Keep: none}); len(c.Outlines) != 0 {
 		t.Errorf("got %d outlines that nobody asked for", len(c.Outlines))
+	}
+}
+
+// Names of which a part would be an escape if they stood in a JSON text as they
+// are.
+func TestNamesAreNoEscapes(t *testing.T) {
+	const text = `{"schema":"olm.package","name":"a"}
+		{"schema":"olm.bundle","package":"a","name":"b\\u0063\"\\","properties":[{"type":"olm.package","value":{"packageName":"a","version":"1.0.0"}}]}`
+	const want = `b\u0063"\`
+	for name, options := range map[string]catalog.Options{
+		"outlines": {Keep: func(string) bool { return false }, Outline: true},
+		"shed":     {Shed: func(*catalog.Bundle) {}},
+	} {
+		r := catalog.NewReader(options)
+		if err := r.File("a.json", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.Catalog()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range slices.Concat(c.Packages, c.Outlines) {
+			if got := p.Bundles[0]; got.Name != want || got.Meta.Name != want {
+				t.Errorf("%s: the bundle is %q, its object %q, and it should be %q", name, got.Name, got.Meta.Name, want)
+			}
+		}
+		if len(c.Packages)+len(c.Outlines) != 1 {
+			t.Errorf("%s: %d packages and %d outlines", name, len(c.Packages), len(c.Outlines))
+		}
 	}
 }
 
