@@ -70,13 +70,7 @@ func (o Options) withDefaults() Options {
 // cannot be read is not: it is among the plan's Missing. Where not one image
 // can be read, the first reason is the error.
 func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opts Options) (*Plan, error) {
-	if opts.Jobs <= 0 {
-		opts.Jobs = 16
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	from = from.once()
+	opts, from = opts.withDefaults(), from.once()
 	p := &Plan{Kind: Kind, Version: Version, Name: name, ArchiveSize: cfg.ArchiveSize, Manifests: []Manifest{}, Blobs: []Blob{}}
 	ws := newWishes()
 	var catalogs []*wish

@@ -201,8 +201,8 @@ func (r *taken) build(ctx context.Context, from From) error {
 	return nil
 }
 
-// ErrRebuilt says that a catalog that was built again is not what the plan has.
-var ErrRebuilt = errors.New("the catalog that was built again has another digest")
+// errChanged says that a plan cannot be carried out from its sources any more.
+var errChanged = errors.New("its source is not what it was when the plan was made; make the plan again")
 
 // Rebuild builds the image of a catalog of the plan again, from the source as
 // it was, and puts it into the store. It is needed where the plan is carried
@@ -216,7 +216,7 @@ func Rebuild(ctx context.Context, c Catalog, from From) error {
 		return err
 	}
 	if r.entry.Digest != c.Digest {
-		return fmt.Errorf("catalog %s: %w: %s instead of %s; make the plan again", c.Source, ErrRebuilt, r.entry.Digest, c.Digest)
+		return fmt.Errorf("catalog %s: what was built of it again is %s, the plan has %s: %w", c.Source, r.entry.Digest, c.Digest, errChanged)
 	}
 	return nil
 }
@@ -231,12 +231,16 @@ func again(ctx context.Context, c Catalog, from From) (*taken, error) {
 		op.Catalog = ref.WithDigest(c.SourceDigest).String()
 	}
 	op.TargetCatalogSourceTemplate = "" // its text is in the plan
+	op.Pos = imageset.Position{File: "the plan"}
 	r := &taken{op: op}
 	for _, q := range c.Required {
 		r.required = append(r.required, filter.Required(q))
 	}
-	if err := r.open(ctx, from); err != nil {
+	if err := r.open(ctx, from.once()); err != nil {
 		return nil, err
+	}
+	if r.src.Digest != c.SourceDigest { // of a layout
+		return nil, fmt.Errorf("catalog %s: %w", c.Source, errChanged)
 	}
 	if err := r.read(ctx); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -52,15 +53,22 @@ func Select(ctx context.Context, cfg *imageset.Config, from From, opts Options) 
 }
 
 // SelectAgain is Select for a plan: its catalogs as they were then, from the
-// sources that it pinned.
+// sources that it pinned. A layout or a folder from which something else would be
+// taken now is an error.
 func SelectAgain(ctx context.Context, p *Plan, from From) (*Selection, error) {
 	s := &Selection{Catalogs: make([]Selected, len(p.Catalogs)), Notes: p.Notes}
 	return s, each(ctx, len(p.Catalogs), func(ctx context.Context, i int) error {
-		r, err := again(ctx, p.Catalogs[i], from)
-		if err == nil {
-			s.Catalogs[i] = Selected{Catalog: p.Catalogs[i], Source: r.whole, Result: r.result}
+		c := p.Catalogs[i]
+		r, err := again(ctx, c, from)
+		if err != nil {
+			return err
 		}
-		return err
+		r.describe()
+		if !reflect.DeepEqual(r.entry.Packages, c.Packages) {
+			return fmt.Errorf("catalog %s: %w", c.Source, errChanged)
+		}
+		s.Catalogs[i] = Selected{Catalog: c, Source: r.whole, Result: r.result}
+		return nil
 	})
 }
 
@@ -88,14 +96,15 @@ func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts 
 	if err != nil {
 		return nil, nil, err
 	}
-	notes := strangers(read, opts.Installed)
+	var notes []string
 	if outline {
 		needs, err := addNeeds(ctx, read, opts.Log)
 		if err != nil {
 			return nil, nil, err
 		}
-		notes = append(notes, needs...)
+		notes = needs
 	}
+	notes = append(notes, strangers(read, opts.Installed)...) // dependencies may have brought their packages
 	return read, notes, each(ctx, len(read), func(_ context.Context, i int) error {
 		if err := validate.Catalog(read[i].result.Catalog); err != nil {
 			return fmt.Errorf("catalog %s breaks rules of OLM, so that no cluster could use it:\n%w", read[i].op.Catalog, err)

@@ -51,7 +51,8 @@ func Parse(file string, text []byte) (*Config, error) {
 }
 
 // ParseOperator reads one entry of mirror.operators, as json.Marshal writes an
-// Operator, with the checks that Parse makes within an entry. Positions carry
+// Operator, with the checks that Parse makes within an entry. What is installed
+// may be of packages that others need and that it does not name. Positions carry
 // no file name. What is wrong with the text is an *Error.
 func ParseOperator(text []byte) (Operator, error) {
 	var o Operator

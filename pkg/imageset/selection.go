@@ -15,7 +15,6 @@ func checkOperator(r *reader, path string, o *Operator) {
 	checkPlatforms(r, path, o.Platforms)
 	distinct(r, join(path, "packages"), o.Packages, "merge the two entries",
 		func(p *Package) (string, Position) { return p.Name, p.Pos })
-	checkInstalledPackages(r, path, o)
 	if !o.Full {
 		return
 	}
@@ -33,15 +32,16 @@ func checkOperator(r *reader, path string, o *Operator) {
 }
 
 // checkInstalledPackages reports an installed operator of a package that is not
-// taken: nothing would be kept for it. A package that others need may be taken
-// without being named.
+// taken: nothing would be kept for it. Where some entry wants dependencies, a
+// package may be taken without being named. That is why a selection that stands
+// in a plan is not held to this.
 func checkInstalledPackages(r *reader, path string, o *Operator) {
 	var names []string
 	for _, p := range o.Packages {
 		names = append(names, p.Name)
 	}
 	for i, in := range o.Installed {
-		if len(names) == 0 || o.Dependencies || in.Package == "" || slices.Contains(names, in.Package) || slices.Contains(names, "") {
+		if len(names) == 0 || in.Package == "" || slices.Contains(names, in.Package) || slices.Contains(names, "") {
 			continue
 		}
 		hint := suggest.Phrase(in.Package, names)
@@ -145,6 +145,11 @@ func checkMirror(r *reader, path string, m *Mirror) {
 		r.fault(path, "there is nothing to mirror", "add operators or additionalImages")
 	}
 	operators, images := join(path, "operators"), join(path, "additionalImages")
+	if !slices.ContainsFunc(m.Operators, func(o Operator) bool { return o.Dependencies }) {
+		for i := range m.Operators {
+			checkInstalledPackages(r, fmt.Sprintf("%s[%d]", operators, i), &m.Operators[i])
+		}
+	}
 	claims := map[target]claim{}
 	for i, o := range m.Operators {
 		claims = claimTarget(r, claims, fmt.Sprintf("%s[%d]", operators, i), claim{
