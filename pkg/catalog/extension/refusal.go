@@ -31,10 +31,10 @@ const (
 
 // A Refusal is one reason why OLM v1 does not install a bundle.
 type Refusal struct {
-	Reason Reason
+	Reason Reason `json:"reason"`
 	// Message is the rest of a sentence that begins with the bundle: "declares
 	// ...". It says where the refusal depends on the version of OLM v1.
-	Message string
+	Message string `json:"message"`
 }
 
 // The properties that declare dependencies, as OLM v1 sees it; it does not look
@@ -103,7 +103,7 @@ func orNone(modes []string) string {
 
 // A Finding is one reason to refuse bundles of a package.
 type Finding struct {
-	Reason Reason
+	Reason Reason `json:"reason"`
 	// Bundles are those that it holds for, the one that OLM v1 prefers first. All
 	// says that these are all of the package.
 	Bundles []string

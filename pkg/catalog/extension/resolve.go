@@ -14,39 +14,42 @@ import (
 // A Resolution is what OLM v1 chooses for a ClusterExtension.
 type Resolution struct {
 	// Catalog is the name of the ClusterCatalog.
-	Catalog string
-	Bundle  string
-	Version string
-	Release string // mostly ""
+	Catalog string `json:"catalog"`
+	Bundle  string `json:"bundle"`
+	Version string `json:"version"`
+	Release string `json:"release,omitempty"`
 	// Stays says that the bundle is the one that is installed.
-	Stays bool
+	Stays bool `json:"stays,omitempty"`
 	// Deprecated are the messages of olm.deprecations about the package, the
 	// channels that were asked for, and the bundle: "bundle foo.v1: message".
-	Deprecated []string
+	Deprecated []string `json:"deprecated,omitempty"`
 	// Refusals are why the bundle will not be installed all the same, as far as
 	// the catalog tells.
-	Refusals []Refusal
+	Refusals []Refusal `json:"refusals,omitempty"`
 	// Considered says what became of every catalog, sorted by name.
-	Considered []Considered
+	Considered []Considered `json:"considered"`
 	// Why is a sentence on how the choice came about.
-	Why string
+	Why string `json:"why"`
 }
 
 // Considered is how a catalog fared: how many bundles each condition left over.
 type Considered struct {
-	Catalog string
+	Catalog string `json:"catalog"`
 	// Passed says why the catalog was not looked into: the selector, or that it
 	// is unavailable. It is "" if it was.
-	Passed string
+	Passed string `json:"passed,omitempty"`
 	// Found says that it has the package.
-	Found bool
+	Found bool `json:"found"`
 	// Bundles are those of the package; InChannels those of them in the channels,
 	// InRange those of these in the range of versions, and Updates those of these
 	// that what is installed may become, itself included. A condition that was
 	// not set leaves all.
-	Bundles, InChannels, InRange, Updates int
+	Bundles    int `json:"bundles"`
+	InChannels int `json:"inChannels"`
+	InRange    int `json:"inRange"`
+	Updates    int `json:"updates"`
 	// Bundle is the one that the catalog offers in the end, "" for none.
-	Bundle string
+	Bundle string `json:"bundle,omitempty"`
 }
 
 // Resolve says which bundle OLM v1 installs, or updates to from e.Installed. The
