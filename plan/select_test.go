@@ -64,6 +64,9 @@ func TestADependencyThatIsInstalled(t *testing.T) {
 			t.Errorf("building %s again: %v", c.Source, err)
 		}
 	}
+	if _, err := SelectAgain(t.Context(), p, w.from()); err != nil {
+		t.Error(err)
+	}
 	kept := map[string]string{}
 	for _, b := range p.Catalogs[1].Packages[0].Channels[0].Bundles {
 		kept[b.Name] = b.Reason
