@@ -76,7 +76,7 @@ manifests that a cluster applies.
 	f.StringVar(&a.logLevel, "log-level", "warn", "log on stderr from this level on: error, warn, info, debug or trace")
 	f.StringVar(&a.logFormat, "log-format", outputText, "form of the log: text or json")
 	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
-	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.listCommand(), a.graphCommand(), a.checkCommand(), a.catalogCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
+	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.listCommand(), a.explainCommand(), a.graphCommand(), a.checkCommand(), a.catalogCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		if !c.HasSubCommands() {
 			c.Args = usageArgs(c.Args)
