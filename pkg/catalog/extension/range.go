@@ -27,7 +27,7 @@ func Range(text string) (func(semver.Version) bool, error) {
 		for _, p := range v.Pre {
 			pre = append(pre, p.String())
 		}
-		return constraint.Check(masterminds.New(v.Major, v.Minor, v.Patch, strings.Join(pre, "."), strings.Join(v.Build, ".")))
+		return constraint.Check(masterminds.New(v.Major, v.Minor, v.Patch, strings.Join(pre, "."), ""))
 	}, nil
 }
 

@@ -149,7 +149,7 @@ func (o *offer) choose(e Extension, inRange func(semver.Version) bool, count *Co
 			continue
 		}
 		count.InChannels++
-		if e.Version != "" && (b.VersionErr != nil || !inRange(rankOf(b.Version, "").version)) {
+		if e.Version != "" && (b.VersionErr != nil || !inRange(b.Version)) {
 			continue
 		}
 		count.InRange++
@@ -183,9 +183,9 @@ func updatesOf(e Extension, channels []*catalog.Channel) (func(*catalog.Bundle) 
 			}
 		}
 	}
-	at := rankOf(version, e.Installed.Release)
+	at := catalog.NewVersionRelease(version, e.Installed.Release)
 	return func(b *catalog.Bundle) bool {
-		return edges[b.Name] || b.VersionErr == nil && rankOf(b.Version, b.Release).compare(at) == 0
+		return edges[b.Name] || b.VersionErr == nil && catalog.NewVersionRelease(b.Version, b.Release).Compare(at) == 0
 	}, nil
 }
 

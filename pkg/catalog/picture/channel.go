@@ -77,17 +77,19 @@ func (s *sketch) older(a, b string) int {
 	case x != nil && y == nil:
 		return 1
 	case x != nil && y != nil:
-		if c := x.Compare(*y); c != 0 {
+		if c := s.numbered(a, *x).Compare(s.numbered(b, *y)); c != 0 {
 			return c
 		}
 	}
-	var releases [2]string
-	for i, name := range []string{a, b} {
-		if bundle := s.bundles[name]; bundle != nil {
-			releases[i] = bundle.Release
-		}
+	return cmp.Compare(a, b)
+}
+
+// numbered is a bundle's version with its release.
+func (s *sketch) numbered(name string, version semver.Version) catalog.VersionRelease {
+	if b := s.bundles[name]; b != nil {
+		return catalog.NewVersionRelease(version, b.Release)
 	}
-	return cmp.Or(cmp.Compare(releases[0], releases[1]), cmp.Compare(a, b))
+	return catalog.NewVersionRelease(version, "")
 }
 
 // version is that of a bundle of the package, or else what its name says after

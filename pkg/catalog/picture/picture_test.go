@@ -213,3 +213,23 @@ func BenchmarkDraw(b *testing.B) {
 		draw(b, p, picture.Options{})
 	}
 }
+
+// Releases are ordered as OLM v1 orders them, and not as texts.
+func TestReleasesStandInTheirOrder(t *testing.T) {
+	p := &catalog.Package{Name: "p", DefaultChannel: "stable"}
+	c := &catalog.Channel{Package: "p", Name: "stable"}
+	for _, b := range []struct{ name, version, release string }{
+		{"a", "1.0.0", "10"}, {"b", "1.0.0", "9"}, {"c", "1.0.0", ""}, {"d", "1.0.0+11", ""},
+	} {
+		p.Bundles = append(p.Bundles, &catalog.Bundle{Package: "p", Name: b.name, Version: semver.MustParse(b.version), Release: b.release})
+		c.Entries = append(c.Entries, catalog.Entry{Name: b.name})
+	}
+	p.Channels = []*catalog.Channel{c}
+	var got []string
+	for _, n := range draw(t, p, picture.Options{}).Graphs[0].Nodes {
+		got = append(got, n.ID)
+	}
+	if diff := cmp.Diff([]string{"c", "b", "a", "d"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,16 +1,10 @@
 package validate
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
-
-// maxRelease is how long a release may be, as in the ClusterServiceVersion API.
-const maxRelease = 20
 
 // version judges what a bundle's olm.package property says, and returns the
 // version that no other bundle of the package may have: with its build metadata
@@ -35,7 +29,7 @@ func (r *report) version(b *catalog.Bundle) string {
 	if own.Release == "" {
 		return version.String()
 	}
-	if err := release(own.Release); err != nil {
+	if _, err := catalog.ParseRelease(own.Release); err != nil {
 		r.add(BundleVersion, b.Meta, "package %q, bundle %q: the release %q: %v", b.Package, b.Name, own.Release, err)
 		return ""
 	}
@@ -47,18 +41,4 @@ func (r *report) version(b *catalog.Bundle) string {
 		r.add(BundleName, b.Meta, "package %q: bundle %q has a release and must be named %q", b.Package, b.Name, want)
 	}
 	return full
-}
-
-// release judges a release: segments with dots between them, each as in the
-// pre-release part of a semantic version.
-func release(text string) error {
-	if len(text) > maxRelease {
-		return fmt.Errorf("it is longer than %d characters", maxRelease)
-	}
-	for _, segment := range strings.Split(text, ".") {
-		if _, err := semver.NewPRVersion(segment); err != nil {
-			return fmt.Errorf("segment %q: %w", segment, err)
-		}
-	}
-	return nil
 }
