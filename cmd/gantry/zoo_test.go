@@ -33,27 +33,32 @@ const (
 	river    = "river/operator-index"
 )
 
-// zooHosts are the hosts that the source stands for.
-var zooHosts = [...]string{"registry.example.com", "quay.example.org"}
-
-// emptyWorld is a world whose source has nothing yet and stands for zooHosts.
+// emptyWorld is a world whose source has nothing yet and stands for the hosts of
+// the zoo.
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		t: t, dir: t.TempDir(),
 		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, registrytest.Options{}),
 	}
-	var conf strings.Builder
-	fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n", w.source.Host)
-	for _, host := range zooHosts {
-		fmt.Fprintf(&conf, "\n[[registry]]\nprefix = %q\nlocation = %q\ninsecure = true\n", host, w.source.Host+"/"+host)
-	}
-	t.Setenv("CONTAINERS_REGISTRIES_CONF", w.write("registries.conf", conf.String()))
+	t.Setenv("CONTAINERS_REGISTRIES_CONF", w.standFor("registry.example.com", "quay.example.org"))
 	t.Setenv("HOME", t.TempDir())
 	for _, name := range []string{"REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DOCKER_CONFIG"} {
 		t.Setenv(name, "")
 	}
 	return w
+}
+
+// standFor writes the configuration by which the source stands for hosts, and
+// returns its path.
+func (w *world) standFor(hosts ...string) string {
+	w.t.Helper()
+	var conf strings.Builder
+	fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n", w.source.Host)
+	for _, host := range hosts {
+		fmt.Fprintf(&conf, "\n[[registry]]\nprefix = %q\nlocation = %q\ninsecure = true\n", host, w.source.Host+"/"+host)
+	}
+	return w.write("registries.conf", conf.String())
 }
 
 // zooWorld is a world with what testdata/zoo.txtar describes: its catalogs, with
