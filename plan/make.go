@@ -35,7 +35,7 @@ func (f From) once() From {
 	return f
 }
 
-// Options change how a plan is made, not what is in it.
+// Options are what a plan is made with, beside the configuration.
 type Options struct {
 	// Jobs is how many manifests are read at the same time; 0 means 16.
 	Jobs int
@@ -46,6 +46,10 @@ type Options struct {
 	// Installed is what clusters run, beside what the configuration says of it.
 	// Each is taken into account for every catalog that has its package.
 	Installed []imageset.Installed
+	// Only, where set, says which packages Select and SelectAgain are asked about.
+	// Of a catalog that is taken whole they read no others, unless dependencies
+	// make each matter to each. Make takes no notice of it.
+	Only func(pkg string) bool
 }
 
 // jobs is how many manifests are read at the same time unless told otherwise.
@@ -71,6 +75,7 @@ func (o Options) withDefaults() Options {
 // can be read, the first reason is the error.
 func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opts Options) (*Plan, error) {
 	opts, from = opts.withDefaults(), from.once()
+	opts.Only = nil
 	p := &Plan{Kind: Kind, Version: Version, Name: name, ArchiveSize: cfg.ArchiveSize, Manifests: []Manifest{}, Blobs: []Blob{}}
 	ws := newWishes()
 	var catalogs []*wish

@@ -39,6 +39,8 @@ type taken struct {
 	installed []imageset.Installed
 	// required is what other bundles need of this catalog.
 	required []filter.Required
+	// only, where set, are the packages to read of a catalog that is taken whole.
+	only func(pkg string) bool
 
 	whole  *catalog.Catalog
 	result *filter.Result
@@ -46,8 +48,7 @@ type taken struct {
 }
 
 // take opens a catalog, reads what the configuration wants of it and filters it.
-func take(ctx context.Context, from From, op imageset.Operator, outline bool, installed []imageset.Installed) (*taken, error) {
-	r := &taken{op: op, outline: outline, installed: installed}
+func take(ctx context.Context, from From, r *taken) (*taken, error) {
 	if err := r.open(ctx, from); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (r *taken) open(ctx context.Context, from From) error {
 
 // read reads the packages that are wanted; without a list of packages all are.
 func (r *taken) read(ctx context.Context) (err error) {
-	options := catalog.Options{Outline: r.outline}
+	options := catalog.Options{Outline: r.outline, Keep: r.only}
 	if len(r.op.Packages) > 0 {
 		wanted := map[string]bool{}
 		for _, p := range r.op.Packages {
@@ -208,7 +209,7 @@ var errChanged = errors.New("its source is not what it was when the plan was mad
 // it was, and puts it into the store. It is needed where the plan is carried
 // out without the workspace that it was made in.
 func Rebuild(ctx context.Context, c Catalog, from From) error {
-	r, err := again(ctx, c, from)
+	r, err := again(ctx, c, from, nil)
 	if err == nil {
 		err = r.build(ctx, from)
 	}
@@ -221,8 +222,9 @@ func Rebuild(ctx context.Context, c Catalog, from From) error {
 	return nil
 }
 
-// again reads and filters a catalog of a plan as it was done for the plan.
-func again(ctx context.Context, c Catalog, from From) (*taken, error) {
+// again reads and filters a catalog of a plan as it was done for the plan, or
+// only some packages of one that was taken whole.
+func again(ctx context.Context, c Catalog, from From, only func(pkg string) bool) (*taken, error) {
 	op, err := imageset.ParseOperator(c.Selection)
 	if err != nil {
 		return nil, fmt.Errorf("reading the selection of catalog %s: %w", c.Source, err)
@@ -232,9 +234,11 @@ func again(ctx context.Context, c Catalog, from From) (*taken, error) {
 	}
 	op.TargetCatalogSourceTemplate = "" // its text is in the plan
 	op.Pos = imageset.Position{File: "the plan"}
-	r := &taken{op: op}
+	r := &taken{op: op, only: only}
 	for _, q := range c.Required {
-		r.required = append(r.required, filter.Required(q))
+		if len(op.Packages) > 0 || only == nil || only(q.Package) {
+			r.required = append(r.required, filter.Required(q))
+		}
 	}
 	if err := r.open(ctx, from.once()); err != nil {
 		return nil, err

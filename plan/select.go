@@ -55,21 +55,29 @@ func Select(ctx context.Context, cfg *imageset.Config, from From, opts Options) 
 // SelectAgain is Select for a plan: its catalogs as they were then, from the
 // sources that it pinned. A layout or a folder from which something else would be
 // taken now is an error.
-func SelectAgain(ctx context.Context, p *Plan, from From) (*Selection, error) {
+func SelectAgain(ctx context.Context, p *Plan, from From, opts Options) (*Selection, error) {
 	s := &Selection{Catalogs: make([]Selected, len(p.Catalogs)), Notes: p.Notes}
 	return s, each(ctx, len(p.Catalogs), func(ctx context.Context, i int) error {
 		c := p.Catalogs[i]
-		r, err := again(ctx, c, from)
+		r, err := again(ctx, c, from, opts.Only)
 		if err != nil {
 			return err
 		}
 		r.describe()
-		if !reflect.DeepEqual(r.entry.Packages, c.Packages) {
+		if !reflect.DeepEqual(r.entry.Packages, r.asked(c.Packages)) {
 			return fmt.Errorf("catalog %s: %w", c.Source, errChanged)
 		}
 		s.Catalogs[i] = Selected{Catalog: c, Source: r.whole, Result: r.result}
 		return nil
 	})
+}
+
+// asked are those packages of a plan that are to be read again.
+func (r *taken) asked(packages []Package) []Package {
+	if r.only == nil || len(r.op.Packages) > 0 {
+		return packages
+	}
+	return slices.DeleteFunc(slices.Clone(packages), func(p Package) bool { return !r.only(p.Name) })
 }
 
 // AsItIs is a catalog of which everything is kept, such as one that is in a
@@ -88,9 +96,12 @@ const maxCatalogs = 4
 func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts Options) ([]*taken, []string, error) {
 	read := make([]*taken, len(ops))
 	outline := slices.ContainsFunc(ops, func(op imageset.Operator) bool { return op.Dependencies })
+	if outline {
+		opts.Only = nil
+	}
 	err := each(ctx, len(ops), func(ctx context.Context, i int) (err error) {
 		opts.Log.Info("reading catalog", "ref", ops[i].Catalog)
-		read[i], err = take(ctx, from, ops[i], outline, opts.Installed)
+		read[i], err = take(ctx, from, &taken{op: ops[i], outline: outline, installed: opts.Installed, only: opts.Only})
 		return err
 	})
 	if err != nil {

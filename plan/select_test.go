@@ -64,7 +64,7 @@ func TestADependencyThatIsInstalled(t *testing.T) {
 			t.Errorf("building %s again: %v", c.Source, err)
 		}
 	}
-	if _, err := SelectAgain(t.Context(), p, w.from()); err != nil {
+	if _, err := SelectAgain(t.Context(), p, w.from(), Options{}); err != nil {
 		t.Error(err)
 	}
 	kept := map[string]string{}
@@ -102,7 +102,7 @@ func TestSelectIsWhatMakeKeeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := SelectAgain(t.Context(), p, w.from())
+	again, err := SelectAgain(t.Context(), p, w.from(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestSelectAgainWantsTheSameCatalog(t *testing.T) {
 	p := w.makePlan(needyText)
 	w.catalog("/gives", "other", map[string]any{"image": "quay.io/org/bundles:a"}, map[string]any{"image": "quay.io/org/bundles:b"})
 	w.files["/gives"].(fstest.MapFS)["dep.json"] = needy(t).files["/gives"].(fstest.MapFS)["dep.json"]
-	if _, err := SelectAgain(t.Context(), p, w.from()); !errors.Is(err, errChanged) {
+	if _, err := SelectAgain(t.Context(), p, w.from(), Options{}); !errors.Is(err, errChanged) {
 		t.Errorf("of a folder that changed: %v", err)
 	}
 }
@@ -145,6 +145,42 @@ func TestSelectionHasNoPositions(t *testing.T) {
 		}
 		if strings.Contains(string(c.Selection), "imageset.yaml") {
 			t.Errorf("%s names a file", c.Selection)
+		}
+	}
+}
+
+// Of a catalog that is taken whole only what is asked about is read, and what is
+// kept of it is the same.
+func TestSelectOnly(t *testing.T) {
+	w := needy(t)
+	const text = "  operators:\n  - catalog: dir:///gives\n  - catalog: dir:///asks\n    packages: [{name: op}]\n"
+	p := w.makePlan(text)
+	for _, pkg := range []string{"dep", "none"} {
+		opts := Options{Only: func(name string) bool { return name == pkg }}
+		s, err := Select(t.Context(), parseConfig(t, text), w.from(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := SelectAgain(t.Context(), p, w.from(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*Selection{s, again} {
+			var names []string
+			for _, p := range s.Catalogs[0].Result.Packages {
+				names = append(names, p.Name)
+			}
+			if want := slices.DeleteFunc([]string{pkg}, func(name string) bool { return name == "none" }); !slices.Equal(names, want) {
+				t.Errorf("asked about %s: %q", pkg, names)
+			}
+			if len(s.Catalogs[1].Result.Packages) != 1 {
+				t.Errorf("asked about %s: %d packages of those listed", pkg, len(s.Catalogs[1].Result.Packages))
+			}
+		}
+		if pkg == "dep" {
+			if diff := cmp.Diff(p.Catalogs[0].Packages[:1], s.Catalogs[0].Catalog.Packages); diff != "" {
+				t.Errorf("kept: %s", diff)
+			}
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 		return usagef("what is to be checked? give one of -c imageset.yaml, --plan plan.json and a catalog")
 	}
 	if f.dependencies && f.config == "" {
-		return errNoSelection
+		return errNoDependencies
 	}
 	if err := f.loadGiven(); err != nil {
 		return err
@@ -127,26 +127,27 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 
 // checked is what the mirror has, or will have, of its catalogs.
 func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []string) (*plan.Selection, error) {
+	asked := map[string]bool{}
+	for _, o := range slices.Concat(f.clusters, configured(f.loaded)) {
+		asked[o.Package] = true
+	}
+	for _, e := range f.extensions {
+		asked[e.Package] = true
+	}
+	only := func(pkg string) bool { return asked[pkg] }
 	switch {
 	case f.config != "":
-		return plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log})
+		return plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log, Only: only})
 	case f.plan != "":
 		p, err := readPlan(f.plan)
 		if err != nil {
 			return nil, err
 		}
-		return plan.SelectAgain(ctx, p, r.from())
-	}
-	wanted := map[string]bool{}
-	for _, o := range f.clusters {
-		wanted[o.Package] = true
-	}
-	for _, e := range f.extensions {
-		wanted[e.Package] = true
+		return plan.SelectAgain(ctx, p, r.from(), plan.Options{Log: a.log, Only: only})
 	}
 	s := &plan.Selection{}
 	for _, arg := range args {
-		c, err := r.read(ctx, arg, catalog.Options{Keep: func(name string) bool { return wanted[name] }})
+		c, err := r.read(ctx, arg, catalog.Options{Keep: only})
 		if err != nil {
 			return nil, err
 		}

@@ -54,6 +54,9 @@ func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
 	if err != nil {
 		return usagef("-o: %w", err)
 	}
+	if f.dependencies && f.config == "" {
+		return errNoDependencies
+	}
 	if err := f.loadGiven(); err != nil {
 		return err
 	}
@@ -105,7 +108,7 @@ func (a *app) kept(ctx context.Context, f graphFlags, r *reading, from, name str
 	if !slices.Contains(names, from) {
 		return nil, nil, usagef("%s mirrors nothing of %s; its catalogs are %s", f.config, from, strings.Join(names, ", "))
 	}
-	s, err := plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log})
+	s, err := plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log, Only: func(pkg string) bool { return pkg == name }})
 	if err != nil {
 		return nil, nil, err
 	}

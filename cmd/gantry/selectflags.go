@@ -32,8 +32,11 @@ func (s *selectFlags) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&s.dependencies, "dependencies", false, "add the operators that the chosen ones need, as dependencies: true does for each catalog")
 }
 
-// errNoSelection is for flags without the configuration that they belong to.
-var errNoSelection = usageHint("a plan has them in it", "--installed and --dependencies are for a configuration (-c)")
+// Errors of flags without the configuration that they belong to.
+var (
+	errNoSelection    = usageHint("a plan has them in it", "--installed and --dependencies are for a configuration (-c)")
+	errNoDependencies = usagef("--dependencies is for a configuration (-c)")
+)
 
 // given reports whether there is anything that only a configuration can use.
 func (s *selectFlags) given() bool { return len(s.installed) > 0 || s.dependencies }
