@@ -56,8 +56,15 @@ The same catalog on the same base gives the same digest.
 // called there.
 func (a *app) publishTarget(f *buildFlags, dest string) (t target, repository, tag string, err error) {
 	if dir, ok := strings.CutPrefix(dest, ociScheme); ok && dir != "" {
+		name := strings.ToLower(filepath.Base(dir))
+		if strings.ContainsAny(name, ":@") {
+			return nil, "", "", usagef("destination %q: give the folder alone, which holds one image", dest)
+		}
+		if !reference.IsPath(name) {
+			name = "catalog"
+		}
 		t, err = a.target(dest, targetOptions{sides: &f.sides})
-		return t, safeName(strings.ToLower(filepath.Base(dir))), "latest", err
+		return t, name, "latest", err
 	}
 	text, ok := strings.CutPrefix(dest, dockerScheme)
 	if !ok {
@@ -67,6 +74,8 @@ func (a *app) publishTarget(f *buildFlags, dest string) (t target, repository, t
 	switch {
 	case err != nil:
 		return nil, "", "", usagef("destination %q: %w", dest, err)
+	case reference.IsShort(text): // which would be docker.io
+		return nil, "", "", usagef("destination %q: it names no registry and repository; write docker://HOST[:PORT]/REPOSITORY[:TAG]", dest)
 	case ref.Digest != "":
 		return nil, "", "", usagef("destination %q: give a tag in place of the digest, which follows from the content", dest)
 	}
@@ -88,9 +97,12 @@ func (a *app) catalogBuild(ctx context.Context, f buildFlags, arg, dest string) 
 	if err != nil {
 		return err
 	}
-	var invalid *validate.Error
-	if err := validate.Catalog(c); errors.As(err, &invalid) {
-		return fmt.Errorf("%w\n%w", &invalidError{catalog: arg, faults: len(invalid.Problems)}, err)
+	if err := validate.Catalog(c); err != nil {
+		var invalid *validate.Error
+		if errors.As(err, &invalid) {
+			err = fmt.Errorf("%w\n%w", &invalidError{catalog: arg, faults: len(invalid.Problems)}, err)
+		}
+		return err
 	}
 	p, err := plan.Publish(ctx, c, f.base, repository, tag, r.from())
 	if err != nil {

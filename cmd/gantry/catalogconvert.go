@@ -49,6 +49,9 @@ func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files string
 	if dir == "" {
 		return usagef("where to? give a folder with --output-dir")
 	}
+	if err := folder.Check(dir); err != nil {
+		return foreign(err)
+	}
 	r, err := a.read(&f)
 	if err != nil {
 		return err
@@ -101,10 +104,10 @@ func fileForm(name string) (folder.Form, error) {
 	return "", usagef("--files %q: give json or yaml", name)
 }
 
-// foreign makes a folder that must not be replaced a mistake of the command
-// line.
+// foreign makes a folder that must not or cannot be replaced a mistake of the
+// command line.
 func foreign(err error) error {
-	if errors.Is(err, folder.ErrForeign) {
+	if errors.Is(err, folder.ErrForeign) || errors.Is(err, folder.ErrBusy) {
 		return &usageError{err}
 	}
 	return err

@@ -76,6 +76,15 @@ func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name 
 	if err := folder.Edit(dir, before, after, p.Metas[0]); err != nil {
 		return err
 	}
+	if a.output == outputJSON {
+		return a.encode(struct {
+			Version    int    `json:"version"`
+			Package    string `json:"package"`
+			Channel    string `json:"channel,omitempty"`
+			Bundle     string `json:"bundle,omitempty"`
+			Deprecated bool   `json:"deprecated"`
+		}{1, name, f.channel, f.bundle, !f.remove})
+	}
 	what := "is deprecated"
 	if f.remove {
 		what = "is no longer deprecated"

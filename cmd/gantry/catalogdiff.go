@@ -9,9 +9,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
 )
 
-// maxChanges is how many lines a package has in the text; the JSON has all.
-const maxChanges = 0
-
 func (a *app) catalogDiffCommand() *cobra.Command {
 	var f readFlags
 	var form string
@@ -54,7 +51,7 @@ func (a *app) catalogDiff(ctx context.Context, f readFlags, form string, exitCod
 	}
 	d := diff.Compare(sides[0], sides[1])
 	if form == outputText {
-		err = d.WriteText(a.stdout, maxChanges)
+		err = d.WriteText(a.stdout, 0)
 	} else {
 		err = a.print(form, struct {
 			Version int        `json:"version"`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -47,7 +48,7 @@ says which bundles were kept and why; with -o json also every image that they na
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags())
+	f.selectFlags.addFlags(c.Flags(), wayKept)
 	c.Flags().StringVar(&f.outputDir, "output-dir", "", "folder for the filtered catalogs")
 	c.Flags().StringVar(&f.files, "files", string(folder.JSON), "form of the files: json or yaml")
 	c.Flags().StringVar(&f.images, "images", "", "write the images that the catalogs name to this file, one a line, sorted")
@@ -77,6 +78,12 @@ func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
 	if err != nil {
 		return err
 	}
+	names := folderNames(f.loaded.Mirror.Operators)
+	for _, name := range names {
+		if err := folder.Check(filepath.Join(f.outputDir, name)); err != nil {
+			return foreign(err)
+		}
+	}
 	r, err := a.read(&f.readFlags)
 	if err != nil {
 		return err
@@ -92,7 +99,6 @@ func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
 		Images   []string   `json:"images"`
 		Notes    []string   `json:"notes"`
 	}{1, []filtered{}, imagesOf(selection), append([]string{}, selection.Notes...)}
-	names := folderNames(selection)
 	for i, s := range selection.Catalogs {
 		dir := filepath.Join(f.outputDir, names[i])
 		if err := folder.Write(ctx, dir, s.Result.Catalog, form); err != nil {
@@ -139,18 +145,25 @@ func imagesOf(s *plan.Selection) []string {
 
 // folderNames names a folder for each catalog: the last part of its target or
 // source, with its tag. Where two would have one name, all of them get a number.
-func folderNames(s *plan.Selection) []string {
-	names, seen := make([]string, len(s.Catalogs)), map[string]int{}
-	for i, c := range s.Catalogs {
-		name := cmp.Or(c.Catalog.Target, c.Catalog.Source)
-		name, _, _ = strings.Cut(name, "@")
-		names[i] = safeName(path.Base(name))
-		seen[names[i]]++
+func folderNames(catalogs []imageset.Operator) []string {
+	names, taken := make([]string, len(catalogs)), map[string]int{}
+	for i, c := range catalogs {
+		source, _, _ := strings.Cut(c.Catalog, "@")
+		name, tag, _ := strings.Cut(path.Base(source), ":")
+		if c.TargetCatalog != "" {
+			name, tag = path.Base(c.TargetCatalog), ""
+		}
+		names[i] = safeName(strings.TrimSuffix(name+"-"+cmp.Or(c.TargetTag, tag), "-"))
+		taken[names[i]]++
 	}
 	for i, name := range names {
-		if seen[name] > 1 {
-			names[i] = fmt.Sprintf("%s-%d", name, i+1)
+		if taken[name] == 1 {
+			continue
 		}
+		for names[i] = name; taken[names[i]] > 0; {
+			names[i] += fmt.Sprintf("-%d", i+1)
+		}
+		taken[names[i]]++
 	}
 	return names
 }

@@ -30,7 +30,7 @@ it finds, each with file, line and rule; that validator stops at the first.
 		},
 	}
 	f.addFlags(c.Flags())
-	formFlag(c.Flags(), &form, "form of the verdict: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), &form, "form of the verdict: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
@@ -43,7 +43,7 @@ type fault struct {
 }
 
 func (a *app) catalogValidate(ctx context.Context, f readFlags, form, arg string) error {
-	if err := a.form(form, outputText, outputJSON); err != nil {
+	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
 	r, err := a.read(&f)
@@ -70,8 +70,8 @@ func (a *app) catalogValidate(ctx context.Context, f readFlags, form, arg string
 			}
 		}
 	}
-	if form == outputJSON {
-		err = a.encode(struct {
+	if form != outputText {
+		err = a.print(form, struct {
 			Version  int     `json:"version"`
 			Catalog  string  `json:"catalog"`
 			Passed   bool    `json:"passed"`

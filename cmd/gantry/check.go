@@ -63,7 +63,7 @@ It ends with 4 where somebody is stranded or an extension does not resolve.
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags())
+	f.selectFlags.addFlags(c.Flags(), "whether it gets on is said")
 	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan -o wrote it")
 	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3")
 	c.Flags().StringArrayVar(&f.extensionFiles, "cluster-extension", nil, "file with ClusterExtensions to resolve (may be repeated)")

@@ -33,7 +33,7 @@ const (
 var (
 	// errInterrupted ends a run that INT or TERM stopped.
 	errInterrupted = &hintError{errors.New("interrupted"), ": ", "run the same command again to go on where it stopped"}
-	// errSomething is the answer of plan --exit-code.
+	// errSomething is the answer of --exit-code.
 	errSomething = errors.New("there is something to do")
 )
 

@@ -19,7 +19,10 @@ func (files) Dir(path string) (fs.FS, error) {
 	}
 	dir, name := path, ""
 	if !info.IsDir() {
-		dir, name = filepath.Split(filepath.Clean(path))
+		if path, err = filepath.EvalSymlinks(path); err != nil { // a person named it, wherever it leads
+			return nil, err
+		}
+		dir, name = filepath.Split(path)
 	}
 	root, err := os.OpenRoot(cmp.Or(dir, "."))
 	switch {

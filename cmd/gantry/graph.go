@@ -43,7 +43,7 @@ clusters stand. The picture (-o svg) needs no other program and no network.
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags())
+	f.selectFlags.addFlags(c.Flags(), "it is marked")
 	c.Flags().StringArrayVar(&f.channels, "channel", nil, "draw this channel (may be repeated; default: all)")
 	c.Flags().StringVarP(&f.form, "output", "o", outputText, "form of the graph: "+strings.Join(diagram.Forms(), ", "))
 	return c

@@ -56,6 +56,8 @@ that exist for a version of OpenShift, with --catalog the packages of one, with
 			switch {
 			case f.catalogs == (f.catalog != ""):
 				return usagef("what is to be listed? give --catalogs with --version, or --catalog")
+			case f.catalogs && f.packageName+f.channel != "":
+				return usagef("--package and --channel are for --catalog: name the one to look into")
 			case f.catalogs:
 				return a.listCatalogs(cmd.Context(), f)
 			case f.version != "":
@@ -86,7 +88,7 @@ var catalogsOf = [...]string{
 var minorVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+$`)
 
 // listCatalogs asks which catalogs exist for a version. One that does not is left
-// out; that none can be asked is an error.
+// out; that there is none, or that one cannot be asked for, is an error.
 func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
 		return err
@@ -113,14 +115,15 @@ func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
+	if len(found) == 0 {
+		return usagef("--version %s: there is no catalog for it at registry.redhat.io; is it the version of an OpenShift that was released?", f.version)
+	}
 	if f.form != outputText {
 		return a.print(f.form, struct {
 			Version  int      `json:"version"`
 			Catalogs []string `json:"catalogs"`
 		}{1, found})
 	}
-	for _, ref := range found {
-		fmt.Fprintln(a.stdout, ref)
-	}
-	return nil
+	_, err = fmt.Fprint(a.stdout, lines(found))
+	return err
 }

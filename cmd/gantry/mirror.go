@@ -89,7 +89,7 @@ func (f *mirrorFlags) check(destination string) error {
 		return usageHint("give "+strings.Join(resources.SourcePolicies(), " or "), "--mirror-source-policy %q", f.sourcePolicy)
 	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
 		return usagef("--strict-archive is for file:// destinations")
-	case f.given() && f.config == "":
+	case f.given() && (f.config == "" || f.from != ""):
 		return errNoSelection
 	}
 	return f.checkName()

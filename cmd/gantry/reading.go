@@ -104,8 +104,12 @@ func (r *reading) open(ctx context.Context, arg string) (*source.Source, error) 
 	case reference.IsShort(arg):
 		return nil, usagef("%q is no file or folder here; if it is an image, write it with its registry and tag, such as quay.io/org/catalog:v1", arg)
 	}
+	local := strings.HasPrefix(name, source.DirScheme) || strings.HasPrefix(name, ociScheme)
+	if _, err := reference.Parse(name); err != nil && !local {
+		return nil, &usageError{err}
+	}
 	src, err := source.Open(ctx, r.source(), name)
-	if errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(name, source.DirScheme) {
+	if errors.Is(err, fs.ErrNotExist) && local {
 		return nil, &usageError{err}
 	}
 	return src, err

@@ -26,11 +26,16 @@ type selectFlags struct {
 	operators []imageset.Installed // the same, as a configuration has them
 }
 
-func (s *selectFlags) addFlags(f *pflag.FlagSet) {
+// addFlags adds the flags. purpose is what --installed is for: most verbs keep the
+// way from there, some only ask about it.
+func (s *selectFlags) addFlags(f *pflag.FlagSet, purpose string) {
 	f.StringVarP(&s.config, "config", "c", "", "ImageSetConfiguration to read")
-	f.StringArrayVar(&s.installed, "installed", nil, "what a cluster runs, as oc get csv, subscription or clusterextension -A -o json prints it; the way from there is kept (may be repeated)")
+	f.StringArrayVar(&s.installed, "installed", nil, "what a cluster runs, as oc get csv, subscription or clusterextension -A -o json prints it; "+purpose+" (may be repeated)")
 	f.BoolVar(&s.dependencies, "dependencies", false, "add the operators that the chosen ones need, as dependencies: true does for each catalog")
 }
+
+// wayKept is the purpose of --installed where something is selected by it.
+const wayKept = "the way from there is kept"
 
 // Errors of flags without the configuration that they belong to.
 var (

@@ -41,7 +41,7 @@ type inputs struct {
 }
 
 func (in *inputs) addFlags(f *pflag.FlagSet) {
-	in.selectFlags.addFlags(f)
+	in.selectFlags.addFlags(f, wayKept)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: that of its file)")
 	f.StringVar(&in.workspace, "workspace", defaultWorkspace, "folder for plans, cache and cluster-resources")
 }

@@ -18,6 +18,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/durable"
@@ -35,16 +36,20 @@ const (
 // ErrForeign says that a folder holds something that Write has not written.
 var ErrForeign = errors.New("the folder holds other files than those of a catalog; name an empty or new one")
 
+// ErrBusy says that a folder cannot be moved away: it is the working directory,
+// or something is mounted on it.
+var ErrBusy = errors.New("the folder cannot be replaced as a whole, since it is the working directory or mounted; name one in it")
+
 // Write writes a catalog to the folder dir, which need not exist. The error is
-// ErrForeign where it must not be replaced.
+// ErrForeign or ErrBusy where it must not or cannot be replaced.
 func Write(ctx context.Context, dir string, c *catalog.Catalog, form Form) (err error) {
 	files, err := catalog.Files(c)
 	if err != nil {
 		return err
 	}
 	dir = filepath.Clean(dir)
-	if err := replaceable(dir); err != nil {
-		return fmt.Errorf("writing the catalog to %s: %w", dir, err)
+	if err := Check(dir); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("writing the catalog: %w", err)
@@ -105,6 +110,19 @@ func writeYAML(w io.Writer, f catalog.File) error {
 	return nil
 }
 
+// Check says whether Write may write to the folder dir, before there is anything
+// to write. The error is ErrForeign or ErrBusy where it may not.
+func Check(dir string) error {
+	err := replaceable(dir)
+	if err == nil && isWorking(dir) {
+		err = ErrBusy
+	}
+	if err != nil {
+		return fmt.Errorf("writing the catalog to %s: %w", dir, err)
+	}
+	return nil
+}
+
 // replaceable reports whether dir is absent, empty, or as Write writes it.
 func replaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -134,6 +152,17 @@ func replaceable(dir string) error {
 	return nil
 }
 
+// isWorking reports whether dir is the working directory, which would be gone
+// from under whoever is in it.
+func isWorking(dir string) bool {
+	here, err := os.Stat(".")
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(dir)
+	return err == nil && os.SameFile(here, there)
+}
+
 func written(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && (e.Name() == "catalog.json" || e.Name() == "catalog.yaml")
 }
@@ -142,6 +171,9 @@ func written(e fs.DirEntry) bool {
 func replace(dir, draft string) error {
 	old := draft + ".old"
 	err := os.Rename(dir, old)
+	if errors.Is(err, syscall.EBUSY) {
+		return ErrBusy
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 const databaseMagic = "SQLite format 3\x00"
 
 // openFiles finds out what lies at a path: a lone file that begins like a
-// database, a folder with metadata/annotations.yaml or manifests/ (a bundle), or
-// a file-based catalog.
+// database, a folder with manifests/ and metadata/ (a bundle), or a file-based
+// catalog.
 func (s *Source) openFiles(path string) error {
 	var err error
 	if s.fsys, err = s.from.Files.Dir(path); err != nil {

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+)
+
+const tinyCatalog = `{"schema":"olm.package","name":"a","defaultChannel":"stable"}
+{"schema":"olm.channel","package":"a","name":"stable","entries":[{"name":"a.v1.0.0"}]}
+{"schema":"olm.bundle","package":"a","name":"a.v1.0.0","image":"quay.io/org/a:v1.0.0","properties":[{"type":"olm.package","value":{"packageName":"a","version":"1.0.0"}}]}
+`
+
+// Wrong arguments are found before anything is read, asked or written.
+func TestCatalogArguments(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("cat", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("cat/catalog.json", []byte(tinyCatalog), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"catalog build cat docker://registry.example:5000":              "names no registry and repository", // not an image of docker.io
+		"catalog build cat docker://catalog":                            "names no registry and repository",
+		"catalog build cat oci://layout:v1":                             "give the folder alone",
+		"catalog list oci://nowhere":                                    "no such file",
+		"catalog list quay.io/UPPER/catalog:v1":                         "must be lowercase",
+		"list operators --catalogs --version 4.20 --package a":          "are for --catalog",
+		"graph cat a --dependencies":                                    "--dependencies is for a configuration",
+		"check cat --dependencies":                                      "--dependencies is for a configuration",
+		"catalog convert cat --output-dir .":                            "the working directory",
+		"mirror --from file://x -c y --installed z docker://h.example/": "are for a configuration",
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(strings.Fields(args), &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
+			t.Errorf("gantry %s: %d\n%s%s", args, code, stdout.String(), stderr.String())
+		}
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 1 {
+		t.Errorf("what is left: %v, %v", entries, err)
+	}
+}
+
+// A file that a person names may be a link to anywhere.
+func TestALinkedCatalogFile(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "catalog.json")
+	if err := os.WriteFile(there, []byte(tinyCatalog), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(there, "link.json"); err != nil {
+		t.Skip(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"catalog", "validate", "link.json", "-o", "yaml"}, &stdout, &stderr); code != exitOK {
+		t.Fatalf("%d\n%s%s", code, stdout.String(), stderr.String())
+	}
+	if want := "---\ncatalog: link.json\npassed: true\nproblems: []\nversion: 1\n"; stdout.String() != want {
+		t.Error(cmp.Diff(want, stdout.String()))
+	}
+}
+
+func TestFolderNames(t *testing.T) {
+	catalogs := []imageset.Operator{
+		{Catalog: "quay.io/org/catalog:v4.20"},
+		{Catalog: "dir://some/catalog"},
+		{Catalog: "quay.io/org/catalog@sha256:" + strings.Repeat("a", 64), TargetTag: "v2"},
+		{Catalog: "quay.io/a/same:v1"},
+		{Catalog: "quay.io/b/same:v1"},
+		{Catalog: "quay.io/c/other:v1", TargetCatalog: "my/same-v1-5"},
+		{Catalog: "quay.io/c/other:v1", TargetCatalog: "my/other", TargetTag: "v3"},
+	}
+	want := []string{"catalog-v4.20", "catalog", "catalog-v2", "same-v1-4", "same-v1-5-5", "same-v1-5", "other-v3"}
+	if diff := cmp.Diff(want, folderNames(catalogs)); diff != "" {
+		t.Error(diff)
+	}
+}
