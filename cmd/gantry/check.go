@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -17,8 +16,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/installed"
-	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -115,7 +112,7 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	resolved, err := f.resolve(s)
+	resolved, err := a.resolve(f, s)
 	if err != nil {
 		return err
 	}
@@ -147,11 +144,15 @@ func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []str
 	}
 	s := &plan.Selection{}
 	for _, arg := range args {
-		c, err := r.read(ctx, arg, catalog.Options{Keep: only})
+		src, err := r.open(ctx, arg)
 		if err != nil {
 			return nil, err
 		}
-		s.Catalogs = append(s.Catalogs, plan.AsItIs(arg, c))
+		c, err := src.Read(ctx, catalog.Options{Keep: only})
+		if err != nil {
+			return nil, err
+		}
+		s.Catalogs = append(s.Catalogs, plan.AsItIs(src.Name, c))
 	}
 	return s, nil
 }
@@ -216,11 +217,11 @@ type resolvedExtension struct {
 }
 
 // resolve resolves the ClusterExtensions against the catalogs of the mirror.
-func (f *checkFlags) resolve(s *plan.Selection) ([]resolvedExtension, error) {
+func (a *app) resolve(f checkFlags, s *plan.Selection) ([]resolvedExtension, error) {
 	if len(f.extensions) == 0 {
 		return nil, nil
 	}
-	catalogs, err := f.clusterCatalogs(s)
+	catalogs, err := a.clusterCatalogs(f.catalogs, s)
 	if err != nil {
 		return nil, err
 	}
@@ -236,52 +237,6 @@ func (f *checkFlags) resolve(s *plan.Selection) ([]resolvedExtension, error) {
 		all = append(all, r)
 	}
 	return all, nil
-}
-
-// clusterCatalogs are the ClusterCatalogs that a cluster has: those that are
-// given, with the content of the mirror's catalog of that name or image, or those
-// that Gantry emits.
-func (f *checkFlags) clusterCatalogs(s *plan.Selection) ([]extension.Catalog, error) {
-	var emitted []extension.Catalog
-	var repositories []string
-	for _, c := range s.Catalogs {
-		name, err := resources.Catalog{Source: c.Catalog.Source, Target: c.Catalog.Target}.ClusterCatalogName()
-		if err != nil {
-			return nil, err
-		}
-		emitted = append(emitted, extension.Catalog{Name: name, Content: c.Result.Catalog})
-		repositories = append(repositories, repositoryOf(c.Catalog))
-	}
-	if len(f.catalogs) == 0 {
-		return emitted, nil
-	}
-	catalogs := slices.Clone(f.catalogs)
-	for i := range catalogs {
-		for j, e := range emitted {
-			if catalogs[i].Name == e.Name || repositories[j] != "" && servesFrom(catalogs[i].Ref, repositories[j]) {
-				catalogs[i].Content = e.Content
-			}
-		}
-	}
-	return catalogs, nil
-}
-
-// repositoryOf is the path that a catalog has in a mirror, below its prefix.
-func repositoryOf(c plan.Catalog) string {
-	if repository, _, _ := strings.Cut(c.Target, ":"); repository != "" {
-		return repository
-	}
-	ref, err := reference.Parse(c.Source)
-	if err != nil {
-		return ""
-	}
-	return ref.Path
-}
-
-// servesFrom reports whether an image's repository ends in a path.
-func servesFrom(image, repository string) bool {
-	ref, err := reference.Parse(image)
-	return err == nil && strings.HasSuffix("/"+path.Clean(ref.Path), "/"+repository)
 }
 
 // verdict is an error where somebody is stranded.
