@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // TestCatalogBuild builds one folder on nothing, on an image with opm and on
@@ -178,5 +180,40 @@ func TestCatalogBuildOnAShell(t *testing.T) {
 	}
 	if result.Version != 1 || result.Image != w.mirror.Host+"/made/plain:v1@"+result.Digest || !result.BinaryLess {
 		t.Errorf("as JSON it says %+v", result)
+	}
+}
+
+// TestCatalogBuildOfOtherForms builds what is no folder, and gets the same image
+// whatever form the catalog has.
+func TestCatalogBuildOfOtherForms(t *testing.T) {
+	w := zooWorld(t)
+	w.kelpIndex()
+	w.must("catalog", "convert", w.path("zoo"), "--output-dir", w.path("json"))
+	w.must("catalog", "convert", w.path("zoo"), "--output-dir", w.path("yaml"), "--files", "yaml")
+	w.must("catalog", "convert", w.path("kelp.db"), "--output-dir", w.path("kelp"))
+	build := func(from string) string {
+		o := w.must("catalog", "build", from, w.docker("/forms/any:v1"))
+		return o.stdout
+	}
+	for _, same := range [][]string{{w.path("json"), w.path("zoo"), w.path("yaml"), zooRef}, {w.path("kelp"), w.path("kelp.db")}} {
+		first := build(same[0])
+		for _, from := range same[1:] {
+			if other := build(from); other != first {
+				t.Errorf("%s gives\n%s%s gives\n%s", same[0], first, from, other)
+			}
+		}
+	}
+}
+
+// TestCatalogBuildWithCredentials pushes to a registry that wants TLS and a
+// password, and says what it lacks.
+func TestCatalogBuildWithCredentials(t *testing.T) {
+	w := zooWorld(t)
+	w.mirror = registrytest.Start(t, registrytest.Options{TLS: true, Auth: registrytest.TokenAuth})
+	args := []string{"catalog", "build", w.path("zoo"), w.docker("/made/zoo:v1"), "--dest-cert-dir", filepath.Dir(w.mirror.CAFile)}
+	w.refuse(exitUnauthorized, []string{w.mirror.Host, "gantry login"}, args...)
+	w.must(append(args, "--dest-authfile", w.mirror.AuthFile)...)
+	if _, err := w.mirror.Client().Pull(t.Context(), "made/zoo", "v1"); err != nil {
+		t.Error(err)
 	}
 }

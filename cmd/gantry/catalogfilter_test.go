@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -107,7 +108,7 @@ func full(t *testing.T, refs []string) []string {
 // TestFilterRealCatalog filters real packages and holds the result against the
 // validator, against the plan of the same configuration, and against itself.
 func TestFilterRealCatalog(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	source := w.realFolder("real", realFilterPackages)
 	isc := w.config("real.yaml", "  operators:\n  - catalog: "+source+"\n"+realFilter)
 	report, images := w.filter(isc, "filtered")

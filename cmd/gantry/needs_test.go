@@ -172,6 +172,10 @@ func TestNeedsAfterASourceMoved(t *testing.T) {
 			t.Errorf("catalog %s is %s, want %s", name, v.Catalog.Digest, planned.Catalogs[i].Digest)
 		}
 	}
+	// So is it asked about as it was.
+	if o := w.must("check", "--plan", lock, "--installed", w.path("csv.json"), "--workspace", w.path("asked")); !strings.Contains(o.stdout, "-> otter.v1.3.0") {
+		t.Errorf("check --plan says\n%s", o.stdout)
+	}
 	// A new plan sees the source as it is now, and says what nobody provides.
 	o := w.must(append([]string{"plan", "-c", w.path("heads.yaml"), "--workspace", w.path("fresh")}, w.given()...)...)
 	if !strings.Contains(o.stdout, "needs an operator that provides river.example.com/v1 Fish") {

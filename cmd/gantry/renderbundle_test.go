@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // kelpBundle are the files of a bundle, as operator-sdk lays them out.
@@ -62,7 +64,7 @@ spec:
 // TestRenderBundles makes a catalog of a bundle, as the guide tells: from its
 // image and from its folder.
 func TestRenderBundles(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	const ref = "registry.example.com/kelp/kelp-bundle:v1.2.0"
 	labels, files := kelpBundle()
 	w.push(ref, fileImage(t, v1.Config{Labels: labels}, files))

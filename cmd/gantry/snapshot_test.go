@@ -2,11 +2,15 @@ package main
 
 import (
 	"maps"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 const oneOfZoo = "  operators:\n  - catalog: " + zooRef + "\n    packages: [{name: otter}]\n"
@@ -125,4 +129,60 @@ func TestSnapshotsDamaged(t *testing.T) {
 	}
 	w.must("mirror", "-c", isc, w.docker("/after"))
 	w.verify("after", zoo, 2)
+}
+
+// TestSnapshotsOfALyingSource keeps nothing of a catalog whose bytes are wrong or
+// that breaks off.
+func TestSnapshotsOfALyingSource(t *testing.T) {
+	w := zooWorld(t)
+	isc := w.config("one.yaml", oneOfZoo)
+	w.must("plan", "-c", isc, "-o", w.path("plan.json"), "--name", "same", "--workspace", w.path("calm"))
+	calm := w.read("plan.json")
+	for _, lie := range []registrytest.Action{registrytest.WrongBytes(), registrytest.Cut(100), registrytest.Status(http.StatusNotFound)} {
+		w.source.Script(registrytest.Rule{Method: http.MethodGet, Path: "/" + zoo + "/blobs/", Action: lie})
+		for _, args := range [][]string{{"plan", "-c", isc}, {"catalog", "list", zooRef}, {"catalog", "render", zooRef}} {
+			o := w.gantry(append(args, "--retry-delay", "1ms", "--retry-times", "1")...)
+			if o.code != exitError || !strings.Contains(o.stderr, zooRef) {
+				t.Errorf("gantry %v ended with %d:\n%s", args, o.code, o.stderr)
+			}
+		}
+		if _, err := os.Stat(w.path("workspace/cache/catalogs")); !os.IsNotExist(err) {
+			t.Errorf("kept %v", w.tree("workspace/cache/catalogs"))
+		}
+	}
+	w.source.Script()
+	w.must("plan", "-c", isc, "-o", w.path("plan.json"), "--name", "same")
+	if diff := cmp.Diff(calm, w.read("plan.json")); diff != "" {
+		t.Errorf("after the lies, the plan differs: %s", diff)
+	}
+}
+
+// TestReadingDisturbsNobody looks into a catalog while another run holds the
+// workspace, whose cache it uses.
+func TestReadingDisturbsNobody(t *testing.T) {
+	w := zooWorld(t)
+	w.must("plan", "-c", w.config("one.yaml", oneOfZoo))
+	lock, err := workspace.Open(w.path("workspace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lock.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	w.refuse(exitLocked, nil, "plan", "-c", w.path("one.yaml"))
+	before := w.tree("workspace/plans")
+	w.source.ResetLog()
+	w.must("catalog", "list", zooRef)
+	w.must("graph", zooRef, "otter", "-c", w.path("one.yaml"))
+	w.must("check", "-c", w.path("heads.yaml"), "--dependencies", "--installed", w.path("csv.json"))
+	for _, r := range w.source.Log() {
+		if r.Kind() == "GET blob" && !strings.Contains(r.Path, "/"+river+"/") { // the other one was never read
+			t.Errorf("%s was read again", r.Path)
+		}
+	}
+	if diff := cmp.Diff(before, w.tree("workspace/plans")); diff != "" {
+		t.Errorf("the plans of the workspace changed: %s", diff)
+	}
 }

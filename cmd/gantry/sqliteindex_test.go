@@ -76,7 +76,7 @@ func (w *world) kelpIndex() {
 // TestSQLiteIndex looks into an index of the time before file-based catalogs, as
 // an image and as a file, and mirrors it: the mirror gets a file-based one.
 func TestSQLiteIndex(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()
 	w.push(kelpRef, fileImage(t, v1.Config{
 		Entrypoint: []string{"/bin/opm"}, Cmd: []string{"registry", "serve", "--database", "/database/index.db"},
@@ -173,7 +173,7 @@ func (w *world) mirrorKelp(name, from string) {
 
 // TestSQLiteIndexDamaged says what cannot be read and leaves nothing behind.
 func TestSQLiteIndexDamaged(t *testing.T) {
-	w := emptyWorld(t)
+	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()
 	whole := w.read("kelp.db")
 	temporary := t.TempDir()

@@ -35,12 +35,9 @@ const (
 
 // emptyWorld is a world whose source has nothing yet and stands for the hosts of
 // the zoo.
-func emptyWorld(t *testing.T) *world {
+func emptyWorld(t *testing.T, source *registrytest.Server) *world {
 	t.Helper()
-	w := &world{
-		t: t, dir: t.TempDir(),
-		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, registrytest.Options{}),
-	}
+	w := &world{t: t, dir: t.TempDir(), source: source, mirror: registrytest.Start(t, registrytest.Options{})}
 	t.Setenv("CONTAINERS_REGISTRIES_CONF", w.standFor("registry.example.com", "quay.example.org"))
 	t.Setenv("HOME", t.TempDir())
 	for _, name := range []string{"REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DOCKER_CONFIG"} {
@@ -62,10 +59,11 @@ func (w *world) standFor(hosts ...string) string {
 }
 
 // zooWorld is a world with what testdata/zoo.txtar describes: its catalogs, with
-// all their images, in the source and as folders, other files in the folder.
+// all their images, in the source and as folders, other files in the folder. The
+// source is one from memory, which takes so many images at once; the mirror is real.
 func zooWorld(t *testing.T) *world {
 	t.Helper()
-	w := emptyWorld(t)
+	w := emptyWorld(t, registrytest.New(t, registrytest.Options{}))
 	archive, err := txtar.ParseFile("testdata/zoo.txtar")
 	if err != nil {
 		t.Fatal(err)
