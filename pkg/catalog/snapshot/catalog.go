@@ -27,13 +27,13 @@ func (s *Snapshot) catalog(options catalog.Options) (*catalog.Catalog, error) {
 	if err := s.holds(options, wants); err != nil {
 		return nil, err
 	}
-	frames := []frame{s.index.Others}
+	wanted := []held{{"", s.index.Others}}
 	for _, p := range s.index.Packages {
 		if wants(p.Name) {
-			frames = append(frames, p.frame)
+			wanted = append(wanted, p)
 		}
 	}
-	metas, err := s.all(frames)
+	metas, err := s.all(wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,9 @@ func (s *Snapshot) outlines(wants func(string) bool) ([]*catalog.Package, error)
 		if wants(p.Name) {
 			continue
 		}
-		metas, err := s.metas(p.frame)
+		metas, err := s.of(p)
 		if err != nil {
-			return nil, fmt.Errorf("package %s: %w", p.Name, err)
+			return nil, err
 		}
 		more, err := catalog.Outline(metas)
 		if err != nil {
@@ -104,14 +104,14 @@ func (s *Snapshot) outlines(wants func(string) bool) ([]*catalog.Package, error)
 	return outlines, nil
 }
 
-// all reads frames, several at a time.
-func (s *Snapshot) all(frames []frame) ([]*catalog.Meta, error) {
-	parts := make([][]*catalog.Meta, len(frames))
+// all reads the objects of packages, several at a time.
+func (s *Snapshot) all(packages []held) ([]*catalog.Meta, error) {
+	parts := make([][]*catalog.Meta, len(packages))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, f := range frames {
+	for i, p := range packages {
 		group.Go(func() (err error) {
-			parts[i], err = s.metas(f)
+			parts[i], err = s.of(p)
 			return err
 		})
 	}
@@ -119,4 +119,18 @@ func (s *Snapshot) all(frames []frame) ([]*catalog.Meta, error) {
 		return nil, err
 	}
 	return slices.Concat(parts...), nil
+}
+
+// of reads the objects of a package; those that belong to none have an empty name.
+func (s *Snapshot) of(p held) ([]*catalog.Meta, error) {
+	metas, err := s.metas(p.frame)
+	if err != nil {
+		return nil, fmt.Errorf("objects of package %q: %w", p.Name, err)
+	}
+	for _, m := range metas {
+		if m.Package != p.Name {
+			return nil, fmt.Errorf("among the objects of package %q is one of %q", p.Name, m.Package)
+		}
+	}
+	return metas, nil
 }

@@ -66,6 +66,7 @@ func FuzzSnapshot(f *testing.F) {
 	}
 	f.Add(objects.Bytes(), []byte(`{"root":"r","whole":true,"names":["p"],"facts":{}}`), true)
 	f.Add(objects.Bytes(), []byte(`{"root":"r","names":["p","q"]}`), false)
+	f.Add(bytes.ReplaceAll(objects.Bytes(), []byte("\x01p"), []byte("\x01q")), []byte(`{"whole":true}`), false) // objects of another package
 	f.Add([]byte{}, []byte(`{"root":"r","packages":[{"name":"q","at":8,"size":-1}]}`), true)
 	z, err := zstd.NewWriter(nil)
 	if err != nil {

@@ -1,8 +1,14 @@
 package validate_test
 
 import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
@@ -41,6 +47,34 @@ func FuzzSkipRange(f *testing.F) {
 		}}}
 		if validate.Catalog(c) == nil {
 			t.Error("an entry without a bundle passes")
+		}
+	})
+}
+
+// FuzzManifest: no manifest makes the rules fail in another way than by saying
+// so, and what they refuse is what Kubernetes does not read as YAML; JSON is not
+// looked into, as with opm.
+func FuzzManifest(f *testing.F) {
+	for _, text := range []string{
+		"", "{}", " {", "kind: ClusterServiceVersion\nspec: {}\n", "a: [", "\tb: c", "- &a [*a]", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n",
+		"---\nkind: Service\n---\n{", "[1", "kind: CustomResourceDefinition\nspec: {versions: [{name: v1}]}", "!!binary x", "? [a]\n: b",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		value, err := json.Marshal(map[string][]byte{"data": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &catalog.Bundle{Meta: &catalog.Meta{}, Package: "p", Name: "b", Properties: []catalog.Property{{Type: "olm.bundle.object", Value: value}}}
+		c := &catalog.Catalog{Packages: []*catalog.Package{{Name: "p", Metas: []*catalog.Meta{{}}, Bundles: []*catalog.Bundle{b}}}}
+		var found *validate.Error
+		if !errors.As(validate.Catalog(c), &found) {
+			t.Fatal("a bundle without a version passes")
+		}
+		refused := slices.ContainsFunc(found.Problems, func(p validate.Problem) bool { return p.Rule == validate.BundleProperty })
+		if _, err := yaml.YAMLToJSON(text); refused != (err != nil && !strings.HasPrefix(strings.TrimSpace(string(text)), "{")) {
+			t.Errorf("%q is refused: %v; read as YAML: %v", text, found, err)
 		}
 	})
 }
