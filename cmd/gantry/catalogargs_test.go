@@ -82,3 +82,32 @@ func TestFolderNames(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A configuration may name the catalog in another way than the command line, and
+// say what clusters run.
+func TestGraphOfAConfiguration(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("cat", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"cat/catalog.json": tinyCatalog,
+		"imageset.yaml": "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  operators:\n" +
+			"  - catalog: dir://cat\n    packages: [{name: a}]\n    installed: [{package: a, version: 1.0.0}]\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range []string{"cat", "./cat/", "dir://cat", here + "/cat"} {
+		var stdout, stderr bytes.Buffer
+		code := run([]string{"graph", arg, "a", "-c", "imageset.yaml"}, &stdout, &stderr)
+		if code != exitOK || !strings.Contains(stdout.String(), "The mirror keeps 1 bundle") || !strings.Contains(stdout.String(), "installed") {
+			t.Errorf("%s: %d\n%s%s", arg, code, stdout.String(), stderr.String())
+		}
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,7 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/picture"
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -29,8 +32,8 @@ func (a *app) graphCommand() *cobra.Command {
 		Use:   "graph CATALOG PACKAGE",
 		Short: "Draw the update graph of a package",
 		Long: `Graph draws the channels of a package: which bundle leads to which. With -c it tells
-what the configuration keeps of it and what is pruned, with --installed where
-clusters stand. The picture (-o svg) needs no other program and no network.
+what the configuration keeps of it and what is pruned, with --installed and the
+configuration's own installed lists where clusters stand. The picture (-o svg) needs no other program and no network.
 
 ` + catalogHelp + `
 ` + exitStatusHelp,
@@ -82,7 +85,7 @@ func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
 			return noChannel(p, channel)
 		}
 	}
-	options := picture.Options{Channels: f.channels, Installed: f.places(name)}
+	options := picture.Options{Channels: f.channels, Installed: places(slices.Concat(f.clusters, configured(f.loaded)), name)}
 	if f.loaded != nil {
 		if options.Kept, options.Account, err = a.kept(ctx, f, r, src.Name, name); err != nil {
 			return err
@@ -105,7 +108,8 @@ func (a *app) kept(ctx context.Context, f graphFlags, r *reading, from, name str
 	for _, op := range f.loaded.Mirror.Operators {
 		names = append(names, op.Catalog)
 	}
-	if !slices.Contains(names, from) {
+	isFrom := func(name string) bool { return sameCatalog(name, from) }
+	if !slices.ContainsFunc(names, isFrom) {
 		return nil, nil, usagef("%s mirrors nothing of %s; its catalogs are %s", f.config, from, strings.Join(names, ", "))
 	}
 	s, err := plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log, Only: func(pkg string) bool { return pkg == name }})
@@ -113,7 +117,7 @@ func (a *app) kept(ctx context.Context, f graphFlags, r *reading, from, name str
 		return nil, nil, err
 	}
 	for _, c := range s.Catalogs {
-		if c.Catalog.Source != from {
+		if !isFrom(c.Catalog.Source) {
 			continue
 		}
 		i := slices.IndexFunc(c.Result.Packages, func(p filter.Package) bool { return p.Name == name })
@@ -122,4 +126,21 @@ func (a *app) kept(ctx context.Context, f graphFlags, r *reading, from, name str
 		}
 	}
 	return &catalog.Package{Name: name}, nil, nil
+}
+
+// sameCatalog reports whether two names of catalogs are one, written in two ways.
+func sameCatalog(a, b string) bool { return canonical(a) == canonical(b) }
+
+func canonical(name string) string {
+	dir, ok := strings.CutPrefix(name, source.DirScheme)
+	if !ok {
+		if ref, err := reference.Parse(name); err == nil {
+			return ref.String()
+		}
+		return name
+	}
+	if path, err := filepath.Abs(dir); err == nil {
+		dir = path
+	}
+	return source.DirScheme + dir
 }

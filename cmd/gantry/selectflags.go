@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/blang/semver/v4"
 	"github.com/spf13/pflag"
@@ -96,13 +97,19 @@ func (s *selectFlags) loadInstalled() error {
 	return nil
 }
 
-// places are where clusters stand in a package.
-func (s *selectFlags) places(pkg string) []graph.At {
+// places are where operators that clusters run stand in a package, each once.
+func places(operators []installed.Operator, pkg string) []graph.At {
 	var places []graph.At
-	for _, o := range s.clusters {
-		if o.Package == pkg {
-			version, _ := semver.Parse(o.Version) // its name says enough
-			places = append(places, graph.At{Name: o.Bundle, Version: version, Release: o.Release})
+	for _, o := range operators {
+		if o.Package != pkg {
+			continue
+		}
+		version, _ := semver.Parse(o.Version) // its name says enough
+		at := graph.At{Name: o.Bundle, Version: version, Release: o.Release}
+		if !slices.ContainsFunc(places, func(p graph.At) bool {
+			return p.Name == at.Name && p.Version.Equals(at.Version) && p.Release == at.Release
+		}) {
+			places = append(places, at)
 		}
 	}
 	return places
