@@ -84,7 +84,7 @@ func (r *taken) open(ctx context.Context, from From) error {
 	case err != nil:
 		return err
 	case r.src.Kind == source.Bundle:
-		return fmt.Errorf("%s: reading catalog %s: %w", r.op.Pos, r.op.Catalog, image.ErrBundle)
+		return &InputError{fmt.Errorf("%s: reading catalog %s: %w", r.op.Pos, r.op.Catalog, image.ErrBundle)}
 	}
 	r.entry.SourceDigest = r.src.Digest
 	return nil

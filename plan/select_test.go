@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -182,5 +183,15 @@ func TestSelectOnly(t *testing.T) {
 				t.Errorf("kept: %s", diff)
 			}
 		}
+	}
+}
+
+func TestABundleIsNoCatalog(t *testing.T) {
+	w := newWorld(t)
+	w.files["/bundle"] = fstest.MapFS{"manifests/a.yaml": {}, "metadata/annotations.yaml": {}}
+	_, err := Select(t.Context(), parseConfig(t, "  operators: [{catalog: 'dir:///bundle'}]\n"), w.from(), Options{})
+	var input *InputError
+	if !errors.As(err, &input) || !errors.Is(err, image.ErrBundle) {
+		t.Error(err)
 	}
 }

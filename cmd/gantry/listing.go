@@ -14,7 +14,7 @@ import (
 )
 
 // A listing is what a catalog offers, as -o json has it. Where one package is
-// asked for, its channels have their bundles.
+// asked for, its channels have their bundles, and what is deprecated is said.
 type listing struct {
 	Version  int             `json:"version"`
 	Catalog  string          `json:"catalog"`
