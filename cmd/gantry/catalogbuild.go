@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -97,11 +95,7 @@ func (a *app) catalogBuild(ctx context.Context, f buildFlags, arg, dest string) 
 	if err != nil {
 		return err
 	}
-	if err := validate.Catalog(c); err != nil {
-		var invalid *validate.Error
-		if errors.As(err, &invalid) {
-			err = fmt.Errorf("%w\n%w", &invalidError{catalog: arg, faults: len(invalid.Problems)}, err)
-		}
+	if err := valid(c, arg); err != nil {
 		return err
 	}
 	p, err := plan.Publish(ctx, c, f.base, repository, tag, r.from())

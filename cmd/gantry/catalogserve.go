@@ -30,8 +30,9 @@ func (a *app) catalogServeCommand() *cobra.Command {
 		Short: "Serve a catalog as clusters ask for it, to try it",
 		Long: `Serve answers on one address as both generations of OLM expect it: the HTTP API of
 catalogd (/catalogs/NAME/api/v1/all and /metas) and gRPC as opm serve speaks it
-(api.Registry, health, reflection). It ends with INT or TERM. There is neither TLS
-nor a password: listen elsewhere than on loopback only where everybody may read.
+(api.Registry, health, reflection). The catalog has to be valid. It ends with INT or
+TERM. There is neither TLS nor a password: listen elsewhere than on loopback only
+where everybody may read.
 
 ` + catalogHelp + `
 ` + exitStatusHelp,
@@ -57,6 +58,9 @@ func (a *app) catalogServe(ctx context.Context, f serveFlags, arg string) error 
 	c, err := r.read(ctx, arg, catalog.Options{})
 	a.done(r)
 	if err != nil {
+		return err
+	}
+	if err := valid(c, arg); err != nil {
 		return err
 	}
 	registry, err := catalogserver.Registry(c)

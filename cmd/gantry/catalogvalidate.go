@@ -86,6 +86,16 @@ func (a *app) catalogValidate(ctx context.Context, f readFlags, form, arg string
 	return err
 }
 
+// valid is an error with everything that OLM would not take of a catalog.
+func valid(c *catalog.Catalog, arg string) error {
+	err := validate.Catalog(c)
+	var invalid *validate.Error
+	if errors.As(err, &invalid) {
+		return fmt.Errorf("%w\n%w", &invalidError{catalog: arg, faults: len(invalid.Problems)}, err)
+	}
+	return err
+}
+
 // An invalidError says that OLM would not take a catalog; the list has been
 // printed.
 type invalidError struct {
