@@ -27,7 +27,7 @@ README.md and an icon (SVG, PNG, JPEG or GIF). Channels and bundles follow it.
 
 ` + exitStatusHelp,
 		Example: `  gantry catalog init my-operator --default-channel stable --description README.md --icon icon.svg > catalog/my-operator/package.json
-  gantry catalog render -o yaml ./bundle >> catalog/my-operator/bundles.yaml`,
+  gantry catalog render -o yaml quay.io/org/my-operator-bundle:v1.0.0 >> catalog/my-operator/bundles.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.catalogInit(f, args[0]) },
 	}

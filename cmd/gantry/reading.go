@@ -51,9 +51,10 @@ func (a *app) read(f *readFlags) (*reading, error) {
 	}
 	r := &reading{}
 	dir := workspace.CacheDir(strings.TrimPrefix(f.workspace, fileScheme))
-	r.snapshots = workspace.OpenSnapshots(dir)
-	if _, err := os.Stat(dir); err != nil {
-		r.snapshots = nil
+	if _, err := os.Stat(dir); err == nil {
+		r.snapshots = workspace.OpenSnapshots(dir)
+	}
+	if !writable(dir) { // not there, or somebody else's
 		if r.folder, err = os.MkdirTemp("", "gantry-"); err != nil {
 			return nil, fmt.Errorf("making a folder for what is read: %w", err)
 		}
@@ -64,6 +65,15 @@ func (a *app) read(f *readFlags) (*reading, error) {
 	}
 	r.origin = mirror.NewOrigin(client, r.cache)
 	return r, nil
+}
+
+// writable reports whether files can be made in a folder.
+func writable(dir string) bool {
+	probe, err := os.CreateTemp(dir, ".probe-")
+	if err != nil {
+		return false
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name())) == nil
 }
 
 // close removes what was kept for this run alone.
