@@ -44,7 +44,10 @@ func (s *Source) translate(ctx context.Context, options catalog.Options) (*catal
 	done := make(chan error, 1)
 	go func() {
 		err := s.objects(ctx, func(m *catalog.Meta) error {
-			_, err := in.Write(append(m.Raw, '\n'))
+			if _, err := in.Write(m.Raw); err != nil { // not appended to: it is the object's own
+				return err
+			}
+			_, err := in.Write([]byte{'\n'})
 			return err
 		})
 		in.CloseWithError(err) // nil ends the text
