@@ -1,6 +1,7 @@
 package catalogserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -25,6 +26,10 @@ type gvk struct {
 	Group   string `json:"group"`
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
+}
+
+func compareAPIs(a, b gvk) int {
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
 }
 
 // bundleGVKs are the APIs of a bundle's properties of one type.

@@ -68,17 +68,7 @@ const subdomain = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 func objects(c *catalog.Catalog) []*catalog.Meta {
 	var all []*catalog.Meta
 	for _, p := range c.Packages {
-		all = append(all, p.Metas...)
-		for _, channel := range p.Channels {
-			all = append(all, channel.Meta)
-		}
-		for _, b := range p.Bundles {
-			all = append(all, b.Meta)
-		}
-		all = append(all, p.Others...)
-		for _, d := range p.Deprecations {
-			all = append(all, d.Meta)
-		}
+		all = append(all, p.Objects()...)
 	}
 	return append(all, c.Others...)
 }

@@ -102,7 +102,8 @@ func (x *index) add(p *catalog.Package) []string {
 		if err != nil {
 			problem("%v", err)
 		}
-		bundles[b.Name], apis[b.Name] = b, provided
+		slices.SortFunc(provided, compareAPIs)
+		bundles[b.Name], apis[b.Name] = b, slices.Compact(provided) // some say an API twice
 	}
 	for _, c := range p.Channels {
 		heads := graph.Inspect(c.Entries).Heads

@@ -119,6 +119,27 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
+// A bundle that says an API twice provides it once.
+func TestProviderOnce(t *testing.T) {
+	t.Parallel()
+	c := connect(t, read(t, `
+{"schema": "olm.package", "name": "p", "defaultChannel": "a"}
+{"schema": "olm.channel", "package": "p", "name": "a", "entries": [{"name": "p.v1.0.0"}]}
+{"schema": "olm.bundle", "package": "p", "name": "p.v1.0.0", "properties": [
+ {"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0"}},
+ {"type": "olm.gvk", "value": {"group": "p.io", "version": "v1", "kind": "P"}},
+ {"type": "olm.gvk", "value": {"group": "p.io", "version": "v1", "kind": "O"}},
+ {"type": "olm.gvk", "value": {"kind": "P", "version": "v1", "group": "p.io"}}]}
+`))
+	got, err := c.call(t.Context(), t, "api.Registry", "GetChannelEntriesThatProvide", `{"group": "p.io", "version": "v1", "kind": "P"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(value(t, `[{"packageName": "p", "channelName": "a", "bundleName": "p.v1.0.0"}]`), any(got)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 // What opm would not serve is refused here, with all reasons.
 func TestRegistryRefuses(t *testing.T) {
 	t.Parallel()

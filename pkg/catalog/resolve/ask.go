@@ -5,15 +5,25 @@ import (
 	"slices"
 )
 
+// maxNeeds is how many needs of a bundle are looked into together, which takes
+// time in proportion to their square.
+const maxNeeds = 1000
+
 // ask finds who meets what a bundle needs.
 func (r *round) ask(from *source, b *bundle) {
 	var needs []*need
+	seen := map[*need]bool{}
 	for _, p := range b.Properties {
 		n := r.need(p)
+		if n == nil || seen[n] {
+			continue
+		}
+		seen[n] = true
 		switch {
-		case n == nil || slices.Contains(needs, n):
 		case n.predicate == nil:
 			r.unmet(b, n, n.reason)
+		case len(needs) == maxNeeds:
+			r.unmet(b, n, fmt.Sprintf("it needs more than %d things, and Gantry looks for no more", maxNeeds))
 		default:
 			needs = append(needs, n)
 		}

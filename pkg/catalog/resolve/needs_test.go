@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -260,6 +261,33 @@ func TestTogether(t *testing.T) {
 				t.Errorf("got %v, want %q", got.Unmet, tc.reason)
 			}
 		})
+	}
+}
+
+// A bundle may ask for any number of things; the time that takes must not grow
+// with the square of it.
+func TestManyNeeds(t *testing.T) {
+	t.Parallel()
+	asks := []string{requires("A"), requires("A"), `olm.gvk.required {"group":1}`, `olm.gvk.required {"group":1}`}
+	for i := range 20_000 {
+		asks = append(asks, requires(fmt.Sprint("Z", i)))
+	}
+	whole := fbc{}.one("x", asks...).one("p", provides("A")).read(t)
+	got := resolve.Needs([]resolve.Catalog{{Name: "c", Wanted: true, Whole: whole, Kept: cut(whole, "x.v1.0.0")}}, nil)
+	if diff := cmp.Diff([]string{"c stable p.v1.0.0"}, places(got.Additions)); diff != "" {
+		t.Error(diff)
+	}
+	if len(got.Unmet) != 20_001 {
+		t.Fatalf("%d unmet needs", len(got.Unmet))
+	}
+	var over int
+	for _, u := range got.Unmet {
+		if strings.Contains(u.Reason, "more than 1000 things") {
+			over++
+		}
+	}
+	if want := 20_001 - 1000; over != want {
+		t.Errorf("%d needs are over the limit, want %d", over, want)
 	}
 }
 

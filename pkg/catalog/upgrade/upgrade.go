@@ -19,6 +19,8 @@
 package upgrade
 
 import (
+	"slices"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
@@ -85,12 +87,7 @@ const (
 
 // rank puts outcomes in order, the best first.
 func (o Outcome) rank() int {
-	for i, each := range []Outcome{AtHead, Reaches, ByHand, Ahead, Stranded, NotMirrored} {
-		if o == each {
-			return i
-		}
-	}
-	return len(Unknown)
+	return slices.Index([]Outcome{AtHead, Reaches, ByHand, Ahead, Stranded, NotMirrored, Unknown}, o)
 }
 
 // An Answer is about one operator.
