@@ -77,10 +77,9 @@ func Refusals(b *catalog.Bundle) []Refusal {
 		add(NoExcerpt, "has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): consoles do not show it, and whether OLM v1 takes it cannot be told")
 		return all
 	}
-	one := slices.Contains(x.InstallModes, "OwnNamespace") || slices.Contains(x.InstallModes, "SingleNamespace")
 	switch {
 	case slices.Contains(x.InstallModes, "AllNamespaces"):
-	case one:
+	case single(x.InstallModes):
 		add(InstallMode, "does not support the install mode AllNamespaces (only %s); OLM v1 refuses it, unless the cluster has the feature gate NewOLMOwnSingleNamespace on and the ClusterExtension sets a watchNamespace", strings.Join(x.InstallModes, ", "))
 	default:
 		add(InstallMode, "does not support the install mode AllNamespaces (%s); OLM v1 refuses it", orNone(x.InstallModes))
@@ -92,6 +91,17 @@ func Refusals(b *catalog.Bundle) []Refusal {
 		add(APIService, "brings extension API servers (%s), which OLM v1 refuses in all but its newest versions", strings.Join(x.APIServices, ", "))
 	}
 	return all
+}
+
+// single reports whether install modes let an operator watch a single namespace.
+func single(modes []string) bool {
+	return slices.Contains(modes, "OwnNamespace") || slices.Contains(modes, "SingleNamespace")
+}
+
+// watchesSingle reports that of a bundle, as far as its catalog tells.
+func watchesSingle(b *catalog.Bundle) bool {
+	x, err := excerpt.Of(b)
+	return err == nil && single(x.InstallModes)
 }
 
 func orNone(modes []string) string {

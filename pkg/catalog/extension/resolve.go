@@ -213,7 +213,7 @@ func (o offer) resolution(e Extension, considered []Considered) Resolution {
 		r.Stays = e.Installed.Name == b.Name
 	}
 	for _, refusal := range Refusals(b) {
-		if refusal.Reason != InstallMode || e.WatchNamespace == "" {
+		if refusal.Reason != InstallMode || e.WatchNamespace == "" || !watchesSingle(b) {
 			r.Refusals = append(r.Refusals, refusal)
 		}
 	}

@@ -246,3 +246,20 @@ func TestReal(t *testing.T) {
 		})
 	}
 }
+
+// A watchNamespace helps bundles that can watch one namespace, and no others.
+func TestWatchNamespace(t *testing.T) {
+	t.Parallel()
+	for mode, refused := range map[string]int{"AllNamespaces": 0, "OwnNamespace": 0, "SingleNamespace": 0, "MultiNamespace": 1} {
+		c := content(t, "stable: p.x", fmt.Sprintf(`{"schema":"olm.bundle","package":"p","name":"p.x","image":"i","properties":[
+			{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}},
+			{"type":"olm.csv.metadata","value":{"installModes":[{"type":%q,"supported":true}]}}]}`, mode))
+		got, err := extension.Resolve(extension.Extension{Package: "p", WatchNamespace: "here"}, []extension.Catalog{{Content: c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Refusals) != refused {
+			t.Errorf("%s: refusals %v, want %d", mode, got.Refusals, refused)
+		}
+	}
+}
