@@ -3,14 +3,14 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 )
 
 const kindCSV = "ClusterServiceVersion"
@@ -112,11 +112,17 @@ func (x *index) shown(ctx context.Context, head string) (s shown, err error) {
 	s.description = m.csv.Spec.Description
 	if len(m.csv.Spec.Icon) > 0 {
 		// One that is not base64 is none, as for opm.
-		if s.icon, err = bundle.DecodeIcon(m.csv.Spec.Icon[0].Data); err == nil {
+		if s.icon, err = decodeIcon(m.csv.Spec.Icon[0].Data); err == nil {
 			s.mediaType = m.csv.Spec.Icon[0].MediaType
 		} else {
 			s.icon = nil
 		}
 	}
 	return s, nil
+}
+
+// decodeIcon decodes the base64data of a ClusterServiceVersion's icon. Some are
+// wrapped, so blanks are no fault.
+func decodeIcon(text string) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 }

@@ -150,10 +150,4 @@ func (r *reader) annotations(s *said, m *manifest) {
 	if b.Package == "" {
 		r.problem(at(annotationPackage), "the annotation %s is missing: it names the package", annotationPackage)
 	}
-	for name := range strings.SplitSeq(get(annotationChannels), ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			b.Channels = append(b.Channels, name)
-		}
-	}
-	b.DefaultChannel = get(annotationDefaultChannel)
 }

@@ -35,21 +35,6 @@ type Bundle struct {
 	Version string // a semantic version
 	Release string // of a bundle that is one of several of its version, mostly ""
 
-	// Channels are those that annotations.yaml names, in its order; it may name
-	// none. DefaultChannel may be "".
-	Channels       []string
-	DefaultChannel string
-
-	// Replaces, Skips and SkipRange are the update edges that the
-	// ClusterServiceVersion declares.
-	Replaces  string
-	Skips     []string
-	SkipRange string
-
-	DisplayName string
-	Description string // Markdown
-	Icon        Icon
-
 	// Warnings are what was passed over, a sentence each, with its place.
 	Warnings []string
 
@@ -57,12 +42,6 @@ type Bundle struct {
 	images     []catalog.RelatedImage
 	objects    [][]byte // the manifests as JSON, in the order of their files
 	csv        []byte   // one of them
-}
-
-// An Icon is a picture of the operator. The zero Icon is none.
-type Icon struct {
-	Data      []byte
-	MediaType string // image/svg+xml, image/png ...
 }
 
 // A Form is how an olm.bundle carries the bundle's manifests.

@@ -1,9 +1,6 @@
 package bundle
 
 import (
-	"encoding/base64"
-	"strings"
-
 	"github.com/blang/semver/v4"
 )
 
@@ -13,11 +10,8 @@ const (
 	kindCRD = "CustomResourceDefinition"
 )
 
-// Annotations of a ClusterServiceVersion.
-const (
-	annotationSkipRange  = "olm.skipRange"
-	annotationProperties = "olm.properties"
-)
+// annotationProperties is an annotation of a ClusterServiceVersion.
+const annotationProperties = "olm.properties"
 
 // A clusterServiceVersion is what a catalog takes from one
 // (operators.coreos.com/v1alpha1).
@@ -30,8 +24,6 @@ type clusterServiceVersion struct {
 	Spec struct {
 		Version        string        `json:"version"`
 		Release        string        `json:"release"`
-		Replaces       string        `json:"replaces"`
-		Skips          []string      `json:"skips"`
 		Description    string        `json:"description"`
 		DisplayName    string        `json:"displayName"`
 		InstallModes   []installMode `json:"installModes"`
@@ -42,14 +34,18 @@ type clusterServiceVersion struct {
 		MinKubeVersion string        `json:"minKubeVersion"`
 		NativeAPIs     []nativeAPI   `json:"nativeAPIs"`
 		Provider       link          `json:"provider"`
-		Icon           []struct {
+		APIServices    apis          `json:"apiservicedefinitions"`
+		CRDs           crds          `json:"customresourcedefinitions"`
+		RelatedImages  []image       `json:"relatedImages"`
+		// Of these no more is wanted than that they are of their types, which OLM
+		// decodes them into.
+		Replaces string   `json:"replaces"`
+		Skips    []string `json:"skips"`
+		Icon     []struct {
 			Data      string `json:"base64data"`
 			MediaType string `json:"mediatype"`
 		} `json:"icon"`
-		APIServices   apis    `json:"apiservicedefinitions"`
-		CRDs          crds    `json:"customresourcedefinitions"`
-		RelatedImages []image `json:"relatedImages"`
-		Install       struct {
+		Install struct {
 			Spec struct {
 				Deployments []deployment `json:"deployments"`
 			} `json:"spec"`
@@ -87,21 +83,4 @@ func (r *reader) describe(m *manifest, c *clusterServiceVersion) {
 	} else if _, err := semver.Parse(b.Version); err != nil {
 		r.problem(m.at("spec", "version"), "the version %q is not a semantic version such as 1.2.3: %v", b.Version, err)
 	}
-	b.Replaces, b.Skips = c.Spec.Replaces, c.Spec.Skips
-	b.SkipRange = c.Metadata.Annotations[annotationSkipRange]
-	b.DisplayName, b.Description = c.Spec.DisplayName, c.Spec.Description
-	if len(c.Spec.Icon) > 0 {
-		data, err := DecodeIcon(c.Spec.Icon[0].Data)
-		if err != nil {
-			r.warn(m.at("spec", "icon"), "the icon is not base64 and is left out")
-		} else if len(data) > 0 {
-			b.Icon = Icon{Data: data, MediaType: c.Spec.Icon[0].MediaType}
-		}
-	}
-}
-
-// DecodeIcon decodes the base64data of a ClusterServiceVersion's icon. Some are
-// wrapped, so blanks are no fault.
-func DecodeIcon(text string) ([]byte, error) {
-	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 }

@@ -23,17 +23,9 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &bundle.Bundle{
-		Name:           "tidewater.v1.2.0",
-		Package:        "tidewater",
-		Version:        "1.2.0",
-		Channels:       []string{"stable", "fast"},
-		DefaultChannel: "stable",
-		Replaces:       "tidewater.v1.1.0",
-		Skips:          []string{"tidewater.v1.1.1"},
-		SkipRange:      ">=1.0.0 <1.2.0",
-		DisplayName:    "Tidewater",
-		Description:    "Ebb & flow, if <moon> permits.\n",
-		Icon:           bundle.Icon{Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), MediaType: "image/svg+xml"},
+		Name:    "tidewater.v1.2.0",
+		Package: "tidewater",
+		Version: "1.2.0",
 		Warnings: []string{
 			"manifests/README.md: it is neither JSON nor YAML and is left out",
 			"manifests/tidewater.clusterserviceversion.yaml:55: 1 related images have no image and are left out",
@@ -164,6 +156,10 @@ func TestReadRefuses(t *testing.T) {
 			map[string]string{csv: "# a comment\n---\n" + begin + "spec:\n  version: 1.2.3\n  keywords: moon\n"},
 			"manifests/csv.yaml:8: spec.keywords must be a list, and there is a string",
 		},
+		"a member that only OLM reads": {
+			map[string]string{csv: "# a comment\n---\n" + begin + "spec:\n  version: 1.2.3\n  skips: moon\n"},
+			"manifests/csv.yaml:8: spec.skips must be a list, and there is a string",
+		},
 		"an owned definition that is not there": {
 			map[string]string{csv: begin + `spec:
   version: 1.2.3
@@ -269,7 +265,6 @@ metadata:
     olm.properties: '{"type": "a"}'
 spec:
   version: 0.1.0
-  icon: [{base64data: "%%", mediatype: image/png}]
 `,
 		"metadata/p.json":     `{"properties": [{"type": "olm.csv.metadata", "value": {}}]}`,
 		"manifests/two.yaml":  "kind: Service\n---\nkind: Secret\n",
@@ -281,7 +276,6 @@ spec:
 	want := []string{
 		"manifests/list.yaml:1: it is not a Kubernetes object and is left out",
 		"manifests/two.yaml:1: only the first document of the file is part of the bundle; put each object into a file of its own",
-		"manifests/csv.yaml:8: the icon is not base64 and is left out",
 		"metadata/p.json:1: the property olm.csv.metadata is left out: it is made of the manifests",
 		"manifests/csv.yaml:5: the annotation olm.properties is not a JSON list of properties and is left out: it must be a list, and there is an object",
 	}
