@@ -61,24 +61,17 @@ func (s *selection) installed(all []imageset.Installed) {
 
 // ofVersion are the bundles of the version that is installed, or it alone.
 func (s *selection) ofVersion(from start) []start {
-	var exact, equal []start
-	for _, b := range s.pkg.Bundles {
-		if b.VersionErr != nil || b.Version.NE(from.at.Version) {
-			continue
-		}
+	bundles := graph.OfVersion(s.pkg, from.at.Version)
+	if len(bundles) == 0 {
+		return []start{from}
+	}
+	var all []start
+	for _, b := range bundles {
 		one := from
 		one.at, one.label = graph.Running(b), b.Name
-		if equal = append(equal, one); slices.Equal(b.Version.Build, from.at.Version.Build) {
-			exact = append(exact, one)
-		}
+		all = append(all, one)
 	}
-	switch {
-	case len(exact) > 0:
-		return exact
-	case len(equal) > 0:
-		return equal
-	}
-	return []start{from}
+	return all
 }
 
 // versionIn is the version that the name of a bundle ends with, as names mostly

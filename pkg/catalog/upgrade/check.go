@@ -50,7 +50,7 @@ func answer(o installed.Operator, catalogs []Catalog, c cluster) Answer {
 		a.Why = "the version that is installed is not known: give its ClusterServiceVersion, too"
 		return a
 	}
-	a.Version = cmp.Or(a.Version, at.Version.String())
+	a.Bundle, a.Version = cmp.Or(a.Bundle, at.Name), cmp.Or(a.Version, at.Version.String())
 
 	having := 0
 	for _, k := range catalogs {
@@ -106,21 +106,33 @@ func find(c *catalog.Catalog, name string) *catalog.Package {
 
 // position is where an operator stands. Its version is what the cluster says,
 // else what a catalog says of the bundle, else what the bundle's name ends with;
-// a note says if it is the last.
+// a note says if it is the last. Where only the version is known, its name is that
+// of a bundle of that version, since most edges go by names.
 func position(o installed.Operator, catalogs []Catalog) (at graph.At, note string, ok bool) {
 	at = graph.At{Name: o.Bundle, Release: o.Release}
-	if v, err := semver.Parse(o.Version); err == nil {
+	v, err := semver.Parse(o.Version)
+	if err == nil && o.Bundle != "" {
 		at.Version = v
 		return at, "", true
 	}
 	for _, k := range catalogs {
 		for _, c := range []*catalog.Catalog{k.Source, k.Kept} {
-			if p := find(c, o.Package); p != nil {
-				if b := p.Bundle(o.Bundle); b != nil && b.VersionErr == nil {
-					return graph.Running(b), "", true
+			p := find(c, o.Package)
+			if p == nil {
+				continue
+			}
+			if o.Bundle == "" {
+				if bundles := graph.OfVersion(p, v); err == nil && len(bundles) > 0 {
+					return graph.Running(bundles[0]), "", true
 				}
+			} else if b := p.Bundle(o.Bundle); b != nil && b.VersionErr == nil {
+				return graph.Running(b), "", true
 			}
 		}
+	}
+	if err == nil {
+		at.Version = v
+		return at, "no catalog has the version that is installed, so that only ranges of versions can lead on", true
 	}
 	for i := range len(o.Bundle) {
 		if o.Bundle[i] != '.' {

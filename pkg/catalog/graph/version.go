@@ -1,0 +1,28 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
+
+// OfVersion are the bundles of a package that a cluster may run of which only the
+// version is known: those of that version, with the same build metadata if one
+// has it, in the order of the package.
+func OfVersion(p *catalog.Package, v semver.Version) []*catalog.Bundle {
+	var exact, equal []*catalog.Bundle
+	for _, b := range p.Bundles {
+		if b.VersionErr != nil || b.Version.NE(v) {
+			continue
+		}
+		if equal = append(equal, b); slices.Equal(b.Version.Build, v.Build) {
+			exact = append(exact, b)
+		}
+	}
+	if len(exact) > 0 {
+		return exact
+	}
+	return equal
+}

@@ -1,0 +1,37 @@
+package upgrade_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/installed"
+)
+
+// Edges go by names: who only says a version is the bundle of that version, which
+// the mirror need not have.
+func TestCheckOfAVersion(t *testing.T) {
+	source := content(t, "stable: p.v1.2.0<p.v1.1.0 p.v1.1.0<p.v1.0.0 p.v1.0.0")
+	kept := keep(t, source, "packages: [{name: p, minVersion: 1.1.0}]")
+	for version, want := range map[string]struct {
+		bundle  string
+		outcome upgrade.Outcome
+	}{
+		"1.0.0": {"p.v1.0.0", upgrade.Reaches}, "1.1.0": {"p.v1.1.0", upgrade.Reaches},
+		"1.2.0": {"p.v1.2.0", upgrade.AtHead}, "0.9.0": {"", upgrade.Stranded},
+	} {
+		for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
+			o := installed.Operator{Package: "p", Version: version, Generation: generation}
+			report, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: kept, Source: source}}, upgrade.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := report.Operators[0]
+			if diff := cmp.Diff(want.bundle+" "+string(want.outcome), a.Bundle+" "+string(a.Outcome)); diff != "" {
+				t.Errorf("%s, %v: %s", version, generation, diff)
+			}
+		}
+	}
+}
