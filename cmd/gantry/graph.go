@@ -85,7 +85,7 @@ func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
 			return noChannel(p, channel)
 		}
 	}
-	options := picture.Options{Channels: f.channels, Installed: places(slices.Concat(f.clusters, configured(f.loaded)), name)}
+	options := picture.Options{Channels: f.channels, Installed: places(slices.Concat(f.clusters, configured(f.loaded)), p)}
 	if f.loaded != nil {
 		if options.Kept, options.Account, err = a.kept(ctx, f, r, src.Name, name); err != nil {
 			return err

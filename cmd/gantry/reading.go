@@ -42,6 +42,7 @@ type reading struct {
 	// snapshots are of the workspace; nil where there is none, since nothing
 	// would be read a second time.
 	snapshots source.Snapshots
+	warn      func(text string)
 }
 
 func (a *app) read(f *readFlags) (*reading, error) {
@@ -49,7 +50,7 @@ func (a *app) read(f *readFlags) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{}
+	r := &reading{warn: func(text string) { a.warn("%s", text) }}
 	dir := workspace.CacheDir(strings.TrimPrefix(f.workspace, fileScheme))
 	if _, err := os.Stat(dir); err == nil {
 		r.snapshots = workspace.OpenSnapshots(dir)
@@ -99,7 +100,7 @@ func (r *reading) from() plan.From {
 // source is where catalogs are read.
 func (r *reading) source() source.From {
 	from := r.from()
-	return source.From{Images: from.Images, Files: from.Files, Database: from.Database, Snapshots: from.Snapshots}
+	return source.From{Images: from.Images, Files: from.Files, Database: from.Database, Snapshots: from.Snapshots, Warn: r.warn}
 }
 
 // open opens the catalog that an argument names: a scheme is taken as it stands,

@@ -10,6 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/installed"
@@ -98,18 +99,26 @@ func (s *selectFlags) loadInstalled() error {
 }
 
 // places are where operators that clusters run stand in a package, each once.
-func places(operators []installed.Operator, pkg string) []graph.At {
+func places(operators []installed.Operator, p *catalog.Package) []graph.At {
 	var places []graph.At
-	for _, o := range operators {
-		if o.Package != pkg {
-			continue
-		}
-		version, _ := semver.Parse(o.Version) // its name says enough
-		at := graph.At{Name: o.Bundle, Version: version, Release: o.Release}
+	add := func(at graph.At) {
 		if !slices.ContainsFunc(places, func(p graph.At) bool {
 			return p.Name == at.Name && p.Version.Equals(at.Version) && p.Release == at.Release
 		}) {
 			places = append(places, at)
+		}
+	}
+	for _, o := range operators {
+		if o.Package != p.Name {
+			continue
+		}
+		version, _ := semver.Parse(o.Version) // its name says enough
+		if o.Bundle != "" {
+			add(graph.At{Name: o.Bundle, Version: version, Release: o.Release})
+			continue
+		}
+		for _, b := range graph.OfVersion(p, version) {
+			add(graph.Running(b))
 		}
 	}
 	return places

@@ -118,5 +118,14 @@ func (s *Source) bundle(ctx context.Context) (*catalog.Meta, error) {
 		}
 		ref = s.Name
 	}
-	return bundle.Render(files, ref)
+	b, err := bundle.Read(files)
+	if err != nil {
+		return nil, err
+	}
+	if s.from.Warn != nil {
+		for _, text := range b.Warnings {
+			s.from.Warn(text)
+		}
+	}
+	return b.Meta(ref, bundle.Excerpt)
 }

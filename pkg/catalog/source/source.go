@@ -36,6 +36,9 @@ type From struct {
 	// Database reads an SQLite index and gives its objects as those of a
 	// file-based catalog, each once. nil refuses such indexes.
 	Database func(ctx context.Context, db io.Reader, each func(*catalog.Meta) error) error
+	// Warn, where set, is told what was passed over in a bundle: a sentence with
+	// its place.
+	Warn func(text string)
 	// Snapshots, where set, spares the reading of images that were read before.
 	Snapshots Snapshots
 }

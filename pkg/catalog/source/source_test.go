@@ -123,6 +123,25 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// What is odd about a bundle is told.
+func TestWarnings(t *testing.T) {
+	odd := disk{"/odd": fstest.MapFS{
+		"manifests/csv.yaml":        {Data: []byte(strings.Replace(csv, "spec: {", "spec: {relatedImages: [{name: a, image: ''}], ", 1))},
+		"metadata/annotations.yaml": {Data: []byte(annotations)},
+	}}
+	var told []string
+	src, err := source.Open(t.Context(), source.From{Files: odd, Warn: func(text string) { told = append(told, text) }}, "dir:///odd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := src.Stream(t.Context(), func(*catalog.Meta) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "manifests/csv.yaml") {
+		t.Errorf("told %q", told)
+	}
+}
+
 func TestOpenErrors(t *testing.T) {
 	for name, want := range map[string]string{
 		"dir:///empty": "",
