@@ -10,8 +10,8 @@
 // for a catalog, in either of two forms. The one is made for catalogs: everything
 // that clients show of the operator, in one olm.csv.metadata property. The other
 // is the older one: every manifest as it is, in olm.bundle.object properties.
-// Render does both steps at once, and Migrate turns the second form of an object
-// that is in a catalog already into the first. Encode, Object and Requirement
+// Migrate turns the second form of an object that is in a catalog already into
+// the first. Encode, Object and Requirement
 // are the parts that other readers of bundles share, so that the same bundle gives
 // the same bytes whichever way it came.
 //
@@ -23,7 +23,6 @@ package bundle
 
 import (
 	"fmt"
-	"io/fs"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
@@ -56,16 +55,6 @@ const (
 	// of catalogs from before 2023 need.
 	Objects
 )
-
-// Render is the catalog object of the bundle in a file system, in form [Excerpt],
-// as `opm render --migrate` gives it.
-func Render(fsys fs.FS, image string) (*catalog.Meta, error) {
-	b, err := Read(fsys)
-	if err != nil {
-		return nil, err
-	}
-	return b.Meta(image, Excerpt)
-}
 
 // Meta is the bundle as an object of a catalog. The image is the reference that a
 // cluster pulls it by; without one the form is [Objects].

@@ -59,7 +59,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		excerpt, err := bundle.Render(fsys, "quay.io/a/b:v1")
+		excerpt, err := render(fsys, "quay.io/a/b:v1")
 		if err != nil || string(excerpt.Raw) != string(migrated.Raw) {
 			t.Fatalf("rendered %s, migrated %s, %v", excerpt.Raw, migrated.Raw, err)
 		}

@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -241,7 +242,7 @@ func TestReadTakes(t *testing.T) {
 		"properties that are those of something else": {"metadata/schema.yaml": "properties: {type: object}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := bundle.Render(with(small(), change), "quay.io/l/b:v1")
+			m, err := render(with(small(), change), "quay.io/l/b:v1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,4 +326,13 @@ func decoded(t testing.TB, m *catalog.Meta) *catalog.Bundle {
 		t.Fatalf("there is no bundle %s in %s", m.Name, path.Join(c.Names...))
 	}
 	return b
+}
+
+// render is the object of the bundle in a file system.
+func render(fsys fs.FS, image string) (*catalog.Meta, error) {
+	b, err := bundle.Read(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return b.Meta(image, bundle.Excerpt)
 }
