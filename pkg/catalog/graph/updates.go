@@ -32,7 +32,7 @@ type candidate struct {
 	channel    string
 	bundle     *catalog.Bundle
 	within     semver.Range // nil without a skipRange that can be read
-	numbered   numbered
+	order      catalog.VersionRelease
 	deprecated bool
 }
 
@@ -135,7 +135,7 @@ func (u *Updates) union(p *catalog.Package, all map[string]*catalog.Bundle) bool
 			if b == nil || u.view.Accept != nil && !u.view.Accept(b) {
 				continue
 			}
-			c := candidate{Entry: e, channel: ch.Name, bundle: b, numbered: number(b.Version, b.Release), deprecated: deprecated[e.Name]}
+			c := candidate{Entry: e, channel: ch.Name, bundle: b, order: catalog.NewVersionRelease(b.Version, b.Release), deprecated: deprecated[e.Name]}
 			u.candidates = append(u.candidates, c)
 			if u.bundles[e.Name] = b; !have[e.Name] {
 				have[e.Name] = true
@@ -157,7 +157,7 @@ func preferred(a, b candidate) int {
 		}
 		return 1
 	}
-	return b.numbered.compare(a.numbered)
+	return b.order.Compare(a.order)
 }
 
 // successors are the candidates that an edge leads to, in the order of

@@ -27,9 +27,9 @@ func (u *Updates) Step(at At) (Hop, bool) {
 // stays reports whether OLM v1 prefers a bundle of the version that the cluster
 // runs already, which it can only if the catalog has one.
 func (u *Updates) stays(at At, best candidate) bool {
-	runs := number(at.Version, at.Release)
+	runs := catalog.NewVersionRelease(at.Version, at.Release)
 	for _, c := range u.present {
-		if c.numbered.compare(runs) == 0 && preferred(c, best) <= 0 {
+		if c.order.Compare(runs) == 0 && preferred(c, best) <= 0 {
 			return true
 		}
 	}
