@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/installed"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
 // A BlockKind says what blocks. The set is closed.

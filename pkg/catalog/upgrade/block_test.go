@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
-	"github.com/gantry-mirror/gantry/pkg/installed"
 )
 
 func gvk(version, kind string) string {

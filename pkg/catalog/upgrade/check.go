@@ -10,7 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/installed"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
 // Check answers for operators against the catalogs of a mirror. The error is a

@@ -8,7 +8,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/installed"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
 // gap says why a route ends before the head, and what would close it.

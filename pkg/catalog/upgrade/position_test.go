@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
-	"github.com/gantry-mirror/gantry/pkg/installed"
 )
 
 // Edges go by names: who only says a version is the bundle of that version, which

@@ -8,7 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/installed"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
 // A trip is one operator in one catalog that keeps its package.

@@ -1,7 +1,7 @@
 // Package upgrade answers for the operators that clusters run: what a mirror
 // will do to them.
 //
-// [Check] takes operators (pkg/installed) and the catalogs of a mirror, as they
+// [Check] takes operators (pkg/catalog/installed) and the catalogs of a mirror, as they
 // were filtered and, where it is known, as the publisher has them. For each
 // operator it follows the update graph as the generation of OLM that installed it
 // does (pkg/catalog/graph): does it get to the head, by which hops, and if not,
