@@ -111,7 +111,7 @@ func TestRenderBundles(t *testing.T) {
 	if o := w.gantry("catalog", "validate", ref); o.code != exitError {
 		t.Errorf("a bundle is valid as a catalog: %d %s", o.code, o.stdout)
 	}
-	w.refuse(exitError, []string{ref, "bundle"}, "plan", "-c", w.config("bundle.yaml", "  operators: [{catalog: '"+ref+"'}]\n"))
+	w.refuse(exitUsage, []string{ref, "bundle"}, "plan", "-c", w.config("bundle.yaml", "  operators: [{catalog: '"+ref+"'}]\n"))
 
 	// What is wrong is said with its file.
 	if err := os.Remove(w.path("bundle/manifests/kelp.clusterserviceversion.yaml")); err != nil {
