@@ -134,6 +134,7 @@ func (r *taken) describe() {
 	r.notes = append(r.notes, refused(r.entry.Name(), r.result.Catalog)...)
 	for _, q := range r.required {
 		r.entry.Required = append(r.entry.Required, Required(q))
+		r.notes = append(r.notes, fmt.Sprintf("%s: package %q: channel %q: kept since others need it: %s (for %s)", r.entry.Name(), q.Package, q.Channel, q.Bundle, q.For))
 	}
 	r.entry.Packages = []Package{}
 	for _, p := range r.result.Packages {

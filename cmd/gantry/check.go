@@ -100,7 +100,7 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	operators := slices.Concat(f.clusters, configured(f.loaded))
+	operators := slices.Concat(f.clusters, unsaid(configured(f.loaded), f.clusters))
 	if len(operators)+len(f.extensions) == 0 {
 		return usagef("what do clusters run? give --installed with what oc get csv -A -o json prints, or --cluster-extension")
 	}
@@ -155,6 +155,17 @@ func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []str
 		s.Catalogs = append(s.Catalogs, plan.AsItIs(src.Name, c))
 	}
 	return s, nil
+}
+
+// unsaid are those of the operators of a configuration that no cluster's own list
+// has, which says more of them.
+func unsaid(configured, clusters []installed.Operator) []installed.Operator {
+	return slices.DeleteFunc(configured, func(o installed.Operator) bool {
+		return slices.ContainsFunc(clusters, func(c installed.Operator) bool {
+			return c.Generation == o.Generation && c.Package == o.Package &&
+				(o.Bundle == "" && c.Version == o.Version || o.Bundle != "" && c.Bundle == o.Bundle)
+		})
+	})
 }
 
 // configured are the operators of the configuration's installed lists. It does
