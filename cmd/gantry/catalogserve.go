@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path"
@@ -76,7 +77,17 @@ func (a *app) catalogServe(ctx context.Context, f serveFlags, arg string) error 
 	if err != nil {
 		return usagef("--listen: %w", err)
 	}
-	a.say("serving %s on %s, as %s; end with Ctrl-C", arg, l.Addr(), "http://"+l.Addr().String()+"/catalogs/"+name+"/api/v1/all")
+	url := "http://" + l.Addr().String() + "/catalogs/" + name + "/api/v1/all"
+	a.say("serving %s on %s, as %s; end with Ctrl-C", arg, l.Addr(), url)
+	if a.output == outputJSON {
+		if err := a.encode(struct {
+			Version int    `json:"version"`
+			Address string `json:"address"`
+			URL     string `json:"url"`
+		}{1, l.Addr().String(), url}); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
 	both := catalogserver.Listener{Listener: l, Handler: catalogserver.Either(registry, api)}
 	if err := catalogserver.Serve(ctx, a.log, both); err != nil {
 		return fmt.Errorf("serving %s: %w", arg, err)

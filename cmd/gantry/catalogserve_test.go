@@ -182,6 +182,45 @@ func TestCatalogServeEnds(t *testing.T) {
 	s.end(syscall.SIGTERM)
 }
 
+// TestCatalogServeAddress holds that a program learns from stdout where a free
+// port was taken.
+func TestCatalogServeAddress(t *testing.T) {
+	w := &world{t: t, dir: t.TempDir()}
+	w.write("catalog.yaml", "schema: x\n")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), serveTime)
+	defer stop()
+	cmd := exec.CommandContext(ctx, program, "catalog", "serve", w.path("catalog.yaml"), "--listen", "127.0.0.1:0", "--output", "json")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var at struct {
+		Version      int
+		Address, URL string
+	}
+	if err := json.NewDecoder(stdout).Decode(&at); err != nil || at.Version != 1 {
+		t.Fatalf("it says %+v, %v", at, err)
+	}
+	s := &served{t: t, addr: at.Address}
+	if got := s.get(strings.TrimPrefix(at.URL, "http://"+at.Address), http.StatusOK); got != "{\"schema\":\"x\"}\n" {
+		t.Errorf("it serves %q", got)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
 // only is an answer without the fields that are not wanted.
 func only(answer, want map[string]any) map[string]any {
 	answer = maps.Clone(answer)
