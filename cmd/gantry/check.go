@@ -47,7 +47,8 @@ latter change what is kept, as gantry mirror --installed would.
 With --cluster-extension, it resolves ClusterExtensions as OLM v1 would. Their
 selectors see the ClusterCatalogs that Gantry emits, or those of --cluster-catalog.
 
-It ends with 4 where somebody is stranded or an extension does not resolve.
+It ends with 4 where somebody is stranded, or an extension does not resolve or gets a
+bundle that OLM v1 refuses.
 
 ` + catalogHelp + `
 ` + exitStatusHelp,
@@ -256,14 +257,20 @@ func verdict(report upgrade.Report, resolved []resolvedExtension) error {
 	if n := len(report.Stranded()); n > 0 {
 		texts = append(texts, number(n, "installed operator does", "installed operators do")+" not get on")
 	}
-	failed := 0
+	failed, refused := 0, 0
 	for _, r := range resolved {
-		if r.Error != "" {
+		switch {
+		case r.Error != "":
 			failed++
+		case slices.ContainsFunc(r.Resolution.Refusals, func(x extension.Refusal) bool { return x.Reason != extension.NoExcerpt }):
+			refused++
 		}
 	}
 	if failed > 0 {
 		texts = append(texts, number(failed, "ClusterExtension does", "ClusterExtensions do")+" not resolve")
+	}
+	if refused > 0 {
+		texts = append(texts, number(refused, "ClusterExtension gets", "ClusterExtensions get")+" a bundle that OLM v1 refuses")
 	}
 	if len(texts) == 0 {
 		return nil

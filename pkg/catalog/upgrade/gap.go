@@ -43,6 +43,17 @@ func (t trip) gap(r *Route, view graph.View) {
 		r.Mends = t.elsewhere(r.Channel)
 		return
 	}
+	within := view
+	if within.Channels = t.keptChannels(view.Channels); len(within.Channels) > 0 {
+		var inside []graph.Hop
+		if inside, ok = graph.Reachable(t.source, t.at, r.Head, within, graph.AnyPath); ok {
+			hops = inside
+		}
+	}
+	if !ok {
+		r.Mends = []Mend{t.addChannels(hops)}
+		return
+	}
 	m := Mend{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: r.Channel}
 	var least *semver.Version
 	for _, h := range hops {
@@ -69,6 +80,30 @@ func (t trip) gap(r *Route, view graph.View) {
 		m.Message += ", or set minVersion: " + m.MinVersion
 	}
 	r.Mends = []Mend{m}
+}
+
+// keptChannels are those of the channels, or of all, that the mirror has.
+func (t trip) keptChannels(channels []string) []string {
+	var kept []string
+	for _, ch := range t.kept.Channels {
+		if len(channels) == 0 || slices.Contains(channels, ch.Name) {
+			kept = append(kept, ch.Name)
+		}
+	}
+	return kept
+}
+
+// addChannels mends a gap that only channels close that the mirror leaves out.
+func (t trip) addChannels(hops []graph.Hop) Mend {
+	var names []string
+	for _, h := range hops {
+		if t.kept.Channel(h.Channel) == nil && !slices.Contains(names, h.Channel) {
+			names = append(names, h.Channel)
+		}
+	}
+	return Mend{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: names[0], Message: fmt.Sprintf(
+		"add channel %s to package %s in the configuration, and %s to installed of the catalog",
+		strings.Join(names, " and "), t.operator.Package, entry(t.operator))}
 }
 
 // keeps reports whether the mirror has the entry that a hop of the original leads
@@ -192,7 +227,10 @@ func notMirrored(o installed.Operator, catalogs []Catalog) (string, []Mend) {
 // entry is how an operator stands in installed of a configuration.
 func entry(o installed.Operator) string {
 	e := o.Entry()
-	text := fmt.Sprintf("{package: %s, bundle: %s", e.Package, e.Bundle)
+	text := "{package: " + e.Package
+	if e.Bundle != "" {
+		text += ", bundle: " + e.Bundle
+	}
 	if e.Version != "" {
 		text += ", version: " + e.Version
 	}
