@@ -47,6 +47,20 @@ func addNeeds(ctx context.Context, read []*taken, log *slog.Logger) ([]string, e
 	}
 }
 
+// lacks are notes on what kept bundles need and nothing that is kept provides,
+// where nobody asked for dependencies.
+func lacks(read []*taken) []string {
+	sides := make([]resolve.Catalog, len(read))
+	for i, t := range read {
+		sides[i] = resolve.Catalog{Name: t.entry.Name(), Priority: t.priority(), Wanted: true, Kept: t.result.Catalog, Whole: t.result.Catalog}
+	}
+	var notes []string
+	for _, u := range resolve.Needs(sides, nil).Unmet {
+		notes = append(notes, u.Need.String()+": nothing that is kept provides it; name its package, or set dependencies: true")
+	}
+	return notes
+}
+
 // askers names those who need something: the first, and how many more.
 func askers(needs []resolve.Need) string {
 	text := needs[0].Asker()

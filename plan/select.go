@@ -114,6 +114,8 @@ func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts 
 			return nil, nil, err
 		}
 		notes = needs
+	} else {
+		notes = lacks(read)
 	}
 	notes = append(notes, strangers(read, opts.Installed)...) // dependencies may have brought their packages
 	return read, notes, each(ctx, len(read), func(_ context.Context, i int) error {
