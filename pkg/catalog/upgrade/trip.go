@@ -128,6 +128,9 @@ func (t trip) follow(r *Route, view graph.View, hops []graph.Hop) {
 	case len(hops) == 0 && head != nil && head.VersionErr == nil && t.at.Version.GTE(head.Version):
 		r.Outcome = Ahead
 		r.Why = fmt.Sprintf("it is not older than %s, the newest that the mirror has for it; it is left alone", r.Head)
+	case t.operator.Generation == graph.V1 && t.passes(end, head):
+		r.Outcome = Ahead
+		r.Why = fmt.Sprintf("it gets to %s, which is not older than %s, what a new installation gets", end, r.Head)
 	default:
 		r.Outcome, r.Stuck = Stranded, end
 		t.gap(r, view)
@@ -141,6 +144,13 @@ func (t trip) follow(r *Route, view graph.View, hops []graph.Hop) {
 	if r.Outcome != Stranded {
 		r.Blocks = atEnd(t.facts(end), t.cluster)
 	}
+}
+
+// passes reports whether a bundle is not older than the head: a deprecated one may
+// be, which OLM v1 updates to and installs only where there is no other.
+func (t trip) passes(end string, head *catalog.Bundle) bool {
+	b := t.kept.Bundle(end)
+	return b != nil && head != nil && b.VersionErr == nil && head.VersionErr == nil && b.Version.GTE(head.Version)
 }
 
 // hops are updates with what stands against them.

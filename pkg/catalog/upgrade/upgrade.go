@@ -75,7 +75,8 @@ const (
 	// ByHand: it gets to the head if somebody pins the version of the
 	// ClusterExtension hop by hop.
 	ByHand Outcome = "by-hand"
-	// Ahead: it runs a newer version than the mirror has; it is left alone.
+	// Ahead: it runs, or in OLM v1 gets to, a version that is not older than the
+	// head.
 	Ahead Outcome = "ahead"
 	// Stranded: it does not get to the head.
 	Stranded Outcome = "stranded"
