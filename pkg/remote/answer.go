@@ -24,7 +24,7 @@ const (
 
 // failure is an Error about r that no answer of the registry explains.
 func (h *host) failure(r *request, err error) *Error {
-	return &Error{Host: h.name, Repository: r.repo, Op: r.op, Message: err.Error(), Err: err}
+	return &Error{from: h, Host: h.name, Repository: r.repo, Op: r.op, Message: err.Error(), Err: err}
 }
 
 // broken is a failure while an answer was read: worth another attempt, unless
@@ -49,7 +49,7 @@ func (h *host) refused(r *request, what string, err error) *Error {
 // refusal makes an Error of an answer that is not the one hoped for, and closes
 // it.
 func (h *host) refusal(r *request, resp *http.Response) *Error {
-	e := &Error{Host: h.name, Repository: r.repo, Op: r.op, Status: resp.StatusCode}
+	e := &Error{from: h, Host: h.name, Repository: r.repo, Op: r.op, Status: resp.StatusCode}
 	if u := resp.Request.URL; u.Host != h.addr {
 		e.Host = u.Host
 	}
@@ -165,7 +165,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	e := &Error{Host: u.Host, Repository: r.repo, Op: r.op, Err: fmt.Errorf("%w: %w", ErrUnreachable, err)}
+	e := &Error{from: h, Host: u.Host, Repository: r.repo, Op: r.op, Err: fmt.Errorf("%w: %w", ErrUnreachable, err)}
 	if u.Host == h.addr {
 		e.Host = h.name
 	}

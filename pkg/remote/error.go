@@ -39,6 +39,7 @@ type Error struct {
 	Hint       string // what to do next; "" where nothing is known
 	Err        error  // one of the variables above, and the cause below it
 
+	from  *host         // the registry that was asked
 	again bool          // worth another attempt
 	after time.Duration // what Retry-After asked for
 }

@@ -26,6 +26,7 @@ type host struct {
 	streams  *streams
 	requests *rate.Limiter // nil: no limit
 	bytes    *rate.Limiter // nil: no limit
+	stats    hostCounters
 
 	gate     gate // held while probing
 	probed   atomic.Bool

@@ -80,7 +80,10 @@ func (c *Client) pause(ctx context.Context, err error, n int) error {
 		}
 		return err
 	}
-	c.stats.retried()
+	var e *Error
+	if errors.As(err, &e) && e.from != nil {
+		e.from.stats.retries.Add(1)
+	}
 	c.o.Log.Warn("trying again", "err", err, "attempt", n+2, "wait", d)
 	if c.o.Clock.Wait(ctx, d) != nil {
 		return interrupted(ctx, err)

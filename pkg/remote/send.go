@@ -118,6 +118,7 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 		}
 	}
 	h.c.stats.request(r.method, r.kind)
+	h.stats.requests.Add(1)
 	origin := u
 	if !r.foreign {
 		origin = &url.URL{Scheme: u.Scheme, Host: h.addr}
@@ -167,7 +168,7 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 	if err != nil {
 		return nil, final{err}
 	}
-	wctx, w := newWatch(ctx, h.c.o.IdleTimeout)
+	wctx, w := newWatch(ctx, h)
 	req, err := h.prepare(wctx, w, r, u)
 	if err != nil {
 		w.stop()
@@ -185,9 +186,9 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 	if u.Host == h.addr {
 		h.answered.Store(true)
 	}
-	w.pause()
+	w.answered()
 	resp.Request = req
-	resp.Body = &answerBody{ReadCloser: resp.Body, ctx: wctx, watch: w, h: h}
+	resp.Body = &answerBody{ReadCloser: resp.Body, ctx: wctx, watch: w}
 	return resp, nil
 }
 
@@ -216,8 +217,8 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 		req.Header = http.Header{}
 	}
 	req.Header.Set("User-Agent", h.c.o.UserAgent)
-	if reader != nil {
-		req.Body = &sentBody{Reader: reader, ctx: ctx, watch: w, h: h, source: source}
+	if w.body = reader != nil; w.body {
+		req.Body = &sentBody{Reader: reader, ctx: ctx, watch: w, source: source}
 		req.ContentLength = size
 	}
 	return req.WithContext(ctx), nil

@@ -1,9 +1,12 @@
 package remote
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Stats counts what a Client did, for the summary of a run.
@@ -18,14 +21,29 @@ type Stats struct {
 	// Bytes of bodies that were received and sent, including those of attempts
 	// that failed.
 	BytesRead, BytesWritten int64
+	// Hosts tells the same host by host, sorted by name. What a registry
+	// redirects to (a CDN, a token server) is counted with the registry.
+	Hosts []HostStats
+}
+
+// HostStats counts what was done at one registry.
+type HostStats struct {
+	Name                    string // as references have it: "docker.io", "mirror.example.com:5000"
+	Requests, Retries       int64
+	BytesRead, BytesWritten int64
+	// Busy is the time during which at least one request was under way, waits
+	// before a retry and for a free stream not included. Bytes divided by it
+	// are what the host gave or took per second.
+	Busy time.Duration
+	// Latency is the mean time from the last byte of a request to the first of
+	// its answer; 0 where nothing was answered.
+	Latency time.Duration
 }
 
 type counters struct {
-	mu          sync.Mutex
-	requests    map[string]int64
-	retries     atomic.Int64
-	mounts      atomic.Int64
-	read, wrote atomic.Int64
+	mu       sync.Mutex
+	requests map[string]int64
+	mounts   atomic.Int64
 }
 
 func (c *counters) request(method, kind string) {
@@ -37,15 +55,86 @@ func (c *counters) request(method, kind string) {
 	c.requests[method+" "+kind]++
 }
 
-func (c *counters) retried() { c.retries.Add(1) }
+// hostCounters are the counters of one host.
+type hostCounters struct {
+	requests, retries atomic.Int64
+	read, wrote       atomic.Int64
+	answers           atomic.Int64
+	waited            atomic.Int64 // for all answers, in nanoseconds
+
+	mu    sync.Mutex
+	under int       // exchanges under way
+	since time.Time // since when there is one
+	busy  time.Duration
+}
+
+// begin and end enclose one exchange.
+func (c *hostCounters) begin(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under++; c.under == 1 {
+		c.since = now
+	}
+}
+
+func (c *hostCounters) end(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under--; c.under == 0 {
+		c.busy += now.Sub(c.since)
+	}
+}
+
+func (c *hostCounters) answered(after time.Duration) {
+	c.answers.Add(1)
+	c.waited.Add(int64(after))
+}
+
+func (c *hostCounters) busyUntil(now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under > 0 {
+		return c.busy + now.Sub(c.since)
+	}
+	return c.busy
+}
 
 // Stats returns the counts so far.
 func (c *Client) Stats() Stats {
-	s := &c.stats
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Stats{
-		Requests: maps.Clone(s.requests), Retries: s.retries.Load(), Mounts: s.mounts.Load(),
-		BytesRead: s.read.Load(), BytesWritten: s.wrote.Load(),
+	now := c.o.Clock.Now()
+	s := Stats{Mounts: c.stats.mounts.Load()}
+	c.stats.mu.Lock()
+	s.Requests = maps.Clone(c.stats.requests)
+	c.stats.mu.Unlock()
+
+	// registries.conf can name one host as two; to the user it is one.
+	hosts := map[string]*HostStats{}
+	answers := map[string]int64{}
+	c.mu.Lock()
+	for _, h := range c.hosts {
+		one := hosts[h.name]
+		if one == nil {
+			one = &HostStats{Name: h.name}
+			hosts[h.name] = one
+		}
+		one.Requests += h.stats.requests.Load()
+		one.Retries += h.stats.retries.Load()
+		one.BytesRead += h.stats.read.Load()
+		one.BytesWritten += h.stats.wrote.Load()
+		one.Busy += h.stats.busyUntil(now)
+		one.Latency += time.Duration(h.stats.waited.Load())
+		answers[h.name] += h.stats.answers.Load()
 	}
+	c.mu.Unlock()
+	for name, one := range hosts {
+		if n := answers[name]; n > 0 {
+			one.Latency /= time.Duration(n)
+		}
+		s.Retries += one.Retries
+		s.BytesRead += one.BytesRead
+		s.BytesWritten += one.BytesWritten
+		s.Hosts = append(s.Hosts, *one)
+	}
+	slices.SortFunc(s.Hosts, func(a, b HostStats) int { return cmp.Compare(a.Name, b.Name) })
+	return s
 }

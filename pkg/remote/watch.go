@@ -14,16 +14,22 @@ var errStalled = errors.New("no byte moved for too long")
 
 // A watch ends a request on which no byte moves while the network has its turn.
 // The time that our side takes, to produce a body or to use one, is not counted.
+// It keeps the time of its host's statistics too.
 type watch struct {
+	h      *host
 	idle   time.Duration
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
+	began  time.Time
+	body   bool         // there is one to send
+	wrote  atomic.Int64 // when the last byte of it was, in nanoseconds after began
 }
 
-func newWatch(ctx context.Context, idle time.Duration) (context.Context, *watch) {
+func newWatch(ctx context.Context, h *host) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{idle: idle, cancel: cancel}
-	w.timer = time.AfterFunc(idle, func() { cancel(errStalled) })
+	w := &watch{h: h, idle: h.c.o.IdleTimeout, cancel: cancel, began: h.c.o.Clock.Now()}
+	w.timer = time.AfterFunc(w.idle, func() { cancel(errStalled) })
+	h.stats.begin(w.began)
 	return ctx, w
 }
 
@@ -32,11 +38,26 @@ func (w *watch) wait()  { w.timer.Reset(w.idle) }
 func (w *watch) pause() { w.timer.Stop() }
 
 // sent gives the registry time to take in what it was sent.
-func (w *watch) sent() { w.timer.Reset(5 * w.idle) }
+func (w *watch) sent() {
+	w.wrote.Store(int64(w.h.c.o.Clock.Now().Sub(w.began)) + 1)
+	w.timer.Reset(5 * w.idle)
+}
 
+// answered ends the network's turn with the head of an answer. One that came
+// before the body was sent tells nothing of the time that the host takes.
+func (w *watch) answered() {
+	w.pause()
+	wrote := w.wrote.Load()
+	if !w.body || wrote > 0 {
+		w.h.stats.answered(max(w.h.c.o.Clock.Now().Sub(w.began)-time.Duration(wrote), 0))
+	}
+}
+
+// stop ends the exchange. It is called once.
 func (w *watch) stop() {
 	w.timer.Stop()
 	w.cancel(nil)
+	w.h.stats.end(w.h.c.o.Clock.Now())
 }
 
 // answerBody is a response's body that is watched, counted and limited.
@@ -44,21 +65,20 @@ type answerBody struct {
 	io.ReadCloser
 	ctx   context.Context //nolint:containedctx // that of the request, for its cause
 	watch *watch
-	h     *host
 	done  func() // called once, by Close
 	over  atomic.Bool
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
-	if b.h.bytes != nil {
+	if b.watch.h.bytes != nil {
 		p = p[:min(len(p), copyBuffer)]
 	}
 	b.watch.wait()
 	n, err := b.ReadCloser.Read(p)
 	b.watch.pause()
-	b.h.c.stats.read.Add(int64(n))
-	if n > 0 && b.h.bytes != nil {
-		if werr := b.h.bytes.WaitN(b.ctx, n); werr != nil && err == nil {
+	b.watch.h.stats.read.Add(int64(n))
+	if n > 0 && b.watch.h.bytes != nil {
+		if werr := b.watch.h.bytes.WaitN(b.ctx, n); werr != nil && err == nil {
 			err = werr
 		}
 	}
@@ -88,19 +108,18 @@ type sentBody struct {
 	io.Reader
 	ctx    context.Context //nolint:containedctx // that of the request
 	watch  *watch
-	h      *host
 	source *sourceBody
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
-	if b.h.bytes != nil {
+	if b.watch.h.bytes != nil {
 		p = p[:min(len(p), copyBuffer)]
 	}
 	b.watch.pause()
 	n, err := b.Reader.Read(p)
-	b.h.c.stats.wrote.Add(int64(n))
-	if n > 0 && b.h.bytes != nil {
-		if werr := b.h.bytes.WaitN(b.ctx, n); werr != nil && err == nil {
+	b.watch.h.stats.wrote.Add(int64(n))
+	if n > 0 && b.watch.h.bytes != nil {
+		if werr := b.watch.h.bytes.WaitN(b.ctx, n); werr != nil && err == nil {
 			err = werr
 		}
 	}
