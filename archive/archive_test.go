@@ -61,8 +61,10 @@ func newSample(seed uint64, sizes ...int) *sample {
 }
 
 // open is what PutBlob is given.
-func (s *sample) open(d digest.Digest) func(context.Context) (io.ReadCloser, error) {
-	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(s.bytes[d])), nil }
+func (s *sample) open(d digest.Digest) func(context.Context, int64) (io.ReadCloser, error) {
+	return func(_ context.Context, offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(s.bytes[d][offset:])), nil
+	}
 }
 
 // put gives a Writer what it lacks, and returns how many entries that were.
@@ -124,7 +126,7 @@ func (s *sample) check(t testing.TB, dir string) {
 			t.Errorf("%s is not there", e.Digest)
 			continue
 		}
-		body, err := a.Blob(t.Context(), "", e)
+		body, err := a.Blob(t.Context(), "", e, 0)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -269,7 +271,7 @@ func TestSecondRunHasNothingToDo(t *testing.T) {
 	if !w.Complete() || w.Sequence() != 1 || !w.Has(s.Entries[0]) {
 		t.Errorf("Complete() = %v, Sequence() = %d", w.Complete(), w.Sequence())
 	}
-	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context) (io.ReadCloser, error) { return nil, errors.New("opened") }); err != nil {
+	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, errors.New("opened") }); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
@@ -375,7 +377,7 @@ func TestAbsentContent(t *testing.T) {
 	}
 	defer a.Close()
 	absent := ocispec.Descriptor{Digest: digest.FromString("absent"), Size: 6}
-	if _, err := a.Blob(t.Context(), "", absent); a.Has(absent) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := a.Blob(t.Context(), "", absent, 0); a.Has(absent) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Blob = %v", err)
 	}
 	if _, _, err := a.Manifest(t.Context(), "", absent.Digest); !errors.Is(err, fs.ErrNotExist) {
@@ -383,7 +385,7 @@ func TestAbsentContent(t *testing.T) {
 	}
 	longer := s.Entries[0]
 	longer.Size++
-	if _, err := a.Blob(t.Context(), "", longer); a.Has(longer) || err == nil {
+	if _, err := a.Blob(t.Context(), "", longer, 0); a.Has(longer) || err == nil {
 		t.Errorf("Blob of another size = %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -65,7 +65,7 @@ func BenchmarkRead(b *testing.B) {
 			b.Fatal(err)
 		}
 		err = s.each(b.Context(), func(ctx context.Context, e ocispec.Descriptor) error {
-			body, err := a.Blob(ctx, "", e)
+			body, err := a.Blob(ctx, "", e, 0)
 			if err != nil {
 				return err
 			}

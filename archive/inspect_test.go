@@ -77,7 +77,7 @@ func TestLostIsWhatCannotBeRead(t *testing.T) {
 			}
 			found := map[digest.Digest]bool{}
 			for _, desc := range s.Entries {
-				body, err := a.Blob(t.Context(), "", desc)
+				body, err := a.Blob(t.Context(), "", desc, 0)
 				if err == nil {
 					_, err = io.Copy(io.Discard, body)
 					err = errors.Join(err, body.Close())

@@ -19,7 +19,7 @@ const writeBuffer = 512 << 10
 // desc while it passes; wrong bytes do not count as written. repository is
 // ignored, and content that is there is not opened. A full disk is a
 // *SpaceError. Content becomes durable with Finish.
-func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open func(context.Context) (io.ReadCloser, error)) error {
+func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) error {
 	s := w.slots[desc.Digest]
 	if s == nil || s.entry.Size != desc.Size {
 		return fmt.Errorf("writing %s of %d bytes to the archive in %s: it was not planned there", desc.Digest, desc.Size, w.dir)
@@ -36,7 +36,7 @@ func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.De
 // PutManifest is PutBlob for a manifest, whose bytes are raw. tags are ignored:
 // names stand in the index.
 func (w *Writer) PutManifest(ctx context.Context, repository string, desc ocispec.Descriptor, raw []byte, tags []string) error {
-	return w.PutBlob(ctx, repository, desc, func(context.Context) (io.ReadCloser, error) {
+	return w.PutBlob(ctx, repository, desc, func(context.Context, int64) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(raw)), nil
 	})
 }
@@ -77,8 +77,8 @@ func (w *Writer) give(s *slot, done bool) {
 }
 
 // fill writes the content of a slot and what stands around it, in one pass.
-func (w *Writer) fill(ctx context.Context, s *slot, open func(context.Context) (io.ReadCloser, error)) error {
-	body, err := open(ctx)
+func (w *Writer) fill(ctx context.Context, s *slot, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) error {
+	body, err := open(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -88,10 +88,15 @@ func (w *Writer) fill(ctx context.Context, s *slot, open func(context.Context) (
 	if err != nil {
 		return err
 	}
-	if err := w.copy(ctx, s.volume, e, body); err != nil {
+	return w.store(ctx, s, body)
+}
+
+// store writes a body that is compared with its digest while it passes.
+func (w *Writer) store(ctx context.Context, s *slot, body io.Reader) error {
+	if err := w.copy(ctx, s.volume, s.entry, body); err != nil {
 		return err
 	}
-	return w.note(e.Digest)
+	return w.note(s.entry.Digest)
 }
 
 // copy writes header, content and padding of an entry.

@@ -32,10 +32,11 @@ func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (o
 	return ocispec.Descriptor{MediaType: p.entry.MediaType, Digest: d, Size: p.entry.Size}, raw, err
 }
 
-// Blob opens content of the archive, in place. from is ignored: content is
-// found by its digest. Content that the archive lacks wraps fs.ErrNotExist;
-// content that was altered ends in a *DamageError in place of io.EOF.
-func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+// Blob opens content of the archive, in place, at offset. from is ignored:
+// content is found by its digest. Content that the archive lacks wraps
+// fs.ErrNotExist; content that was altered ends in a *DamageError in place of
+// io.EOF, if it was read from offset 0 on.
+func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	p, ok := a.blobs[desc.Digest]
 	if !ok {
 		return nil, a.lacks(desc.Digest)
@@ -43,20 +44,23 @@ func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor
 	if p.entry.Size != desc.Size {
 		return nil, fmt.Errorf("the archive in %s has %s with %d bytes, not %d", a.root.Name(), desc.Digest, p.entry.Size, desc.Size)
 	}
-	return a.open(ctx, p)
+	return a.open(ctx, p, offset)
 }
 
 func (a *Archive) lacks(d digest.Digest) error {
 	return fmt.Errorf("the archive in %s has no %s: %w", a.root.Name(), d, fs.ErrNotExist)
 }
 
-func (a *Archive) open(ctx context.Context, p place) (io.ReadCloser, error) {
+func (a *Archive) open(ctx context.Context, p place, offset int64) (io.ReadCloser, error) {
 	e := p.entry
 	if a.volumes[p.volume] == nil { // only where it was opened with Inspect
 		return nil, &DamageError{Dir: a.root.Name(), Damage: []Damage{{File: a.set.Volumes[p.volume].Name, Problem: a.unfit[p.volume]}}}
 	}
 	section := io.NewSectionReader(a.volumes[p.volume], e.Offset, e.Size)
-	body, err := layout.Verified(ctx, io.NopCloser(section), ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, e.path())
+	if _, err := section.Seek(offset, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: %w", e.path(), a.root.Name(), offset, err)
+	}
+	body, err := layout.Rest(ctx, io.NopCloser(section), ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, offset, e.path())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +71,7 @@ func (a *Archive) read(ctx context.Context, p place, limit int64) ([]byte, error
 	if p.entry.Size > limit {
 		return nil, fmt.Errorf("%s in the archive in %s has %d bytes, more than the %d that are allowed", p.entry.path(), a.root.Name(), p.entry.Size, limit)
 	}
-	body, err := a.open(ctx, p)
+	body, err := a.open(ctx, p, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -219,7 +219,7 @@ func TestAllDamageIsCollected(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, desc := range s.Entries {
-		body, err := a.Blob(t.Context(), "", desc)
+		body, err := a.Blob(t.Context(), "", desc, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

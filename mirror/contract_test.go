@@ -50,7 +50,9 @@ func describe(mediaType string, raw []byte) ocispec.Descriptor {
 }
 
 func opens(raw []byte) mirror.Open {
-	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	return func(_ context.Context, offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(raw[offset:])), nil
+	}
 }
 
 const repository = "org/name"
@@ -136,8 +138,8 @@ func TestSinkContract(t *testing.T) {
 			"wrong bytes": opens(wrong),
 			"too short":   opens(c.layer[:len(c.layer)-1]),
 			"too long":    opens(append(bytes.Clone(c.layer), 'x')),
-			"no source":   func(context.Context) (io.ReadCloser, error) { return nil, gone },
-			"broken source": func(context.Context) (io.ReadCloser, error) {
+			"no source":   func(context.Context, int64) (io.ReadCloser, error) { return nil, gone },
+			"broken source": func(context.Context, int64) (io.ReadCloser, error) {
 				return io.NopCloser(io.MultiReader(bytes.NewReader(c.layer[:1000]), failing{gone})), nil
 			},
 		} {
@@ -158,7 +160,7 @@ func TestSinkContract(t *testing.T) {
 		t.Run(kind+"/cancelled", func(t *testing.T) {
 			p := newPlace(t, c)
 			ctx, cancel := context.WithCancel(t.Context())
-			err := p.sink.PutBlob(ctx, repository, layer, func(context.Context) (io.ReadCloser, error) {
+			err := p.sink.PutBlob(ctx, repository, layer, func(context.Context, int64) (io.ReadCloser, error) {
 				cancel()
 				return io.NopCloser(bytes.NewReader(c.layer)), nil
 			})
@@ -173,12 +175,12 @@ func TestSinkContract(t *testing.T) {
 // were wrong.
 func verified(t *testing.T, open mirror.Open, desc ocispec.Descriptor) mirror.Open {
 	t.Helper()
-	return func(ctx context.Context) (io.ReadCloser, error) {
-		body, err := open(ctx)
+	return func(ctx context.Context, offset int64) (io.ReadCloser, error) {
+		body, err := open(ctx, offset)
 		if err != nil {
 			return nil, err
 		}
-		return layout.Verified(ctx, body, desc, "the test")
+		return layout.Rest(ctx, body, desc, offset, "the test")
 	}
 }
 
@@ -209,7 +211,7 @@ func TestSourceContract(t *testing.T) {
 				t.Errorf("Manifest = %+v, %d bytes, %v", desc, len(raw), err)
 			}
 			for _, want := range [][]byte{c.config, c.layer} {
-				body, err := source.Blob(t.Context(), from, describe("application/octet-stream", want))
+				body, err := source.Blob(t.Context(), from, describe("application/octet-stream", want), 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -219,7 +221,7 @@ func TestSourceContract(t *testing.T) {
 				}
 			}
 			absent := describe("application/octet-stream", []byte("nobody put this"))
-			if body, err := source.Blob(t.Context(), from, absent); err == nil {
+			if body, err := source.Blob(t.Context(), from, absent, 0); err == nil {
 				if _, err = io.ReadAll(body); err == nil {
 					t.Error("a blob that nobody put was read")
 				}

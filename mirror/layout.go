@@ -39,7 +39,7 @@ func (s *LayoutSink) Listed() (map[string]digest.Digest, error) {
 
 // PutBlob implements Sink.
 func (s *LayoutSink) PutBlob(ctx context.Context, _ string, desc ocispec.Descriptor, open Open) error {
-	body, err := open(ctx)
+	body, err := open(ctx, 0)
 	if err != nil {
 		return err
 	}

@@ -110,9 +110,9 @@ func (s *memorySource) Manifest(_ context.Context, _ string, d digest.Digest) (o
 	return ocispec.Descriptor{Digest: d, Size: int64(len(raw))}, raw, err
 }
 
-func (s *memorySource) Blob(_ context.Context, _ string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+func (s *memorySource) Blob(_ context.Context, _ string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	raw, err := s.get(desc.Digest)
-	return io.NopCloser(bytes.NewReader(raw)), err
+	return io.NopCloser(bytes.NewReader(raw[offset:])), err
 }
 
 // memoryRegistry is a registry that refuses what a real one may not refuse: a
@@ -184,7 +184,7 @@ func (r *memoryRegistry) PutBlob(ctx context.Context, repository string, desc oc
 	if err := r.call(ctx, "put blob", repository, desc.Digest); err != nil {
 		return err
 	}
-	body, err := open(ctx)
+	body, err := open(ctx, 0)
 	if err != nil {
 		return fmt.Errorf("opening: %w", err)
 	}

@@ -27,14 +27,17 @@ import (
 // A Source gives content by digest. from is the source of an image that holds
 // it, as the plan has it; a source that needs no such hint ignores it. What is
 // returned has been compared with its digest; a blob's reader returns an error
-// in place of io.EOF where the bytes were wrong.
+// in place of io.EOF where the bytes were wrong. A blob that is read from an
+// offset, 0 to its size, ends where it should, but what it holds is not
+// compared: who reads it has seen the bytes before, or has them compared.
 type Source interface {
 	Manifest(ctx context.Context, from string, d digest.Digest) (ocispec.Descriptor, []byte, error)
-	Blob(ctx context.Context, from string, desc ocispec.Descriptor) (io.ReadCloser, error)
+	Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error)
 }
 
-// Open opens a blob from its beginning. A sink may call it again to start over.
-type Open = func(context.Context) (io.ReadCloser, error)
+// Open opens a blob at an offset, as Source does. A sink may call it again, to
+// start over with 0 or to go on where its destination has come.
+type Open = func(ctx context.Context, offset int64) (io.ReadCloser, error)
 
 // A Sink takes content. When PutBlob or PutManifest returns nil, the content
 // stands under its digest, whole and durable. repository is a path of the plan;

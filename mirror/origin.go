@@ -128,10 +128,10 @@ func (o *Origin) manifest(ctx context.Context, source string, d digest.Digest) (
 	return o.client.Manifest(ctx, ref)
 }
 
-// Blob opens a blob of the repository or layout that source names.
-func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+// Blob opens a blob of the repository or layout that source names, at offset.
+func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	if o.cache.Has(desc) {
-		if body, err := o.cache.Blob(ctx, desc); err == nil {
+		if body, err := o.cache.Blob(ctx, desc, offset); err == nil {
 			return &cachedBlob{ReadCloser: body, damaged: func() { o.forget(ctx, desc) }}, nil
 		}
 	}
@@ -143,13 +143,13 @@ func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descripto
 		if err != nil {
 			return nil, err
 		}
-		return l.Blob(ctx, desc)
+		return l.Blob(ctx, desc, offset)
 	}
 	ref, err := reference.Parse(source)
 	if err != nil {
 		return nil, err
 	}
-	return o.client.Blob(ctx, ref.Repository(), desc)
+	return o.client.Blob(ctx, ref.Repository(), desc, offset)
 }
 
 // keep is Blob by way of the cache.
@@ -159,7 +159,7 @@ func (o *Origin) keep(ctx context.Context, source string, desc ocispec.Descripto
 			if o.cache.Has(desc) { // since it was looked for
 				return nil
 			}
-			body, err := o.Blob(ctx, source, desc)
+			body, err := o.Blob(ctx, source, desc, 0)
 			if err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func (o *Origin) keep(ctx context.Context, source string, desc ocispec.Descripto
 			return nil, err
 		}
 	}
-	return o.Blob(ctx, source, desc)
+	return o.Blob(ctx, source, desc, 0)
 }
 
 // Planning is the Origin for making plans. What planning reads of an image's

@@ -67,7 +67,7 @@ func TestOriginKeepsWhatPlanningReads(t *testing.T) {
 	for _, read := range []func() (io.ReadCloser, error){
 		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob) },
 		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob) },
-		func() (io.ReadCloser, error) { return o.Blob(t.Context(), ref, blob) },
+		func() (io.ReadCloser, error) { return o.Blob(t.Context(), ref, blob, 0) },
 	} {
 		body, err := read()
 		if err != nil {
@@ -108,14 +108,14 @@ func TestOriginMendsItsCache(t *testing.T) {
 		}
 	}
 	damage()
-	if body, err = o.Blob(t.Context(), ref, blob); err != nil {
+	if body, err = o.Blob(t.Context(), ref, blob, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, err = io.Copy(io.Discard, body)
 	if errors.Join(err, body.Close()) == nil {
 		t.Fatal("damage in the cache was not found")
 	}
-	if body, err = o.Blob(t.Context(), ref, blob); err != nil {
+	if body, err = o.Blob(t.Context(), ref, blob, 0); err != nil {
 		t.Fatal(err)
 	}
 	n, err := io.Copy(io.Discard, body)
@@ -128,7 +128,7 @@ func TestOriginWithoutCache(t *testing.T) {
 	_, o, _, _ := source(t)
 	absent := describe("application/octet-stream", []byte("nobody has this"))
 	for _, from := range []string{"dir:///folder", "oci://" + t.TempDir() + "/none", "not a reference"} {
-		if _, err := o.Blob(t.Context(), from, absent); err == nil {
+		if _, err := o.Blob(t.Context(), from, absent, 0); err == nil {
 			t.Errorf("a blob of %s was found", from)
 		}
 		_, _, err := o.Manifest(t.Context(), from, absent.Digest)

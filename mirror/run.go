@@ -320,12 +320,12 @@ type push struct {
 // read.
 func (r *run) open(b *blob) Open {
 	var before int64 // counted by an earlier attempt
-	return func(ctx context.Context) (io.ReadCloser, error) {
-		r.Meter.moved(-before)
-		before = 0
+	return func(ctx context.Context, offset int64) (io.ReadCloser, error) {
+		r.Meter.moved(offset - before)
+		before = offset
 		var errs []error
 		for _, from := range b.from {
-			body, err := r.source.Blob(ctx, from, b.desc)
+			body, err := r.source.Blob(ctx, from, b.desc, offset)
 			if err == nil {
 				return &counted{ReadCloser: body, meter: r.Meter, n: &before}, nil
 			}

@@ -263,7 +263,7 @@ func (s *memoryStore) Has(desc ocispec.Descriptor) bool {
 }
 
 func (s *memoryStore) PutBlob(ctx context.Context, _ string, desc ocispec.Descriptor, open Open) error {
-	body, err := open(ctx)
+	body, err := open(ctx, 0)
 	if err != nil {
 		return err
 	}

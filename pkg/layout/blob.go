@@ -65,9 +65,10 @@ func (l *Layout) Has(desc ocispec.Descriptor) bool {
 	return ok && size == desc.Size
 }
 
-// Blob opens a blob. A blob that is absent is an fs.ErrNotExist. One of another
-// length or digest is a *CorruptError, at once or in place of io.EOF.
-func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor) (io.ReadCloser, error) {
+// Blob opens a blob at offset. A blob that is absent is an fs.ErrNotExist. One
+// of another length is a *CorruptError at once; one of another digest is one in
+// place of io.EOF, if it was read from offset 0 on.
+func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	name, err := blobName(desc.Digest)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,14 @@ func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor) (io.ReadClos
 		err := &CorruptError{Digest: desc.Digest, Where: l.path(name), Problem: fmt.Sprintf("it has %d bytes instead of %d", info.Size(), desc.Size)}
 		return nil, errors.Join(err, f.Close())
 	}
-	return Verified(ctx, f, desc, l.path(name))
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, errors.Join(fmt.Errorf("reading blob %s of %s from byte %d: %w", desc.Digest, l.root.Name(), offset, err), f.Close())
+	}
+	body, err := Rest(ctx, f, desc, offset, l.path(name))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return body, nil
 }
 
 // Read reads a whole blob, which may have at most limit bytes.
@@ -88,7 +96,7 @@ func (l *Layout) Read(ctx context.Context, desc ocispec.Descriptor, limit int64)
 	if desc.Size > limit {
 		return nil, fmt.Errorf("reading blob %s of %s: it has %d bytes, more than the %d that are allowed", desc.Digest, l.root.Name(), desc.Size, limit)
 	}
-	body, err := l.Blob(ctx, desc)
+	body, err := l.Blob(ctx, desc, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func TestBadDigests(t *testing.T) {
 		if err := l.Put(t.Context(), desc, strings.NewReader("x")); err == nil {
 			t.Errorf("Put(%q) took it", d)
 		}
-		if _, err := l.Blob(t.Context(), desc); err == nil {
+		if _, err := l.Blob(t.Context(), desc, 0); err == nil {
 			t.Errorf("Blob(%q) opened it", d)
 		}
 		if err := l.Remove(desc); err == nil {
@@ -169,7 +169,7 @@ func TestBadDigests(t *testing.T) {
 
 func TestAbsentBlob(t *testing.T) {
 	l, _ := newLayout(t)
-	if _, err := l.Blob(t.Context(), describe("x")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := l.Blob(t.Context(), describe("x"), 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Blob = %v, want fs.ErrNotExist", err)
 	}
 	if err := l.Remove(describe("x")); err != nil {
@@ -195,7 +195,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		if l.Has(desc) {
 			t.Errorf("Has follows a link to %s", target)
 		}
-		if _, err := l.Blob(t.Context(), desc); err == nil {
+		if _, err := l.Blob(t.Context(), desc, 0); err == nil {
 			t.Errorf("Blob follows a link to %s", target)
 		}
 		if err := os.Remove(blob); err != nil {

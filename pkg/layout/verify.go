@@ -46,6 +46,19 @@ func Verified(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, 
 	return &verified{ctx: ctx, body: body, desc: desc, where: where, hash: h}, nil
 }
 
+// Rest is Verified for a body that begins at offset, 0 to desc.Size, of the
+// content. From an offset other than 0 only the length is checked, since a digest
+// is of the whole.
+func Rest(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, offset int64, where string) (io.ReadCloser, error) {
+	switch {
+	case offset == 0:
+		return Verified(ctx, body, desc, where)
+	case offset < 0 || offset > desc.Size:
+		return nil, fmt.Errorf("%s has no byte %d: it has %d", where, offset, desc.Size)
+	}
+	return &verified{ctx: ctx, body: body, desc: desc, where: where, n: offset}, nil
+}
+
 // Verifies reports whether body by itself compares what it gives with desc. A
 // reader around another may hand its answer on.
 func Verifies(body io.ReadCloser, desc ocispec.Descriptor) bool {
@@ -60,9 +73,9 @@ type verified struct {
 	body  io.ReadCloser
 	desc  ocispec.Descriptor
 	where string
-	hash  hash.Hash
-	n     int64
-	err   error // what every further Read returns
+	hash  hash.Hash // nil where the beginning is missing
+	n     int64     // bytes of the content that are behind
+	err   error     // what every further Read returns
 }
 
 func (v *verified) Read(p []byte) (int, error) {
@@ -73,7 +86,7 @@ func (v *verified) Read(p []byte) (int, error) {
 		v.err = context.Cause(v.ctx)
 		return 0, v.err
 	}
-	if v.n == v.desc.Size { // only where the size is zero
+	if v.n == v.desc.Size { // only where nothing is left from the start
 		v.err = v.end()
 		return 0, v.err
 	}
@@ -81,7 +94,9 @@ func (v *verified) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	n, err := v.body.Read(p[:min(int64(len(p)), v.desc.Size-v.n)])
-	v.hash.Write(p[:n]) // never returns an error
+	if v.hash != nil {
+		v.hash.Write(p[:n]) // never returns an error
+	}
 	v.n += int64(n)
 	switch {
 	case v.n == v.desc.Size:
@@ -100,7 +115,7 @@ func (v *verified) Read(p []byte) (int, error) {
 
 // Verifies reports whether the bytes are compared with desc.
 func (v *verified) Verifies(desc ocispec.Descriptor) bool {
-	return v.desc.Digest == desc.Digest && v.desc.Size == desc.Size
+	return v.hash != nil && v.desc.Digest == desc.Digest && v.desc.Size == desc.Size
 }
 
 // end judges what was read: io.EOF where it is right.
@@ -108,6 +123,9 @@ func (v *verified) end() error {
 	var one [1]byte
 	if n, _ := io.ReadFull(v.body, one[:]); n > 0 {
 		return v.corrupt("it goes on after %d bytes", v.desc.Size)
+	}
+	if v.hash == nil {
+		return io.EOF
 	}
 	if got := digest.NewDigest(v.desc.Digest.Algorithm(), v.hash); got != v.desc.Digest {
 		return v.corrupt("its digest is %s", got)

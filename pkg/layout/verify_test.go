@@ -58,7 +58,7 @@ func TestCorruptBlobReadFull(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "blobs", "sha256", desc.Digest.Encoded()), []byte("c0ntent"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	body, err := l.Blob(t.Context(), desc)
+	body, err := l.Blob(t.Context(), desc, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

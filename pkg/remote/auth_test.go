@@ -309,7 +309,7 @@ func TestRedirectsDropAuthorization(t *testing.T) {
 			}
 		}),
 	})
-	r, err := c.Blob(t.Context(), mustParse(t, "registry.example/a"), describe(blob))
+	r, err := c.Blob(t.Context(), mustParse(t, "registry.example/a"), describe(blob), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func BenchmarkBlob(b *testing.B) {
 	benchmarkSizes(b, func(b *testing.B, repo reference.Reference, blob []byte, c *remote.Client) {
 		desc := describe(blob)
 		for range b.N {
-			r, err := c.Blob(b.Context(), repo, desc)
+			r, err := c.Blob(b.Context(), repo, desc, 0)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -65,8 +65,8 @@ func BenchmarkCopy(b *testing.B) {
 	benchmarkSizes(b, func(b *testing.B, repo reference.Reference, blob []byte, c *remote.Client) {
 		desc := describe(blob)
 		for range b.N {
-			_, err := c.PushBlob(b.Context(), repo, desc, nil, func(ctx context.Context) (io.ReadCloser, error) {
-				return c.Blob(ctx, repo, desc)
+			_, err := c.PushBlob(b.Context(), repo, desc, nil, func(ctx context.Context, offset int64) (io.ReadCloser, error) {
+				return c.Blob(ctx, repo, desc, offset)
 			})
 			if err != nil {
 				b.Fatal(err)

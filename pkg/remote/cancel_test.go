@@ -46,7 +46,7 @@ func TestCancelledUpload(t *testing.T) {
 		<-source.began
 		cancel()
 	}()
-	_, err := c.PushBlob(ctx, repoAt(s, "a"), describe(make([]byte, 1<<20)), nil, func(ctx context.Context) (io.ReadCloser, error) {
+	_, err := c.PushBlob(ctx, repoAt(s, "a"), describe(make([]byte, 1<<20)), nil, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
 		source.ctx = ctx
 		return source, nil
 	})

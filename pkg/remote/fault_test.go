@@ -224,7 +224,7 @@ func TestRetries(t *testing.T) {
 }
 
 func readBlob(ctx context.Context, c *remote.Client, s *httptest.Server, blob []byte) ([]byte, error) {
-	r, err := c.Blob(ctx, repoAt(s, "org/name"), describe(blob))
+	r, err := c.Blob(ctx, repoAt(s, "org/name"), describe(blob), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func TestWrongBlobIsNeverWhole(t *testing.T) {
 	s := startRegistry(t, f.wrap)
 	f.answers = repeat(1, partly([]byte("012345678X"), 10, true))
 	c := newClient(t, remote.Options{})
-	r, err := c.Blob(t.Context(), repoAt(s, "org/name"), describe(blob))
+	r, err := c.Blob(t.Context(), repoAt(s, "org/name"), describe(blob), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

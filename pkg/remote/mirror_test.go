@@ -60,7 +60,7 @@ location = "%s"
 		t.Fatal(err)
 	}
 	for range 3 {
-		r, err := c.Blob(t.Context(), ref, describe(blob))
+		r, err := c.Blob(t.Context(), ref, describe(blob), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,8 +59,10 @@ func describe(b []byte) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: "application/octet-stream", Digest: digest.FromBytes(b), Size: int64(len(b))}
 }
 
-func opener(b []byte) func(context.Context) (io.ReadCloser, error) {
-	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
+func opener(b []byte) func(context.Context, int64) (io.ReadCloser, error) {
+	return func(_ context.Context, offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(b[offset:])), nil
+	}
 }
 
 func manifestOf(blobs ...[]byte) []byte {
@@ -91,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 		if ok, err := c.BlobExists(ctx, repo, desc); !ok || err != nil {
 			t.Fatalf("BlobExists after the push: %v, %v", ok, err)
 		}
-		r, err := c.Blob(ctx, repo, desc)
+		r, err := c.Blob(ctx, repo, desc, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

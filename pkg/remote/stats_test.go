@@ -34,7 +34,7 @@ func TestHostStats(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
-				r, err := c.Blob(t.Context(), repo, desc)
+				r, err := c.Blob(t.Context(), repo, desc, 0)
 				if err != nil {
 					t.Error(err)
 					return

@@ -60,7 +60,7 @@ func (s *sourceBody) failed() error {
 
 // open opens the source of the blob for one attempt.
 func (u *upload) open(ctx context.Context) (*sourceBody, error) {
-	rc, err := u.source(ctx)
+	rc, err := u.source(ctx, 0)
 	if err != nil {
 		return nil, final{err}
 	}
@@ -119,7 +119,7 @@ func (u *upload) patch(ctx context.Context, location string, small bool) (string
 		return location, err
 	}
 	defer u.at.h.streams.release()
-	src, err := u.source(ctx)
+	src, err := u.source(ctx, 0)
 	if err != nil {
 		return location, final{err}
 	}

@@ -86,8 +86,10 @@ func serve(blob []byte) http.HandlerFunc {
 	}
 }
 
-func open(b []byte) func(context.Context) (io.ReadCloser, error) {
-	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
+func open(b []byte) func(context.Context, int64) (io.ReadCloser, error) {
+	return func(_ context.Context, offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(b[offset:])), nil
+	}
 }
 
 func TestLimits(t *testing.T) {
@@ -109,7 +111,7 @@ func TestLimits(t *testing.T) {
 				}
 			}, func(t *testing.T, c *Client) {
 				start := time.Now()
-				r, err := c.Blob(t.Context(), repo, desc)
+				r, err := c.Blob(t.Context(), repo, desc, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -132,7 +134,7 @@ func TestLimits(t *testing.T) {
 func TestSlowReaderIsNoStall(t *testing.T) {
 	blob, desc := blobOf(1 << 20)
 	inBubble(t, Options{}, serve(blob), func(t *testing.T, c *Client) {
-		r, err := c.Blob(t.Context(), repo, desc)
+		r, err := c.Blob(t.Context(), repo, desc, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +150,7 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 func TestSlowSourceIsNoStall(t *testing.T) {
 	blob, desc := blobOf(1000)
 	inBubble(t, Options{Side: Destination}, serve(blob), func(t *testing.T, c *Client) {
-		_, err := c.PushBlob(t.Context(), repo, desc, nil, func(context.Context) (io.ReadCloser, error) {
+		_, err := c.PushBlob(t.Context(), repo, desc, nil, func(context.Context, int64) (io.ReadCloser, error) {
 			r, w := io.Pipe()
 			go func() {
 				_, _ = w.Write(blob[:500])

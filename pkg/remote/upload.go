@@ -33,7 +33,7 @@ const (
 // one PUT, or with PATCH where the registry refuses that; open is called again
 // for each attempt, after a stream at the host is free, and has to yield
 // desc.Size bytes. Its errors are returned as they are and not tried again.
-func (c *Client) PushBlob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open func(context.Context) (io.ReadCloser, error)) (mounted bool, err error) {
+func (c *Client) PushBlob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) (mounted bool, err error) {
 	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 {
 		return false, fmt.Errorf("pushing a blob to %s: the descriptor %s of %d bytes is malformed", repo.Name(), desc.Digest, desc.Size)
 	}
@@ -59,7 +59,7 @@ type upload struct {
 	desc   ocispec.Descriptor
 	from   []string // repositories that are still to be asked
 	asked  int      // how many were
-	source func(context.Context) (io.ReadCloser, error)
+	source func(ctx context.Context, offset int64) (io.ReadCloser, error)
 }
 
 func (u *upload) request(method, op string) *request {

@@ -186,7 +186,7 @@ func TestPushBlobSourceFails(t *testing.T) {
 			s := startRegistry(t, func(http.Handler) http.Handler { return u })
 			c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
 			opened := 0
-			_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe(blob), nil, func(context.Context) (io.ReadCloser, error) {
+			_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe(blob), nil, func(context.Context, int64) (io.ReadCloser, error) {
 				opened++
 				return source()
 			})
