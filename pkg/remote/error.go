@@ -23,6 +23,9 @@ var (
 	ErrUntrusted = errors.New("not trusted")
 	// ErrMismatch: the content is not what its digest or length says.
 	ErrMismatch = errors.New("content does not match")
+	// ErrBlobUnknown: the registry takes no manifest, since it lacks a blob or a
+	// child of it, though it may have said that it stored that before.
+	ErrBlobUnknown = errors.New("a blob of the manifest is not there")
 	// ErrRefused: the registry sends Gantry to an address where it must not go.
 	ErrRefused = errors.New("refused")
 )

@@ -175,7 +175,8 @@ func mediaType(contentType string) string {
 
 // PushManifest writes raw under ref's tag, or where there is none under its
 // digest. The registry must not have changed it, else the error wraps
-// ErrMismatch.
+// ErrMismatch. Where the registry lacks what the manifest refers to, the error
+// wraps ErrBlobUnknown: the blobs have to be pushed again, and then the manifest.
 func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, mediaType string, raw []byte) error {
 	at, err := c.destination(ref)
 	if err != nil {
@@ -205,7 +206,11 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 			return err
 		}
 		if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
-			return at.h.refusal(r, resp)
+			e := at.h.refusal(r, resp)
+			if e.Code == "MANIFEST_BLOB_UNKNOWN" || e.Code == "BLOB_UNKNOWN" {
+				e.Err, e.again = ErrBlobUnknown, false
+			}
+			return e
 		}
 		defer drain(resp.Body)
 		if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" {

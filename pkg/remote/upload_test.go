@@ -233,3 +233,36 @@ func TestPushManifestChecks(t *testing.T) {
 		t.Error("neither tag nor digest, and no error")
 	}
 }
+
+// Who pushes a manifest learns from the error that its blobs have to go up
+// again, whatever status the registry gives that.
+func TestPushManifestBlobUnknown(t *testing.T) {
+	raw := manifestOf([]byte("{}"), []byte("layer"))
+	for _, tc := range []struct {
+		code   string
+		status int
+		want   error
+	}{
+		{"MANIFEST_BLOB_UNKNOWN", 400, remote.ErrBlobUnknown},
+		{"MANIFEST_BLOB_UNKNOWN", 404, remote.ErrBlobUnknown},
+		{"BLOB_UNKNOWN", 404, remote.ErrBlobUnknown},
+		{"NAME_UNKNOWN", 404, remote.ErrNotFound},
+	} {
+		s := startRegistry(t, func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPut {
+					w.WriteHeader(tc.status)
+					_, _ = io.WriteString(w, `{"errors":[{"code":"`+tc.code+`","message":"blob unknown to registry"}]}`)
+				}
+			})
+		})
+		c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
+		err := c.PushManifest(t.Context(), repoAt(s, "a").WithTag("v1"), "m", raw)
+		if !errors.Is(err, tc.want) || errors.Is(err, remote.ErrBlobUnknown) != (tc.want == remote.ErrBlobUnknown) {
+			t.Errorf("%d %s: %v", tc.status, tc.code, err)
+		}
+		if n := c.Stats().Requests["PUT manifest"]; n != 1 {
+			t.Errorf("%d %s: sent %d times", tc.status, tc.code, n)
+		}
+	}
+}
