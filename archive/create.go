@@ -18,9 +18,10 @@ import (
 // Create prepares an archive of c in dir, which is made where it is absent. The
 // place of every byte is settled and the space for it is checked before the
 // first is written: a *SpaceError says what lacks. A run with the same content
-// that was interrupted is taken up; other unfinished work is removed. A folder
-// that another run writes to is a *lockfile.HeldError. Where dir has a sound set with
-// the same content already, nothing is written: see Complete.
+// that was interrupted is taken up; from one with other content, what both have
+// in common is copied. A folder that another run writes to is a
+// *lockfile.HeldError. Where dir has a sound set with the same content already,
+// nothing is written: see Complete.
 func Create(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
 	w, err := create(ctx, dir, c, opts)
 	if err != nil {
@@ -129,16 +130,33 @@ func (w *Writer) prepare(ctx context.Context, c Content) error {
 		w.opts.Log.Warn("content is larger than a volume, so its volume is larger too", "path", e.path(), "size", e.Size, "limit", w.opts.VolumeSize)
 	}
 	w.arrange()
-	if err := w.checkSpace(); err != nil {
+	if err := w.makeRoom(); err != nil {
 		return err
 	}
 	if err := w.begin(); err != nil {
 		return err
 	}
 	if resumed {
-		return w.recall(ctx)
+		if err := w.recall(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return w.adopt(ctx)
+}
+
+// makeRoom checks the space. What was set aside has to go where there is none for
+// it beside the new volumes.
+func (w *Writer) makeRoom() error {
+	err := w.checkSpace()
+	var space *SpaceError
+	if !errors.As(err, &space) || !w.hasAside() {
+		return err
+	}
+	w.opts.Log.Warn("what an interrupted run wrote for another plan is removed, since space is short", "dir", w.dir)
+	if err := w.dropAside(); err != nil {
+		return err
+	}
+	return w.checkSpace()
 }
 
 // enter makes and locks the folders.

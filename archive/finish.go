@@ -120,7 +120,7 @@ func (w *Writer) replace() error {
 
 // leave removes the partial folder and lets go of it.
 func (w *Writer) leave() error {
-	err := errors.Join(w.clear(), w.lock.Release())
+	err := errors.Join(w.clear(lockName), w.lock.Release())
 	w.lock = nil
 	if err == nil {
 		// Where it does not go, another run has just moved in.

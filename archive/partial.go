@@ -28,6 +28,8 @@ import (
 //	journal                 digests of the content that is in its place
 //	gantry-000001.json      the set manifest, which says whose work it is
 //	gantry-000001.0001.tar  volumes as far as they are written
+//	before/                 the same of an interrupted run with another plan,
+//	                        until what both have in common was copied
 const (
 	partialName = ".gantry-partial"
 	lockName    = "lock"
@@ -35,7 +37,7 @@ const (
 )
 
 // settle decides on the sequence of the new set. Work of an interrupted run with
-// the same content is kept, other work is removed.
+// the same content is kept, other work is set aside.
 func (w *Writer) settle(c Content) (resumed bool, err error) {
 	l, err := list(w.root)
 	if err != nil {
@@ -49,17 +51,15 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 		if bytes.Equal(w.raw, old.raw) {
 			return true, w.reclaim(l)
 		}
-		w.opts.Log.Warn("the unfinished archive in the folder has other content and is removed", "dir", w.dir)
-		// It may have got as far as giving volumes their final names.
-		if err := remove(w.root, l.files[old.set.Sequence]); err != nil {
+		w.opts.Log.Info("the unfinished archive in the folder is of another plan", "dir", w.dir)
+		if err := w.setAside(old, l); err != nil {
 			return false, err
 		}
-		delete(l.files, old.set.Sequence)
 	}
-	if err := w.clear(); err != nil {
+	if err := w.clear(lockName, asideName); err != nil {
 		return false, err
 	}
-	w.fresh = true
+	w.fresh = !w.hasAside()
 	sequence := l.highest() + 1
 	if sequence > maxSequence {
 		return false, fmt.Errorf("sequence %d is the last there is: use an empty folder", maxSequence)
@@ -102,14 +102,14 @@ func (w *Writer) reclaim(l *listing) error {
 	return nil
 }
 
-// clear removes all from the partial folder but the lock.
-func (w *Writer) clear() error {
+// clear removes all from the partial folder but what is to stay.
+func (w *Writer) clear(stay ...string) error {
 	names, err := fs.ReadDir(w.partial.FS(), ".")
 	if err != nil {
 		return err
 	}
 	for _, e := range names {
-		if e.Name() == lockName {
+		if slices.Contains(stay, e.Name()) {
 			continue
 		}
 		if err := w.partial.RemoveAll(e.Name()); err != nil {

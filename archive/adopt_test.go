@@ -1,0 +1,126 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// smaller is s less the manifest of its last image, with another plan.
+func (s *sample) smaller() *sample {
+	c := *s
+	c.Plan = append([]byte("other "), s.Plan...)
+	c.Entries = s.Entries[:len(s.Entries)-1]
+	c.Index.Manifests = s.Index.Manifests[:len(s.Index.Manifests)-1]
+	return &c
+}
+
+// A plan that changed costs what is new in it, and gives the bytes of a run that
+// was never disturbed.
+func TestOtherPlanTakesWhatIsShared(t *testing.T) {
+	whole := newSample(1, 20000, 9000, 700, 0, 512)
+	smaller := whole.smaller()
+	opts := Options{VolumeSize: 32 << 10}
+	for name, tc := range map[string]struct {
+		first, then *sample
+		damage      func(t *testing.T, partial string, w *Writer)
+		again       int
+	}{
+		"smaller": {whole, smaller, nil, 0},
+		"larger":  {smaller, whole, nil, 1},
+		"volume given its name": {whole, smaller, func(t *testing.T, partial string, w *Writer) {
+			v := w.set.Volumes[0].Name
+			if err := os.Rename(filepath.Join(partial, v), filepath.Join(partial, "..", v)); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+		"damaged content": {whole, smaller, func(t *testing.T, partial string, w *Writer) {
+			s := w.slots[whole.Entries[0].Digest]
+			alter(t, filepath.Join(partial, w.set.Volumes[s.volume].Name), flip(s.entry.Offset*8))
+		}, 1},
+		"no journal": {whole, smaller, func(t *testing.T, partial string, _ *Writer) {
+			if err := os.Remove(filepath.Join(partial, journalName)); err != nil {
+				t.Fatal(err)
+			}
+		}, len(smaller.Entries)},
+		"set manifest of no sense": {whole, smaller, func(t *testing.T, partial string, _ *Writer) {
+			alter(t, filepath.Join(partial, setName(1)), flip(100))
+		}, len(smaller.Entries)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := reference(t, tc.then, opts)
+			dir := t.TempDir()
+			w := begin(t, dir, tc.first, opts)
+			tc.first.put(t, w)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if tc.damage != nil {
+				tc.damage(t, filepath.Join(dir, partialName), w)
+			}
+			w = begin(t, dir, tc.then, opts)
+			if n := tc.then.put(t, w); n != tc.again {
+				t.Errorf("%d entries were needed, want %d", n, tc.again)
+			}
+			if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+				t.Errorf("%.500s", diff)
+			}
+		})
+	}
+}
+
+// A run that is stopped while it takes over what is shared loses nothing of it.
+func TestStoppedWhileAdopting(t *testing.T) {
+	whole, dir := newSample(1, 20000, 9000, 700), t.TempDir()
+	smaller := whole.smaller()
+	w := begin(t, dir, whole, Options{})
+	whole.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Create(ctx, dir, smaller.Content, Options{free: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("Create = %v", err)
+	}
+	w = begin(t, dir, smaller, Options{})
+	if n := smaller.put(t, w); n != 0 {
+		t.Errorf("%d entries were needed again", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	smaller.check(t, dir)
+}
+
+// Where there is no room for both, the work for the plan of before goes.
+func TestNoRoomToAdopt(t *testing.T) {
+	whole, dir := newSample(1, 20000, 9000, 700), t.TempDir()
+	smaller := whole.smaller()
+	w := begin(t, dir, whole, Options{})
+	whole.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	w = begin(t, dir, smaller, Options{free: func(string) (int64, error) {
+		if asked++; asked == 1 {
+			return 1000, nil
+		}
+		return 1 << 40, nil
+	}})
+	if n := smaller.put(t, w); n != len(smaller.Entries) {
+		t.Errorf("%d entries were needed", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	smaller.check(t, dir)
+}
