@@ -30,10 +30,13 @@ type processConfig struct {
 	// realm is the address of the token server and tokenRoots the file of the
 	// certificates that its tokens are checked against.
 	realm, tokenRoots string
+	// address, where set, is "127.0.0.1:port" to listen on, for clients that
+	// nothing is to stand before; the log then has a line for each request.
+	address string
 }
 
 // A process is a registry that listens on a socket file, so that no port can be
-// taken between choosing and using it.
+// taken between choosing and using it, or on an address.
 type process struct {
 	processConfig
 	socketDir string // short: a socket's path is limited to some 100 bytes
@@ -67,6 +70,10 @@ func (p *process) writeConfig() error {
 			"delete":     section{"enabled": true},
 		},
 		"http": section{"net": "unix", "addr": p.socket(), "secret": "not a secret"},
+	}
+	if p.address != "" {
+		config["log"] = section{"level": "error", "accesslog": section{"disabled": false}}
+		config["http"] = section{"net": "tcp", "addr": p.address, "secret": "not a secret"}
 	}
 	switch p.auth {
 	case BasicAuth:
@@ -190,6 +197,9 @@ func (p *process) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
+			if p.address != "" {
+				return d.DialContext(ctx, "tcp", p.address)
+			}
 			return d.DialContext(ctx, "unix", p.socket())
 		},
 		DisableCompression:  true,

@@ -1,0 +1,69 @@
+package registrytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+)
+
+// A Bare is a real registry that clients reach without a front between, so that
+// it can be measured what they do to it: plain http, open to everybody.
+type Bare struct {
+	Host string // "127.0.0.1:port"
+	// LogFile has a line in Apache's combined log format for each request,
+	// written when it is answered, those that awaited the start among them.
+	LogFile string
+
+	process *process
+}
+
+// bareTries bounds how often another port is tried, where somebody took it
+// between choosing and using it.
+const bareTries = 5
+
+// StartBare runs a registry that keeps all it has below dir. The program is
+// found as Start finds it. Whoever starts it closes it.
+func StartBare(ctx context.Context, dir string) (*Bare, error) {
+	program, err := findProgram(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	var problems []error
+	for range bareTries {
+		address, err := freeAddress(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := newProcess(processConfig{program: program, dir: dir, address: address})
+		if err != nil {
+			return nil, err
+		}
+		if err = p.start(ctx); err == nil {
+			return &Bare{Host: address, LogFile: p.logFile(), process: p}, nil
+		}
+		p.close()
+		problems = append(problems, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("starting a registry: %w", errors.Join(problems...))
+}
+
+// Close ends the process. What it stored stays.
+func (b *Bare) Close() { b.process.close() }
+
+// freeAddress finds a port of loopback that nobody listens on at the moment.
+func freeAddress(ctx context.Context) (string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}

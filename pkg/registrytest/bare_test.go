@@ -1,0 +1,41 @@
+package registrytest
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What is put into a bare registry is there, is in its log, and is stored where
+// it was said.
+func TestStartBare(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, err := StartBare(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	img, err := Image("bare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewClient(b.Host)
+	if _, err := c.Push(t.Context(), "a/b", "v1", img); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Pull(t.Context(), "a/b", "v1"); err != nil {
+		t.Fatal(err)
+	}
+	b.Close() // so that the log is whole
+	log, err := os.ReadFile(b.LogFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(log), `"PUT /v2/a/b/manifests/v1 HTTP/1.1" 201 `); n != 1 {
+		t.Errorf("%d lines tell of the tag that was put, want 1:\n%s", n, log)
+	}
+	if _, err := os.Stat(dir + "/storage/docker/registry/v2/repositories/a/b"); err != nil {
+		t.Error(err)
+	}
+}
