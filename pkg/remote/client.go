@@ -86,6 +86,9 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 
 	Retry Retry
+	// OnRetry, where set, is told of each further attempt before the wait for
+	// it. It is called from several goroutines.
+	OnRetry func(Again)
 	// Streams is how many requests may be under way at one host; 0 means 32.
 	// A host that answers 429 is sent fewer for a while.
 	Streams int

@@ -20,6 +20,14 @@ type Retry struct {
 	Delay time.Duration
 }
 
+// An Again is a further attempt that is going to be made.
+type Again struct {
+	Host    string // the registry, as references have it: "quay.io"
+	Attempt int    // its number; 2 is the first that follows another
+	Wait    time.Duration
+	Err     *Error // what went wrong: its Op is what is tried again
+}
+
 const (
 	maxRetryAfter = 5 * time.Minute
 	firstDelay    = 500 * time.Millisecond
@@ -83,6 +91,9 @@ func (c *Client) pause(ctx context.Context, err error, n int) error {
 	var e *Error
 	if errors.As(err, &e) && e.from != nil {
 		e.from.stats.retries.Add(1)
+		if c.o.OnRetry != nil {
+			c.o.OnRetry(Again{Host: e.from.name, Attempt: n + 2, Wait: d, Err: e})
+		}
 	}
 	c.o.Log.Warn("trying again", "err", err, "attempt", n+2, "wait", d)
 	if c.o.Clock.Wait(ctx, d) != nil {
