@@ -8,12 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
-	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/regular"
@@ -73,89 +70,72 @@ func (w *Writer) hasAside() bool {
 	return err == nil && info.IsDir()
 }
 
-// adopt copies from what was set aside the content that this set has, too, and
-// removes the rest. What cannot be read there, or is not what its digest says,
-// is fetched like everything else.
-func (w *Writer) adopt(ctx context.Context) error {
-	if !w.hasAside() {
-		return nil
-	}
-	aside, err := w.partial.OpenRoot(asideName)
-	if err != nil {
-		return err
-	}
-	defer aside.Close()
-	found, err := w.shared(aside)
-	if err != nil {
-		w.opts.Log.Warn("what an interrupted run wrote for another plan cannot be read", "dir", w.dir, "error", err)
-	}
-	var size atomic.Int64
-	g, copying := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, f := range found {
-		g.Go(func() error {
-			ok, err := w.copyFrom(copying, aside, f)
-			if ok {
-				size.Add(f.entry.Size)
-			}
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	w.opts.Log.Info("what an interrupted run wrote for another plan is used", "dir", w.dir, "size", size.Load())
-	return w.dropAside()
-}
-
-// A find is content in a volume that was set aside.
+// A find is content in a volume of an earlier set.
 type find struct {
+	folder *os.Root
 	volume string
 	entry  *entry
 }
 
-// shared lists the content of the set in aside that its journal names and that
-// this set has a free slot for.
-func (w *Writer) shared(aside *os.Root) ([]find, error) {
-	l, err := list(aside)
+// search finds what this set has in common with the work that was set aside, and
+// with the newest set of the folder: PutBlob takes it from there.
+func (w *Writer) search() error {
+	if w.hasAside() {
+		var err error
+		if w.aside, err = w.partial.OpenRoot(asideName); err != nil {
+			return err
+		}
+		written, err := w.journalled(w.aside)
+		if err != nil {
+			return err
+		}
+		w.find(w.aside, func(d digest.Digest) bool { return written[d] })
+	}
+	w.find(w.root, func(digest.Digest) bool { return true })
+	return nil
+}
+
+// find notes the written content of the newest set in folder that is still to be
+// written here. A set that cannot be read has none.
+func (w *Writer) find(folder *os.Root, written func(digest.Digest) bool) {
+	l, err := list(folder)
 	if err != nil {
-		return nil, err
+		return
 	}
 	sequence, ok := l.newest()
 	if !ok {
-		return nil, nil
+		return
 	}
-	raw, err := regular.Read(aside, setName(sequence), maxSet)
+	raw, err := regular.Read(folder, setName(sequence), maxSet)
 	if err != nil {
-		return nil, err
+		return
 	}
 	s, err := parseSet(raw)
 	if err != nil {
-		return nil, err
+		return
 	}
-	written, err := w.journalled(aside)
-	if err != nil {
-		return nil, err
-	}
-	var found []find
 	for i := range s.Volumes {
 		for j := range s.Volumes[i].Entries {
 			e := &s.Volumes[i].Entries[j]
-			if slot := w.slots[e.Digest]; e.Path == "" && written[e.Digest] && slot.entry.Size == e.Size {
-				found = append(found, find{s.Volumes[i].Name, e})
+			slot := w.slots[e.Digest]
+			if e.Path == "" && slot != nil && !slot.done && slot.earlier == nil && slot.entry.Size == e.Size && written(e.Digest) {
+				slot.earlier = &find{folder, s.Volumes[i].Name, e}
 			}
 		}
 	}
-	return found, nil
 }
 
-// journalled is the content of this set that a journal in aside names.
-func (w *Writer) journalled(aside *os.Root) (map[digest.Digest]bool, error) {
-	f, _, err := regular.Open(aside, journalName)
+// journalled is the content of this set that a journal in folder names. One that
+// is not there names none.
+func (w *Writer) journalled(folder *os.Root) (map[digest.Digest]bool, error) {
+	f, _, err := regular.Open(folder, journalName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() // only read from
 	written := map[digest.Digest]bool{}
 	lines := bufio.NewScanner(io.LimitReader(f, maxSet))
 	for lines.Scan() {
@@ -164,38 +144,37 @@ func (w *Writer) journalled(aside *os.Root) (map[digest.Digest]bool, error) {
 		}
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return nil, err
+		return nil, fmt.Errorf("reading the journal of the interrupted run: %w", err)
 	}
 	return written, nil
 }
 
-// copyFrom copies one content into its slot. ok is false where it was not to be
-// had; err is of the medium that is written to, or the end of ctx.
-func (w *Writer) copyFrom(ctx context.Context, aside *os.Root, f find) (ok bool, err error) {
-	s := w.slots[f.entry.Digest]
-	mine, err := w.take(ctx, s)
-	if err != nil || !mine {
-		return false, err
+// reuse stores content of an earlier set. It is false where that is not to be had,
+// and the content has to be fetched; err is of the medium that is written to, or
+// the end of ctx.
+func (w *Writer) reuse(ctx context.Context, s *slot) (bool, error) {
+	if s.earlier == nil {
+		return false, nil
 	}
-	err = w.storeFrom(ctx, s, aside, f)
-	w.give(s, err == nil)
+	err := w.storeFrom(ctx, s, s.earlier)
 	var unread *unreadError
 	if errors.As(err, &unread) && ctx.Err() == nil {
-		w.opts.Log.Warn("what an interrupted run wrote is damaged and is fetched again", "digest", f.entry.Digest, "error", err)
+		w.opts.Log.Warn("content of an earlier archive is damaged and is fetched again", "digest", s.entry.Digest, "error", err)
+		s.earlier = nil
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// storeFrom reads the content from aside and stores it. What is wrong with the
+// storeFrom reads content where it was found and stores it. What is wrong with the
 // reading is an *unreadError.
-func (w *Writer) storeFrom(ctx context.Context, s *slot, aside *os.Root, f find) error {
-	file, _, err := regular.Open(aside, f.volume)
+func (w *Writer) storeFrom(ctx context.Context, s *slot, f *find) error {
+	file, _, err := regular.Open(f.folder, f.volume)
 	if err != nil {
 		return &unreadError{err}
 	}
 	section := io.NewSectionReader(file, f.entry.Offset, f.entry.Size)
-	body, err := layout.Verified(ctx, readCloser{section, file}, ocispec.Descriptor{Digest: f.entry.Digest, Size: f.entry.Size}, "what an interrupted run wrote")
+	body, err := layout.Verified(ctx, readCloser{section, file}, ocispec.Descriptor{Digest: f.entry.Digest, Size: f.entry.Size}, "content of an earlier archive")
 	if err != nil {
 		return errors.Join(&unreadError{err}, file.Close())
 	}

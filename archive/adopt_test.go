@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,6 +18,22 @@ func (s *sample) smaller() *sample {
 	c.Entries = s.Entries[:len(s.Entries)-1]
 	c.Index.Manifests = s.Index.Manifests[:len(s.Index.Manifests)-1]
 	return &c
+}
+
+// fetch gives a Writer everything, and returns how much it asked for.
+func (s *sample) fetch(t *testing.T, w *Writer) int {
+	t.Helper()
+	n := 0
+	for _, e := range s.Entries {
+		err := w.PutBlob(t.Context(), "", e, func(ctx context.Context, offset int64) (io.ReadCloser, error) {
+			n++
+			return s.open(e.Digest)(ctx, offset)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
 }
 
 // A plan that changed costs what is new in it, and gives the bytes of a run that
@@ -63,7 +80,7 @@ func TestOtherPlanTakesWhatIsShared(t *testing.T) {
 				tc.damage(t, filepath.Join(dir, partialName), w)
 			}
 			w = begin(t, dir, tc.then, opts)
-			if n := tc.then.put(t, w); n != tc.again {
+			if n := tc.then.fetch(t, w); n != tc.again {
 				t.Errorf("%d entries were needed, want %d", n, tc.again)
 			}
 			if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
@@ -76,8 +93,8 @@ func TestOtherPlanTakesWhatIsShared(t *testing.T) {
 	}
 }
 
-// A run that is stopped while it takes over what is shared loses nothing of it.
-func TestStoppedWhileAdopting(t *testing.T) {
+// A run that is stopped before it took over what is shared loses nothing of it.
+func TestStoppedBeforeAdopting(t *testing.T) {
 	whole, dir := newSample(1, 20000, 9000, 700), t.TempDir()
 	smaller := whole.smaller()
 	w := begin(t, dir, whole, Options{})
@@ -85,13 +102,15 @@ func TestStoppedWhileAdopting(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Create(ctx, dir, smaller.Content, Options{free: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("Create = %v", err)
+	w = begin(t, dir, smaller, Options{})
+	if err := w.PutBlob(t.Context(), "", smaller.Entries[0], smaller.open(smaller.Entries[0].Digest)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 	w = begin(t, dir, smaller, Options{})
-	if n := smaller.put(t, w); n != 0 {
+	if n := smaller.fetch(t, w); n != 0 {
 		t.Errorf("%d entries were needed again", n)
 	}
 	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
@@ -116,11 +135,36 @@ func TestNoRoomToAdopt(t *testing.T) {
 		}
 		return 1 << 40, nil
 	}})
-	if n := smaller.put(t, w); n != len(smaller.Entries) {
+	if n := smaller.fetch(t, w); n != len(smaller.Entries) {
 		t.Errorf("%d entries were needed", n)
 	}
 	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	smaller.check(t, dir)
+}
+
+// The next archive in a folder takes from the one before it what has not changed;
+// what is damaged there is fetched.
+func TestNextArchiveTakesFromTheLast(t *testing.T) {
+	whole, dir := newSample(1, 20000, 9000, 700), t.TempDir()
+	smaller := whole.smaller()
+	smaller.write(t, dir, Options{})
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := a.blobs[whole.Entries[1].Digest].entry.Offset
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, filepath.Join(dir, volumeName(1, 1)), flip(at*8))
+	w := begin(t, dir, whole, Options{Replace: true})
+	if n := whole.fetch(t, w); n != 2 { // what is new, and what is damaged
+		t.Errorf("%d entries were needed", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole.check(t, dir)
 }

@@ -18,10 +18,10 @@ import (
 // Create prepares an archive of c in dir, which is made where it is absent. The
 // place of every byte is settled and the space for it is checked before the
 // first is written: a *SpaceError says what lacks. A run with the same content
-// that was interrupted is taken up; from one with other content, what both have
-// in common is copied. A folder that another run writes to is a
-// *lockfile.HeldError. Where dir has a sound set with the same content already,
-// nothing is written: see Complete.
+// that was interrupted is taken up; what such a run wrote for other content, and
+// what the newest set of the folder has, PutBlob copies from there. A folder that
+// another run writes to is a *lockfile.HeldError. Where dir has a sound set with
+// the same content already, nothing is written: see Complete.
 func Create(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
 	w, err := create(ctx, dir, c, opts)
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *Writer) prepare(ctx context.Context, c Content) error {
 			return err
 		}
 	}
-	return w.adopt(ctx)
+	return w.search()
 }
 
 // makeRoom checks the space. What was set aside has to go where there is none for

@@ -163,7 +163,7 @@ func (w *Writer) idle() bool {
 	return true
 }
 
-// closeFiles closes volumes and journal, once.
+// closeFiles closes volumes, journal and what was set aside, once.
 func (w *Writer) closeFiles() error {
 	if w.closed {
 		return nil
@@ -175,6 +175,9 @@ func (w *Writer) closeFiles() error {
 	}
 	if w.journal != nil {
 		errs = append(errs, w.journal.Close())
+	}
+	if w.aside != nil {
+		errs = append(errs, w.aside.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -143,15 +142,13 @@ func (w *Writer) parent(l *listing) digest.Digest {
 // recall finds out what an interrupted run had written. What the journal names
 // is read and compared before it counts.
 func (w *Writer) recall(ctx context.Context) error {
-	named := map[*slot]bool{}
-	lines := bufio.NewScanner(io.NewSectionReader(w.journal, 0, maxSet))
-	for lines.Scan() {
-		if s := w.slots[digest.Digest(lines.Text())]; s != nil {
-			named[s] = true
-		}
+	names, err := w.journalled(w.partial)
+	if err != nil {
+		return err
 	}
-	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("reading the journal of the interrupted run: %w", err)
+	named := map[*slot]bool{}
+	for d := range names {
+		named[w.slots[d]] = true
 	}
 	w.opts.Log.Info("what an interrupted run wrote is read again", "dir", w.dir, "entries", len(named))
 	var size, wrong atomic.Int64
@@ -181,7 +178,7 @@ func (w *Writer) recall(ctx context.Context) error {
 	}
 	w.opts.Log.Info("an interrupted run is continued", "found", int64(len(named))-wrong.Load(), "size", size.Load())
 	// A last line that was torn off must not run into the next.
-	_, err := w.journal.WriteString("\n")
+	_, err = w.journal.WriteString("\n")
 	return w.writeError(err, journalName)
 }
 

@@ -225,7 +225,7 @@ func TestOtherUnfinishedWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	w = begin(t, dir, wanted, Options{})
-	if n := wanted.put(t, w); n != len(wanted.Entries)-1 { // they share a config
+	if n := wanted.fetch(t, w); n != len(wanted.Entries)-1 { // they share a config
 		t.Errorf("%d entries were needed", n)
 	}
 	for name, text := range before {

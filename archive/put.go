@@ -17,8 +17,8 @@ const writeBuffer = 512 << 10
 
 // PutBlob writes a blob to its place, from what open opens. It is compared with
 // desc while it passes; wrong bytes do not count as written. repository is
-// ignored, and content that is there is not opened. A full disk is a
-// *SpaceError. Content becomes durable with Finish.
+// ignored, and content that is there, or in an earlier archive of the folder, is
+// not opened. A full disk is a *SpaceError. Content becomes durable with Finish.
 func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) error {
 	s := w.slots[desc.Digest]
 	if s == nil || s.entry.Size != desc.Size {
@@ -28,7 +28,10 @@ func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.De
 	if err != nil || !mine {
 		return err
 	}
-	err = w.fill(ctx, s, open)
+	done, err := w.reuse(ctx, s)
+	if err == nil && !done {
+		err = w.fill(ctx, s, open)
+	}
 	w.give(s, err == nil)
 	return err
 }

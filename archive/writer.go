@@ -36,6 +36,7 @@ type Writer struct {
 	opts    Options
 	root    *os.Root
 	partial *os.Root // where volumes stand until Finish
+	aside   *os.Root // work for another plan; nil where there is none
 	lock    *lockfile.Lock
 	volumes []*os.File
 	journal *os.File
@@ -57,6 +58,9 @@ type slot struct {
 	entry  *entry
 	done   bool
 	busy   chan struct{} // closed when the goroutine that writes it is through
+	// earlier is where the content is in an earlier set; nil where it is in none.
+	// It belongs to the goroutine that writes.
+	earlier *find
 }
 
 // Complete reports whether the folder has had a set with this content before:
