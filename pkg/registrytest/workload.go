@@ -1,0 +1,279 @@
+package registrytest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing/fstest"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/opencontainers/go-digest"
+	"golang.org/x/sync/errgroup"
+)
+
+// A Shape says how much there is of what in a workload: an operator catalog
+// with all images that it names, made so that they share what real ones share.
+type Shape struct {
+	Packages int
+	Bundles  int // of each package, one channel of them
+	Operands int // of each bundle, each in a repository of its own
+	Bases    int // chains of two layers that operands stand on
+
+	LayersLeast, LayersMost int // of an operand, its base counted
+	// BaseSize and LayerSize are means in bytes; sizes spread from an eighth to
+	// more than three times of them.
+	BaseSize, LayerSize int
+
+	// Shares, in percent: of operands that are indexes of two or more platforms,
+	// of operands that are signed, and how often an operand is another image
+	// than that of the bundle before.
+	Indexes, Signed, Changed int
+}
+
+// A Placed is a tag of a workload and what is under it.
+type Placed struct {
+	Repository, Tag string
+	Digest          digest.Digest
+	Kind            string // "catalog", "bundle", "related", "index" or "sig"
+}
+
+// workloadPlatforms are those that an operand's index begins with.
+var workloadPlatforms = []string{"amd64", "arm64", "ppc64le", "s390x"}
+
+// PushWorkload makes a workload of the shape and puts it into a registry. The
+// catalog names its images at host, as the registry's clients call it. What was
+// pushed is listed in an order that depends on the shape alone, the catalog
+// last. Operands are made one by one, so that memory holds but a few.
+func PushWorkload(ctx context.Context, c *Client, host string, s Shape) ([]Placed, error) {
+	catalog := fstest.MapFS{}
+	packages := make([]workloadPackage, s.Packages)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(4)
+	for i := range packages {
+		p := &packages[i]
+		*p = workloadPackage{client: c, host: host, shape: s, name: fmt.Sprintf("operator%03d", i), org: fmt.Sprintf("org%d", i%7)}
+		g.Go(func() error { return p.push(gctx) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var all []Placed
+	for _, p := range packages {
+		text, err := p.catalog()
+		if err != nil {
+			return nil, err
+		}
+		catalog[p.name+"/catalog.json"] = &fstest.MapFile{Data: text, Mode: 0o644}
+		all = append(all, p.placed...)
+	}
+	img, err := CatalogImage(catalog)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.Push(ctx, "catalog/operators", "v1", img)
+	return append(all, Placed{Repository: "catalog/operators", Tag: "v1", Digest: d, Kind: "catalog"}), err
+}
+
+// A workloadPackage pushes one package's images, one after the other, since
+// registries before version 3 lose what is put into a repository twice at once.
+type workloadPackage struct {
+	client    *Client
+	host      string
+	shape     Shape
+	name, org string
+	placed    []Placed
+	bundles   []workloadBundle
+}
+
+// A workloadBundle is a bundle as the catalog has it.
+type workloadBundle struct {
+	version, image string
+	operands       []string
+}
+
+func (p *workloadPackage) push(ctx context.Context) error {
+	for b := range p.shape.Bundles {
+		bundle := workloadBundle{version: fmt.Sprintf("1.%d.0", b)}
+		for i := range p.shape.Operands {
+			seed := fmt.Sprintf("%s operand %d version %d", p.name, i, b)
+			if b > 0 && newRand(seed).IntN(100) >= p.shape.Changed {
+				bundle.operands = append(bundle.operands, p.bundles[b-1].operands[i])
+				continue
+			}
+			d, err := p.pushOperand(ctx, i, b)
+			if err != nil {
+				return err
+			}
+			bundle.operands = append(bundle.operands, fmt.Sprintf("%s/%s@%s", p.host, p.repository(i), d))
+		}
+		img, err := BundleImage(p.name, bundle.version)
+		if err != nil {
+			return err
+		}
+		repository := p.org + "/" + p.name + "-bundle"
+		d, err := p.put(ctx, repository, "v"+bundle.version, "bundle", img)
+		if err != nil {
+			return err
+		}
+		bundle.image = fmt.Sprintf("%s/%s@%s", p.host, repository, d)
+		p.bundles = append(p.bundles, bundle)
+	}
+	return nil
+}
+
+func (p *workloadPackage) repository(operand int) string {
+	return fmt.Sprintf("%s/%s-operand%d", p.org, p.name, operand)
+}
+
+func (p *workloadPackage) put(ctx context.Context, repository, tag, kind string, content Content) (digest.Digest, error) {
+	d, err := p.client.Push(ctx, repository, tag, content)
+	p.placed = append(p.placed, Placed{Repository: repository, Tag: tag, Digest: d, Kind: kind})
+	return d, err
+}
+
+// pushOperand pushes the image or index of an operand, and its signatures.
+func (p *workloadPackage) pushOperand(ctx context.Context, operand, version int) (digest.Digest, error) {
+	repository, tag := p.repository(operand), fmt.Sprintf("v1.%d.0", version)
+	r := newRand(repository)
+	architectures, oci, signed := workloadPlatforms[:1], r.IntN(10) < 3, r.IntN(100) < p.shape.Signed
+	kind := "related"
+	if r.IntN(100) < p.shape.Indexes {
+		architectures, kind = workloadPlatforms[:2+r.IntN(3)], "index"
+	}
+	var content Content
+	var idx v1.ImageIndex = empty.Index
+	if !oci {
+		idx = mutate.IndexMediaType(idx, types.DockerManifestList)
+	}
+	var subjects []digest.Digest
+	for _, architecture := range architectures {
+		platform := v1.Platform{OS: "linux", Architecture: architecture}
+		img, err := p.operand(operand, version, platform, oci)
+		if err != nil {
+			return "", err
+		}
+		content = img
+		if kind == "index" {
+			h, err := img.Digest()
+			if err != nil {
+				return "", err
+			}
+			subjects = append(subjects, digest.Digest(h.String()))
+			idx = mutate.AppendManifests(idx, mutate.IndexAddendum{Add: child{img}, Descriptor: v1.Descriptor{Platform: &platform}})
+		}
+	}
+	if kind == "index" {
+		content = idx
+	}
+	d, err := p.put(ctx, repository, tag, kind, content)
+	if err != nil || !signed {
+		return d, err
+	}
+	for _, subject := range append(subjects, d) {
+		sig, err := signature(repository, subject)
+		if err != nil {
+			return "", err
+		}
+		if _, err := p.put(ctx, repository, "sha256-"+subject.Encoded()+".sig", "sig", sig); err != nil {
+			return "", err
+		}
+	}
+	return d, nil
+}
+
+// operand makes an image: two layers of a base, one that the package's operands
+// share where there are five or more, some that stay from version to version,
+// and the rest.
+func (p *workloadPackage) operand(operand, version int, platform v1.Platform, oci bool) (v1.Image, error) {
+	repository, architecture := p.repository(operand), platform.Architecture
+	r := newRand(repository + " layers")
+	base := fmt.Sprintf("workload base %d %s", r.IntN(p.shape.Bases), architecture)
+	count := p.shape.LayersLeast + r.IntN(p.shape.LayersMost-p.shape.LayersLeast+1)
+	staying := 2 + r.IntN(3)
+	type part struct {
+		seed string
+		mean int
+	}
+	parts := []part{{base + " system", p.shape.BaseSize * 3 / 2}, {base + " runtime", p.shape.BaseSize / 2}}
+	for i := 2; i < count; i++ {
+		seed := fmt.Sprintf("%s %s layer %d", repository, architecture, i)
+		switch {
+		case i == 2 && count > 4:
+			seed = p.name + " " + architecture + " shared"
+		case i >= staying:
+			seed += fmt.Sprintf(" version %d", version)
+		}
+		parts = append(parts, part{seed, p.shape.LayerSize})
+	}
+	var layers []*layer
+	for _, part := range parts {
+		l, err := randomLayer(part.seed, spread(newRand(part.seed), part.mean))
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	return assemble(platform, oci, v1.Config{
+		Entrypoint: []string{"/usr/bin/manager"},
+		Labels:     map[string]string{"name": repository, "version": fmt.Sprintf("1.%d.0", version)},
+	}, layers...)
+}
+
+// spread chooses a size around a mean as layers have them: most are smaller, a
+// few much larger.
+func spread(r *rand.Rand, mean int) int {
+	sixteenths := []int{2, 4, 4, 8, 8, 12, 16, 20, 32, 54} // 16 in the mean
+	size := mean * sixteenths[r.IntN(len(sixteenths))] / 16
+	return max(2048, size-size/16+r.IntN(size/8+1))
+}
+
+// signature makes an image as cosign attaches it to a subject. Nobody checks it.
+func signature(repository string, subject digest.Digest) (v1.Image, error) {
+	payload := fmt.Sprintf(`{"critical":{"identity":{"docker-reference":%q},"image":{"docker-manifest-digest":%q},"type":"cosign container image signature"},"optional":null}`, repository, subject)
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	return mutate.Append(img, mutate.Addendum{
+		Layer:       static.NewLayer([]byte(payload), "application/vnd.dev.cosign.simplesigning.v1+json"),
+		Annotations: map[string]string{"dev.cosignproject.cosign/signature": digest.FromString(payload).Encoded()},
+	})
+}
+
+// catalog is the package as a file-based catalog has it.
+func (p *workloadPackage) catalog() ([]byte, error) {
+	type object = map[string]any
+	var entries []object
+	var bundles []object
+	for i, b := range p.bundles {
+		name := p.name + ".v" + b.version
+		entry := object{"name": name}
+		if i > 0 {
+			entry["replaces"] = p.name + ".v" + p.bundles[i-1].version
+		}
+		entries = append(entries, entry)
+		related := []object{{"name": "", "image": b.image}}
+		for n, image := range b.operands {
+			related = append(related, object{"name": fmt.Sprintf("operand%d", n), "image": image})
+		}
+		bundles = append(bundles, object{
+			"schema": "olm.bundle", "name": name, "package": p.name, "image": b.image, "relatedImages": related,
+			"properties": []object{{"type": "olm.package", "value": object{"packageName": p.name, "version": b.version}}},
+		})
+	}
+	all := append([]object{
+		{"schema": "olm.package", "name": p.name, "defaultChannel": "stable"},
+		{"schema": "olm.channel", "package": p.name, "name": "stable", "entries": entries},
+	}, bundles...)
+	var text []byte
+	for _, o := range all {
+		raw, err := json.Marshal(o)
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(text, raw...), '\n')
+	}
+	return text, nil
+}
