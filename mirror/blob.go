@@ -10,6 +10,8 @@ import (
 // run; others go to the images that wait.
 func (r *run) place(ctx context.Context, b *blob) error {
 	b.placed = true
+	f := r.Meter.fly(b)
+	defer f.end()
 	var absent []*home
 	for _, h := range b.homes {
 		found, err := r.find(ctx, b, h)
@@ -19,20 +21,20 @@ func (r *run) place(ctx context.Context, b *blob) error {
 		case r.fatal(err):
 			return err
 		case err != nil:
-			r.spread(h, explain(err, "looking for blob "+b.desc.Digest.String()))
+			err = explain(err, "looking for blob "+b.desc.Digest.String())
+			f.land(h, BlobFailed, err)
+			r.spread(h, err)
 		case found:
 			r.count.found.Add(1)
 			b.known = append(b.known, h.repository)
+			f.land(h, BlobFound, nil)
 			r.spread(h, nil)
 		default:
 			absent = append(absent, h)
 		}
 	}
-	if len(b.known) > 0 {
-		r.Meter.skipped(b.desc.Size)
-	}
 	for _, h := range absent {
-		err := r.send(ctx, b, h)
+		result, err := r.send(ctx, b, h, f)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -43,12 +45,14 @@ func (r *run) place(ctx context.Context, b *blob) error {
 			b.known = append(b.known, h.repository)
 			r.note(b, h)
 		}
+		f.land(h, result, err)
 		r.spread(h, err)
 		var s *sourceError
 		if errors.As(err, &s) && len(b.known) == 0 {
 			// No repository has it and no source gives it: the others fail alike.
 			for _, rest := range absent {
 				if rest != h && len(rest.waiting) > 0 {
+					f.land(rest, BlobFailed, err)
 					r.spread(rest, err)
 				}
 			}
@@ -71,23 +75,25 @@ func (r *run) find(ctx context.Context, b *blob, h *home) (bool, error) {
 	return r.registry.HasBlob(ctx, h.repository, b.desc)
 }
 
-func (r *run) send(ctx context.Context, b *blob, h *home) error {
+// send brings the blob to h, and says how: BlobMoved or BlobMounted.
+func (r *run) send(ctx context.Context, b *blob, h *home, f *flight) (string, error) {
+	open := r.open(b, h, f)
 	if r.registry != nil && len(b.known) > 0 {
-		mounted, err := r.registry.MountBlob(ctx, h.repository, b.desc, b.known[0], r.open(b))
+		mounted, err := r.registry.MountBlob(ctx, h.repository, b.desc, b.known[0], open)
 		if err != nil {
-			return explain(err, "writing blob "+b.desc.Digest.String())
+			return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
 		}
 		if mounted {
 			r.count.mounted.Add(1)
 			r.count.mountedBytes.Add(b.desc.Size)
-			return nil
+			return BlobMounted, nil
 		}
-	} else if err := r.sink.PutBlob(ctx, h.repository, b.desc, r.open(b)); err != nil {
-		return explain(err, "writing blob "+b.desc.Digest.String())
+	} else if err := r.sink.PutBlob(ctx, h.repository, b.desc, open); err != nil {
+		return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
 	}
 	r.count.copied.Add(1)
 	r.count.copiedBytes.Add(b.desc.Size)
-	return nil
+	return BlobMoved, nil
 }
 
 // note enters the blob into the journal, which is a hint: that it cannot be

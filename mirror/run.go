@@ -66,6 +66,7 @@ func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Optio
 	return r.report(p), err
 }
 
+	r.Meter.begin(p)
 // run is one call of Run.
 type run struct {
 	Options
@@ -212,7 +213,7 @@ func (r *run) settle(img *image, err error) {
 		}
 		r.arrived(cat, nil)
 	}
-	r.Meter.settled()
+	r.Meter.settle(img, err)
 	if r.pending.Add(-1) == 0 {
 		close(r.ready)
 	}
@@ -306,7 +307,7 @@ func (r *run) put(ctx context.Context, img *image, m plan.Manifest, tags []strin
 	p.done = true
 	r.count.manifests.Add(1)
 	r.count.manifestBytes.Add(desc.Size)
-	r.Meter.moved(desc.Size)
+	r.Meter.pushed(desc.Size)
 	return nil
 }
 
@@ -316,18 +317,16 @@ type push struct {
 	done bool
 }
 
-// open opens a blob at the first of its sources that gives it, counting what is
-// read.
-func (r *run) open(b *blob) Open {
-	var before int64 // counted by an earlier attempt
+// open opens a blob for h at the first of its sources that gives it, counting
+// what is read.
+func (r *run) open(b *blob, h *home, f *flight) Open {
 	return func(ctx context.Context, offset int64) (io.ReadCloser, error) {
-		r.Meter.moved(offset - before)
-		before = offset
+		f.send(h, offset)
 		var errs []error
 		for _, from := range b.from {
 			body, err := r.source.Blob(ctx, from, b.desc, offset)
 			if err == nil {
-				return &counted{ReadCloser: body, meter: r.Meter, n: &before}, nil
+				return &counted{body, f}, nil
 			}
 			errs = append(errs, err)
 			if ctx.Err() != nil {
@@ -342,8 +341,7 @@ func (r *run) open(b *blob) Open {
 // wrong as the source's.
 type counted struct {
 	io.ReadCloser
-	meter *Meter
-	n     *int64
+	flight *flight
 }
 
 // Verifies hands on whether the bytes are compared with desc.
@@ -351,8 +349,7 @@ func (c *counted) Verifies(desc ocispec.Descriptor) bool { return layout.Verifie
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	*c.n += int64(n)
-	c.meter.moved(int64(n))
+	c.flight.read(n)
 	if err != nil && err != io.EOF {
 		err = &sourceError{err}
 	}

@@ -306,7 +306,7 @@ func TestMeterEndsAtTheTotal(t *testing.T) {
 	meter := &Meter{}
 	mustRun(t, m.plan(), m.source(), newMemoryRegistry(), Options{Meter: meter})
 	got := meter.Progress()
-	if got.Done+got.AlreadyThere != got.Total || got.Total == 0 || got.ImagesDone != got.Images {
+	if got.Done != got.Total || got.Total == 0 || got.Settled != got.Images {
 		t.Errorf("at the end the meter says %+v", got)
 	}
 }

@@ -216,7 +216,7 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan,
 	}
 	stop := a.show("copying", func() progress.Reading {
 		m := opts.Meter.Progress()
-		return progress.Reading{Images: m.Images, ImagesDone: m.ImagesDone, Total: m.Total, Done: m.Done + m.AlreadyThere}
+		return progress.Reading{Images: m.Images, ImagesDone: m.Settled, Total: m.Total, Done: m.Done}
 	})
 	report, err := t.mirror(ctx, p, source, opts)
 	stop()
