@@ -26,7 +26,22 @@ type Client struct {
 
 // NewClient returns a client of an open registry that speaks plain http.
 func NewClient(host string) *Client {
-	return &Client{http: &http.Client{Transport: &http.Transport{}}, scheme: "http", host: host, tokens: map[string]string{}}
+	return &Client{
+		http:   &http.Client{Transport: &http.Transport{}, CheckRedirect: redirected},
+		scheme: "http", host: host, tokens: map[string]string{},
+	}
+}
+
+// redirected keeps credentials from other hosts; net/http does so by the host's
+// name alone, and two ports of loopback are two hosts here.
+func redirected(r *http.Request, via []*http.Request) error {
+	if r.URL.Host != via[0].URL.Host {
+		r.Header.Del("Authorization")
+	}
+	if len(via) > 3 {
+		return errors.New("redirected too often")
+	}
+	return nil
 }
 
 // A request to a path below the registry's /v2/, or to a Location.

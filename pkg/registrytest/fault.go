@@ -170,6 +170,9 @@ func (s *script) set(rules []Rule) {
 func (s *script) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if act := s.due(r); act != nil {
+			if l, ok := w.(*loggedWriter); ok {
+				l.faulted()
+			}
 			act(w, r, next)
 			return
 		}

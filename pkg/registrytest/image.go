@@ -33,6 +33,20 @@ const baseCount = 3
 // OCI or Docker media types, and every byte.
 func Image(name string) (v1.Image, error) { return operand(name, platforms[0]) }
 
+// SizedImage returns an OCI image for linux/amd64 with random layers of these
+// sizes in bytes, and a little more for their tar. The name decides every byte.
+func SizedImage(name string, sizes ...int) (v1.Image, error) {
+	var layers []*layer
+	for i, size := range sizes {
+		l, err := randomLayer(fmt.Sprintf("%s %d", name, i), size)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	return assemble(platforms[0], true, v1.Config{}, layers...)
+}
+
 // Index returns an index with one image like that of Image for each of
 // linux/amd64 and linux/arm64.
 func Index(name string) (v1.ImageIndex, error) {

@@ -5,6 +5,7 @@ import (
 	"log"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -17,6 +18,15 @@ type Request struct {
 	Range  string // the Range header
 	// Status is the code of the answer; 0 is a connection that was reset.
 	Status int
+	// Authorized tells that the client showed credentials.
+	Authorized bool
+	// Faulted tells that a rule of the script answered.
+	Faulted bool
+	// Sent is how many bytes of the answer's body were handed to the connection,
+	// and Whole tells that they are as many as were announced and that nothing
+	// broke: the client may still have gone away without reading them.
+	Sent  int64
+	Whole bool
 }
 
 // Kind is the request's method and what it was about: "GET blob", "HEAD
@@ -87,39 +97,68 @@ type requestLog struct {
 
 func (l *requestLog) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Range: r.Header.Get("Range")}
+		req := &Request{
+			Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Range: r.Header.Get("Range"),
+			Authorized: r.Header.Get("Authorization") != "",
+		}
 		l.mu.Lock()
 		l.requests = append(l.requests, req)
 		l.mu.Unlock()
-		next.ServeHTTP(&statusWriter{ResponseWriter: w, status: func(code int) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if req.Status < http.StatusOK { // 1xx come before the answer
-				req.Status = code
-			}
-		}}, r)
+		logged := &loggedWriter{ResponseWriter: w, log: l, request: req}
+		next.ServeHTTP(logged, r)
+		logged.ended()
 	})
 }
 
-// A statusWriter reports the code of an answer before it is sent.
-type statusWriter struct {
+// A loggedWriter enters an answer into the log before it is sent.
+type loggedWriter struct {
 	http.ResponseWriter
-	status func(int)
+	log     *requestLog
+	request *Request
+	broken  bool // a write went wrong
+}
+
+func (w *loggedWriter) note(f func(*Request)) {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	f(w.request)
+}
+
+func (w *loggedWriter) status(code int) {
+	w.note(func(r *Request) {
+		if r.Status < http.StatusOK { // 1xx come before the answer
+			r.Status = code
+		}
+	})
+}
+
+func (w *loggedWriter) faulted() { w.note(func(r *Request) { r.Faulted = true }) }
+
+// ended is not called where a handler broke off with a panic.
+func (w *loggedWriter) ended() {
+	length := w.Header().Get("Content-Length")
+	w.note(func(r *Request) {
+		announced, err := strconv.ParseInt(length, 10, 64)
+		r.Whole = r.Status != 0 && !w.broken && (err != nil || r.Sent == announced)
+	})
 }
 
 // WriteHeader reports the code and sends it.
-func (w *statusWriter) WriteHeader(code int) {
+func (w *loggedWriter) WriteHeader(code int) {
 	w.status(code)
 	w.ResponseWriter.WriteHeader(code)
 }
 
 // Write sends a part of the body; without WriteHeader the code is 200.
-func (w *statusWriter) Write(p []byte) (int, error) {
+func (w *loggedWriter) Write(p []byte) (int, error) {
 	w.status(http.StatusOK)
-	return w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p)
+	w.broken = w.broken || err != nil
+	w.note(func(r *Request) { r.Sent += int64(n) })
+	return n, err
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func discardLogger() *log.Logger { return log.New(io.Discard, "", 0) }

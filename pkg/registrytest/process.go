@@ -60,6 +60,11 @@ func (p *process) socket() string  { return filepath.Join(p.socketDir, "s") }
 func (p *process) config() string  { return filepath.Join(p.dir, "config.yml") }
 func (p *process) logFile() string { return filepath.Join(p.dir, "registry.log") }
 
+// storage is the folder with "blobs" and "repositories".
+func (p *process) storage() string {
+	return filepath.Join(p.dir, "storage", "docker", "registry", "v2")
+}
+
 func (p *process) writeConfig() error {
 	type section = map[string]any
 	config := section{

@@ -19,13 +19,10 @@
 package registrytest
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,6 +72,7 @@ type Server struct {
 	tls     *tls.Config // as a client needs it; nil without TLS
 	log     *requestLog
 	script  *script
+	front   *front
 	process *process // nil for New
 }
 
@@ -85,7 +83,7 @@ func New(t testing.TB, o Options) *Server {
 		t.Fatal("registrytest: a registry in memory does not ask for credentials: use Start")
 	}
 	s, ca := prepare(t, o)
-	s.Host = s.serve(ca, Memory())
+	s.begin(ca, Memory())
 	s.writeCertDir(ca, s.Host)
 	return s
 }
@@ -111,7 +109,7 @@ func Start(t testing.TB, o Options) *Server {
 		if err != nil {
 			t.Fatalf("registrytest: %v", err)
 		}
-		tokenHost = s.serve(ca, ts)
+		tokenHost = s.serve(ca, ts).host()
 		settings.realm = s.url(tokenHost) + "/token"
 		settings.tokenRoots = filepath.Join(settings.dir, "token-roots.pem")
 		if err := os.WriteFile(settings.tokenRoots, ca.pem, 0o600); err != nil {
@@ -130,23 +128,10 @@ func Start(t testing.TB, o Options) *Server {
 	if err := s.process.start(t.Context()); err != nil {
 		t.Fatalf("registrytest: %v", err)
 	}
-	s.Host = s.serve(ca, s.process.proxy())
+	s.begin(ca, s.process.proxy())
 	s.writeCertDir(ca, s.Host, tokenHost)
 	s.writeAuthFile()
 	return s
-}
-
-// Restart kills the registry's process and starts it again over the same
-// storage, at the same address. Requests under way are reset.
-func (s *Server) Restart() {
-	s.t.Helper()
-	if s.process == nil {
-		s.t.Fatal("registrytest: a registry in memory has no process to restart: use Start")
-	}
-	s.process.stop(true)
-	if err := s.process.start(s.t.Context()); err != nil {
-		s.t.Fatalf("registrytest: restarting the registry: %v", err)
-	}
 }
 
 // Client returns a client that trusts the registry and has its credentials.
@@ -175,32 +160,6 @@ func prepare(t testing.TB, o Options) (*Server, *authority) {
 		s.tls = &tls.Config{RootCAs: ca.pool(), MinVersion: tls.VersionTLS12}
 	}
 	return s, ca
-}
-
-// serve puts the front before h and returns its address.
-func (s *Server) serve(ca *authority, h http.Handler) string {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	front := httptest.NewUnstartedServer(s.log.wrap(s.script.wrap(h)))
-	front.Config.ErrorLog = discardLogger()
-	front.Config.BaseContext = func(net.Listener) context.Context { return ctx }
-	if s.tls == nil {
-		front.Start()
-	} else {
-		leaf, err := ca.certificate("registry")
-		if err != nil {
-			s.t.Fatalf("registrytest: %v", err)
-		}
-		// HTTP/1.1, because a stream of HTTP/2 cannot be reset by a handler.
-		front.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
-		front.StartTLS()
-	}
-	s.t.Cleanup(func() {
-		cancel() // lets a stalled answer go
-		front.CloseClientConnections()
-		front.Close()
-	})
-	return front.Listener.Addr().String()
 }
 
 func (s *Server) url(host string) string {
