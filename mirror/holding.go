@@ -20,6 +20,8 @@ type Holding struct {
 	// Selections tell what was chosen for the catalog that stands at a place of
 	// the mirror ("host/path:tag"), by a digest of source, selection and template.
 	Selections map[string]digest.Digest `json:"selections,omitempty"`
+	// Turn counts the runs; see [Receipt].
+	Turn int `json:"turn,omitempty"`
 }
 
 // Hold is the holding of a plan that was mirrored: the images that arrived and
@@ -47,7 +49,9 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 			h.Images = append(h.Images, resources.Image{Source: source, Mirror: at, Kind: kind})
 		}
 	}
+	h.Turn = 1
 	if before != nil {
+		h.Turn = before.Turn + 1
 		// Nothing is deleted from a mirror by mirroring to it: what it held
 		// before may still run somewhere, or be named by a catalog that was
 		// held back.

@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -16,7 +17,7 @@ import (
 // and one a child. The manifest of an image proves its blobs, which a registry
 // does not take it without; an index proves nothing of its children, so they
 // are asked for one by one. A repository that has no tag yet is found out by its
-// first image and asked nothing more.
+// first image and asked nothing more. A receipt spares more: see [Options].
 func (r *run) look(ctx context.Context) error {
 	if r.registry == nil {
 		return r.lookInside()
@@ -28,9 +29,9 @@ func (r *run) look(ctx context.Context) error {
 		for end < len(r.images) && r.images[end].repository == r.images[start].repository {
 			end++
 		}
-		group := r.images[start:end]
+		group, first := r.images[start:end], start
 		start = end
-		g.Go(func() error { return r.lookInto(ctx, group) })
+		g.Go(func() error { return r.lookInto(ctx, group, first) })
 	}
 	return g.Wait()
 }
@@ -65,11 +66,22 @@ func (r *run) lookInside() error {
 	return nil
 }
 
-// lookInto finds the images of one repository.
-func (r *run) lookInto(ctx context.Context, group []*image) error {
+// lookInto finds the images of one repository, whose first is the first-th of
+// all.
+func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 	repository := group[0].repository
+	told, err := r.list(ctx, group, first)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		r.unlisted.Store(true)
+		r.Log.Debug("the registry lists no tags; images are asked for one by one", "repository", repository, "error", err)
+	case told != nil && told.none:
+		return nil
+	}
 	for i, img := range group {
-		present, err := r.isPresent(ctx, img)
+		present, err := r.isPresent(ctx, img, told)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -84,14 +96,14 @@ func (r *run) lookInto(ctx context.Context, group []*image) error {
 			continue
 		}
 		img.present = present
-		if i > 0 || present {
+		if i > 0 || present || told != nil {
 			continue
 		}
-		fresh, err := r.registry.Fresh(ctx, repository)
+		tags, err := r.registry.Tags(ctx, repository, 1)
 		if err != nil {
 			return fmt.Errorf("looking into %s: %w", repository, err)
 		}
-		if fresh {
+		if len(tags) == 0 {
 			return nil
 		}
 	}
@@ -99,11 +111,75 @@ func (r *run) lookInto(ctx context.Context, group []*image) error {
 	return nil
 }
 
-func (r *run) isPresent(ctx context.Context, img *image) (bool, error) {
+// told is what a list of tags says of the images of a repository.
+type told struct {
+	// none says that the repository has no tag.
+	none bool
+	// tags are those of images that need not be asked for, and whether the
+	// repository has them.
+	tags map[string]bool
+}
+
+const (
+	// every is one in how many images is asked for although a list has its tag.
+	every = 8
+	// listed is how many tags a registry gives at a time, at least.
+	listed = 100
+)
+
+// list asks for the tags of a repository, where that spares more questions than
+// it costs; else it returns nil.
+func (r *run) list(ctx context.Context, group []*image, first int) (*told, error) {
+	if r.Receipt == nil || r.strict || r.unlisted.Load() {
+		return nil, nil
+	}
+	tags := map[string]bool{}
+	n := 0
+	for _, img := range group {
+		if len(img.Tags) != 1 || !saysDigest(img.Tags[0], img.Digest) || !r.Receipt.has(img.repository, img.Tags[0], img.Digest) {
+			continue
+		}
+		if (first+n+r.Receipt.turn)%every != 0 {
+			tags[img.Tags[0]] = false
+		}
+		n++
+	}
+	if n < 2 {
+		return nil, nil
+	}
+	// So many tags come with no more requests than the list spares, though the
+	// mirror may have gathered others for years. What lies behind them is asked
+	// for.
+	limit := listed * len(tags)
+	found, err := r.registry.Tags(ctx, group[0].repository, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, tag := range found {
+		if _, asked := tags[tag]; asked {
+			tags[tag] = true
+		}
+	}
+	if len(found) >= limit {
+		maps.DeleteFunc(tags, func(_ string, found bool) bool { return !found })
+	}
+	return &told{none: len(found) == 0, tags: tags}, nil
+}
+
+// isPresent asks for the image, or believes what the list of tags said of it,
+// and for its children.
+func (r *run) isPresent(ctx context.Context, img *image, told *told) (bool, error) {
 	last := len(img.manifests) - 1
 	tags := img.Tags
 	if len(tags) == 0 {
 		tags = []string{""}
+	}
+	if told != nil {
+		if found, known := told.tags[tags[0]]; known && !found {
+			return false, nil
+		} else if known {
+			tags = nil
+		}
 	}
 	root := img.manifests[last]
 	for _, tag := range tags {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -166,18 +168,19 @@ func (r *memoryRegistry) HasBlob(ctx context.Context, repository string, desc oc
 	return r.blobs[key(repository, desc.Digest)], nil
 }
 
-func (r *memoryRegistry) Fresh(ctx context.Context, repository string) (bool, error) {
-	if err := r.call(ctx, "fresh", repository, ""); err != nil {
-		return false, err
+func (r *memoryRegistry) Tags(ctx context.Context, repository string, limit int) ([]string, error) {
+	if err := r.call(ctx, "tags", repository, ""); err != nil {
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for name := range r.tags {
-		if len(name) > len(repository) && name[:len(repository)+1] == repository+":" {
-			return false, nil
+	var tags []string
+	for _, name := range slices.Sorted(maps.Keys(r.tags)) {
+		if tag, ok := strings.CutPrefix(name, repository+":"); ok && len(tags) < limit {
+			tags = append(tags, tag)
 		}
 	}
-	return true, nil
+	return tags, nil
 }
 
 func (r *memoryRegistry) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open Open) error {

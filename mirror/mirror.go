@@ -61,8 +61,9 @@ type Registry interface {
 	// where one is given.
 	HasManifest(ctx context.Context, repository, tag string, desc ocispec.Descriptor) (bool, error)
 	HasBlob(ctx context.Context, repository string, desc ocispec.Descriptor) (bool, error)
-	// Fresh reports whether the repository has no tag at all.
-	Fresh(ctx context.Context, repository string) (bool, error)
+	// Tags lists tags of the repository, at most limit of them; none where there
+	// is no such repository.
+	Tags(ctx context.Context, repository string, limit int) ([]string, error)
 	// MountBlob is PutBlob for a blob that another repository has. It reports
 	// whether the blob could be mounted; otherwise it was sent.
 	MountBlob(ctx context.Context, repository string, desc ocispec.Descriptor, from string, open Open) (bool, error)

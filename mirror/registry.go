@@ -54,16 +54,16 @@ func (s *registrySink) HasBlob(ctx context.Context, repository string, desc ocis
 	return s.client.BlobExists(ctx, ref, desc)
 }
 
-func (s *registrySink) Fresh(ctx context.Context, repository string) (bool, error) {
+func (s *registrySink) Tags(ctx context.Context, repository string, limit int) ([]string, error) {
 	ref, err := s.name(repository)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	tags, err := s.client.Tags(ctx, ref, 1)
+	tags, err := s.client.Tags(ctx, ref, limit)
 	if errors.Is(err, remote.ErrNotFound) {
-		return true, nil
+		return nil, nil
 	}
-	return len(tags) == 0, err
+	return tags, err
 }
 
 func (s *registrySink) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open Open) error {

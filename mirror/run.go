@@ -29,6 +29,13 @@ type Options struct {
 	// Journal, where set, lets a run that is repeated find the blobs of
 	// images that were not finished.
 	Journal Journal
+	// Receipt, where set, is what earlier runs left at the destination, a
+	// registry. Where one repository holds several of its images under tags that
+	// say their digests, a list of the repository's tags stands for the question
+	// for each: such a tag names that image or, where it was deleted, is gone.
+	// One in eight is asked for nevertheless, in turns, since storage may lose
+	// what the registry's index still lists. Children are always asked for.
+	Receipt *Receipt
 	// Meter, where set, is told how far the run is.
 	Meter *Meter
 	Log   *slog.Logger
@@ -59,6 +66,7 @@ func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Optio
 	if r.work, err = take(p, r.registry != nil); err != nil {
 		return &Report{}, err
 	}
+	r.Meter.begin(p)
 	if err := r.look(ctx); err != nil {
 		return r.report(p), err
 	}
@@ -66,15 +74,15 @@ func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Optio
 	return r.report(p), err
 }
 
-	r.Meter.begin(p)
 // run is one call of Run.
 type run struct {
 	Options
 	source   Source
 	sink     Sink
-	registry Registry // sink, where it is one
-	holder   Holder   // sink, where it is one
-	strict   bool     // every error while looking ends the run
+	registry Registry    // sink, where it is one
+	holder   Holder      // sink, where it is one
+	strict   bool        // every error while looking ends the run
+	unlisted atomic.Bool // the registry gives no lists of tags
 	*work
 
 	used    sync.Map // repositories that are not fresh: string -> struct{}

@@ -64,7 +64,7 @@ func TestRunCopiesEachBlobOnce(t *testing.T) {
 	}
 	want := map[string]int{
 		"has manifest": 5, // the first image of each repository
-		"fresh":        5,
+		"tags":         5,
 		"put blob":     len(p.Blobs),
 		"mount blob":   2, // the base layer in two more repositories
 		"put manifest": len(p.Manifests),

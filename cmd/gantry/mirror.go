@@ -208,6 +208,9 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan,
 	opts := mirror.Options{Streams: streams, Fatal: fatal, Meter: &mirror.Meter{}, Log: a.log}
 	finish := func(bool) error { return nil }
 	if r := t.registry(); r != nil {
+		if opts.Receipt, err = s.receipt(r, p.Name); err != nil {
+			return nil, err
+		}
 		journal, err := s.Journal(r.key())
 		if err != nil {
 			return nil, err

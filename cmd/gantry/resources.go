@@ -55,6 +55,15 @@ func (s *session) holdings(t *registryTarget, name string) (mine *mirror.Holding
 	return mine, others, nil
 }
 
+// receipt is what is known of the mirror before a run of the plan called name.
+func (s *session) receipt(t *registryTarget, name string) (*mirror.Receipt, error) {
+	mine, others, err := s.holdings(t, name)
+	if err != nil {
+		return nil, err
+	}
+	return mirror.NewReceipt(t.names, mine, slices.Collect(maps.Values(others))...), nil
+}
+
 // resources are the manifests for everything that the mirror holds: of p, as far
 // as the report says that it arrived, and of other plans. It changes nothing.
 func (s *session) resources(t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (mine mirror.Holding, files []resources.File, notes []string, err error) {

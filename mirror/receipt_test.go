@@ -1,0 +1,137 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// pinnedSample is a plan with n images in one repository that are named by their
+// digests, what a mirror holds after it was carried out, and that mirror.
+func pinnedSample(t *testing.T, n int) (*maker, *memoryRegistry, map[string]reference.Reference, *Holding) {
+	m := newMaker(t)
+	for i := range n {
+		d := m.image(fmt.Sprintf("pinned %d", i))
+		m.p.Images = append(m.p.Images, plan.Image{
+			Source: "src.example.com/org/pinned@" + d.String(), Kind: plan.RelatedImage, Digest: d,
+			Repository: "org/pinned", Tags: []string{strings.Replace(d.String(), ":", "-", 1)},
+		})
+	}
+	registry := newMemoryRegistry()
+	mustRun(t, m.plan(), m.source(), registry, Options{})
+	registry.calls = map[string]int{}
+	names, err := Destination{Host: "mirror.example.com", Prefix: "ocp"}.Names(m.plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Hold(m.plan(), names, &Report{}, nil)
+	return m, registry, names, &h
+}
+
+// Whatever the number of images, and whosever turn it is, a list costs no more
+// than it spares, and in eight turns each image was asked for.
+func TestReceiptNeverCostsMore(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 8, 9, 16, 17, 40} {
+		m, registry, names, h := pinnedSample(t, n)
+		asked := 0
+		for range 8 {
+			registry.calls = map[string]int{}
+			rep := mustRun(t, m.plan(), m.source(), registry, Options{Receipt: NewReceipt(names, h)})
+			if !rep.Nothing() {
+				t.Fatalf("%d images: %+v", n, rep)
+			}
+			lists, heads := registry.calls["tags"], registry.calls["has manifest"]
+			if want := min(n-1, 1); lists != want || lists+heads > n {
+				t.Errorf("%d images, turn %d: %d lists and %d questions", n, h.Turn, lists, heads)
+			}
+			asked += heads
+			*h = Hold(m.plan(), names, rep, h)
+		}
+		if want := n; n > 1 && asked != want {
+			t.Errorf("%d images were asked for %d times in eight runs", n, asked)
+		}
+	}
+}
+
+func TestReceiptSpeaksOfWhatItNames(t *testing.T) {
+	m, registry, names, h := pinnedSample(t, 16)
+	other := *h
+	other.Images = nil
+	for _, img := range h.Images {
+		img.Mirror.Path = "elsewhere/org/pinned"
+		other.Images = append(other.Images, img)
+	}
+	for name, tc := range map[string]struct {
+		receipt *Receipt
+		want    map[string]int
+	}{
+		"none":               {nil, map[string]int{"has manifest": 16}},
+		"empty":              {NewReceipt(names, nil), map[string]int{"has manifest": 16}},
+		"of another mirror":  {NewReceipt(names, &other), map[string]int{"has manifest": 16}},
+		"of another plan":    {NewReceipt(names, nil, *h), map[string]int{"tags": 1, "has manifest": 2}},
+		"of a single image":  {NewReceipt(names, &Holding{Images: h.Images[:1]}), map[string]int{"has manifest": 16}},
+		"of half the images": {NewReceipt(names, &Holding{Images: h.Images[:8]}), map[string]int{"tags": 1, "has manifest": 9}},
+	} {
+		registry.calls = map[string]int{}
+		mustRun(t, m.plan(), m.source(), registry, Options{Receipt: tc.receipt})
+		if diff := cmp.Diff(tc.want, registry.calls); diff != "" {
+			t.Errorf("%s: requests: %s", name, diff)
+		}
+	}
+}
+
+// A repository with far more tags than the plan has images is not read through.
+func TestReceiptOfACrowdedRepository(t *testing.T) {
+	m, registry, names, h := pinnedSample(t, 4)
+	for i := range 1000 {
+		registry.tags[fmt.Sprintf("org/pinned:aaa-%d", i)] = h.Images[0].Mirror.Digest
+	}
+	h.Turn = 4 // nobody's
+	rep := mustRun(t, m.plan(), m.source(), registry, Options{Receipt: NewReceipt(names, h)})
+	if diff := cmp.Diff(map[string]int{"tags": 1, "has manifest": 4}, registry.calls); diff != "" || !rep.Nothing() {
+		t.Errorf("%+v, requests: %s", rep, diff)
+	}
+}
+
+// Whoever verifies asks for everything.
+func TestVerifyTakesNoReceipt(t *testing.T) {
+	m, registry, names, h := pinnedSample(t, 16)
+	opts := Options{Receipt: NewReceipt(names, h)}
+	if lacks, err := Verify(t.Context(), m.plan(), registry, opts); err != nil || len(lacks) != 0 {
+		t.Fatal(lacks, err)
+	}
+	if _, err := Look(t.Context(), m.plan(), registry, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"has manifest": 32}, registry.calls); diff != "" {
+		t.Errorf("requests: %s", diff)
+	}
+}
+
+func TestReceiptWhereListsFail(t *testing.T) {
+	m, registry, names, h := pinnedSample(t, 16)
+	registry.fail = func(call, _ string, _ digest.Digest) error {
+		if call == "tags" {
+			return errors.New("not for you")
+		}
+		return nil
+	}
+	rep := mustRun(t, m.plan(), m.source(), registry, Options{Receipt: NewReceipt(names, h), Fatal: func(error) bool { return true }})
+	if diff := cmp.Diff(map[string]int{"tags": 1, "has manifest": 16}, registry.calls); diff != "" || !rep.Nothing() {
+		t.Errorf("%+v, requests: %s", rep, diff)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := errors.New("ended")
+	registry.fail = func(string, string, digest.Digest) error { cancel(ended); return ctx.Err() }
+	if _, err := Run(ctx, m.plan(), m.source(), registry, Options{Receipt: NewReceipt(names, h)}); !errors.Is(err, ended) {
+		t.Errorf("%v after the run was ended", err)
+	}
+}
