@@ -16,9 +16,16 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings as arguments. The first INT or TERM ends
-// ctx, so that the run checkpoints; the second ends the process.
+// run is main with its surroundings as arguments.
 func run(args []string, stdout, stderr io.Writer) int {
+	return (&app{stdout: stdout, stderr: stderr}).run(args)
+}
+
+// run carries out a command line. The first INT or TERM ends ctx, so that the
+// run checkpoints; the second ends the process. Nothing goes on after it: the
+// connections that were kept are closed.
+func (a *app) run(args []string) int {
+	defer a.hangUp()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
@@ -35,11 +42,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 			os.Exit(exitInterrupted)
 		}
 	}()
-	a := &app{stdout: stdout, stderr: stderr}
 	root := a.command()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause

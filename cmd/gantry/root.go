@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
@@ -24,6 +25,10 @@ const (
 // app is what every verb shares: where output goes and how much of it there is.
 type app struct {
 	stdout, stderr io.Writer
+	// tune, where set, has the last word on each client's options: tests bring
+	// their clock and their patience.
+	tune    func(*remote.Options)
+	clients []*remote.Client // those that the run made
 
 	output    string
 	quiet     bool

@@ -84,7 +84,7 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if retry.Times == 0 {
 		retry.Times = -1 // there, 0 is the default
 	}
-	c, err := remote.New(remote.Options{
+	o := remote.Options{
 		Keychain:   keychain.New(keychain.Options{AuthFile: cmp.Or(mine.authFile, s.authFile), Getenv: os.Getenv}),
 		Registries: conf,
 		CertDir:    cmp.Or(mine.certDir, s.certDir),
@@ -95,9 +95,21 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 		Side:       which,
 		UserAgent:  "gantry/" + buildVersion(),
 		Log:        a.log,
-	})
+	}
+	if a.tune != nil {
+		a.tune(&o)
+	}
+	c, err := remote.New(o)
 	if err != nil {
 		return nil, &usageError{err}
 	}
+	a.clients = append(a.clients, c)
 	return c, nil
+}
+
+// hangUp closes the connections that the run kept for further requests.
+func (a *app) hangUp() {
+	for _, c := range a.clients {
+		c.Close()
+	}
 }
