@@ -40,6 +40,10 @@ type Catalog struct {
 	// Required are bundles that were kept since others need them; with Selection
 	// and SourceDigest they are all that is needed to build the image again.
 	Required []Required `json:"required,omitempty"`
+	// LeftOut are packages that Selection keeps and the image does not have,
+	// since images that they name could not be had; see [Reduce]. Packages lacks
+	// them.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
 }
 
 // Required is a bundle that others need, in the channel that it was taken from.

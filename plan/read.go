@@ -214,6 +214,9 @@ func Rebuild(ctx context.Context, c Catalog, from From) error {
 	if err == nil {
 		err = r.build(ctx, from)
 	}
+	if err == nil && len(c.LeftOut) > 0 {
+		err = rebuildReduced(ctx, c, r, from)
+	}
 	if err != nil {
 		return err
 	}

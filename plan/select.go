@@ -63,6 +63,7 @@ func SelectAgain(ctx context.Context, p *Plan, from From, opts Options) (*Select
 		if err != nil {
 			return err
 		}
+		r.leaveOut(c.LeftOut)
 		r.describe()
 		if !reflect.DeepEqual(r.entry.Packages, r.asked(c.Packages)) {
 			return fmt.Errorf("catalog %s: %w", c.Source, errChanged)
