@@ -79,15 +79,9 @@ func TestMakeIsDeterministicAndReadsBack(t *testing.T) {
 	)
 	w.push("quay.io/org/extra:v1", w.image("extra"))
 	text := "  operators:\n  - catalog: dir:///cat\n    full: true\n    packages: [{name: op}]\n  additionalImages: [{name: 'quay.io/org/extra:v1'}, {name: 'quay.io/org/gone:v1'}]\n"
-	first, err := w.makePlan(text).JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := jsonOf(t, w.makePlan(text))
 	for range 3 {
-		again, err := w.makePlan(text).JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := jsonOf(t, w.makePlan(text))
 		if diff := cmp.Diff(string(first), string(again)); diff != "" {
 			t.Fatalf("the same configuration gave another plan: %s", diff)
 		}
@@ -96,9 +90,8 @@ func TestMakeIsDeterministicAndReadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := p.JSON()
-	if err != nil || !bytes.Equal(first, again) {
-		t.Errorf("read back and written again it differs (%v)", err)
+	if !bytes.Equal(first, jsonOf(t, p)) {
+		t.Error("read back and written again it differs")
 	}
 	if p.Totals.Images != len(p.Images) || p.Totals.Blobs != len(p.Blobs) || p.Totals.Bytes == 0 {
 		t.Errorf("totals: %+v", p.Totals)
@@ -241,10 +234,7 @@ func TestMakeErrors(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
-	good, err := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n").JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := jsonOf(t, w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n"))
 	if _, err := Read(bytes.NewReader(good)); err != nil {
 		t.Fatal(err)
 	}
@@ -258,6 +248,11 @@ func TestReadRefuses(t *testing.T) {
 		"a negative size":     {`"size": `, `"size": -`},
 		"a digest cut off":    {`sha256:`, `sha256:0`},
 		"a manifest left out": {`"digest": "` + "sha256:", `"digest": "sha512:`},
+		"a field twice":       {`"name": "imageset",`, `"name": "imageset", "name": "other",`},
+		"no list":             {`"blobs": [`, `"blobs": 1, "more": [`},
+		"no kind":             {` "kind": "GantryPlan",`, ``},
+		"an end cut off":      {"\n}\n", "\n"},
+		"a list cut off":      {"\n ]\n}\n", "\n"},
 	} {
 		text := strings.Replace(string(good), edit[0], edit[1], 1)
 		if text == string(good) {
@@ -276,11 +271,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := p.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := Read(bytes.NewReader(out))
+		again, err := Read(bytes.NewReader(jsonOf(t, p)))
 		if err != nil {
 			t.Fatalf("what was written is refused: %v", err)
 		}
@@ -370,10 +361,7 @@ func TestReadComparesSizes(t *testing.T) {
 	} {
 		p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}, {name: 'quay.io/org/b:v1'}]\n")
 		tc.alter(p)
-		text, err := p.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := jsonOf(t, p)
 		if _, err := Read(bytes.NewReader(text)); err == nil || !strings.Contains(err.Error(), tc.words) || !strings.Contains(err.Error(), "make it again") {
 			t.Errorf("%s: Read = %v", name, err)
 		}

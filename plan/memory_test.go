@@ -159,6 +159,16 @@ func (w *world) ReadFile(path string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
+// jsonOf is the plan as it is written.
+func jsonOf(t *testing.T, p *Plan) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func (w *world) from() From { return From{Images: w, Files: w, Store: w} }
 
 // catalog makes a dir:// catalog of one package whose bundles, each replacing

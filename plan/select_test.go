@@ -53,10 +53,7 @@ func TestADependencyThatIsInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := p.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := jsonOf(t, p)
 	if p, err = Read(bytes.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}

@@ -84,12 +84,8 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 			return err
 		}
 	}
-	text, err := p.JSON()
-	if err != nil {
-		return err
-	}
 	if f.out != "" {
-		if err := durable.WriteFile(f.out, text); err != nil {
+		if err := durable.Write(f.out, p.Write); err != nil {
 			return err
 		}
 	}

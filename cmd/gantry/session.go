@@ -116,11 +116,7 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	if err != nil {
 		return nil, err
 	}
-	text, err := p.JSON()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.SavePlan(p.Name, text); err != nil {
+	if err := s.SavePlan(p.Name, p.Write); err != nil {
 		return nil, err
 	}
 	return p, s.keepClaim(in, name)

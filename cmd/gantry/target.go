@@ -160,8 +160,8 @@ func (t *archiveTarget) holds(ctx context.Context) string {
 // look finds out whether the newest archive in the folder is of this plan: then
 // nothing is missing, otherwise everything is.
 func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error) {
-	text, err := p.JSON()
-	if err != nil {
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
 		return nil, err
 	}
 	all := &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}
@@ -177,15 +177,15 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 	if err := errors.Join(err, have.Close()); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(there, text) {
+	if !bytes.Equal(there, text.Bytes()) {
 		return all, nil
 	}
 	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil
 }
 
 func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, run mirror.Options) (*mirror.Report, error) {
-	text, err := p.JSON()
-	if err != nil {
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
 		return &mirror.Report{}, err
 	}
 	index, err := mirror.Index(p)
@@ -194,7 +194,7 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 	}
 	opts := t.opts
 	opts.VolumeSize = p.ArchiveSize << 30
-	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: text, Index: index, Entries: mirror.Content(p)}, opts)
+	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: text.Bytes(), Index: index, Entries: mirror.Content(p)}, opts)
 	if err != nil {
 		return &mirror.Report{}, err
 	}

@@ -12,6 +12,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -23,18 +24,30 @@ import (
 )
 
 // WriteFile replaces the file at path by text, with mode 0644 less the umask.
-func WriteFile(path string, text []byte) error { return write(path, 0o644, text) }
+func WriteFile(path string, text []byte) error { return write(path, 0o644, whole(text)) }
 
 // WritePrivate is WriteFile with mode 0600, from the first byte on.
-func WritePrivate(path string, text []byte) error { return write(path, 0o600, text) }
+func WritePrivate(path string, text []byte) error { return write(path, 0o600, whole(text)) }
 
-func write(path string, mode fs.FileMode, text []byte) error {
+// Write is WriteFile for text that fill writes. Where it returns an error, the
+// file stays as it was.
+func Write(path string, fill func(io.Writer) error) error { return write(path, 0o644, fill) }
+
+// whole writes a text at once.
+func whole(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}
+
+func write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	defer root.Close()
-	return Folder{Root: root}.write(filepath.Base(path), mode, text)
+	return Folder{Root: root}.write(filepath.Base(path), mode, fill)
 }
 
 // A Folder is a folder whose files are written whole. Names in it are
@@ -48,12 +61,18 @@ type Folder struct {
 
 // WriteFile replaces the file called name by text, with mode 0644 less the
 // umask.
-func (f Folder) WriteFile(name string, text []byte) error { return f.write(name, 0o644, text) }
+func (f Folder) WriteFile(name string, text []byte) error { return f.write(name, 0o644, whole(text)) }
 
-func (f Folder) write(name string, mode fs.FileMode, text []byte) error {
+// Write is WriteFile for text that fill writes. Where it returns an error, the
+// file stays as it was.
+func (f Folder) Write(name string, fill func(io.Writer) error) error {
+	return f.write(name, 0o644, fill)
+}
+
+func (f Folder) write(name string, mode fs.FileMode, fill func(io.Writer) error) error {
 	d, err := f.draft(path.Dir(name), mode)
 	if err == nil {
-		if _, err = d.Write(text); err == nil {
+		if err = fill(d); err == nil {
 			err = d.Commit(name)
 		} else {
 			err = errors.Join(err, d.Discard())

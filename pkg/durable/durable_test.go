@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -198,5 +199,30 @@ func TestDraftNamesItsFolder(t *testing.T) {
 	_, err = d.Write([]byte("x"))
 	if !errors.Is(err, fs.ErrClosed) || !strings.Contains(err.Error(), filepath.Join(f.Root.Name(), "sub")+":") || strings.Contains(err.Error(), tempPrefix) {
 		t.Errorf("Write = %v", err)
+	}
+}
+
+// Text that could not be written to its end replaces nothing.
+func TestWriteIsWholeOrNot(t *testing.T) {
+	broken := errors.New("it broke")
+	path := filepath.Join(t.TempDir(), "file")
+	for _, tc := range []struct {
+		text string
+		err  error
+		want string
+	}{{"first", nil, "first"}, {"second", broken, "first"}, {"third", nil, "third"}} {
+		err := Write(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, tc.text)
+			return errors.Join(err, tc.err)
+		})
+		if !errors.Is(err, tc.err) {
+			t.Errorf("%s: Write = %v, want %v", tc.text, err, tc.err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != tc.want {
+			t.Errorf("%s: the file has %q, %v; want %q", tc.text, got, err, tc.want)
+		}
+	}
+	if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) != 1 {
+		t.Errorf("the folder has %v, %v", names, err)
 	}
 }

@@ -18,6 +18,7 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -62,8 +63,7 @@ func (w *Workspace) CacheDir() string { return CacheDir(w.dir) }
 // workspace's lock: what is in it is written whole and named by its digest.
 func CacheDir(dir string) string { return filepath.Join(dir, "cache") }
 
-// SavePlan keeps the JSON of a plan under its name and returns the path.
-func (w *Workspace) SavePlan(name string, json []byte) (string, error) {
-	name = "plans/" + name + ".json"
-	return filepath.Join(w.dir, name), w.disk.WriteFile(name, json)
+// SavePlan keeps the JSON of a plan, which write writes, under its name.
+func (w *Workspace) SavePlan(name string, write func(io.Writer) error) error {
+	return w.disk.Write("plans/"+name+".json", write)
 }
