@@ -20,6 +20,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -33,6 +34,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
@@ -89,12 +91,16 @@ type Options struct {
 	// OnRetry, where set, is told of each further attempt before the wait for
 	// it. It is called from several goroutines.
 	OnRetry func(Again)
-	// Streams is how many requests may be under way at one host; 0 means 32.
-	// A host that answers 429 is sent fewer for a while.
+	// Streams is how many requests may be under way at one host; 0 means 64, or
+	// what Limits say. How many there are follows the host: as many as make it
+	// faster, fewer where it answers 429 or 503 or they wait for each other.
 	Streams int
-	// RequestsPerSecond and BytesPerSecond limit one host; 0 means no limit.
-	RequestsPerSecond float64
-	BytesPerSecond    int64
+	// Rate limits the bodies that are received from all hosts together, and
+	// those that are sent; 0 means no limit. Those of attempts that failed
+	// count.
+	Rate limits.Rate
+	// Limits are those of single hosts, beside the ones above; nil means none.
+	Limits *limits.Limits
 	// IdleTimeout ends a request on which no byte moved; 0 means one minute.
 	// After the last byte of an upload a registry has five times as long.
 	IdleTimeout time.Duration
@@ -108,6 +114,8 @@ type Options struct {
 type Client struct {
 	o     Options
 	stats counters
+	// The limits of what is received from all hosts and sent to them.
+	in, out buckets
 
 	mu         sync.Mutex
 	hosts      map[place]*host
@@ -151,11 +159,8 @@ func New(o Options) (*Client, error) {
 		}
 		return u, nil
 	}
-	if o.Streams < 0 || o.RequestsPerSecond < 0 || o.BytesPerSecond < 0 || o.IdleTimeout < 0 || o.Retry.Delay < 0 {
+	if o.Streams < 0 || o.Rate < 0 || o.IdleTimeout < 0 || o.Retry.Delay < 0 {
 		return nil, errors.New("limits and times must not be negative")
-	}
-	if o.Streams == 0 {
-		o.Streams = 32
 	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = time.Minute
@@ -171,6 +176,8 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{
 		o:          o,
+		in:         buckets{}.with(newBucket(o.Rate)),
+		out:        buckets{}.with(newBucket(o.Rate)),
 		hosts:      map[place]*host{},
 		transports: map[place]*http.Transport{},
 		preferred:  map[string]int{},
@@ -202,19 +209,28 @@ func (c *Client) host(name string, insecure bool) (*host, error) {
 	if _, err := c.transportLocked(name, insecure); err != nil {
 		return nil, err
 	}
+	limit := c.o.Limits.For(name)
 	h := &host{
 		c: c, name: name, addr: addr, insecure: insecure,
-		streams:    newStreams(c.o.Streams),
+		streams:    newStreams(c.width(name)),
+		in:         c.in.with(newBucket(limit.Rate)),
+		out:        c.out.with(newBucket(limit.Rate)),
 		gate:       newGate(),
 		tokens:     map[string][]token{},
 		tokenGates: map[string]gate{},
 	}
-	if c.o.RequestsPerSecond > 0 {
-		h.requests = rate.NewLimiter(rate.Limit(c.o.RequestsPerSecond), 1)
-	}
-	if c.o.BytesPerSecond > 0 {
-		h.bytes = rate.NewLimiter(rate.Limit(c.o.BytesPerSecond), copyBuffer)
+	if limit.RequestsPerSecond > 0 {
+		h.requests = rate.NewLimiter(rate.Limit(limit.RequestsPerSecond), burst(limit.RequestsPerSecond))
 	}
 	c.hosts[key] = h
 	return h, nil
+}
+
+// width is how many requests may be under way at a host.
+func (c *Client) width(name string) int {
+	own := c.o.Limits.For(name).Streams
+	if own > 0 && c.o.Streams > 0 {
+		return min(own, c.o.Streams)
+	}
+	return cmp.Or(own, c.o.Streams, MostStreams)
 }

@@ -140,6 +140,8 @@ func seed(t *testing.T, s *httptest.Server, blob, manifest []byte) {
 	}
 }
 
+// Every way in which a request fails: whether it is made again, after which time,
+// and what the error is in the end.
 func TestRetries(t *testing.T) {
 	blob := bytes.Repeat([]byte("0123456789abcdef"), 8192)
 	manifest := manifestOf([]byte("{}"), blob)
@@ -148,7 +150,8 @@ func TestRetries(t *testing.T) {
 		name    string
 		part    string // "/manifests/" or "/blobs/"
 		answers []http.HandlerFunc
-		waits   []time.Duration // nil: any
+		waits   []time.Duration // before each attempt; nil: growing ones, with jitter
+		cancel  bool            // the context ends during the first wait
 		want    error           // nil: success
 		status  int             // of the *Error
 		seen    int             // requests that reached the registry
@@ -157,14 +160,23 @@ func TestRetries(t *testing.T) {
 		{name: "429 with a date", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", clock.Now().Add(90*time.Second).Format(http.TimeFormat))), waits: []time.Duration{90 * time.Second}, seen: 2},
 		{name: "429 for an hour is cut to five minutes", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", "3600")), waits: []time.Duration{5 * time.Minute}, seen: 2},
 		{name: "429 without a time", part: "/manifests/", answers: repeat(2, status(429)), seen: 3},
+		{name: "429 with a date that is past", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", clock.Now().Add(-time.Hour).Format(http.TimeFormat))), seen: 2},
+		{name: "429 and an interruption", part: "/manifests/", answers: repeat(9, status(429, "Retry-After", "7")), waits: []time.Duration{7 * time.Second}, cancel: true, want: context.Canceled, seen: 1},
+		{name: "503 with seconds", part: "/blobs/", answers: repeat(1, status(503, "Retry-After", "20")), waits: []time.Duration{20 * time.Second}, seen: 2},
+		{name: "500", part: "/blobs/", answers: repeat(1, status(500)), seen: 2},
+		{name: "502", part: "/manifests/", answers: repeat(1, status(502)), seen: 2},
+		{name: "504", part: "/manifests/", answers: repeat(1, status(504)), seen: 2},
+		{name: "501 is not tried again", part: "/manifests/", answers: repeat(9, status(501)), status: 501, seen: 1},
+		{name: "400 is not tried again", part: "/manifests/", answers: repeat(9, status(400)), status: 400, seen: 1},
 		{name: "503 once", part: "/blobs/", answers: repeat(1, status(503)), seen: 2},
-		{name: "503 for ever", part: "/blobs/", answers: repeat(9, status(503)), status: 503, seen: 6},
+		{name: "503 for ever", part: "/blobs/", answers: repeat(10, status(503)), status: 503, seen: 9},
 		{name: "408", part: "/blobs/", answers: repeat(1, status(408)), seen: 2},
 		{name: "reset", part: "/manifests/", answers: repeat(2, reset), seen: 3},
+		{name: "503 and an interruption", part: "/blobs/", answers: repeat(9, status(503)), cancel: true, want: context.Canceled, seen: 1},
 		{name: "a manifest cut short", part: "/manifests/", answers: repeat(1, partly(manifest, 20, true)), seen: 2},
 		{name: "a blob cut short goes on by Range", part: "/blobs/", answers: repeat(3, partly(blob, 1000, true)), seen: 4},
 		{name: "a blob cut short without Range", part: "/blobs/", answers: repeat(2, partly(blob, 1000, false)), seen: 3},
-		{name: "a blob that never comes on", part: "/blobs/", answers: repeat(9, partly(blob, 0, true)), want: remote.ErrUnreachable, seen: 6},
+		{name: "a blob that never comes on", part: "/blobs/", answers: repeat(10, partly(blob, 0, true)), want: remote.ErrUnreachable, seen: 9},
 		{name: "a stall", part: "/blobs/", answers: repeat(1, stalled), seen: 2},
 		{name: "401 is not tried again", part: "/manifests/", answers: repeat(9, status(401)), want: remote.ErrUnauthorized, status: 401, seen: 1},
 		{name: "403 is not tried again", part: "/blobs/", answers: repeat(9, status(403)), want: remote.ErrUnauthorized, status: 403, seen: 1},
@@ -185,14 +197,20 @@ func TestRetries(t *testing.T) {
 			s := startRegistry(t, f.wrap)
 			seed(t, s, blob, manifest)
 			f.answers = tc.answers
-			clock := newClock()
-			c := newClient(t, remote.Options{Clock: clock, IdleTimeout: 100 * time.Millisecond})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var waits []time.Duration
+			c := newClient(t, remote.Options{Clock: newClock(), IdleTimeout: 100 * time.Millisecond, OnRetry: func(a remote.Again) {
+				if waits = append(waits, a.Wait); tc.cancel {
+					cancel()
+				}
+			}})
 			var got []byte
 			var err error
 			if tc.part == "/blobs/" {
-				got, err = readBlob(t.Context(), c, s, blob)
+				got, err = readBlob(ctx, c, s, blob)
 			} else {
-				_, got, err = c.Manifest(t.Context(), repoAt(s, "org/name").WithTag("v1"))
+				_, got, err = c.Manifest(ctx, repoAt(s, "org/name").WithTag("v1"))
 			}
 			content := map[string][]byte{"/blobs/": blob, "/manifests/": manifest}[tc.part]
 			var e *remote.Error
@@ -211,12 +229,16 @@ func TestRetries(t *testing.T) {
 			if f.seen != tc.seen {
 				t.Errorf("the registry saw %d requests, want %d", f.seen, tc.seen)
 			}
-			if tc.waits != nil {
-				if diff := cmp.Diff(tc.waits, clock.waits); diff != "" {
-					t.Errorf("waits: %s", diff)
+			if diff := cmp.Diff(tc.waits, waits); diff != "" && tc.waits != nil {
+				t.Errorf("waits: %s", diff)
+			}
+			for i, d := range waits {
+				most := min(500*time.Millisecond<<i, 30*time.Second)
+				if tc.waits == nil && (d < most/2 || d > most) {
+					t.Errorf("wait %d is %s, want half of %s to all of it", i, d, most)
 				}
 			}
-			if want := int64(len(clock.waits)); c.Stats().Retries != want {
+			if want := int64(len(waits)); c.Stats().Retries != want {
 				t.Errorf("Stats().Retries = %d after %d waits", c.Stats().Retries, want)
 			}
 		})

@@ -104,29 +104,6 @@ func TestStreams(t *testing.T) {
 		if <-done; second != nil {
 			t.Error(second)
 		}
-
-		// Of four answers that come together, one halves the limit.
-		for range 4 {
-			s.answered(true)
-		}
-		if s.limit != 2 {
-			t.Errorf("limit %d after 429, want 2", s.limit)
-		}
-		for range 3 {
-			s.release()
-		}
-		for range 4 + 2 + 3 + 3 {
-			s.answered(false)
-		}
-		if s.limit != 4 {
-			t.Errorf("limit %d after good answers, want 4 again", s.limit)
-		}
-		for range 20 {
-			s.answered(true)
-		}
-		if s.limit < 1 {
-			t.Errorf("limit %d", s.limit)
-		}
 	})
 }
 

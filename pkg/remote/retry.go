@@ -13,7 +13,9 @@ import (
 
 // Retry says how often and when a request is made again.
 type Retry struct {
-	// Times is the number of further attempts; 0 means 5, -1 none.
+	// Times is the number of further attempts; 0 means 8, -1 none. With the
+	// default delays those last for 46 to 92 seconds, in which a registry can
+	// be restarted.
 	Times int
 	// Delay is the time between attempts; 0 means half a second, then twice as
 	// long each time up to 30 s, less a random part. Retry-After goes first.
@@ -37,7 +39,7 @@ const (
 func (r Retry) times() int {
 	switch {
 	case r.Times == 0:
-		return 5
+		return 8
 	case r.Times < 0:
 		return 0
 	}

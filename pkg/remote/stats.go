@@ -68,6 +68,9 @@ type hostCounters struct {
 	busy  time.Duration
 }
 
+// moved is how many bytes of bodies went either way.
+func (c *hostCounters) moved() int64 { return c.read.Load() + c.wrote.Load() }
+
 // begin and end enclose one exchange.
 func (c *hostCounters) begin(now time.Time) {
 	c.mu.Lock()

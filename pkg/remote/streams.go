@@ -2,22 +2,21 @@ package remote
 
 import (
 	"context"
+	"net/http"
 	"sync"
+	"time"
 )
 
-// streams bounds the requests that are under way at a host. The bound follows
-// the host: halved when it says that there are too many, raised by one after
-// as many successes as the bound is high.
+// streams bounds the requests that are under way at a host, by the width that
+// serves it best.
 type streams struct {
 	mu      sync.Mutex
-	most    int // the bound that the user chose
-	limit   int // the bound now, 1 to most
+	width   *width
 	used    int
-	good    int // successes since the limit last changed
 	waiting []chan struct{}
 }
 
-func newStreams(most int) *streams { return &streams{most: most, limit: most} }
+func newStreams(most int) *streams { return &streams{width: newWidth(most)} }
 
 // acquire waits for a free stream or the end of the context.
 func (s *streams) acquire(ctx context.Context) error {
@@ -25,11 +24,12 @@ func (s *streams) acquire(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	if s.used < s.limit {
+	if s.used < s.width.limit {
 		s.used++
 		s.mu.Unlock()
 		return nil
 	}
+	s.width.full = true
 	turn := make(chan struct{})
 	s.waiting = append(s.waiting, turn)
 	s.mu.Unlock()
@@ -61,31 +61,39 @@ func (s *streams) release() {
 
 // wake gives free streams to those who wait; s.mu is held.
 func (s *streams) wake() {
-	for s.used < s.limit && len(s.waiting) > 0 {
+	for s.used < s.width.limit && len(s.waiting) > 0 {
 		s.used++
 		close(s.waiting[0])
 		s.waiting = s.waiting[1:]
 	}
 }
 
-// answered adapts the limit to an answer: overloaded means that the host said
-// 429.
-func (s *streams) answered(overloaded bool) {
+// cuts identifies the width that a request is sent at.
+func (s *streams) cuts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case overloaded && s.good >= 0:
-		// The answers to what is under way already come from the same moment
-		// and must not halve the limit again.
-		s.good = -s.used
-		s.limit = max(1, s.limit/2)
-	case s.limit == s.most:
-		s.good = 0
-	default:
-		if s.good++; s.good >= s.limit {
-			s.good = 0
-			s.limit++
-			s.wake()
-		}
+	return s.width.cuts
+}
+
+// answered adapts the width to an answer that took a time after its request; 0
+// where that is not known. It reports whether the answer says that the width was
+// too large, as the first one since the request was sent.
+func (s *streams) answered(now time.Time, moved int64, r *request, status int, took time.Duration) (cut bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return s.width.refused(now, moved, r.cuts, status == http.StatusTooManyRequests)
 	}
+	s.width.answered(now, moved, kind{r.method, r.kind}, took)
+	s.wake()
+	return false
+}
+
+// tick adapts the width while bodies are on their way and nothing is answered.
+func (s *streams) tick(now time.Time, moved int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.width.tick(now, moved)
+	s.wake()
 }

@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 )
 
 var repo = reference.Reference{Host: "registry.example", Path: "a"}
@@ -92,6 +93,12 @@ func open(b []byte) func(context.Context, int64) (io.ReadCloser, error) {
 	}
 }
 
+// only is a file with limits of the registry of these tests.
+func only(h limits.Host) *limits.Limits {
+	h.Pattern = repo.Host
+	return &limits.Limits{Hosts: []limits.Host{h}}
+}
+
 func TestLimits(t *testing.T) {
 	blob, desc := blobOf(1 << 20)
 	for name, tc := range map[string]struct {
@@ -100,9 +107,13 @@ func TestLimits(t *testing.T) {
 	}{
 		"none": {Options{}, 0},
 		// A ping, then GET, POST and PUT: the first is free.
-		"requests": {Options{RequestsPerSecond: 10}, 300 * time.Millisecond},
-		// A MiB in each direction; the first 256 KiB are free.
-		"bytes": {Options{BytesPerSecond: 1 << 20}, 1750 * time.Millisecond},
+		"requests": {Options{Limits: only(limits.Host{RequestsPerSecond: 10})}, 300 * time.Millisecond},
+		// A MiB in each direction, of which a twentieth is free.
+		"bytes":        {Options{Rate: 1 << 20}, 1900 * time.Millisecond},
+		"bytes of one": {Options{Limits: only(limits.Host{Rate: 1 << 20})}, 1900 * time.Millisecond},
+		"the smaller":  {Options{Limits: only(limits.Host{Rate: 2 << 20}), Rate: 1 << 20}, 1900 * time.Millisecond},
+		"a trickle":    {Options{Rate: 1 << 10}, 2046 * time.Second},
+		"of another":   {Options{Limits: &limits.Limits{Hosts: []limits.Host{{Pattern: "other", Rate: 1 << 10}}}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, tc.o, func(w http.ResponseWriter, r *http.Request) {

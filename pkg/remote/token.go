@@ -172,6 +172,9 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 		realm.RawQuery = query.Encode()
 	}
 	tr.url = realm.String()
+	if err := h.admit(ctx); err != nil {
+		return token{}, err
+	}
 	resp, err := h.roundTrip(ctx, tr, authorization)
 	if err != nil {
 		return token{}, err

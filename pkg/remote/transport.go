@@ -54,7 +54,7 @@ func (c *Client) transportLocked(name string, insecure bool) (*http.Transport, e
 		TLSHandshakeTimeout:    20 * time.Second,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // blobs are to arrive as they are
-		MaxIdleConnsPerHost:    c.o.Streams + 8,
+		MaxIdleConnsPerHost:    c.width(name) + 8,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},

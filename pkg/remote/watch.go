@@ -21,8 +21,9 @@ type watch struct {
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
 	began  time.Time
-	body   bool         // there is one to send
-	wrote  atomic.Int64 // when the last byte of it was, in nanoseconds after began
+	body   bool          // there is one to send
+	wrote  atomic.Int64  // when the last byte of it was, in nanoseconds after began
+	took   time.Duration // from then to the answer; 0: not known
 }
 
 func newWatch(ctx context.Context, h *host) (context.Context, *watch) {
@@ -49,7 +50,8 @@ func (w *watch) answered() {
 	w.pause()
 	wrote := w.wrote.Load()
 	if !w.body || wrote > 0 {
-		w.h.stats.answered(max(w.h.c.o.Clock.Now().Sub(w.began)-time.Duration(wrote), 0))
+		w.took = max(w.h.c.o.Clock.Now().Sub(w.began)-time.Duration(wrote), 0)
+		w.h.stats.answered(w.took)
 	}
 }
 
@@ -58,6 +60,16 @@ func (w *watch) stop() {
 	w.timer.Stop()
 	w.cancel(nil)
 	w.h.stats.end(w.h.c.o.Clock.Now())
+}
+
+// tickBytes is how many bytes pass between two looks at the clock.
+const tickBytes = 1 << 20
+
+// moved counts n bytes, received or sent.
+func (h *host) moved(counter *atomic.Int64, n int) {
+	if now := counter.Add(int64(n)); now/tickBytes != (now-int64(n))/tickBytes {
+		h.streams.tick(h.c.o.Clock.Now(), h.stats.moved())
+	}
 }
 
 // answerBody is a response's body that is watched, counted and limited.
@@ -70,17 +82,13 @@ type answerBody struct {
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
-	if b.watch.h.bytes != nil {
-		p = p[:min(len(p), copyBuffer)]
-	}
+	h := b.watch.h
 	b.watch.wait()
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(h.in.piece(p))
 	b.watch.pause()
-	b.watch.h.stats.read.Add(int64(n))
-	if n > 0 && b.watch.h.bytes != nil {
-		if werr := b.watch.h.bytes.WaitN(b.ctx, n); werr != nil && err == nil {
-			err = werr
-		}
+	h.moved(&h.stats.read, n)
+	if perr := h.in.pass(b.ctx, h.c, n); perr != nil && err == nil {
+		err = perr
 	}
 	if err != nil && err != io.EOF {
 		if cause := context.Cause(b.ctx); cause != nil {
@@ -112,16 +120,12 @@ type sentBody struct {
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
-	if b.watch.h.bytes != nil {
-		p = p[:min(len(p), copyBuffer)]
-	}
+	h := b.watch.h
 	b.watch.pause()
-	n, err := b.Reader.Read(p)
-	b.watch.h.stats.wrote.Add(int64(n))
-	if n > 0 && b.watch.h.bytes != nil {
-		if werr := b.watch.h.bytes.WaitN(b.ctx, n); werr != nil && err == nil {
-			err = werr
-		}
+	n, err := b.Reader.Read(h.out.piece(p))
+	h.moved(&h.stats.wrote, n)
+	if perr := h.out.pass(b.ctx, h.c, n); perr != nil && err == nil {
+		err = perr
 	}
 	if err == io.EOF {
 		b.watch.sent()

@@ -1,0 +1,205 @@
+package limits
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseRate(t *testing.T) {
+	for text, want := range map[string]Rate{
+		"50MiB": 50 << 20, "800KB": 800_000, "800kB": 800_000, "2GB": 2_000_000_000, "1GiB": 1 << 30,
+		"1KiB": 1024, "1024B": 1024, "1.5 MiB": 3 << 19, " 64KiB/s ": 64 << 10, ".5MB": 500_000,
+	} {
+		if got, err := ParseRate(text); got != want || err != nil {
+			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "is no rate", "fast": "is no rate", "-5MiB": "is no rate", "1e3MiB": "unit that is not known",
+		"50": "has no unit", "50M": "unit that is not known", "50mib": "unit that is not known", "1..5MiB": "is no rate",
+		"100Mbit": "counts bits", "100Mbit/s": "counts bits", "0MiB": "less than 1KiB", "1023B": "less than 1KiB",
+		"99999999999999999999GiB": "more than can be counted", "NaNMiB": "is no rate", "infMiB": "is no rate",
+		strings.Repeat("9", 400) + "B": "is no rate",
+	} {
+		if got, err := ParseRate(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %d, %v, want an error with %q", text, got, err, want)
+		}
+	}
+}
+
+// A rate that is read is written so that the same rate is read.
+func FuzzParseRate(f *testing.F) {
+	for _, s := range []string{"50MiB", "800KB", "1.5 GB/s", "1025B", "3.1415926MiB", "50"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := ParseRate(s)
+		if err != nil {
+			return
+		}
+		if again, err := ParseRate(r.String()); again != r || err != nil || r < smallest {
+			t.Fatalf("%q is %d, which is written %q and read as %d, %v", s, r, r.String(), again, err)
+		}
+	})
+}
+
+const sample = `# what the link stands
+hosts:
+- host: quay.io
+  streams: 8
+  requestsPerSecond: 0.5
+  rate: 50MiB
+- {host: "*.Example.com:5000", streams: 2}
+- {host: "*.example.com", streams: 3}
+- {host: "*.deep.example.com", streams: 4}
+- {host: a.example.com, streams: 5}
+- {host: "a.example.com:5000", streams: 6}
+- {host: "[::1]:5000", streams: 7}
+`
+
+func TestFor(t *testing.T) {
+	l, err := Parse("limits.yaml", []byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Host{Pattern: "quay.io", Streams: 8, RequestsPerSecond: 0.5, Rate: 50 << 20}
+	if diff := cmp.Diff(want, l.For("quay.io")); diff != "" {
+		t.Error(diff)
+	}
+	for host, streams := range map[string]int{
+		"quay.io:443": 8, "QUAY.io": 8, "x.quay.io": 0, "docker.io": 0, "example.com": 0,
+		"b.example.com": 3, "b.example.com:5000": 2, "b.example.com:5001": 3,
+		"x.deep.example.com": 4, "x.deep.example.com:5000": 4,
+		"a.example.com": 5, "a.example.com:5001": 5, "a.example.com:5000": 6,
+		"[::1]:5000": 7, "[::1]": 0, "notexample.com": 0,
+	} {
+		if got := l.For(host).Streams; got != streams {
+			t.Errorf("%s: %d streams, want %d", host, got, streams)
+		}
+	}
+	all, err := Parse("", []byte(`hosts: [{host: "*", streams: 1}]`))
+	if err != nil || all.For("docker.io").Streams != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if got := (*Limits)(nil).For("quay.io"); got != (Host{}) {
+		t.Errorf("no file limits to %+v", got)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "limits.yaml:1: the file is empty: list hosts, or remove it",
+		"hosts: [":                               "limits.yaml:1: it is no YAML: did not find expected node content",
+		"a: b: c":                                "limits.yaml:1: it is no YAML: mapping values are not allowed in this context",
+		"[]":                                     "limits.yaml:1: wanted a mapping",
+		"{}":                                     `limits.yaml:1: hosts are missing: list at least one, "hosts: [{host: quay.io, streams: 8}]"`,
+		"hosts:\n- host: a\n---\n{}":             "limits.yaml:3: a second document begins here: keep one to a file",
+		"hosts: [{host: a, streams: 1}]\n---\n[": "limits.yaml:3: it is no YAML: did not find expected node content",
+		"hosts: 5":                               "limits.yaml:1: hosts: wanted a list",
+		"hosts:\n- 5":                            "limits.yaml:2: hosts[0]: wanted a mapping",
+		"hosts:\n- {streams: 5}":                 "limits.yaml:2: hosts[0]: the host is missing",
+		"hosts:\n- {host: a}":                    "limits.yaml:2: hosts[0]: a has no limit: give streams, requestsPerSecond or rate",
+		"hosts:\n- {host: a, stream: 5}":         `limits.yaml:2: hosts[0]: unknown field "stream"; did you mean "streams"?`,
+		"hosts:\n- {host: a, bandit: 5}":         `limits.yaml:2: hosts[0]: unknown field "bandit"; there are host, rate, requestsPerSecond, streams`,
+		"hosts:\n- {host: a, host: b}":           "limits.yaml:2: hosts[0]: duplicate field host: line 2 has it already",
+		"hosts:\n- {host: a, streams: 0}":        "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256",
+		"hosts:\n- {host: a, streams: 1.5}\n- {host: 'a b', streams: 1}": "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256\n" +
+			`limits.yaml:3: hosts[1]: host: "a b" is no host: write quay.io, mirror.example.com:5000 or "*.example.com"`,
+		"hosts:\n- {host: a, streams: '5'}":                       "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256",
+		"hosts:\n- {host: a, streams: .nan}":                      "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256",
+		"hosts:\n- {host: a, requestsPerSecond: .inf}":            "limits.yaml:2: hosts[0]: requestsPerSecond: wanted a number from 0.01 to 10000",
+		"hosts:\n- host: a\n  rate: 50":                           `limits.yaml:3: hosts[0]: rate: "50" has no unit: write 50MiB, 800KB or 2GB, bytes per second`,
+		"hosts:\n- host: a\n  rate: []":                           "limits.yaml:3: hosts[0]: rate: wanted a rate, 50MiB",
+		"hosts:\n- host: quay.io/org\n  rate: 5MB":                `limits.yaml:2: hosts[0]: host: "quay.io/org" is more than a host: limits are for a registry, not for a path`,
+		"hosts:\n- {host: a, streams: 1}\n- {host: A, rate: 5MB}": "limits.yaml:3: hosts[1]: a is listed on line 2 already",
+		"hosts: &x\n- {host: a, streams: 1}\nhosts: *x":           "limits.yaml:3: duplicate field hosts: line 1 has it already",
+		"hosts: []": `limits.yaml:1: hosts are missing: list at least one, "hosts: [{host: quay.io, streams: 8}]"`,
+		"hosts:\n- &a {host: a, streams: 1}\n- *a":                    "limits.yaml:3: hosts[1]: wanted a mapping",
+		"hosts:\n" + strings.Repeat("- {host: a, streams: 0}\n", 999): strings.TrimSuffix(problems(maxProblems), "\n"),
+	} {
+		_, err := Parse("limits.yaml", []byte(text))
+		if err == nil {
+			t.Errorf("%.60q: no error", text)
+			continue
+		}
+		if diff := cmp.Diff(want, err.Error()); diff != "" {
+			t.Errorf("%.60q: %s", text, diff)
+		}
+	}
+}
+
+func problems(n int) string {
+	var b strings.Builder
+	for i := range n {
+		line := "limits.yaml:" + strconv.Itoa(i+2) + ": hosts[" + strconv.Itoa(i) + "]: streams: wanted a whole number from 1 to 256\n"
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	env := func(vars map[string]string) func(string) string { return func(k string) string { return vars[k] } }
+	xdg := env(map[string]string{"XDG_CONFIG_HOME": dir, "HOME": "/nowhere"})
+	if got := Default(xdg); got != "" {
+		t.Errorf("%q, where there is no file", got)
+	}
+	want := filepath.Join(dir, "gantry", "limits.yaml")
+	if err := os.MkdirAll(filepath.Dir(want), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(want, []byte(sample), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := Default(xdg); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, ".config")); err != nil {
+		t.Fatal(err)
+	}
+	if got := Default(env(map[string]string{"HOME": dir, "XDG_CONFIG_HOME": "relative"})); got != filepath.Join(dir, ".config", "gantry", "limits.yaml") {
+		t.Errorf("%q below the home folder", got)
+	}
+	if got := Default(env(nil)); got != "" {
+		t.Errorf("%q without a home folder", got)
+	}
+	if l, err := Load(want); err != nil || len(l.Hosts) != 7 {
+		t.Errorf("%v, %v", l, err)
+	}
+	if _, err := Load(filepath.Join(dir, "none")); err == nil || !strings.HasPrefix(err.Error(), "reading limits: ") {
+		t.Error(err)
+	}
+	if err := os.WriteFile(want, make([]byte, maxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(want); err == nil || !strings.HasSuffix(err.Error(), "is larger than 1 MiB") {
+		t.Error(err)
+	}
+}
+
+// What is accepted can be used: every entry limits something, and its own host.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Add([]byte("hosts: [{host: '*', rate: 1KiB}]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, err := Parse("f", text)
+		if err != nil {
+			return
+		}
+		if len(l.Hosts) == 0 {
+			t.Fatal("a file without entries")
+		}
+		for _, h := range l.Hosts {
+			name := strings.Replace(h.Pattern, "*", "x", 1)
+			got := l.For(name)
+			if got.Streams <= 0 && got.RequestsPerSecond <= 0 && got.Rate <= 0 || got.rank() < h.rank() {
+				t.Fatalf("%q: %+v is chosen before %+v", name, got, h)
+			}
+		}
+	})
+}
