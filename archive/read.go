@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 
@@ -108,6 +109,9 @@ func (c *content) Read(p []byte) (int, error) {
 func (c *content) Verifies(desc ocispec.Descriptor) bool {
 	return layout.Verifies(c.ReadCloser, desc)
 }
+
+// Hashed hands on the hash of what was read.
+func (c *content) Hashed() (h hash.Hash, n int64) { return layout.Hashed(c.ReadCloser) }
 
 // problem is what is said of an entry that was read with an error. ok is false
 // for an error that is not the medium's, such as the end of a context.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"path/filepath"
 	"strings"
@@ -240,6 +241,9 @@ type cachedBlob struct {
 func (b *cachedBlob) Verifies(desc ocispec.Descriptor) bool {
 	return layout.Verifies(b.ReadCloser, desc)
 }
+
+// Hashed hands on the hash of what was read.
+func (b *cachedBlob) Hashed() (h hash.Hash, n int64) { return layout.Hashed(b.ReadCloser) }
 
 func (b *cachedBlob) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

@@ -66,6 +66,17 @@ func Verifies(body io.ReadCloser, desc ocispec.Descriptor) bool {
 	return ok && v.Verifies(desc)
 }
 
+// Hashed gives away the hash of the first n bytes of the content, which were read
+// from body, where it keeps one; nil where not. A reader around another may hand
+// its answer on. It is for who goes on with the content elsewhere: body must not
+// be read any more.
+func Hashed(body io.ReadCloser) (h hash.Hash, n int64) {
+	if v, ok := body.(interface{ Hashed() (hash.Hash, int64) }); ok {
+		return v.Hashed()
+	}
+	return nil, 0
+}
+
 // verified holds the ctx of one reading, as an http.Request does: io.Reader has
 // no place for it.
 type verified struct {
@@ -117,6 +128,9 @@ func (v *verified) Read(p []byte) (int, error) {
 func (v *verified) Verifies(desc ocispec.Descriptor) bool {
 	return v.hash != nil && v.desc.Digest == desc.Digest && v.desc.Size == desc.Size
 }
+
+// Hashed gives away the hash of what was read.
+func (v *verified) Hashed() (h hash.Hash, n int64) { return v.hash, v.n }
 
 // end judges what was read: io.EOF where it is right.
 func (v *verified) end() error {

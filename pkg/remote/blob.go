@@ -19,6 +19,26 @@ import (
 // to be counted anew.
 const progress = 1 << 20
 
+// tries counts the attempts at something that comes on by bytes.
+type tries struct {
+	n    int   // since progress was last made
+	from int64 // where that was
+}
+
+// again waits before the next attempt, after one that ended with err when at
+// bytes were behind, or returns the error that ends it all.
+func (t *tries) again(ctx context.Context, c *Client, err error, at int64) error {
+	if ctx.Err() != nil {
+		return interrupted(ctx, err)
+	}
+	if at-t.from >= progress {
+		t.n, t.from = 0, at
+	}
+	err = c.pause(ctx, err, t.n)
+	t.n++
+	return err
+}
+
 // Blob opens a blob of repo for reading once, from offset, 0 to its size, to its
 // end. The reader checks length and, from offset 0, the digest: where they are
 // not those of desc, the last bytes are held back and the error, instead of
@@ -30,7 +50,7 @@ func (c *Client) Blob(ctx context.Context, repo reference.Reference, desc ocispe
 	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 || offset < 0 || offset > desc.Size {
 		return nil, fmt.Errorf("reading a blob of %s: the descriptor %s of %d bytes is malformed, or has no byte %d", repo.Name(), desc.Digest, desc.Size, offset)
 	}
-	b := &blob{c: c, ctx: ctx, desc: desc, off: offset, from: offset}
+	b := &blob{c: c, ctx: ctx, desc: desc, off: offset, tries: tries{from: offset}}
 	switch offset {
 	case 0:
 		b.hash = desc.Digest.Algorithm().Hash()
@@ -54,12 +74,11 @@ type blob struct {
 	at   spot
 	desc ocispec.Descriptor
 
-	body     io.ReadCloser // nil when it has to be opened again
-	hash     hash.Hash     // nil where the beginning is missing
-	off      int64         // where in the blob the reader has come
-	attempts int           // since progress was last made
-	from     int64         // off at that time
-	err      error         // the end; io.EOF when all is well
+	body  io.ReadCloser // nil when it has to be opened again
+	hash  hash.Hash     // nil where the beginning is missing
+	off   int64         // where in the blob the reader has come
+	tries tries
+	err   error // the end; io.EOF when all is well
 }
 
 func (b *blob) request(method, op string) *request {
@@ -126,12 +145,17 @@ func (b *blob) Verifies(desc ocispec.Descriptor) bool {
 	return b.hash != nil && b.desc.Digest == desc.Digest && b.desc.Size == desc.Size
 }
 
+// Hashed gives away the hash of the n bytes that were read, nil where the
+// beginning was not. It is for who goes on reading elsewhere: the blob must not
+// be read any more.
+func (b *blob) Hashed() (h hash.Hash, n int64) { return b.hash, b.off }
+
 // Read implements io.Reader.
 func (b *blob) Read(p []byte) (int, error) {
 	for b.err == nil && len(p) > 0 {
 		if b.body == nil {
 			if err := b.open(b.ctx); err != nil {
-				b.again(err)
+				b.err = b.tries.again(b.ctx, b.c, err, b.off)
 				continue
 			}
 		}
@@ -156,7 +180,8 @@ func (b *blob) Read(p []byte) (int, error) {
 		if err != nil {
 			_ = b.body.Close()
 			b.body = nil
-			b.again(b.at.h.broken(b.request(http.MethodGet, "reading the blob"), err))
+			err = b.at.h.broken(b.request(http.MethodGet, "reading the blob"), err)
+			b.err = b.tries.again(b.ctx, b.c, err, b.off)
 		}
 		if n > 0 {
 			return n, nil
@@ -189,19 +214,6 @@ func (b *blob) mismatch(format string, args ...any) error {
 	return b.at.h.failure(b.request(http.MethodGet, "reading the blob"), fmt.Errorf(format+": %w", append(args, ErrMismatch)...))
 }
 
-// again waits before the body is opened again, or ends the blob with err.
-func (b *blob) again(err error) {
-	if b.ctx.Err() != nil {
-		b.err = interrupted(b.ctx, err)
-		return
-	}
-	if b.off-b.from >= progress {
-		b.attempts, b.from = 0, b.off
-	}
-	b.err = b.c.pause(b.ctx, err, b.attempts)
-	b.attempts++
-}
-
 // WriteTo implements io.WriterTo.
 func (b *blob) WriteTo(w io.Writer) (int64, error) {
 	buf := buffers.Get().(*[copyBuffer]byte)
@@ -223,24 +235,27 @@ func (b *blob) Close() error {
 // BlobExists reports whether repo has the blob, with one HEAD.
 func (c *Client) BlobExists(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor) (bool, error) {
 	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at spot) error {
-		return c.retry(ctx, func(ctx context.Context) error {
-			r := (&blob{at: at, desc: desc}).request(http.MethodHead, "looking for the blob")
-			resp, err := at.h.do(ctx, r)
-			if err != nil {
-				return err
-			}
-			if resp.StatusCode != http.StatusOK {
-				return at.h.refusal(r, resp)
-			}
-			drain(resp.Body)
-			if resp.ContentLength >= 0 && resp.ContentLength != desc.Size {
-				return at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", resp.ContentLength, desc.Size, ErrMismatch))
-			}
-			return nil
-		})
+		return c.retry(ctx, func(ctx context.Context) error { return at.hasBlob(ctx, desc) })
 	})
 	if notFound(err) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// hasBlob is nil where the blob is there.
+func (at spot) hasBlob(ctx context.Context, desc ocispec.Descriptor) error {
+	r := (&blob{at: at, desc: desc}).request(http.MethodHead, "looking for the blob")
+	resp, err := at.h.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return at.h.refusal(r, resp)
+	}
+	drain(resp.Body)
+	if resp.ContentLength >= 0 && resp.ContentLength != desc.Size {
+		return at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", resp.ContentLength, desc.Size, ErrMismatch))
+	}
+	return nil
 }

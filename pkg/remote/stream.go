@@ -8,48 +8,58 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
-// A sourceBody is what an upload is read from. It keeps the error of its
-// source, which would else look like one of the registry.
+// A sourceBody is the body of one request of an upload: a stretch of its
+// source. It keeps the error of the source, which would else look like one of
+// the registry.
 type sourceBody struct {
-	io.Reader
-	closer io.Closer
+	src    *source
 	ctx    context.Context //nolint:containedctx // that of the request
-	left   int64           // bytes that are still to come
-	mu     sync.Mutex
+	last   bool            // the stretch ends where the blob does
+	left   atomic.Int64    // bytes that are still to come
+	mu     sync.Mutex      // held while the source is read
 	err    error
 	once   sync.Once
 	closed chan struct{}
 }
 
-func newSourceBody(ctx context.Context, r io.Reader, c io.Closer, size int64) *sourceBody {
-	return &sourceBody{Reader: r, closer: c, ctx: ctx, left: size, closed: make(chan struct{})}
-}
-
+// Read implements io.Reader.
 func (s *sourceBody) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	switch s.left -= int64(n); {
-	case s.left < 0:
-		err = fmt.Errorf("it is %d bytes or more too long: %w", -s.left, ErrMismatch)
-	case err == io.EOF && s.left > 0:
-		err = fmt.Errorf("it ends %d bytes early: %w", s.left, ErrMismatch)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.last {
+		if p = p[:min(int64(len(p)), s.left.Load())]; len(p) == 0 {
+			return 0, io.EOF
+		}
+	}
+	n, err := s.src.Read(p)
+	switch left := s.left.Add(-int64(n)); {
+	case left < 0:
+		err = fmt.Errorf("it is %d bytes or more too long: %w", -left, ErrMismatch)
+	case err == io.EOF && left > 0:
+		err = fmt.Errorf("it ends %d bytes early: %w", left, ErrMismatch)
 	}
 	// A source that ends with its request has nothing to say of its own.
 	if err != nil && err != io.EOF && s.ctx.Err() == nil {
-		s.mu.Lock()
 		s.err = err
-		s.mu.Unlock()
 	}
 	return n, err
 }
 
-func (s *sourceBody) Close() (err error) {
+// Close implements io.Closer. It returns when nothing reads from the source on
+// behalf of this request any more; the source itself serves the next one too.
+func (s *sourceBody) Close() error {
+	if s.left.Load() > 0 {
+		s.src.cancel()
+	}
 	s.once.Do(func() {
-		err = s.closer.Close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		close(s.closed)
 	})
-	return err
+	return nil
 }
 
 func (s *sourceBody) failed() error {
@@ -58,43 +68,44 @@ func (s *sourceBody) failed() error {
 	return s.err
 }
 
-// open opens the source of the blob for one attempt.
-func (u *upload) open(ctx context.Context) (*sourceBody, error) {
-	rc, err := u.source(ctx, 0)
-	if err != nil {
-		return nil, final{err}
-	}
-	return newSourceBody(ctx, rc, rc, u.desc.Size), nil
-}
-
-// stream sends r with a body of size bytes from open. It returns when nothing
-// reads from the source any more; an error of the source goes before what the
-// registry made of it.
-func (u *upload) stream(ctx context.Context, r *request, size int64, open func(context.Context) (*sourceBody, error)) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// stream sends r with the blob from u.off to a byte as its body, and reads the
+// small answer. It returns when nothing reads from the source any more; an error
+// of the source goes before what the registry made of it.
+func (u *upload) stream(ctx context.Context, r *request, to int64) (*http.Response, error) {
+	rctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	r.held = true
+	r.header.Set("Content-Type", "application/octet-stream")
 	var body *sourceBody
-	r.size = size
-	r.open = func(rctx context.Context) (*sourceBody, error) {
-		if body != nil {
-			<-body.closed
+	if r.size = to - u.off; r.size > 0 {
+		r.open = func(rctx context.Context) (*sourceBody, error) {
+			if body != nil { // the request is made again, elsewhere or with a new token
+				<-body.closed
+			}
+			src, err := u.sourceAt(ctx, u.off)
+			if err != nil {
+				return nil, err
+			}
+			body = &sourceBody{src: src, ctx: rctx, last: to == u.desc.Size, closed: make(chan struct{})}
+			body.left.Store(r.size)
+			return body, nil
 		}
-		var err error
-		body, err = open(rctx)
-		return body, err
 	}
-	resp, err := u.at.h.do(ctx, r)
-	if body == nil {
-		return resp, err
-	}
+	resp, err := u.at.h.do(rctx, r)
 	if err == nil {
 		// The answer is read while the request still lives.
 		resp, err = u.keep(r, resp)
 	}
-	serr := body.failed()
+	if body == nil {
+		return resp, err
+	}
 	cancel()
+	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
+		body.src.cancel()
+	}
 	<-body.closed
-	if serr != nil && (err != nil || resp.StatusCode >= 300) {
+	u.sent = max(u.sent, body.src.next)
+	if serr := body.failed(); serr != nil && (err != nil || resp.StatusCode >= http.StatusMultipleChoices) {
 		return nil, final{fmt.Errorf("reading what to upload: %w", serr)}
 	}
 	return resp, err
@@ -108,75 +119,4 @@ func (u *upload) keep(r *request, resp *http.Response) (*http.Response, error) {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(data))
 	return resp, nil
-}
-
-// patch sends the blob with PATCH, in one piece or, where that is too large, in
-// chunks (distribution specification, "Pushing a blob in chunks"), and returns
-// where the upload is to be completed. Its stream is kept from the first chunk
-// to the last, so that who holds a source never waits for a stream.
-func (u *upload) patch(ctx context.Context, location string, small bool) (string, error) {
-	if err := u.at.h.streams.acquire(ctx); err != nil {
-		return location, err
-	}
-	defer u.at.h.streams.release()
-	src, err := u.source(ctx, 0)
-	if err != nil {
-		return location, final{err}
-	}
-	defer src.Close()
-	piece := u.desc.Size
-	if small {
-		piece = chunk
-	}
-	for off := int64(0); off < u.desc.Size; off += piece {
-		piece = min(piece, u.desc.Size-off)
-		r := u.request(http.MethodPatch, "uploading a part of")
-		r.url, r.held = location, true
-		r.header.Set("Content-Type", "application/octet-stream")
-		if small {
-			r.header.Set("Content-Range", fmt.Sprintf("%d-%d", off, off+piece-1))
-		}
-		part := io.LimitReader(src, piece)
-		resp, err := u.stream(ctx, r, piece, func(rctx context.Context) (*sourceBody, error) {
-			if part == nil {
-				e := u.at.h.failure(r, errors.New("the registry asked for a part twice"))
-				e.again = true
-				return nil, e
-			}
-			body := newSourceBody(rctx, part, io.NopCloser(nil), piece)
-			part = nil
-			return body, nil
-		})
-		if err != nil {
-			return location, err
-		}
-		if resp.StatusCode != http.StatusAccepted && resp.StatusCode != http.StatusNoContent {
-			return location, u.at.h.refusal(r, resp)
-		}
-		if location, err = u.next(r, resp); err != nil {
-			return "", err
-		}
-	}
-	return location, nil
-}
-
-// refusesPut reports whether a registry did not take a blob in one PUT, though
-// it may take it with PATCH.
-func refusesPut(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) || e.Code == "DIGEST_INVALID" || e.Code == "SIZE_INVALID" {
-		return false
-	}
-	switch e.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusLengthRequired,
-		http.StatusUnsupportedMediaType, http.StatusRequestedRangeNotSatisfiable, http.StatusNotImplemented:
-		return true
-	}
-	return refusesSize(err)
-}
-
-// refusesSize reports whether a body was too large.
-func refusesSize(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Status == http.StatusRequestEntityTooLarge
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -15,25 +14,22 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-const (
-	// mountWorth is the size, in bytes, from which further repositories are
-	// asked for a blob before it is uploaded, and mountTries how many.
-	mountWorth = 1 << 20
-	mountTries = 3
-	// chunk is what a registry or proxy that finds a whole blob too large is
-	// sent at a time, in bytes.
-	chunk = 8 << 20
-	// farewell bounds the request that ends an upload which failed.
-	farewell = 2 * time.Second
-)
-
 // PushBlob writes a blob to repo. Where from names repositories at the same
 // host that have it, the registry is asked to take it from there (a mount), in
-// the same request that opens the upload. Otherwise the bytes of open go up in
-// one PUT, or with PATCH where the registry refuses that; open is called again
-// for each attempt, after a stream at the host is free, and has to yield
-// desc.Size bytes. Its errors are returned as they are and not tried again.
+// the same request that opens the upload. Otherwise the bytes of open go up: up
+// to 64 MiB in one PUT, more in chunks of that size, and in other ways where the
+// registry refuses these.
+//
+// An upload that breaks goes on where the registry says that it has come, or
+// else begins anew; who cannot be brought to take it is asked to forget it. open
+// is called for each such beginning with the byte to begin at, after a stream at
+// the host is free, and has to yield the rest of desc.Size bytes. Its errors are
+// returned as they are and not tried again.
 func (c *Client) PushBlob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) (mounted bool, err error) {
+	return c.push(ctx, repo, desc, from, open, chunk)
+}
+
+func (c *Client) push(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open func(ctx context.Context, offset int64) (io.ReadCloser, error), most int64) (mounted bool, err error) {
 	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 {
 		return false, fmt.Errorf("pushing a blob to %s: the descriptor %s of %d bytes is malformed", repo.Name(), desc.Digest, desc.Size)
 	}
@@ -41,25 +37,42 @@ func (c *Client) PushBlob(ctx context.Context, repo reference.Reference, desc oc
 	if err != nil {
 		return false, err
 	}
-	u := &upload{c: c, at: at, desc: desc, from: from, source: open}
-	err = c.retry(ctx, func(ctx context.Context) error {
-		mounted, err = u.run(ctx)
-		return err
-	})
-	if mounted {
-		c.stats.mounts.Add(1)
+	u := &upload{c: c, at: at, desc: desc, from: from, open: open, way: at.h.way(most)}
+	var t tries
+	for {
+		if mounted, err = u.run(ctx); err == nil {
+			if mounted {
+				c.stats.mounts.Add(1)
+			}
+			return mounted, nil
+		}
+		if err := t.again(ctx, c, err, u.best); err != nil {
+			u.abandon(ctx)
+			return false, err
+		}
 	}
-	return mounted && err == nil, err
 }
 
-// An upload brings one blob to one repository.
+// An upload brings one blob to one repository, through as many sessions of the
+// registry as that takes.
 type upload struct {
-	c      *Client
-	at     spot
-	desc   ocispec.Descriptor
-	from   []string // repositories that are still to be asked
-	asked  int      // how many were
-	source func(ctx context.Context, offset int64) (io.ReadCloser, error)
+	c     *Client
+	at    spot
+	desc  ocispec.Descriptor
+	from  []string // repositories that are still to be asked
+	asked int      // how many were
+	open  func(ctx context.Context, offset int64) (io.ReadCloser, error)
+	src   *source // what open gave, while it serves
+	kept  passed  // what the source before it gave
+
+	way     way
+	refused refusals
+
+	location string // where the session goes on; "" where none is open
+	off      int64  // bytes that it has, as the registry says
+	sent     int64  // bytes that it can have at most
+	resumed  bool   // it broke and went on
+	best     int64  // the highest off of all sessions
 }
 
 func (u *upload) request(method, op string) *request {
@@ -69,112 +82,85 @@ func (u *upload) request(method, op string) *request {
 	}
 }
 
-// run is one attempt: open an upload, or have the blob mounted, and send it.
+// run is one attempt: it goes on with a session that broke, or has the blob
+// mounted, or opens a session, and sends what is left. A session that may know
+// more of the blob than is worth sending again stays open for the next attempt.
 func (u *upload) run(ctx context.Context) (mounted bool, err error) {
-	location, mounted, err := u.start(ctx)
-	if mounted || err != nil {
-		return mounted, err
-	}
-	u.at.h.mu.Lock()
-	patch := u.at.h.noPut
-	u.at.h.mu.Unlock()
-	small := false
-	if !patch {
-		err = u.put(ctx, location, u.open)
-		u.abandon(ctx, location, err)
-		if err == nil || !refusesPut(err) {
-			return false, err
-		}
-		small = refusesSize(err)
-		if location, _, err = u.post(ctx, ""); err != nil {
+	if u.location != "" {
+		if there, err := u.resume(ctx); there || err != nil {
 			return false, err
 		}
 	}
-	location, err = u.patch(ctx, location, small)
-	if err == nil {
-		err = u.put(ctx, location, nil)
+	if u.location == "" {
+		if mounted, err = u.start(ctx); mounted || err != nil {
+			return mounted, err
+		}
 	}
-	u.abandon(ctx, location, err)
-	if err == nil && !patch && !small {
-		u.at.h.mu.Lock()
-		u.at.h.noPut = true
-		u.at.h.mu.Unlock()
+	for {
+		if err = u.send(ctx); err == nil {
+			u.at.h.learnWay(u.way, u.refused)
+			return false, nil
+		}
+		if e := answer(err); ctx.Err() == nil && e != nil && e.again && u.sent >= progress {
+			return false, err
+		}
+		u.abandon(ctx)
+		if ctx.Err() != nil || !u.fallBack(err) {
+			return false, err
+		}
+		if _, err := u.post(ctx, ""); err != nil {
+			return false, err
+		}
 	}
-	return false, err
 }
 
-// start asks the repositories in from one after the other, the last one leaving
-// an upload open. Small blobs are sent after the first refusal.
-func (u *upload) start(ctx context.Context) (location string, mounted bool, err error) {
-	for len(u.from) > 0 && u.asked < mountTries {
-		from := u.from[0]
-		if from == u.at.ref.Path {
-			u.from = u.from[1:]
-			continue
-		}
-		location, mounted, err = u.post(ctx, from)
-		var e *Error
-		if err != nil && (!errors.As(err, &e) || e.again || e.Status == 0) {
-			return "", false, err
-		}
-		u.from, u.asked = u.from[1:], u.asked+1
-		if mounted {
-			return "", true, nil
-		}
-		if err != nil {
-			continue // the registry does not mount from there: without it, then
-		}
-		if len(u.from) == 0 || u.asked == mountTries || u.desc.Size < mountWorth {
-			u.from = nil
-			return location, false, nil
-		}
-		u.abandon(ctx, location, errNotMounted)
+// send sends what the session lacks and completes it. Its stream is kept from
+// the first request to the last, so that who holds a source never waits for a
+// stream.
+func (u *upload) send(ctx context.Context) error {
+	if err := u.at.h.streams.acquire(ctx); err != nil {
+		return err
 	}
-	u.from = nil
-	return u.post(ctx, "")
+	defer u.at.h.streams.release()
+	defer u.closeSource()
+	for u.desc.Size-u.off > u.way.most || u.way.bare && u.off < u.desc.Size {
+		if err := u.patch(ctx, u.off+min(u.desc.Size-u.off, u.way.most)); err != nil {
+			return err
+		}
+	}
+	return u.put(ctx)
 }
 
-var errNotMounted = errors.New("not mounted")
-
-// post opens an upload, or has the blob mounted.
-func (u *upload) post(ctx context.Context, from string) (location string, mounted bool, err error) {
-	r := u.request(http.MethodPost, "starting the upload of")
-	r.path = "/v2/" + u.at.ref.Path + "/blobs/uploads/"
-	if from != "" {
-		r.op = "mounting " + u.desc.Digest.String() + " from " + from
-		r.path += "?mount=" + url.QueryEscape(u.desc.Digest.String()) + "&from=" + url.QueryEscape(from)
-		r.scopes = append(r.scopes, pull(from))
+// patch sends the blob up to a byte, without completing it (distribution
+// specification, "Pushing a blob in chunks"). The Range of the answer is not
+// looked at: ECR and releases of zot tell less than they have taken, and the
+// digest of the whole is compared in the end anyhow.
+func (u *upload) patch(ctx context.Context, to int64) error {
+	r := u.request(http.MethodPatch, "uploading a part of")
+	r.url = u.location
+	if to-u.off < u.desc.Size {
+		r.header.Set("Content-Range", fmt.Sprintf("%d-%d", u.off, to-1))
 	}
-	resp, err := u.at.h.do(ctx, r)
+	resp, err := u.stream(ctx, r, to)
 	if err != nil {
-		return "", false, err
+		return err
 	}
-	switch {
-	case resp.StatusCode == http.StatusCreated && from != "":
-		drain(resp.Body)
-		return "", true, nil
-	case resp.StatusCode != http.StatusAccepted:
-		return "", false, u.at.h.refusal(r, resp)
+	switch resp.StatusCode {
+	case http.StatusAccepted, http.StatusNoContent, http.StatusCreated: // the last is ECR's
+	default:
+		return u.at.h.refusal(r, resp)
 	}
-	defer drain(resp.Body)
-	location, err = u.next(r, resp)
-	return location, false, err
+	if err := u.next(r, resp); err != nil {
+		return err
+	}
+	u.reached(to)
+	return nil
 }
 
-// next is where the upload goes on.
-func (u *upload) next(r *request, resp *http.Response) (string, error) {
-	to, err := u.at.h.target(resp.Request.URL.String(), resp.Header.Get("Location"))
-	if err != nil {
-		return "", u.at.h.refused(r, "the upload's location", err)
-	}
-	return to.String(), nil
-}
-
-// put completes the upload, with all of the blob or, where open is nil, after
-// it was sent with PATCH.
-func (u *upload) put(ctx context.Context, location string, open func(context.Context) (*sourceBody, error)) error {
+// put completes the upload with the rest of the blob.
+func (u *upload) put(ctx context.Context) error {
 	r := u.request(http.MethodPut, "uploading")
-	to, err := url.Parse(location)
+	to, err := url.Parse(u.location)
 	if err != nil {
 		return u.at.h.refused(r, "the upload's location", ErrRefused)
 	}
@@ -184,13 +170,10 @@ func (u *upload) put(ctx context.Context, location string, open func(context.Con
 	}
 	to.RawQuery += "digest=" + url.QueryEscape(u.desc.Digest.String())
 	r.url = to.String()
-	r.header.Set("Content-Type", "application/octet-stream")
-	var resp *http.Response
-	if open != nil {
-		resp, err = u.stream(ctx, r, u.desc.Size, open)
-	} else {
-		resp, err = u.at.h.do(ctx, r)
+	if u.off > 0 && u.off < u.desc.Size {
+		r.header.Set("Content-Range", fmt.Sprintf("%d-%d", u.off, u.desc.Size-1))
 	}
+	resp, err := u.stream(ctx, r, u.desc.Size)
 	if err != nil {
 		return err
 	}
@@ -198,26 +181,24 @@ func (u *upload) put(ctx context.Context, location string, open func(context.Con
 		return u.at.h.refusal(r, resp)
 	}
 	defer drain(resp.Body)
+	u.location = "" // there is no session any more
 	if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" && said != u.desc.Digest {
 		return u.at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", said, ErrMismatch))
 	}
 	return nil
 }
 
-// abandon lets the registry forget an upload that failed. It is tried once,
-// briefly, even when the run is being ended.
-func (u *upload) abandon(ctx context.Context, location string, err error) {
-	if err == nil || location == "" {
-		return
+// answer is the registry's part in err, nil where the source ended the upload.
+func answer(err error) *Error {
+	var e *Error
+	var f final
+	if errors.As(err, &f) || !errors.As(err, &e) {
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	r := u.request(http.MethodDelete, "cancelling the upload of")
-	r.url = location
-	resp, err := u.at.h.do(ctx, r)
-	if err != nil {
-		u.c.o.Log.Debug("an upload stays open", "host", u.at.h.name, "digest", u.desc.Digest.String(), "err", err)
-		return
-	}
-	drain(resp.Body)
+	return e
+}
+
+// reached notes how much of the blob the session has.
+func (u *upload) reached(off int64) {
+	u.off, u.best = off, max(u.best, off)
 }

@@ -1,0 +1,131 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// plain hides what a reader can do beside reading.
+type plain struct{ io.ReadCloser }
+
+// A source that is opened in the middle cannot know that its bytes are wrong.
+// Who goes on hashes them where it was left, and reads all again to be told what
+// is wrong.
+func TestResumedUploadComparesItsSource(t *testing.T) {
+	blob := noise(4 * mib)
+	wrong := bytes.Clone(blob)
+	wrong[3*mib] ^= 1
+	for _, tc := range []struct {
+		name   string
+		hides  bool             // the hash of the first source
+		second []byte           // what the source has when it is opened again …
+		third  []byte           // … and again
+		fault  map[string]fault // of the registry
+		opened []int64
+		log    []string
+		fails  bool
+	}{
+		{
+			name: "right bytes", second: blob, opened: []int64{0, 5 * mib / 2},
+			log: []string{"POST", "PUT +4194304", "GET", "PUT 2621440-4194303+1572864"},
+		}, {
+			name: "wrong bytes once", second: wrong, third: blob, opened: []int64{0, 5 * mib / 2, 0},
+			log: []string{"POST", "PUT +4194304", "GET", "PUT 2621440-4194303+1572864", "DELETE", "GET", "DELETE", "POST", "PUT +4194304"},
+		}, {
+			name: "wrong bytes", second: wrong, third: wrong, opened: []int64{0, 5 * mib / 2, 0}, fails: true,
+			log: []string{"POST", "PUT +4194304", "GET", "PUT 2621440-4194303+1572864", "DELETE", "GET", "DELETE", "POST", "PUT +4194304", "DELETE", "GET", "DELETE"},
+		}, {
+			// The registry finds them.
+			name: "wrong bytes from a source that tells no hash", hides: true, second: wrong, third: blob, opened: []int64{0, 5 * mib / 2, 0},
+			log: []string{"POST", "PUT +4194304", "GET", "PUT 2621440-4194303+1572864", "DELETE", "GET", "DELETE", "POST", "PUT +4194304"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			u := &sessionServer{
+				faults: map[string]fault{"PUT 1": breaks(5 * mib / 2)}, signed: true,
+				seen: map[string]int{}, sessions: map[string]*session{}, blobs: map[string][]byte{},
+			}
+			s := startRegistry(t, func(http.Handler) http.Handler { return u })
+			c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
+			var opened []int64
+			err := c.PushInChunks(t.Context(), repoAt(s, "org/name"), describe(blob), func(ctx context.Context, offset int64) (io.ReadCloser, error) {
+				opened = append(opened, offset)
+				content := [][]byte{blob, tc.second, tc.third}[len(opened)-1]
+				body, err := layout.Rest(ctx, io.NopCloser(bytes.NewReader(content[offset:])), describe(blob), offset, "the source")
+				if tc.hides && err == nil {
+					body = plain{body}
+				}
+				return body, err
+			}, 100*mib)
+			if tc.fails {
+				var corrupt *layout.CorruptError
+				if !errors.As(err, &corrupt) {
+					t.Errorf("the source does not say what is wrong: %v", err)
+				}
+			} else if err != nil {
+				t.Error(err)
+			}
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			if diff := cmp.Diff(tc.opened, opened); diff != "" {
+				t.Errorf("the source was opened at: %s", diff)
+			}
+			if tc.fails {
+				if len(u.blobs) > 0 {
+					t.Error("wrong bytes stand under the digest")
+				}
+			} else if !bytes.Equal(u.blobs[describe(blob).Digest.String()], blob) {
+				t.Error("the registry has another blob")
+			}
+			if diff := cmp.Diff(tc.log, u.log); diff != "" {
+				t.Error(diff)
+			}
+			if len(u.sessions) > 0 {
+				t.Errorf("%d sessions stay open", len(u.sessions))
+			}
+		})
+	}
+}
+
+// The readers that blobs come from hand their hash on, wherever they are left.
+func TestBlobHandsItsHashOn(t *testing.T) {
+	blob := noise(mib)
+	s := startRegistry(t, nil)
+	seed(t, s, blob, manifestOf(blob))
+	c := newClient(t, remote.Options{})
+	for _, offset := range []int64{0, 1000} {
+		r, err := c.Blob(t.Context(), repoAt(s, "org/name"), describe(blob), offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, r, 5000); err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Close()
+		h, n := r.(interface{ Hashed() (hash.Hash, int64) }).Hashed()
+		if offset > 0 {
+			if h != nil {
+				t.Error("there is a hash of what began in the middle")
+			}
+			continue
+		}
+		if h == nil || n != 5000 {
+			t.Fatalf("the hash is of %d bytes", n)
+		}
+		h.Write(blob[n:])
+		if got, want := fmt.Sprintf("%x", h.Sum(nil)), describe(blob).Digest.Encoded(); got != want {
+			t.Errorf("the hash goes on to %s, want %s", got, want)
+		}
+	}
+}
