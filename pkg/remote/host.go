@@ -24,8 +24,9 @@ type host struct {
 	addr     string // "registry-1.docker.io": as it is dialled
 	insecure bool   // any certificate, or none
 	streams  *streams
+	pace     pace
 	requests *rate.Limiter // nil: no limit
-	bytes    *rate.Limiter // nil: no limit
+	in, out  buckets       // the limits of what is received and sent
 	stats    hostCounters
 
 	gate     gate // held while probing
@@ -141,6 +142,9 @@ func (h *host) ping(ctx context.Context, scheme string) error {
 	r := &request{
 		op: "asking for the registry API", kind: "ping", method: http.MethodGet,
 		url: scheme + "://" + h.addr + "/v2/",
+	}
+	if err := h.admit(ctx); err != nil {
+		return err
 	}
 	resp, err := h.roundTrip(ctx, r, "")
 	if err != nil {

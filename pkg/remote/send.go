@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // maxHops bounds the redirects of one request.
@@ -28,6 +29,8 @@ type request struct {
 	// … a stream of size bytes. It is opened when its connection is sought.
 	open func(context.Context) (*sourceBody, error)
 	size int64
+
+	cuts int // of the width that it is sent at
 
 	// held: the caller has a stream at the host already.
 	held bool
@@ -53,9 +56,22 @@ func (h *host) do(ctx context.Context, r *request) (*http.Response, error) {
 		release()
 		return nil, err
 	}
-	h.streams.answered(resp.StatusCode == http.StatusTooManyRequests)
-	resp.Body.(*answerBody).done = release
+	body := resp.Body.(*answerBody)
+	h.adapt(r, resp, body.watch.took)
+	body.done = release
 	return resp, nil
+}
+
+// adapt learns from an answer how much may be asked of the host.
+func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
+	now := h.c.o.Clock.Now()
+	cut := h.streams.answered(now, h.stats.moved(), r, resp.StatusCode, took)
+	switch {
+	case resp.StatusCode != http.StatusTooManyRequests:
+		h.pace.answered(now)
+	case cut:
+		h.pace.refused(now)
+	}
 }
 
 // send probes, authorizes and sends. An answer 401 may mean that the token ran
@@ -69,6 +85,11 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 		r.url = h.base() + r.path
 	}
 	for first := true; ; first = false {
+		// Before the token is sought, which must not run out meanwhile.
+		if err := h.admit(ctx); err != nil {
+			return nil, err
+		}
+		r.cuts = h.streams.cuts()
 		authorization, err := h.authorization(ctx, r)
 		if err != nil {
 			return nil, err
@@ -112,11 +133,6 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 	if err != nil {
 		return nil, h.failure(r, fmt.Errorf("the address is malformed: %w", ErrRefused))
 	}
-	if h.requests != nil {
-		if err := h.requests.Wait(ctx); err != nil {
-			return nil, err
-		}
-	}
 	h.c.stats.request(r.method, r.kind)
 	h.stats.requests.Add(1)
 	origin := u
@@ -132,6 +148,7 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 			return nil, err
 		}
 		if !redirects(r, resp) {
+			h.heed(resp)
 			return resp, nil
 		}
 		next, err := h.target(u.String(), resp.Header.Get("Location"))
@@ -142,6 +159,17 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 		u = next
 	}
 	return nil, h.failure(r, fmt.Errorf("more than %d redirects: %w", maxHops, ErrRefused))
+}
+
+// heed holds all requests to the host back where it says for how long.
+func (h *host) heed(resp *http.Response) {
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		now := h.c.o.Clock.Now()
+		if d := retryAfter(resp.Header.Get("Retry-After"), now); d > 0 {
+			h.pace.hold(now, d)
+		}
+	}
 }
 
 // redirects reports whether resp sends r elsewhere, and r can go there.
