@@ -169,11 +169,11 @@ func TestReduceOfWhatWasMissingFromTheBeginning(t *testing.T) {
 
 func mustJSON(t *testing.T, p *Plan) string {
 	t.Helper()
-	text, err := p.JSON()
-	if err != nil {
+	var text strings.Builder
+	if err := p.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return text.String()
 }
 
 // A reduced plan is a plan: it is read back, carried out elsewhere, and asked
