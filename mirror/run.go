@@ -87,6 +87,8 @@ type run struct {
 
 	used    sync.Map // repositories that are not fresh: string -> struct{}
 	pushed  sync.Map // manifests that this run put: pushKey -> *push
+	mended  sync.Map // content that had to be brought again: pushKey -> *push
+	vain    atomic.Int64
 	ready   chan *image
 	pending atomic.Int64 // images not settled
 
@@ -289,7 +291,7 @@ type pushKey struct{ repository, tags, digest string }
 
 // put puts one manifest, once per repository and tag.
 func (r *run) put(ctx context.Context, img *image, m plan.Manifest, tags []string) error {
-	desc := ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
+	desc := manifestDescriptor(m)
 	key := pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: desc.Digest.String()}
 	slot, _ := r.pushed.LoadOrStore(key, &push{})
 	p := slot.(*push)
@@ -306,7 +308,7 @@ func (r *run) put(ctx context.Context, img *image, m plan.Manifest, tags []strin
 	if err != nil {
 		return &sourceError{explain(err, "reading manifest "+desc.Digest.String())}
 	}
-	if err := r.sink.PutManifest(ctx, img.repository, desc, raw, tags); err != nil {
+	if err := r.write(ctx, img, m, raw, tags); err != nil {
 		if m.Sparse && refuses(err) {
 			err = &SparseError{Image: img.Source, Err: err}
 		}
