@@ -18,7 +18,7 @@ import (
 // buildFlags are those of gantry catalog build.
 type buildFlags struct {
 	readFlags
-	base string
+	base, form string
 }
 
 func (a *app) catalogBuildCommand() *cobra.Command {
@@ -47,6 +47,7 @@ The same catalog on the same base gives the same digest.
 	f.sides.addFlags(c.Flags())
 	c.Flags().StringVar(&f.workspace, "workspace", defaultWorkspace, "folder whose cache is used, where it exists")
 	c.Flags().StringVar(&f.base, "base", "", "image to build on, such as one with opm; none by default")
+	formFlag(c.Flags(), &f.form, "form of the result: text or json", outputText, outputJSON)
 	return c
 }
 
@@ -82,6 +83,9 @@ func (a *app) publishTarget(f *buildFlags, dest string) (t target, repository, t
 }
 
 func (a *app) catalogBuild(ctx context.Context, f buildFlags, arg, dest string) error {
+	if err := a.form(f.form, outputText, outputJSON); err != nil {
+		return err
+	}
 	t, repository, tag, err := a.publishTarget(&f, dest)
 	if err != nil {
 		return err
@@ -111,7 +115,7 @@ func (a *app) catalogBuild(ctx context.Context, f buildFlags, arg, dest string) 
 		err = report.Failed[0].Err
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("publishing %s: %w", dest, err)
 	}
 	img := p.Images[0]
 	name := dest

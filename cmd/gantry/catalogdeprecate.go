@@ -16,8 +16,8 @@ import (
 
 // deprecateFlags are those of gantry catalog deprecate.
 type deprecateFlags struct {
-	channel, bundle, message string
-	remove                   bool
+	channel, bundle, message, form string
+	remove                         bool
 }
 
 func (a *app) catalogDeprecateCommand() *cobra.Command {
@@ -42,10 +42,14 @@ is touched; in YAML, the comments of the changed document are lost.
 	c.Flags().StringVar(&f.bundle, "bundle", "", "deprecate this bundle of the package")
 	c.Flags().StringVar(&f.message, "message", "", "what people are told")
 	c.Flags().BoolVar(&f.remove, "remove", false, "take the deprecation back")
+	formFlag(c.Flags(), &f.form, "form of the result: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name string) error {
+	if err := a.form(f.form, outputText, outputJSON); err != nil {
+		return err
+	}
 	switch {
 	case f.remove == (f.message != ""):
 		return usagef("give either --message with what people are told, or --remove")

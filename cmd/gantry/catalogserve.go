@@ -21,7 +21,7 @@ import (
 // serveFlags are those of gantry catalog serve.
 type serveFlags struct {
 	readFlags
-	listen, name string
+	listen, name, form string
 }
 
 func (a *app) catalogServeCommand() *cobra.Command {
@@ -48,10 +48,14 @@ where everybody may read.
 	f.addFlags(c.Flags())
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:50051", "address to listen on; port 0 takes a free one")
 	c.Flags().StringVar(&f.name, "name", "", "name of the catalog in the HTTP API (default: from what is served)")
+	formFlag(c.Flags(), &f.form, "form in which the address is told: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) catalogServe(ctx context.Context, f serveFlags, arg string) error {
+	if err := a.form(f.form, outputText, outputJSON); err != nil {
+		return err
+	}
 	r, err := a.read(&f.readFlags)
 	if err != nil {
 		return err

@@ -254,7 +254,7 @@ func (a *app) resolve(f checkFlags, s *plan.Selection) ([]resolvedExtension, err
 // verdict is an error where somebody is stranded.
 func verdict(report upgrade.Report, resolved []resolvedExtension) error {
 	var texts []string
-	if n := len(report.Stranded()); n > 0 {
+	if n := len(report.Having(upgrade.Stranded, upgrade.NotMirrored, upgrade.Downgraded, upgrade.Lacking)); n > 0 {
 		texts = append(texts, number(n, "installed operator does", "installed operators do")+" not get on")
 	}
 	failed, refused := 0, 0

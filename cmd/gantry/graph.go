@@ -33,7 +33,8 @@ func (a *app) graphCommand() *cobra.Command {
 		Short: "Draw the update graph of a package",
 		Long: `Graph draws the channels of a package: which bundle leads to which. With -c it tells
 what the configuration keeps of it and what is pruned, with --installed and the
-configuration's own installed lists where clusters stand. The picture (-o svg) needs no other program and no network.
+configuration's own installed lists where clusters stand, and what is kept for their
+way from there. The picture (-o svg) needs no other program and no network.
 
 ` + catalogHelp + `
 ` + exitStatusHelp,
@@ -46,7 +47,7 @@ configuration's own installed lists where clusters stand. The picture (-o svg) n
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags(), "it is marked")
+	f.selectFlags.addFlags(c.Flags(), "it is marked, and with -c "+wayKept)
 	c.Flags().StringArrayVar(&f.channels, "channel", nil, "draw this channel (may be repeated; default: all)")
 	c.Flags().StringVarP(&f.form, "output", "o", outputText, "form of the graph: "+strings.Join(diagram.Forms(), ", "))
 	return c
@@ -112,7 +113,7 @@ func (a *app) kept(ctx context.Context, f graphFlags, r *reading, from, name str
 	if !slices.ContainsFunc(names, isFrom) {
 		return nil, nil, usagef("%s mirrors nothing of %s; its catalogs are %s", f.config, from, strings.Join(names, ", "))
 	}
-	s, err := plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log, Only: func(pkg string) bool { return pkg == name }})
+	s, err := plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log, Installed: f.operators, Only: func(pkg string) bool { return pkg == name }})
 	if err != nil {
 		return nil, nil, err
 	}

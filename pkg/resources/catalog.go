@@ -118,11 +118,16 @@ func catalogSource(c Catalog, name, display string) (text []byte, id string, not
 		}
 		t.notes = append(t.notes, more...)
 	}
-	name = cmp.Or(t.name, name)
-	namespace := cmp.Or(t.namespace, marketplace)
-	t.metadata["name"], t.metadata["namespace"] = name, namespace
+	id = t.id(name)
+	t.metadata["namespace"], t.metadata["name"], _ = strings.Cut(id, "/")
 	text, err = yaml.Marshal(t.object)
-	return text, namespace + "/" + name, t.notes, err
+	return text, id, t.notes, err
+}
+
+// id is namespace/name of the CatalogSource that the template gives; name is the one
+// that it gets where the template has none.
+func (t *template) id(name string) string {
+	return cmp.Or(t.namespace, marketplace) + "/" + cmp.Or(t.name, name)
 }
 
 // extract makes the cluster serve the catalog in dir with its own opm, unless

@@ -40,6 +40,22 @@ func (c Catalog) ClusterCatalogName() (string, error) {
 	return t.manifestName("cc", c.identity()), nil
 }
 
+// CatalogSourceName is the namespace and name of the CatalogSource that Build
+// writes for the catalog, as "openshift-marketplace/cs-index-v4-18-5b2c71d0"; what
+// its template says goes first. The error is a source or a template that cannot be
+// read.
+func (c Catalog) CatalogSourceName() (string, error) {
+	t, err := readTitle(c)
+	if err != nil {
+		return "", fmt.Errorf("catalog %s: %w", c.Source, err)
+	}
+	from, err := readTemplate(c.Template)
+	if err != nil {
+		return "", fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
+	}
+	return from.id(t.manifestName("cs", c.identity())), nil
+}
+
 // readTitle takes the source of a catalog apart, and then what the configuration
 // calls it instead.
 func readTitle(c Catalog) (title, error) {

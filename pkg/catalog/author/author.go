@@ -17,6 +17,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -98,7 +99,10 @@ func pictureType(data []byte) (string, error) {
 	for {
 		switch t, err := dec.Token(); t := t.(type) {
 		case nil:
-			return "", errors.Join(errPicture, err)
+			if errors.Is(err, io.EOF) {
+				return "", errPicture // plain text
+			}
+			return "", fmt.Errorf("%w: %w", errPicture, err)
 		case xml.StartElement:
 			if t.Name.Local != "svg" {
 				return "", errPicture

@@ -121,30 +121,40 @@ func (x *Excerpt) take(spec csvSpec) {
 	}
 }
 
-// object reads one manifest: {"data":"<base64>"}.
-func (x *Excerpt) object(value []byte) error {
+// A manifest is a Kubernetes object of a bundle.
+type manifest struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Spec       json.RawMessage `json:"spec"`
+	Metadata   struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+}
+
+// manifestOf reads an olm.bundle.object: {"data":"<base64>"}.
+func manifestOf(value []byte) (manifest, error) {
 	var property struct {
 		Data []byte `json:"data"`
 	}
 	if err := json.Unmarshal(value, &property); err != nil {
-		return err
+		return manifest{}, err
 	}
 	text := bytes.TrimSpace(property.Data)
 	if !bytes.HasPrefix(text, []byte("{")) {
 		var err error
 		if text, err = yaml.YAMLToJSON(text); err != nil {
-			return err
+			return manifest{}, err
 		}
 	}
-	var head struct {
-		APIVersion string          `json:"apiVersion"`
-		Kind       string          `json:"kind"`
-		Spec       json.RawMessage `json:"spec"`
-		Metadata   struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(text, &head); err != nil {
+	var m manifest
+	err := json.Unmarshal(text, &m)
+	return m, err
+}
+
+// object reads one manifest.
+func (x *Excerpt) object(value []byte) error {
+	head, err := manifestOf(value)
+	if err != nil {
 		return err
 	}
 	switch head.Kind {

@@ -32,7 +32,8 @@ type Extension struct {
 	// Channels limit the bundles and the edges; none means all.
 	Channels []string
 	// Version is a range as github.com/Masterminds/semver reads it, "" for any.
-	// It excludes pre-releases unless it names one itself.
+	// It excludes pre-releases unless it names one itself. What the API does not take
+	// for a range resolves to nothing.
 	Version string
 	// Selector chooses ClusterCatalogs by their labels; the zero value takes all.
 	Selector Selector

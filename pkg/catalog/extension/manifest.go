@@ -16,7 +16,7 @@ func (r *reader) clusterExtension(n *yaml.Node, e *Extension) {
 	catalog := func(n *yaml.Node, path string) {
 		r.fields(n, path,
 			member{"packageName", r.text(&e.Package, subdomain("package")), true},
-			member{"version", r.text(&e.Version, checkRange), false},
+			member{"version", r.text(&e.Version, nil), false}, // Resolve checks it
 			member{"channels", r.list(func(n *yaml.Node, path string) {
 				var channel string
 				r.text(&channel, subdomain("channel"))(n, path)

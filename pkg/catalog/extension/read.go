@@ -30,9 +30,9 @@ const (
 // file is for messages and positions.
 //
 // Reading is strict: what the API would refuse or drop without a word (an unknown
-// field, a wrong type, a range that is none) is an error, joined from one line
-// for each, "FILE:LINE: what is wrong". So is an input with nothing of the two
-// kinds.
+// field, a wrong type) is an error, joined from one line for each, "FILE:LINE: what
+// is wrong". So is an input with nothing of the two kinds. A range of versions that
+// is none is an error of [Resolve], so that it is one extension's alone.
 func Read(name string, in io.Reader) ([]Extension, []Catalog, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxText+1))
 	if err != nil {

@@ -127,6 +127,8 @@ func TestResolve(t *testing.T) {
 		},
 		"no catalogs":     {extension.Extension{}, nil, `no-bundle: no bundles found for package "p"; there is no ClusterCatalog`},
 		"a broken range":  {extension.Extension{Version: "one"}, one(both), `invalid: desired version range "one" is invalid: improper constraint: "one"`},
+		"a hyphen range":  {extension.Extension{Version: "1.2 - 1.4"}, one(both), `invalid: "1.2 - 1.4" is not a range of versions that a cluster takes; write it with comparisons, such as ">=1.2.0 <2.0.0"`},
+		"a long range":    {extension.Extension{Version: ">=1.0.0, <2.0.0, !=1.1.1, !=1.1.2, !=1.1.3, !=1.1.4, !=1.1.5, !=1.1.6"}, one(both), "invalid: a range of versions has at most 64 characters, and this has 69"},
 		"a broken status": {extension.Extension{Installed: installed("p.v1", "1")}, one(both), `invalid: error finding upgrade edges: failed to get version and release of installed bundle: No Major.Minor.Patch elements found`},
 		"a dependency": {
 			extension.Extension{},

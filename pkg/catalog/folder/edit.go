@@ -66,7 +66,11 @@ func editJSON(text []byte, start, length int, replace bool, after *catalog.Meta)
 	if !replace {
 		return bytes.Join([][]byte{bytes.TrimRight(text, "\n"), raw, nil}, []byte("\n"))
 	}
-	return bytes.Join([][]byte{text[:start], raw, text[start+length:]}, nil)
+	head, tail := text[:start], text[start+length:]
+	if after == nil && (start == 0 || text[start-1] == '\n') { // its line goes with it
+		tail = bytes.TrimPrefix(tail, []byte("\n"))
+	}
+	return bytes.Join([][]byte{head, raw, tail}, nil)
 }
 
 // editYAML replaces the document that begins at start and ends before the next

@@ -23,7 +23,8 @@ func TestEdit(t *testing.T) {
 	}{
 		{"a line of JSON", "{\"schema\":\"x\"}\n" + deprecations + "\n{\"schema\":\"y\"}\n", true, after,
 			"{\"schema\":\"x\"}\n" + string(after.Raw) + "\n{\"schema\":\"y\"}\n"},
-		{"JSON is taken out", "{\"schema\":\"x\"}\n" + deprecations + "\n", true, nil, "{\"schema\":\"x\"}\n\n"},
+		{"JSON is taken out", "{\"schema\":\"x\"}\n" + deprecations + "\n", true, nil, "{\"schema\":\"x\"}\n"},
+		{"JSON is taken out of a line", "{\"schema\":\"x\"}" + deprecations + "\n", true, nil, "{\"schema\":\"x\"}\n"},
 		{"JSON is added", "{\n  \"schema\": \"olm.package\", \"name\": \"a\"\n}", false, after,
 			"{\n  \"schema\": \"olm.package\", \"name\": \"a\"\n}\n" + string(after.Raw) + "\n"},
 		{"a document of YAML", "# of a\nschema: olm.package\nname: a # mine\n---\nschema: olm.deprecations\npackage: a\nentries:\n- reference: {schema: olm.package}\n  message: |\n    one\n    --- two\n---\nschema: x\n", true, after,

@@ -96,6 +96,14 @@ func (o Operator) Entry() imageset.Installed {
 	return e
 }
 
+// In is the operator with its package, where another source than the cluster tells
+// it: without the note that it is not known.
+func (o Operator) In(pkg string) Operator {
+	o.Package = pkg
+	o.Notes = without(o.Notes, notePackage)
+	return o
+}
+
 // Merge makes one list of what several inputs say: a ClusterServiceVersion of
 // one and the Subscription of another that installed it become one Operator,
 // and what is said twice stands once. Operators of several clusters stay apart

@@ -3,7 +3,6 @@ package upgrade
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -30,8 +29,13 @@ const (
 	// OldCRD: the bundle has CustomResourceDefinitions of v1beta1, which OpenShift
 	// 4.9 and later do not know.
 	OldCRD BlockKind = "old-crd"
+	// NewField: a custom resource must have a field that it need not have had.
+	NewField BlockKind = "new-field"
 	// Refused: OLM v1 does not install the bundle.
 	Refused BlockKind = "refused"
+	// Dependency: the bundle needs others, and the mirror has none that OLM classic
+	// could install.
+	Dependency BlockKind = "dependency"
 )
 
 // A Block is what stands against a hop, or against an update of the cluster.
@@ -49,6 +53,7 @@ type facts struct {
 	max  string
 	apis []installed.API
 	excerpt.Excerpt
+	schemas  []excerpt.Schema
 	refusals []extension.Refusal
 }
 
@@ -58,6 +63,9 @@ func factsOf(b *catalog.Bundle) facts {
 	f := facts{name: b.Name, refusals: extension.Refusals(b)}
 	if x, err := excerpt.Of(b); err == nil {
 		f.Excerpt = x
+	}
+	if schemas, err := excerpt.Schemas(b); err == nil {
+		f.schemas = schemas
 	}
 	for _, p := range b.Properties {
 		switch p.Type {
@@ -83,6 +91,7 @@ func against(from, to facts, generation graph.Generation, c cluster) []Block {
 		all = append(all, b)
 	}
 	all = append(all, storedVersions(from, to)...)
+	all = append(all, newFields(from, to, generation)...)
 	for _, crd := range to.CRDs {
 		if c.known && crd.APIVersion == "apiextensions.k8s.io/v1beta1" && c.openshift.GTE(semver.Version{Major: 4, Minor: 9}) {
 			all = append(all, Block{Kind: OldCRD, Message: fmt.Sprintf("%s has the CustomResourceDefinition %s as v1beta1, which OpenShift 4.9 and later do not install", to.name, crd.Name)})
@@ -91,12 +100,16 @@ func against(from, to facts, generation graph.Generation, c cluster) []Block {
 	if generation == graph.V1 {
 		for _, r := range to.refusals {
 			if r.Reason != extension.NoExcerpt {
-				may := r.Reason != extension.Dependency && r.Reason != extension.NoImage
-				all = append(all, Block{Kind: Refused, May: may, Message: fmt.Sprintf("%s %s", to.name, r.Message)})
+				all = append(all, Block{Kind: Refused, May: !certain(r), Message: fmt.Sprintf("%s %s", to.name, r.Message)})
 			}
 		}
 	}
 	return all
+}
+
+// certain reports whether every version of OLM v1 refuses a bundle for that.
+func certain(r extension.Refusal) bool {
+	return r.Reason == extension.Dependency || r.Reason == extension.NoImage
 }
 
 // atEnd finds what the bundle that an operator ends at stands against.
@@ -138,57 +151,4 @@ func (c cluster) tooOld(f facts, generation graph.Generation) (Block, bool) {
 		b.Message += "; OLM v1 does not look at that, but the operator may not run"
 	}
 	return b, true
-}
-
-// storedVersions finds the versions of custom resources that a hop takes away.
-// Both generations of OLM refuse that while objects may be stored in one of them
-// (status.storedVersions of the CustomResourceDefinition): that is certain of the
-// version that the installed bundle stores objects in, and may be so of others.
-// A kind that goes altogether is left alone.
-func storedVersions(from, to facts) []Block {
-	type kind struct{ group, kind string }
-	has := map[kind]map[string]bool{}
-	add := func(group, name, version string) {
-		k := kind{group, name}
-		if has[k] == nil {
-			has[k] = map[string]bool{}
-		}
-		has[k][version] = true
-	}
-	for _, api := range to.apis {
-		add(api.Group, api.Kind, api.Version)
-	}
-	for _, crd := range to.CRDs {
-		for _, version := range crd.Versions {
-			add(crd.Group, crd.Kind, version)
-		}
-	}
-	goes := func(group, name, version string) bool {
-		versions := has[kind{group, name}]
-		return len(versions) > 0 && !versions[version]
-	}
-
-	var all []Block
-	told := map[installed.API]bool{}
-	for _, crd := range from.CRDs {
-		if crd.Storage != "" && goes(crd.Group, crd.Kind, crd.Storage) {
-			told[installed.API{Group: crd.Group, Version: crd.Storage, Kind: crd.Kind}] = true
-			all = append(all, Block{Kind: StoredVersion, Message: fmt.Sprintf("%s stores %s (%s) as %s, which %s no longer has; OLM refuses it until the objects are migrated and status.storedVersions is cleared", from.name, crd.Kind, crd.Group, crd.Storage, to.name)})
-		}
-	}
-	apis := slices.Clone(from.apis)
-	for _, crd := range from.CRDs {
-		for _, version := range crd.Versions {
-			apis = append(apis, installed.API{Group: crd.Group, Version: version, Kind: crd.Kind})
-		}
-	}
-	slices.SortFunc(apis, func(a, b installed.API) int {
-		return strings.Compare(a.Group+"/"+a.Kind+"/"+a.Version, b.Group+"/"+b.Kind+"/"+b.Version)
-	})
-	for _, api := range slices.Compact(apis) {
-		if !told[api] && goes(api.Group, api.Kind, api.Version) {
-			all = append(all, Block{Kind: StoredVersion, May: true, Message: fmt.Sprintf("%s no longer has version %s of %s (%s); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that", to.name, api.Version, api.Kind, api.Group)})
-		}
-	}
-	return all
 }

@@ -33,6 +33,32 @@ func crd(apiVersion, kind string, versions ...string) string {
 	return fmt.Sprintf(`{"type":"olm.bundle.object","value":{"data":%q}}`, base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
+// schema is a CRD of kind A with versions, each as "NAME FIELD ...", where a field
+// that ends in "!" is one that spec must have; "webhook" converts between them.
+func schema(words ...string) string {
+	var list []string
+	strategy := "None"
+	for _, v := range words {
+		if v == "webhook" {
+			strategy = "Webhook"
+			continue
+		}
+		name, fields, _ := strings.Cut(v, " ")
+		var has, must []string
+		for f := range strings.FieldsSeq(fields) {
+			f, required := strings.CutSuffix(f, "!")
+			if has = append(has, fmt.Sprintf("%q:{}", f)); required {
+				must = append(must, fmt.Sprintf("%q", f))
+			}
+		}
+		list = append(list, fmt.Sprintf(`{"name":%q,"served":%t,"storage":true,"schema":{"openAPIV3Schema":{"properties":{"spec":{"required":[%s],"properties":{%s}}}}}}`,
+			strings.TrimPrefix(name, "-"), name[0] != '-', strings.Join(must, ","), strings.Join(has, ",")))
+	}
+	text := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.x.io"},"spec":{"group":"x.io","names":{"kind":"A"},"conversion":{"strategy":%q},"versions":[%s]}}`,
+		strategy, strings.Join(list, ","))
+	return fmt.Sprintf(`{"type":"olm.bundle.object","value":{"data":%q}}`, base64.StdEncoding.EncodeToString([]byte(text)))
+}
+
 const modes = `"installModes":[{"type":"AllNamespaces","supported":true}]`
 
 func TestBlocks(t *testing.T) {
@@ -87,6 +113,20 @@ func TestBlocks(t *testing.T) {
 			"old-crd may=false: p.v2.0.0 has the CustomResourceDefinition as.x.io as v1beta1, which OpenShift 4.9 and later do not install",
 		}},
 		"old CRDs on an old cluster": {classic("1.0.0", "stable"), bundles("", crd("v1beta1", "A", "v1!")), "4.8", nil},
+		"a field must be there": {classic("1.0.0", "stable"), bundles(schema("v1 a b!"), schema("v1 a! b! c!")), "", []string{
+			"new-field may=true: p.v2.0.0 asks for spec.a and spec.c in A v1 (x.io), which p.v1.0.0 does not ask for in v1; OLM refuses it while there are objects without",
+		}},
+		"many must be": {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("v1 a! b! c! d! e!")), "", []string{
+			"new-field may=true: p.v2.0.0 asks for spec.a, spec.b, spec.c and 2 more fields in A v1 (x.io), which p.v1.0.0 does not ask for in v1; OLM refuses it while there are objects without",
+		}},
+		"a field must be there, OLM v1": {v1Operator, bundles(schema("v1 a"), csv(`{`+modes+`}`)+","+schema("v1 a!")), "", []string{
+			"new-field may=true: p.v2.0.0 asks for spec.a in A v1 (x.io), which p.v1.0.0 does not ask for in v1; OLM v1 refuses that unless the ClusterExtension's crdUpgradeSafety is off",
+		}},
+		"a field of a new version": {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("v1 a", "v2 a!")), "", []string{
+			"new-field may=true: p.v2.0.0 asks for spec.a in A v2 (x.io), which p.v1.0.0 does not ask for in v1; OLM refuses it while there are objects without",
+		}},
+		"which objects are converted to":  {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("webhook", "v1 a", "v2 a!")), "", nil},
+		"of a version that is not served": {classic("1.0.0", "stable"), bundles(schema("-v1 a"), schema("v1 a!")), "", nil},
 		"OLM v1 refuses": {v1Operator, bundles("", csv(`{}`)+`,{"type":"olm.constraint","value":{}}`), "", []string{
 			"refused may=false: p.v2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support",
 			"refused may=true: p.v2.0.0 does not support the install mode AllNamespaces (it names none); OLM v1 refuses it",

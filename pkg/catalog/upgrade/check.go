@@ -2,33 +2,34 @@ package upgrade
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/blang/semver/v4"
-
-	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
-// Check answers for operators against the catalogs of a mirror. The error is a
+// Check answers for operators against the catalogs of a mirror. The operators are
+// also what is known to be installed beside each other. The error is a
 // ClusterVersion that cannot be read.
 func Check(operators []installed.Operator, catalogs []Catalog, options Options) (Report, error) {
 	c, err := clusterOf(options.ClusterVersion)
 	if err != nil {
 		return Report{}, err
 	}
+	s := &supplies{catalogs: catalogs, operators: operators, known: map[string]supply{}}
 	r := Report{ClusterVersion: options.ClusterVersion, Kubernetes: c.kubernetes(), Operators: []Answer{}}
 	for _, o := range operators {
-		r.Operators = append(r.Operators, answer(o, catalogs, c))
+		r.Operators = append(r.Operators, answer(o, s, c))
 	}
 	return r, nil
 }
 
 // answer is about one operator.
-func answer(o installed.Operator, catalogs []Catalog, c cluster) Answer {
+func answer(o installed.Operator, s *supplies, c cluster) Answer {
 	a := Answer{
 		Origin: o.Origin, Package: o.Package, Namespace: o.Namespace, Bundle: o.Bundle, Version: o.Version,
 		Generation: o.Generation.String(), Channels: o.Channels, Outcome: Unknown, Notes: slices.Clone(o.Notes),
@@ -37,12 +38,12 @@ func answer(o installed.Operator, catalogs []Catalog, c cluster) Answer {
 		a.Why = "its package is not known, so that nothing can be said of it"
 		return a
 	}
+	catalogs := subscribed(o, s.catalogs)
 	if !slices.ContainsFunc(catalogs, func(k Catalog) bool { return k.Kept.Package(o.Package) != nil }) {
-		a.Outcome = NotMirrored
-		a.Why, a.Mends = notMirrored(o, catalogs)
+		a.Outcome, a.Why, a.Mends = absent(o, s.catalogs)
 		return a
 	}
-	at, note, ok := position(o, catalogs)
+	at, note, ok := position(o, s.catalogs)
 	if note != "" {
 		a.Notes = append(a.Notes, note)
 	}
@@ -52,18 +53,20 @@ func answer(o installed.Operator, catalogs []Catalog, c cluster) Answer {
 	}
 	a.Bundle, a.Version = cmp.Or(a.Bundle, at.Name), cmp.Or(a.Version, at.Version.String())
 
-	having := 0
 	for _, k := range catalogs {
 		if k.Kept.Package(o.Package) == nil {
 			continue
 		}
-		having++
-		t := trip{operator: o, at: at, catalog: k, kept: k.Kept.Package(o.Package), source: find(k.Source, o.Package), cluster: c}
+		t := trip{operator: o, at: at, catalog: k, kept: k.Kept.Package(o.Package), source: find(k.Source, o.Package), cluster: c, supplies: s}
 		if o.Generation == graph.V1 {
 			a.Routes = append(a.Routes, t.extension())
-		} else {
-			a.Routes = append(a.Routes, t.subscription()...)
+			continue
 		}
+		routes := t.subscription()
+		for _, r := range routes {
+			a.Notes = append(a.Notes, t.borrowed(r.Hops)...)
+		}
+		a.Routes = append(a.Routes, routes...)
 	}
 	slices.SortStableFunc(a.Routes, func(a, b Route) int { return cmp.Compare(a.Outcome.rank(), b.Outcome.rank()) })
 	a.Outcome = a.Routes[0].Outcome
@@ -71,10 +74,64 @@ func answer(o installed.Operator, catalogs []Catalog, c cluster) Answer {
 	if o.Generation == graph.Classic && len(o.Channels) == 0 && worst.Outcome == Stranded && a.Outcome != Stranded {
 		a.Notes = append(a.Notes, fmt.Sprintf("the channel that it follows is not known, and it is stranded if that is %s; give its Subscription, too", strandedChannels(a.Routes)))
 	}
-	if having > 1 && o.Generation == graph.V1 {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d catalogs have the package; OLM v1 resolves nothing unless the ClusterExtension's selector or the priorities of the ClusterCatalogs choose one", having))
+	if note := moved(o, catalogs, a.Routes[0].Catalog); note != "" {
+		a.Notes = append(a.Notes, note)
 	}
+	if note := ambiguous(o, at, catalogs, a.Routes[0]); note != "" {
+		a.Notes = append(a.Notes, note)
+	}
+	a.Notes = unique(a.Notes)
 	return a
+}
+
+// unique leaves out what was said before.
+func unique(notes []string) []string {
+	var all []string
+	for _, n := range notes {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// ambiguous is a note on a route of OLM v1 on which several catalogs offer a
+// bundle, at some point of it.
+func ambiguous(o installed.Operator, at graph.At, catalogs []Catalog, best Route) string {
+	if o.Generation != graph.V1 || len(catalogs) < 2 {
+		return ""
+	}
+	var all []extension.Catalog
+	for _, k := range catalogs {
+		all = append(all, extension.Catalog{Name: k.Name, Content: k.Kept})
+	}
+	places := []graph.At{at}
+	for _, k := range catalogs {
+		for _, h := range best.Hops {
+			if p := k.Kept.Package(o.Package); k.Name == best.Catalog && p.Bundle(h.To) != nil {
+				places = append(places, graph.Running(p.Bundle(h.To)))
+			}
+		}
+	}
+	for _, place := range places {
+		e := extension.Extension{
+			Package: o.Package, Channels: o.Channels, Version: o.Range, SelfCertified: o.SelfCertified,
+			Installed: &extension.Installed{Name: place.Name, Version: place.Version.String(), Release: place.Release},
+		}
+		_, err := extension.Resolve(e, all)
+		refused := (*extension.Error)(nil)
+		if !errors.As(err, &refused) || refused.Reason != extension.Ambiguous {
+			continue
+		}
+		var names []string
+		for _, c := range refused.Considered {
+			if c.Bundle != "" {
+				names = append(names, c.Catalog)
+			}
+		}
+		return fmt.Sprintf("to who runs %s several catalogs offer a bundle (%s); OLM v1 resolves nothing unless the ClusterExtension's selector or the priorities of the ClusterCatalogs choose one", place.Name, strings.Join(names, ", "))
+	}
+	return ""
 }
 
 func strandedChannels(routes []Route) string {
@@ -86,62 +143,4 @@ func strandedChannels(routes []Route) string {
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), " or ")
-}
-
-// find is the package of a catalog, which may be outlined.
-func find(c *catalog.Catalog, name string) *catalog.Package {
-	if c == nil {
-		return nil
-	}
-	if p := c.Package(name); p != nil {
-		return p
-	}
-	for _, p := range c.Outlines {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
-
-// position is where an operator stands. Its version is what the cluster says,
-// else what a catalog says of the bundle, else what the bundle's name ends with;
-// a note says if it is the last. Where only the version is known, its name is that
-// of a bundle of that version, since most edges go by names.
-func position(o installed.Operator, catalogs []Catalog) (at graph.At, note string, ok bool) {
-	at = graph.At{Name: o.Bundle, Release: o.Release}
-	v, err := semver.Parse(o.Version)
-	if err == nil && o.Bundle != "" {
-		at.Version = v
-		return at, "", true
-	}
-	for _, k := range catalogs {
-		for _, c := range []*catalog.Catalog{k.Source, k.Kept} {
-			p := find(c, o.Package)
-			if p == nil {
-				continue
-			}
-			if o.Bundle == "" {
-				if bundles := graph.OfVersion(p, v); err == nil && len(bundles) > 0 {
-					return graph.Running(bundles[0]), "", true
-				}
-			} else if b := p.Bundle(o.Bundle); b != nil && b.VersionErr == nil {
-				return graph.Running(b), "", true
-			}
-		}
-	}
-	if err == nil {
-		at.Version = v
-		return at, "no catalog has the version that is installed, so that only ranges of versions can lead on", true
-	}
-	for i := range len(o.Bundle) {
-		if o.Bundle[i] != '.' {
-			continue
-		}
-		if v, err := semver.Parse(strings.TrimPrefix(o.Bundle[i+1:], "v")); err == nil {
-			at.Version = v
-			return at, fmt.Sprintf("its version is not known but by its name: %s", v), true
-		}
-	}
-	return at, "", false
 }

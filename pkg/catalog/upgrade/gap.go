@@ -22,7 +22,7 @@ func (t trip) gap(r *Route, view graph.View) {
 		if hops, ok := graph.Reachable(t.kept, t.at, r.Head, view, graph.AnyPath); ok {
 			r.Outcome, r.Hops = ByHand, t.hops(hops)
 			r.Why = fmt.Sprintf("by itself %s: OLM v1 takes the highest version that it finds, and from there none leads to the head %s", stuck, r.Head)
-			r.Mends = []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("set spec.source.catalog.version of the ClusterExtension %s to one after the other of: %s", t.operator.Name, t.versions(hops))}}
+			r.Mends = []Mend{t.pin(hops)}
 			return
 		}
 	}
@@ -56,6 +56,7 @@ func (t trip) gap(r *Route, view graph.View) {
 	}
 	m := Mend{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: r.Channel}
 	var least *semver.Version
+	channels := map[string]bool{}
 	for _, h := range hops {
 		if t.keeps(h) {
 			continue
@@ -63,6 +64,7 @@ func (t trip) gap(r *Route, view graph.View) {
 		if !slices.Contains(m.Keep, h.To) {
 			m.Keep = append(m.Keep, h.To)
 		}
+		channels[h.Channel] = true
 		if b := t.source.Bundle(h.To); b != nil && b.VersionErr == nil && (least == nil || b.Version.LT(*least)) {
 			least = &b.Version
 		}
@@ -72,12 +74,21 @@ func (t trip) gap(r *Route, view graph.View) {
 		r.Mends = t.elsewhere(r.Channel)
 		return
 	}
-	if least != nil {
+	// Of several channels not all may have versions from there on, which is an error
+	// of the configuration, unless the range is that of the one.
+	only := len(t.kept.Channels) == 1
+	if least != nil && (only || len(channels) == 1) {
 		m.MinVersion = least.String()
 	}
 	m.Message = fmt.Sprintf("keep %s: add %s to installed of the catalog in the configuration", strings.Join(m.Keep, ", "), entry(t.operator))
 	if m.MinVersion != "" {
 		m.Message += ", or set minVersion: " + m.MinVersion
+		for name := range channels {
+			if !only {
+				m.Channel = name
+				m.Message += fmt.Sprintf(" of channel %s, with the other channels named beside it", name)
+			}
+		}
 	}
 	r.Mends = []Mend{m}
 }
@@ -135,9 +146,9 @@ func (t trip) published(view graph.View) string {
 func (t trip) elsewhere(except string) []Mend {
 	if t.operator.Generation == graph.V1 {
 		if len(t.operator.Channels) > 0 {
-			return []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("look for an update in other channels than %s of the ClusterExtension %s, or install it anew", strings.Join(t.operator.Channels, ", "), t.operator.Name)}}
+			return []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("look for an update in other channels than %s of %s, or install it anew", strings.Join(t.operator.Channels, ", "), t.named())}}
 		}
-		return []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("install it anew, or set upgradeConstraintPolicy: SelfCertified in the ClusterExtension %s if the publisher says that it is safe", t.operator.Name)}}
+		return []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("install it anew, or set upgradeConstraintPolicy: SelfCertified in %s if the publisher says that it is safe", t.named())}}
 	}
 	var names []string
 	for _, ch := range t.kept.Channels {
@@ -201,27 +212,6 @@ func (t trip) noHead(r *Route) {
 			r.Mends = append(r.Mends, Mend{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: name, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", name, t.operator.Package, entry(t.operator))})
 		}
 	}
-}
-
-// notMirrored says what it means that no catalog of the mirror has the package.
-func notMirrored(o installed.Operator, catalogs []Catalog) (string, []Mend) {
-	known := 0
-	for _, k := range catalogs {
-		if k.Source == nil {
-			continue
-		}
-		known++
-		if find(k.Source, o.Package) != nil || slices.Contains(k.Source.Names, o.Package) {
-			return fmt.Sprintf("the mirror leaves out package %s, so that it gets no updates", o.Package), []Mend{{
-				Catalog: k.Name, Package: o.Package,
-				Message: fmt.Sprintf("add package %s to catalog %s in the configuration, and %s to its installed", o.Package, k.Name, entry(o)),
-			}}
-		}
-	}
-	if known < len(catalogs) || known == 0 {
-		return fmt.Sprintf("the mirror does not have package %s, so that it gets no updates", o.Package), nil
-	}
-	return fmt.Sprintf("no catalog of the configuration has package %s, so that it gets no updates from the mirror", o.Package), nil
 }
 
 // entry is how an operator stands in installed of a configuration.

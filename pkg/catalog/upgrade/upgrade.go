@@ -11,7 +11,8 @@
 //
 // A way on paper may be closed on a cluster. Every hop says what stands against
 // it there: a version of a custom resource that goes, a bundle that needs a newer
-// Kubernetes or that OLM v1 refuses, a bundle that keeps the cluster from its own
+// Kubernetes or that OLM v1 refuses, one that needs others which the mirror does
+// not have (pkg/catalog/resolve), a bundle that keeps the cluster from its own
 // update. Where a catalog does not tell enough to be sure, the block is marked as
 // one that only may be.
 //
@@ -28,12 +29,16 @@ import (
 // A Catalog is one catalog of a mirror.
 type Catalog struct {
 	Name string
-	// Kept is what the mirror has.
+	// Kept is what the mirror has. What lies in its Outlines counts where others
+	// need it, and is not looked into otherwise.
 	Kept *catalog.Catalog
 	// Source is the catalog that it was filtered from, at least its outline; nil
 	// where that is not known. Without it nothing can be said about what would
 	// mend a gap.
 	Source *catalog.Catalog
+	// CatalogSource is the namespace/name by which Subscriptions of OLM classic get
+	// the catalog; "" where that is not known.
+	CatalogSource string
 }
 
 // Options are what is known of the clusters.
@@ -52,12 +57,11 @@ type Report struct {
 	Operators      []Answer `json:"operators"`
 }
 
-// Stranded are the answers about operators that get no further: those that are
-// stranded, and those whose package is not in the mirror.
-func (r Report) Stranded() []Answer {
+// Having are the answers with one of the outcomes.
+func (r Report) Having(outcomes ...Outcome) []Answer {
 	var all []Answer
 	for _, a := range r.Operators {
-		if a.Outcome == Stranded || a.Outcome == NotMirrored {
+		if slices.Contains(outcomes, a.Outcome) {
 			all = append(all, a)
 		}
 	}
@@ -78,17 +82,26 @@ const (
 	// Ahead: it runs, or in OLM v1 gets to, a version that is not older than the
 	// head.
 	Ahead Outcome = "ahead"
+	// Lacking: it gets to the head if another catalog provides what a bundle on the
+	// way needs, and neither the mirror nor what is installed provides.
+	Lacking Outcome = "lacking"
+	// Downgraded: OLM v1 puts a lower version in its place, without regard to edges
+	// (upgradeConstraintPolicy SelfCertified).
+	Downgraded Outcome = "downgraded"
 	// Stranded: it does not get to the head.
 	Stranded Outcome = "stranded"
-	// NotMirrored: its package is not in the mirror.
+	// NotMirrored: its package is not in the mirror, which is to serve it.
 	NotMirrored Outcome = "not-mirrored"
+	// Elsewhere: its package is not in the mirror, and nothing says that it ever
+	// came from there.
+	Elsewhere Outcome = "elsewhere"
 	// Unknown: the package or the version that is installed is not known.
 	Unknown Outcome = "unknown"
 )
 
 // rank puts outcomes in order, the best first.
 func (o Outcome) rank() int {
-	return slices.Index([]Outcome{AtHead, Reaches, ByHand, Ahead, Stranded, NotMirrored, Unknown}, o)
+	return slices.Index([]Outcome{AtHead, Reaches, ByHand, Ahead, Lacking, Downgraded, Stranded, NotMirrored, Elsewhere, Unknown}, o)
 }
 
 // An Answer is about one operator.
@@ -141,7 +154,8 @@ type Hop struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	// Edge is why OLM makes it; "" where the ClusterExtension goes without edges
-	// (upgradeConstraintPolicy SelfCertified).
+	// (upgradeConstraintPolicy SelfCertified), or takes a bundle of the same version
+	// for what is installed.
 	Edge graph.EdgeKind `json:"edge,omitempty"`
 	// Blocks are what stands against the hop, or against a cluster update while
 	// it is not made.

@@ -1,0 +1,55 @@
+package resources
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The names that are told are those that Build writes.
+func TestNamesOfCatalogs(t *testing.T) {
+	for name, template := range map[string]string{
+		"generated": "", "template": head, "name": head + "metadata: {name: ours}\n",
+		"both": head + "metadata: {name: ours, namespace: olm}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fromTemplate(t, template)
+			if template == "" {
+				c.Template = nil
+			}
+			c.Target = "lake/animals:v2"
+			files, _, err := Build(nil, []Catalog{c}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			source, err := c.CatalogSourceName()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cluster, err := c.ClusterCatalogName()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"CatalogSource": source, "ClusterCatalog": "/" + cluster}
+			for _, f := range files {
+				var object struct {
+					Kind     string
+					Metadata struct{ Namespace, Name string }
+				}
+				if err := yaml.Unmarshal(f.Text, &object); err != nil {
+					t.Fatal(err)
+				}
+				if got := object.Metadata.Namespace + "/" + object.Metadata.Name; got != want[object.Kind] {
+					t.Errorf("%s is called %s, not %s", object.Kind, got, want[object.Kind])
+				}
+			}
+			if len(files) != 2 {
+				t.Errorf("%d files", len(files))
+			}
+		})
+	}
+	if _, err := fromTemplate(t, "kind: Pod\n").CatalogSourceName(); err == nil || !strings.Contains(err.Error(), "template.yaml") {
+		t.Errorf("of a template that is none: %v", err)
+	}
+}
