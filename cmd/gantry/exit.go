@@ -93,10 +93,11 @@ func status(err error) int {
 func (a *app) finish(err error) int {
 	code := status(err)
 	switch err = advised(err); {
+	case a.events != nil:
+		a.events.end(code, errorTextOf(code, err))
 	case err == nil || code == exitSomething:
 	case a.output == outputJSON:
-		message, hint := splitHint(err)
-		text, jsonErr := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": message, "hint": hint}})
+		text, jsonErr := json.Marshal(map[string]any{"error": errorTextOf(code, err)})
 		if jsonErr == nil {
 			fmt.Fprintf(a.stderr, "%s\n", text)
 		}
@@ -112,4 +113,20 @@ func (a *app) finish(err error) int {
 		}
 	}
 	return code
+}
+
+// An errorText is an error as programs read it.
+type errorText struct {
+	Code    int    `json:"code"`
+	Hint    string `json:"hint"`
+	Message string `json:"message"`
+}
+
+// errorTextOf is err as programs read it; nil where it is no failure.
+func errorTextOf(code int, err error) *errorText {
+	if err == nil || code == exitSomething {
+		return nil
+	}
+	message, hint := splitHint(err)
+	return &errorText{Code: code, Hint: hint, Message: message}
 }

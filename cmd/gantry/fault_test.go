@@ -222,7 +222,7 @@ func TestLockedWorkspace(t *testing.T) {
 	if err := a.openLog(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := a.open(inputs{workspace: w.path("workspace")}, &sides{images: 1, layers: 1})
+	s, err := a.open(inputs{workspace: w.path("workspace")}, &sides{images: "1", layers: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -138,16 +137,16 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		}
 		return &partialError{failed: len(p.Missing), planned: true}
 	}
-	report, files, err := a.carryOut(ctx, f, s, p, source, t)
+	result, err := a.carryOut(ctx, f, s, p, source, t)
 	if err != nil {
 		return err
 	}
-	result := &mirrorResult{Version: 1, Destination: destination, Report: report, Notes: p.Notes, Blocked: len(p.Blocked), Resources: files}
+	result.Version, result.Destination = 1, destination
 	if err := a.showResult(result); err != nil {
 		return err
 	}
-	if !report.Complete() {
-		return newPartialError(report)
+	if !result.Report.Complete() {
+		return newPartialError(result.Report)
 	}
 	return nil
 }
@@ -181,14 +180,16 @@ func openArchive(dir string) (*archive.Archive, error) {
 }
 
 // carryOut copies the plan and, for a registry, writes the cluster resources.
-func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirror.Report, *resourceFiles, error) {
-	report, err := a.copy(ctx, f, s, p, source, t)
-	r := t.registry()
-	if err != nil || r == nil {
-		return report, nil, err
+func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirrorResult, error) {
+	result := &mirrorResult{Notes: p.Notes, Blocked: len(p.Blocked)}
+	var err error
+	if result.Report, result.Transfer, err = a.copy(ctx, f, s, p, source, t); err != nil {
+		return nil, err
 	}
-	files, err := s.saveResources(r, p, report, f.policy())
-	return report, files, err
+	if r := t.registry(); r != nil {
+		result.Resources, err = s.saveResources(r, p, result.Report, f.policy())
+	}
+	return result, err
 }
 
 func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
@@ -200,30 +201,27 @@ func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error)
 }
 
 // copy runs the plan, shows progress and keeps the journal.
-func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirror.Report, error) {
+func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirror.Report, *transfer, error) {
 	streams, err := f.streams()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts := mirror.Options{Streams: streams, Fatal: fatal, Meter: &mirror.Meter{}, Log: a.log}
 	finish := func(bool) error { return nil }
 	if r := t.registry(); r != nil {
 		if opts.Receipt, err = s.receipt(r, p.Name); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		journal, err := s.Journal(r.key())
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		opts.Journal, finish = journal, journal.Done
 	}
-	stop := a.show("copying", func() progress.Reading {
-		m := opts.Meter.Progress()
-		return progress.Reading{Images: m.Images, ImagesDone: m.Settled, Total: m.Total, Done: m.Done}
-	})
+	end := a.showCopy(p, t, opts.Meter)
 	report, err := t.mirror(ctx, p, source, opts)
-	stop()
-	return report, errors.Join(err, finish(err == nil && report.Complete()))
+	took := end()
+	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
 }
 
 func (f *mirrorFlags) policy() resources.Options {

@@ -18,10 +18,14 @@ type mirrorResult struct {
 	Notes     []string       `json:"notes,omitempty"`
 	Blocked   int            `json:"blocked,omitempty"`
 	Resources *resourceFiles `json:"resources,omitempty"`
+	Transfer  *transfer      `json:"transfer,omitempty"`
 }
 
 // showResult prints what was done; what was not goes to stderr.
 func (a *app) showResult(r *mirrorResult) error {
+	if a.events != nil {
+		a.events.summary(r)
+	}
 	if a.output == outputJSON {
 		return a.encode(r)
 	}
@@ -46,8 +50,11 @@ func (a *app) showResult(r *mirrorResult) error {
 	if !r.Report.Unfinished {
 		r.Resources.write(&b)
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
-	return err
+	if _, err := fmt.Fprint(a.stdout, b.String()); err != nil {
+		return err
+	}
+	a.say("%s", r.Transfer)
+	return nil
 }
 
 func (r *mirrorResult) writeCopied(b *strings.Builder) {
@@ -75,7 +82,10 @@ func (r *mirrorResult) writeCopied(b *strings.Builder) {
 		fmt.Fprintf(b, "; mounted %s (%s) instead of sending", number(rep.BlobsMounted, "blob", "blobs"), progress.Bytes(rep.BytesMounted))
 	}
 	if rep.BlobsFound > 0 {
-		fmt.Fprintf(b, "; found %s", number(rep.BlobsFound, "blob", "blobs"))
+		fmt.Fprintf(b, "; found %s (%s)", number(rep.BlobsFound, "blob", "blobs"), progress.Bytes(r.Transfer.BytesFound))
+	}
+	if r.Transfer.BytesShared > 0 {
+		fmt.Fprintf(b, "; what images share was sent once, which saved %s", progress.Bytes(r.Transfer.BytesShared))
 	}
 	b.WriteString(".\n")
 }

@@ -6,10 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -28,7 +27,7 @@ type app struct {
 	// tune, where set, has the last word on each client's options: tests bring
 	// their clock and their patience.
 	tune    func(*remote.Options)
-	clients []*remote.Client // those that the run made
+	clients []sideClient // those that the run made
 
 	output    string
 	quiet     bool
@@ -36,11 +35,15 @@ type app struct {
 	logLevel  string
 	logFormat string
 	logPath   string
+	progress  string // as given; then how progress is shown, auto decided
 
 	logFile *os.File
 	log     *slog.Logger
-	// people gets what is for people where stderr is a log in JSON; else nil.
+	// people gets what is for people where stderr is a log in JSON, or events;
+	// else nil.
 	people *slog.Logger
+	screen *progress.Screen // stderr, once the flags are read
+	events *events          // nil without --progress json
 }
 
 const exitStatusHelp = `EXIT STATUS
@@ -70,7 +73,11 @@ manifests that a cluster applies.
 		Args:          verbArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return a.openLog()
+			err := a.openLog()
+			if err == nil && a.events != nil {
+				a.events.start(cmd.CommandPath())
+			}
+			return err
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
@@ -80,6 +87,7 @@ manifests that a cluster applies.
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done (the same as --log-level debug)")
 	f.StringVar(&a.logLevel, "log-level", "warn", "log on stderr from this level on: error, warn, info, debug or trace")
 	f.StringVar(&a.logFormat, "log-format", outputText, "form of the log: text or json")
+	f.StringVar(&a.progress, "progress", progressAuto, "how progress is shown on stderr: auto (a bar on a terminal, else lines), bar, lines, json (events) or none")
 	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
 	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.listCommand(), a.explainCommand(), a.graphCommand(), a.checkCommand(), a.catalogCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
@@ -130,6 +138,9 @@ func (a *app) openLog() error {
 	if a.output != outputText && a.output != outputJSON {
 		return usageHint("give text or json", "--output %q", a.output)
 	}
+	if err := a.openScreen(); err != nil {
+		return err
+	}
 	levels := map[string]slog.Level{
 		"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo,
 		"debug": slog.LevelDebug, "trace": slog.LevelDebug - 4,
@@ -153,67 +164,25 @@ func (a *app) openLog() error {
 		a.logFile, w = f, f
 	}
 	opts := &slog.HandlerOptions{Level: level}
+	if a.progress == progressJSON {
+		a.events = &events{w: a.stderr, now: time.Now}
+		a.people = a.events.logger("message", slog.LevelInfo)
+	}
 	switch a.logFormat {
 	case outputText:
 		a.log = slog.New(slog.NewTextHandler(w, opts))
 	case outputJSON:
 		a.log = slog.New(slog.NewJSONHandler(w, opts))
-		if a.logFile == nil {
+		if a.logFile == nil && a.events == nil {
 			a.people = slog.New(slog.NewJSONHandler(w, nil))
 		}
 	default:
 		return usageHint("give text or json", "--log-format %q", a.logFormat)
 	}
+	if a.events != nil && a.logFile == nil {
+		a.log = a.events.logger("log", level)
+	}
 	return nil
-}
-
-// talks reports whether people are told what is going on. Where they asked for
-// quiet or for JSON, stderr is left to the log and to the error.
-func (a *app) talks() bool { return !a.quiet && a.output != outputJSON }
-
-// say writes a line for people: that something goes on. It is text, or an entry
-// of a log in JSON, which other lines would spoil.
-func (a *app) say(format string, args ...any) {
-	switch {
-	case !a.talks():
-	case a.people != nil:
-		a.people.Info(fmt.Sprintf(format, args...))
-	default:
-		fmt.Fprintf(a.stderr, format+"\n", args...)
-	}
-}
-
-// warn writes what people have to know, quiet or not.
-func (a *app) warn(format string, args ...any) {
-	if a.people != nil {
-		a.people.Warn(fmt.Sprintf(format, args...))
-		return
-	}
-	fmt.Fprintf(a.stderr, format+"\n", args...)
-}
-
-// Write makes app the place for the lines of package progress.
-func (a *app) Write(line []byte) (int, error) {
-	a.say("%s", strings.TrimSuffix(string(line), "\n"))
-	return len(line), nil
-}
-
-// show shows people how far something is, until stop is called.
-func (a *app) show(what string, read func() progress.Reading) (stop func()) {
-	if !a.talks() {
-		return func() {}
-	}
-	if a.terminal() && a.people == nil {
-		return progress.Show(a.stderr, what, read, progress.Options{Terminal: true})
-	}
-	return progress.Show(a, what, read, progress.Options{})
-}
-
-// terminal reports whether stderr is a person's screen that a bar may be drawn
-// on.
-func (a *app) terminal() bool {
-	f, ok := a.stderr.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 }
 
 // encode prints the result as JSON.

@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
@@ -19,8 +21,10 @@ type sides struct {
 	src, dest  side
 	retryTimes int
 	retryDelay time.Duration
-	images     int
-	layers     int
+	images     count
+	layers     count
+	rate       string
+	limitsFile string
 }
 
 type side struct {
@@ -40,10 +44,12 @@ func (s *sides) addSourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.authFile, "authfile", "", "credentials for registries (default: $REGISTRY_AUTH_FILE, then those of podman and docker)")
 	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
 	s.src.addFlags(f, "src", "source")
-	f.IntVar(&s.retryTimes, "retry-times", 5, "how often a request is tried again")
+	f.IntVar(&s.retryTimes, "retry-times", 8, "how often a request is tried again")
 	f.DurationVar(&s.retryDelay, "retry-delay", 0, "wait between two tries (default: grows from try to try)")
-	f.IntVar(&s.images, "parallel-images", 4, "images at the same time")
-	f.IntVar(&s.layers, "parallel-layers", 5, "layers at the same time, per image")
+	f.Var(&s.images, "parallel-images", "images at the same time, at most (default: as many as make it faster)")
+	f.Var(&s.layers, "parallel-layers", "layers at the same time, per image, at most (default: as many as make it faster)")
+	f.StringVar(&s.rate, "limit-rate", "", "bytes per second that are received from all sources, and that are sent to the destination: 50MiB, 800KB, 2GB")
+	f.StringVar(&s.limitsFile, "limits", "", "file with limits of single registries (default: ~/.config/gantry/limits.yaml, where there is one)")
 }
 
 func (s *side) addFlags(f *pflag.FlagSet, name, what string) {
@@ -53,14 +59,69 @@ func (s *side) addFlags(f *pflag.FlagSet, name, what string) {
 	f.BoolVar(&s.plainHTTP, name+"-plain-http", false, "speak plain HTTP to the "+what)
 }
 
-// streams is how many blobs move at the same time.
-func (s *sides) streams() (int, error) {
-	for flag, n := range map[string]int{"--parallel-images": s.images, "--parallel-layers": s.layers} {
+// Where one of --parallel-images and --parallel-layers is given, the other is as
+// oc mirror has it.
+const (
+	defaultImages = 4
+	defaultLayers = 5
+)
+
+// A count is a flag for a number that need not be given: "" where it was not.
+type count string
+
+func (c *count) String() string { return string(*c) }
+func (c *count) Type() string   { return "int" }
+
+func (c *count) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	*c = count(strconv.Itoa(n))
+	return err
+}
+
+func (c *count) or(n int) int {
+	if given, err := strconv.Atoi(string(*c)); err == nil {
+		return given
+	}
+	return n
+}
+
+// bound is how many requests the user wants at one registry at the same time; 0
+// where that is left to the registry.
+func (s *sides) bound() (int, error) {
+	if s.images == "" && s.layers == "" {
+		return 0, nil
+	}
+	images, layers := s.images.or(defaultImages), s.layers.or(defaultLayers)
+	for flag, n := range map[string]int{"--parallel-images": images, "--parallel-layers": layers} {
 		if n < 1 || n > 100 {
 			return 0, usageHint("give a number from 1 to 100", "%s %d", flag, n)
 		}
 	}
-	return s.images * s.layers, nil
+	return images * layers, nil
+}
+
+// streams is how many blobs may be on their way at the same time: as many as the
+// user says, or as any registry is sent, so that the client decides.
+func (s *sides) streams() (int, error) {
+	n, err := s.bound()
+	return cmp.Or(n, remote.MostStreams), err
+}
+
+// limits reads what the user says of the network and of single registries.
+func (s *sides) limits() (rate limits.Rate, l *limits.Limits, err error) {
+	if s.rate != "" {
+		if rate, err = limits.ParseRate(s.rate); err != nil {
+			return 0, nil, usagef("--limit-rate: %w", err)
+		}
+	}
+	file := cmp.Or(s.limitsFile, limits.Default(os.Getenv))
+	if file == "" {
+		return rate, nil, nil
+	}
+	if l, err = limits.Load(file); err != nil {
+		return 0, nil, &usageError{err}
+	}
+	return rate, l, nil
 }
 
 // client makes the client for one side.
@@ -76,7 +137,11 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	streams, err := s.streams()
+	bound, err := s.bound()
+	if err != nil {
+		return nil, err
+	}
+	rate, perHost, err := s.limits()
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +156,15 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 		SkipVerify: !mine.tlsVerify,
 		PlainHTTP:  mine.plainHTTP,
 		Retry:      retry,
-		Streams:    2 * streams,
+		Streams:    bound,
+		Rate:       rate,
+		Limits:     perHost,
 		Side:       which,
 		UserAgent:  "gantry/" + buildVersion(),
 		Log:        a.log,
+	}
+	if a.events != nil {
+		o.OnRetry = a.events.retry(which)
 	}
 	if a.tune != nil {
 		a.tune(&o)
@@ -103,7 +173,7 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	a.clients = append(a.clients, c)
+	a.clients = append(a.clients, sideClient{c, which})
 	return c, nil
 }
 

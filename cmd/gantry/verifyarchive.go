@@ -49,7 +49,7 @@ func (a *app) verifyArchive(ctx context.Context, dir string) error {
 	defer func() { _ = have.Close() }() // only read from
 	var done atomic.Int64
 	stop := a.show("checking", func() progress.Reading {
-		return progress.Reading{Total: have.Size(), Done: done.Load()}
+		return progress.Reading{Total: have.Size(), Done: done.Load(), Moved: done.Load()}
 	})
 	err = have.Verify(ctx, func(n int64) { done.Add(n) })
 	stop()

@@ -1,0 +1,154 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+const (
+	// maxItems is how many items have a row at a time, and slow how long one is
+	// under way before it has one: what comes and goes at once only flickers.
+	maxItems = 5
+	slow     = time.Second
+
+	minBar = 10 // columns between the brackets
+	maxBar = 40
+)
+
+// Bar is the View that draws a bar on s, the facts below it and rows for items
+// that take long. It uses no colours, no glyphs beyond ASCII and no column
+// beyond the last but one, so that no terminal breaks a row.
+func Bar(s *Screen) View { return &bar{screen: s, since: map[string]time.Time{}} }
+
+type bar struct {
+	screen *Screen
+	since  map[string]time.Time // when an item was seen first
+}
+
+func (b *bar) Clear() { b.screen.draw(nil) }
+
+func (b *bar) Draw(f Frame) {
+	columns, height := b.screen.Size()
+	width := columns - 1
+	var rows []string
+	if _, total := f.position(); total > 0 {
+		rows = append(rows, top(f, width))
+		if text := facts(f, width); text != "" {
+			rows = append(rows, text)
+		}
+		for _, it := range b.slow(f) {
+			rows = append(rows, row(it, width))
+		}
+	}
+	// Below the rows there is a line for the cursor.
+	b.screen.draw(rows[:min(len(rows), max(0, height-1))])
+}
+
+// slow are the items that have been seen for a while.
+func (b *bar) slow(f Frame) []Item {
+	now := map[string]time.Time{}
+	var long []Item
+	for _, it := range f.Items {
+		since, ok := b.since[it.Name]
+		if !ok {
+			since = f.At
+		}
+		now[it.Name] = since
+		if f.At.Sub(since) >= slow && len(long) < maxItems {
+			long = append(long, it)
+		}
+	}
+	b.since = now
+	return long
+}
+
+// top is the first row: what is done, the bar, and of sizes, speed and time as
+// much as leaves the bar its least width. A screen that is narrower yet has no
+// bar.
+func top(f Frame, width int) string {
+	done, total := f.position()
+	var size, speed, left string
+	if f.Total > 0 {
+		size = "  " + of(done, total)
+		if f.PerSecond > 0 {
+			speed = "  " + Bytes(int64(f.PerSecond)) + "/s"
+		}
+	} else {
+		size = fmt.Sprintf("  %d of %d images", done, total)
+	}
+	if f.Left >= 0 {
+		left = "  " + Duration(f.Left) + " left"
+	}
+	around := len(f.What) + len(" 100% [] ")
+	for _, tail := range []string{size + speed + left, size + left, left, ""} {
+		if room := width - around - len(tail); room >= minBar {
+			return fit(drawn(f.What, done, total, min(room, maxBar))+tail, width)
+		}
+	}
+	return fit(fmt.Sprintf("%s %3d%%", f.What, 100*done/total), width)
+}
+
+// drawn has progressbar draw a bar, which knows no more than its position:
+// its own speed and time are those of a clock that is not ours.
+func drawn(what string, done, total int64, width int) string {
+	b := progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(io.Discard),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionSetWidth(width),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetTheme(progressbar.ThemeASCII),
+	)
+	_ = b.RenderBlank()
+	_ = b.Set64(done)
+	return strings.Trim(b.String(), "\r ")
+}
+
+// facts is the second row, without those that do not fit.
+func facts(f Frame, width int) string {
+	all := f.Facts
+	if f.Images > 0 && f.Total > 0 {
+		all = append([]string{fmt.Sprintf("%d of %d images", f.ImagesDone, f.Images)}, all...)
+	}
+	text := ""
+	for _, fact := range all {
+		switch {
+		case text == "":
+			text = "  " + fact
+		case len(text)+len(fact)+2 <= width:
+			text += ", " + fact
+		}
+	}
+	return fit(text, width)
+}
+
+// row is an item: how far, and as much as fits of the end of its name.
+func row(it Item, width int) string {
+	percent := 100
+	if it.Size > 0 {
+		percent = int(100 * min(it.Done, it.Size) / it.Size)
+	}
+	head := fmt.Sprintf("  %3d%%  %10s  ", percent, Bytes(it.Size))
+	name := printable(it.Name)
+	if over := len(head) + len(name) - width; over > 0 && over+3 < len(name) {
+		name = "..." + name[over+3:]
+	}
+	return fit(head+name, width)
+}
+
+// printable replaces what would move the cursor or be wider than a column.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// fit shortens a row to the width.
+func fit(s string, width int) string { return s[:max(0, min(len(s), width))] }
