@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// Kinds of items that are treated in a way of their own.
+const (
+	catalogKind   = "catalog"
+	signatureKind = "sig"
+)
+
+// An item is a tag of a workload. A list of them has a line for each: the
+// repository, the digest, the tag and the kind, with tabs between.
+type item struct {
+	repository string
+	digest     digest.Digest
+	tag, kind  string
+}
+
+func readItems(r io.Reader) ([]item, error) {
+	var items []item
+	s := bufio.NewScanner(r)
+	for s.Scan() {
+		f := strings.Split(s.Text(), "\t")
+		if len(f) < 4 {
+			return nil, fmt.Errorf("line %d of the list has %d fields, want 4", len(items)+1, len(f))
+		}
+		d, err := digest.Parse(f[1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d of the list: %w", len(items)+1, err)
+		}
+		items = append(items, item{f[0], d, f[2], f[3]})
+	}
+	return items, s.Err()
+}
+
+func writeItems(w io.Writer, items []item) error {
+	for _, i := range items {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.repository, i.digest, i.tag, i.kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byRepository returns the repositories, sorted, and their tags.
+func byRepository(items []item) (repositories []string, tags map[string][]string) {
+	tags = map[string][]string{}
+	for _, i := range items {
+		if tags[i.repository] == nil {
+			repositories = append(repositories, i.repository)
+		}
+		tags[i.repository] = append(tags[i.repository], i.tag)
+	}
+	slices.Sort(repositories)
+	return repositories, tags
+}
+
+// lastElement is where tools put a repository that keep only its last name.
+func lastElement(repository string) string { return path.Base(repository) }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"runtime"
+	"slices"
+)
+
+// A report is all that a run measured, as its JSON has it.
+type report struct {
+	Kind    string         `json:"kind"` // "GantryBench"
+	Version int            `json:"version"`
+	System  string         `json:"system"` // "linux/amd64"
+	Cores   int            `json:"cores"`
+	Storage string         `json:"storage"` // of registries and archives
+	Latency float64        `json:"latencySeconds"`
+	Content string         `json:"content"` // whose workloads and floor
+	Tools   []reportedTool `json:"tools"`
+	Absent  []string       `json:"absent,omitempty"` // tools that are not in PATH
+	Presets []*measured    `json:"presets"`
+}
+
+// A reportedTool is a tool and the version that it says.
+type reportedTool struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// Measured is what was found out with one workload.
+type measured struct {
+	Preset       string `json:"preset"`
+	References   int    `json:"references"`
+	Repositories int    `json:"repositories"`
+	Manifests    int    `json:"manifests"`
+	Blobs        int    `json:"blobs"`
+	Bytes        int64  `json:"bytes"` // of the blobs, each counted once
+	// LeftOut are tools that would take too long with so many images.
+	LeftOut []string  `json:"leftOut,omitempty"`
+	Results []*result `json:"results"`
+}
+
+// A result is what one tool did in one operation.
+type result struct {
+	Operation operation `json:"operation"`
+	Tool      string    `json:"tool"`
+	Samples   []sample  `json:"samples,omitempty"`
+	// Problem says that the tool failed, or what it did not copy.
+	Problem string `json:"problem,omitempty"`
+}
+
+// A sample is one measurement.
+type sample struct {
+	cost
+	Source      counts `json:"source,omitempty"`
+	Destination counts `json:"destination,omitempty"`
+}
+
+func newReport(o options, s scratch, m maker, tools []tool, absent []string) *report {
+	r := &report{
+		Kind: "GantryBench", Version: 1, System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(),
+		Storage: s.String(), Latency: o.latency.Seconds(), Content: m.String(), Absent: absent,
+	}
+	for _, t := range tools {
+		r.Tools = append(r.Tools, reportedTool{t.name, t.version})
+	}
+	return r
+}
+
+func newMeasured(w *workload) *measured {
+	repositories, _ := byRepository(w.items)
+	return &measured{
+		Preset: w.preset, References: len(w.items), Repositories: len(repositories),
+		Manifests: len(w.inventory.Manifests), Blobs: len(w.inventory.Blobs), Bytes: w.inventory.bytes(),
+	}
+}
+
+// of returns the result of a tool in an operation, new if there is none.
+func (m *measured) of(op operation, tool string) *result {
+	for _, r := range m.Results {
+		if r.Operation == op && r.Tool == tool {
+			return r
+		}
+	}
+	r := &result{Operation: op, Tool: tool}
+	m.Results = append(m.Results, r)
+	return r
+}
+
+// median of what a result's samples say; 0 without samples.
+func (r *result) median(of func(sample) float64) float64 {
+	var values []float64
+	for _, s := range r.Samples {
+		values = append(values, of(s))
+	}
+	return median(values)
+}
+
+func (r *result) wall() float64 { return r.median(func(s sample) float64 { return s.Wall }) }
+
+// median is the middle of the values, or the mean of the two in the middle.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// writeJSON writes every measurement.
+func (r *report) writeJSON(file string) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(raw, '\n'), 0o644)
+}

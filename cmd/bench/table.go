@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// writeTable writes the medians as Markdown: for each workload a table of what
+// every tool took, and one of its requests at an empty destination.
+func (r *report) writeTable(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d cores, %s, distribution registries on loopback, storage %s; %s.\n", r.Cores, r.System, r.Storage, r.Content)
+	if r.Latency > 0 {
+		fmt.Fprintf(&b, "A link with %s there and back stands before each registry.\n", time.Duration(r.Latency*float64(time.Second)))
+	}
+	var tools []string
+	for _, t := range r.Tools {
+		if t.Version != "" && t.Name != plannedName {
+			tools = append(tools, t.Name+" "+t.Version)
+		}
+	}
+	fmt.Fprintf(&b, "%s.", strings.Join(tools, ", "))
+	if len(r.Absent) > 0 {
+		fmt.Fprintf(&b, " Not in PATH: %s.", strings.Join(r.Absent, ", "))
+	}
+	b.WriteString(" Medians; compare within one table.\n")
+	for _, m := range r.Presets {
+		m.table(&b)
+		m.requests(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (m *measured) table(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### %s\n\n%d references, %d manifests in %d repositories, %d blobs of %.1f MB.", m.Preset, m.References, m.Manifests, m.Repositories, m.Blobs, float64(m.Bytes)/1e6)
+	if len(m.LeftOut) > 0 {
+		fmt.Fprintf(b, " Left out, since they take one image after the other: %s.", strings.Join(m.LeftOut, ", "))
+	}
+	b.WriteString("\n\n| | | s | x floor | x gantry | CPU s | peak MB | requests: source | destination | rounds |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	var problems []string
+	for _, op := range operations() {
+		floor, gantry := m.of(op, floorName).wall(), m.of(op, gantryName).wall()
+		title := string(op)
+		for _, r := range m.ordered(op) {
+			name := r.Tool
+			if r.Problem != "" {
+				name += " \\*"
+				problems = append(problems, fmt.Sprintf("%s, %s: %s", r.Tool, op, r.Problem))
+			}
+			if len(r.Samples) == 0 {
+				fmt.Fprintf(b, "| %s | %s | | | | | | | | |\n", title, name)
+				title = ""
+				continue
+			}
+			fmt.Fprintf(b, "| %s | %s | %.2f | %s | %s | %.2f | %.0f | %s | %s | %d |\n", title, name,
+				r.wall(), ratio(r.wall(), floor), ratio(r.wall(), gantry),
+				r.median(func(s sample) float64 { return s.CPU }), r.median(func(s sample) float64 { return float64(s.Peak) })/1e6,
+				number(r.requests(func(s sample) counts { return s.Source })), number(r.requests(func(s sample) counts { return s.Destination })),
+				len(r.Samples))
+			title = ""
+		}
+	}
+	for _, p := range problems {
+		fmt.Fprintf(b, "\n\\* %s\n", strings.ReplaceAll(p, "\n", " "))
+	}
+}
+
+// ordered returns what was measured in an operation, the fastest first and what
+// failed last.
+func (m *measured) ordered(op operation) []*result {
+	var all []*result
+	for _, r := range m.Results {
+		if r.Operation == op && (len(r.Samples) > 0 || r.Problem != "") {
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y *result) int {
+		if a, b := len(x.Samples) == 0, len(y.Samples) == 0; a != b {
+			if a {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(x.wall(), y.wall())
+	})
+	return all
+}
+
+// requests writes who asked an empty destination what.
+func (m *measured) requests(b *strings.Builder) {
+	kinds := requestKinds()
+	fmt.Fprintf(b, "\nRequests at the destination, %s:\n\n| | %s | all |\n|---|%s\n", copying, strings.Join(kinds, " | "), strings.Repeat("--:|", len(kinds)+1))
+	for _, r := range m.ordered(copying) {
+		if len(r.Samples) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "| %s |", r.Tool)
+		for _, kind := range kinds {
+			fmt.Fprintf(b, " %s |", number(int(r.median(func(s sample) float64 { return float64(s.Destination[kind]) }))))
+		}
+		fmt.Fprintf(b, " %s |\n", number(r.requests(func(s sample) counts { return s.Destination })))
+	}
+}
+
+// requests is the median of how many there were.
+func (r *result) requests(at func(sample) counts) int {
+	return int(r.median(func(s sample) float64 { return float64(at(s).all()) }))
+}
+
+// ratio is "1.23", or nothing where there is nothing to compare with.
+func ratio(a, b float64) string {
+	if b == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", a/b)
+}
+
+// number groups digits, and leaves 0 out.
+func number(n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case n < 1000:
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", number(n/1000), n%1000)
+}
