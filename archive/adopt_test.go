@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,9 +15,11 @@ import (
 // smaller is s less the manifest of its last image, with another plan.
 func (s *sample) smaller() *sample {
 	c := *s
-	c.Plan = append([]byte("other "), s.Plan...)
+	c.plan = append([]byte("other "), s.plan...)
+	c.Plan = bytesText(c.plan)
 	c.Entries = s.Entries[:len(s.Entries)-1]
-	c.Index.Manifests = s.Index.Manifests[:len(s.Index.Manifests)-1]
+	c.names = s.names[:len(s.names)-1]
+	c.Index = slices.Values(c.names)
 	return &c
 }
 

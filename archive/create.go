@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"syscall"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
@@ -89,7 +90,7 @@ func same(dir string, c Content, opts Options) (*Writer, error) {
 	if !ok {
 		return nil, nil
 	}
-	s, raw, err := readSet(root, sequence)
+	s, d, err := readSet(root, sequence)
 	if err != nil {
 		opts.Log.Warn("the newest archive in the folder cannot be read, another is written", "dir", dir, "error", err)
 		return nil, nil
@@ -98,7 +99,7 @@ func same(dir string, c Content, opts Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(p.raw, raw) {
+	if p.digest != d {
 		return nil, nil
 	}
 	a, err := Open(dir)
@@ -204,8 +205,8 @@ func readOnly(err error) error {
 // begin makes the files of the partial folder.
 func (w *Writer) begin() error {
 	name, disk := setName(w.set.Sequence), durable.Folder{Root: w.partial}
-	if old, err := regular.Read(w.partial, name, maxSet); err != nil || !bytes.Equal(old, w.raw) {
-		if err := disk.WriteFile(name, w.raw); err != nil {
+	if old, err := regular.Read(w.partial, name, maxSet); err != nil || digest.FromBytes(old) != w.digest {
+		if err := disk.Write(name, w.set.write); err != nil {
 			return w.writeError(err, name)
 		}
 	}

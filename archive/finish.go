@@ -1,12 +1,15 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
 // Finish makes the volumes an archive: it needs every entry written, makes them
@@ -37,7 +40,7 @@ func (w *Writer) finish(ctx context.Context) error {
 		}
 	}
 	partial := durable.Folder{Root: w.partial}
-	if err := partial.WriteFile(sumName(w.set.Sequence), sum(w.set.Sequence, w.raw)); err != nil {
+	if err := partial.WriteFile(sumName(w.set.Sequence), sum(w.set.Sequence, w.digest)); err != nil {
 		return w.writeError(err, sumName(w.set.Sequence))
 	}
 	if ctx.Err() != nil {
@@ -51,7 +54,7 @@ func (w *Writer) seal(ctx context.Context, i int) error {
 	v, f := &w.set.Volumes[i], w.volumes[i]
 	for j := range v.Entries {
 		if e := &v.Entries[j]; e.Path != "" {
-			if err := w.copy(ctx, i, e, bytes.NewReader(w.files[e.Path])); err != nil {
+			if err := w.write(ctx, i, e, w.files[e.Path]); err != nil {
 				return err
 			}
 		}
@@ -64,6 +67,19 @@ func (w *Writer) seal(ctx context.Context, i int) error {
 		return w.writeError(err, v.Name)
 	}
 	return w.writeError(f.Sync(), v.Name)
+}
+
+// write writes a file that is not content to its place. What it is made of may
+// have changed since it was measured.
+func (w *Writer) write(ctx context.Context, volume int, e *entry, text Text) error {
+	from, to := io.Pipe()
+	go func() { to.CloseWithError(text(to)) }()
+	defer from.Close()
+	body, err := layout.Verified(ctx, from, ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, e.Path)
+	if err != nil {
+		return err
+	}
+	return w.copy(ctx, volume, e, body)
 }
 
 // publish gives the files their names. From here on nothing is cancelled: a

@@ -62,31 +62,33 @@ func (l *listing) newest() (sequence int, ok bool) {
 }
 
 // readSet reads the set manifest of a sequence and compares it with its sum.
-// What is wrong with it is a *DamageError.
-func readSet(root *os.Root, sequence int) (*set, []byte, error) {
+// The digest is that of its
+// text. What is wrong with it is a *DamageError.
+func readSet(root *os.Root, sequence int) (*set, digest.Digest, error) {
 	name := setName(sequence)
 	damaged := func(file, problem string) error {
 		return &DamageError{Dir: root.Name(), Damage: []Damage{{File: file, Problem: problem}}}
 	}
 	raw, err := regular.Read(root, name, maxSet)
 	if err != nil {
-		return nil, nil, damaged(name, problemOf(err))
+		return nil, "", damaged(name, problemOf(err))
 	}
+	d := digest.FromBytes(raw)
 	text, err := regular.Read(root, sumName(sequence), blockSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, damaged(sumName(sequence), "missing")
+		return nil, "", damaged(sumName(sequence), "missing")
 	case err != nil:
-		return nil, nil, damaged(sumName(sequence), problemOf(err))
-	case !bytes.Equal(text, sum(sequence, raw)):
-		return nil, nil, damaged(name, fmt.Sprintf("its digest is %s, which is not what %s says: one of the two was altered", digest.FromBytes(raw), sumName(sequence)))
+		return nil, "", damaged(sumName(sequence), problemOf(err))
+	case !bytes.Equal(text, sum(sequence, d)):
+		return nil, "", damaged(name, fmt.Sprintf("its digest is %s, which is not what %s says: one of the two was altered", d, sumName(sequence)))
 	}
 	s, err := parseSet(raw)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s in %s: %w", name, root.Name(), err)
+		return nil, "", fmt.Errorf("reading %s in %s: %w", name, root.Name(), err)
 	}
 	if s.Sequence != sequence {
-		return nil, nil, damaged(name, fmt.Sprintf("it is the set manifest of sequence %d: it was renamed", s.Sequence))
+		return nil, "", damaged(name, fmt.Sprintf("it is the set manifest of sequence %d: it was renamed", s.Sequence))
 	}
-	return s, raw, nil
+	return s, d, nil
 }

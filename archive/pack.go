@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,12 +20,45 @@ import (
 // Content is what an archive shall hold.
 type Content struct {
 	// Plan is for the far side. The archive does not look into it.
-	Plan []byte
-	// Index becomes index.json. All its manifests have to be among Entries.
-	Index ocispec.Index
+	Plan Text
+	// Index are the manifests of index.json; all have to be among Entries. Nil is
+	// none. It is gone through several times.
+	Index iter.Seq[ocispec.Descriptor]
 	// Entries are all manifests and blobs, each digest once. A manifest is told
 	// by its media type.
 	Entries []ocispec.Descriptor
+}
+
+// A Text writes a file, the same bytes each time that it is called. It may have
+// more of them than are to be held in memory.
+type Text func(io.Writer) error
+
+// bytesText is a Text that is short enough to be held.
+func bytesText(raw []byte) Text {
+	return func(w io.Writer) error {
+		_, err := w.Write(raw)
+		return err
+	}
+}
+
+// measure returns digest and length of the bytes that t writes.
+func (t Text) measure() (digest.Digest, int64, error) {
+	h := digest.SHA256.Digester()
+	n := counter{w: h.Hash()}
+	err := t(&n)
+	return h.Digest(), n.n, err
+}
+
+// A counter counts what is written to w.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // defaultVolumeSize is that of oc-mirror.
@@ -41,9 +76,11 @@ const maxPlan = 512 << 20
 // A packing is a set whose every byte but the content of the blobs is known.
 type packing struct {
 	set *set
-	raw []byte // the set manifest
+	// digest and size are those of the set manifest.
+	digest digest.Digest
+	size   int64
 	// files are the entries that are not blobs, by path.
-	files map[string][]byte
+	files map[string]Text
 	// oversized are entries that made their volume larger than the limit.
 	oversized []entry
 }
@@ -52,31 +89,39 @@ type packing struct {
 // then blobs by size, largest first, and digest, each in the first volume that
 // has room for it. One that is larger than a volume gets a volume of its own.
 func pack(c Content, sequence int, parent digest.Digest, volumeSize int64) (*packing, error) {
-	index, err := layout.EncodeIndex(c.Index)
-	if err != nil {
-		return nil, err
+	index := c.Index
+	if index == nil {
+		index = func(func(ocispec.Descriptor) bool) {}
 	}
 	marker, err := json.Marshal(ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Plan) > maxPlan || len(index) > maxPlan {
-		return nil, fmt.Errorf("a plan of %d and an index of %d bytes: the limit is %d", len(c.Plan), len(index), maxPlan)
-	}
 	p := &packing{
 		set: &set{
-			Format: format, Features: []string{}, Sequence: sequence, Parent: parent,
-			Plan: digest.FromBytes(c.Plan), VolumeSize: volumeSize,
+			Format: format, Features: []string{}, Sequence: sequence, Parent: parent, VolumeSize: volumeSize,
 		},
-		files: map[string][]byte{markerPath: marker, indexPath: index, planPath: c.Plan},
+		files: map[string]Text{
+			markerPath: bytesText(marker),
+			indexPath:  func(w io.Writer) error { return layout.WriteIndex(w, index) },
+			planPath:   c.Plan,
+		},
 	}
-	var todo []entry
+	var first []entry
 	for _, path := range []string{markerPath, indexPath, planPath} {
-		raw := p.files[path]
-		todo = append(todo, entry{Path: path, Digest: digest.FromBytes(raw), Size: int64(len(raw))})
+		e := entry{Path: path}
+		if e.Digest, e.Size, err = p.files[path].measure(); err != nil {
+			return nil, err
+		}
+		if e.Size > maxPlan {
+			return nil, fmt.Errorf("a %s of %d bytes: the limit is %d", path, e.Size, maxPlan)
+		}
+		if path == planPath {
+			p.set.Plan = e.Digest
+		}
+		first = append(first, e)
 	}
-	todo = append(todo, sorted(c.Entries)...)
-	if err := p.place(todo); err != nil {
+	if err := p.place(first, sorted(c.Entries)); err != nil {
 		return nil, err
 	}
 	if err := p.label(); err != nil {
@@ -86,16 +131,15 @@ func pack(c Content, sequence int, parent digest.Digest, volumeSize int64) (*pac
 		v := &p.set.Volumes[i]
 		v.Frame = frame(v.Entries)
 	}
-	p.raw, err = p.set.encode()
-	if err == nil && len(p.raw) > maxSet {
-		err = fmt.Errorf("a set manifest of %d bytes: the limit is %d", len(p.raw), maxSet)
+	if p.digest, p.size, err = Text(p.set.write).measure(); err == nil && p.size > maxSet {
+		err = fmt.Errorf("a set manifest of %d bytes: the limit is %d", p.size, maxSet)
 	}
 	return p, err
 }
 
 // sorted brings manifests and blobs into the order of the volumes.
 func sorted(descs []ocispec.Descriptor) []entry {
-	var entries []entry
+	entries := make([]entry, 0, len(descs))
 	for _, d := range descs {
 		e := entry{Digest: d.Digest, Size: d.Size}
 		if manifest.Is(d.MediaType) {
@@ -118,12 +162,25 @@ func sorted(descs []ocispec.Descriptor) []entry {
 	return entries
 }
 
+// all goes through the entries of several lists.
+func all(lists [][]entry) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for _, list := range lists {
+			for _, e := range list {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // place adds entries to volumes.
-func (p *packing) place(todo []entry) error {
+func (p *packing) place(todo ...[]entry) error {
 	s := p.set
 	var ends []int64 // of what the volumes hold
 	open := 0        // the volumes before have no room for anything
-	for _, e := range todo {
+	for e := range all(todo) {
 		before := preludeSize(e.path())
 		need := before + padded(e.Size)
 		at := len(s.Volumes)
@@ -169,7 +226,7 @@ func (p *packing) label() error {
 		}
 		e := &s.Volumes[i].Entries[0]
 		e.Digest, e.Size = digest.FromBytes(raw), int64(len(raw))
-		p.files[e.Path] = raw
+		p.files[e.Path] = bytesText(raw)
 	}
 	return nil
 }
@@ -189,9 +246,11 @@ func (c *Content) check() error {
 		}
 		sizes[d.Digest] = d.Size
 	}
-	for _, m := range c.Index.Manifests {
-		if size, ok := sizes[m.Digest]; !ok || size != m.Size {
-			return fmt.Errorf("the index names %s of %d bytes, which is not among the content", m.Digest, m.Size)
+	if c.Index != nil {
+		for m := range c.Index {
+			if size, ok := sizes[m.Digest]; !ok || size != m.Size {
+				return fmt.Errorf("the index names %s of %d bytes, which is not among the content", m.Digest, m.Size)
+			}
 		}
 	}
 	if c.Plan == nil {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestPack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := pack(Content{Plan: []byte("{}"), Entries: blobs(tc.sizes...)}, 1, "", limit)
+			p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(tc.sizes...)}, 1, "", limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +77,7 @@ func TestPack(t *testing.T) {
 					t.Errorf("%s has %d bytes, and nobody says so", v.Name, v.Size)
 				}
 			}
-			again, err := parseSet(p.raw)
+			again, err := parseSet(encoded(t, p.set))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,12 +88,22 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// encoded is a set as it is written.
+func encoded(t testing.TB, s *set) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := s.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func TestPackTooManyVolumes(t *testing.T) {
 	many := make([]int64, maxVolumes+1)
 	for i := range many {
 		many[i] = minVolumeSize - 4*blockSize - 512
 	}
-	if _, err := pack(Content{Plan: []byte("{}"), Entries: blobs(many...)}, 1, "", minVolumeSize); err == nil {
+	if _, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(many...)}, 1, "", minVolumeSize); err == nil {
 		t.Error("more volumes than the names have digits for")
 	}
 }
@@ -105,11 +116,11 @@ func TestOverhead(t *testing.T) {
 		content[i] = 100_000 + int64(i)
 		total += content[i]
 	}
-	p, err := pack(Content{Plan: []byte("{}"), Entries: blobs(content...)}, 1, "", 1<<30)
+	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(content...)}, 1, "", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
-	written := int64(len(p.raw))
+	written := p.size
 	for _, v := range p.set.Volumes {
 		written += v.Size
 	}

@@ -16,7 +16,7 @@ import (
 // sound is a set manifest that parseSet accepts.
 func sound(t testing.TB) *packing {
 	t.Helper()
-	p, err := pack(Content{Plan: []byte("{}"), Entries: blobs(20000, 20000, 10)}, 1, digest.FromString("parent"), 32<<10)
+	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(20000, 20000, 10)}, 1, digest.FromString("parent"), 32<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestParseSetRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := sound(t)
-			if _, err := parseSet(p.raw); err != nil {
+			if _, err := parseSet(encoded(t, p.set)); err != nil {
 				t.Fatal(err)
 			}
 			tc.change(p.set)
@@ -105,11 +105,7 @@ func TestParseSetRefuses(t *testing.T) {
 func TestParseSetPassesOverUnknownFiles(t *testing.T) {
 	p := sound(t)
 	p.set.Volumes[0].Entries[4].Path = "gantry/sha256sums"
-	raw, err := p.set.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := parseSet(raw); err != nil {
+	if _, err := parseSet(encoded(t, p.set)); err != nil {
 		t.Error(err)
 	}
 }
@@ -117,7 +113,7 @@ func TestParseSetPassesOverUnknownFiles(t *testing.T) {
 // What a later writer adds for information does not keep this one from reading.
 func TestParseSetPassesOverUnknownFields(t *testing.T) {
 	p := sound(t)
-	raw := bytes.Replace(p.raw, []byte(`{"format":1,`), []byte(`{"format":1,"builtOn":["x"],"by":{"name":"y"},`), 1)
+	raw := bytes.Replace(encoded(t, p.set), []byte(`{"format":1,`), []byte(`{"format":1,"builtOn":["x"],"by":{"name":"y"},`), 1)
 	s, err := parseSet(raw)
 	if err != nil {
 		t.Fatal(err)
@@ -128,13 +124,13 @@ func TestParseSetPassesOverUnknownFields(t *testing.T) {
 }
 
 func FuzzSet(f *testing.F) {
-	f.Add(sound(f).raw)
-	p, err := pack(Content{Plan: []byte("{}"), Entries: blobs(1)}, maxSequence, "", 1<<40)
+	f.Add(encoded(f, sound(f).set))
+	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(1)}, maxSequence, "", 1<<40)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(p.raw)
-	f.Add(bytes.ReplaceAll(p.raw, []byte(`"offset":`), []byte(`"offset":9223372036854775807,"o":`)))
+	f.Add(encoded(f, p.set))
+	f.Add(bytes.ReplaceAll(encoded(f, p.set), []byte(`"offset":`), []byte(`"offset":9223372036854775807,"o":`)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s, err := parseSet(raw)
 		if err != nil {
@@ -155,10 +151,7 @@ func FuzzSet(f *testing.F) {
 				}
 			}
 		}
-		written, err := s.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := encoded(t, s)
 		again, err := parseSet(written)
 		if err != nil {
 			t.Fatalf("wrote %s, which is refused: %v", written, err)

@@ -47,7 +47,7 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if bytes.Equal(w.raw, old.raw) {
+		if w.digest == old.digest {
 			return true, w.reclaim(l)
 		}
 		w.opts.Log.Info("the unfinished archive in the folder is of another plan", "dir", w.dir)
@@ -86,7 +86,7 @@ func (w *Writer) unfinished(l *listing) *packing {
 	if err != nil || s.Sequence != sequence {
 		return nil
 	}
-	return &packing{set: s, raw: raw}
+	return &packing{set: s, digest: digest.FromBytes(raw)}
 }
 
 // reclaim takes volumes back that an interrupted Finish had given their names.
@@ -132,8 +132,8 @@ func remove(folder *os.Root, names []string) error {
 // parent is the digest of the newest set manifest that can be read.
 func (w *Writer) parent(l *listing) digest.Digest {
 	for _, sequence := range slices.Backward(l.sets) {
-		if _, raw, err := readSet(w.root, sequence); err == nil {
-			return digest.FromBytes(raw)
+		if _, d, err := readSet(w.root, sequence); err == nil {
+			return d
 		}
 	}
 	return ""

@@ -12,8 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// writeBuffer is how many bytes are written at once.
-const writeBuffer = 512 << 10
+// writeBuffer is how many bytes are written at once, and held for each blob on
+// its way.
+const writeBuffer = 256 << 10
 
 // PutBlob writes a blob to its place, from what open opens. It is compared with
 // desc while it passes; wrong bytes do not count as written. repository is

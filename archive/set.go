@@ -1,9 +1,11 @@
 package archive
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/opencontainers/go-digest"
 
@@ -73,49 +75,56 @@ type label struct {
 	Plan       digest.Digest `json:"plan"`
 }
 
-// encode writes the set manifest with a line for every entry. The same set
-// gives the same bytes.
-func (s *set) encode() ([]byte, error) {
+// write writes the set manifest with a line for every entry. The same set gives
+// the same bytes.
+func (s *set) write(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 64<<10)
 	head := *s
 	head.Volumes = []volume{}
-	raw, err := json.Marshal(head)
-	if err != nil {
-		return nil, err
+	if err := openObject(out, head); err != nil {
+		return err
 	}
-	var out bytes.Buffer
-	out.Write(bytes.TrimSuffix(raw, []byte("]}")))
 	for i, v := range s.Volumes {
 		entries := v.Entries
 		v.Entries = []entry{}
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return nil, err
+		comma(out, i)
+		if err := openObject(out, v); err != nil {
+			return err
 		}
-		comma(&out, i)
-		out.Write(bytes.TrimSuffix(raw, []byte("]}")))
 		for j := range entries {
 			raw, err := json.Marshal(&entries[j])
 			if err != nil {
-				return nil, err
+				return err
 			}
-			comma(&out, j)
-			out.Write(raw)
+			comma(out, j)
+			_, _ = out.Write(raw) // Flush tells
 		}
-		out.WriteString("\n]}")
+		_, _ = out.WriteString("\n]}")
 	}
-	out.WriteString("\n]}\n")
-	return out.Bytes(), nil
+	_, _ = out.WriteString("\n]}\n")
+	return out.Flush()
 }
 
-func comma(out *bytes.Buffer, i int) {
-	if i > 0 {
-		out.WriteByte(',')
+// openObject writes an object whose last field is an empty list, up to the list's end.
+func openObject(out *bufio.Writer, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	out.WriteByte('\n')
+	_, err = out.Write(bytes.TrimSuffix(raw, []byte("]}")))
+	return err
+}
+
+func comma(out *bufio.Writer, i int) {
+	separator := ",\n"
+	if i == 0 {
+		separator = "\n"
+	}
+	_, _ = out.WriteString(separator) // Flush tells
 }
 
 // sum is the file beside the set manifest that protects it, as sha256sum writes
-// it.
-func sum(sequence int, raw []byte) []byte {
-	return fmt.Appendf(nil, "%s  %s\n", digest.SHA256.FromBytes(raw).Encoded(), setName(sequence))
+// it. d is the digest of the set manifest.
+func sum(sequence int, d digest.Digest) []byte {
+	return fmt.Appendf(nil, "%s  %s\n", d.Encoded(), setName(sequence))
 }

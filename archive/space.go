@@ -55,7 +55,7 @@ func (w *Writer) checkSpace() error {
 		}
 	}
 	// The set manifest, its sum, and a line in the journal for every entry.
-	needed += 2*int64(len(w.raw)) + blockSize
+	needed += 2*w.size + blockSize
 	available, err := w.opts.free(w.dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"iter"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -25,26 +26,32 @@ func blobDescriptor(b plan.Blob) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: "application/octet-stream", Digest: b.Digest, Size: b.Size}
 }
 
-// Index is the index.json of a layout that holds the plan: every image under
-// its name in the mirror ("org/name:tag"), in the plan's order.
-func Index(p *plan.Plan) (ocispec.Index, error) {
+// Names are the manifests in the index.json of a layout that holds the plan:
+// every image under its name in the mirror ("org/name:tag"), in the plan's order.
+// They are made while they are gone through.
+func Names(p *plan.Plan) (iter.Seq[ocispec.Descriptor], error) {
 	contents, err := p.Contents()
 	if err != nil {
-		return ocispec.Index{}, err
+		return nil, err
 	}
-	index := ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}
-	index.SchemaVersion = 2
-	for _, img := range p.Images {
-		m, ok := contents.Manifest(img.Digest)
-		if !ok {
-			return ocispec.Index{}, fmt.Errorf("manifest %s of %s is not in the plan", img.Digest, img.Source)
-		}
-		for _, tag := range img.Tags {
-			index.Manifests = append(index.Manifests, ocispec.Descriptor{
-				MediaType: m.MediaType, Digest: m.Digest, Size: m.Size,
-				Annotations: map[string]string{ocispec.AnnotationRefName: img.Repository + ":" + tag},
-			})
+	for i := range p.Images {
+		img := &p.Images[i]
+		if _, ok := contents.Manifest(img.Digest); !ok {
+			return nil, fmt.Errorf("manifest %s of %s is not in the plan", img.Digest, img.Source)
 		}
 	}
-	return index, nil
+	return func(yield func(ocispec.Descriptor) bool) {
+		for i := range p.Images {
+			img := &p.Images[i]
+			m, _ := contents.Manifest(img.Digest) // it was there
+			for _, tag := range img.Tags {
+				if !yield(ocispec.Descriptor{
+					MediaType: m.MediaType, Digest: m.Digest, Size: m.Size,
+					Annotations: map[string]string{ocispec.AnnotationRefName: img.Repository + ":" + tag},
+				}) {
+					return
+				}
+			}
+		}
+	}, nil
 }

@@ -97,7 +97,7 @@ var places = map[string]func(t *testing.T, c *content) place{
 	},
 	"archive": func(t *testing.T, c *content) place {
 		dir := t.TempDir()
-		w, err := archive.Create(t.Context(), dir, archive.Content{Plan: []byte("{}"), Entries: c.all()}, archive.Options{})
+		w, err := archive.Create(t.Context(), dir, archive.Content{Plan: func(io.Writer) error { return nil }, Entries: c.all()}, archive.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,11 +55,11 @@ func (s *LayoutSink) PutManifest(ctx context.Context, _ string, desc ocispec.Des
 // Finish lists the plan's images in index.json, in place of what it listed
 // before.
 func (s *LayoutSink) Finish(ctx context.Context, p *plan.Plan) error {
-	index, err := Index(p)
+	names, err := Names(p)
 	if err != nil {
 		return err
 	}
-	if err := s.layout.SetIndex(ctx, index); err != nil {
+	if err := s.layout.SetIndex(ctx, names); err != nil {
 		return fmt.Errorf("finishing the layout: %w", err)
 	}
 	return nil

@@ -59,7 +59,7 @@ func (r *run) lookInside() error {
 		if lists && slices.ContainsFunc(img.Tags, func(tag string) bool { return listed[img.Repository+":"+tag] != img.Digest }) {
 			continue
 		}
-		img.present = !slices.ContainsFunc(img.manifests, func(m plan.Manifest) bool {
+		img.present = !slices.ContainsFunc(img.manifests, func(m *plan.Manifest) bool {
 			return !r.holder.Has(ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
 		}) && !slices.ContainsFunc(img.blobs, func(b *blob) bool { return !r.holder.Has(b.desc) })
 	}

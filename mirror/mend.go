@@ -20,7 +20,7 @@ const inVain = 8
 // is not there after all: found by an earlier run and collected since, mounted
 // with 201 and not there, accepted and lost. What is absent is then brought
 // again, and the manifest once more.
-func (r *run) write(ctx context.Context, img *image, m plan.Manifest, raw []byte, tags []string) error {
+func (r *run) write(ctx context.Context, img *image, m *plan.Manifest, raw []byte, tags []string) error {
 	desc := manifestDescriptor(m)
 	err := r.sink.PutManifest(ctx, img.repository, desc, raw, tags)
 	if err == nil || r.registry == nil {
@@ -42,16 +42,16 @@ func (r *run) write(ctx context.Context, img *image, m plan.Manifest, raw []byte
 	return r.sink.PutManifest(ctx, img.repository, desc, raw, tags)
 }
 
-func manifestDescriptor(m plan.Manifest) ocispec.Descriptor {
+func manifestDescriptor(m *plan.Manifest) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
 }
 
 // mend asks for every blob and child of a manifest of the image and brings those
 // that are not there. It reports whether there were any, or another image had
 // them brought since.
-func (r *run) mend(ctx context.Context, img *image, m plan.Manifest) (again bool, err error) {
+func (r *run) mend(ctx context.Context, img *image, m *plan.Manifest) (again bool, err error) {
 	for _, d := range m.Manifests {
-		i := slices.IndexFunc(img.manifests, func(c plan.Manifest) bool { return c.Digest == d })
+		i := slices.IndexFunc(img.manifests, func(c *plan.Manifest) bool { return c.Digest == d })
 		child := img.manifests[i]
 		brought, err := r.once(img.repository, d, func() (bool, error) {
 			has, err := r.registry.HasManifest(ctx, img.repository, "", manifestDescriptor(child))

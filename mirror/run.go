@@ -290,7 +290,7 @@ func (r *run) putAll(ctx context.Context, img *image) error {
 type pushKey struct{ repository, tags, digest string }
 
 // put puts one manifest, once per repository and tag.
-func (r *run) put(ctx context.Context, img *image, m plan.Manifest, tags []string) error {
+func (r *run) put(ctx context.Context, img *image, m *plan.Manifest, tags []string) error {
 	desc := manifestDescriptor(m)
 	key := pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: desc.Digest.String()}
 	slot, _ := r.pushed.LoadOrStore(key, &push{})

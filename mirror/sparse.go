@@ -50,7 +50,7 @@ func (r *run) probe(ctx context.Context) error {
 	var smallest *image
 	for _, img := range r.images {
 		switch {
-		case !slices.ContainsFunc(img.manifests, func(m plan.Manifest) bool { return m.Sparse }):
+		case !slices.ContainsFunc(img.manifests, func(m *plan.Manifest) bool { return m.Sparse }):
 		case img.present:
 			return nil
 		case img.err == nil && img.Kind != plan.CatalogImage && (smallest == nil || img.bytes() < smallest.bytes()):

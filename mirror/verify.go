@@ -69,7 +69,7 @@ func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) 
 
 // problem says what is lacking of an image that is not present.
 func (r *run) problem(ctx context.Context, img *image) (string, error) {
-	has := func(m plan.Manifest, tag string) (bool, error) {
+	has := func(m *plan.Manifest, tag string) (bool, error) {
 		return r.registry.HasManifest(ctx, img.repository, tag, ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
 	}
 	last := len(img.manifests) - 1
@@ -117,7 +117,7 @@ func Holders(p *plan.Plan, content []digest.Digest) (map[digest.Digest][]*plan.I
 			}
 		}
 		err := contents.Walk(img.Digest,
-			func(m plan.Manifest) error { add(m.Digest); return nil },
+			func(m *plan.Manifest) error { add(m.Digest); return nil },
 			func(b plan.Blob) error { add(b.Digest); return nil })
 		if err != nil {
 			return nil, err

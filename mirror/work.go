@@ -26,7 +26,7 @@ type image struct {
 	repository string // "" at a sink without repositories
 	// manifests are those of the image, children first, the root last, each
 	// once.
-	manifests []plan.Manifest
+	manifests []*plan.Manifest
 	blobs     []*blob
 
 	mu      sync.Mutex
@@ -77,7 +77,7 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 			img.repository = img.Repository
 		}
 		seen := map[digest.Digest]bool{}
-		err := contents.Walk(img.Digest, func(m plan.Manifest) error {
+		err := contents.Walk(img.Digest, func(m *plan.Manifest) error {
 			if !seen[m.Digest] {
 				seen[m.Digest] = true
 				img.manifests = append(img.manifests, m)

@@ -2,49 +2,81 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 )
 
-// Contents finds the manifests and blobs of a plan by digest.
+// Contents finds the manifests and blobs of a plan by digest. The lists are the
+// plan's own where they are sorted, as they are in every plan that was written
+// here: an index beside them would be as large.
 type Contents struct {
-	manifests map[digest.Digest]*Manifest
-	blobs     map[digest.Digest]int64
+	manifests []Manifest
+	blobs     []Blob
 }
 
 // Contents indexes the plan. Entries that are there twice or have an impossible
 // digest or size are errors.
 func (p *Plan) Contents() (*Contents, error) {
-	c := &Contents{
-		manifests: make(map[digest.Digest]*Manifest, len(p.Manifests)),
-		blobs:     make(map[digest.Digest]int64, len(p.Blobs)),
-	}
-	for i := range p.Manifests {
-		m := &p.Manifests[i]
+	c := &Contents{manifests: inOrder(p.Manifests, compareManifests), blobs: inOrder(p.Blobs, compareBlobs)}
+	for i := range c.manifests {
+		m := &c.manifests[i]
 		if err := m.Digest.Validate(); err != nil {
 			return nil, fmt.Errorf("manifest %q: %w", m.Digest, err)
 		}
-		if m.Size <= 0 || c.manifests[m.Digest] != nil {
+		if m.Size <= 0 || i > 0 && c.manifests[i-1].Digest == m.Digest {
 			return nil, fmt.Errorf("manifest %s has the size %d or is there twice", m.Digest, m.Size)
 		}
-		c.manifests[m.Digest] = m
 	}
-	for _, b := range p.Blobs {
+	for i, b := range c.blobs {
 		if err := b.Digest.Validate(); err != nil {
 			return nil, fmt.Errorf("blob %q: %w", b.Digest, err)
 		}
-		if _, twice := c.blobs[b.Digest]; b.Size < 0 || twice {
+		if b.Size < 0 || i > 0 && c.blobs[i-1].Digest == b.Digest {
 			return nil, fmt.Errorf("blob %s has the size %d or is there twice", b.Digest, b.Size)
 		}
-		c.blobs[b.Digest] = b.Size
 	}
 	return c, nil
 }
 
+// inOrder is the list itself where it is sorted, else a sorted copy.
+func inOrder[T any](list []T, compare func(a, b T) int) []T {
+	if slices.IsSortedFunc(list, compare) {
+		return list
+	}
+	return slices.SortedFunc(slices.Values(list), compare)
+}
+
+func compareManifests(a, b Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) }
+func compareBlobs(a, b Blob) int         { return strings.Compare(string(a.Digest), string(b.Digest)) }
+
+// manifest is the manifest of that digest; nil where there is none.
+func (c *Contents) manifest(d digest.Digest) *Manifest {
+	i, ok := slices.BinarySearchFunc(c.manifests, d, func(m Manifest, d digest.Digest) int {
+		return strings.Compare(string(m.Digest), string(d))
+	})
+	if !ok {
+		return nil
+	}
+	return &c.manifests[i]
+}
+
+// blob is the blob of that digest.
+func (c *Contents) blob(d digest.Digest) (Blob, bool) {
+	i, ok := slices.BinarySearchFunc(c.blobs, d, func(b Blob, d digest.Digest) int {
+		return strings.Compare(string(b.Digest), string(d))
+	})
+	if !ok {
+		return Blob{}, false
+	}
+	return c.blobs[i], true
+}
+
 // Manifest returns the manifest of that digest.
 func (c *Contents) Manifest(d digest.Digest) (Manifest, bool) {
-	m, ok := c.manifests[d]
-	if !ok {
+	m := c.manifest(d)
+	if m == nil {
 		return Manifest{}, false
 	}
 	return *m, true
@@ -54,7 +86,7 @@ func (c *Contents) Manifest(d digest.Digest) (Manifest, bool) {
 // index that lists them, blobs before the manifest that lists them. What is
 // shared within the image is visited each time it is listed. It ends with the
 // first error.
-func (c *Contents) Walk(root digest.Digest, manifest func(Manifest) error, blob func(Blob) error) error {
+func (c *Contents) Walk(root digest.Digest, manifest func(*Manifest) error, blob func(Blob) error) error {
 	return c.walk(root, 0, manifest, blob)
 }
 
@@ -69,7 +101,7 @@ func (c *Contents) size(root digest.Digest) (int64, error) {
 		}
 	}
 	err := c.Walk(root,
-		func(m Manifest) error { add(m.Digest, m.Size); return nil },
+		func(m *Manifest) error { add(m.Digest, m.Size); return nil },
 		func(b Blob) error { add(b.Digest, b.Size); return nil })
 	return sum, err
 }
@@ -77,9 +109,9 @@ func (c *Contents) size(root digest.Digest) (int64, error) {
 // maxDepth bounds indexes of indexes; an image has two levels.
 const maxDepth = 8
 
-func (c *Contents) walk(d digest.Digest, depth int, manifest func(Manifest) error, blob func(Blob) error) error {
-	m, ok := c.manifests[d]
-	if !ok {
+func (c *Contents) walk(d digest.Digest, depth int, manifest func(*Manifest) error, blob func(Blob) error) error {
+	m := c.manifest(d)
+	if m == nil {
 		return fmt.Errorf("manifest %s is not in the plan", d)
 	}
 	if depth > maxDepth {
@@ -91,13 +123,13 @@ func (c *Contents) walk(d digest.Digest, depth int, manifest func(Manifest) erro
 		}
 	}
 	for _, b := range m.Blobs {
-		size, ok := c.blobs[b]
+		found, ok := c.blob(b)
 		if !ok {
 			return fmt.Errorf("blob %s of manifest %s is not in the plan", b, d)
 		}
-		if err := blob(Blob{Digest: b, Size: size}); err != nil {
+		if err := blob(found); err != nil {
 			return err
 		}
 	}
-	return manifest(*m)
+	return manifest(m)
 }

@@ -55,7 +55,7 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 	reached := map[digest.Digest]bool{}
 	for _, img := range p.Images {
 		err := contents.Walk(img.Digest,
-			func(m Manifest) error { reached[m.Digest] = true; return nil },
+			func(m *Manifest) error { reached[m.Digest] = true; return nil },
 			func(b Blob) error { reached[b.Digest] = true; return nil })
 		if err != nil {
 			return err

@@ -177,7 +177,7 @@ func (s *session) cached(p *plan.Plan, c plan.Catalog) (bool, error) {
 		}
 	}
 	err = contents.Walk(c.Digest,
-		func(m plan.Manifest) error { look(m.Digest); return nil },
+		func(m *plan.Manifest) error { look(m.Digest); return nil },
 		func(b plan.Blob) error { look(b.Digest); return nil })
 	return there, err
 }

@@ -185,7 +185,7 @@ func packageSizes(p *plan.Plan, catalog string) map[string]packageSize {
 				}
 			}
 			_ = contents.Walk(img.Digest, // the plan has been checked
-				func(m plan.Manifest) error { add(m.Digest, m.Size); return nil },
+				func(m *plan.Manifest) error { add(m.Digest, m.Size); return nil },
 				func(blob plan.Blob) error { add(blob.Digest, blob.Size); return nil })
 			sizes[name] = s
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -89,8 +90,12 @@ type registryTarget struct {
 
 func (t *registryTarget) registry() *registryTarget { return t }
 
-// nameAll finds the names that the plan's repositories have there.
+// nameAll finds the names that the plan's repositories have there. A part of a
+// plan keeps the names of the whole.
 func (t *registryTarget) nameAll(p *plan.Plan) (err error) {
+	if t.names != nil && !slices.ContainsFunc(p.Images, func(img plan.Image) bool { return t.names[img.Repository].Path == "" }) {
+		return nil
+	}
 	if t.names, err = t.Names(p); err != nil {
 		return &usageError{err}
 	}
@@ -184,17 +189,13 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 }
 
 func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, run mirror.Options) (*mirror.Report, error) {
-	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
-		return &mirror.Report{}, err
-	}
-	index, err := mirror.Index(p)
+	index, err := mirror.Names(p)
 	if err != nil {
 		return &mirror.Report{}, err
 	}
 	opts := t.opts
 	opts.VolumeSize = p.ArchiveSize << 30
-	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: text.Bytes(), Index: index, Entries: mirror.Content(p)}, opts)
+	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: p.Write, Index: index, Entries: mirror.Content(p)}, opts)
 	if err != nil {
 		return &mirror.Report{}, err
 	}

@@ -1,9 +1,13 @@
 package layout
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -50,20 +54,39 @@ func parseIndex(raw []byte) (ocispec.Index, error) {
 	return index, nil
 }
 
-// SetIndex replaces index.json as a whole. The same index gives the same bytes.
-// Schema version and media type are filled in.
-func (l *Layout) SetIndex(ctx context.Context, index ocispec.Index) error {
+// SetIndex replaces index.json as a whole. The same manifests give the same
+// bytes.
+func (l *Layout) SetIndex(ctx context.Context, manifests iter.Seq[ocispec.Descriptor]) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	raw, err := EncodeIndex(index)
-	if err == nil {
-		err = l.disk.WriteFile(ocispec.ImageIndexFile, raw)
-	}
+	err := l.disk.Write(ocispec.ImageIndexFile, func(w io.Writer) error { return WriteIndex(w, manifests) })
 	if err != nil {
 		return fmt.Errorf("writing the index of %s: %w", l.root.Name(), err)
 	}
 	return nil
+}
+
+// WriteIndex writes index.json with these manifests, as EncodeIndex would, an
+// entry at a time.
+func WriteIndex(w io.Writer, manifests iter.Seq[ocispec.Descriptor]) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	raw, err := EncodeIndex(ocispec.Index{})
+	if err != nil {
+		return err
+	}
+	_, _ = out.Write(bytes.TrimSuffix(raw, []byte("]}"))) // Flush tells
+	separator := ""
+	for m := range manifests {
+		if raw, err = json.Marshal(m); err != nil {
+			return err
+		}
+		_, _ = out.WriteString(separator)
+		_, _ = out.Write(raw)
+		separator = ","
+	}
+	_, _ = out.WriteString("]}")
+	return out.Flush()
 }
 
 // EncodeIndex returns the bytes of index.json. The same index gives the same

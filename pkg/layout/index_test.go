@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestIndexRoundTrip(t *testing.T) {
 	var first []byte
 	for range 3 {
 		want := ocispec.Index{Manifests: []ocispec.Descriptor{named("one", "v1"), named("two", "")}}
-		if err := l.SetIndex(t.Context(), want); err != nil {
+		if err := l.SetIndex(t.Context(), slices.Values(want.Manifests)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := l.Index()
@@ -53,7 +54,7 @@ func TestIndexRoundTrip(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.SetIndex(ctx, ocispec.Index{}); err == nil {
+	if err := l.SetIndex(ctx, slices.Values([]ocispec.Descriptor(nil))); err == nil {
 		t.Error("SetIndex wrote after the end of its context")
 	}
 }
@@ -79,7 +80,7 @@ func TestResolve(t *testing.T) {
 		{[]ocispec.Descriptor{one, two}, "zzz", ocispec.Descriptor{}, "there are: candidate, stable"},
 		{[]ocispec.Descriptor{one, twin}, "stable", ocispec.Descriptor{}, "2 images are called"},
 	} {
-		if err := l.SetIndex(t.Context(), ocispec.Index{Manifests: tc.manifests}); err != nil {
+		if err := l.SetIndex(t.Context(), slices.Values(tc.manifests)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := l.Resolve(tc.name)
