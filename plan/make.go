@@ -47,8 +47,8 @@ type Options struct {
 	// Each is taken into account for every catalog that has its package.
 	Installed []imageset.Installed
 	// Only, where set, says which packages Select and SelectAgain are asked about.
-	// Of a catalog that is taken whole they read no others, unless dependencies
-	// make each matter to each. Make takes no notice of it.
+	// Of a catalog that is taken whole they only outline the others, unless
+	// dependencies make each matter to each. Make takes no notice of it.
 	Only func(pkg string) bool
 }
 

@@ -39,7 +39,8 @@ type taken struct {
 	installed []imageset.Installed
 	// required is what other bundles need of this catalog.
 	required []filter.Required
-	// only, where set, are the packages to read of a catalog that is taken whole.
+	// only, where set, are the packages to read of a catalog that is taken whole;
+	// the others are outlined.
 	only func(pkg string) bool
 
 	whole  *catalog.Catalog
@@ -92,7 +93,7 @@ func (r *taken) open(ctx context.Context, from From) error {
 
 // read reads the packages that are wanted; without a list of packages all are.
 func (r *taken) read(ctx context.Context) (err error) {
-	options := catalog.Options{Outline: r.outline, Keep: r.only}
+	options := catalog.Options{Outline: r.outline || r.only != nil && len(r.op.Packages) == 0, Keep: r.only}
 	if len(r.op.Packages) > 0 {
 		wanted := map[string]bool{}
 		for _, p := range r.op.Packages {
@@ -240,9 +241,7 @@ func again(ctx context.Context, c Catalog, from From, only func(pkg string) bool
 	op.Pos = imageset.Position{File: "the plan"}
 	r := &taken{op: op, only: only}
 	for _, q := range c.Required {
-		if len(op.Packages) > 0 || only == nil || only(q.Package) {
-			r.required = append(r.required, filter.Required(q))
-		}
+		r.required = append(r.required, filter.Required(q))
 	}
 	if err := r.open(ctx, from.once()); err != nil {
 		return nil, err

@@ -67,7 +67,9 @@ func (r *reduction) left() *catalog.Catalog {
 // leave is the catalog without some packages.
 func leave(c *catalog.Catalog, out func(pkg string) bool) *catalog.Catalog {
 	less := *c
-	less.Packages = slices.DeleteFunc(slices.Clone(c.Packages), func(p *catalog.Package) bool { return out(p.Name) })
+	gone := func(p *catalog.Package) bool { return out(p.Name) }
+	less.Packages = slices.DeleteFunc(slices.Clone(c.Packages), gone)
+	less.Outlines = slices.DeleteFunc(slices.Clone(c.Outlines), gone)
 	less.Names = slices.DeleteFunc(slices.Clone(c.Names), out)
 	return &less
 }

@@ -29,7 +29,8 @@ type Selected struct {
 	// and the digest of its image, are not known yet.
 	Catalog Catalog
 	// Source is the catalog as it was read: the packages that were kept, whole,
-	// and the names of all others. Result is what is left of it, and why.
+	// and the names of all others, or their outlines. Result is what is left of it,
+	// and why.
 	Source *catalog.Catalog
 	Result *filter.Result
 }

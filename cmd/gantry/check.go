@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -47,8 +48,10 @@ latter change what is kept, as gantry mirror --installed would.
 With --cluster-extension, it resolves ClusterExtensions as OLM v1 would. Their
 selectors see the ClusterCatalogs that Gantry emits, or those of --cluster-catalog.
 
-It ends with 4 where somebody is stranded, or an extension does not resolve or gets a
-bundle that OLM v1 refuses.
+It ends with 4 where somebody is stranded (no way to the head, or one that OLM v1
+refuses; a package that the mirror leaves out), lacks what an update needs, or is
+downgraded; where an extension does not resolve, or gets a bundle that OLM v1 refuses.
+Operators of other catalogs than the mirror's are named, and no reason for that.
 
 ` + catalogHelp + `
 ` + exitStatusHelp,
@@ -97,17 +100,27 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 		return err
 	}
 	defer a.done(r)
-	s, err := a.checked(ctx, &f, r, args)
-	if err != nil {
-		return err
-	}
 	operators := slices.Concat(f.clusters, unsaid(configured(f.loaded), f.clusters))
 	if len(operators)+len(f.extensions) == 0 {
 		return usagef("what do clusters run? give --installed with what oc get csv -A -o json prints, or --cluster-extension")
 	}
-	var catalogs []upgrade.Catalog
-	for _, c := range s.Catalogs {
-		catalogs = append(catalogs, upgrade.Catalog{Name: c.Catalog.Name(), Kept: c.Result.Catalog, Source: c.Source})
+	s, err := a.checked(ctx, &f, r, args, operators)
+	if err != nil {
+		return err
+	}
+	catalogs, err := upgradeCatalogs(s)
+	if err != nil {
+		return err
+	}
+	if known := upgrade.Identify(operators, catalogs); !samePackages(operators, known) {
+		// What was only outlined for others is asked about now.
+		operators = known
+		if s, err = a.checked(ctx, &f, r, args, operators); err != nil {
+			return err
+		}
+		if catalogs, err = upgradeCatalogs(s); err != nil {
+			return err
+		}
 	}
 	report, err := upgrade.Check(operators, catalogs, upgrade.Options{ClusterVersion: f.clusterVersion})
 	if err != nil {
@@ -123,10 +136,36 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	return verdict(report, resolved)
 }
 
-// checked is what the mirror has, or will have, of its catalogs.
-func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []string) (*plan.Selection, error) {
+// samePackages reports whether operators are of the packages that they were of.
+func samePackages(a, b []installed.Operator) bool {
+	return slices.EqualFunc(a, b, func(a, b installed.Operator) bool { return a.Package == b.Package })
+}
+
+// upgradeCatalogs are catalogs as operators are followed in them.
+func upgradeCatalogs(s *plan.Selection) ([]upgrade.Catalog, error) {
+	var catalogs []upgrade.Catalog
+	for _, c := range s.Catalogs {
+		k := upgrade.Catalog{Name: c.Catalog.Name(), Kept: c.Result.Catalog, Source: c.Source}
+		if c.Source != nil { // of the mirror's own catalog it is not known what it was made of
+			named := resources.Catalog{Source: c.Catalog.Source, Target: c.Catalog.Target, TemplateName: c.Catalog.TemplateName}
+			if c.Catalog.Template != "" {
+				named.Template = []byte(c.Catalog.Template)
+			}
+			var err error
+			if k.CatalogSource, err = named.CatalogSourceName(); err != nil {
+				return nil, &usageError{err}
+			}
+		}
+		catalogs = append(catalogs, k)
+	}
+	return catalogs, nil
+}
+
+// checked is what the mirror has, or will have, of its catalogs: the packages that
+// are asked about, and the outlines of others, which those may need.
+func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []string, operators []installed.Operator) (*plan.Selection, error) {
 	asked := map[string]bool{}
-	for _, o := range slices.Concat(f.clusters, configured(f.loaded)) {
+	for _, o := range operators {
 		asked[o.Package] = true
 	}
 	for _, e := range f.extensions {
@@ -149,7 +188,7 @@ func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []str
 		if err != nil {
 			return nil, err
 		}
-		c, err := src.Read(ctx, catalog.Options{Keep: only})
+		c, err := src.Read(ctx, catalog.Options{Keep: only, Outline: true})
 		if err != nil {
 			return nil, err
 		}
@@ -251,11 +290,17 @@ func (a *app) resolve(f checkFlags, s *plan.Selection) ([]resolvedExtension, err
 	return all, nil
 }
 
-// verdict is an error where somebody is stranded.
+// verdict is an error where anybody does not get on.
 func verdict(report upgrade.Report, resolved []resolvedExtension) error {
 	var texts []string
-	if n := len(report.Having(upgrade.Stranded, upgrade.NotMirrored, upgrade.Downgraded, upgrade.Lacking)); n > 0 {
+	if n := len(report.Having(upgrade.Stranded, upgrade.NotMirrored)); n > 0 {
 		texts = append(texts, number(n, "installed operator does", "installed operators do")+" not get on")
+	}
+	if n := len(report.Having(upgrade.Lacking)); n > 0 {
+		texts = append(texts, number(n, "installed operator lacks", "installed operators lack")+" what an update needs")
+	}
+	if n := len(report.Having(upgrade.Downgraded)); n > 0 {
+		texts = append(texts, number(n, "installed operator is", "installed operators are")+" downgraded")
 	}
 	failed, refused := 0, 0
 	for _, r := range resolved {

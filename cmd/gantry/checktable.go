@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 )
 
@@ -60,10 +61,16 @@ func fares(o upgrade.Outcome) string {
 		return "reaches the head if versions are pinned hop by hop"
 	case upgrade.Ahead:
 		return "newer than the mirror, left alone"
+	case upgrade.Lacking:
+		return "LACKS what an update needs"
+	case upgrade.Downgraded:
+		return "DOWNGRADED"
 	case upgrade.Stranded:
 		return "STRANDED"
 	case upgrade.NotMirrored:
 		return "NOT MIRRORED"
+	case upgrade.Elsewhere:
+		return "not of this mirror"
 	}
 	return "cannot be told"
 }
@@ -116,6 +123,17 @@ func writeResolved(b *strings.Builder, r resolvedExtension) {
 		fmt.Fprintf(b, "  deprecated: %s\n", text)
 	}
 	for _, refusal := range r.Resolution.Refusals {
-		fmt.Fprintf(b, "  refused: %s %s\n", r.Resolution.Bundle, refusal.Message)
+		fmt.Fprintf(b, "  %s: %s %s\n", refusalWord(refusal), r.Resolution.Bundle, refusal.Message)
 	}
+}
+
+// refusalWord says how sure it is that OLM v1 refuses a bundle.
+func refusalWord(r extension.Refusal) string {
+	switch {
+	case r.Reason == extension.NoExcerpt:
+		return "note"
+	case r.Certain():
+		return "refused"
+	}
+	return "may be refused"
 }

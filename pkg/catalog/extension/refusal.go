@@ -37,6 +37,10 @@ type Refusal struct {
 	Message string `json:"message"`
 }
 
+// Certain reports whether every version of OLM v1 refuses a bundle for that,
+// however it is configured.
+func (r Refusal) Certain() bool { return r.Reason == Dependency || r.Reason == NoImage }
+
 // The properties that declare dependencies, as OLM v1 sees it; it does not look
 // at olm.label.required.
 func dependencies() []string {

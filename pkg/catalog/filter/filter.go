@@ -70,9 +70,17 @@ import (
 // installed and gone from the catalog is no such thing, unless its name is plainly
 // misspelt. Other errors are objects that cannot be rewritten, and requirements
 // that the catalog has nothing for.
+//
+// Where no packages are named, what c only outlines is filtered likewise, and is
+// outlined in the result; what of it cannot be filtered is left out.
 func Apply(c *catalog.Catalog, op imageset.Operator, required ...Required) (*Result, error) {
 	if len(op.Packages) == 0 && op.Full {
 		return unchanged(c, op)
+	}
+	filtered := &catalog.Catalog{Others: c.Others}
+	if len(op.Packages) == 0 {
+		filtered.Outlines = outlines(c, op, required)
+		required = slices.DeleteFunc(slices.Clone(required), func(r Required) bool { return outlined(c, r.Package) })
 	}
 	wanted, problems := wants(c, op)
 	wanted, err := bring(c, wanted, required)
@@ -83,7 +91,6 @@ func Apply(c *catalog.Catalog, op imageset.Operator, required ...Required) (*Res
 	problems = append(problems, wrong...)
 
 	result := &Result{}
-	filtered := &catalog.Catalog{Others: c.Others}
 	for _, want := range wanted {
 		p := c.Package(want.Name)
 		if len(op.Packages) == 0 && len(p.Channels) == 0 {
@@ -95,7 +102,7 @@ func Apply(c *catalog.Catalog, op imageset.Operator, required ...Required) (*Res
 		}
 		s := newSelection(p, want.Package, op.Full)
 		s.brought = want.brought
-		s.required = slices.DeleteFunc(slices.Clone(required), func(r Required) bool { return r.Package != p.Name })
+		s.required = requiredOf(p, required)
 		s.installed(op.Installed)
 		if err := s.run(); err != nil {
 			return nil, fmt.Errorf("filtering package %s: %w", p.Name, err)

@@ -43,7 +43,7 @@ func (s *selection) defaultChannel() {
 func (s *selection) build() (*catalog.Package, error) {
 	p := &catalog.Package{Name: s.pkg.Name, DefaultChannel: s.want.DefaultChannel, Others: s.pkg.Others}
 	for i, m := range s.pkg.Metas {
-		if i == 0 && s.want.DefaultChannel != s.pkg.DefaultChannel {
+		if i == 0 && s.want.DefaultChannel != s.pkg.DefaultChannel && m.Raw != nil { // an outline has no text
 			var err error
 			if m, err = m.With("defaultChannel", s.want.DefaultChannel); err != nil {
 				return nil, err

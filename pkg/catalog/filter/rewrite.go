@@ -28,6 +28,10 @@ func (k keptChannel) rewritten() (*catalog.Channel, error) {
 		}
 		ch.Entries = append(ch.Entries, e)
 	}
+	if k.Meta.Raw == nil { // of an outline
+		ch.Meta = k.Meta
+		return ch, nil
+	}
 	var err error
 	if ch.Meta, err = k.Meta.KeepElements("entries", func(i int) bool { return k.keep[i] }); err != nil {
 		return nil, err

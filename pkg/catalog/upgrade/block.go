@@ -100,16 +100,11 @@ func against(from, to facts, generation graph.Generation, c cluster) []Block {
 	if generation == graph.V1 {
 		for _, r := range to.refusals {
 			if r.Reason != extension.NoExcerpt {
-				all = append(all, Block{Kind: Refused, May: !certain(r), Message: fmt.Sprintf("%s %s", to.name, r.Message)})
+				all = append(all, Block{Kind: Refused, May: !r.Certain(), Message: fmt.Sprintf("%s %s", to.name, r.Message)})
 			}
 		}
 	}
 	return all
-}
-
-// certain reports whether every version of OLM v1 refuses a bundle for that.
-func certain(r extension.Refusal) bool {
-	return r.Reason == extension.Dependency || r.Reason == extension.NoImage
 }
 
 // atEnd finds what the bundle that an operator ends at stands against.
