@@ -6,6 +6,8 @@ BIN := bin
 LINT := $(BIN)/golangci-lint
 CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
 RACE := $(if $(CC_FOUND),CGO_ENABLED=1 $(GO) test -race,CGO_ENABLED=0 $(GO) test)
+# What make bench is to measure (make bench BENCH="-preset small").
+BENCH ?=
 # Set for a release (make build VERSION=v1.2.3); else Go records the commit.
 VERSION ?=
 
@@ -13,7 +15,7 @@ VERSION ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./bin/gantry
@@ -29,7 +31,12 @@ demo: build ## mirror a sample catalog over a disk and directly, and check the r
 	$(GO) run ./cmd/demo -gantry $(BIN)/gantry
 
 .PHONY: bench
-bench: ## run the benchmarks
+bench: build ## measure copying beside other tools in PATH; make bench BENCH="-preset small -rounds 1" takes a minute, BENCH=-help says more
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/bench ./cmd/bench
+	$(BIN)/bench -gantry $(BIN)/gantry -o $(BIN)/bench.md -o $(BIN)/bench.json $(BENCH)
+
+.PHONY: bench-go
+bench-go: ## run the Go benchmarks of single functions
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: lint

@@ -19,7 +19,7 @@ func newClient() *http.Client {
 
 // ask sends one request. Another status than the wanted ones is an error.
 func ask(ctx context.Context, c *http.Client, method, address string, body io.Reader, length int64, contentType string, want ...int) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	req, err := http.NewRequestWithContext(ctx, method, address, body) //nolint:gosec // of a registry that it started itself
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func ask(ctx context.Context, c *http.Client, method, address string, body io.Re
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
-	resp, err := c.Do(req)
+	resp, err := c.Do(req) //nolint:gosec // as above
 	if err != nil {
 		return nil, err
 	}

@@ -144,8 +144,7 @@ func (b *benchRun) turn(ctx context.Context, t tool, w *workload, m *measured, t
 	failed := map[operation]bool{}
 	for _, op := range operations() {
 		// What comes after something that failed has nothing to begin with.
-		if op == again && failed[copying] || op == in && failed[out] {
-			failed[op] = true
+		if failed[op.after()] {
 			continue
 		}
 		if destination != nil && op != again {
@@ -208,6 +207,10 @@ func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, d
 			return nil, "", err
 		}
 	}
+	had, err := stored(at.dir)
+	if err != nil {
+		return nil, "", err
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, b.options.limit, fmt.Errorf("it was stopped after %s", b.options.limit))
 	spent, err := measure(limited, j)
 	cancel()
@@ -215,6 +218,11 @@ func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, d
 		return nil, err.Error(), ctx.Err()
 	}
 	s := &sample{cost: spent}
+	kept, err := stored(at.dir)
+	if err != nil {
+		return nil, "", err
+	}
+	s.Disk = kept - had
 	for i, r := range registries {
 		n, err := r.since(ctx, marks[i])
 		if err != nil {

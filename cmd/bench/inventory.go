@@ -142,13 +142,29 @@ func (r *inventoryReader) manifest(ctx context.Context, m inventoryManifest) err
 	return nil
 }
 
-// bytes is the size of the blobs, each counted once.
+// bytes is the size of the blobs and manifests, each counted once.
 func (i *inventory) bytes() int64 {
 	var n int64
 	for _, b := range i.Blobs {
 		n += b.Size
 	}
+	seen := map[digest.Digest]bool{}
+	for _, m := range i.Manifests {
+		if !seen[m.Digest] {
+			seen[m.Digest] = true
+			n += int64(len(m.Raw))
+		}
+	}
 	return n
+}
+
+// digests is how many manifests there are, each counted once.
+func (i *inventory) digests() int {
+	seen := map[digest.Digest]bool{}
+	for _, m := range i.Manifests {
+		seen[m.Digest] = true
+	}
+	return len(seen)
 }
 
 func (i *inventory) write(file string) error {

@@ -42,15 +42,6 @@ func readItems(r io.Reader) ([]item, error) {
 	return items, s.Err()
 }
 
-func writeItems(w io.Writer, items []item) error {
-	for _, i := range items {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.repository, i.digest, i.tag, i.kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // byRepository returns the repositories, sorted, and their tags.
 func byRepository(items []item) (repositories []string, tags map[string][]string) {
 	tags = map[string][]string{}

@@ -93,8 +93,8 @@ func parseFlags(args []string) (options, error) {
 	f.DurationVar(&o.limit, "limit", 10*time.Minute, "a single copy that takes longer is stopped")
 	f.DurationVar(&o.latency, "latency", 0, "time that a way to a registry and back takes, added by a proxy before each")
 	f.StringVar(&o.dir, "dir", "", "folder for registries and archives (default: /dev/shm if it has room, else the system's for temporary files)")
-	f.StringVar(&o.workload, "workload", filepath.Join("..", "shared", "tools", "workload"), "module that makes workloads and has a floor; where it is absent, bench makes its own")
-	f.Func("o", "file for the result: a table, or, where its name ends in .json, every measurement (may be repeated)", func(s string) error {
+	f.StringVar(&o.workload, "workload", filepath.Join("..", "shared", "tools", "workload"), "module that makes workloads and has a floor; where it is absent (none, say), bench makes its own")
+	f.Func("o", "file for the result: a table, or, where its name ends in .json, every measurement (may be repeated; the table is printed in any case)", func(s string) error {
 		o.out = append(o.out, s)
 		return nil
 	})

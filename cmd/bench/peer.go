@@ -45,7 +45,7 @@ func regsync(program string) tool {
 		from, to := t.source()+"/", t.destination+"/"
 		switch op {
 		case copying, again:
-		case out:
+		case out, outAgain:
 			to = "ocidir://" + t.archive() + "/"
 		case in:
 			from = "ocidir://" + t.archive() + "/"
@@ -85,7 +85,7 @@ func crane(program string) tool {
 				args = append(args, fmt.Sprintf("%s/%s@%s", t.source(), i.repository, i.digest))
 			}
 			c.run = [][]string{append(args, t.archive())}
-		case in:
+		case in, outAgain: // it would add everything once more
 			return c, false, nil
 		}
 		return c, true, nil
@@ -105,6 +105,8 @@ func skopeo(program string) tool {
 			sync = append(sync, "--src", "yaml", "--dest", "dir", list, t.archive())
 		case in:
 			sync = append(sync, "--src", "dir", "--dest", "docker", t.archive(), t.destination)
+		case outAgain: // it refuses folders that are there
+			return commands{}, false, nil
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "%q:\n  tls-verify: false\n  images:\n", t.source())

@@ -5,11 +5,13 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"time"
 )
 
 // A report is all that a run measured, as its JSON has it.
 type report struct {
 	Kind    string         `json:"kind"` // "GantryBench"
+	Date    string         `json:"date"` // "2026-01-31"
 	Version int            `json:"version"`
 	System  string         `json:"system"` // "linux/amd64"
 	Cores   int            `json:"cores"`
@@ -32,9 +34,10 @@ type measured struct {
 	Preset       string `json:"preset"`
 	References   int    `json:"references"`
 	Repositories int    `json:"repositories"`
-	Manifests    int    `json:"manifests"`
+	Manifests    int    `json:"manifests"` // in all repositories
+	Digests      int    `json:"digests"`   // of manifests
 	Blobs        int    `json:"blobs"`
-	Bytes        int64  `json:"bytes"` // of the blobs, each counted once
+	Bytes        int64  `json:"bytes"` // of the blobs and manifests, each counted once
 	// LeftOut are tools that would take too long with so many images.
 	LeftOut []string  `json:"leftOut,omitempty"`
 	Results []*result `json:"results"`
@@ -52,13 +55,16 @@ type result struct {
 // A sample is one measurement.
 type sample struct {
 	cost
+	// Disk is by how much the tool's own folders grew: its archive, and whatever
+	// it keeps beside.
+	Disk        int64  `json:"diskBytes"`
 	Source      counts `json:"source,omitempty"`
 	Destination counts `json:"destination,omitempty"`
 }
 
 func newReport(o options, s scratch, m maker, tools []tool, absent []string) *report {
 	r := &report{
-		Kind: "GantryBench", Version: 1, System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(),
+		Kind: "GantryBench", Version: 1, Date: time.Now().Format(time.DateOnly), System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(),
 		Storage: s.String(), Latency: o.latency.Seconds(), Content: m.String(), Absent: absent,
 	}
 	for _, t := range tools {
@@ -71,7 +77,7 @@ func newMeasured(w *workload) *measured {
 	repositories, _ := byRepository(w.items)
 	return &measured{
 		Preset: w.preset, References: len(w.items), Repositories: len(repositories),
-		Manifests: len(w.inventory.Manifests), Blobs: len(w.inventory.Blobs), Bytes: w.inventory.bytes(),
+		Manifests: len(w.inventory.Manifests), Digests: w.inventory.digests(), Blobs: len(w.inventory.Blobs), Bytes: w.inventory.bytes(),
 	}
 }
 

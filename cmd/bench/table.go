@@ -13,7 +13,7 @@ import (
 // every tool took, and one of its requests at an empty destination.
 func (r *report) writeTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d cores, %s, distribution registries on loopback, storage %s; %s.\n", r.Cores, r.System, r.Storage, r.Content)
+	fmt.Fprintf(&b, "%s, %d cores, %s, distribution registries on loopback, storage %s; %s.\n", r.Date, r.Cores, r.System, r.Storage, r.Content)
 	if r.Latency > 0 {
 		fmt.Fprintf(&b, "A link with %s there and back stands before each registry.\n", time.Duration(r.Latency*float64(time.Second)))
 	}
@@ -31,6 +31,7 @@ func (r *report) writeTable(w io.Writer) error {
 	for _, m := range r.Presets {
 		m.table(&b)
 		m.requests(&b)
+		m.writeBars(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -41,7 +42,7 @@ func (m *measured) table(b *strings.Builder) {
 	if len(m.LeftOut) > 0 {
 		fmt.Fprintf(b, " Left out, since they take one image after the other: %s.", strings.Join(m.LeftOut, ", "))
 	}
-	b.WriteString("\n\n| | | s | x floor | x gantry | CPU s | peak MB | requests: source | destination | rounds |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("\n\n| | | s | x floor | x gantry | CPU s | peak MB | requests: source | destination | disk MB | rounds |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	var problems []string
 	for _, op := range operations() {
 		floor, gantry := m.of(op, floorName).wall(), m.of(op, gantryName).wall()
@@ -53,15 +54,15 @@ func (m *measured) table(b *strings.Builder) {
 				problems = append(problems, fmt.Sprintf("%s, %s: %s", r.Tool, op, r.Problem))
 			}
 			if len(r.Samples) == 0 {
-				fmt.Fprintf(b, "| %s | %s | | | | | | | | |\n", title, name)
+				fmt.Fprintf(b, "| %s | %s | | | | | | | | | |\n", title, name)
 				title = ""
 				continue
 			}
-			fmt.Fprintf(b, "| %s | %s | %.2f | %s | %s | %.2f | %.0f | %s | %s | %d |\n", title, name,
+			fmt.Fprintf(b, "| %s | %s | %.2f | %s | %s | %.2f | %.0f | %s | %s | %.2f | %d |\n", title, name,
 				r.wall(), ratio(r.wall(), floor), ratio(r.wall(), gantry),
 				r.median(func(s sample) float64 { return s.CPU }), r.median(func(s sample) float64 { return float64(s.Peak) })/1e6,
 				number(r.requests(func(s sample) counts { return s.Source })), number(r.requests(func(s sample) counts { return s.Destination })),
-				len(r.Samples))
+				r.median(func(s sample) float64 { return float64(s.Disk) })/1e6, len(r.Samples))
 			title = ""
 		}
 	}

@@ -13,16 +13,29 @@ import (
 // An operation is something that tools are compared by.
 type operation string
 
-// The operations, in the order of a turn: again is copy once more, to the same
-// registry; in reads what out wrote.
+// The operations, in the order of a turn: again is copying once more, to the same
+// registry; in reads what out wrote; outAgain is out once more, to the same
+// archive.
 const (
-	copying operation = "registry to registry"
-	again   operation = "the same again, nothing new"
-	out     operation = "registry to archive"
-	in      operation = "archive to registry"
+	copying  operation = "registry to registry"
+	again    operation = "the same again, nothing new"
+	out      operation = "registry to archive"
+	in       operation = "archive to registry"
+	outAgain operation = "the same archive again, nothing new"
 )
 
-func operations() []operation { return []operation{copying, again, out, in} }
+func operations() []operation { return []operation{copying, again, out, in, outAgain} }
+
+// after is what an operation begins with; "" is nothing.
+func (o operation) after() operation {
+	switch o {
+	case again:
+		return copying
+	case in, outAgain:
+		return out
+	}
+	return ""
+}
 
 // Names of what always takes part.
 const (
@@ -88,7 +101,7 @@ func floor() tool {
 			args = []string{"m2d", t.workload.plan, t.source(), t.archive()}
 		case in:
 			args = []string{"d2m", t.workload.plan, t.archive(), t.destination}
-		case again: // with nothing to do it does nothing
+		case again, outAgain: // with nothing to do it does nothing
 			return commands{}, false, nil
 		}
 		return commands{run: [][]string{slices.Concat(t.workload.floor, args)}}, true, nil
@@ -102,7 +115,7 @@ func gantry(program string) tool {
 		switch op {
 		case copying, again:
 			args = append(args, "-c", t.workload.config, "--workspace", t.path("workspace"), "docker://"+t.destination)
-		case out:
+		case out, outAgain:
 			args = append(args, "-c", t.workload.config, "--workspace", t.path("workspace-out"), "file://"+t.archive())
 		case in:
 			args = append(args, "--from", "file://"+t.archive(), "--workspace", t.path("workspace-in"), "docker://"+t.destination)
@@ -119,7 +132,7 @@ func planned(program string) tool {
 		case copying:
 		case out:
 			to = "file://" + t.archive()
-		case again, in: // of the same plan, and of the archive's: as gantry
+		case again, in, outAgain: // of the same plan, and of the archive's: as gantry
 			return commands{}, false, nil
 		}
 		workspace, plan := t.path("workspace-"+string(op)), t.path("plan.json")
@@ -153,11 +166,11 @@ func findTools(ctx context.Context, o options) (tools []tool, absent []string, e
 			absent = append(absent, name)
 			continue
 		}
-		make, err := peer(name)
+		drive, err := peer(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		t := make(program)
+		t := drive(program)
 		if t.version, err = versionOf(ctx, program, versionArgs(name)...); err != nil {
 			return nil, nil, err
 		}

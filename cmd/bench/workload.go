@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,7 +101,7 @@ func (m maker) fill(ctx context.Context, name, dir string, latency time.Duration
 	if m.workload == "" {
 		return w, w.inventory.write(w.plan)
 	}
-	args := append(m.floor[1:], "plan", host, list, w.plan)
+	args := slices.Concat(m.floor[1:], []string{"plan", host, list, w.plan})
 	if out, err := exec.CommandContext(ctx, m.floor[0], args...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("planning the floor: %w: %s", err, out)
 	}
