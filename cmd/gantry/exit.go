@@ -92,6 +92,9 @@ func status(err error) int {
 // finish reports how the command ended and returns the exit status.
 func (a *app) finish(err error) int {
 	code := status(err)
+	if a.events == nil && a.progress == progressJSON {
+		a.events = newEvents(a.stderr) // the flags were refused
+	}
 	switch err = advised(err); {
 	case a.events != nil:
 		a.events.end(code, errorTextOf(code, err))

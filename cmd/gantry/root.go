@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -165,7 +164,7 @@ func (a *app) openLog() error {
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	if a.progress == progressJSON {
-		a.events = &events{w: a.stderr, now: time.Now}
+		a.events = newEvents(a.stderr)
 		a.people = a.events.logger("message", slog.LevelInfo)
 	}
 	switch a.logFormat {

@@ -30,7 +30,8 @@ const (
 )
 
 // openScreen decides how progress is shown, and leads all that goes to stderr
-// by the screen that a bar is drawn on.
+// by the screen that a bar is drawn on. NO_COLOR changes nothing: no view has
+// colours.
 func (a *app) openScreen() error {
 	drawable := false
 	var size func() (int, int)
@@ -49,7 +50,7 @@ func (a *app) openScreen() error {
 	switch a.progress = cmp.Or(a.progress, progressAuto); {
 	case a.progress == progressAuto && !a.talks():
 		a.progress = progressNone
-	case a.progress == progressAuto && drawable && os.Getenv("NO_COLOR") == "" && !a.logsJSON():
+	case a.progress == progressAuto && drawable && !a.logsJSON():
 		a.progress = progressBar
 	case a.progress == progressAuto:
 		a.progress = progressLines

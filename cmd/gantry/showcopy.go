@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror"
@@ -50,7 +52,9 @@ func copyReading(m *mirror.Meter, retries int64) progress.Reading {
 	if retries > 0 {
 		r.Facts = append(r.Facts, number(retries, "retry", "retries"))
 	}
-	for _, f := range m.Flights() {
+	flights := m.Flights()
+	slices.SortStableFunc(flights, func(a, b mirror.Flight) int { return cmp.Compare(b.Size, a.Size) })
+	for _, f := range flights {
 		name := string(f.Digest)
 		if hex := f.Digest.Encoded(); len(hex) > 12 {
 			name = hex[:12]

@@ -18,8 +18,8 @@ import (
 // added without another; a reader passes over those that it does not know.
 const eventVersion = 1
 
-// events writes what happens as one JSON object a line. docs/5-when-it-fails.md
-// has them all.
+// events writes what happens as one JSON object a line. docs/7-output.md has them
+// all.
 type events struct {
 	w   io.Writer
 	now func() time.Time
@@ -31,6 +31,8 @@ type event struct {
 	Time    time.Time `json:"time"`
 	Event   string    `json:"event"`
 }
+
+func newEvents(w io.Writer) *events { return &events{w: w, now: time.Now} }
 
 func (e *events) event(name string) event { return event{eventVersion, e.now(), name} }
 

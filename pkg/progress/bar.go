@@ -89,7 +89,7 @@ func top(f Frame, width int) string {
 			return fit(drawn(f.What, done, total, min(room, maxBar))+tail, width)
 		}
 	}
-	return fit(fmt.Sprintf("%s %3d%%", f.What, 100*done/total), width)
+	return fit(fmt.Sprintf("%s %3d%%", f.What, percent(done, total)), width)
 }
 
 // drawn has progressbar draw a bar, which knows no more than its position:
@@ -126,18 +126,23 @@ func facts(f Frame, width int) string {
 	return fit(text, width)
 }
 
-// row is an item: how far, and as much as fits of the end of its name.
+// row is an item: how far, the first word of its name, and as much as fits of
+// the end of the rest.
 func row(it Item, width int) string {
-	percent := 100
-	if it.Size > 0 {
-		percent = int(100 * min(it.Done, it.Size) / it.Size)
+	head := fmt.Sprintf("  %3d%%  %10s  ", percent(it.Done, it.Size), Bytes(it.Size))
+	first, rest, _ := strings.Cut(printable(it.Name), " ")
+	if over := len(head) + len(first) + 1 + len(rest) - width; over > 0 && over+3 < len(rest) {
+		rest = "..." + rest[over+3:]
 	}
-	head := fmt.Sprintf("  %3d%%  %10s  ", percent, Bytes(it.Size))
-	name := printable(it.Name)
-	if over := len(head) + len(name) - width; over > 0 && over+3 < len(name) {
-		name = "..." + name[over+3:]
+	return fit(head+first+" "+rest, width)
+}
+
+// percent is how much of total is done, 100 not before all of it is.
+func percent(done, total int64) int {
+	if done >= total {
+		return 100
 	}
-	return fit(head+name, width)
+	return int(100 * float64(max(0, done)) / float64(total))
 }
 
 // printable replaces what would move the cursor or be wider than a column.

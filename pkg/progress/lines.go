@@ -41,10 +41,10 @@ func (l *lines) Draw(f Frame) {
 	_, _ = io.WriteString(l.w, line(f)+"\n")
 }
 
-// waiting names what takes longest.
+// waiting names the largest of what is under way.
 func waiting(f Frame) string {
 	if len(f.Items) == 0 {
-		return fmt.Sprintf("%s: still waiting for an answer", f.What)
+		return f.What + ": still waiting for an answer"
 	}
 	it := f.Items[0]
 	return fmt.Sprintf("%s: still waiting for %s, %s", f.What, printable(it.Name), of(it.Done, it.Size))
@@ -57,7 +57,8 @@ func line(f Frame) string {
 		parts = append(parts, fmt.Sprintf("%d of %d images", f.ImagesDone, f.Images))
 	}
 	if f.Total > 0 {
-		parts = append(parts, of(f.position()))
+		done, total := f.position()
+		parts = append(parts, fmt.Sprintf("%s (%d%%)", of(done, total), percent(done, total)))
 		if f.PerSecond > 0 {
 			parts = append(parts, Bytes(int64(f.PerSecond))+"/s")
 		}

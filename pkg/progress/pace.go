@@ -24,11 +24,19 @@ func newPace(now time.Time, r Reading) *pace {
 	return p
 }
 
-// note keeps a reading. Where something else is
-// done now, what was before says nothing.
+// note keeps a reading. Where something else is done now, what was before says
+// nothing. Where less has been worked than before, since an attempt failed and
+// is made again, the line was not slower for it.
 func (p *pace) note(now time.Time, r Reading) {
 	if r.What != p.what {
 		p.what, p.marks = r.What, nil
+	}
+	if n := len(p.marks); n > 0 {
+		if lost := p.marks[n-1].worked - r.worked(); lost > 0 {
+			for i := range p.marks {
+				p.marks[i].worked -= lost
+			}
+		}
 	}
 	for len(p.marks) > 1 && now.Sub(p.marks[1].at) >= window {
 		p.marks = p.marks[1:]

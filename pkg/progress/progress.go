@@ -1,8 +1,8 @@
 // Package progress shows how far a run is.
 //
 // Something is looked at from outside, by a function that returns a Reading, at
-// the pace of who looks: progress is never on the way of the data, and a
-// terminal that cannot be written to stops nothing. What is read becomes a
+// the pace of who looks: progress is never on the way of the data, and errors
+// of the terminal are nobody's. What is read becomes a
 // Frame, with speed and time left, and a View shows it: Bar on a terminal, with
 // rows below it for what takes long; Lines where people read it later, in a
 // log. Other views are made by who shows things otherwise.
@@ -27,7 +27,7 @@ type Reading struct {
 	Total, Done, Moved int64
 	// Facts say more, each in two or three words: "6.0 MiB mounted".
 	Facts []string
-	// Items are under way, the longest first.
+	// Items are under way, the largest first.
 	Items []Item
 }
 
