@@ -69,7 +69,8 @@ func (r *run) lookInside() error {
 // lookInto finds the images of one repository, whose first is the first-th of
 // all.
 func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
-	repository := group[0].repository
+	repository, looked := group[0].repository, 0
+	defer func() { r.Meter.look(len(group) - looked) }()
 	told, err := r.list(ctx, group, first)
 	switch {
 	case ctx.Err() != nil:
@@ -82,6 +83,8 @@ func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 	}
 	for i, img := range group {
 		present, err := r.isPresent(ctx, img, told)
+		looked++
+		r.Meter.look(1)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
