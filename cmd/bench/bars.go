@@ -58,7 +58,7 @@ func (m *measured) bars() []bar {
 			add(string(op)+": requests for manifests at the source", at(readManifest), float64(m.Digests), 1, " a manifest")
 		}
 		if op == out {
-			add(string(op)+": written to disk", whole.median(func(s sample) float64 { return float64(s.Disk) }), float64(m.Bytes), 1.01, " x unique bytes")
+			add(string(op)+": written to it", whole.median(func(s sample) float64 { return float64(s.Archive) }), float64(m.Bytes), 1.01, " x unique bytes")
 		}
 	}
 	if r := m.of(copying, gantryName); len(r.Samples) > 0 {
@@ -73,7 +73,7 @@ func (m *measured) bars() []bar {
 		}
 	}
 	if r := m.of(outAgain, gantryName); len(r.Samples) > 0 {
-		add(string(outAgain)+": written to disk", r.median(func(s sample) float64 { return float64(s.Disk) }), kilobyte, 64, " KB")
+		add(string(outAgain)+": written to it and beside", r.median(func(s sample) float64 { return float64(s.Disk) }), kilobyte, 64, " KB")
 	}
 	var peak float64
 	for _, op := range operations() {

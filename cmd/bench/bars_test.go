@@ -19,13 +19,13 @@ func TestBars(t *testing.T) {
 	m.of(copying, "regsync").Problem = "2 blobs are missing" // does not count as faster
 	m.took(outAgain, gantryName, sample{Disk: 32 << 10})
 	want := map[string]bool{
-		"registry to registry, planning included: time":              true,
-		"registry to registry: time":                                 true,
-		"registry to registry: requests at the destination":          true,
-		"registry to registry: GETs at the source":                   false,
-		"registry to registry: requests for manifests at the source": true,
-		"registry to registry: processor time":                       false,
-		"the same archive again, nothing new: written to disk":       true,
+		"registry to registry, planning included: time":                 true,
+		"registry to registry: time":                                    true,
+		"registry to registry: requests at the destination":             true,
+		"registry to registry: GETs at the source":                      false,
+		"registry to registry: requests for manifests at the source":    true,
+		"registry to registry: processor time":                          false,
+		"the same archive again, nothing new: written to it and beside": true,
 		"most memory": false,
 	}
 	for _, b := range m.bars() {

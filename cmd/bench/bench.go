@@ -207,7 +207,7 @@ func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, d
 			return nil, "", err
 		}
 	}
-	had, err := stored(at.dir)
+	had, archived, err := at.stored()
 	if err != nil {
 		return nil, "", err
 	}
@@ -218,11 +218,10 @@ func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, d
 		return nil, err.Error(), ctx.Err()
 	}
 	s := &sample{cost: spent}
-	kept, err := stored(at.dir)
-	if err != nil {
+	if s.Disk, s.Archive, err = at.stored(); err != nil {
 		return nil, "", err
 	}
-	s.Disk = kept - had
+	s.Disk, s.Archive = s.Disk-had, s.Archive-archived
 	for i, r := range registries {
 		n, err := r.since(ctx, marks[i])
 		if err != nil {

@@ -73,6 +73,7 @@ type options struct {
 	gantry   string
 	presets  []string
 	tools    []string // empty: those that are found
+	alone    bool     // no tools but the floor and Gantry
 	rounds   int
 	patience time.Duration
 	limit    time.Duration
@@ -87,7 +88,7 @@ func parseFlags(args []string) (options, error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&o.gantry, "gantry", filepath.Join("bin", "gantry"), "the gantry program to measure")
 	presets := f.String("preset", "small,medium,many-small", "workloads, in this order")
-	tools := f.String("tools", "", "tools beside the floor and gantry (default: all of "+strings.Join(peerNames(), ",")+" that are in PATH)")
+	tools := f.String("tools", "", "tools beside the floor and gantry (default: all of "+strings.Join(peerNames(), ",")+" that are in PATH; none: no others)")
 	f.IntVar(&o.rounds, "rounds", 3, "how often every tool has its turn; the table has medians")
 	f.DurationVar(&o.patience, "patience", 30*time.Second, "a tool, other than the floor and gantry, whose turn took longer has one turn only")
 	f.DurationVar(&o.limit, "limit", 10*time.Minute, "a single copy that takes longer is stopped")
@@ -109,6 +110,9 @@ func parseFlags(args []string) (options, error) {
 		if _, err := shapeOf(name); err != nil {
 			return o, err
 		}
+	}
+	if o.alone = *tools == "none"; o.alone {
+		o.tools = nil
 	}
 	for _, name := range o.tools {
 		if _, err := peer(name); err != nil {

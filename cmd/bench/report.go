@@ -55,9 +55,10 @@ type result struct {
 // A sample is one measurement.
 type sample struct {
 	cost
-	// Disk is by how much the tool's own folders grew: its archive, and whatever
-	// it keeps beside.
+	// Disk is by how much the tool's own folders grew: its archive, which is
+	// counted by itself too, and whatever it keeps beside.
 	Disk        int64  `json:"diskBytes"`
+	Archive     int64  `json:"archiveBytes"`
 	Source      counts `json:"source,omitempty"`
 	Destination counts `json:"destination,omitempty"`
 }

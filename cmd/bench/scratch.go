@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,7 +11,8 @@ import (
 	"strings"
 )
 
-// stored is the size of all files below a folder.
+// stored is the size of all files below a folder, or of a file; 0 where there is
+// none.
 func stored(dir string) (n int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -23,6 +25,9 @@ func stored(dir string) (n int64, err error) {
 		n += info.Size()
 		return nil
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return n, nil
+	}
 	return n, err
 }
 

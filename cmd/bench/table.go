@@ -58,11 +58,11 @@ func (m *measured) table(b *strings.Builder) {
 				title = ""
 				continue
 			}
-			fmt.Fprintf(b, "| %s | %s | %.2f | %s | %s | %.2f | %.0f | %s | %s | %.2f | %d |\n", title, name,
+			fmt.Fprintf(b, "| %s | %s | %.2f | %s | %s | %.2f | %.0f | %s | %s | %s | %d |\n", title, name,
 				r.wall(), ratio(r.wall(), floor), ratio(r.wall(), gantry),
 				r.median(func(s sample) float64 { return s.CPU }), r.median(func(s sample) float64 { return float64(s.Peak) })/1e6,
 				number(r.requests(func(s sample) counts { return s.Source })), number(r.requests(func(s sample) counts { return s.Destination })),
-				r.median(func(s sample) float64 { return float64(s.Disk) })/1e6, len(r.Samples))
+				megabytes(r.median(func(s sample) float64 { return float64(s.Disk) })), len(r.Samples))
 			title = ""
 		}
 	}
@@ -119,6 +119,14 @@ func ratio(a, b float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.2f", a/b)
+}
+
+// megabytes is "1.23", or nothing where it would be 0.00 or less.
+func megabytes(bytes float64) string {
+	if bytes < 5000 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", bytes/1e6)
 }
 
 // number groups digits, and leaves 0 out.

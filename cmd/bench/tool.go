@@ -88,6 +88,15 @@ func (t turn) path(name string) string { return filepath.Join(t.dir, name) }
 // archive is where out writes and in reads.
 func (t turn) archive() string { return t.path("archive") }
 
+// stored is the size of all that the tool keeps, and of its archive in it.
+func (t turn) stored() (all, archive int64, err error) {
+	if all, err = stored(t.dir); err != nil {
+		return 0, 0, err
+	}
+	archive, err = stored(t.archive())
+	return all, archive, err
+}
+
 func (t turn) source() string { return t.workload.source.host() }
 
 // floor is the least that a copier has to do.
@@ -157,7 +166,7 @@ func findTools(ctx context.Context, o options) (tools []tool, absent []string, e
 	p.version = g.version
 	tools = []tool{floor(), g, p}
 	names := o.tools
-	if len(names) == 0 {
+	if len(names) == 0 && !o.alone {
 		names = peerNames()
 	}
 	for _, name := range names {
@@ -179,16 +188,21 @@ func findTools(ctx context.Context, o options) (tools []tool, absent []string, e
 	return tools, absent, nil
 }
 
-var versionNumber = regexp.MustCompile(`v?[0-9]+\.[0-9]+\.[0-9]+\S*`)
+// A versionNumber is no part of a word, as in "go1.26.0".
+var versionNumber = regexp.MustCompile(`(?:^|[^\w.])v?([0-9]+\.[0-9]+\.[0-9]+[-+.0-9A-Za-z]*)`)
 
-// versionOf asks a program which it is; a program without a number is "unknown".
+// versionOf asks a program which it is; or "(no version)".
 func versionOf(ctx context.Context, program string, args ...string) (string, error) {
 	text, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("asking %s for its version: %w: %s", program, err, strings.TrimSpace(string(text)))
 	}
-	if v := versionNumber.FindString(string(text)); v != "" {
-		return strings.TrimPrefix(v, "v"), nil
+	return versionIn(string(text)), nil
+}
+
+func versionIn(text string) string {
+	if m := versionNumber.FindStringSubmatch(text); m != nil {
+		return m[1]
 	}
-	return "unknown", nil
+	return "(no version)"
 }
