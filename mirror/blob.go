@@ -3,6 +3,8 @@ package mirror
 import (
 	"context"
 	"errors"
+	"io"
+	"sync/atomic"
 )
 
 // place brings a blob to every repository that needs it: looked for where it
@@ -34,6 +36,9 @@ func (r *run) place(ctx context.Context, b *blob) error {
 		}
 	}
 	for _, h := range absent {
+		if r.halted() {
+			return nil
+		}
 		result, err := r.send(ctx, b, h, f)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -66,20 +71,27 @@ func (r *run) place(ctx context.Context, b *blob) error {
 // before, or at a sink that knows by itself.
 func (r *run) find(ctx context.Context, b *blob, h *home) (bool, error) {
 	if r.registry == nil {
-		return r.holder != nil && r.holder.Has(b.desc), nil
+		return r.holder != nil && r.holder.Has(b.descriptor()), nil
 	}
 	_, used := r.used.Load(h.repository)
 	if !used && (r.Journal == nil || !r.Journal.Has(h.repository, b.desc.Digest)) {
 		return false, nil
 	}
-	return r.registry.HasBlob(ctx, h.repository, b.desc)
+	return r.registry.HasBlob(ctx, h.repository, b.descriptor())
 }
 
-// send brings the blob to h, and says how: BlobMoved or BlobMounted.
+// send brings the blob to h, and says how: BlobMoved, BlobMounted, or BlobFound
+// where the sink had the bytes without being given them, as an archive has those
+// of the one before.
 func (r *run) send(ctx context.Context, b *blob, h *home, f *flight) (string, error) {
-	open := r.open(b, h, f)
+	var opened atomic.Bool
+	body := r.open(b, h, f)
+	open := func(ctx context.Context, offset int64) (io.ReadCloser, error) {
+		opened.Store(true)
+		return body(ctx, offset)
+	}
 	if r.registry != nil && len(b.known) > 0 {
-		mounted, err := r.registry.MountBlob(ctx, h.repository, b.desc, b.known[0], open)
+		mounted, err := r.registry.MountBlob(ctx, h.repository, b.descriptor(), b.known[0], open)
 		if err != nil {
 			return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
 		}
@@ -88,8 +100,12 @@ func (r *run) send(ctx context.Context, b *blob, h *home, f *flight) (string, er
 			r.count.mountedBytes.Add(b.desc.Size)
 			return BlobMounted, nil
 		}
-	} else if err := r.sink.PutBlob(ctx, h.repository, b.desc, open); err != nil {
+	} else if err := r.sink.PutBlob(ctx, h.repository, b.descriptor(), open); err != nil {
 		return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
+	}
+	if !opened.Load() {
+		r.count.found.Add(1)
+		return BlobFound, nil
 	}
 	r.count.copied.Add(1)
 	r.count.copiedBytes.Add(b.desc.Size)

@@ -27,18 +27,19 @@ func (r *run) write(ctx context.Context, img *image, m *plan.Manifest, raw []byt
 		return err
 	}
 	said := errors.Is(err, remote.ErrBlobUnknown)
-	if !said && !(refuses(err) && r.vain.Load() < inVain) {
+	if !said && (!refuses(err) || r.vain.Load() >= inVain) {
 		return err
 	}
 	again, broken := r.mend(ctx, img, m)
 	switch {
 	case broken != nil:
 		return broken
-	case !again:
+	case !again && !said:
 		r.vain.Add(1)
 		return err
 	}
-	r.Log.Info("what a manifest names was not there after all and was brought again", "ref", img.Source, "digest", m.Digest)
+	// Where nothing was brought, the registry had not caught up with itself.
+	r.Log.Info("a manifest was refused for what it names, and that is there now", "ref", img.Source, "digest", m.Digest)
 	return r.sink.PutManifest(ctx, img.repository, desc, raw, tags)
 }
 
@@ -58,7 +59,7 @@ func (r *run) mend(ctx context.Context, img *image, m *plan.Manifest) (again boo
 			if has || err != nil {
 				return false, err
 			}
-			r.pushed.Delete(pushKey{repository: img.repository, digest: d.String()})
+			r.pushed.Delete(keyOf(img, child, nil))
 			return true, r.put(ctx, img, child, nil)
 		})
 		if err != nil {
@@ -70,7 +71,7 @@ func (r *run) mend(ctx context.Context, img *image, m *plan.Manifest) (again boo
 		i := slices.IndexFunc(img.blobs, func(b *blob) bool { return b.desc.Digest == d })
 		b := img.blobs[i]
 		brought, err := r.once(img.repository, d, func() (bool, error) {
-			has, err := r.registry.HasBlob(ctx, img.repository, b.desc)
+			has, err := r.registry.HasBlob(ctx, img.repository, b.descriptor())
 			if has || err != nil {
 				return false, err
 			}
@@ -89,7 +90,7 @@ func (r *run) mend(ctx context.Context, img *image, m *plan.Manifest) (again boo
 func (r *run) resend(ctx context.Context, b *blob, repository string) error {
 	h := &home{repository: repository}
 	f := (&Meter{}).fly(b) // the run's meter has counted the blob
-	if err := r.sink.PutBlob(ctx, repository, b.desc, r.open(b, h, f)); err != nil {
+	if err := r.sink.PutBlob(ctx, repository, b.descriptor(), r.open(b, h, f)); err != nil {
 		return err
 	}
 	r.count.copied.Add(1)

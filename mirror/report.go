@@ -20,6 +20,9 @@ type Report struct {
 	// Held are the catalogs that were not published, since images that they
 	// name are among Failed.
 	Held []Held `json:"held,omitempty"`
+	// LeftOut are packages that went from their catalogs, since images that they
+	// name are among Failed. Run leaves none out; see [Report.Then].
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
 
 	// Unfinished says that nothing stands at the destination under its final
 	// name, since images failed: an archive or a layout is whole or not there.
@@ -47,10 +50,57 @@ type Failure struct {
 type Held struct {
 	Catalog string   `json:"catalog"`
 	Missing []string `json:"missing"`
+	// Reason is why it could not be published without the packages that name
+	// them, where that was asked for.
+	Reason string `json:"reason,omitempty"`
+}
+
+// LeftOut is a package that went from a catalog, and the images that it names
+// and that are missing.
+type LeftOut struct {
+	Catalog string   `json:"catalog"`
+	Package string   `json:"package"`
+	Missing []string `json:"missing"`
 }
 
 // Complete reports whether everything that was planned is at the destination.
-func (r *Report) Complete() bool { return len(r.Failed) == 0 && len(r.Held) == 0 }
+func (r *Report) Complete() bool { return len(r.Failed)+len(r.Held)+len(r.LeftOut) == 0 }
+
+// Then is the report of a run and of one that followed it, of a plan that had
+// less where images had failed. whole says that the second plan was all that was
+// left of the first, and not only what the first run had not brought yet.
+func (r *Report) Then(next *Report, p *plan.Plan, whole bool) *Report {
+	all := *r
+	all.Unfinished = next.Unfinished
+	all.Copied, all.Present = next.Copied, next.Present
+	if !whole {
+		all.Copied, all.Present = r.Copied+next.Copied, r.Present+next.Present
+	}
+	all.BlobsCopied += next.BlobsCopied
+	all.BytesCopied += next.BytesCopied
+	all.BlobsMounted += next.BlobsMounted
+	all.BytesMounted += next.BytesMounted
+	all.BlobsFound += next.BlobsFound
+	all.Manifests += next.Manifests
+	again := func(f Failure) bool {
+		return slices.ContainsFunc(p.Images, func(img plan.Image) bool { return img.Source == f.Source && img.Repository == f.Repository })
+	}
+	all.Failed = slices.DeleteFunc(slices.Clone(r.Failed), again)
+	told := map[string]bool{}
+	for _, f := range all.Failed {
+		told[f.Source] = true
+	}
+	for _, f := range next.Failed {
+		if f.Repository != "" || !told[f.Source] {
+			all.Failed = append(all.Failed, f)
+		}
+	}
+	all.Held = slices.DeleteFunc(slices.Clone(r.Held), func(h Held) bool {
+		return slices.ContainsFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.CatalogImage && img.Catalog == h.Catalog })
+	})
+	all.Held = append(all.Held, next.Held...)
+	return &all
+}
 
 // Nothing reports whether the run had nothing to do.
 func (r *Report) Nothing() bool { return r.Complete() && r.BlobsCopied+r.BlobsMounted+r.Manifests == 0 }

@@ -36,6 +36,10 @@ type Options struct {
 	// One in eight is asked for nevertheless, in turns, since storage may lose
 	// what the registry's index still lists. Children are always asked for.
 	Receipt *Receipt
+	// Stop ends the run with the first image that fails: nothing more is begun,
+	// what is under way comes to its end, and Run returns a *StopError. Where the
+	// plan has missing images, nothing is begun at all.
+	Stop bool
 	// Meter, where set, is told how far the run is.
 	Meter *Meter
 	Log   *slog.Logger
@@ -59,7 +63,7 @@ func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Optio
 	if opts.Fatal == nil {
 		opts.Fatal = func(error) bool { return false }
 	}
-	r := &run{Options: opts, source: source, sink: sink}
+	r := &run{Options: opts, source: source, sink: sink, halt: newHalt()}
 	r.registry, _ = sink.(Registry)
 	r.holder, _ = sink.(Holder)
 	var err error
@@ -67,6 +71,9 @@ func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Optio
 		return &Report{}, err
 	}
 	r.Meter.begin(p)
+	if r.Stop && len(p.Missing) > 0 {
+		return r.report(p), missingStops(p.Missing[0])
+	}
 	if err := r.look(ctx); err != nil {
 		return r.report(p), err
 	}
@@ -85,12 +92,15 @@ type run struct {
 	unlisted atomic.Bool // the registry gives no lists of tags
 	*work
 
+	halt
+
 	used    sync.Map // repositories that are not fresh: string -> struct{}
 	pushed  sync.Map // manifests that this run put: pushKey -> *push
 	mended  sync.Map // content that had to be brought again: pushKey -> *push
 	vain    atomic.Int64
 	ready   chan *image
-	pending atomic.Int64 // images not settled
+	pending atomic.Int64      // images not settled
+	shelves map[string]*shelf // by repository
 
 	unnoted sync.Once // the journal failed
 	count   counts
@@ -120,7 +130,7 @@ func (r *run) copy(ctx context.Context) error {
 		g.Go(func() error {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(needed) {
+				if i >= len(needed) || r.halted() {
 					return nil
 				}
 				if needed[i].placed {
@@ -134,10 +144,11 @@ func (r *run) copy(ctx context.Context) error {
 	}
 	for range r.Streams {
 		g.Go(func() error {
-			for {
+			for !r.halted() {
 				select {
 				case <-ctx.Done():
 					return context.Cause(ctx)
+				case <-r.halts:
 				case img, ok := <-r.ready:
 					if !ok {
 						return nil
@@ -147,16 +158,22 @@ func (r *run) copy(ctx context.Context) error {
 					}
 				}
 			}
+			return nil
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil || r.first == nil {
+		return err
+	}
+	return r.first
 }
 
 // arm counts what each image waits for and starts those that wait for nothing.
 func (r *run) arm() {
 	r.pending.Store(int64(len(r.images)))
+	r.shelves = map[string]*shelf{}
 	var start []*image
 	for _, img := range r.images {
+		r.expect(img)
 		// A catalog waits for its images where it is published, not where it
 		// is only carried.
 		if img.Kind == plan.CatalogImage && !img.present && r.registry != nil {
@@ -192,6 +209,7 @@ func (r *run) arrived(img *image, err error) {
 	if err != nil && img.err == nil {
 		img.err = err
 	}
+	r.failed(img, err)
 	complete := img.waiting == 0
 	img.mu.Unlock()
 	if complete {
@@ -208,6 +226,7 @@ func (r *run) settle(img *image, err error) {
 	}
 	err = img.err
 	img.done = true
+	r.failed(img, err)
 	feeds := img.feeds
 	img.mu.Unlock()
 	if err != nil && !errors.Is(err, errHeld) {
@@ -258,8 +277,8 @@ func explain(err error, doing string) error {
 // publish ends an image's way: its manifests, where all went well so far. The
 // error returned ends the run; others are the image's.
 func (r *run) publish(ctx context.Context, img *image) error {
-	var err error
-	if img.err == nil {
+	err := img.err // nobody else has a say any more
+	if err == nil {
 		err = r.putAll(ctx, img)
 	}
 	if ctx.Err() != nil {
@@ -268,6 +287,9 @@ func (r *run) publish(ctx context.Context, img *image) error {
 	if r.fatal(err) {
 		return err
 	}
+	if r.registry != nil {
+		return r.shelve(ctx, img, err)
+	}
 	r.settle(img, err)
 	return nil
 }
@@ -275,10 +297,7 @@ func (r *run) publish(ctx context.Context, img *image) error {
 // putAll puts an image's manifests, children first, and its tags last.
 func (r *run) putAll(ctx context.Context, img *image) error {
 	for i, m := range img.manifests {
-		var tags []string
-		if i == len(img.manifests)-1 {
-			tags = img.Tags
-		}
+		tags := img.tagsOf(i)
 		if err := r.put(ctx, img, m, tags); err != nil {
 			return err
 		}
@@ -286,14 +305,25 @@ func (r *run) putAll(ctx context.Context, img *image) error {
 	return nil
 }
 
+// tagsOf are the tags of the image's i-th manifest: the root has them all.
+func (img *image) tagsOf(i int) []string {
+	if i == len(img.manifests)-1 {
+		return img.Tags
+	}
+	return nil
+}
+
 // pushKey is a manifest in a repository under its tags.
 type pushKey struct{ repository, tags, digest string }
+
+func keyOf(img *image, m *plan.Manifest, tags []string) pushKey {
+	return pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: m.Digest.String()}
+}
 
 // put puts one manifest, once per repository and tag.
 func (r *run) put(ctx context.Context, img *image, m *plan.Manifest, tags []string) error {
 	desc := manifestDescriptor(m)
-	key := pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: desc.Digest.String()}
-	slot, _ := r.pushed.LoadOrStore(key, &push{})
+	slot, _ := r.pushed.LoadOrStore(keyOf(img, m, tags), &push{})
 	p := slot.(*push)
 	p.Lock()
 	defer p.Unlock()
@@ -334,7 +364,7 @@ func (r *run) open(b *blob, h *home, f *flight) Open {
 		f.send(h, offset)
 		var errs []error
 		for _, from := range b.from {
-			body, err := r.source.Blob(ctx, from, b.desc, offset)
+			body, err := r.source.Blob(ctx, from, b.descriptor(), offset)
 			if err == nil {
 				return &counted{body, f}, nil
 			}

@@ -63,8 +63,8 @@ func TestRunCopiesEachBlobOnce(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"has manifest": 5, // the first image of each repository
-		"tags":         5,
+		"has manifest": 5 + 4, // the first image of each repository; those that came alone, afterwards
+		"tags":         5 + 1, // whether it is empty; of the repository of two images, afterwards
 		"put blob":     len(p.Blobs),
 		"mount blob":   2, // the base layer in two more repositories
 		"put manifest": len(p.Manifests),
@@ -139,7 +139,7 @@ func TestRunHoldsTheCatalogBack(t *testing.T) {
 	if len(rep.Failed) != 1 || rep.Failed[0].Source != "src.example.com/org/b:v1" || !errors.Is(rep.Failed[0].Err, gone) {
 		t.Errorf("failed: %+v, want org/b alone", rep.Failed)
 	}
-	if diff := cmp.Diff([]Held{{catalogSource, []string{"src.example.com/org/b:v1"}}}, rep.Held); diff != "" {
+	if diff := cmp.Diff([]Held{{Catalog: catalogSource, Missing: []string{"src.example.com/org/b:v1"}}}, rep.Held); diff != "" {
 		t.Errorf("held: %s", diff)
 	}
 	if _, ok := registry.tags["cat/index:v1"]; ok {

@@ -25,6 +25,7 @@ type mirrorFlags struct {
 	maxNestedPaths int
 	strictArchive  bool
 	sourcePolicy   string
+	onError        string
 }
 
 func (a *app) mirrorCommand() *cobra.Command {
@@ -42,6 +43,18 @@ func (a *app) mirrorCommand() *cobra.Command {
 
 A run that was interrupted is run again and goes on where it stopped. A run that
 finds everything in place copies nothing and says so.
+
+When images cannot be had, --on-error says what becomes of the rest:
+
+  continue   everything else is copied; a catalog that names such an image is not
+             published, and the one before stays. An archive or a layout that
+             lacks an image which the plan has stays unfinished. Exit status 3
+  package    everything else is copied; catalogs are built and published, and
+             archives finished, without the packages that name such an image,
+             which are listed. Exit status 3
+  stop       the run ends with the first such image, when what is under way has
+             ended, and no cluster resources are written. Exit status 1, or that
+             of the image's error
 
 ` + exitStatusHelp,
 		Example: `  gantry mirror -c imageset.yaml docker://mirror.example.com:5000/ocp
@@ -67,6 +80,7 @@ finds everything in place copies nothing and says so.
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan and say what would be copied, but copy nothing")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the destination allows; 0 is no limit")
 	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail on a blob larger than archiveSize instead of giving it a volume of its own")
+	c.Flags().StringVar(&f.onError, "on-error", onErrorContinue, "when images cannot be had: stop, continue or package")
 	c.Flags().StringVar(&f.sourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
 	return c
 }
@@ -86,6 +100,8 @@ func (f *mirrorFlags) check(destination string) error {
 		return usagef("--mirror-source-policy is for docker:// destinations")
 	case f.sourcePolicy != "" && !slices.Contains(resources.SourcePolicies(), f.sourcePolicy):
 		return usageHint("give "+strings.Join(resources.SourcePolicies(), " or "), "--mirror-source-policy %q", f.sourcePolicy)
+	case !slices.Contains(onErrors(), f.onError):
+		return usageHint("give "+strings.Join(onErrors(), " or "), "--on-error %q", f.onError)
 	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
 		return usagef("--strict-archive is for file:// destinations")
 	case f.given() && (f.config == "" || f.from != ""):
@@ -120,10 +136,15 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	defer a.leave(s)
-	p, source, err := a.origin(ctx, f, s, have)
+	p, err := a.planOf(ctx, f, s, have)
 	if err != nil {
 		return err
 	}
+	j, err := a.newJob(ctx, f.onError, p, s, have)
+	if err != nil {
+		return err
+	}
+	p, j.target = j.plan, t
 	if err := s.admit(ctx, t, p, f.inputs, f.policy()); err != nil {
 		return err
 	}
@@ -132,12 +153,12 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		if err != nil {
 			return err
 		}
-		if err := a.showPlan(p, destination, missing); err != nil || len(p.Missing) == 0 {
+		if err := a.showPlan(p, destination, missing); err != nil || len(j.asked.Missing) == 0 {
 			return err
 		}
-		return &partialError{failed: len(p.Missing), planned: true}
+		return &partialError{failed: len(j.asked.Missing), planned: true}
 	}
-	result, err := a.carryOut(ctx, f, s, p, source, t)
+	result, err := a.carryOut(ctx, f, s, j)
 	if err != nil {
 		return err
 	}
@@ -151,22 +172,21 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	return nil
 }
 
-// origin makes or reads the plan, and says what it is copied from: have, where
-// there is an archive, else the sources.
-func (a *app) origin(ctx context.Context, f mirrorFlags, s *session, have *archive.Archive) (*plan.Plan, mirror.Source, error) {
+// planOf makes or reads the plan; have is the archive that has it, where there is
+// one.
+func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archive.Archive) (*plan.Plan, error) {
 	switch {
 	case have != nil:
 		if f.config != "" {
 			a.say("the plan in %s says what is mirrored; %s was only checked", f.from, f.config)
 		}
 		p, err := archivePlan(ctx, have)
-		return f.rename(p), have, err
+		return f.rename(p), err
 	case f.plan != "":
 		p, err := a.loadPlan(ctx, f.plan, s)
-		return f.rename(p), s.origin, err
+		return f.rename(p), err
 	default:
-		p, err := a.makePlan(ctx, f.inputs, s, &f.sides)
-		return p, s.origin, err
+		return a.makePlan(ctx, f.inputs, s, &f.sides)
 	}
 }
 
@@ -179,15 +199,20 @@ func openArchive(dir string) (*archive.Archive, error) {
 	return have, err
 }
 
-// carryOut copies the plan and, for a registry, writes the cluster resources.
-func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirrorResult, error) {
-	result := &mirrorResult{Notes: p.Notes, Blocked: len(p.Blocked)}
+// carryOut does the job and, for a registry, writes the cluster resources.
+func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, j *job) (*mirrorResult, error) {
+	result := &mirrorResult{}
 	var err error
-	if result.Report, result.Transfer, err = a.copy(ctx, f, s, p, source, t); err != nil {
+	if result.Report, result.Transfer, err = a.copy(ctx, f, s, j); err != nil {
+		var stopped *mirror.StopError
+		if errors.As(err, &stopped) && a.output != outputJSON {
+			a.sayFailed(result.Report)
+		}
 		return nil, err
 	}
-	if r := t.registry(); r != nil {
-		result.Resources, err = s.saveResources(r, p, result.Report, f.policy())
+	result.Notes, result.Blocked, result.gaps = j.plan.Notes, len(j.plan.Blocked), gaps(j.plan)
+	if r := j.target.registry(); r != nil {
+		result.Resources, err = s.saveResources(r, j.plan, result.Report, f.policy())
 	}
 	return result, err
 }
@@ -200,27 +225,25 @@ func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error)
 	return plan.Read(bytes.NewReader(text))
 }
 
-// copy runs the plan, shows progress and keeps the journal.
-func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, p *plan.Plan, source mirror.Source, t target) (*mirror.Report, *transfer, error) {
+// copy does the job, shows progress and keeps the journal.
+func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, j *job) (*mirror.Report, *transfer, error) {
 	streams, err := f.streams()
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := mirror.Options{Streams: streams, Fatal: fatal, Meter: &mirror.Meter{}, Log: a.log}
+	j.opts = mirror.Options{Streams: streams, Fatal: fatal, Stop: f.onError == onErrorStop, Log: a.log}
 	finish := func(bool) error { return nil }
-	if r := t.registry(); r != nil {
-		if opts.Receipt, err = s.receipt(r, p.Name); err != nil {
+	if r := j.target.registry(); r != nil {
+		if j.opts.Receipt, err = s.receipt(r, j.plan.Name); err != nil {
 			return nil, nil, err
 		}
 		journal, err := s.Journal(r.key())
 		if err != nil {
 			return nil, nil, err
 		}
-		opts.Journal, finish = journal, journal.Done
+		j.opts.Journal, finish = journal, journal.Done
 	}
-	end := a.showCopy(p, t, opts.Meter)
-	report, err := t.mirror(ctx, p, source, opts)
-	took := end()
+	report, took, err := j.run(ctx)
 	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
 }
 

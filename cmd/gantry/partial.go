@@ -10,13 +10,13 @@ import (
 // printed. It wraps the reasons, since a damaged volume among them has an exit
 // status of its own.
 type partialError struct {
-	failed, held int
-	planned      bool // only planned: nothing was copied
+	failed, held, leftOut int
+	planned               bool // only planned: nothing was copied
 	reasons      []error
 }
 
 func newPartialError(report *mirror.Report) *partialError {
-	e := &partialError{failed: len(report.Failed), held: len(report.Held)}
+	e := &partialError{failed: len(report.Failed), held: len(report.Held), leftOut: len(report.LeftOut)}
 	for _, f := range report.Failed {
 		if f.Err != nil {
 			e.reasons = append(e.reasons, f.Err)
@@ -32,6 +32,9 @@ func (e *partialError) what() string {
 		return number(e.failed, "image is", "images are") + " missing at the source"
 	}
 	s := number(e.failed, "image is", "images are") + " not mirrored"
+	if e.leftOut > 0 {
+		s += ", " + number(e.leftOut, "package is", "packages are") + " left out"
+	}
 	if e.held > 0 {
 		s += ", " + number(e.held, "catalog is", "catalogs are") + " held back"
 	}

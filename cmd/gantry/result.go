@@ -19,6 +19,8 @@ type mirrorResult struct {
 	Blocked   int            `json:"blocked,omitempty"`
 	Resources *resourceFiles `json:"resources,omitempty"`
 	Transfer  *transfer      `json:"transfer,omitempty"`
+
+	gaps bool // catalogs name images that the plan misses
 }
 
 // showResult prints what was done; what was not goes to stderr.
@@ -29,13 +31,8 @@ func (a *app) showResult(r *mirrorResult) error {
 	if a.output == outputJSON {
 		return a.encode(r)
 	}
-	for _, x := range r.Report.Failed {
-		a.warn("not mirrored: %s\n    %s", x.Source, x.Reason)
-	}
-	for _, x := range r.Report.Held {
-		a.warn("held back: catalog %s, which names %s not there", x.Catalog, number(len(x.Missing), "image that is", "images that are"))
-	}
-	if r.Resources == nil && len(r.Report.Failed) > 0 && !r.Report.Unfinished {
+	a.sayFailed(r.Report)
+	if r.Resources == nil && r.gaps && !r.Report.Unfinished {
 		a.warn("catalogs that name these images will be held back where %s is mirrored from", r.Destination)
 	}
 	var b strings.Builder
@@ -55,6 +52,27 @@ func (a *app) showResult(r *mirrorResult) error {
 	}
 	a.say("%s", r.Transfer)
 	return nil
+}
+
+// sayFailed lists what is not at the destination.
+func (a *app) sayFailed(rep *mirror.Report) {
+	for _, x := range rep.Failed {
+		a.warn("not mirrored: %s\n    %s", x.Source, x.Reason)
+	}
+	for _, x := range rep.LeftOut {
+		a.warn("left out: package %s of catalog %s, which names %s", x.Package, x.Catalog, notThere(len(x.Missing)))
+	}
+	for _, x := range rep.Held {
+		reason := ""
+		if x.Reason != "" {
+			reason = "; " + x.Reason
+		}
+		a.warn("held back: catalog %s, which names %s%s", x.Catalog, notThere(len(x.Missing)), reason)
+	}
+}
+
+func notThere(n int) string {
+	return number(n, "image that is", "images that are") + " not there"
 }
 
 func (r *mirrorResult) writeCopied(b *strings.Builder) {

@@ -136,6 +136,21 @@ func slowest(before, after []hostFigure) (host string) {
 	return host
 }
 
+// then is what two copies took, one after the other.
+func (t *transfer) then(next *transfer) *transfer {
+	all := *next // its counts of requests are of the whole run
+	all.Seconds = t.Seconds + next.Seconds
+	all.BytesMoved += t.BytesMoved
+	all.BytesFound += t.BytesFound
+	all.BytesMounted += t.BytesMounted
+	all.BytesShared += t.BytesShared
+	if all.Seconds > 0 {
+		all.BytesPerSecond = int64(float64(all.BytesMoved) / all.Seconds)
+	}
+	all.Slowest = cmp.Or(t.Slowest, next.Slowest)
+	return &all
+}
+
 // String is a sentence for people.
 func (t *transfer) String() string {
 	var b strings.Builder
