@@ -117,7 +117,7 @@ func (w *Writer) find(folder *os.Root, written func(digest.Digest) bool) {
 	for i := range s.Volumes {
 		for j := range s.Volumes[i].Entries {
 			e := &s.Volumes[i].Entries[j]
-			slot := w.slots[e.Digest]
+			slot := w.slot(e.Digest)
 			if e.Path == "" && slot != nil && !slot.done && slot.earlier == nil && slot.entry.Size == e.Size && written(e.Digest) {
 				slot.earlier = &find{folder, s.Volumes[i].Name, e}
 			}
@@ -139,7 +139,7 @@ func (w *Writer) journalled(folder *os.Root) (map[digest.Digest]bool, error) {
 	written := map[digest.Digest]bool{}
 	lines := bufio.NewScanner(io.LimitReader(f, maxSet))
 	for lines.Scan() {
-		if s := w.slots[digest.Digest(lines.Text())]; s != nil {
+		if s := w.slot(digest.Digest(lines.Text())); s != nil {
 			written[s.entry.Digest] = true
 		}
 	}

@@ -59,7 +59,7 @@ func TestOtherPlanTakesWhatIsShared(t *testing.T) {
 			}
 		}, 0},
 		"damaged content": {whole, smaller, func(t *testing.T, partial string, w *Writer) {
-			s := w.slots[whole.Entries[0].Digest]
+			s := w.slot(whole.Entries[0].Digest)
 			alter(t, filepath.Join(partial, w.set.Volumes[s.volume].Name), flip(s.entry.Offset*8))
 		}, 1},
 		"no journal": {whole, smaller, func(t *testing.T, partial string, _ *Writer) {

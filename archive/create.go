@@ -109,8 +109,8 @@ func same(dir string, c Content, opts Options) (*Writer, error) {
 	}
 	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
 	w.arrange()
-	for _, s := range w.slots {
-		s.done = true
+	for i := range w.slots {
+		w.slots[i].done = true
 	}
 	return w, a.Close()
 }

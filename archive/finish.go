@@ -171,8 +171,8 @@ func (w *Writer) Close() error {
 func (w *Writer) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, s := range w.slots {
-		if s.done {
+	for i := range w.slots {
+		if w.slots[i].done {
 			return false
 		}
 	}

@@ -148,7 +148,7 @@ func (w *Writer) recall(ctx context.Context) error {
 	}
 	named := map[*slot]bool{}
 	for d := range names {
-		named[w.slots[d]] = true
+		named[w.slot(d)] = true
 	}
 	w.opts.Log.Info("what an interrupted run wrote is read again", "dir", w.dir, "entries", len(named))
 	var size, wrong atomic.Int64

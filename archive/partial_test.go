@@ -120,7 +120,7 @@ func TestKilled(t *testing.T) {
 func TestDamagedPartialWork(t *testing.T) {
 	s := newSample(1, 300000, 9000, 700)
 	want := reference(t, s, Options{})
-	at := func(w *Writer, i int) *entry { return w.slots[s.Entries[i].Digest].entry }
+	at := func(w *Writer, i int) *entry { return w.slot(s.Entries[i].Digest).entry }
 	for name, tc := range map[string]struct {
 		file   string
 		change func(w *Writer) func([]byte) []byte

@@ -21,7 +21,7 @@ const writeBuffer = 256 << 10
 // ignored, and content that is there, or in an earlier archive of the folder, is
 // not opened. A full disk is a *SpaceError. Content becomes durable with Finish.
 func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) error {
-	s := w.slots[desc.Digest]
+	s := w.slot(desc.Digest)
 	if s == nil || s.entry.Size != desc.Size {
 		return fmt.Errorf("writing %s of %d bytes to the archive in %s: it was not planned there", desc.Digest, desc.Size, w.dir)
 	}
@@ -97,7 +97,7 @@ func (w *Writer) fill(ctx context.Context, s *slot, open func(ctx context.Contex
 
 // store writes a body that is compared with its digest while it passes.
 func (w *Writer) store(ctx context.Context, s *slot, body io.Reader) error {
-	if err := w.copy(ctx, s.volume, s.entry, body); err != nil {
+	if err := w.copy(ctx, int(s.volume), s.entry, body); err != nil {
 		return err
 	}
 	return w.note(s.entry.Digest)

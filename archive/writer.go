@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,7 +41,7 @@ type Writer struct {
 	lock    *lockfile.Lock
 	volumes []*os.File
 	journal *os.File
-	slots   map[digest.Digest]*slot // filled by arrange, then only read
+	slots   []slot // by digest; filled by arrange, then only their fields change
 	buffers sync.Pool
 
 	complete bool // nothing is left to do
@@ -51,12 +52,12 @@ type Writer struct {
 	left int64      // bytes of entries that are not done
 }
 
-// A slot is the place of an entry and what became of it. The fields below entry
-// are guarded by the Writer's mutex.
+// A slot is the place of an entry and what became of it. done and busy are
+// guarded by the Writer's mutex.
 type slot struct {
-	volume int
-	entry  *entry
+	volume int32
 	done   bool
+	entry  *entry
 	busy   chan struct{} // closed when the goroutine that writes it is through
 	// earlier is where the content is in an earlier set; nil where it is in none.
 	// It belongs to the goroutine that writes.
@@ -72,22 +73,38 @@ func (w *Writer) Sequence() int { return w.set.Sequence }
 
 // arrange makes a slot of every place for content.
 func (w *Writer) arrange() {
-	w.slots = map[digest.Digest]*slot{}
+	n := 0
+	for i := range w.set.Volumes {
+		n += len(w.set.Volumes[i].Entries)
+	}
+	w.slots = make([]slot, 0, n)
 	for i := range w.set.Volumes {
 		v := &w.set.Volumes[i]
 		for j := range v.Entries {
 			if e := &v.Entries[j]; e.Path == "" {
-				w.slots[e.Digest] = &slot{volume: i, entry: e}
+				w.slots = append(w.slots, slot{volume: int32(i), entry: e}) // maxVolumes is far below
 				w.left += e.Size
 			}
 		}
 	}
+	slices.SortFunc(w.slots, func(a, b slot) int { return strings.Compare(string(a.entry.Digest), string(b.entry.Digest)) })
+}
+
+// slot is the place for content; nil where the set has none for it.
+func (w *Writer) slot(d digest.Digest) *slot {
+	i, ok := slices.BinarySearchFunc(w.slots, d, func(s slot, d digest.Digest) int {
+		return strings.Compare(string(s.entry.Digest), string(d))
+	})
+	if !ok {
+		return nil
+	}
+	return &w.slots[i]
 }
 
 // Has reports whether content was written and found right, by this run or an
 // earlier one that was interrupted.
 func (w *Writer) Has(desc ocispec.Descriptor) bool {
-	s := w.slots[desc.Digest]
+	s := w.slot(desc.Digest)
 	if s == nil || s.entry.Size != desc.Size {
 		return false
 	}
@@ -105,7 +122,7 @@ func (w *Writer) missing() string {
 	for _, v := range w.set.Volumes {
 		for i := range v.Entries {
 			e := &v.Entries[i]
-			if e.Path != "" || w.slots[e.Digest].done {
+			if e.Path != "" || w.slot(e.Digest).done {
 				continue
 			}
 			if n++; n <= 5 {

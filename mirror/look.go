@@ -61,7 +61,7 @@ func (r *run) lookInside() error {
 		}
 		img.present = !slices.ContainsFunc(img.manifests, func(m *plan.Manifest) bool {
 			return !r.holder.Has(ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
-		}) && !slices.ContainsFunc(img.blobs, func(b *blob) bool { return !r.holder.Has(b.desc) })
+		}) && !slices.ContainsFunc(img.blobs, func(b *blob) bool { return !r.holder.Has(b.descriptor()) })
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type image struct {
 
 // A blob is one unique blob and the repositories that need it.
 type blob struct {
-	desc ocispec.Descriptor
+	desc plan.Blob
 	// from are the sources of the images that hold it, in the plan's order.
 	from  []string
 	homes []*home
@@ -51,6 +51,8 @@ type blob struct {
 	// placed says that what can be done for the blob was done.
 	placed bool
 }
+
+func (b *blob) descriptor() ocispec.Descriptor { return blobDescriptor(b.desc) }
 
 // A home is one repository that needs a blob, and the images that wait for it
 // there.
@@ -90,7 +92,7 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 			seen[pb.Digest] = true
 			b := blobs[pb.Digest]
 			if b == nil {
-				b = &blob{desc: blobDescriptor(pb)}
+				b = &blob{desc: pb}
 				blobs[pb.Digest] = b
 				w.blobs = append(w.blobs, b)
 			}

@@ -200,11 +200,4 @@ func (d *decoder) manifest(m *Manifest) {
 }
 
 // one puts the copy that all share in the place of a text.
-func one[S ~string](d *decoder, s *S) {
-	have, ok := d.same[string(*s)]
-	if !ok {
-		have = string(*s)
-		d.same[have] = have
-	}
-	*s = S(have)
-}
+func one[S ~string](d *decoder, s *S) { share(d.same, s) }

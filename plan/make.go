@@ -227,9 +227,11 @@ func (f *forest) harvest(p *Plan) error {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s: %s not to be redistributed and left at the vendor's", img.Source, count(n, "layer is", "layers are")))
 		}
 	}
+	p.Manifests = slices.Grow(p.Manifests, len(manifests))
 	for _, d := range slices.Sorted(maps.Keys(manifests)) {
 		p.Manifests = append(p.Manifests, manifests[d])
 	}
+	p.Blobs = slices.Grow(p.Blobs, len(blobs))
 	for _, d := range slices.Sorted(maps.Keys(blobs)) {
 		p.Blobs = append(p.Blobs, Blob{Digest: d, Size: blobs[d]})
 	}

@@ -134,7 +134,10 @@ func compareImages(a, b Image) int {
 // among additionalImages too. It has the higher role.
 func merge(images []Image) []Image {
 	slices.SortFunc(images, compareImages)
-	merged := []Image{}
+	if len(images) == 0 {
+		return []Image{}
+	}
+	merged := images[:0] // no more than were gone through
 	for _, img := range images {
 		if n := len(merged); n > 0 {
 			last := &merged[n-1]

@@ -24,6 +24,8 @@ type forest struct {
 
 	mu    sync.Mutex
 	trees map[digest.Digest]*tree
+	// same is one copy of each digest and type: most blobs are of many images.
+	same map[string]string
 }
 
 type tree struct {
@@ -34,7 +36,7 @@ type tree struct {
 }
 
 func newForest(images Images) *forest {
-	return &forest{images: images, trees: map[digest.Digest]*tree{}}
+	return &forest{images: images, trees: map[digest.Digest]*tree{}, same: map[string]string{}}
 }
 
 // resolved is what became of a wish.
@@ -102,7 +104,7 @@ func (f *forest) read(ctx context.Context, w *wish) (digest.Digest, error) {
 	t := f.tree(desc.Digest)
 	t.Lock()
 	if t.node == nil {
-		t.node, err = parseManifest(desc, raw)
+		t.node, err = f.parse(desc, raw)
 	}
 	t.Unlock()
 	if err != nil {
@@ -190,8 +192,25 @@ func (f *forest) load(ctx context.Context, t *tree, source string, desc ocispec.
 	if desc.Size > 0 && desc.Size != got.Size {
 		return nil, fmt.Errorf("manifest %s has %d bytes, its index says %d", desc.Digest, got.Size, desc.Size)
 	}
-	t.node, err = parseManifest(got, raw)
+	t.node, err = f.parse(got, raw)
 	return t.node, err
+}
+
+// parse is parseManifest with texts that the nodes of the forest share.
+func (f *forest) parse(desc ocispec.Descriptor, raw []byte) (*node, error) {
+	n, err := parseManifest(desc, raw)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	share(f.same, &n.desc.MediaType)
+	share(f.same, &n.desc.Digest)
+	for i := range n.blobs {
+		share(f.same, &n.blobs[i].Digest)
+	}
+	n.blobs = slices.Clip(n.blobs)
+	return n, nil
 }
 
 func wanted(p *ocispec.Platform, platforms []imageset.Platform) bool {

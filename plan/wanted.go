@@ -73,6 +73,8 @@ func (ws *wishes) add(w wish) {
 	w.all = len(w.platforms) == 0
 	have := ws.byKey[key]
 	if have == nil {
+		w.detach()
+		key.source = w.source
 		ws.byKey[key] = &w
 		return
 	}
@@ -83,6 +85,20 @@ func (ws *wishes) add(w wish) {
 	have.because = slices.Concat(have.because, w.because)
 	have.all = have.all || w.all
 	have.platforms = slices.Concat(have.platforms, w.platforms) // the lists are shared
+}
+
+// detach takes the parts of the reference out of the source, so that there is one
+// text and none of the catalog's is held.
+func (w *wish) detach() {
+	if w.ref.Path == "" {
+		return
+	}
+	if ref, err := reference.Parse(w.source); err == nil && ref == w.ref {
+		w.ref = ref
+		if w.digest == ref.Digest {
+			w.digest = ref.Digest
+		}
+	}
 }
 
 // addText asks for the image that a catalog names. An empty reference is
