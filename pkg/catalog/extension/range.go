@@ -18,9 +18,15 @@ func Range(text string) (func(semver.Version) bool, error) {
 	if text == "" {
 		return func(semver.Version) bool { return true }, nil
 	}
+	if len(text) > maxRange {
+		return nil, fmt.Errorf("a range of versions has at most %d characters, and this has %d", maxRange, len(text))
+	}
 	constraint, err := masterminds.NewConstraint(text)
 	if err != nil {
 		return nil, fmt.Errorf("desired version range %q is invalid: %w", text, err)
+	}
+	if !written().MatchString(text) {
+		return nil, fmt.Errorf("%q is not a range of versions that a cluster takes; write it with comparisons, such as \">=1.2.0 <2.0.0\"", text)
 	}
 	return func(v semver.Version) bool {
 		var pre []string
@@ -34,15 +40,9 @@ func Range(text string) (func(semver.Version) bool, error) {
 // maxRange is how long a range may be for the API server.
 const maxRange = 64
 
-// checkRange says what the API server refuses of a range, "" for nothing. It
-// takes less than Masterminds does: no hyphen ranges.
-func checkRange(text string) string {
-	if len(text) > maxRange {
-		return fmt.Sprintf("a range of versions has at most %d characters, and this has %d", maxRange, len(text))
-	}
-	if _, err := Range(text); err != nil {
-		return err.Error()
-	}
+// written is how the API server wants a range: it takes less than Masterminds does,
+// no hyphen ranges.
+func written() *regexp.Regexp {
 	const (
 		operator = `(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)`
 		suffix   = `(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`
@@ -50,8 +50,5 @@ func checkRange(text string) string {
 		version  = `v?` + part + `(\.` + part + `)?(\.` + part + `)?` + suffix
 		one      = operator + `\s*` + version + `\s*`
 	)
-	if text != "" && !regexp.MustCompile(`^\s*`+one+`((\s+|,\s*|\s*\|\|\s*)`+one+`)*$`).MatchString(text) {
-		return fmt.Sprintf("%q is not a range of versions that a cluster takes; write it with comparisons, such as \">=1.2.0 <2.0.0\"", text)
-	}
-	return ""
+	return regexp.MustCompile(`^\s*` + one + `((\s+|,\s*|\s*\|\|\s*)` + one + `)*$`)
 }

@@ -55,9 +55,6 @@ type Considered struct {
 // Resolve says which bundle OLM v1 installs, or updates to from e.Installed. The
 // error is an [*Error].
 func Resolve(e Extension, catalogs []Catalog) (Resolution, error) {
-	if reason := checkRange(e.Version); reason != "" {
-		return Resolution{}, &Error{Reason: Invalid, Message: reason}
-	}
 	inRange, err := Range(e.Version)
 	if err != nil {
 		return Resolution{}, &Error{Reason: Invalid, Message: err.Error()}

@@ -8,8 +8,8 @@ import (
 )
 
 // outlines is what is kept of the outlined packages of a catalog of which no
-// packages are named. One that cannot be filtered is somebody else's error, who
-// wants to have it.
+// packages are named. One that cannot be filtered is an error for those who read
+// it whole.
 func outlines(c *catalog.Catalog, op imageset.Operator, required []Required) []*catalog.Package {
 	var kept []*catalog.Package
 	for _, p := range c.Outlines {

@@ -230,7 +230,9 @@ func (t trip) refused(r *Route, view graph.View) {
 	r.Outcome, r.Stuck, r.Hops = Stranded, last.From, r.Hops[:at+1]
 	r.Why = fmt.Sprintf("it gets no further than %s: OLM v1 chooses %s next, and refuses it", last.From, last.To)
 	r.Mends = nil
-	view.Accept = func(b *catalog.Bundle) bool { return !slices.ContainsFunc(extension.Refusals(b), extension.Refusal.Certain) }
+	view.Accept = func(b *catalog.Bundle) bool {
+		return !slices.ContainsFunc(extension.Refusals(b), extension.Refusal.Certain)
+	}
 	if hops, ok := graph.Reachable(t.kept, t.at, r.Head, view, graph.AnyPath); ok && len(hops) > 0 {
 		r.Outcome, r.Hops, r.Mends = ByHand, t.hops(hops), []Mend{t.pin(hops)}
 	}

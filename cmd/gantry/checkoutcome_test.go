@@ -1,0 +1,250 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shed is a catalog of three packages: tool needs what lib gives from 1.1 on, web
+// has updates that OLM v1 takes, and of which 1.2 only it refuses.
+const shed = `
+schema: olm.package
+name: tool
+defaultChannel: stable
+---
+schema: olm.channel
+package: tool
+name: stable
+entries:
+- name: tool.v1.0.0
+- {name: tool.v1.1.0, replaces: tool.v1.0.0}
+---
+{schema: olm.bundle, package: tool, name: tool.v1.0.0, image: "example.com/tool:1.0.0", properties: [{type: olm.package, value: {packageName: tool, version: 1.0.0}}]}
+---
+schema: olm.bundle
+package: tool
+name: tool.v1.1.0
+image: example.com/tool:1.1.0
+properties:
+- {type: olm.package, value: {packageName: tool, version: 1.1.0}}
+- {type: olm.gvk.required, value: {group: lib.example.com, version: v1, kind: Lib}}
+---
+schema: olm.package
+name: lib
+defaultChannel: stable
+---
+schema: olm.channel
+package: lib
+name: stable
+entries:
+- name: lib.v1.0.0
+- {name: lib.v1.1.0, replaces: lib.v1.0.0}
+---
+schema: olm.bundle
+package: lib
+name: lib.v1.0.0
+image: example.com/lib:1.0.0
+properties:
+- {type: olm.package, value: {packageName: lib, version: 1.0.0}}
+- {type: olm.gvk, value: {group: lib.example.com, version: %s, kind: Lib}}
+---
+schema: olm.bundle
+package: lib
+name: lib.v1.1.0
+image: example.com/lib:1.1.0
+properties:
+- {type: olm.package, value: {packageName: lib, version: 1.1.0}}
+- {type: olm.gvk, value: {group: lib.example.com, version: %s, kind: Lib}}
+---
+schema: olm.package
+name: web
+defaultChannel: stable
+---
+schema: olm.channel
+package: web
+name: stable
+entries:
+- name: web.v1.0.0
+- {name: web.v1.1.0, replaces: web.v1.0.0}
+---
+{schema: olm.bundle, package: web, name: web.v1.0.0, image: "example.com/web:1.0.0", properties: [{type: olm.package, value: {packageName: web, version: 1.0.0}}]}
+---
+{schema: olm.bundle, package: web, name: web.v1.1.0, image: "example.com/web:1.1.0", properties: [{type: olm.package, value: {packageName: web, version: 1.1.0}}]}
+`
+
+// A csvOf is a ClusterServiceVersion, as a cluster has it.
+func csvOf(name, version string, labelled bool) string {
+	labels := ""
+	if labelled {
+		pkg, _, _ := strings.Cut(name, ".")
+		labels = fmt.Sprintf(", labels: {operators.coreos.com/%s.wild: ''}", pkg)
+	}
+	return fmt.Sprintf("---\n{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: %s, namespace: wild%s}, spec: {version: %s}, status: {phase: Succeeded}}\n", name, labels, version)
+}
+
+func subscriptionOf(pkg, source, csv string) string {
+	return fmt.Sprintf("---\n{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: %s, namespace: wild}, spec: {name: %[1]s, channel: stable, source: %s, sourceNamespace: openshift-marketplace}, status: {installedCSV: %s}}\n", pkg, source, csv)
+}
+
+func extensionOf(name, pkg, version, bundle, runs string) string {
+	return fmt.Sprintf("---\n{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: %s}, spec: {namespace: wild, serviceAccount: {name: s}, source: {sourceType: Catalog, catalog: {packageName: %s, version: %q}}}, status: {install: {bundle: {name: %s, version: %s}}}}\n", name, pkg, version, bundle, runs)
+}
+
+// folderWorld is a world without registries, in which the folder shed has a
+// catalog that gives what tool needs, and poor one that does not.
+func folderWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir()}
+	for name, version := range map[string]string{"shed": "v1", "poor": "v2"} {
+		w.mkdir(name)
+		w.write(name+"/catalog.yaml", fmt.Sprintf(shed, version, version))
+	}
+	return w
+}
+
+// selecting writes a configuration with these operators; each SHED and POOR is a
+// catalog.
+func (w *world) selecting(operators string) string {
+	w.t.Helper()
+	operators = strings.NewReplacer("SHED", "dir://"+w.path("shed"), "POOR", "dir://"+w.path("poor")).Replace(operators)
+	return w.write("imageset.yaml", "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: ["+operators+"]}\n")
+}
+
+// TestCheckOutcomes asks about operators as users do, and wants the exit status
+// that tells whether somebody has to act.
+func TestCheckOutcomes(t *testing.T) {
+	tool := csvOf("tool.v1.0.0", "1.0.0", true)
+	lib := strings.Replace(csvOf("lib.v1.0.0", "1.0.0", true), "spec: {", "spec: {customresourcedefinitions: {owned: [{name: libs.lib.example.com, version: v1, kind: Lib}]}, ", 1)
+	const template = `, targetCatalogSourceTemplate: %s`
+	for name, tc := range map[string]struct {
+		operators, runs string
+		code            int
+		outcomes        string // by operator
+		says            []string
+	}{
+		"dependency is left out": {
+			"{catalog: SHED, packages: [{name: tool}]}", tool, exitMismatch, "lacking",
+			[]string{"LACKS what an update needs", "needs an operator that provides lib.example.com/v1 Lib", "dependencies: true", "1 installed operator lacks what an update needs"},
+		},
+		"dependency is added":               {"{catalog: SHED, dependencies: true, packages: [{name: tool}]}", tool, exitOK, "reaches", nil},
+		"dependency is named":               {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool, exitOK, "reaches", nil},
+		"dependency is not asked about":     {"{catalog: SHED}", tool, exitOK, "reaches", nil},
+		"nor in a full catalog":             {"{catalog: SHED, full: true}", tool, exitOK, "reaches", nil},
+		"another has what is too new":       {"{catalog: SHED, packages: [{name: tool}]}, {catalog: POOR, targetCatalog: poor}", tool, exitMismatch, "lacking", nil},
+		"the catalog itself":                {"", tool, exitOK, "reaches", nil},
+		"installed one gives it":            {"{catalog: SHED, packages: [{name: tool}]}", tool + lib, exitMismatch, "not-mirrored reaches", []string{"the installed lib.v1.0.0 does"}},
+		"never of this mirror":              {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool + csvOf("far.v1.0.0", "1.0.0", true), exitOK, "elsewhere reaches", []string{"far.v1.0.0 (OLM classic, wild): not of this mirror"}},
+		"without label":                     {"{catalog: SHED, packages: [{name: web}]}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", []string{"only web has a bundle of its name"}},
+		"without label and only outlined":   {"{catalog: SHED}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", nil},
+		"without label and known to nobody": {"{catalog: SHED}", csvOf("far.v1.0.0", "1.0.0", false), exitOK, "unknown", []string{"its package is not known"}},
+		"refused by OLM v1": {
+			"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", extensionOf("e", "tool", "", "tool.v1.0.0", "1.0.0"), exitMismatch, "stranded",
+			[]string{"OLM v1 chooses tool.v1.1.0 next, and refuses it", "1 installed operator does not get on"},
+		},
+		"taken by OLM v1":    {"{catalog: SHED, packages: [{name: web}]}", extensionOf("e", "web", "", "web.v1.0.0", "1.0.0"), exitOK, "reaches", nil},
+		"pinned below":       {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.1.0", "1.1.0"), exitMismatch, "stranded", []string{"the range <1.1.0 of the ClusterExtension leaves out what runs"}},
+		"pinned where it is": {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.0.0", "1.0.0"), exitOK, "at-head", nil},
+		"bad range": {
+			"{catalog: SHED, packages: [{name: web}]}", extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "", "web.v1.0.0", "1.0.0"),
+			exitMismatch, "stranded reaches", []string{"is not a range of versions that a cluster takes"},
+		},
+		"source of the template": {
+			"{catalog: SHED, packages: [{name: web, minVersion: 1.0.0}]" + template + "}, {catalog: SHED, targetCatalog: other, packages: [{name: tool}]}",
+			csvOf("web.v1.0.0", "1.0.0", true) + subscriptionOf("web", "ours", "web.v1.0.0"), exitOK, "reaches", nil,
+		},
+		"source that leaves it out": {
+			"{catalog: SHED, packages: [{name: tool}]" + template + "}, {catalog: SHED, targetCatalog: other, packages: [{name: web}]}",
+			csvOf("web.v1.0.0", "1.0.0", true) + subscriptionOf("web", "ours", "web.v1.0.0"), exitMismatch, "not-mirrored",
+			[]string{"set the source of its Subscription to openshift-marketplace/cs-"},
+		},
+		"source of others": {
+			"{catalog: SHED, packages: [{name: tool}]" + template + "}",
+			csvOf("web.v1.0.0", "1.0.0", true) + subscriptionOf("web", "theirs", "web.v1.0.0"), exitOK, "elsewhere",
+			[]string{"openshift-marketplace/theirs, which is none of this mirror's"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := folderWorld(t)
+			if strings.Contains(tc.operators, "%s") {
+				ours := w.write("ours.yaml", "apiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\nmetadata: {name: ours}\nspec: {sourceType: grpc}\n")
+				tc.operators = fmt.Sprintf(tc.operators, ours)
+			}
+			args := []string{"check", "--installed", w.write("runs.yaml", tc.runs)}
+			if tc.operators == "" {
+				args = append(args, w.path("shed"))
+			} else {
+				args = append(args, "-c", w.selecting(tc.operators))
+			}
+			o := w.gantry(args...)
+			if o.code != tc.code {
+				t.Errorf("ended with %d, want %d\n%s%s", o.code, tc.code, o.stdout, o.stderr)
+			}
+			for _, word := range tc.says {
+				if !strings.Contains(o.stdout+o.stderr, word) {
+					t.Errorf("does not say %q:\n%s%s", word, o.stdout, o.stderr)
+				}
+			}
+			var r checkReport
+			o = w.gantry(append(args, "-o", "json")...)
+			if err := json.Unmarshal([]byte(o.stdout), &r); err != nil || o.code != tc.code {
+				t.Fatalf("%v of %d: %s%s", err, o.code, o.stdout, o.stderr)
+			}
+			var outcomes []string
+			for _, operator := range r.Upgrades.Operators {
+				outcomes = append(outcomes, operator.Outcome)
+			}
+			if got := strings.Join(outcomes, " "); got != tc.outcomes {
+				t.Errorf("outcomes %s, want %s\n%s", got, tc.outcomes, o.stdout)
+			}
+		})
+	}
+}
+
+// TestCheckBadRange resolves the other ClusterExtensions where one has a range that
+// is none.
+func TestCheckBadRange(t *testing.T) {
+	w := folderWorld(t)
+	extensions := extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "1.1.x", "web.v1.0.0", "1.0.0")
+	_, r := w.check(exitMismatch, "-c", w.selecting("{catalog: SHED, packages: [{name: web}]}"), "--cluster-extension", w.write("extensions.yaml", extensions))
+	if len(r.Extensions) != 2 || !strings.Contains(r.Extensions[0].Error, "range") || r.Extensions[1].Error != "" || r.Extensions[1].Resolution.Bundle != "web.v1.1.0" {
+		t.Errorf("resolved %+v", r.Extensions)
+	}
+}
+
+// TestGraphInstalled draws as kept what a mirror of the same configuration and the
+// same clusters keeps.
+func TestGraphInstalled(t *testing.T) {
+	w := folderWorld(t)
+	runs := w.write("runs.yaml", csvOf("web.v1.0.0", "1.0.0", true))
+	isc := w.selecting("{catalog: SHED, packages: [{name: web}]}")
+	kept := func(args ...string) bool {
+		o := w.must(append([]string{"graph", w.path("shed"), "web", "-c", isc, "-o", "json"}, args...)...)
+		var drawing struct {
+			Graphs []struct {
+				Nodes []struct {
+					ID    string
+					Marks []string
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(o.stdout), &drawing); err != nil || len(drawing.Graphs) != 1 {
+			t.Fatalf("%v: %s", err, o.stdout)
+		}
+		for _, node := range drawing.Graphs[0].Nodes {
+			if node.ID == "web.v1.0.0" {
+				return slices.Contains(node.Marks, "kept")
+			}
+		}
+		t.Fatalf("what runs is not drawn: %s", o.stdout)
+		return false
+	}
+	if kept() {
+		t.Error("without --installed what is before the head is kept")
+	}
+	if !kept("--installed", runs) {
+		t.Error("what runs is pruned")
+	}
+}
