@@ -98,7 +98,7 @@ func (b *blob) open(ctx context.Context) error {
 		r.header.Set("Range", fmt.Sprintf("bytes=%d-%d", b.off, b.desc.Size-1))
 	}
 	resp, err := b.at.h.do(ctx, r)
-	if err == nil && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && b.off > 0 {
+	if err == nil && b.off > 0 && b.rangeRefused(resp) {
 		drain(resp.Body)
 		r.header.Del("Range")
 		resp, err = b.at.h.do(ctx, r)
@@ -106,16 +106,22 @@ func (b *blob) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rest := b.desc.Size
+	rest, total := b.desc.Size, b.desc.Size
 	switch {
-	case resp.StatusCode == http.StatusPartialContent && b.off > 0 && rangeStart(resp) == b.off:
+	case resp.StatusCode == http.StatusPartialContent && r.header.Get("Range") != "":
 		rest -= b.off
+		if _, said := contentRange(resp); said >= 0 {
+			total = said
+		}
 	case resp.StatusCode != http.StatusOK:
 		return b.at.h.refusal(r, resp)
 	}
 	if resp.ContentLength >= 0 && resp.ContentLength != rest {
+		total = resp.ContentLength + b.desc.Size - rest
+	}
+	if total != b.desc.Size {
 		_ = resp.Body.Close()
-		return b.at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", resp.ContentLength, rest, ErrMismatch))
+		return b.at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", total, b.desc.Size, ErrMismatch))
 	}
 	if resp.StatusCode == http.StatusOK && b.off > 0 {
 		// Range is not known there: what was read already is passed over.
@@ -128,15 +134,30 @@ func (b *blob) open(ctx context.Context) error {
 	return nil
 }
 
-// rangeStart reads "bytes 100-199/200"; -1 where it is not that.
-func rangeStart(resp *http.Response) int64 {
-	s, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
-	first, _, dash := strings.Cut(s, "-")
-	n, err := strconv.ParseInt(first, 10, 64)
-	if !ok || !dash || err != nil {
-		return -1
+// rangeRefused reports whether the blob has to be asked for whole: no such range,
+// or another one.
+func (b *blob) rangeRefused(resp *http.Response) bool {
+	if resp.StatusCode == http.StatusPartialContent {
+		first, _ := contentRange(resp)
+		return first != b.off
 	}
-	return n
+	return resp.StatusCode == http.StatusRequestedRangeNotSatisfiable
+}
+
+// contentRange reads "bytes 100-199/200", of which the first byte is 100 and the
+// length of the whole 200; -1 is what it does not tell.
+func contentRange(resp *http.Response) (first, total int64) {
+	s, _ := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
+	stretch, length, _ := strings.Cut(s, "/")
+	begin, _, dash := strings.Cut(stretch, "-")
+	first, err := strconv.ParseInt(begin, 10, 64)
+	if err != nil || !dash || first < 0 {
+		return -1, -1
+	}
+	if total, err = strconv.ParseInt(length, 10, 64); err != nil {
+		total = -1
+	}
+	return first, total
 }
 
 // Verifies reports whether the bytes are compared with desc, so that nobody

@@ -228,9 +228,11 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 	switch {
 	case r.open != nil && r.size > 0:
 		var err error
+		w.pause() // a source that is slow to open is no stall of the registry
 		if source, err = r.open(ctx); err != nil {
 			return nil, err
 		}
+		w.wait()
 		reader, size = source, r.size
 	case r.form != "":
 		reader = strings.NewReader(r.form)

@@ -138,14 +138,14 @@ func received(header string) (n int64, ok bool) {
 }
 
 // abandon lets the registry forget a session that is not gone on with. It is
-// tried once, briefly, even when the run is being ended.
+// tried briefly, even when the run is being ended.
 func (u *upload) abandon(ctx context.Context) {
 	if u.location == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	err := u.forget(ctx)
+	err := u.c.retry(ctx, u.forget)
 	var e *Error
 	if errors.As(err, &e) && e.Code != "BLOB_UPLOAD_UNKNOWN" {
 		switch e.Status {

@@ -157,11 +157,12 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 	})
 }
 
-// A slow source is no stall of the registry either.
+// A source that is slow to open or to read is no stall of the registry either.
 func TestSlowSourceIsNoStall(t *testing.T) {
 	blob, desc := blobOf(1000)
 	inBubble(t, Options{Side: Destination}, serve(blob), func(t *testing.T, c *Client) {
 		_, err := c.PushBlob(t.Context(), repo, desc, nil, func(context.Context, int64) (io.ReadCloser, error) {
+			<-time.After(time.Hour)
 			r, w := io.Pipe()
 			go func() {
 				_, _ = w.Write(blob[:500])

@@ -34,6 +34,12 @@ func (c *Client) transportLocked(name string, insecure bool) (*http.Transport, e
 	if err != nil {
 		return nil, err
 	}
+	// HTTP/1.1, a connection for each request under way: HTTP/2 would send all of
+	// them through one, whose windows (1 MiB in all for uploads to a registry in
+	// Go) are too small for a link with latency, and one lost packet stops them
+	// all.
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: 20 * time.Second, KeepAlive: 15 * time.Second}
 	t := &http.Transport{
 		Proxy: c.o.Proxy,
@@ -52,12 +58,11 @@ func (c *Client) transportLocked(name string, insecure bool) (*http.Transport, e
 		},
 		TLSClientConfig:        cfg,
 		TLSHandshakeTimeout:    20 * time.Second,
-		ForceAttemptHTTP2:      true,
+		Protocols:              protocols,
 		DisableCompression:     true, // blobs are to arrive as they are
 		MaxIdleConnsPerHost:    c.width(name) + 8,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 	c.transports[key] = t
 	return t, nil
