@@ -38,12 +38,13 @@ func (e *events) event(name string) event { return event{eventVersion, e.now(), 
 
 // write writes an event in one piece. Nobody waits for who does not read.
 func (e *events) write(v any) {
-	if text, err := json.Marshal(v); err == nil {
-		_, _ = e.w.Write(append(text, '\n'))
-	}
+	enc := json.NewEncoder(e.w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
 }
 
-// logger makes a logger whose records are events.
+// logger makes a logger whose records are events. What they tell beside their
+// message is apart, since any name may be among it.
 func (e *events) logger(name string, level slog.Level) *slog.Logger {
 	rename := func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.MessageKey {
@@ -52,7 +53,7 @@ func (e *events) logger(name string, level slog.Level) *slog.Logger {
 		return a
 	}
 	h := slog.NewJSONHandler(e.w, &slog.HandlerOptions{Level: level, ReplaceAttr: rename})
-	return slog.New(h).With("version", eventVersion, "event", name)
+	return slog.New(h).With("version", eventVersion, "event", name).WithGroup("attributes")
 }
 
 func (e *events) start(command string) {
