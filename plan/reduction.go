@@ -39,7 +39,7 @@ func readForReduction(ctx context.Context, c Catalog, gone map[string][]string, 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return r, nil
+	return r, nil //nolint:nilerr // r.err says why it cannot be read; the catalog is held back for it
 }
 
 // readPlanned opens and reads the image that the plan has of a catalog.
@@ -78,7 +78,7 @@ func leave(c *catalog.Catalog, out func(pkg string) bool) *catalog.Catalog {
 // none, it says why.
 func (r *reduction) build(ctx context.Context, c *Catalog, from From) (reason string, err error) {
 	if r.err != nil {
-		return "its content cannot be read: " + r.err.Error(), nil
+		return "its content cannot be read: " + r.err.Error(), nil //nolint:nilerr // it is the reason
 	}
 	left := r.left()
 	if len(left.Packages) == 0 {

@@ -12,7 +12,7 @@ import (
 type partialError struct {
 	failed, held, leftOut int
 	planned               bool // only planned: nothing was copied
-	reasons      []error
+	reasons               []error
 }
 
 func newPartialError(report *mirror.Report) *partialError {
