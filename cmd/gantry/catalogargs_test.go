@@ -36,6 +36,8 @@ func TestCatalogArguments(t *testing.T) {
 		"graph cat a --dependencies":                                    "--dependencies is for a configuration",
 		"check cat --dependencies":                                      "--dependencies is for a configuration",
 		"catalog convert cat --output-dir .":                            "the working directory",
+		"catalog list quay.io/org/catalog:v1 --authfile absent":         "absent: no such file",
+		"catalog build cat docker://h.example/c --dest-authfile absent": "absent: no such file",
 		"mirror --from file://x -c y --installed z docker://h.example/": "are for a configuration",
 	} {
 		var stdout, stderr bytes.Buffer

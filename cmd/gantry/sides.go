@@ -124,6 +124,18 @@ func (s *sides) limits() (rate limits.Rate, l *limits.Limits, err error) {
 	return rate, l, nil
 }
 
+// named reports, as an error, that a file of credentials that was asked for is not
+// there. Those at the usual places may be missing.
+func named(authFile string) error {
+	if authFile == "" {
+		return nil
+	}
+	if _, err := os.Stat(authFile); err != nil {
+		return usageHint("check the path, or let gantry login write the file", "reading the credentials of --authfile: %w", err)
+	}
+	return nil
+}
+
 // client makes the client for one side.
 func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	mine := s.src
@@ -145,12 +157,16 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	authFile := cmp.Or(mine.authFile, s.authFile)
+	if err := named(authFile); err != nil {
+		return nil, err
+	}
 	retry := remote.Retry{Times: s.retryTimes, Delay: s.retryDelay}
 	if retry.Times == 0 {
 		retry.Times = -1 // there, 0 is the default
 	}
 	o := remote.Options{
-		Keychain:   keychain.New(keychain.Options{AuthFile: cmp.Or(mine.authFile, s.authFile), Getenv: os.Getenv}),
+		Keychain:   keychain.New(keychain.Options{AuthFile: authFile, Getenv: os.Getenv}),
 		Registries: conf,
 		CertDir:    cmp.Or(mine.certDir, s.certDir),
 		SkipVerify: !mine.tlsVerify,
