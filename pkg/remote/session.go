@@ -16,6 +16,11 @@ import (
 // seconds that an interrupted run has.
 const farewell = 2 * time.Second
 
+// settling is how long a registry is given to see that a part of an upload broke
+// off, before it is asked to forget all of it: CNCF distribution keeps what came
+// until then when it does, and would leave that behind after a cancelling.
+const settling = 250 * time.Millisecond
+
 // post opens a session, or has the blob mounted. A registry that has begun to
 // open one is heard even when the run ends: nobody else learns where it is, to
 // cancel it.
@@ -145,6 +150,9 @@ func (u *upload) abandon(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
+	if u.sent > u.off {
+		_ = u.c.o.Clock.Wait(ctx, settling) // the requests below tell when ctx ends
+	}
 	err := u.c.retry(ctx, u.forget)
 	var e *Error
 	if errors.As(err, &e) && e.Code != "BLOB_UPLOAD_UNKNOWN" {
