@@ -22,6 +22,15 @@ func (a *Archive) Plan(ctx context.Context) ([]byte, error) {
 	return a.read(ctx, p, maxPlan)
 }
 
+// OpenPlan is Plan for one that is not to be held in memory. One that was altered
+// ends in a *DamageError in place of io.EOF.
+func (a *Archive) OpenPlan(ctx context.Context) (io.ReadCloser, error) {
+	return a.open(ctx, a.files[planPath], 0)
+}
+
+// PlanDigest is what the set manifest says that the plan's digest is.
+func (a *Archive) PlanDigest() digest.Digest { return a.set.Plan }
+
 // Manifest returns a manifest of the archive. from is ignored: content is found
 // by its digest. A manifest that the archive lacks wraps fs.ErrNotExist.
 func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (ocispec.Descriptor, []byte, error) {

@@ -87,8 +87,11 @@ func (d *decoder) plan(dec *json.Decoder) error {
 			return err
 		}
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	switch _, err := dec.Token(); {
+	case err == nil || errors.As(err, new(*json.SyntaxError)):
 		return errors.New("there is more text after its end")
+	case !errors.Is(err, io.EOF):
+		return err
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -218,11 +218,20 @@ func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, j *job) (
 }
 
 func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
-	text, err := have.Plan(ctx)
+	text, err := have.OpenPlan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Read(bytes.NewReader(text))
+	defer text.Close() // only read from
+	p, err := plan.Read(text)
+	if err == nil {
+		return p, nil
+	}
+	// What was altered may be no plan any more; its digest says why.
+	if _, damage := io.Copy(io.Discard, text); damage != nil {
+		return nil, damage
+	}
+	return nil, err
 }
 
 // copy does the job, shows progress and keeps the journal.

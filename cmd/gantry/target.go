@@ -1,15 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
@@ -152,21 +154,41 @@ func (t *archiveTarget) holds(ctx context.Context) string {
 		return ""
 	}
 	defer func() { _ = have.Close() }() // only read from
-	text, err := have.Plan(ctx)
-	var there struct {
-		Name string `json:"name"`
-	}
-	if err != nil || json.Unmarshal(text, &there) != nil {
+	text, err := have.OpenPlan(ctx)
+	if err != nil {
 		return ""
 	}
-	return there.Name
+	defer text.Close() // only read from
+	return planName(text)
+}
+
+// planName is the name in the JSON of a plan, which stands near its beginning; ""
+// where there is none.
+func planName(text io.Reader) string {
+	dec := json.NewDecoder(text)
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return ""
+	}
+	for dec.More() {
+		field, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return ""
+		}
+		if field == "name" {
+			var name string
+			_ = json.Unmarshal(value, &name) // what is no text is no name
+			return name
+		}
+	}
+	return ""
 }
 
 // look finds out whether the newest archive in the folder is of this plan: then
 // nothing is missing, otherwise everything is.
 func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error) {
-	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
+	text := digest.SHA256.Digester()
+	if err := p.Write(text.Hash()); err != nil {
 		return nil, err
 	}
 	all := &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}
@@ -178,11 +200,15 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 	if err != nil {
 		return nil, err
 	}
-	there, err := have.Plan(ctx)
+	there, err := have.OpenPlan(ctx)
+	if err == nil {
+		_, err = io.Copy(io.Discard, there) // compares it with its digest
+		err = errors.Join(err, there.Close())
+	}
 	if err := errors.Join(err, have.Close()); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(there, text.Bytes()) {
+	if have.PlanDigest() != text.Digest() {
 		return all, nil
 	}
 	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil

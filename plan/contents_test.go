@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// contentPlan has n images of one blob each.
+func contentPlan(n int) *Plan {
+	p := &Plan{}
+	for i := range n {
+		b := Blob{Digest: digest.FromString(fmt.Sprint("blob", i)), Size: int64(i)}
+		p.Blobs = append(p.Blobs, b)
+		p.Manifests = append(p.Manifests, Manifest{Digest: digest.FromString(fmt.Sprint(i)), Size: 1, Blobs: []digest.Digest{b.Digest}})
+	}
+	slices.SortFunc(p.Manifests, compareManifests)
+	slices.SortFunc(p.Blobs, compareBlobs)
+	return p
+}
+
+// Finding content takes no memory that grows with the plan.
+func TestContentsHoldNothing(t *testing.T) {
+	few, many := contentPlan(10), contentPlan(1000)
+	allocs := func(p *Plan) float64 {
+		return testing.AllocsPerRun(5, func() {
+			if _, err := p.Contents(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if a, b := allocs(few), allocs(many); b > a {
+		t.Errorf("%v allocations for 10 images, %v for 1000", a, b)
+	}
+}
+
+// An order that an editor changed is no error, and stays as it is.
+func TestContentsOfAnyOrder(t *testing.T) {
+	p := contentPlan(10)
+	slices.Reverse(p.Manifests)
+	slices.Reverse(p.Blobs)
+	first := p.Manifests[0]
+	c, err := p.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range p.Manifests {
+		blobs := 0
+		err := c.Walk(m.Digest, func(got *Manifest) error { return nil }, func(Blob) error { blobs++; return nil })
+		if err != nil || blobs != 1 {
+			t.Errorf("%s: %d blobs, %v", m.Digest, blobs, err)
+		}
+	}
+	if p.Manifests[0].Digest != first.Digest {
+		t.Error("the plan was sorted")
+	}
+	p.Blobs = append(p.Blobs, p.Blobs[0])
+	if _, err := p.Contents(); err == nil {
+		t.Error("a blob that is there twice was taken")
+	}
+}
