@@ -21,12 +21,12 @@ import (
 
 // maker makes plans and the content that they speak of.
 type maker struct {
-	t       *testing.T
+	t       testing.TB
 	content map[digest.Digest][]byte
 	p       plan.Plan
 }
 
-func newMaker(t *testing.T) *maker {
+func newMaker(t testing.TB) *maker {
 	return &maker{t: t, content: map[digest.Digest][]byte{}, p: plan.Plan{Kind: plan.Kind, Version: plan.Version, Name: "test"}}
 }
 

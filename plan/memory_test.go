@@ -21,7 +21,7 @@ import (
 
 // world is everything that a plan is made from, in memory.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	mu    sync.Mutex
 	tags  map[string]digest.Digest // "host/path:tag"
 	repos map[string]map[digest.Digest]bool
@@ -32,7 +32,7 @@ type world struct {
 	texts map[string]string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	return &world{
 		t: t, tags: map[string]digest.Digest{}, repos: map[string]map[digest.Digest]bool{}, blobs: map[digest.Digest][]byte{},
 		types: map[digest.Digest]string{}, reads: map[digest.Digest]int{}, files: map[string]fs.FS{}, texts: map[string]string{},
@@ -211,7 +211,7 @@ func related(images ...string) []map[string]string {
 	return all
 }
 
-func parseConfig(t *testing.T, text string) *imageset.Config {
+func parseConfig(t testing.TB, text string) *imageset.Config {
 	t.Helper()
 	cfg, err := imageset.Parse("imageset.yaml", []byte("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n"+text))
 	if err != nil {
