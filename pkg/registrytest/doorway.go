@@ -1,6 +1,7 @@
 package registrytest
 
 import (
+	"context"
 	"net"
 	"sync"
 )
@@ -16,8 +17,9 @@ type doorway struct {
 	closed bool // for good
 }
 
-func listen() (*doorway, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(ctx context.Context) (*doorway, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +81,14 @@ func (d *doorway) shut() error {
 	return l.Close()
 }
 
-func (d *doorway) open() error {
+func (d *doorway) open(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.inner != nil || d.closed {
 		return nil
 	}
-	l, err := net.Listen("tcp", d.addr.String())
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", d.addr.String())
 	if err != nil {
 		return err
 	}
@@ -107,7 +110,7 @@ func (s *Server) Shut() {
 // Open lets clients in again, at the same address.
 func (s *Server) Open() {
 	s.t.Helper()
-	if err := s.front.door.open(); err != nil {
+	if err := s.front.door.open(s.t.Context()); err != nil {
 		s.t.Errorf("registrytest: opening the registry's door again: %v", err)
 	}
 }

@@ -20,6 +20,9 @@ type Rule struct {
 	Method string // "" is any
 	// Path is a regular expression over the URL's path, unanchored; "" is any.
 	Path string
+	// Query is one over the URL's query as it was sent, where a mount and the end
+	// of an upload have their digests.
+	Query string
 	// Nth is which of the requests that match is meant, from 1; 0 is every one.
 	// A request counts for each rule it matches, so that rules with Nth 1 and
 	// Nth 2 fault the first two.
@@ -153,14 +156,14 @@ type script struct {
 
 type activeRule struct {
 	Rule
-	path *regexp.Regexp
-	seen int
+	path, query *regexp.Regexp
+	seen        int
 }
 
 func (s *script) set(rules []Rule) {
 	active := make([]activeRule, 0, len(rules))
 	for _, r := range rules {
-		active = append(active, activeRule{Rule: r, path: regexp.MustCompile(r.Path)})
+		active = append(active, activeRule{Rule: r, path: regexp.MustCompile(r.Path), query: regexp.MustCompile(r.Query)})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +189,7 @@ func (s *script) due(r *http.Request) Action {
 	var due Action
 	for i := range s.rules {
 		rule := &s.rules[i]
-		if rule.Method != "" && rule.Method != r.Method || !rule.path.MatchString(r.URL.Path) {
+		if rule.Method != "" && rule.Method != r.Method || !rule.path.MatchString(r.URL.Path) || !rule.query.MatchString(r.URL.RawQuery) {
 			continue
 		}
 		rule.seen++

@@ -56,6 +56,17 @@ func NoAnswer() Action {
 	}
 }
 
+// StallUpload takes n bytes of the request's body and then nothing more, so that
+// the client cannot go on sending, until the test ends. The registry sees
+// nothing.
+func StallUpload(n int) Action {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		_, _ = io.CopyN(io.Discard, r.Body, int64(n))
+		<-r.Context().Done()
+		resetConnection(w)
+	}
+}
+
 // Pretend says 201 Created to a mount, a manifest or the end of an upload, and
 // keeps nothing of it. The upload is over.
 func Pretend() Action {

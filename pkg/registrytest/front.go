@@ -28,7 +28,7 @@ func (s *Server) begin(ca *authority, h http.Handler) {
 // serve puts a front before h.
 func (s *Server) serve(ca *authority, h http.Handler) *front {
 	s.t.Helper()
-	door, err := listen()
+	door, err := listen(s.t.Context())
 	if err != nil {
 		s.t.Fatalf("registrytest: %v", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/opencontainers/go-digest"
 )
 
 // A Request is one request that reached a registry's front, and how it ended.
@@ -33,6 +35,24 @@ type Request struct {
 // manifest", "POST mount", "PATCH upload", "GET token" and so on. A mount is a
 // request for one; Status tells 201, mounted, from 202, not.
 func (r Request) Kind() string { return r.Method + " " + subject(r) }
+
+// Digest is that of the blob or manifest that the request names: in its path,
+// as a mount, or as the end of an upload. It is "" where there is none.
+func (r Request) Digest() digest.Digest {
+	q, err := url.ParseQuery(r.Query)
+	if err != nil {
+		return ""
+	}
+	for _, name := range []string{q.Get("mount"), q.Get("digest"), r.Path[strings.LastIndexByte(r.Path, '/')+1:]} {
+		if d, err := digest.Parse(name); err == nil {
+			return d
+		}
+	}
+	return ""
+}
+
+// Repository is the one that the request is about; "" where it is about none.
+func (r Request) Repository() string { return repositoryOf(r.Path) }
 
 func subject(r Request) string {
 	rest, ok := strings.CutPrefix(r.Path, "/v2/")

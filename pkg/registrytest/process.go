@@ -69,7 +69,7 @@ func (p *process) writeConfig() error {
 	type section = map[string]any
 	config := section{
 		"version": "0.1",
-		"log":     section{"level": "info", "accesslog": section{"disabled": true}},
+		"log":     section{"level": "error", "accesslog": section{"disabled": true}},
 		"storage": section{
 			"filesystem": section{"rootdirectory": filepath.Join(p.dir, "storage")},
 			"delete":     section{"enabled": true},
