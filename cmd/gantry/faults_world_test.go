@@ -219,7 +219,7 @@ func goroutinesOf(t *testing.T, run string) string {
 // A leapClock passes over the time that it is asked to wait for, but for a part
 // of it: what happens outside of the program meanwhile takes real time.
 type leapClock struct {
-	real time.Duration // of a second
+	real time.Duration // of a second; at least 50 ms of a wait, or all of it
 
 	mu      sync.Mutex
 	leapt   time.Duration
@@ -233,14 +233,12 @@ func (c *leapClock) Now() time.Time {
 }
 
 func (c *leapClock) Wait(ctx context.Context, d time.Duration) error {
-	rest := time.Duration(d.Seconds() * float64(c.real))
-	if rest > 0 {
-		t := time.NewTimer(rest)
-		defer t.Stop()
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
+	rest := max(time.Duration(d.Seconds()*float64(c.real)), min(d, 50*time.Millisecond))
+	t := time.NewTimer(rest)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
