@@ -43,9 +43,13 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
+	interrupted := ctx.Err() != nil && errors.Is(err, context.Canceled)
 	stop()
 	switch {
 	case errors.Is(err, flag.ErrHelp):
+	case interrupted:
+		fmt.Fprintln(os.Stderr, "bench: interrupted; what was measured is written")
+		os.Exit(130)
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
