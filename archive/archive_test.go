@@ -371,33 +371,3 @@ func TestOpenWithoutArchive(t *testing.T) {
 	dir = filepath.Join(dir, "absent")
 	open("absent")
 }
-
-func TestAbsentContent(t *testing.T) {
-	s, dir := newSample(1, 1000), t.TempDir()
-	s.write(t, dir, Options{})
-	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	absent := ocispec.Descriptor{Digest: digest.FromString("absent"), Size: 6}
-	if _, err := a.Blob(t.Context(), "", absent, 0); a.Has(absent) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Blob = %v", err)
-	}
-	if _, _, err := a.Manifest(t.Context(), "", absent.Digest); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Manifest = %v", err)
-	}
-	longer := s.Entries[0]
-	longer.Size++
-	if _, err := a.Blob(t.Context(), "", longer, 0); a.Has(longer) || err == nil {
-		t.Errorf("Blob of another size = %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := a.Verify(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("Verify = %v, want it cancelled", err)
-	}
-	if _, err := a.Plan(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Plan = %v, want it cancelled", err)
-	}
-}

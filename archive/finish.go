@@ -74,7 +74,7 @@ func (w *Writer) seal(ctx context.Context, i int) error {
 func (w *Writer) write(ctx context.Context, volume int, e *entry, text Text) error {
 	from, to := io.Pipe()
 	go func() { to.CloseWithError(text(to)) }()
-	defer from.Close()
+	defer func() { _ = from.Close() }() // a pipe
 	body, err := layout.Verified(ctx, from, ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, e.Path)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func readForReduction(ctx context.Context, c Catalog, gone map[string][]string, 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return r, nil //nolint:nilerr // r.err says why it cannot be read; the catalog is held back for it
+	return r, nil
 }
 
 // readPlanned opens and reads the image that the plan has of a catalog.
@@ -85,7 +85,7 @@ func (r *reduction) build(ctx context.Context, c *Catalog, from From) (reason st
 		return "each of its packages names an image that is missing", nil
 	}
 	if err := validate.Catalog(left); err != nil {
-		return "what is left of it breaks rules of OLM: " + err.Error(), nil
+		return "what is left of it breaks rules of OLM: " + err.Error(), nil //nolint:nilerr // it is the reason
 	}
 	built, err := image.Build(ctx, from.Store, r.image, left)
 	if ctx.Err() != nil {

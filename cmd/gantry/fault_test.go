@@ -163,8 +163,8 @@ func TestFailureIsSaidOnce(t *testing.T) {
 		t.Errorf("ended with %d:\n%s", o.code, o.stdout)
 	}
 	lines := strings.Split(o.stderr, "\n")
-	if len(lines) != 5 || lines[1] != "not mirrored: images.example.net/lantern/store:1.2" || !strings.HasPrefix(lines[2], "    reading the blob sha256:") ||
-		strings.Count(o.stderr, "sha256:") != 1 || !strings.HasPrefix(lines[3], "gantry: 1 image is not mirrored") {
+	if len(lines) != 6 || lines[1] != "not mirrored: images.example.net/lantern/store:1.2" || !strings.HasPrefix(lines[2], "    reading the blob sha256:") ||
+		strings.Count(o.stderr, "sha256:") != 1 || !strings.HasPrefix(lines[3], "took ") || !strings.HasPrefix(lines[4], "gantry: 1 image is not mirrored") {
 		t.Errorf("stderr:\n%s", o.stderr)
 	}
 }

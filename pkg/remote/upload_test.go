@@ -258,7 +258,7 @@ func TestPushManifestBlobUnknown(t *testing.T) {
 		})
 		c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
 		err := c.PushManifest(t.Context(), repoAt(s, "a").WithTag("v1"), "m", raw)
-		if !errors.Is(err, tc.want) || errors.Is(err, remote.ErrBlobUnknown) != (tc.want == remote.ErrBlobUnknown) {
+		if !errors.Is(err, tc.want) || errors.Is(err, remote.ErrBlobUnknown) != errors.Is(tc.want, remote.ErrBlobUnknown) {
 			t.Errorf("%d %s: %v", tc.status, tc.code, err)
 		}
 		if n := c.Stats().Requests["PUT manifest"]; n != 1 {
