@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -90,10 +91,11 @@ func (w *Writer) arrange() {
 	slices.SortFunc(w.slots, func(a, b slot) int { return strings.Compare(string(a.entry.Digest), string(b.entry.Digest)) })
 }
 
-// slot is the place for content; nil where the set has none for it.
+// slot is the place for content; nil where the set has none for it. It looks at
+// nothing of a slot that changes.
 func (w *Writer) slot(d digest.Digest) *slot {
-	i, ok := slices.BinarySearchFunc(w.slots, d, func(s slot, d digest.Digest) int {
-		return strings.Compare(string(s.entry.Digest), string(d))
+	i, ok := sort.Find(len(w.slots), func(i int) int {
+		return strings.Compare(string(d), string(w.slots[i].entry.Digest))
 	})
 	if !ok {
 		return nil
