@@ -75,6 +75,7 @@ type blob struct {
 	desc ocispec.Descriptor
 
 	body  io.ReadCloser // nil when it has to be opened again
+	ends  int64         // where in the blob it ends, which may be early
 	hash  hash.Hash     // nil where the beginning is missing
 	off   int64         // where in the blob the reader has come
 	tries tries
@@ -107,11 +108,15 @@ func (b *blob) open(ctx context.Context) error {
 		return err
 	}
 	rest, total := b.desc.Size, b.desc.Size
+	b.ends = b.desc.Size
 	switch {
 	case resp.StatusCode == http.StatusPartialContent && r.header.Get("Range") != "":
 		rest -= b.off
 		if _, said := contentRange(resp); said >= 0 {
 			total = said
+		}
+		if n := resp.ContentLength; n > 0 && n < rest {
+			rest, b.ends = n, b.off+n // less than was asked for: the next request goes on there
 		}
 	case resp.StatusCode != http.StatusOK:
 		return b.at.h.refusal(r, resp)
@@ -195,12 +200,14 @@ func (b *blob) Read(p []byte) (int, error) {
 			}
 			break
 		}
-		if err == io.EOF {
+		if err == io.EOF && b.off < b.ends {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			_ = b.body.Close()
 			b.body = nil
+		}
+		if err != nil && err != io.EOF {
 			err = b.at.h.broken(b.request(http.MethodGet, "reading the blob"), err)
 			b.err = b.tries.again(b.ctx, b.c, err, b.off)
 		}

@@ -30,6 +30,7 @@ func TestDownloadGoesOn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer http.HandlerFunc // to what goes on
 		whole  bool             // it is asked for whole after that
+		on     string           // the range after that, where it gave less
 		want   error
 		read   int // bytes of bodies, where it succeeds
 	}{
@@ -40,6 +41,9 @@ func TestDownloadGoesOn(t *testing.T) {
 		"another range":            {answer: answer(206, "bytes 999-1048575/1048576", blob[first-1:]), whole: true},
 		"a range that is not told": {answer: answer(206, "", blob[first:]), whole: true},
 		"a range that is none":     {answer: answer(206, "bytes one-two/three", blob[first:]), whole: true},
+		"less than the rest":       {answer: answer(206, "bytes 1000-499999/1048576", blob[first:500_000]), on: "bytes=500000-1048575", read: mib},
+		"less of an unknown":       {answer: answer(206, "bytes 1000-499999/*", blob[first:500_000]), on: "bytes=500000-1048575", read: mib},
+		"less of a longer":         {answer: answer(206, "bytes 1000-499999/1048577", blob[first:500_000]), want: remote.ErrMismatch},
 		"the rest of a longer":     {answer: answer(206, "bytes 1000-1048575/1048577", blob[first:]), want: remote.ErrMismatch},
 		"more than the rest":       {answer: answer(206, "bytes 1000-1048576/1048577", append(bytes.Clone(blob[first:]), 'x')), want: remote.ErrMismatch},
 		"a shorter whole":          {answer: answer(200, "", blob[1:]), want: remote.ErrMismatch},
@@ -69,6 +73,9 @@ func TestDownloadGoesOn(t *testing.T) {
 				t.Error("a reader by length sees the whole blob")
 			}
 			want := []string{"", "bytes=1000-1048575"}
+			if tc.on != "" {
+				want = append(want, tc.on)
+			}
 			if tc.whole {
 				want = append(want, "")
 			}

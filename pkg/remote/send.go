@@ -35,6 +35,10 @@ type request struct {
 	// held: the caller has a stream at the host already.
 	held bool
 
+	// late is how long an exchange that has begun may go on when its context
+	// ends.
+	late time.Duration
+
 	// foreign: the address is not the registry's API and its answers are not
 	// known to be for the eyes of the user.
 	foreign bool
@@ -196,7 +200,10 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 	if err != nil {
 		return nil, final{err}
 	}
-	wctx, w := newWatch(ctx, h)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	wctx, w := newWatch(ctx, h, r.late)
 	req, err := h.prepare(wctx, w, r, u)
 	if err != nil {
 		w.stop()

@@ -17,8 +17,9 @@ import (
 const farewell = 2 * time.Second
 
 // settling is how long a registry is given to see that a part of an upload broke
-// off, before it is asked to forget all of it: CNCF distribution keeps what came
-// until then when it does, and would leave that behind after a cancelling.
+// off, before it is asked how much it has, or to forget all of it: CNCF
+// distribution counts what came until then only when it does, and would leave
+// that behind after a cancelling.
 const settling = 250 * time.Millisecond
 
 // post opens a session, or has the blob mounted. A registry that has begun to
@@ -32,14 +33,8 @@ func (u *upload) post(ctx context.Context, from string) (mounted bool, err error
 		r.path += "?mount=" + url.QueryEscape(u.desc.Digest.String()) + "&from=" + url.QueryEscape(from)
 		r.scopes = append(r.scopes, pull(from))
 	}
-	if err := u.at.h.streams.acquire(ctx); err != nil {
-		return false, err
-	}
-	defer u.at.h.streams.release()
-	r.held = true
-	late, cancel := outliving(ctx, farewell)
-	defer cancel()
-	resp, err := u.at.h.do(late, r)
+	r.late = farewell
+	resp, err := u.at.h.do(ctx, r)
 	if err != nil {
 		return false, err
 	}
@@ -50,7 +45,7 @@ func (u *upload) post(ctx context.Context, from string) (mounted bool, err error
 	case resp.StatusCode != http.StatusAccepted:
 		return false, u.at.h.refusal(r, resp)
 	}
-	defer drain(resp.Body)
+	drain(resp.Body) // and with it goes the stream, which the cancelling may need
 	u.off, u.sent, u.resumed, u.kept = 0, 0, false, passed{}
 	if err := u.next(r, resp); err != nil {
 		return false, err
@@ -86,6 +81,7 @@ func (u *upload) next(r *request, resp *http.Response) error {
 // answer is the only one that it takes from then on, since the offset is signed
 // into it. Quay keeps whole chunks, and nothing of a PUT.
 func (u *upload) resume(ctx context.Context) (there bool, err error) {
+	u.settle(ctx)
 	off, err := u.ask(ctx)
 	var e *Error
 	switch {
@@ -105,6 +101,14 @@ func (u *upload) resume(ctx context.Context) (there bool, err error) {
 		u.abandon(ctx)
 	}
 	return false, err
+}
+
+// settle waits until the registry has had its time since a part broke off. The
+// requests that follow tell when ctx ends.
+func (u *upload) settle(ctx context.Context) {
+	if d := settling - u.c.o.Clock.Now().Sub(u.broke); u.sent > u.off && d > 0 {
+		_ = u.c.o.Clock.Wait(ctx, d)
+	}
 }
 
 // ask asks the session how many bytes it has.
@@ -150,9 +154,7 @@ func (u *upload) abandon(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	if u.sent > u.off {
-		_ = u.c.o.Clock.Wait(ctx, settling) // the requests below tell when ctx ends
-	}
+	u.settle(ctx)
 	err := u.c.retry(ctx, u.forget)
 	var e *Error
 	if errors.As(err, &e) && e.Code != "BLOB_UPLOAD_UNKNOWN" {

@@ -102,6 +102,7 @@ func (u *upload) stream(ctx context.Context, r *request, to int64) (*http.Respon
 	cancel()
 	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
 		body.src.cancel()
+		u.broke = u.c.o.Clock.Now()
 	}
 	<-body.closed
 	u.sent = max(u.sent, body.src.next)

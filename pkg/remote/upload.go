@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -68,11 +69,12 @@ type upload struct {
 	way     way
 	refused refusals
 
-	location string // where the session goes on; "" where none is open
-	off      int64  // bytes that it has, as the registry says
-	sent     int64  // bytes that it can have at most
-	resumed  bool   // it broke and went on
-	best     int64  // the highest off of all sessions
+	location string    // where the session goes on; "" where none is open
+	off      int64     // bytes that it has, as the registry says
+	sent     int64     // bytes that it can have at most
+	broke    time.Time // when a part broke off, or was refused, last
+	resumed  bool      // it broke and went on
+	best     int64     // the highest off of all sessions
 }
 
 func (u *upload) request(method, op string) *request {

@@ -20,15 +20,21 @@ type watch struct {
 	idle   time.Duration
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
+	leave  context.CancelFunc // of the context that it outlives
 	began  time.Time
 	body   bool          // there is one to send
 	wrote  atomic.Int64  // when the last byte of it was, in nanoseconds after began
 	took   time.Duration // from then to the answer; 0: not known
 }
 
-func newWatch(ctx context.Context, h *host) (context.Context, *watch) {
+// newWatch watches a request that may go on for a time after ctx ends.
+func newWatch(ctx context.Context, h *host, late time.Duration) (context.Context, *watch) {
+	leave := func() {}
+	if late > 0 {
+		ctx, leave = outliving(ctx, late)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{h: h, idle: h.c.o.IdleTimeout, cancel: cancel, began: h.c.o.Clock.Now()}
+	w := &watch{h: h, idle: h.c.o.IdleTimeout, cancel: cancel, leave: leave, began: h.c.o.Clock.Now()}
 	w.timer = time.AfterFunc(w.idle, func() { cancel(errStalled) })
 	h.stats.begin(w.began)
 	return ctx, w
@@ -59,6 +65,7 @@ func (w *watch) answered() {
 func (w *watch) stop() {
 	w.timer.Stop()
 	w.cancel(nil)
+	w.leave()
 	w.h.stats.end(w.h.c.o.Clock.Now())
 }
 
