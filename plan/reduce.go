@@ -50,7 +50,6 @@ func Reduce(ctx context.Context, p *Plan, from From) (*Reduced, error) {
 	}
 	q := *p
 	q.Catalogs, q.Notes = slices.Clone(p.Catalogs), slices.Clone(p.Notes)
-	q.Notes = append(q.Notes, unmet(read)...)
 	var wishes []*wish
 	for i, red := range read {
 		if len(red.gone) == 0 {
@@ -63,6 +62,7 @@ func Reduce(ctx context.Context, p *Plan, from From) (*Reduced, error) {
 		}
 		if reason != "" {
 			r.Kept[c.Name()] = reason
+			red.gone = nil
 			continue
 		}
 		r.Catalogs = append(r.Catalogs, c.Name())
@@ -73,6 +73,7 @@ func Reduce(ctx context.Context, p *Plan, from From) (*Reduced, error) {
 		r.Plan = p
 		return r, nil
 	}
+	q.Notes = append(q.Notes, unmet(read)...)
 	f := newForest(from.Images)
 	found, err := f.resolve(ctx, wishes, Options{}.withDefaults())
 	if err != nil {

@@ -320,3 +320,31 @@ func TestOnlyCatalogs(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 }
+
+// What a catalog that is held back provides is not left out.
+func TestReduceTellsNothingOfWhatIsHeldBack(t *testing.T) {
+	w := threePackages(t)
+	const other = "quay.io/cat/other:v1"
+	only := w.plan("  operators: [{catalog: 'dir:///b', full: true}]\n")
+	w.push(other, ocispec.Descriptor{Digest: only.Catalogs[0].Digest})
+	p := w.plan("  operators: [{catalog: '" + cutIndex + "', packages: [{name: a}, {name: c}]}, {catalog: '" + other + "', full: true}]\n")
+	for _, tc := range []struct {
+		lost string
+		kept []string // catalogs
+	}{
+		{"quay.io/org/b@", []string{other}},
+		{"quay.io/org/a@", nil},
+	} {
+		lost := w.lose(p, tc.lost)
+		if tc.kept != nil {
+			lost = w.lose(lost, "quay.io/org/a@")
+		}
+		r := w.reduce(lost)
+		if diff := cmp.Diff(tc.kept, slices.Collect(maps.Keys(r.Kept))); diff != "" || len(r.Catalogs) != 1 {
+			t.Fatalf("kept: %s; built again: %v", diff, r.Catalogs)
+		}
+		if i := slices.IndexFunc(r.Plan.Notes, func(n string) bool { return strings.Contains(n, "what provides it is left out") }); i >= 0 {
+			t.Errorf("without %s: %s", tc.lost, r.Plan.Notes[i])
+		}
+	}
+}
