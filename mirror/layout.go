@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -13,7 +15,7 @@ import (
 )
 
 // A LayoutSink is an OCI layout as a place for a plan's content. What it holds
-// is listed in its index.json when Finish is called.
+// is listed in its index.json when Finish or Add is called.
 type LayoutSink struct{ layout *layout.Layout }
 
 // ToLayout is the Sink that is an OCI layout.
@@ -59,7 +61,30 @@ func (s *LayoutSink) Finish(ctx context.Context, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	if err := s.layout.SetIndex(ctx, names); err != nil {
+	return s.list(ctx, names)
+}
+
+// Add lists the plan's images in index.json, after what it lists under other
+// names or under none.
+func (s *LayoutSink) Add(ctx context.Context, p *plan.Plan) error {
+	names, err := Names(p)
+	if err != nil {
+		return err
+	}
+	index, err := s.layout.Index()
+	if err != nil {
+		return err
+	}
+	taken := map[string]bool{}
+	for m := range names {
+		taken[m.Annotations[ocispec.AnnotationRefName]] = true
+	}
+	others := slices.DeleteFunc(index.Manifests, func(m ocispec.Descriptor) bool { return taken[m.Annotations[ocispec.AnnotationRefName]] })
+	return s.list(ctx, slices.Values(slices.AppendSeq(others, names)))
+}
+
+func (s *LayoutSink) list(ctx context.Context, manifests iter.Seq[ocispec.Descriptor]) error {
+	if err := s.layout.SetIndex(ctx, manifests); err != nil {
 		return fmt.Errorf("finishing the layout: %w", err)
 	}
 	return nil

@@ -89,7 +89,7 @@ func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			err = fmt.Errorf("looking for %s: %w", img.Source, err)
+			err = fmt.Errorf("looking for %s at the destination: %w", img.name(), err)
 			if r.strict || r.Fatal(err) {
 				return err
 			}
@@ -112,6 +112,15 @@ func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 	}
 	r.used.Store(repository, struct{}{})
 	return nil
+}
+
+// name is what the image is called at the destination, without the host: its
+// source may be a folder, of which the destination knows nothing.
+func (img *image) name() string {
+	if len(img.Tags) == 0 {
+		return img.Repository + "@" + img.Digest.String()
+	}
+	return img.Repository + ":" + img.Tags[0]
 }
 
 // told is what a list of tags says of the images of a repository.

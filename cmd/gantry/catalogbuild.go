@@ -26,11 +26,12 @@ func (a *app) catalogBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build CATALOG {docker://HOST[:PORT]/REPOSITORY[:TAG] | oci://DIR}",
 		Short: "Build a catalog's image and push it, without podman",
-		Long: `Build makes the image of a catalog and pushes it, or writes it as an OCI layout,
-which then holds that image alone. The catalog has to be valid. Without --base the
-image holds the catalog and nothing else, for linux on amd64, arm64, ppc64le and
-s390x: a CatalogSource then needs grpcPodConfig.extractContent. With --base, mostly an
-image with opm, it serves itself, on the platforms that the base has.
+		Long: `Build makes the image of a catalog and pushes it, or writes it into an OCI layout
+under the name of the folder; what the layout holds under other names stays there.
+The catalog has to be valid. Without --base the image holds the catalog and nothing
+else, for linux on amd64, arm64, ppc64le and s390x: a CatalogSource then needs
+grpcPodConfig.extractContent. With --base, mostly an image with opm, it serves
+itself, on the platforms that the base has.
 
 The same catalog on the same base gives the same digest.
 
@@ -57,12 +58,12 @@ func (a *app) publishTarget(f *buildFlags, dest string) (t target, repository, t
 	if dir, ok := strings.CutPrefix(dest, ociScheme); ok && dir != "" {
 		name := strings.ToLower(filepath.Base(dir))
 		if strings.ContainsAny(name, ":@") {
-			return nil, "", "", usagef("destination %q: give the folder alone, which holds one image", dest)
+			return nil, "", "", usagef("destination %q: give the folder alone, which names the image", dest)
 		}
 		if !reference.IsPath(name) {
 			name = "catalog"
 		}
-		t, err = a.target(dest, targetOptions{sides: &f.sides})
+		t, err = a.target(dest, targetOptions{sides: &f.sides, addToLayout: true})
 		return t, name, "latest", err
 	}
 	text, ok := strings.CutPrefix(dest, dockerScheme)

@@ -127,6 +127,34 @@ func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
 	}
 }
 
+// TestCatalogBuildIntoALayout builds into one that holds images of others.
+func TestCatalogBuildIntoALayout(t *testing.T) {
+	w := zooWorld(t)
+	dir := w.path("shared")
+	w.must("mirror", "-c", w.config("one.yaml", "  additionalImages: [{name: '"+riverRef+"'}]\n"), "oci://"+dir)
+	names := func() (names []string) {
+		idx, err := layout.ImageIndexFromPath(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := idx.IndexManifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range m.Manifests {
+			names = append(names, d.Annotations["org.opencontainers.image.ref.name"])
+		}
+		return names
+	}
+	before := names()
+	for range 2 {
+		w.must("catalog", "build", w.path("zoo"), "oci://"+dir)
+		if diff := cmp.Diff(append(before, "shared:latest"), names()); diff != "" || len(before) != 1 {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestCatalogBuildRefusals(t *testing.T) {
 	w := zooWorld(t)
 	broken := w.write("broken.yaml", "schema: olm.package\nname: a\ndefaultChannel: b\n")

@@ -44,6 +44,7 @@ type targetOptions struct {
 	sides          *sides
 	maxNestedPaths int
 	strictArchive  bool
+	addToLayout    bool // what a layout lists under other names stays
 }
 
 func (a *app) target(destination string, opts targetOptions) (target, error) {
@@ -69,7 +70,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 			Strict: opts.strictArchive, Replace: true, Log: a.log,
 		}}, nil
 	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
-		return &layoutTarget{dir: destination[len(ociScheme):]}, nil
+		return &layoutTarget{dir: destination[len(ociScheme):], add: opts.addToLayout}, nil
 	}
 	return nil, usageHint("write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", "destination %q", destination)
 }
@@ -234,7 +235,10 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 }
 
 // layoutTarget is a plain OCI layout.
-type layoutTarget struct{ dir string }
+type layoutTarget struct {
+	dir string
+	add bool // to what the layout lists under other names
+}
 
 func (t *layoutTarget) registry() *registryTarget { return nil }
 
@@ -257,8 +261,12 @@ func (t *layoutTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.S
 	sink := mirror.ToLayout(l)
 	report, err := mirror.Run(ctx, p, source, sink, opts)
 	report.Unfinished = len(report.Failed) > len(p.Missing)
+	finish := sink.Finish
+	if t.add {
+		finish = sink.Add
+	}
 	if err == nil && !report.Unfinished {
-		err = sink.Finish(ctx, p)
+		err = finish(ctx, p)
 	}
 	if err != nil {
 		err = fmt.Errorf("writing %s%s: %w", ociScheme, t.dir, err)
