@@ -11,8 +11,8 @@ func (a *app) catalogListCommand() *cobra.Command {
 		Use:   "list CATALOG [PACKAGE]",
 		Short: "List the packages of a catalog, or the bundles of one package",
 		Long: `List shows what a catalog offers: its packages with their channels and the head
-of the default one, or, of one package, every bundle by channel, the newest first,
-and what is deprecated.
+of the default one, or, of one package, every bundle by channel, the newest first.
+What is deprecated is said of one package only.
 
 ` + catalogHelp + `
 ` + exitStatusHelp,

@@ -72,7 +72,7 @@ func instead(name string) string {
 	case "dest-use-http":
 		return "use --dest-plain-http"
 	case "continue-on-error", "skip-missing":
-		return "leave it out: an image that fails does not stop the others, and the run ends with status 3"
+		return "leave it out: an image that fails does not stop the others, and the run ends with status 3; --on-error stop ends it there"
 	case "ignore-history":
 		return "leave it out: what a mirror has is looked up there"
 	case "generate", "delete-yaml-file", "delete-id", "force-cache-delete", "delete-signatures", "delete-v1-images":
