@@ -1,7 +1,11 @@
 package remote
 
 import (
+	"context"
+	"errors"
+	"net"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +50,48 @@ func TestOnRetry(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// A host that went away for good costs one wait, not one a blob, and is asked as
+// often as ever when it is back.
+func TestGoneHostIsWaitedForOnce(t *testing.T) {
+	retries := 0
+	inBubble(t, Options{Retry: Retry{Times: 3, Delay: time.Second}, OnRetry: func(Again) { retries++ }}, func(w http.ResponseWriter, r *http.Request) {
+	}, func(t *testing.T, c *Client) {
+		_, desc := blobOf(10)
+		ask := func() error { _, err := c.BlobExists(t.Context(), repo, desc); return err }
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		transport := c.transports[place{repo.Host, false}]
+		dial := transport.DialContext
+		away := true
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if away {
+				return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+			}
+			return dial(ctx, network, addr)
+		}
+		transport.CloseIdleConnections()
+		for i, want := range []int{3, 0, 0} {
+			retries = 0
+			if err := ask(); !errors.Is(err, ErrUnreachable) {
+				t.Errorf("question %d: %v", i, err)
+			}
+			if retries != want {
+				t.Errorf("question %d was repeated %d times, want %d", i, retries, want)
+			}
+		}
+		away = false
+		if err := ask(); err != nil {
+			t.Error(err)
+		}
+		transport.CloseIdleConnections()
+		away, retries = true, 0
+		if err := ask(); err == nil || retries != 3 {
+			t.Errorf("after it was back: repeated %d times, want 3 (%v)", retries, err)
 		}
 	})
 }

@@ -64,6 +64,9 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
 		e.Err = ErrUnauthorized
+		if h.denies(resp.Request.Context(), r, resp.StatusCode) {
+			e.Err = ErrDenied
+		}
 		if r.kind == "token" || e.Host == h.name { // a CDN knows no credentials
 			e.Hint = h.loginHint(resp.Request.Context(), r)
 		}
@@ -201,11 +204,13 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	case errors.As(err, &dns):
 		e.Message = fmt.Sprintf("the name %s cannot be looked up: %s%s", dns.Name, dns.Err, h.via(u))
 		e.again = h.answered.Load() || dns.IsTemporary && !dns.IsTimeout
+		e.away = true
 		e.Hint = "check the name, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
 	case dialing(op):
 		e.Message = "it cannot be reached" + h.via(u) + ": " + op.Err.Error()
 		// A registry that restarts in the middle of a run is waited for.
 		e.again = h.answered.Load()
+		e.away = true
 		e.Hint = "check the name, the port, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		e.Message = "it does not answer in time" + h.via(u)

@@ -218,6 +218,7 @@ func (c *Client) host(name string, insecure bool) (*host, error) {
 		gate:       newGate(),
 		tokens:     map[string][]token{},
 		tokenGates: map[string]gate{},
+		proofs:     map[keychain.Credential]*proof{},
 	}
 	if limit.RequestsPerSecond > 0 {
 		h.requests = rate.NewLimiter(rate.Limit(limit.RequestsPerSecond), burst(limit.RequestsPerSecond))

@@ -13,6 +13,9 @@ var (
 	// ErrUnauthorized: no credentials, wrong ones, or ones that do not suffice
 	// (401 and 403).
 	ErrUnauthorized = errors.New("not authorized")
+	// ErrDenied: 403, or 401 with credentials that the host has accepted: they do
+	// not permit this in one repository. It wraps ErrUnauthorized.
+	ErrDenied = fmt.Errorf("not permitted: %w", ErrUnauthorized)
 	// ErrNotFound: the registry answers and does not have it. It wraps
 	// fs.ErrNotExist.
 	ErrNotFound = fmt.Errorf("not found: %w", fs.ErrNotExist)
@@ -44,6 +47,7 @@ type Error struct {
 
 	from  *host         // the registry that was asked
 	again bool          // worth another attempt
+	away  bool          // the host was not there at all
 	after time.Duration // what Retry-After asked for
 }
 

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
+
+	"github.com/gantry-mirror/gantry/pkg/keychain"
 )
 
 // A host is what a Client knows of one registry: how it is reached, what it
@@ -32,6 +34,7 @@ type host struct {
 	gate     gate // held while probing
 	probed   atomic.Bool
 	answered atomic.Bool // it has been reached in this run
+	gone     atomic.Bool // it was waited for in vain, and has not answered since
 
 	mu         sync.Mutex
 	scheme     string // set by probe
@@ -39,6 +42,7 @@ type host struct {
 	challenge  challenge
 	tokens     map[string][]token // by repository path
 	tokenGates map[string]gate
+	proofs     map[keychain.Credential]*proof
 	noPut      bool // refuses a PUT with a body
 	noChunks   bool // refuses parts with a Content-Range
 }

@@ -81,17 +81,25 @@ func (c *Client) retry(ctx context.Context, f func(context.Context) error) error
 	}
 }
 
-// pause waits before attempt n+1, and returns err where there is to be none.
+// pause waits before attempt n+1, and returns err where there is to be none. A
+// host that one request waited for in vain is not waited for by those that come
+// after it, until it answers: thousands would, one after the other.
 func (c *Client) pause(ctx context.Context, err error, n int) error {
 	d, ok := c.o.Retry.wait(err, n)
+	var e *Error
+	if errors.As(err, &e) && e.away && e.from != nil {
+		if n > 0 && !ok {
+			e.from.gone.Store(true)
+		}
+		ok = ok && (n > 0 || !e.from.gone.Load())
+	}
 	if !ok {
 		if n > 0 {
 			return fmt.Errorf("%w (after %d attempts)", err, n+1)
 		}
 		return err
 	}
-	var e *Error
-	if errors.As(err, &e) && e.from != nil {
+	if e != nil && e.from != nil {
 		e.from.stats.retries.Add(1)
 		if c.o.OnRetry != nil {
 			c.o.OnRetry(Again{Host: e.from.name, Attempt: n + 2, Wait: d, Err: e})

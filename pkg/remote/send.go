@@ -94,11 +94,11 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 			return nil, err
 		}
 		r.cuts = h.streams.cuts()
-		authorization, err := h.authorization(ctx, r)
+		authorization, shown, err := h.authorization(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := h.roundTrip(ctx, r, authorization)
+		resp, err := h.show(ctx, shown, r, authorization)
 		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first || !h.learn(r, resp, authorization) {
 			return resp, err
 		}
@@ -220,6 +220,7 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 	}
 	if u.Host == h.addr {
 		h.answered.Store(true)
+		h.gone.Store(false)
 	}
 	w.answered()
 	resp.Request = req

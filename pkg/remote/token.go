@@ -29,8 +29,9 @@ type token struct {
 func pull(path string) string { return "repository:" + path + ":pull" }
 func push(path string) string { return "repository:" + path + ":pull,push" }
 
-// authorization is the header that r is to be sent with; "" for none.
-func (h *host) authorization(ctx context.Context, r *request) (string, error) {
+// authorization is the header that r is to be sent with; "" for none. shown is
+// the credential whose password it holds.
+func (h *host) authorization(ctx context.Context, r *request) (header string, shown keychain.Credential, err error) {
 	h.mu.Lock()
 	ch := h.challenge
 	h.mu.Unlock()
@@ -38,20 +39,20 @@ func (h *host) authorization(ctx context.Context, r *request) (string, error) {
 	case "basic":
 		cred, err := h.credential(ctx, r.repo)
 		if err != nil || cred.Anonymous() {
-			return "", err
+			return "", shown, err
 		}
 		if cred.RegistryToken != "" {
-			return "Bearer " + cred.RegistryToken, nil
+			return "Bearer " + cred.RegistryToken, shown, nil
 		}
-		return basic(cred), nil
+		return basic(cred), cred, nil
 	case "bearer":
 		t, err := h.token(ctx, ch, r)
 		if err != nil || t == "" {
-			return "", err
+			return "", shown, err
 		}
-		return "Bearer " + t, nil
+		return "Bearer " + t, shown, nil
 	}
-	return "", nil
+	return "", shown, nil
 }
 
 func basic(cred keychain.Credential) string {
@@ -175,7 +176,7 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	if err := h.admit(ctx); err != nil {
 		return token{}, err
 	}
-	resp, err := h.roundTrip(ctx, tr, authorization)
+	resp, err := h.show(ctx, cred, tr, authorization)
 	if err != nil {
 		return token{}, err
 	}

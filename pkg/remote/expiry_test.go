@@ -1,0 +1,151 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// An issuer guards a registry with tokens and writes down what they were asked
+// for.
+type issuer struct {
+	mu    sync.Mutex
+	asked []string // scopes
+	valid string   // the one token that is accepted
+}
+
+// revoke makes the token that was issued last worthless.
+func (i *issuer) revoke() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.valid = ""
+}
+
+func (i *issuer) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i.mu.Lock()
+		if r.URL.Path == "/token" {
+			defer i.mu.Unlock()
+			i.asked = append(i.asked, strings.Join(r.URL.Query()["scope"], " "))
+			if i.valid == "" {
+				i.valid = fmt.Sprintf("token-%d", len(i.asked))
+			}
+			_, _ = fmt.Fprintf(w, `{"token":%q,"expires_in":300}`, i.valid)
+			return
+		}
+		ok := i.valid != "" && r.Header.Get("Authorization") == "Bearer "+i.valid
+		i.mu.Unlock()
+		if !ok {
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer realm=%q", "http://"+r.Host+"/token"))
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// An upload whose token runs out between two parts goes on with a new one, and
+// sends no part again.
+func TestTokenExpiresInUpload(t *testing.T) {
+	const part = 2 * mib
+	blob := noise(6 * mib)
+	i := &issuer{}
+	u := &sessionServer{
+		faults: map[string]fault{"PATCH 1": also(func(*sessionServer, *session, http.ResponseWriter, *http.Request) { i.revoke() })},
+		signed: true, seen: map[string]int{}, sessions: map[string]*session{}, blobs: map[string][]byte{},
+	}
+	s := startRegistry(t, func(http.Handler) http.Handler { return i.wrap(u) })
+	c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock(), Keychain: keys(keychain.Credential{Username: "me", Password: "pw"})})
+	var opened []int64
+	err := c.PushInChunks(t.Context(), repoAt(s, "org/name"), describe(blob), func(_ context.Context, offset int64) (io.ReadCloser, error) {
+		opened = append(opened, offset)
+		return io.NopCloser(bytes.NewReader(blob[offset:])), nil
+	}, part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.took != len(blob) || !slices.Equal(opened, []int64{0, part}) || len(i.asked) != 2 || c.Stats().Retries != 0 {
+		t.Errorf("%d bytes came for %d, from sources at %d, with %d tokens and %d retries", u.took, len(blob), opened, len(i.asked), c.Stats().Retries)
+	}
+	if !bytes.Equal(u.blobs[describe(blob).Digest.String()], blob) {
+		t.Error("the registry has another blob")
+	}
+}
+
+// Downloads that break when their token has run out go on where they were, with
+// one new token for all.
+func TestTokenExpiresInDownloads(t *testing.T) {
+	const n, first = 8, 100_000
+	blob := noise(mib)
+	i := &issuer{}
+	var once sync.Once
+	var broken sync.WaitGroup // all have the beginning of a blob
+	broken.Add(n)
+	s := startRegistry(t, func(http.Handler) http.Handler {
+		return i.wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path == "/v2/":
+			case r.Header.Get("Range") != "":
+				partly(blob, len(blob), true)(w, r)
+			default:
+				partly(blob, first, true)(w, r)
+				broken.Done()
+				broken.Wait()
+				once.Do(i.revoke)
+			}
+		}))
+	})
+	c := newClient(t, remote.Options{Clock: newClock()})
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			if got, err := readBlob(t.Context(), c, s, blob); err != nil || !bytes.Equal(got, blob) {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+		})
+	}
+	wg.Wait()
+	if read := c.Stats().BytesRead; read >= n*mib+first { // with the tokens
+		t.Errorf("%d bytes were read for %d", read, n*mib)
+	}
+	if len(i.asked) != 2 {
+		t.Errorf("%d tokens, want 2", len(i.asked))
+	}
+}
+
+// A run needs one token for each thing that it does in a repository, mounting
+// from others included, whatever else goes on there.
+func TestTokensOfARun(t *testing.T) {
+	i := &issuer{}
+	s := startRegistry(t, i.wrap)
+	c := newClient(t, remote.Options{Side: remote.Destination})
+	var wg sync.WaitGroup
+	for n := range 60 {
+		wg.Go(func() {
+			blob := noise(1000 + n)
+			var from []string
+			if n%3 > 0 {
+				from = []string{"org/first"}
+			}
+			if _, err := c.PushBlob(t.Context(), repoAt(s, fmt.Sprintf("org/name%d", n%2)), describe(blob), from, opener(blob)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(i.asked)
+	if diff := cmp.Diff(slices.Compact(slices.Clone(i.asked)), i.asked); diff != "" || len(i.asked) > 4 {
+		t.Errorf("tokens that were asked for again: %s", diff)
+	}
+}
