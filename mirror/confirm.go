@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -66,17 +68,22 @@ func (r *run) confirm(ctx context.Context, images []*image) error {
 		return nil
 	}
 	there := r.names(ctx, images)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.Streams)
 	for _, img := range images {
-		err := r.insist(ctx, img, there)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if r.fatal(err) {
-			return err
-		}
-		r.settle(img, err)
+		g.Go(func() error {
+			err := r.insist(ctx, img, there)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if r.fatal(err) {
+				return err
+			}
+			r.settle(img, err)
+			return nil
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 // names asks for the tags of a repository, where that spares questions, and

@@ -13,13 +13,17 @@ import (
 // or a layout of it holds.
 func Content(p *plan.Plan) []ocispec.Descriptor {
 	all := make([]ocispec.Descriptor, 0, len(p.Manifests)+len(p.Blobs))
-	for _, m := range p.Manifests {
-		all = append(all, ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
+	for i := range p.Manifests {
+		all = append(all, manifestDescriptor(&p.Manifests[i]))
 	}
 	for _, b := range p.Blobs {
 		all = append(all, blobDescriptor(b))
 	}
 	return all
+}
+
+func manifestDescriptor(m *plan.Manifest) ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
 }
 
 func blobDescriptor(b plan.Blob) ocispec.Descriptor {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/plan"
@@ -60,7 +59,7 @@ func (r *run) lookInside() error {
 			continue
 		}
 		img.present = !slices.ContainsFunc(img.manifests, func(m *plan.Manifest) bool {
-			return !r.holder.Has(ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
+			return !r.holder.Has(manifestDescriptor(m))
 		}) && !slices.ContainsFunc(img.blobs, func(b *blob) bool { return !r.holder.Has(b.descriptor()) })
 	}
 	return nil
@@ -195,14 +194,13 @@ func (r *run) isPresent(ctx context.Context, img *image, told *told) (bool, erro
 	}
 	root := img.manifests[last]
 	for _, tag := range tags {
-		desc := ocispec.Descriptor{MediaType: root.MediaType, Digest: root.Digest, Size: root.Size}
-		ok, err := r.registry.HasManifest(ctx, img.repository, tag, desc)
+		ok, err := r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(root))
 		if !ok || err != nil {
 			return false, err
 		}
 	}
 	for _, m := range img.manifests[:last] {
-		ok, err := r.registry.HasManifest(ctx, img.repository, "", ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
+		ok, err := r.registry.HasManifest(ctx, img.repository, "", manifestDescriptor(m))
 		if !ok || err != nil {
 			return false, err
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
@@ -41,10 +40,6 @@ func (r *run) write(ctx context.Context, img *image, m *plan.Manifest, raw []byt
 	// Where nothing was brought, the registry had not caught up with itself.
 	r.Log.Info("a manifest was refused for what it names, and that is there now", "ref", img.Source, "digest", m.Digest)
 	return r.sink.PutManifest(ctx, img.repository, desc, raw, tags)
-}
-
-func manifestDescriptor(m *plan.Manifest) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}
 }
 
 // mend asks for every blob and child of a manifest of the image and brings those

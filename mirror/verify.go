@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/plan"
@@ -70,7 +69,7 @@ func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) 
 // problem says what is lacking of an image that is not present.
 func (r *run) problem(ctx context.Context, img *image) (string, error) {
 	has := func(m *plan.Manifest, tag string) (bool, error) {
-		return r.registry.HasManifest(ctx, img.repository, tag, ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
+		return r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(m))
 	}
 	last := len(img.manifests) - 1
 	if ok, err := has(img.manifests[last], ""); !ok || err != nil {
