@@ -35,6 +35,10 @@ func ParseDestination(s string, maxNestedPaths int) (Destination, error) {
 	if host == "" {
 		return Destination{}, fmt.Errorf("destination %q names no registry: write docker://host[:port][/prefix]", s)
 	}
+	if _, name, ok := strings.Cut(host, "@"); ok {
+		// Not repeated: it is likely to be a password.
+		return Destination{}, fmt.Errorf("destination %s%s: no credentials are given here: log in with `gantry login %s`, or name a file with --dest-authfile", dockerScheme, name, name)
+	}
 	// The host is taken literally: "docker://mirror" is a registry, not a
 	// repository of Docker Hub.
 	ref, err := reference.Parse(host + "/" + strings.TrimPrefix(prefix+"/x", "/"))

@@ -29,10 +29,12 @@ func TestParseDestination(t *testing.T) {
 		"docker://mirror":                     "mirror:5000",
 		"docker://mirror.example.com/A":       "lowercase",
 		"docker://mirror.example.com/a//b":    "docker://mirror.example.com/a//b",
-		"docker://user:pw@mirror.example.com": "user",
+		"docker://user:pw@mirror.example.com": "gantry login mirror.example.com",
 	} {
 		if d, err := ParseDestination(in, 0); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("ParseDestination(%q) = %+v, %v; want an error with %q", in, d, err, word)
+		} else if strings.Contains(err.Error(), "pw") {
+			t.Errorf("ParseDestination(%q) repeats the password: %v", in, err)
 		}
 	}
 	if _, err := ParseDestination("docker://localhost/p/q", 2); err == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"syscall"
 	"testing"
 	"time"
@@ -94,4 +95,30 @@ func TestGoneHostIsWaitedForOnce(t *testing.T) {
 			t.Errorf("after it was back: repeated %d times, want 3 (%v)", retries, err)
 		}
 	})
+}
+
+// A registry without TLS that has no time for the first question is asked again,
+// and not taken for one that speaks the wrong protocol.
+func TestBusyPlainHTTP(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		busy := true
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if busy {
+				busy = false
+				w.WriteHeader(status)
+			}
+		}))
+		defer s.Close()
+		c, err := New(Options{Retry: Retry{Delay: time.Millisecond}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, desc := blobOf(10)
+		ref := repo
+		ref.Host = s.Listener.Addr().String()
+		if ok, err := c.BlobExists(t.Context(), ref, desc); err != nil || !ok {
+			t.Errorf("%d: %v, %v", status, ok, err)
+		}
+	}
 }

@@ -118,8 +118,9 @@ func (h *host) detect(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil || !h.mayFallBack(err) {
 		return err
 	}
-	if h.ping(ctx, "http") == nil {
-		return nil
+	plain := h.ping(ctx, "http")
+	if e := answer(plain); plain == nil || e != nil && temporary(e.Status) {
+		return plain // it speaks http, though it may have no time now
 	}
 	return err
 }
