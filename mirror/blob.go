@@ -16,6 +16,11 @@ func (r *run) place(ctx context.Context, b *blob) error {
 	defer f.end()
 	var absent []*home
 	for _, h := range b.homes {
+		if err := r.denied(h.repository); err != nil {
+			f.land(h, BlobFailed, err)
+			r.spread(h, err)
+			continue
+		}
 		found, err := r.find(ctx, b, h)
 		switch {
 		case ctx.Err() != nil:
@@ -23,6 +28,7 @@ func (r *run) place(ctx context.Context, b *blob) error {
 		case r.fatal(err):
 			return err
 		case err != nil:
+			r.deny(h.repository, err)
 			err = explain(err, "looking for blob "+b.desc.Digest.String())
 			f.land(h, BlobFailed, err)
 			r.spread(h, err)
@@ -50,6 +56,7 @@ func (r *run) place(ctx context.Context, b *blob) error {
 			b.known = append(b.known, h.repository)
 			r.note(b, h)
 		}
+		r.deny(h.repository, err)
 		f.land(h, result, err)
 		r.spread(h, err)
 		var s *sourceError

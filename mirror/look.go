@@ -103,7 +103,11 @@ func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 		}
 		tags, err := r.registry.Tags(ctx, repository, 1)
 		if err != nil {
-			return fmt.Errorf("looking into %s: %w", repository, err)
+			err = fmt.Errorf("looking into %s: %w", repository, err)
+			if r.strict || !denies(err) {
+				return err
+			}
+			continue // it keeps its list to itself: the images are asked for one by one
 		}
 		if len(tags) == 0 {
 			return nil

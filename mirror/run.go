@@ -93,6 +93,7 @@ type run struct {
 	*work
 
 	halt
+	denials
 
 	used    sync.Map // repositories that are not fresh: string -> struct{}
 	pushed  sync.Map // manifests that this run put: pushKey -> *push
@@ -115,7 +116,8 @@ type counts struct {
 }
 
 // copy moves blobs and manifests. Its workers end when every image is settled,
-// when ctx ends, or with the first fatal error.
+// when ctx ends, or with the first fatal error. What the registry denied to every
+// image is an error, too.
 func (r *run) copy(ctx context.Context) error {
 	needed := r.need()
 	r.ready = make(chan *image, len(r.images))
@@ -161,10 +163,13 @@ func (r *run) copy(ctx context.Context) error {
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil || r.first == nil {
+	if err := g.Wait(); err != nil {
 		return err
 	}
-	return r.first
+	if r.first != nil {
+		return r.first
+	}
+	return r.deniedAll()
 }
 
 // arm counts what each image waits for and starts those that wait for nothing.

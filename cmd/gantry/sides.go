@@ -92,9 +92,12 @@ func (s *sides) bound() (int, error) {
 		return 0, nil
 	}
 	images, layers := s.images.or(defaultImages), s.layers.or(defaultLayers)
-	for flag, n := range map[string]int{"--parallel-images": images, "--parallel-layers": layers} {
-		if n < 1 || n > 100 {
-			return 0, usageHint("give a number from 1 to 100", "%s %d", flag, n)
+	for _, given := range []struct {
+		flag string
+		n    int
+	}{{"--parallel-images", images}, {"--parallel-layers", layers}} {
+		if given.n < 1 || given.n > 100 {
+			return 0, usageHint("give a number from 1 to 100", "%s %d", given.flag, given.n)
 		}
 	}
 	return images * layers, nil

@@ -76,10 +76,10 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 }
 
 // fatal says which errors of a destination end a run: they would meet every
-// image.
+// image. What a registry denies in one repository does not.
 func fatal(err error) bool {
 	var space *archive.SpaceError
-	return errors.Is(err, remote.ErrUnauthorized) || errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted) ||
+	return errors.Is(err, remote.ErrUnauthorized) && !errors.Is(err, remote.ErrDenied) || errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted) ||
 		errors.As(err, &space) || errors.Is(err, syscall.ENOSPC)
 }
 

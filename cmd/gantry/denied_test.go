@@ -1,0 +1,28 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// A mirror that lets nobody into one repository gets everything else, and the
+// list says what failed; one that lets nobody in anywhere ends the run.
+func TestRepositoryIsDenied(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	isc := w.path("imageset.yaml")
+	for _, status := range []int{http.StatusForbidden, http.StatusUnauthorized} {
+		w.mirror.Script(registrytest.Rule{Method: http.MethodPost, Path: "/blobs/uploads/", Action: registrytest.Status(status)})
+		w.refuse(exitUnauthorized, []string{w.mirror.Host}, "mirror", "-c", isc, w.docker(""))
+	}
+	w.mirror.Script(registrytest.Rule{Method: http.MethodPost, Path: "/lantern/store/blobs/uploads/", Action: registrytest.Status(http.StatusForbidden)})
+	o := w.gantry("mirror", "-c", isc, w.docker(""))
+	if o.code != exitPartial || !strings.Contains(o.stderr, "lantern/store") || !strings.Contains(o.stderr, "403") {
+		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	w.mirror.Script()
+	w.must("mirror", "-c", isc, w.docker(""))
+	w.must("verify", "-c", isc, w.docker(""))
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// What is wrong with limits is told before anything is asked for, with the flag,
+// or with file, line and field.
+func TestWrongLimits(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	before := len(w.source.Requests()) + len(w.mirror.Requests())
+	for name, tc := range map[string]struct {
+		text  string // of the file; "" for flags alone
+		flags []string
+		words []string
+	}{
+		"no YAML":           {text: "hosts: [", words: []string{"limits.yaml:1: it is no YAML"}},
+		"empty":             {text: "# nothing\n", words: []string{"limits.yaml:1: the file is empty"}},
+		"no hosts":          {text: "hosts: []\n", words: []string{"limits.yaml:1: hosts are missing"}},
+		"unknown field":     {text: "hosts:\n- host: quay.io\n  stream: 3\n", words: []string{"limits.yaml:3: hosts[0]: unknown field \"stream\"", "streams"}},
+		"no limit":          {text: "hosts:\n- host: quay.io\n", words: []string{"limits.yaml:2: hosts[0]: quay.io has no limit"}},
+		"streams":           {text: "hosts:\n- host: quay.io\n  streams: 0\n", words: []string{"limits.yaml:3: hosts[0]: streams: wanted a whole number from 1 to 256"}},
+		"requestsPerSecond": {text: "hosts:\n- host: quay.io\n  requestsPerSecond: many\n", words: []string{"limits.yaml:3: hosts[0]: requestsPerSecond: wanted a number"}},
+		"rate":              {text: "hosts:\n- host: quay.io\n  rate: 5 parsecs\n", words: []string{"limits.yaml:3: hosts[0]: rate: "}},
+		"a path":            {text: "hosts:\n- host: quay.io/org\n  streams: 1\n", words: []string{"limits.yaml:2: hosts[0]: host: "}},
+		"two mistakes": {
+			text:  "hosts:\n- host: quay.io\n  streams: 0\n- streams: 3\n",
+			words: []string{"limits.yaml:3: hosts[0]: streams", "limits.yaml:4: hosts[1]: the host is missing"},
+		},
+		"no file":         {flags: []string{"--limits", w.path("nowhere.yaml")}, words: []string{"reading limits", "nowhere.yaml"}},
+		"--limit-rate":    {flags: []string{"--limit-rate", "fast"}, words: []string{"--limit-rate: "}},
+		"parallel images": {flags: []string{"--parallel-images", "0"}, words: []string{"--parallel-images 0", "from 1 to 100"}},
+		"parallel layers": {flags: []string{"--parallel-layers", "101"}, words: []string{"--parallel-layers 101", "from 1 to 100"}},
+		"both":            {flags: []string{"--parallel-layers", "0", "--parallel-images", "0"}, words: []string{"--parallel-images 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			args := append([]string{"mirror", "-c", w.path("imageset.yaml"), w.docker("")}, tc.flags...)
+			if tc.text != "" {
+				args = append(args, "--limits", w.write("limits.yaml", tc.text))
+			}
+			w.refuse(exitUsage, tc.words, args...)
+		})
+	}
+	if n := len(w.source.Requests()) + len(w.mirror.Requests()); n > before {
+		t.Errorf("%d requests were made: %v", n-before, w.source.Requests())
+	}
+}

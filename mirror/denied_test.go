@@ -1,0 +1,69 @@
+package mirror
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// What the registry denies in some repositories fails their images alone, each
+// with one request for all its blobs; denied everywhere, it is the run's error.
+func TestDenied(t *testing.T) {
+	m := sample(t)
+	for name, tc := range map[string]struct {
+		repositories string // that are denied, by their beginning
+		calls        string // to which that happens
+		failed       []string
+		asked        int32 // requests that are denied, with one stream
+		err          error
+	}{
+		"one repository":  {repositories: "org/b", calls: "blob", failed: []string{"org/b"}, asked: 1},
+		"two images":      {repositories: "org/a", calls: "blob", failed: []string{"org/a", "org/a"}, asked: 1},
+		"its manifests":   {repositories: "org/a", calls: "put manifest", failed: []string{"org/a", "org/a"}, asked: 2},
+		"its list":        {repositories: "org/a", calls: "tags", asked: 1},
+		"it cannot look":  {repositories: "org/a", calls: "has manifest", failed: []string{"org/a", "org/a"}, asked: 4},
+		"all but another": {repositories: "org/", calls: "blob", failed: []string{"org/a", "org/a", "org/b", "org/multi"}, asked: 3},
+		"all": {
+			calls: "blob", failed: []string{"cat/index", "org/a", "org/a", "org/b", "org/multi", "other/extra"}, asked: 5, err: remote.ErrDenied,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := newMemoryRegistry()
+			var asked atomic.Int32
+			registry.fail = func(call, repository string, _ digest.Digest) error {
+				if !strings.HasPrefix(repository, tc.repositories) || !strings.Contains(call, tc.calls) {
+					return nil
+				}
+				asked.Add(1)
+				return &remote.Error{Op: call, Host: "registry.example", Repository: repository, Status: http.StatusForbidden, Err: remote.ErrDenied}
+			}
+			rep, err := Run(t.Context(), m.plan(), m.source(), registry, Options{Streams: 1})
+			if !errors.Is(err, tc.err) {
+				t.Errorf("the run ended with %v, want %v", err, tc.err)
+			}
+			var failed []string
+			for _, f := range rep.Failed {
+				failed = append(failed, f.Repository)
+				if !errors.Is(f.Err, remote.ErrDenied) {
+					t.Errorf("%s failed with %v", f.Source, f.Err)
+				}
+			}
+			if diff := cmp.Diff(tc.failed, failed); diff != "" {
+				t.Errorf("images that failed: %s", diff)
+			}
+			if rep.Copied+len(rep.Failed)+len(rep.Held) != rep.Images {
+				t.Errorf("%+v does not add up", rep)
+			}
+			if asked.Load() != tc.asked {
+				t.Errorf("%d requests were denied, want %d", asked.Load(), tc.asked)
+			}
+		})
+	}
+}
