@@ -134,7 +134,7 @@ func named(authFile string) error {
 		return nil
 	}
 	if _, err := os.Stat(authFile); err != nil {
-		return usageHint("check the path, or let gantry login write the file", "reading the credentials of --authfile: %w", err)
+		return usageHint("check the path, or let gantry login write the file", "reading the file of credentials: %w", err)
 	}
 	return nil
 }
