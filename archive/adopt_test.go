@@ -157,7 +157,8 @@ func TestNextArchiveTakesFromTheLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := a.blobs[whole.Entries[1].Digest].entry.Offset
+	found, _ := a.place(whole.Entries[1].Digest)
+	at := found.entry.Offset
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}

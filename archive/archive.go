@@ -24,7 +24,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -39,7 +42,7 @@ type Archive struct {
 	set     *set
 	volumes []*os.File // nil where there is none
 	unfit   []string   // what is wrong with a volume as a whole, or ""
-	blobs   map[digest.Digest]place
+	blobs   []place    // manifests and blobs, by digest
 	files   map[string]place
 }
 
@@ -47,6 +50,28 @@ type Archive struct {
 type place struct {
 	volume int
 	entry  *entry
+}
+
+// place finds content by its digest.
+func (a *Archive) place(d digest.Digest) (place, bool) {
+	i, ok := slices.BinarySearchFunc(a.blobs, d, func(p place, d digest.Digest) int {
+		return strings.Compare(string(p.entry.Digest), string(d))
+	})
+	if !ok {
+		return place{}, false
+	}
+	return a.blobs[i], true
+}
+
+// Digests are those of all manifests and blobs.
+func (a *Archive) Digests() iter.Seq[digest.Digest] {
+	return func(yield func(digest.Digest) bool) {
+		for _, p := range a.blobs {
+			if !yield(p.entry.Digest) {
+				return
+			}
+		}
+	}
 }
 
 // Open opens the newest set in dir. Each of its volumes has to be there, in its
@@ -111,7 +136,12 @@ func (absentError) Unwrap() error   { return fs.ErrNotExist }
 
 // open opens the volumes of a set; root becomes the Archive's.
 func open(root *os.Root, s *set) *Archive {
-	a := &Archive{root: root, set: s, blobs: map[digest.Digest]place{}, files: map[string]place{}}
+	a := &Archive{root: root, set: s, files: map[string]place{}}
+	n := 0
+	for i := range s.Volumes {
+		n += len(s.Volumes[i].Entries)
+	}
+	a.blobs = make([]place, 0, n)
 	for i := range s.Volumes {
 		v := &s.Volumes[i]
 		f, problem := openVolume(root, v)
@@ -122,10 +152,11 @@ func open(root *os.Root, s *set) *Archive {
 			if e.Path != "" {
 				a.files[e.Path] = place{i, e}
 			} else {
-				a.blobs[e.Digest] = place{i, e}
+				a.blobs = append(a.blobs, place{i, e})
 			}
 		}
 	}
+	slices.SortFunc(a.blobs, func(x, y place) int { return strings.Compare(string(x.entry.Digest), string(y.entry.Digest)) })
 	return a
 }
 
@@ -175,7 +206,7 @@ func notThis(f *os.File, v *volume) string {
 // Has reports whether the archive has the content. What its volume holds is
 // not looked at.
 func (a *Archive) Has(desc ocispec.Descriptor) bool {
-	p, ok := a.blobs[desc.Digest]
+	p, ok := a.place(desc.Digest)
 	return ok && p.entry.Size == desc.Size
 }
 

@@ -55,7 +55,7 @@ func parseSet(raw []byte) (*set, error) {
 	if n := len(s.Volumes); n < 1 || n > maxVolumes {
 		return nil, fmt.Errorf("it has %d volumes, not from 1 to %d", n, maxVolumes)
 	}
-	c := checker{set: s, seen: map[string]bool{}}
+	c := checker{set: s, seen: map[string]bool{}, types: map[string]string{}}
 	for i := range s.Volumes {
 		if err := c.volume(i); err != nil {
 			return nil, fmt.Errorf("volumes[%d]: %w", i, err)
@@ -72,7 +72,9 @@ func parseSet(raw []byte) (*set, error) {
 // A checker goes through the volumes of a set.
 type checker struct {
 	set  *set
-	seen map[string]bool // by path
+	seen map[string]bool // by path, or digest where the path follows from that
+	// types is one copy of each media type.
+	types map[string]string
 }
 
 func (c *checker) volume(i int) error {
@@ -137,10 +139,20 @@ func (c *checker) entry(e *entry, i, j int) error {
 	case !extraPath.MatchString(e.Path):
 		return fmt.Errorf("path %q is none that an archive has", e.Path)
 	}
-	if c.seen[e.path()] {
+	key := e.Path
+	if key == "" {
+		key = string(e.Digest) // its path follows from that
+	}
+	if c.seen[key] {
 		return fmt.Errorf("%s is there twice", e.path())
 	}
-	c.seen[e.path()] = true
+	c.seen[key] = true
+	// Many manifests have one of a few types: one text is held of each.
+	if have, ok := c.types[e.MediaType]; ok {
+		e.MediaType = have
+	} else {
+		c.types[e.MediaType] = e.MediaType
+	}
 	return nil
 }
 

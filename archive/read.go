@@ -34,7 +34,7 @@ func (a *Archive) PlanDigest() digest.Digest { return a.set.Plan }
 // Manifest returns a manifest of the archive. from is ignored: content is found
 // by its digest. A manifest that the archive lacks wraps fs.ErrNotExist.
 func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	p, ok := a.blobs[d]
+	p, ok := a.place(d)
 	if !ok {
 		return ocispec.Descriptor{}, nil, a.lacks(d)
 	}
@@ -47,7 +47,7 @@ func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (o
 // fs.ErrNotExist; content that was altered ends in a *DamageError in place of
 // io.EOF, if it was read from offset 0 on.
 func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
-	p, ok := a.blobs[desc.Digest]
+	p, ok := a.place(desc.Digest)
 	if !ok {
 		return nil, a.lacks(desc.Digest)
 	}

@@ -33,7 +33,7 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 	for _, f := range report.Failed {
 		failed[place{f.Source, f.Repository}] = true
 	}
-	var h Holding
+	h := Holding{Images: make([]resources.Image, 0, len(p.Images))}
 	for _, img := range p.Images {
 		source, err := reference.Parse(img.Source)
 		if err != nil || img.Kind == plan.CatalogImage || failed[place{img.Source, img.Repository}] {
@@ -110,7 +110,7 @@ func selectionOf(c plan.Catalog) digest.Digest {
 // Merge is what a mirror holds of all its plans. Where two plans publish the same
 // catalog, that of mine is the one that stands there now.
 func Merge(mine Holding, others ...Holding) Holding {
-	all := Holding{Images: slices.Clone(mine.Images), Catalogs: slices.Clone(mine.Catalogs)}
+	all := Holding{Images: slices.Clip(mine.Images), Catalogs: slices.Clip(mine.Catalogs)} // copied where more comes
 	for _, h := range others {
 		all.Images = append(all.Images, h.Images...)
 		for _, c := range h.Catalogs {

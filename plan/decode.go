@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
 )
 
 // maxPlan is the largest plan that is read, in bytes: many times what 50,000
@@ -21,9 +25,15 @@ const maxAhead = 1 << 16
 
 // Read reads what Write wrote, an entry at a time. Unknown fields, another kind
 // or version, and content that the plan refers to but does not hold are errors.
-func Read(r io.Reader) (*Plan, error) {
+// known are digests that the caller holds anyway: the plan shares their text.
+func Read(r io.Reader, known ...iter.Seq[digest.Digest]) (*Plan, error) {
 	limited := &io.LimitedReader{R: r, N: maxPlan + 1}
 	d := &decoder{p: &Plan{}, seen: map[string]bool{}, same: map[string]string{}}
+	for _, digests := range known {
+		for text := range digests {
+			d.same[string(text)] = string(text)
+		}
+	}
 	err := d.plan(json.NewDecoder(limited))
 	if limited.N == 0 {
 		err = fmt.Errorf("it is larger than %d MiB", maxPlan>>20)
@@ -177,9 +187,22 @@ func decodeList[T any](dec *json.Decoder, list *[]T, about int, see func(*T)) er
 func (d *decoder) image(img *Image) {
 	one(d, &img.Kind)
 	one(d, &img.Catalog)
+	if at := strings.LastIndexByte(img.Source, '@') + 1; at > 0 && img.Source[at:] == string(img.Digest) {
+		img.Digest = digest.Digest(img.Source[at:]) // one text for both
+	}
 	one(d, &img.Digest)
 	one(d, &img.Repository)
 	d.because(img.Because)
+	img.Tags, img.Because = fit(img.Tags), fit(img.Because)
+}
+
+// fit is the list without the room that is left behind it, which json leaves for
+// more than most lists have.
+func fit[T any](list []T) []T {
+	if len(list) == cap(list) {
+		return list
+	}
+	return append(make([]T, 0, len(list)), list...)
 }
 
 func (d *decoder) because(all []Because) {
@@ -200,6 +223,7 @@ func (d *decoder) manifest(m *Manifest) {
 	for i := range m.Blobs {
 		one(d, &m.Blobs[i])
 	}
+	m.Manifests, m.Blobs = fit(m.Manifests), fit(m.Blobs)
 }
 
 // one puts the copy that all share in the place of a text.

@@ -40,6 +40,9 @@ func inputProblems(all []resolved) error {
 	var lines []string
 	var platforms bool
 	for _, r := range all {
+		if r.err == nil {
+			continue
+		}
 		var local *localError
 		var none *platformError
 		switch where := r.wish.asked(); {

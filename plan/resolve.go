@@ -31,7 +31,7 @@ type forest struct {
 type tree struct {
 	sync.Mutex // held while the manifest is being read
 	*node
-	// kept marks the children of an index that somebody wants.
+	// kept marks the children of an index that somebody wants; nil while none is.
 	kept map[digest.Digest]bool
 }
 
@@ -118,7 +118,7 @@ func (f *forest) tree(d digest.Digest) *tree {
 	defer f.mu.Unlock()
 	t := f.trees[d]
 	if t == nil {
-		t = &tree{kept: map[digest.Digest]bool{}}
+		t = &tree{}
 		f.trees[d] = t
 	}
 	return t
@@ -156,6 +156,9 @@ func (f *forest) grow(ctx context.Context, w *wish, desc ocispec.Descriptor, dep
 		}
 		some = true
 		t.Lock()
+		if t.kept == nil {
+			t.kept = map[digest.Digest]bool{}
+		}
 		t.kept[c.Digest] = true
 		t.Unlock()
 	}

@@ -9,21 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
-	}
+	limitGarbage()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
-
-// garbage is how much may lie about before it is collected, in percent of what is
-// in use, unless GOGC says it. A run waits for registries most of its time, so that
-// collecting twice as often as Go does by itself costs it little.
-const garbage = 50
 
 // run is main with its surroundings as arguments.
 func run(args []string, stdout, stderr io.Writer) int {

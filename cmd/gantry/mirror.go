@@ -223,7 +223,7 @@ func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error)
 		return nil, err
 	}
 	defer text.Close() // only read from
-	p, err := plan.Read(text)
+	p, err := plan.Read(text, have.Digests())
 	if err == nil {
 		return p, nil
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -36,21 +35,18 @@ func (t *registryTarget) key() string {
 // holdings are what the mirror holds of the plan called name, nil where that is
 // nothing, and of others.
 func (s *session) holdings(t *registryTarget, name string) (mine *mirror.Holding, others map[string]mirror.Holding, err error) {
-	texts, err := s.Holdings(t.key())
-	if err != nil {
-		return nil, nil, err
-	}
 	others = map[string]mirror.Holding{}
-	for plan, text := range texts {
-		var h mirror.Holding
-		if err := json.Unmarshal(text, &h); err != nil {
-			return nil, nil, fmt.Errorf("reading what %s holds of %s: %w", t, plan, err)
-		}
+	err = s.Holdings(t.key(), func(plan string, dec *json.Decoder) error {
+		h, err := mirror.ReadHolding(dec)
 		if plan == name {
 			mine = &h
 		} else {
 			others[plan] = h
 		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	return mine, others, nil
 }
@@ -91,11 +87,7 @@ func (s *session) saveResources(t *registryTarget, p *plan.Plan, report *mirror.
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(mine)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.SaveHolding(t.key(), p.Name, text); err != nil {
+	if err := s.SaveHolding(t.key(), p.Name, mine.Write); err != nil {
 		return nil, err
 	}
 	out := &resourceFiles{Files: []string{}, Notes: notes}

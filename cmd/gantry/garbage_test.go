@@ -1,0 +1,34 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+func TestGarbageFor(t *testing.T) {
+	for live, want := range map[uint64]int{0: 50, 4 << 20: 50, 32 << 20: 50, 64 << 20: 25, 80 << 20: 20, 1 << 40: 20} {
+		if got := garbageFor(live); got != want {
+			t.Errorf("%d MiB in use: %d percent, want %d", live>>20, got, want)
+		}
+	}
+}
+
+func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	afterCollection(garbage)
+	held := make([]byte, 128<<20)
+	percent, said := garbage, []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	for end := time.Now().Add(20 * time.Second); percent != leastGarbage && time.Now().Before(end); {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+		metrics.Read(said)
+		percent = int(said[0].Value.Uint64())
+	}
+	runtime.KeepAlive(held)
+	if percent != leastGarbage {
+		t.Errorf("with %d MiB in use garbage may be %d percent, want %d", len(held)>>20, percent, leastGarbage)
+	}
+}

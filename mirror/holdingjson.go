@@ -1,0 +1,98 @@
+package mirror
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/gantry-mirror/gantry/pkg/resources"
+)
+
+// Write writes the holding as JSON with a line for every image. No more than one
+// of them is held as text at a time.
+func (h *Holding) Write(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	enc := json.NewEncoder(out)
+	_, _ = out.WriteString("{\"images\": [\n") // Flush tells
+	for i := range h.Images {
+		if i > 0 {
+			_ = out.WriteByte(',')
+		}
+		if err := enc.Encode(&h.Images[i]); err != nil {
+			return fmt.Errorf("writing what the mirror holds: %w", err)
+		}
+	}
+	_, _ = out.WriteString("]")
+	rest := []struct {
+		name  string
+		value any
+	}{{"catalogs", h.Catalogs}, {"selections", h.Selections}, {"turn", h.Turn}}
+	for _, field := range rest {
+		_, _ = out.WriteString(", \"" + field.name + "\": ")
+		if err := enc.Encode(field.value); err != nil {
+			return fmt.Errorf("writing what the mirror holds: %w", err)
+		}
+	}
+	_, _ = out.WriteString("}")
+	return out.Flush()
+}
+
+// ReadHolding reads a holding from the next value of dec, an image at a time.
+// Fields that it does not know are passed over.
+func ReadHolding(dec *json.Decoder) (Holding, error) {
+	var h Holding
+	if err := expect(dec, '{'); err != nil {
+		return h, err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return h, err
+		}
+		var unknown json.RawMessage
+		switch name {
+		case "images":
+			err = h.readImages(dec)
+		case "catalogs":
+			err = dec.Decode(&h.Catalogs)
+		case "selections":
+			err = dec.Decode(&h.Selections)
+		case "turn":
+			err = dec.Decode(&h.Turn)
+		default:
+			err = dec.Decode(&unknown)
+		}
+		if err != nil {
+			return h, err
+		}
+	}
+	return h, expect(dec, '}')
+}
+
+func (h *Holding) readImages(dec *json.Decoder) error {
+	switch t, err := dec.Token(); {
+	case err != nil:
+		return err
+	case t == nil: // null
+		return nil
+	case t != json.Delim('['):
+		return fmt.Errorf("images is %v and no list", t)
+	}
+	for dec.More() {
+		var img resources.Image
+		if err := dec.Decode(&img); err != nil {
+			return err
+		}
+		h.Images = append(h.Images, img)
+	}
+	return expect(dec, ']')
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	t, err := dec.Token()
+	if err == nil && t != want {
+		err = fmt.Errorf("%v stands in place of %v", t, want)
+	}
+	return err
+}
