@@ -49,5 +49,5 @@ func garbageFor(live uint64) int {
 	case live >= least:
 		return leastGarbage
 	}
-	return int(roomForGarbage * 100 / live) //nolint:gosec // between the two
+	return int(roomForGarbage * 100 / live)
 }

@@ -23,7 +23,7 @@ func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
 	percent, said := garbage, []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	for end := time.Now().Add(20 * time.Second); percent != leastGarbage && time.Now().Before(end); {
 		runtime.GC()
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 		metrics.Read(said)
 		percent = int(said[0].Value.Uint64())
 	}

@@ -1,0 +1,33 @@
+package layout
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// WriteIndex has to write what EncodeIndex returns, however many manifests.
+func TestWriteIndexIsEncodeIndex(t *testing.T) {
+	var manifests []ocispec.Descriptor
+	for n := range 4 {
+		var b bytes.Buffer
+		if err := WriteIndex(&b, slices.Values(manifests)); err != nil {
+			t.Fatal(err)
+		}
+		want, err := EncodeIndex(ocispec.Index{Manifests: manifests})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%d manifests: %s, want %s", n, b.Bytes(), want)
+		}
+		manifests = append(manifests, ocispec.Descriptor{
+			MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromString(fmt.Sprint(n)), Size: int64(n),
+			Annotations: map[string]string{ocispec.AnnotationRefName: fmt.Sprintf("org/<name>&%d:v1", n)},
+		})
+	}
+}
