@@ -43,9 +43,12 @@ func denies(err error) bool {
 	return errors.Is(err, remote.ErrDenied) && !errors.As(err, &s)
 }
 
-// deniedAll is the refusal that met every image that was to be brought; nil
-// where some went another way.
-func (r *run) deniedAll() error {
+// shortfall is why a run that came to its end is an error: it was to stop with an
+// image that failed, or one refusal met every image that was to be brought.
+func (r *run) shortfall() error {
+	if r.first != nil {
+		return r.first
+	}
 	var first error
 	for _, img := range r.images {
 		switch {

@@ -166,10 +166,7 @@ func (r *run) copy(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if r.first != nil {
-		return r.first
-	}
-	return r.deniedAll()
+	return r.shortfall()
 }
 
 // arm counts what each image waits for and starts those that wait for nothing.
