@@ -98,6 +98,9 @@ func Open(dir string) (*Archive, error) {
 // be something else, which Verify tells and reading what lies in them meets. The
 // set manifest has to be whole.
 func Inspect(dir string) (*Archive, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, absentError(fmt.Sprintf("opening the archive %s: it is a file; name the folder that it lies in", dir))
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the archive in %s: %w", dir, err)

@@ -3,9 +3,11 @@ package archive
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,5 +104,15 @@ func TestLostIsWhatCannotBeRead(t *testing.T) {
 func TestInspectNeedsASet(t *testing.T) {
 	if _, err := Inspect(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Inspect of an empty folder = %v", err)
+	}
+}
+
+func TestOpenAVolume(t *testing.T) {
+	file := filepath.Join(t.TempDir(), volumeName(1, 1))
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "name the folder") {
+		t.Errorf("Open = %v", err)
 	}
 }

@@ -72,16 +72,17 @@ func (r *Report) Complete() bool { return len(r.Failed)+len(r.Held)+len(r.LeftOu
 func (r *Report) Then(next *Report, p *plan.Plan, whole bool) *Report {
 	all := *r
 	all.Unfinished = next.Unfinished
-	all.Copied, all.Present = next.Copied, next.Present
+	// A whole plan that was carried out again finds what came before.
+	all.Copied, all.Present, all.Manifests = next.Copied, next.Present, next.Manifests
 	if !whole {
 		all.Copied, all.Present = r.Copied+next.Copied, r.Present+next.Present
+		all.BlobsFound += next.BlobsFound
+		all.Manifests += r.Manifests
 	}
 	all.BlobsCopied += next.BlobsCopied
 	all.BytesCopied += next.BytesCopied
 	all.BlobsMounted += next.BlobsMounted
 	all.BytesMounted += next.BytesMounted
-	all.BlobsFound += next.BlobsFound
-	all.Manifests += next.Manifests
 	again := func(f Failure) bool {
 		return slices.ContainsFunc(p.Images, func(img plan.Image) bool { return img.Source == f.Source && img.Repository == f.Repository })
 	}

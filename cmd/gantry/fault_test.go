@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -231,6 +232,27 @@ func TestLockedWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.must("plan", "-c", w.path("imageset.yaml"))
+}
+
+// TestLockedLayout finds another run writing to the layout.
+func TestLockedLayout(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	isc := w.config("store.yaml", "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n")
+	l, err := layout.Create(w.path("layout"), layout.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := l.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := w.gantry("mirror", "-c", isc, "oci://"+w.path("layout")); o.code != exitLocked || !strings.Contains(o.stderr, "is held by process") {
+		t.Errorf("ended with %d:\n%s", o.code, o.stderr)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.must("mirror", "-c", isc, "oci://"+w.path("layout"))
 }
 
 // TestInterrupted stops the real program with the signal of Ctrl-C while a blob

@@ -86,7 +86,7 @@ func (j *job) run(ctx context.Context) (*mirror.Report, *transfer, error) {
 		var next *mirror.Report
 		var tookNext *transfer
 		next, tookNext, err = j.once(ctx, part)
-		report, took = report.Then(next, part, carried), took.then(tookNext)
+		report, took = report.Then(next, part, carried), took.then(tookNext, carried)
 		if !carried {
 			break
 		}

@@ -253,13 +253,18 @@ func (t *layoutTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing,
 	return mirror.Look(ctx, p, mirror.ToLayout(l), mirror.Options{})
 }
 
-func (t *layoutTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
+func (t *layoutTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (report *mirror.Report, err error) {
 	l, err := layout.Create(t.dir, layout.Options{})
 	if err != nil {
 		return &mirror.Report{}, err
 	}
+	lock, err := l.Lock()
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	sink := mirror.ToLayout(l)
-	report, err := mirror.Run(ctx, p, source, sink, opts)
+	report, err = mirror.Run(ctx, p, source, sink, opts)
 	report.Unfinished = len(report.Failed) > len(p.Missing)
 	finish := sink.Finish
 	if t.add {

@@ -136,14 +136,19 @@ func slowest(before, after []hostFigure) (host string) {
 	return host
 }
 
-// then is what two copies took, one after the other.
-func (t *transfer) then(next *transfer) *transfer {
+// then is what two copies took, one after the other. whole says that the second
+// found what the first had brought.
+func (t *transfer) then(next *transfer, whole bool) *transfer {
 	all := *next // its counts of requests are of the whole run
 	all.Seconds = t.Seconds + next.Seconds
 	all.BytesMoved += t.BytesMoved
-	all.BytesFound += t.BytesFound
 	all.BytesMounted += t.BytesMounted
-	all.BytesShared += t.BytesShared
+	if whole {
+		all.BytesFound = t.BytesFound
+	} else {
+		all.BytesFound += t.BytesFound
+		all.BytesShared += t.BytesShared
+	}
 	if all.Seconds > 0 {
 		all.BytesPerSecond = int64(float64(all.BytesMoved) / all.Seconds)
 	}

@@ -29,6 +29,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
@@ -60,6 +61,13 @@ func Create(dir string, opts Options) (*Layout, error) {
 	}
 	return l, nil
 }
+
+// lockName is the file by which who writes to a layout keeps others out.
+const lockName = ".gantry-lock"
+
+// Lock keeps other processes from writing to the layout until the lock is
+// released. Where one holds it, the error is a *lockfile.HeldError.
+func (l *Layout) Lock() (*lockfile.Lock, error) { return lockfile.Acquire(l.root, lockName) }
 
 func create(dir string, opts Options, before time.Time) (*Layout, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
