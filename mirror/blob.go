@@ -56,6 +56,9 @@ func (r *run) place(ctx context.Context, b *blob) error {
 			b.known = append(b.known, h.repository)
 			r.note(b, h)
 		}
+		if end := r.took(h.repository, b.desc.Digest, err); end != nil {
+			return end
+		}
 		r.deny(h.repository, err)
 		f.land(h, result, err)
 		r.spread(h, err)

@@ -94,6 +94,7 @@ type run struct {
 
 	halt
 	denials
+	failures failures
 
 	used    sync.Map // repositories that are not fresh: string -> struct{}
 	pushed  sync.Map // manifests that this run put: pushKey -> *push
@@ -263,7 +264,8 @@ func (e *sourceError) Unwrap() error { return e.err }
 func (r *run) fatal(err error) bool {
 	var s *sourceError
 	var sparse *SparseError
-	return err != nil && !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse))
+	var failing *FailingError
+	return err != nil && !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse) || errors.As(err, &failing))
 }
 
 // explain says what was done where err, as those of registries do, does not say
@@ -340,7 +342,11 @@ func (r *run) put(ctx context.Context, img *image, m *plan.Manifest, tags []stri
 	if err != nil {
 		return &sourceError{explain(err, "reading manifest "+desc.Digest.String())}
 	}
-	if err := r.write(ctx, img, m, raw, tags); err != nil {
+	err = r.write(ctx, img, m, raw, tags)
+	if end := r.took(img.repository, m.Digest, err); end != nil {
+		return end
+	}
+	if err != nil {
 		if m.Sparse && refuses(err) {
 			err = &SparseError{Image: img.Source, Err: err}
 		}

@@ -80,6 +80,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 func fatal(err error) bool {
 	var space *archive.SpaceError
 	return errors.Is(err, remote.ErrUnauthorized) && !errors.Is(err, remote.ErrDenied) || errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted) ||
+		errors.Is(err, remote.ErrReadOnly) ||
 		errors.As(err, &space) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS)
 }
 

@@ -49,7 +49,7 @@ func (h *host) refused(r *request, what string, err error) *Error {
 // refusal makes an Error of an answer that is not the one hoped for, and closes
 // it.
 func (h *host) refusal(r *request, resp *http.Response) *Error {
-	e := &Error{from: h, Host: h.name, Repository: r.repo, Op: r.op, Status: resp.StatusCode}
+	e := &Error{from: h, class: r.class(), Host: h.name, Repository: r.repo, Op: r.op, Status: resp.StatusCode}
 	if u := resp.Request.URL; u.Host != h.addr {
 		e.Host = u.Host
 	}
@@ -72,8 +72,14 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		}
 	case resp.StatusCode == http.StatusNotFound:
 		e.Err = ErrNotFound
+	case resp.StatusCode == http.StatusMethodNotAllowed && e.Code == "UNSUPPORTED" && r.class() == writes && e.Host == h.name && r.method != http.MethodPatch:
+		e.Err = ErrReadOnly
+		e.Hint = "it answers so where it is read-only (CNCF distribution: storage.maintenance.readonly) or a cache of another registry: have it take content again, or name another registry"
 	case temporary(resp.StatusCode):
 		e.again = true
+		if resp.StatusCode >= http.StatusInternalServerError {
+			e.Err = ErrFailing
+		}
 		e.after = retryAfter(resp.Header.Get("Retry-After"), h.c.o.Clock.Now())
 	case resp.StatusCode == http.StatusRequestEntityTooLarge:
 		e.Hint = "raise the body limit of the registry or of the proxy before it (nginx: client_max_body_size)"

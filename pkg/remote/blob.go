@@ -23,6 +23,7 @@ const progress = 1 << 20
 type tries struct {
 	n    int   // since progress was last made
 	from int64 // where that was
+	well int64 // what the host's breaker counted at the first failure since
 }
 
 // again waits before the next attempt, after one that ended with err when at
@@ -34,7 +35,7 @@ func (t *tries) again(ctx context.Context, c *Client, err error, at int64) error
 	if at-t.from >= progress {
 		t.n, t.from = 0, at
 	}
-	err = c.pause(ctx, err, t.n)
+	err = c.pause(ctx, err, t)
 	t.n++
 	return err
 }

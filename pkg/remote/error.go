@@ -29,6 +29,11 @@ var (
 	// ErrBlobUnknown: the registry takes no manifest, since it lacks a blob or a
 	// child of it, though it may have said that it stored that before.
 	ErrBlobUnknown = errors.New("a blob of the manifest is not there")
+	// ErrFailing: the registry answers that it cannot serve now, or fails inside
+	// (5xx).
+	ErrFailing = errors.New("the registry fails")
+	// ErrReadOnly: the registry takes nothing, from nobody.
+	ErrReadOnly = errors.New("the registry is read-only")
 	// ErrRefused: the registry sends Gantry to an address where it must not go.
 	ErrRefused = errors.New("refused")
 )
@@ -46,6 +51,7 @@ type Error struct {
 	Err        error  // one of the variables above, and the cause below it
 
 	from  *host         // the registry that was asked
+	class class         // what it was asked for
 	again bool          // worth another attempt
 	away  bool          // the host was not there at all
 	after time.Duration // what Retry-After asked for

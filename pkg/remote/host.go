@@ -35,6 +35,8 @@ type host struct {
 	probed   atomic.Bool
 	answered atomic.Bool // it has been reached in this run
 	gone     atomic.Bool // it was waited for in vain, and has not answered since
+	breaker  breaker
+	trouble  trouble
 
 	mu         sync.Mutex
 	scheme     string // set by probe

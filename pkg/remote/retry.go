@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -67,31 +68,29 @@ func (r Retry) wait(err error, n int) (time.Duration, bool) {
 // retry calls f until it succeeds, fails for good, or the policy or the context
 // ends.
 func (c *Client) retry(ctx context.Context, f func(context.Context) error) error {
-	for n := 0; ; n++ {
+	var t tries
+	for {
 		err := f(ctx)
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() != nil {
-			return interrupted(ctx, err)
-		}
-		if err := c.pause(ctx, err, n); err != nil {
+		if err := t.again(ctx, c, err, 0); err != nil {
 			return err
 		}
 	}
 }
 
-// pause waits before attempt n+1, and returns err where there is to be none. A
-// host that one request waited for in vain is not waited for by those that come
-// after it, until it answers: thousands would, one after the other.
-func (c *Client) pause(ctx context.Context, err error, n int) error {
+// pause waits before the attempt that follows t.n others and the one that ended
+// with err, and returns err where there is to be none. A host that one request
+// waited for in vain is not waited for by those that come after it, until it
+// answers: thousands would, one after the other. For what it fails at with 5xx
+// the same holds; see [breaker].
+func (c *Client) pause(ctx context.Context, err error, t *tries) error {
+	n := t.n
 	d, ok := c.o.Retry.wait(err, n)
 	var e *Error
-	if errors.As(err, &e) && e.away && e.from != nil {
-		if n > 0 && !ok {
-			e.from.gone.Store(true)
-		}
-		ok = ok && (n > 0 || !e.from.gone.Load())
+	if errors.As(err, &e) && e.from != nil {
+		ok = e.from.worth(e, t, ok)
 	}
 	if !ok {
 		if n > 0 {
@@ -99,17 +98,45 @@ func (c *Client) pause(ctx context.Context, err error, n int) error {
 		}
 		return err
 	}
+	level := slog.LevelDebug
 	if e != nil && e.from != nil {
 		e.from.stats.retries.Add(1)
 		if c.o.OnRetry != nil {
 			c.o.OnRetry(Again{Host: e.from.name, Attempt: n + 2, Wait: d, Err: e})
 		}
+		if e.from.trouble.say(c.o.Clock.Now(), e.away) {
+			short := *e
+			short.Hint = ""
+			c.o.Log.Warn("a registry does not answer as it should; its requests are made again", "host", e.from.name, "err", &short, "waiting", max(d, c.o.Retry.longest()))
+		}
+	} else {
+		level = slog.LevelWarn
 	}
-	c.o.Log.Warn("trying again", "err", err, "attempt", n+2, "wait", d)
+	c.o.Log.Log(ctx, level, "trying again", "err", err, "attempt", n+2, "wait", d)
 	if c.o.Clock.Wait(ctx, d) != nil {
 		return interrupted(ctx, err)
 	}
 	return nil
+}
+
+// worth reports whether a request that ended with e, after t.n attempts before,
+// is made again, where the policy says ok. It learns from those that are not.
+func (h *host) worth(e *Error, t *tries, ok bool) bool {
+	switch {
+	case e.away:
+		if t.n > 0 && !ok {
+			h.gone.Store(true)
+		}
+		return ok && (t.n > 0 || !h.gone.Load())
+	case e.failing():
+		if t.n == 0 {
+			t.well = h.breaker.count(e.class)
+		} else if !ok {
+			h.breaker.gaveUp(e.class, t.well)
+		}
+		return ok && !h.breaker.isBroken(e.class)
+	}
+	return ok
 }
 
 // interrupted is what ended the context, with what had gone wrong before.

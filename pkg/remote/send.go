@@ -153,6 +153,7 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 		}
 		if !redirects(r, resp) {
 			h.heed(resp)
+			h.breaker.answered(r, resp.StatusCode)
 			return resp, nil
 		}
 		next, err := h.target(u.String(), resp.Header.Get("Location"))
@@ -221,6 +222,9 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 	if u.Host == h.addr {
 		h.answered.Store(true)
 		h.gone.Store(false)
+		if away, back := h.trouble.over(h.c.o.Clock.Now()); back {
+			h.c.o.Log.Warn("a registry answers again", "host", h.name, "away", away.Round(time.Millisecond))
+		}
 	}
 	w.answered()
 	resp.Request = req

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// A mirror that takes nothing, since its storage is full or it is read-only, ends
+// the run with one message that names it; when it takes content again, the same
+// command is all there is to do.
+func TestDestinationTakesNothing(t *testing.T) {
+	w := newWorld(t, registrytest.Options{})
+	isc := w.path("imageset.yaml")
+	for _, tc := range []struct {
+		name  string
+		rule  registrytest.Rule
+		words []string
+	}{
+		{"full", registrytest.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Action: registrytest.Status(http.StatusInternalServerError)}, []string{"HTTP 500", "full"}},
+		{"read-only", registrytest.Rule{Method: http.MethodPost, Path: "/blobs/uploads/", Action: registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED")}, []string{"HTTP 405", "read-only"}},
+	} {
+		w.mirror.Script(tc.rule)
+		o := w.gantry("mirror", "-c", isc, "--retry-times", "2", "--retry-delay", "1ms", w.docker(""))
+		if o.code != exitError || strings.Count(o.stderr, "\n") > 12 || strings.Contains(o.stderr, "the rest is consistent") {
+			t.Errorf("%s: %d\n%s", tc.name, o.code, o.stderr)
+		}
+		for _, word := range append(tc.words, w.mirror.Host) {
+			if !strings.Contains(o.stderr, word) {
+				t.Errorf("%s: nothing of %q\n%s", tc.name, word, o.stderr)
+			}
+		}
+	}
+	w.mirror.Script()
+	w.must("mirror", "-c", isc, w.docker(""))
+	w.must("verify", "-c", isc, w.docker(""))
+}

@@ -1,0 +1,64 @@
+package mirror
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// A destination that takes nothing any more ends the run; one that fails at one
+// blob, or in one repository, does not, and neither does a source.
+func TestFailingDestinationEndsTheRun(t *testing.T) {
+	m := sample(t)
+	first := m.plan().Blobs[0].Digest
+	for name, tc := range map[string]struct {
+		fails func(n int, call, repository string, d digest.Digest) bool
+		ends  bool
+		most  int // refused writes
+	}{
+		"everything":     {fails: func(int, string, string, digest.Digest) bool { return true }, ends: true, most: inARow + 2}, // the base layer in three repositories,
+		"from the third": {fails: func(n int, _, _ string, _ digest.Digest) bool { return n > 2 }, ends: true, most: inARow},
+		"one blob":       {fails: func(_ int, _, _ string, d digest.Digest) bool { return d == first }},
+		"one repository": {fails: func(_ int, _, repository string, _ digest.Digest) bool { return repository == "org/a" }},
+		"every third":    {fails: func(n int, _, _ string, _ digest.Digest) bool { return n%3 == 0 }},
+		"all manifests":  {fails: func(_ int, call, _ string, _ digest.Digest) bool { return call == "put manifest" }, ends: true, most: inARow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry, n, refused := newMemoryRegistry(), 0, 0
+			registry.fail = func(call, repository string, d digest.Digest) error {
+				if !strings.HasPrefix(call, "put") && !strings.HasPrefix(call, "mount") {
+					return nil
+				}
+				if n++; !tc.fails(n, call, repository, d) {
+					return nil
+				}
+				refused++
+				return &remote.Error{Op: call, Host: "registry.example", Repository: repository, Status: http.StatusInternalServerError, Err: remote.ErrFailing}
+			}
+			rep, err := Run(t.Context(), m.plan(), m.source(), registry, Options{Streams: 1})
+			var failing *FailingError
+			if errors.As(err, &failing) != tc.ends || !tc.ends && err != nil {
+				t.Fatalf("the run ended with %v", err)
+			}
+			if tc.ends {
+				if !strings.Contains(err.Error(), "registry.example") || !errors.Is(err, remote.ErrFailing) || refused > tc.most {
+					t.Errorf("after %d refusals: %v", refused, err)
+				}
+			} else if len(rep.Failed) == 0 {
+				t.Errorf("%d refusals, and nothing failed", refused)
+			}
+		})
+	}
+	source := m.source()
+	for _, b := range m.plan().Blobs {
+		source.broken[b.Digest] = &remote.Error{Op: "reading", Host: "src.example", Status: http.StatusBadGateway, Err: remote.ErrFailing}
+	}
+	if rep, err := Run(t.Context(), m.plan(), source, newMemoryRegistry(), Options{Streams: 1}); err != nil || len(rep.Failed) == 0 {
+		t.Errorf("a failing source ended the run: %v", err)
+	}
+}

@@ -1,0 +1,147 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A registry that fails at every upload is waited for once; one that fails at one
+// blob is asked for each as often as ever.
+func TestFailingWritesAreWaitedForOnce(t *testing.T) {
+	retries, full := 0, true
+	var bad string
+	blob, desc := blobOf(10)
+	other, second := blobOf(11)
+	inBubble(t, Options{Retry: Retry{Times: 3, Delay: time.Second}, OnRetry: func(Again) { retries++ }}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && (full || bad != "" && strings.Contains(r.URL.RawQuery, bad)) {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		serve(blob)(w, r)
+	}, func(t *testing.T, c *Client) {
+		push := func(raw []byte, d int) error {
+			of := desc
+			if d == 1 {
+				of = second
+			}
+			_, err := c.PushBlob(t.Context(), repo, of, nil, func(context.Context, int64) (io.ReadCloser, error) {
+				return io.NopCloser(bytes.NewReader(raw)), nil
+			})
+			return err
+		}
+		for i, want := range []int{3, 0, 0} {
+			retries = 0
+			if err := push(blob, 0); !errors.Is(err, ErrFailing) || retries != want {
+				t.Errorf("upload %d was repeated %d times, want %d (%v)", i, retries, want, err)
+			}
+		}
+		// What it still does is tried as ever.
+		if ok, err := c.BlobExists(t.Context(), repo, desc); err != nil || !ok {
+			t.Errorf("reading: %v, %v", ok, err)
+		}
+		full = false
+		if err := push(blob, 0); err != nil {
+			t.Fatal(err)
+		}
+		bad = second.Digest.Encoded()
+		for i := range 2 {
+			retries = 0
+			if err := push(other, 1); err == nil || i == 0 && retries != 3 {
+				t.Errorf("a bad blob was repeated %d times, want 3 (%v)", retries, err)
+			}
+			if err := push(blob, 0); err != nil {
+				t.Errorf("after a bad blob: %v", err)
+			}
+		}
+		if retries != 3 {
+			t.Errorf("after another went well, the bad blob was repeated %d times, want 3", retries)
+		}
+	})
+}
+
+// Where others of its kind went well meanwhile, one that is given up says nothing
+// of the registry.
+func TestOneFailureAmongOthersBreaksNothing(t *testing.T) {
+	var b breaker
+	put := &request{kind: "upload", method: http.MethodPut}
+	since := b.count(writes)
+	b.answered(put, http.StatusCreated)
+	if b.gaveUp(writes, since); b.isBroken(writes) {
+		t.Error("one bad blob breaks the writes")
+	}
+	if b.gaveUp(writes, b.count(writes)); !b.isBroken(writes) || b.isBroken(blobReads) {
+		t.Error("writes are to be broken, and reads are not")
+	}
+	b.answered(&request{kind: "upload", method: http.MethodPost}, http.StatusAccepted)
+	b.answered(&request{kind: "upload", method: http.MethodPatch}, http.StatusAccepted)
+	b.answered(&request{kind: "manifest", method: http.MethodHead}, http.StatusOK)
+	if !b.isBroken(writes) {
+		t.Error("an upload that was opened is taken for one that arrived")
+	}
+	b.answered(&request{kind: "manifest", method: http.MethodPut}, http.StatusCreated)
+	if b.isBroken(writes) {
+		t.Error("writes stay broken though one went well")
+	}
+}
+
+func TestReadOnlyRegistry(t *testing.T) {
+	var asked atomic.Int32
+	inBubble(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			asked.Add(1)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			_, _ = io.WriteString(w, `{"errors":[{"code":"UNSUPPORTED","message":"The operation is unsupported."}]}`)
+		}
+	}, func(t *testing.T, c *Client) {
+		_, desc := blobOf(10)
+		_, err := c.PushBlob(t.Context(), repo, desc, nil, nil)
+		if !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), "read-only") || !strings.Contains(err.Error(), repo.Host) || asked.Load() != 1 {
+			t.Errorf("%v, after %d requests", err, asked.Load())
+		}
+	})
+}
+
+// An outage is two lines: that it began, and that it is over.
+func TestOutageIsToldOnce(t *testing.T) {
+	var lines bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	inBubble(t, Options{Log: log, Retry: Retry{Times: 5, Delay: time.Second}}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, c *Client) {
+		_, desc := blobOf(10)
+		ask := func() error { _, err := c.BlobExists(t.Context(), repo, desc); return err }
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		transport := c.transports[place{repo.Host, false}]
+		dial, back := transport.DialContext, time.Now().Add(2500*time.Millisecond)
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if time.Now().Before(back) {
+				return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+			}
+			return dial(ctx, network, addr)
+		}
+		transport.CloseIdleConnections()
+		done := make(chan error)
+		for range 20 {
+			go func() { done <- ask() }()
+		}
+		for range 20 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		told := strings.Split(strings.TrimSpace(lines.String()), "\n")
+		if len(told) != 2 || !strings.Contains(told[0], "waiting=5s") || !strings.Contains(told[1], "answers again") {
+			t.Errorf("%d lines:\n%s", len(told), lines.String())
+		}
+	})
+}
