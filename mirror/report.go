@@ -66,10 +66,10 @@ type LeftOut struct {
 // Complete reports whether everything that was planned is at the destination.
 func (r *Report) Complete() bool { return len(r.Failed)+len(r.Held)+len(r.LeftOut) == 0 }
 
-// Then is the report of a run and of one that followed it, of a plan that had
+// then is the report of a run and of one that followed it, of a plan that had
 // less where images had failed. whole says that the second plan was all that was
 // left of the first, and not only what the first run had not brought yet.
-func (r *Report) Then(next *Report, p *plan.Plan, whole bool) *Report {
+func (r *Report) then(next *Report, p *plan.Plan, whole bool) *Report {
 	all := *r
 	all.Unfinished = next.Unfinished
 	// A whole plan that was carried out again finds what came before.

@@ -140,11 +140,11 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err != nil {
 		return err
 	}
-	j, err := a.newJob(ctx, f.onError, p, s, have)
+	j, err := newJob(ctx, f.onError, p, s, have, t)
 	if err != nil {
 		return err
 	}
-	p, j.target = j.plan, t
+	p = j.Plan()
 	if err := s.admit(ctx, t, p, f.inputs, f.policy()); err != nil {
 		return err
 	}
@@ -153,10 +153,11 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		if err != nil {
 			return err
 		}
-		if err := a.showPlan(p, destination, missing); err != nil || len(j.asked.Missing) == 0 {
+		asked := len(j.Asked().Missing)
+		if err := a.showPlan(p, destination, missing); err != nil || asked == 0 {
 			return err
 		}
-		return &partialError{failed: len(j.asked.Missing), planned: true}
+		return &partialError{failed: asked, planned: true}
 	}
 	result, err := a.carryOut(ctx, f, s, j)
 	if err != nil {
@@ -210,9 +211,9 @@ func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, j *job) (
 		}
 		return nil, err
 	}
-	result.Notes, result.Blocked, result.gaps = j.plan.Notes, len(j.plan.Blocked), gaps(j.plan)
+	result.Notes, result.Blocked, result.gaps = j.Plan().Notes, len(j.Plan().Blocked), gaps(j.Plan())
 	if r := j.target.registry(); r != nil {
-		result.Resources, err = s.saveResources(r, j.plan, result.Report, f.policy())
+		result.Resources, err = s.saveResources(r, j.Plan(), result.Report, f.policy())
 	}
 	return result, err
 }
@@ -240,19 +241,19 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, j *job) (*mir
 	if err != nil {
 		return nil, nil, err
 	}
-	j.opts = mirror.Options{Streams: streams, Fatal: fatal, Stop: f.onError == onErrorStop, Log: a.log}
+	opts := mirror.Options{Streams: streams, Fatal: fatal, Stop: f.onError == onErrorStop, Log: a.log}
 	finish := func(bool) error { return nil }
 	if r := j.target.registry(); r != nil {
-		if j.opts.Receipt, err = s.receipt(r, j.plan.Name); err != nil {
+		if opts.Receipt, err = s.receipt(r, j.Plan().Name); err != nil {
 			return nil, nil, err
 		}
 		journal, err := s.Journal(r.key())
 		if err != nil {
 			return nil, nil, err
 		}
-		j.opts.Journal, finish = journal, journal.Done
+		opts.Journal, finish = journal, journal.Done
 	}
-	report, took, err := j.run(ctx)
+	report, took, err := a.runJob(ctx, j, opts)
 	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
 }
 

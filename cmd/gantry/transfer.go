@@ -137,8 +137,11 @@ func slowest(before, after []hostFigure) (host string) {
 }
 
 // then is what two copies took, one after the other. whole says that the second
-// found what the first had brought.
+// found what the first had brought. A nil transfer was none.
 func (t *transfer) then(next *transfer, whole bool) *transfer {
+	if t == nil {
+		return next
+	}
 	all := *next // its counts of requests are of the whole run
 	all.Seconds = t.Seconds + next.Seconds
 	all.BytesMoved += t.BytesMoved
