@@ -128,6 +128,7 @@ func (r *run) insist(ctx context.Context, img *image, there map[string]bool) err
 		return err
 	}
 	r.Log.Warn("the registry took an image that is not there; it is put again", "ref", img.Source, "repository", img.repository)
+	img.stays = false
 	for i, m := range img.manifests {
 		r.pushed.Delete(keyOf(img, m, img.tagsOf(i)))
 	}

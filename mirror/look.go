@@ -77,9 +77,10 @@ func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 	case err != nil:
 		r.unlisted.Store(true)
 		r.Log.Debug("the registry lists no tags; images are asked for one by one", "repository", repository, "error", err)
-	case told != nil && told.none:
+	case told != nil && told.none && !r.Receipt.left(repository):
 		return nil
 	}
+	untagged := r.Receipt.left(repository) // whether images may stand there without their tags
 	for i, img := range group {
 		present, err := r.isPresent(ctx, img, told)
 		looked++
@@ -98,7 +99,15 @@ func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 			continue
 		}
 		img.present = present
-		if i > 0 || present || told != nil {
+		if !present && untagged && r.Receipt.left(repository, img.Image) {
+			if untagged, err = r.stays(ctx, img); err != nil {
+				return err
+			}
+		}
+		if told != nil && told.none && !untagged {
+			return nil // what earlier runs left is gone
+		}
+		if i > 0 || present || told != nil || untagged {
 			continue
 		}
 		tags, err := r.registry.Tags(ctx, repository, 1)
@@ -209,5 +218,24 @@ func (r *run) isPresent(ctx context.Context, img *image, told *told) (bool, erro
 			return false, err
 		}
 	}
+	return true, nil
+}
+
+// stays asks for an image of the receipt by its digests, which needs no tag. So
+// somebody who removed a tag has it put back with one request.
+func (r *run) stays(ctx context.Context, img *image) (bool, error) {
+	for _, m := range slices.Backward(img.manifests) {
+		ok, err := r.registry.HasManifest(ctx, img.repository, "", manifestDescriptor(m))
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		if err != nil && r.Fatal(err) {
+			return false, fmt.Errorf("looking for %s at the destination: %w", img.name(), err)
+		}
+		if !ok || err != nil {
+			return false, nil // the push will tell
+		}
+	}
+	img.stays = true
 	return true, nil
 }

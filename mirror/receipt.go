@@ -2,11 +2,13 @@ package mirror
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // A Receipt says what earlier runs left at a mirror. It is never believed
@@ -37,8 +39,16 @@ func NewReceipt(names map[string]reference.Reference, mine *Holding, others ...H
 
 func (r *Receipt) add(h *Holding) {
 	for _, img := range h.Images {
-		r.images[r.key(img.Mirror)] = struct{}{}
+		r.enter(img.Mirror)
 	}
+	for _, c := range h.Catalogs {
+		r.enter(c.Mirror)
+	}
+}
+
+func (r *Receipt) enter(at reference.Reference) {
+	r.images[r.key(at)] = struct{}{}
+	r.images[r.key(at.Repository())] = struct{}{}
 }
 
 // key stands for a name with tag and digest. The whole names of 50,000 images
@@ -61,6 +71,23 @@ func (r *Receipt) has(repository, tag string, d digest.Digest) bool {
 	at.Tag, at.Digest = tag, d
 	_, ok := r.images[r.key(at)]
 	return ok
+}
+
+// left reports whether an earlier run left something in a repository of the
+// plan, each of these images with all their tags.
+func (r *Receipt) left(repository string, images ...*plan.Image) bool {
+	if r == nil {
+		return false
+	}
+	if _, ok := r.images[r.key(r.names[repository].Repository())]; !ok {
+		return false
+	}
+	for _, img := range images {
+		if slices.ContainsFunc(img.Tags, func(tag string) bool { return !r.has(repository, tag, img.Digest) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // saysDigest reports whether the tag is made of the digest ("sha256-…"), as that

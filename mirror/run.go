@@ -34,7 +34,9 @@ type Options struct {
 	// say their digests, a list of the repository's tags stands for the question
 	// for each: such a tag names that image or, where it was deleted, is gone.
 	// One in eight is asked for nevertheless, in turns, since storage may lose
-	// what the registry's index still lists. Children are always asked for.
+	// what the registry's index still lists. Children are always asked for. An
+	// image of the receipt whose tag is gone is asked for by its digests, and
+	// where it is there, only the tag is put.
 	Receipt *Receipt
 	// Stop ends the run with the first image that fails: nothing more is begun,
 	// what is under way comes to its end, and Run returns a *StopError. Where the
@@ -302,6 +304,9 @@ func (r *run) publish(ctx context.Context, img *image) error {
 func (r *run) putAll(ctx context.Context, img *image) error {
 	for i, m := range img.manifests {
 		tags := img.tagsOf(i)
+		if img.stays && len(tags) == 0 {
+			continue
+		}
 		if err := r.put(ctx, img, m, tags); err != nil {
 			return err
 		}

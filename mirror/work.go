@@ -31,6 +31,7 @@ type image struct {
 
 	mu      sync.Mutex
 	present bool  // found at the sink before anything was copied
+	stays   bool  // all of it is there, except for its tag
 	waiting int   // blobs and, for a catalog, images that have to come first
 	err     error // the first thing that went wrong
 	done    bool  // nothing more will happen to it
@@ -125,11 +126,11 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 	return w, nil
 }
 
-// need enters the images that are not present into the homes of their blobs and
+// need enters the images that lack blobs into the homes of their blobs and
 // returns the blobs that have any, largest first.
 func (w *work) need() []*blob {
 	for _, img := range w.images {
-		if img.present {
+		if img.present || img.stays {
 			for _, b := range img.blobs {
 				if n := len(b.known); n == 0 || b.known[n-1] != img.repository {
 					b.known = append(b.known, img.repository)
