@@ -332,8 +332,7 @@ func keyOf(img *image, m *plan.Manifest, tags []string) pushKey {
 // put puts one manifest, once per repository and tag.
 func (r *run) put(ctx context.Context, img *image, m *plan.Manifest, tags []string) error {
 	desc := manifestDescriptor(m)
-	slot, _ := r.pushed.LoadOrStore(keyOf(img, m, tags), &push{})
-	p := slot.(*push)
+	p := r.slot(img, m, tags)
 	p.Lock()
 	defer p.Unlock()
 	if p.done {
@@ -386,7 +385,7 @@ func (r *run) open(b *blob, h *home, f *flight) Open {
 				break
 			}
 		}
-		return nil, &sourceError{explain(errors.Join(errs...), "reading blob "+b.desc.Digest.String())}
+		return nil, &sourceError{explain(allOf(errs), "reading blob "+b.desc.Digest.String())}
 	}
 }
 

@@ -56,8 +56,16 @@ func (a *app) showResult(r *mirrorResult) error {
 
 // sayFailed lists what is not at the destination.
 func (a *app) sayFailed(rep *mirror.Report) {
-	for _, x := range rep.Failed {
-		a.warn("not mirrored: %s\n    %s", x.Source, x.Reason)
+	for _, alike := range mirror.Alike(rep.Failed) {
+		first, more := alike[0], alike[1:]
+		likewise := ""
+		if len(more) > 0 {
+			likewise = "\n    and likewise " + number(len(more), "more image", "more images") + ":"
+		}
+		a.warn("not mirrored: %s\n    %s%s", first.Source, first.Reason, likewise)
+		for _, x := range more {
+			a.warn("not mirrored: %s", x.Source)
+		}
 	}
 	for _, x := range rep.LeftOut {
 		a.warn("left out: package %s of catalog %s, which names %s", x.Package, x.Catalog, notThere(len(x.Missing)))
