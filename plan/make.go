@@ -177,7 +177,8 @@ func (p *Plan) placeCatalogs() {
 // harvest enters the manifests and blobs of the plan's images, their sizes and
 // the totals.
 func (f *forest) harvest(p *Plan) error {
-	manifests := map[digest.Digest]Manifest{}
+	entered := make(map[digest.Digest]bool, len(f.trees))
+	p.Manifests = slices.Grow(p.Manifests, len(f.trees))
 	blobs := map[digest.Digest]int64{}
 	foreign := map[digest.Digest]int{} // layers that stay at their vendor's, children included
 	var visit func(d digest.Digest, each func(digest.Digest, int64)) error
@@ -186,8 +187,12 @@ func (f *forest) harvest(p *Plan) error {
 		if t == nil || t.node == nil {
 			return fmt.Errorf("manifest %s was not read", d)
 		}
-		m := Manifest{Digest: d, MediaType: t.desc.MediaType, Size: t.desc.Size}
-		foreign[d] = t.foreign
+		m := Manifest{Digest: d, MediaType: t.mediaType, Size: t.size}
+		first := !entered[d]
+		if first {
+			m.Blobs = make([]digest.Digest, 0, len(t.blobs))
+		}
+		sum := t.foreign
 		for _, c := range t.children {
 			if !t.kept[c.Digest] {
 				m.Sparse = true
@@ -200,7 +205,10 @@ func (f *forest) harvest(p *Plan) error {
 				return err
 			}
 			m.Manifests = append(m.Manifests, c.Digest)
-			foreign[d] += foreign[c.Digest]
+			sum += foreign[c.Digest]
+		}
+		if sum > 0 {
+			foreign[d] = sum
 		}
 		for _, b := range t.blobs {
 			if size, ok := blobs[b.Digest]; ok && size != b.Size {
@@ -208,9 +216,14 @@ func (f *forest) harvest(p *Plan) error {
 			}
 			blobs[b.Digest] = b.Size
 			each(b.Digest, b.Size)
-			m.Blobs = append(m.Blobs, b.Digest)
+			if first {
+				m.Blobs = append(m.Blobs, b.Digest)
+			}
 		}
-		manifests[d] = m
+		if first {
+			entered[d] = true
+			p.Manifests = append(p.Manifests, m)
+		}
 		each(d, m.Size)
 		return nil
 	}
@@ -227,10 +240,7 @@ func (f *forest) harvest(p *Plan) error {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s: %s not to be redistributed and left at the vendor's", img.Source, count(n, "layer is", "layers are")))
 		}
 	}
-	p.Manifests = slices.Grow(p.Manifests, len(manifests))
-	for _, d := range slices.Sorted(maps.Keys(manifests)) {
-		p.Manifests = append(p.Manifests, manifests[d])
-	}
+	slices.SortFunc(p.Manifests, compareManifests)
 	p.Blobs = slices.Grow(p.Blobs, len(blobs))
 	for _, d := range slices.Sorted(maps.Keys(blobs)) {
 		p.Blobs = append(p.Blobs, Blob{Digest: d, Size: blobs[d]})

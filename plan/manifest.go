@@ -14,9 +14,10 @@ import (
 
 // A node is a manifest taken apart.
 type node struct {
-	desc     ocispec.Descriptor
-	children []ocispec.Descriptor // of an index
-	blobs    []Blob               // config and layers, duplicates removed
+	mediaType string
+	size      int64
+	children  []ocispec.Descriptor // of an index
+	blobs     []Blob               // config and layers, duplicates removed
 	// foreign counts the layers that stay at their vendor's URLs.
 	foreign int
 }
@@ -43,7 +44,7 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*node, error) {
 	if m.MediaType != "" || !manifest.Is(desc.MediaType) {
 		desc.MediaType = manifest.TypeOf(raw)
 	}
-	n := &node{desc: desc}
+	n := &node{mediaType: desc.MediaType, size: desc.Size}
 	switch {
 	case m.Manifests != nil && (m.Config != nil || m.Layers != nil):
 		return nil, fmt.Errorf("reading manifest %s: it is both an image and an index", desc.Digest)
@@ -61,6 +62,7 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*node, error) {
 		return nil, fmt.Errorf("reading manifest %s: it has no config", desc.Digest)
 	}
 	seen := map[digest.Digest]int64{}
+	n.blobs = make([]Blob, 0, 1+len(m.Layers))
 	for _, d := range append([]ocispec.Descriptor{*m.Config}, m.Layers...) {
 		if err := checkDescriptor(d); err != nil {
 			return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)

@@ -45,6 +45,9 @@ type claim struct {
 
 func (c claim) explicit() bool { return c.wish.repo != "" || c.wish.tag != "" }
 
+// name is what the image asks to be called in the mirror.
+func (c claim) name() string { return c.repo + ":" + c.tag }
+
 // weight decides who keeps a tag that several images claim: what the
 // configuration sets, then what is pulled by that tag, then what carries the
 // tag beside a digest and is pulled by the latter.
@@ -62,7 +65,7 @@ func (c claim) weight() int {
 // claim one tag, the loser is still found by everybody who asks for it: by its
 // digest, or in a repository of its own.
 func place(all []resolved) (images []Image, notes []string, err error) {
-	claims := map[string][]claim{}
+	claims := make([]claim, 0, len(all))
 	for _, r := range all {
 		c := claim{resolved: r, repo: r.wish.repo, tag: r.wish.tag}
 		if c.repo == "" {
@@ -80,31 +83,35 @@ func place(all []resolved) (images []Image, notes []string, err error) {
 		if c.tag == "" {
 			c.tag = digestTag(r.digest)
 		}
-		claims[c.repo+":"+c.tag] = append(claims[c.repo+":"+c.tag], c)
+		claims = append(claims, c)
 	}
-	for name, group := range claims {
-		slices.SortFunc(group, func(a, b claim) int {
-			return cmp.Or(cmp.Compare(a.weight(), b.weight()), strings.Compare(a.wish.source, b.wish.source))
-		})
-		winner := group[0]
-		for i, c := range group {
-			switch {
-			case i == 0 || c.digest == winner.digest:
-			case c.explicit():
-				return nil, nil, fmt.Errorf("%s and %s would both become %s: give one of them another targetRepo or targetTag",
-					winner.wish.source, c.wish.source, name)
-			case c.wish.ref.Digest != "":
-				c.tag = digestTag(c.digest)
-				notes = append(notes, fmt.Sprintf("%s gets the tag %s, since %s is another image's tag in the mirror", c.wish.source, c.tag, name))
-			default:
-				c.repo += "-" + reference.ShortHash(c.origin())
-				notes = append(notes, fmt.Sprintf("%s goes to %s:%s, since %s has %s in the mirror", c.wish.source, c.repo, c.tag, winner.wish.source, name))
-			}
-			images = append(images, Image{
-				Source: c.wish.source, Kind: c.wish.kind, Catalog: c.wish.catalog, Digest: c.digest,
-				Repository: c.repo, Tags: []string{c.tag}, Because: c.wish.because,
-			})
+	slices.SortFunc(claims, func(a, b claim) int {
+		return cmp.Or(strings.Compare(a.repo, b.repo), strings.Compare(a.tag, b.tag),
+			cmp.Compare(a.weight(), b.weight()), strings.Compare(a.wish.source, b.wish.source))
+	})
+	images = make([]Image, 0, len(claims))
+	var winner claim // of the tag that is gone through
+	for i, c := range claims {
+		first := i == 0 || c.repo != winner.repo || c.tag != winner.tag
+		if first {
+			winner = c
 		}
+		switch {
+		case first || c.digest == winner.digest:
+		case c.explicit():
+			return nil, nil, fmt.Errorf("%s and %s would both become %s: give one of them another targetRepo or targetTag",
+				winner.wish.source, c.wish.source, winner.name())
+		case c.wish.ref.Digest != "":
+			c.tag = digestTag(c.digest)
+			notes = append(notes, fmt.Sprintf("%s gets the tag %s, since %s is another image's tag in the mirror", c.wish.source, c.tag, winner.name()))
+		default:
+			c.repo += "-" + reference.ShortHash(c.origin())
+			notes = append(notes, fmt.Sprintf("%s goes to %s:%s, since %s has %s in the mirror", c.wish.source, c.repo, c.tag, winner.wish.source, winner.name()))
+		}
+		images = append(images, Image{
+			Source: c.wish.source, Kind: c.wish.kind, Catalog: c.wish.catalog, Digest: c.digest,
+			Repository: c.repo, Tags: []string{c.tag}, Because: c.wish.because,
+		})
 	}
 	images = merge(images)
 	return images, notes, checkPlaces(images)
@@ -157,14 +164,18 @@ func merge(images []Image) []Image {
 // checkPlaces refuses two images under one name, of which the last to be pushed
 // would win.
 func checkPlaces(images []Image) error {
-	holder := map[string]Image{}
-	for _, img := range images {
+	images = inOrder(images, func(a, b Image) int { return strings.Compare(a.Repository, b.Repository) })
+	holder := map[string]*Image{} // by tag, of one repository
+	for i := range images {
+		img := &images[i]
+		if i > 0 && img.Repository != images[i-1].Repository {
+			clear(holder)
+		}
 		for _, tag := range img.Tags {
-			name := img.Repository + ":" + tag
-			if other, taken := holder[name]; taken && other.Digest != img.Digest {
-				return fmt.Errorf("%s and %s would both become %s: give one of them another target", other.Source, img.Source, name)
+			if other := holder[tag]; other != nil && other.Digest != img.Digest {
+				return fmt.Errorf("%s and %s would both become %s:%s: give one of them another target", other.Source, img.Source, img.Repository, tag)
 			}
-			holder[name] = img
+			holder[tag] = img
 		}
 	}
 	return nil

@@ -112,8 +112,8 @@ func FuzzParseManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !manifest.Is(n.desc.MediaType) {
-			t.Errorf("%q was taken as %q", raw, n.desc.MediaType)
+		if !manifest.Is(n.mediaType) {
+			t.Errorf("%q was taken as %q", raw, n.mediaType)
 		}
 		for _, b := range n.blobs {
 			if b.Digest.Validate() != nil || b.Size < 0 {

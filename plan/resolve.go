@@ -207,12 +207,10 @@ func (f *forest) parse(desc ocispec.Descriptor, raw []byte) (*node, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	share(f.same, &n.desc.MediaType)
-	share(f.same, &n.desc.Digest)
+	share(f.same, &n.mediaType)
 	for i := range n.blobs {
 		share(f.same, &n.blobs[i].Digest)
 	}
-	n.blobs = slices.Clip(n.blobs)
 	return n, nil
 }
 

@@ -53,7 +53,29 @@ func Parse(s string) (Reference, error) {
 			return Reference{}, fmt.Errorf("image reference %q: %w", s, err)
 		}
 	}
-	return r, nil
+	return r.partOf(s), nil
+}
+
+// partOf is r with parts of s for texts, where s writes r out: so that there is
+// one text of both.
+func (r Reference) partOf(s string) Reference {
+	rest, ok := strings.CutPrefix(s, r.Host+"/")
+	if !ok || len(rest) < len(r.Path) || rest[:len(r.Path)] != r.Path {
+		return r // completed
+	}
+	of := Reference{Host: s[:len(r.Host)], Path: rest[:len(r.Path)]}
+	rest = rest[len(r.Path):]
+	if r.Tag != "" {
+		of.Tag = rest[1:][:len(r.Tag)]
+		rest = rest[1+len(r.Tag):]
+	}
+	if r.Digest != "" {
+		of.Digest = digest.Digest(rest[1:])
+	}
+	if of != r {
+		return r
+	}
+	return of
 }
 
 // IsShort reports whether s leaves the registry host out ("ubi9/ubi:latest"),

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // locationPattern is what the CRDs of the mirror sets ask of a source and of a
@@ -35,49 +37,88 @@ func (p pull) notFound(reason string) string {
 type content struct{ name, tag string }
 
 // readPulls turns images into pulls, each once, sorted. Images that no mirror
-// set can lead a cluster to become notes. The second result is every tag that
-// is known to stand in the mirror.
+// set can lead a cluster to become notes. The second result is what is known to
+// stand in the mirror under tags that somebody asks for.
 func readPulls(images []Image) (pulls []pull, tags map[content]bool, notes []string, err error) {
 	type key struct{ name, id string }
-	merged := map[key]*pull{}
 	refused := map[key]string{}
-	tags = map[content]bool{}
+	pulls = make([]pull, 0, len(images))
+	var last pull // images of one repository mostly follow each other
 	for _, img := range images {
 		if !namePattern.MatchString(img.Kind) {
 			return nil, nil, nil, fmt.Errorf("image %s: kind %q cannot be part of an object's name", img.Source, img.Kind)
 		}
-		if img.Mirror.Tag != "" {
-			tags[content{img.Mirror.Name(), img.Mirror.Tag}] = true
+		one := pull{name: last.name, id: cmp.Or(img.Source.Identifier(), "latest"), byDigest: img.Source.Digest != ""}
+		if !isName(one.name, img.Source) {
+			one.name = img.Source.Name()
 		}
-		one := pull{name: img.Source.Name(), id: cmp.Or(img.Source.Identifier(), "latest"), byDigest: img.Source.Digest != ""}
-		k := key{one.name, one.id}
-		if reason := unreachable(img, k.id); reason != "" {
-			note := one.notFound(reason)
+		if reason := unreachable(img, one.id); reason != "" {
+			k, note := key{one.name, one.id}, one.notFound(reason)
 			if refused[k] == "" || note < refused[k] {
 				refused[k] = note
 			}
 			continue
 		}
-		p := merged[k]
-		if p == nil {
-			p = &one
-			merged[k] = p
+		if one.places = last.places; len(one.places) == 0 || !isName(one.places[0], img.Mirror) {
+			one.places = []string{img.Mirror.Name()}
 		}
-		p.places = insert(p.places, img.Mirror.Name())
-		p.kinds = insert(p.kinds, img.Kind)
+		if one.kinds = last.kinds; len(one.kinds) == 0 || one.kinds[0] != img.Kind {
+			one.kinds = []string{img.Kind}
+		}
+		pulls, last = append(pulls, one), one
 	}
+	pulls = mergePulls(pulls)
 	for k, note := range refused {
-		if merged[k] == nil { // no other copy of it is reachable either
+		_, found := slices.BinarySearchFunc(pulls, pull{name: k.name, id: k.id}, comparePulls)
+		if !found { // no other copy of it is reachable either
 			notes = append(notes, note)
 		}
 	}
-	for _, p := range merged {
-		pulls = append(pulls, *p)
+	return pulls, standing(images), notes, nil
+}
+
+// isName reports whether name is that of the reference's repository.
+func isName(name string, ref reference.Reference) bool {
+	path, ok := strings.CutPrefix(name, ref.Host+"/")
+	return ok && path == ref.Path
+}
+
+// mergePulls sorts pulls of one place and kind each, which they may share, and
+// makes one of those that are the same.
+func mergePulls(pulls []pull) []pull {
+	slices.SortFunc(pulls, comparePulls)
+	merged := pulls[:0] // no more than were gone through
+	for _, p := range pulls {
+		n := len(merged)
+		if n == 0 || comparePulls(merged[n-1], p) != 0 {
+			merged = append(merged, p)
+			continue
+		}
+		same := &merged[n-1]
+		same.places, same.kinds = insert(same.places, p.places[0]), insert(same.kinds, p.kinds[0])
 	}
-	slices.SortFunc(pulls, func(a, b pull) int {
-		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.id, b.id))
-	})
-	return pulls, tags, notes, nil
+	return merged
+}
+
+func comparePulls(a, b pull) int {
+	return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.id, b.id))
+}
+
+// standing is what stands in the mirror under tags that a cluster asks for.
+func standing(images []Image) map[content]bool {
+	asked := map[string]bool{}
+	for _, img := range images {
+		if img.Source.Digest == "" {
+			asked[cmp.Or(img.Source.Tag, "latest")] = true
+		}
+	}
+	tags := map[content]bool{}
+	for _, img := range images {
+		if asked[img.Mirror.Tag] {
+			tags[content{img.Mirror.Name(), img.Mirror.Tag}] = true
+		}
+	}
+	return tags
 }
 
 // unreachable says why no mirror set can lead a pull of id to img.Mirror; it is
