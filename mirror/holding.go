@@ -2,8 +2,10 @@ package mirror
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 
@@ -55,12 +57,9 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 		// Nothing is deleted from a mirror by mirroring to it: what it held
 		// before may still run somewhere, or be named by a catalog that was
 		// held back.
-		now := map[reference.Reference]bool{}
-		for _, img := range h.Images {
-			now[img.Source] = true
-		}
+		now := bySource(h.Images)
 		for _, img := range before.Images {
-			if !now[img.Source] {
+			if !now(img.Source) {
 				h.Images = append(h.Images, img)
 			}
 		}
@@ -89,6 +88,28 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 		h.Catalogs, h.Selections[placeOf(entry)] = append(h.Catalogs, entry), selectionOf(c)
 	}
 	return h
+}
+
+// bySource tells which sources the images have. The index is a few bytes an image;
+// a set of references would be larger than the images.
+func bySource(images []resources.Image) func(reference.Reference) bool {
+	order := make([]int32, len(images))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return compareReferences(images[a].Source, images[b].Source) })
+	return func(source reference.Reference) bool {
+		_, found := slices.BinarySearchFunc(order, source, func(i int32, source reference.Reference) int {
+			return compareReferences(images[i].Source, source)
+		})
+		return found
+	}
+}
+
+func compareReferences(a, b reference.Reference) int {
+	return cmp.Or(
+		strings.Compare(string(a.Digest), string(b.Digest)), strings.Compare(a.Path, b.Path),
+		strings.Compare(a.Tag, b.Tag), strings.Compare(a.Host, b.Host))
 }
 
 // placeOf is where a catalog stands, without what stands there.

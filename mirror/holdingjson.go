@@ -84,9 +84,29 @@ func (h *Holding) readImages(dec *json.Decoder) error {
 		if err := dec.Decode(&img); err != nil {
 			return err
 		}
+		if n := len(h.Images); n > 0 {
+			shareTexts(&img, &h.Images[n-1])
+		}
 		h.Images = append(h.Images, img)
 	}
 	return expect(dec, ']')
+}
+
+// shareTexts puts the texts of the image before, which is mostly of the same
+// repository, in the place of equal ones.
+func shareTexts(img, before *resources.Image) {
+	for _, s := range []struct{ to, from *string }{
+		{&img.Source.Host, &before.Source.Host}, {&img.Source.Path, &before.Source.Path}, {&img.Source.Tag, &before.Source.Tag},
+		{&img.Mirror.Host, &before.Mirror.Host}, {&img.Mirror.Path, &before.Mirror.Path}, {&img.Mirror.Tag, &before.Mirror.Tag},
+		{&img.Kind, &before.Kind},
+	} {
+		if *s.to == *s.from {
+			*s.to = *s.from
+		}
+	}
+	if img.Mirror.Digest == img.Source.Digest {
+		img.Mirror.Digest = img.Source.Digest
+	}
 }
 
 func expect(dec *json.Decoder, want json.Delim) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -322,13 +321,6 @@ func (img *image) tagsOf(i int) []string {
 	return nil
 }
 
-// pushKey is a manifest in a repository under its tags.
-type pushKey struct{ repository, tags, digest string }
-
-func keyOf(img *image, m *plan.Manifest, tags []string) pushKey {
-	return pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: m.Digest.String()}
-}
-
 // put puts one manifest, once per repository and tag.
 func (r *run) put(ctx context.Context, img *image, m *plan.Manifest, tags []string) error {
 	desc := manifestDescriptor(m)
@@ -361,12 +353,6 @@ func (r *run) put(ctx context.Context, img *image, m *plan.Manifest, tags []stri
 	r.count.manifestBytes.Add(desc.Size)
 	r.Meter.pushed(desc.Size)
 	return nil
-}
-
-// push is whether a manifest was put; the lock is held while it is on its way.
-type push struct {
-	sync.Mutex
-	done bool
 }
 
 // open opens a blob for h at the first of its sources that gives it, counting

@@ -16,6 +16,8 @@ import (
 type work struct {
 	images []*image
 	blobs  []*blob // unique
+	// shared are the manifests that more than one image has.
+	shared map[*plan.Manifest]bool
 	// catalogs are the images that each catalog names, by its name.
 	catalogs map[string][]*image
 }
@@ -72,7 +74,8 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{catalogs: map[string][]*image{}}
+	w := &work{images: make([]*image, 0, len(p.Images)), catalogs: map[string][]*image{}, shared: map[*plan.Manifest]bool{}}
+	met := make(map[*plan.Manifest]bool, len(p.Manifests))
 	blobs := map[digest.Digest]*blob{}
 	for i := range p.Images {
 		img := &image{Image: &p.Images[i]}
@@ -84,6 +87,10 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 			if !seen[m.Digest] {
 				seen[m.Digest] = true
 				img.manifests = append(img.manifests, m)
+				if met[m] {
+					w.shared[m] = true
+				}
+				met[m] = true
 			}
 			return nil
 		}, func(pb plan.Blob) error {
