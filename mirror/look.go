@@ -99,7 +99,7 @@ func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
 			continue
 		}
 		img.present = present
-		if !present && untagged && r.Receipt.left(repository, img.Image) {
+		if !present && untagged && !r.CheckBlobs && r.Receipt.left(repository, img.Image) {
 			if untagged, err = r.stays(ctx, img); err != nil {
 				return err
 			}
@@ -154,7 +154,7 @@ const (
 // list asks for the tags of a repository, where that spares more questions than
 // it costs; else it returns nil.
 func (r *run) list(ctx context.Context, group []*image, first int) (*told, error) {
-	if r.Receipt == nil || r.strict || r.unlisted.Load() {
+	if r.Receipt == nil || r.strict || r.CheckBlobs || r.unlisted.Load() {
 		return nil, nil
 	}
 	tags := map[string]bool{}
@@ -217,6 +217,10 @@ func (r *run) isPresent(ctx context.Context, img *image, told *told) (bool, erro
 		if !ok || err != nil {
 			return false, err
 		}
+	}
+	if r.CheckBlobs {
+		lost, err := r.lost(ctx, img)
+		return err == nil && len(lost) == 0, err
 	}
 	return true, nil
 }

@@ -37,6 +37,10 @@ type Options struct {
 	// image of the receipt whose tag is gone is asked for by its digests, and
 	// where it is there, only the tag is put.
 	Receipt *Receipt
+	// CheckBlobs has a registry asked for every blob of every image, where else
+	// the manifest of an image proves them. Run brings those that are lost, Verify
+	// names them.
+	CheckBlobs bool
 	// Stop ends the run with the first image that fails: nothing more is begun,
 	// what is under way comes to its end, and Run returns a *StopError. Where the
 	// plan has missing images, nothing is begun at all.
@@ -100,6 +104,7 @@ type run struct {
 	used    sync.Map // repositories that are not fresh: string -> struct{}
 	pushed  sync.Map // manifests that this run put: pushKey -> *push
 	mended  sync.Map // content that had to be brought again: pushKey -> *push
+	asked   sync.Map // blobs that were asked for while looking: pushKey -> *answer
 	vain    atomic.Int64
 	ready   chan *image
 	pending atomic.Int64      // images not settled

@@ -22,11 +22,14 @@ type Lack struct {
 	Repository string        `json:"repository,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
 	Problem    string        `json:"problem"`
+	// Blobs are those that are lost; see Options.CheckBlobs.
+	Blobs []digest.Digest `json:"blobs,omitempty"`
 }
 
 // Verify asks a registry for every image of the plan, under its tags and with
 // all of its platforms, and returns what is lacking, in the plan's order. The
-// registry's word is taken for the blobs: it accepts no manifest without them.
+// registry's word is taken for the blobs, which it accepts no manifest without,
+// unless opts.CheckBlobs says otherwise.
 func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) ([]Lack, error) {
 	if opts.Streams <= 0 {
 		opts.Streams = defaultStreams
@@ -49,11 +52,19 @@ func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) 
 	for i, img := range absent {
 		lacks[i] = Lack{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags}
 		g.Go(func() error {
-			problem, err := r.problem(ctx, img)
+			var err error
+			if lacks[i].Problem, err = r.problem(ctx, img); err == nil && lacks[i].Problem == "" {
+				lacks[i].Problem = "it arrived while it was looked for"
+				if r.CheckBlobs {
+					lacks[i].Blobs, err = r.lost(ctx, img)
+				}
+				if len(lacks[i].Blobs) > 0 {
+					lacks[i].Problem = lostText(lacks[i].Blobs)
+				}
+			}
 			if err != nil {
 				return fmt.Errorf("looking for %s: %w", img.Source, err)
 			}
-			lacks[i].Problem = problem
 			return nil
 		})
 	}
@@ -66,7 +77,8 @@ func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) 
 	return lacks, nil
 }
 
-// problem says what is lacking of an image that is not present.
+// problem says what is lacking of an image that is not present; "" where its
+// manifests are all there.
 func (r *run) problem(ctx context.Context, img *image) (string, error) {
 	has := func(m *plan.Manifest, tag string) (bool, error) {
 		return r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(m))
@@ -91,7 +103,7 @@ func (r *run) problem(ctx context.Context, img *image) (string, error) {
 		}
 	}
 	if lacking == 0 {
-		return "it arrived while it was looked for", nil
+		return "", nil
 	}
 	return fmt.Sprintf("%d of its %d parts (platforms and what belongs to them) are not there", lacking, last), nil
 }
