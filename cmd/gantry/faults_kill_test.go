@@ -26,7 +26,9 @@ func (s *storm) journalled(t *testing.T, name string) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n += strings.Count(string(text), "sha256:")
+		if !strings.HasSuffix(file, ".uploads.txt") {
+			n += strings.Count(string(text), "sha256:")
+		}
 	}
 	return n
 }
@@ -70,6 +72,7 @@ func TestKilled(t *testing.T) {
 			if o, _ := s.run("killed", &leapClock{}, 30*time.Second); o.code != exitOK {
 				t.Fatalf("another run ended with %d:\n%s", o.code, o.stderr)
 			}
+			d.open = false // it has cancelled what the first left
 			d.afterAnother(t)
 		})
 	}

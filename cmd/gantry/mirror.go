@@ -235,7 +235,8 @@ func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error)
 	return nil, err
 }
 
-// copy does the job, shows progress and keeps the journal.
+// copy does the job, shows progress and keeps the journal, and first has cancelled
+// what a run that was killed left open.
 func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, j *job) (*mirror.Report, *transfer, error) {
 	streams, err := f.streams()
 	if err != nil {
@@ -251,7 +252,15 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, j *job) (*mir
 		if err != nil {
 			return nil, nil, err
 		}
-		opts.Journal, finish = journal, journal.Done
+		uploads, err := s.Uploads(r.key())
+		if err != nil {
+			return nil, nil, errors.Join(err, journal.Done(false))
+		}
+		a.cancelLeft(ctx, r.client, uploads)
+		r.client.LogSessions(uploads)
+		opts.Journal, finish = journal, func(finished bool) error {
+			return errors.Join(journal.Done(finished), uploads.Close())
+		}
 	}
 	report, took, err := a.runJob(ctx, j, opts)
 	return report, took, errors.Join(err, finish(err == nil && report.Complete()))

@@ -114,6 +114,8 @@ type Options struct {
 type Client struct {
 	o     Options
 	stats counters
+	// sessions, where set, is told of upload sessions.
+	sessions SessionLog
 	// The limits of what is received from all hosts and sent to them.
 	in, out buckets
 

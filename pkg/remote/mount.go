@@ -37,7 +37,7 @@ func (u *upload) start(ctx context.Context) (mounted bool, err error) {
 			u.from = nil
 			return false, nil
 		}
-		u.abandon(ctx)
+		u.quit(ctx)
 	}
 	u.from = nil
 	return u.post(ctx, "")

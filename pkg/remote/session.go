@@ -50,9 +50,10 @@ func (u *upload) post(ctx context.Context, from string) (mounted bool, err error
 	if err := u.next(r, resp); err != nil {
 		return false, err
 	}
+	u.opened()
 	u.way.least(resp.Header.Get("OCI-Chunk-Min-Length"))
 	if ctx.Err() != nil {
-		u.abandon(ctx)
+		u.quit(ctx)
 		return false, context.Cause(ctx)
 	}
 	return false, nil
@@ -91,14 +92,14 @@ func (u *upload) resume(ctx context.Context) (there bool, err error) {
 		u.reached(off)
 		return false, nil
 	case errors.As(err, &e) && e.Status == http.StatusNotFound:
-		u.location = ""
+		u.ended()
 		// A session also ends when it is complete and its last answer is lost.
 		return u.at.hasBlob(ctx, u.desc) == nil, nil
 	case errors.As(err, &e) && !e.again && ctx.Err() == nil:
 		err = nil // it does not tell
 	}
 	if err == nil {
-		u.abandon(ctx)
+		u.quit(ctx)
 	}
 	return false, err
 }
@@ -146,11 +147,18 @@ func received(header string) (n int64, ok bool) {
 	return int64(end) + 1, true
 }
 
+// quit is abandon where there is something else to do about the session.
+func (u *upload) quit(ctx context.Context) {
+	if err := u.abandon(ctx); err != nil {
+		u.c.o.Log.Debug("an upload stays open", "host", u.at.h.name, "digest", u.desc.Digest.String(), "err", err)
+	}
+}
+
 // abandon lets the registry forget a session that is not gone on with. It is
 // tried briefly, even when the run is being ended.
-func (u *upload) abandon(ctx context.Context) {
+func (u *upload) abandon(ctx context.Context) error {
 	if u.location == "" {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
@@ -166,10 +174,15 @@ func (u *upload) abandon(ctx context.Context) {
 			}
 		}
 	}
-	if err != nil {
-		u.c.o.Log.Debug("an upload stays open", "host", u.at.h.name, "digest", u.desc.Digest.String(), "err", err)
+	if errors.As(err, &e) && e.Status == http.StatusNotFound {
+		err = nil // it was forgotten before
 	}
-	u.location = ""
+	if err != nil {
+		u.location = ""
+		return err
+	}
+	u.ended()
+	return nil
 }
 
 func (u *upload) forget(ctx context.Context) error {

@@ -48,7 +48,7 @@ func (c *Client) push(ctx context.Context, repo reference.Reference, desc ocispe
 			return mounted, nil
 		}
 		if err := t.again(ctx, c, err, u.best); err != nil {
-			u.abandon(ctx)
+			u.quit(ctx)
 			return false, err
 		}
 	}
@@ -70,6 +70,7 @@ type upload struct {
 	refused refusals
 
 	location string    // where the session goes on; "" where none is open
+	noted    string    // where it began, as the log of sessions has it
 	off      int64     // bytes that it has, as the registry says
 	sent     int64     // bytes that it can have at most
 	broke    time.Time // when a part broke off, or was refused, last
@@ -106,7 +107,7 @@ func (u *upload) run(ctx context.Context) (mounted bool, err error) {
 		if e := answer(err); ctx.Err() == nil && e != nil && e.again && u.sent >= progress {
 			return false, err
 		}
-		u.abandon(ctx)
+		u.quit(ctx)
 		if ctx.Err() != nil || !u.fallBack(err) {
 			return false, err
 		}
@@ -183,7 +184,7 @@ func (u *upload) put(ctx context.Context) error {
 		return u.at.h.refusal(r, resp)
 	}
 	defer drain(resp.Body)
-	u.location = "" // there is no session any more
+	u.ended()
 	if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" && said != u.desc.Digest {
 		return u.at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", said, ErrMismatch))
 	}

@@ -1,0 +1,52 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+)
+
+func TestUploads(t *testing.T) {
+	dir := t.TempDir()
+	blob := digest.FromString("blob")
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	open := func() *Uploads {
+		t.Helper()
+		u, err := w.Uploads("mirror")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	u := open()
+	if len(u.Left()) != 0 {
+		t.Errorf("a new list has %v", u.Left())
+	}
+	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/1?_state=x")
+	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2")
+	u.Opened("host:5000/b", blob, "not a URL\nended https://host:5000/v2/a/blobs/uploads/2")
+	u.Ended("https://host:5000/v2/a/blobs/uploads/1?_state=x")
+	file := filepath.Join(dir, "journal", "mirror.uploads.txt")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the list is %v, %v", info, err)
+	}
+	defer u.out.Close() // the process is killed here
+	u = open()
+	if diff := cmp.Diff([]Upload{{"host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2"}}, u.Left()); diff != "" {
+		t.Errorf("left is (-want +got):\n%s", diff)
+	}
+	u.Ended("https://host:5000/v2/a/blobs/uploads/2")
+	if err := u.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("an empty list stays: %v", err)
+	}
+}
