@@ -24,6 +24,7 @@ type mirrorFlags struct {
 	dryRun         bool
 	maxNestedPaths int
 	strictArchive  bool
+	checkBlobs     bool
 	sourcePolicy   string
 	onError        string
 }
@@ -80,6 +81,7 @@ When images cannot be had, --on-error says what becomes of the rest:
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan and say what would be copied, but copy nothing")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the destination allows; 0 is no limit")
 	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail on a blob larger than archiveSize instead of giving it a volume of its own")
+	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "ask the mirror for every blob, and bring those that it lost, instead of taking an image for whole where its manifest is there")
 	c.Flags().StringVar(&f.onError, "on-error", onErrorContinue, "when images cannot be had: stop, continue or package")
 	c.Flags().StringVar(&f.sourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
 	return c
@@ -102,6 +104,8 @@ func (f *mirrorFlags) check(destination string) error {
 		return usageHint("give "+strings.Join(resources.SourcePolicies(), " or "), "--mirror-source-policy %q", f.sourcePolicy)
 	case !slices.Contains(onErrors(), f.onError):
 		return usageHint("give "+strings.Join(onErrors(), " or "), "--on-error %q", f.onError)
+	case f.checkBlobs && !strings.HasPrefix(destination, dockerScheme):
+		return usagef("--check-blobs is for docker:// destinations")
 	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
 		return usagef("--strict-archive is for file:// destinations")
 	case f.given() && (f.config == "" || f.from != ""):
@@ -114,7 +118,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err := f.check(destination); err != nil {
 		return err
 	}
-	opts := targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, strictArchive: f.strictArchive}
+	opts := targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, strictArchive: f.strictArchive, checkBlobs: f.checkBlobs}
 	if f.config != "" {
 		if err := f.load(); err != nil {
 			return err

@@ -45,6 +45,7 @@ type targetOptions struct {
 	maxNestedPaths int
 	strictArchive  bool
 	addToLayout    bool // what a layout lists under other names stays
+	checkBlobs     bool // a registry is asked for every blob
 }
 
 func (a *app) target(destination string, opts targetOptions) (target, error) {
@@ -62,7 +63,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &registryTarget{Destination: d, client: client, streams: streams}, nil
+		return &registryTarget{Destination: d, client: client, streams: streams, checkBlobs: opts.checkBlobs}, nil
 	case opts.maxNestedPaths != 0:
 		return nil, usageHint("give it when the content is pushed", "--max-nested-paths is for docker:// destinations and %s keeps the paths", destination)
 	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
@@ -87,9 +88,10 @@ func fatal(err error) bool {
 // registryTarget is a mirror registry.
 type registryTarget struct {
 	mirror.Destination
-	client  *remote.Client
-	streams int
-	names   map[string]reference.Reference
+	client     *remote.Client
+	streams    int
+	checkBlobs bool
+	names      map[string]reference.Reference
 }
 
 func (t *registryTarget) registry() *registryTarget { return t }
@@ -118,7 +120,7 @@ func (t *registryTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missin
 	if err != nil {
 		return nil, err
 	}
-	return mirror.Look(ctx, p, sink, mirror.Options{Streams: t.streams})
+	return mirror.Look(ctx, p, sink, mirror.Options{Streams: t.streams, CheckBlobs: t.checkBlobs})
 }
 
 func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
@@ -126,6 +128,7 @@ func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror
 	if err != nil {
 		return &mirror.Report{}, err
 	}
+	opts.CheckBlobs = t.checkBlobs
 	return mirror.Run(ctx, p, source, sink, opts)
 }
 

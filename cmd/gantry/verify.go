@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type verifyFlags struct {
 	sides
 	from           string
 	maxNestedPaths int
+	blobs          bool
 }
 
 // A mismatchError says that what was verified is not as it should be; the list
@@ -36,12 +38,15 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `Verify changes nothing. Of an archive it reads every byte once and names each
 volume and entry that is not as it was written, with the images that this breaks.
 Of a mirror it asks for every image of the plan, under its tags and with all its
-platforms, and lists what is lacking. The plan is that of a configuration, of
+platforms, and lists what is lacking. A registry takes no image without its blobs;
+whether its storage lost some since, --blobs finds out with a request for each in
+each repository, and gantry mirror --check-blobs mends. The plan is that of a configuration, of
 gantry plan -o, or of the archive that was mirrored from.
 
 ` + exitStatusHelp,
 		Example: `  gantry verify file:///media/disk
   gantry verify -c imageset.yaml docker://mirror.example.com:5000/ocp
+  gantry verify -c imageset.yaml --blobs docker://mirror.example.com:5000/ocp
   gantry verify --plan plan.json docker://mirror.example.com:5000
   gantry verify --from file:///media/disk docker://mirror.example.com:5000`,
 		Args: cobra.ExactArgs(1),
@@ -54,6 +59,7 @@ gantry plan -o, or of the archive that was mirrored from.
 	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, as gantry plan -o wrote it")
 	c.Flags().StringVar(&f.from, "from", "", "compare with the plan of the archive in this folder (file://DIR)")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the mirror allows, as it was mirrored with; 0 is no limit")
+	c.Flags().BoolVar(&f.blobs, "blobs", false, "ask the mirror for every blob, too, and name the images that lost some")
 	return c
 }
 
@@ -65,6 +71,8 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 		}
 	}
 	switch dir, isFile := strings.CutPrefix(where, fileScheme); {
+	case isFile && f.blobs:
+		return usageHint("leave it out: every byte of an archive is read", "--blobs is for docker://")
 	case isFile && dir != "" && given > 0:
 		return usageHint("leave -c, --plan and --from out", "the plan of an archive is in it")
 	case isFile && dir != "":
@@ -80,7 +88,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
 		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
 	}
-	t, err := a.target(where, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths})
+	t, err := a.target(where, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, checkBlobs: f.blobs})
 	if err != nil {
 		return err
 	}
@@ -137,8 +145,12 @@ func (a *app) verifyRegistry(ctx context.Context, t *registryTarget, p *plan.Pla
 		return err
 	}
 	total := len(p.Images) + len(p.Missing)
-	a.say("looking for %d images at %s", total, where)
-	lacks, err := mirror.Verify(ctx, p, sink, mirror.Options{Streams: t.streams, Log: a.log})
+	what := number(total, "image", "images")
+	if t.checkBlobs {
+		what += " and " + number(len(p.Blobs), "blob", "blobs")
+	}
+	a.say("looking for %s at %s", what, where)
+	lacks, err := mirror.Verify(ctx, p, sink, mirror.Options{Streams: t.streams, Log: a.log, CheckBlobs: t.checkBlobs})
 	if err != nil {
 		return err
 	}
@@ -147,16 +159,24 @@ func (a *app) verifyRegistry(ctx context.Context, t *registryTarget, p *plan.Pla
 	} else {
 		_, err = fmt.Fprint(a.stdout, t.lackTable(lacks, total, where))
 	}
-	if err == nil && len(lacks) > 0 {
-		err = &hintError{&mismatchError{fmt.Sprintf("%d of %d images are not in the mirror as planned", len(lacks), total)}, ": ", "mirror again to bring them"}
+	if err != nil || len(lacks) == 0 {
+		return err
 	}
-	return err
+	hint := "mirror again to bring them"
+	if slices.ContainsFunc(lacks, func(l mirror.Lack) bool { return len(l.Blobs) > 0 }) {
+		hint = "mirror again with --check-blobs to bring them"
+	}
+	return &hintError{&mismatchError{fmt.Sprintf("%d of %d images are not in the mirror as planned", len(lacks), total)}, ": ", hint}
 }
 
 func (t *registryTarget) lackTable(lacks []mirror.Lack, total int, where string) string {
 	var b strings.Builder
 	if len(lacks) == 0 {
-		fmt.Fprintf(&b, "All %d images are at %s.\n", total, where)
+		blobs := ""
+		if t.checkBlobs {
+			blobs = ", with every blob"
+		}
+		fmt.Fprintf(&b, "All %d images are at %s%s.\n", total, where, blobs)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "Lacking at %s\n", where)
