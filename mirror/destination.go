@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -44,6 +45,11 @@ func ParseDestination(s string, maxNestedPaths int) (Destination, error) {
 	ref, err := reference.Parse(host + "/" + strings.TrimPrefix(prefix+"/x", "/"))
 	if err != nil {
 		return Destination{}, fmt.Errorf("destination %q: %w", s, err)
+	}
+	if _, port, ok := strings.Cut(ref.Host, ":"); ok && !strings.HasPrefix(ref.Host, "[") {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return Destination{}, fmt.Errorf("destination %q: %s is no port: give a number from 1 to 65535", s, port)
+		}
 	}
 	if ref.Host != host {
 		return Destination{}, fmt.Errorf("destination %q: write the registry with its domain or port, such as %s:5000 or localhost", s, host)

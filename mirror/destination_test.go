@@ -27,6 +27,8 @@ func TestParseDestination(t *testing.T) {
 		"docker://":                           "no registry",
 		"docker:///ocp":                       "no registry",
 		"docker://mirror":                     "mirror:5000",
+		"docker://mirror.example.com:99999":   "from 1 to 65535",
+		"docker://mirror.example.com:0/a":     "from 1 to 65535",
 		"docker://mirror.example.com/A":       "lowercase",
 		"docker://mirror.example.com/a//b":    "docker://mirror.example.com/a//b",
 		"docker://user:pw@mirror.example.com": "gantry login mirror.example.com",

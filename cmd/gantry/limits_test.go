@@ -33,6 +33,7 @@ func TestWrongLimits(t *testing.T) {
 		"--limit-rate":    {flags: []string{"--limit-rate", "fast"}, words: []string{"--limit-rate: "}},
 		"parallel images": {flags: []string{"--parallel-images", "0"}, words: []string{"--parallel-images 0", "from 1 to 100"}},
 		"parallel layers": {flags: []string{"--parallel-layers", "101"}, words: []string{"--parallel-layers 101", "from 1 to 100"}},
+		"no number":       {flags: []string{"--parallel-layers", "abc"}, words: []string{`"abc"`, "--parallel-layers", "from 1 to 100"}},
 		"both":            {flags: []string{"--parallel-layers", "0", "--parallel-images", "0"}, words: []string{"--parallel-images 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"strconv"
 	"time"
@@ -74,8 +75,11 @@ func (c *count) Type() string   { return "int" }
 
 func (c *count) Set(s string) error {
 	n, err := strconv.Atoi(s)
+	if err != nil {
+		return errors.New("give a number from 1 to 100")
+	}
 	*c = count(strconv.Itoa(n))
-	return err
+	return nil
 }
 
 func (c *count) or(n int) int {

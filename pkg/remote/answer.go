@@ -72,7 +72,7 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		}
 	case resp.StatusCode == http.StatusNotFound:
 		e.Err = ErrNotFound
-	case resp.StatusCode == http.StatusMethodNotAllowed && e.Code == "UNSUPPORTED" && r.class() == writes && e.Host == h.name && r.method != http.MethodPatch:
+	case resp.StatusCode == http.StatusMethodNotAllowed && e.Host == h.name && readOnly(r, e.Code, resp.Header.Get("Allow")):
 		e.Err = ErrReadOnly
 		e.Hint = "it answers so where it is read-only (CNCF distribution: storage.maintenance.readonly) or a cache of another registry: have it take content again, or name another registry"
 	case temporary(resp.StatusCode):
@@ -89,6 +89,14 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		e.Hint = fmt.Sprintf("it may speak TLS: try without %s", h.c.o.Side.flag("plain-http"))
 	}
 	return e
+}
+
+// readOnly reports whether 405 to r, with this code or the methods that are
+// allowed, says that a registry takes nothing: not where an upload begins, and no
+// manifest.
+func readOnly(r *request, code, allow string) bool {
+	begins := r.kind == "upload" && r.method == http.MethodPost || r.kind == "manifest" && r.method == http.MethodPut
+	return begins && (code == "UNSUPPORTED" || allow != "" && !strings.Contains(allow, r.method))
 }
 
 // loginHint says which credentials were used, or how to give some.

@@ -94,21 +94,40 @@ func TestOneFailureAmongOthersBreaksNothing(t *testing.T) {
 	}
 }
 
+// A read-only registry says so with a code, or like CNCF distribution with the
+// methods that it allows. 405 without either may be about one way of uploading.
 func TestReadOnlyRegistry(t *testing.T) {
-	var asked atomic.Int32
-	inBubble(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
+	for _, tc := range []struct {
+		allow, body string
+		want        bool
+	}{
+		{"", `{"errors":[{"code":"UNSUPPORTED","message":"The operation is unsupported."}]}`, true},
+		{"GET, HEAD", "Method not allowed", true},
+		{"GET, POST", "Method not allowed", false},
+		{"", "Method not allowed", false},
+	} {
+		var asked atomic.Int32
+		inBubble(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost && r.Method != http.MethodPut {
+				return
+			}
 			asked.Add(1)
+			if tc.allow != "" {
+				w.Header().Set("Allow", tc.allow)
+			}
 			w.WriteHeader(http.StatusMethodNotAllowed)
-			_, _ = io.WriteString(w, `{"errors":[{"code":"UNSUPPORTED","message":"The operation is unsupported."}]}`)
-		}
-	}, func(t *testing.T, c *Client) {
-		_, desc := blobOf(10)
-		_, err := c.PushBlob(t.Context(), repo, desc, nil, nil)
-		if !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), "read-only") || !strings.Contains(err.Error(), repo.Host) || asked.Load() != 1 {
-			t.Errorf("%v, after %d requests", err, asked.Load())
-		}
-	})
+			_, _ = io.WriteString(w, tc.body)
+		}, func(t *testing.T, c *Client) {
+			raw, desc := blobOf(10)
+			_, err := c.PushBlob(t.Context(), repo, desc, nil, nil)
+			if errors.Is(err, ErrReadOnly) != tc.want || !strings.Contains(err.Error(), repo.Host) || asked.Load() != 1 || tc.want && !strings.Contains(err.Error(), "read-only") {
+				t.Errorf("%+v: %v, after %d requests", tc, err, asked.Load())
+			}
+			if err := c.PushManifest(t.Context(), repo.WithTag("v1"), "application/json", raw); errors.Is(err, ErrReadOnly) != (tc.want || tc.allow == "GET, POST") {
+				t.Errorf("%+v: a manifest: %v", tc, err)
+			}
+		})
+	}
 }
 
 // An outage is two lines: that it began, and that it is over.
