@@ -87,6 +87,7 @@ type trouble struct {
 	mu    sync.Mutex
 	said  time.Time // when that was said last
 	since time.Time // when it went away, and that was said; zero while it is there
+	back  bool      // that it is back was said since
 }
 
 // say reports whether there is something to say of a request that is made again.
@@ -95,9 +96,9 @@ func (t *trouble) say(now time.Time, away bool) bool {
 	defer t.mu.Unlock()
 	say := t.said.IsZero() || now.Sub(t.said) >= quiet
 	if say {
-		t.said = now
+		t.said, t.back = now, false
 	}
-	if away && t.since.IsZero() && now.Sub(t.said) < quiet {
+	if away && t.since.IsZero() && !t.back {
 		t.since = now
 	}
 	return say
@@ -110,7 +111,7 @@ func (t *trouble) over(now time.Time) (away time.Duration, back bool) {
 	if t.since.IsZero() {
 		return 0, false
 	}
-	away, t.since = now.Sub(t.since), time.Time{}
+	away, t.since, t.back = now.Sub(t.since), time.Time{}, true
 	return away, true
 }
 

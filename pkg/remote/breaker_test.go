@@ -164,3 +164,28 @@ func TestOutageIsToldOnce(t *testing.T) {
 		}
 	})
 }
+
+// A host whose last refused connections are told of after its first answer is not
+// said to be back once for each.
+func TestTroubleIsNotRepeated(t *testing.T) {
+	var tr trouble
+	now := time.Now()
+	if !tr.say(now, true) || tr.say(now.Add(time.Second), true) {
+		t.Error("an outage is to be said once")
+	}
+	if away, back := tr.over(now.Add(2 * time.Second)); !back || away != 2*time.Second {
+		t.Errorf("back: %v after %v", back, away)
+	}
+	if tr.say(now.Add(3*time.Second), true) {
+		t.Error("said again at once")
+	}
+	if _, back := tr.over(now.Add(3 * time.Second)); back {
+		t.Error("said to be back twice")
+	}
+	if !tr.say(now.Add(quiet), true) {
+		t.Error("a second outage is not said")
+	}
+	if _, back := tr.over(now.Add(quiet + time.Second)); !back {
+		t.Error("the end of the second outage is not said")
+	}
+}
