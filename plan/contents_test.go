@@ -21,21 +21,6 @@ func contentPlan(n int) *Plan {
 	return p
 }
 
-// Finding content takes no memory that grows with the plan.
-func TestContentsHoldNothing(t *testing.T) {
-	few, many := contentPlan(10), contentPlan(1000)
-	allocs := func(p *Plan) float64 {
-		return testing.AllocsPerRun(5, func() {
-			if _, err := p.Contents(); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	if a, b := allocs(few), allocs(many); b > a {
-		t.Errorf("%v allocations for 10 images, %v for 1000", a, b)
-	}
-}
-
 // An order that an editor changed is no error, and stays as it is.
 func TestContentsOfAnyOrder(t *testing.T) {
 	p := contentPlan(10)
