@@ -12,12 +12,14 @@ import (
 type partialError struct {
 	failed, held, leftOut int
 	planned               bool // only planned: nothing was copied
+	missing               bool // the source did not even give some to the plan
 	reasons               []error
 }
 
 func newPartialError(report *mirror.Report) *partialError {
 	e := &partialError{failed: len(report.Failed), held: len(report.Held), leftOut: len(report.LeftOut)}
 	for _, f := range report.Failed {
+		e.missing = e.missing || f.Repository == ""
 		if f.Err != nil {
 			e.reasons = append(e.reasons, f.Err)
 		}
@@ -45,6 +47,9 @@ func (e *partialError) what() string {
 func (e *partialError) Hint() string {
 	if e.planned {
 		return "mend what the list names, or block it with mirror.blockedImages"
+	}
+	if e.missing {
+		return "mend what the list names, or block images that are not needed with mirror.blockedImages, and run again"
 	}
 	return "mend what the list names and run again"
 }
