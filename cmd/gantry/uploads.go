@@ -26,13 +26,12 @@ func (a *app) cancelLeft(ctx context.Context, client *remote.Client, uploads *wo
 			if err == nil {
 				err = client.CancelUpload(ctx, ref, left.Blob, left.Location)
 			}
-			if ctx.Err() != nil || errors.Is(err, remote.ErrUnreachable) {
-				return nil
-			}
 			if err != nil {
 				a.log.Debug("an upload of an earlier run stays open", "err", err)
 			}
-			uploads.Ended(left.Location)
+			if ctx.Err() == nil && !errors.Is(err, remote.ErrUnreachable) {
+				uploads.Ended(left.Location)
+			}
 			return nil
 		})
 	}
