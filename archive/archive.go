@@ -206,6 +206,9 @@ func notThis(f *os.File, v *volume) string {
 	return "it does not begin as this volume does: it is another file, or damaged"
 }
 
+// VolumeSize is the limit in bytes that its volumes were laid out for.
+func (a *Archive) VolumeSize() int64 { return a.set.VolumeSize }
+
 // Has reports whether the archive has the content. What its volume holds is
 // not looked at.
 func (a *Archive) Has(desc ocispec.Descriptor) bool {

@@ -58,7 +58,7 @@ func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, 
 func (o *Options) complete() error {
 	switch {
 	case o.VolumeSize == 0:
-		o.VolumeSize = defaultVolumeSize
+		o.VolumeSize = DefaultVolumeSize
 	case o.VolumeSize < minVolumeSize:
 		return fmt.Errorf("volumes of %d bytes: they have to have at least %d", o.VolumeSize, minVolumeSize)
 	}

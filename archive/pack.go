@@ -61,9 +61,6 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// defaultVolumeSize is that of oc-mirror.
-const defaultVolumeSize = 500 << 30
-
 // minVolumeSize leaves room for a label and something beside it.
 const minVolumeSize = 16 << 10
 
@@ -264,7 +261,7 @@ func (c *Content) fits(volumeSize int64) error {
 	for _, d := range c.Entries {
 		e := entry{Digest: d.Digest, Size: d.Size}
 		if labelSize+preludeSize(e.path())+padded(e.Size)+trailerSize > volumeSize {
-			return fmt.Errorf("%s of %d bytes does not fit into a volume of %d bytes: choose larger volumes (archiveSize), or leave out --strict-archive", d.Digest, d.Size, volumeSize)
+			return fmt.Errorf("%s of %d bytes does not fit into a volume of %d bytes: choose larger volumes (--volume-size or archiveSize), or leave out --strict-archive", d.Digest, d.Size, volumeSize)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (w *Writer) writeError(err error, name string) error {
 		}
 		return fmt.Errorf("%w (%w)", &SpaceError{Dir: w.dir, Needed: left, Available: available}, err)
 	case errors.Is(err, syscall.EFBIG):
-		return fmt.Errorf("writing %s: the file system of %s takes no files of that size: choose smaller volumes (archiveSize; FAT32 takes less than 4 GiB): %w", name, w.dir, err)
+		return fmt.Errorf("writing %s: the file system of %s takes no files of that size: choose smaller volumes (--volume-size fat32 where it is FAT32, which takes less than 4 GiB): %w", name, w.dir, err)
 	case errors.Is(err, fs.ErrClosed):
 		return fmt.Errorf("writing %s: the archive was closed", name)
 	}

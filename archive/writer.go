@@ -17,7 +17,8 @@ import (
 
 // Options are how an archive is written. The zero value is usable.
 type Options struct {
-	// VolumeSize is the most bytes that a volume may have; 0 means 500 GiB.
+	// VolumeSize is the most bytes that a volume may have; 0 means
+	// DefaultVolumeSize.
 	VolumeSize int64
 	// Strict makes content that is larger than a volume an error. Otherwise its
 	// volume becomes larger, and Log says so.

@@ -24,6 +24,7 @@ type mirrorFlags struct {
 	dryRun         bool
 	maxNestedPaths int
 	strictArchive  bool
+	volumeSize     string
 	checkBlobs     bool
 	sourcePolicy   string
 	onError        string
@@ -80,7 +81,8 @@ When images cannot be had, --on-error says what becomes of the rest:
 	c.Flags().StringVar(&f.from, "from", "", "read from the archive in this folder (file://DIR) instead of the sources")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan and say what would be copied, but copy nothing")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the destination allows; 0 is no limit")
-	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail on a blob larger than archiveSize instead of giving it a volume of its own")
+	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "the most that a volume of an archive may have: 4GiB, 4.7GB, or cd, fat32, dvd, dvd-dl, bd, bd-dl (default: archiveSize of the configuration)")
+	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail on a blob larger than a volume may be instead of giving it a volume of its own")
 	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "ask the mirror for every blob, and bring those that it lost, instead of taking an image for whole where its manifest is there")
 	c.Flags().StringVar(&f.onError, "on-error", onErrorContinue, "when images cannot be had: stop, continue or package")
 	c.Flags().StringVar(&f.sourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
@@ -108,6 +110,8 @@ func (f *mirrorFlags) check(destination string) error {
 		return usagef("--check-blobs is for docker:// destinations")
 	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
 		return usagef("--strict-archive is for file:// destinations")
+	case f.volumeSize != "" && !strings.HasPrefix(destination, fileScheme):
+		return usagef("--volume-size is for file:// destinations")
 	case f.given() && (f.config == "" || f.from != ""):
 		return errNoSelection
 	}
@@ -119,6 +123,12 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	opts := targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, strictArchive: f.strictArchive, checkBlobs: f.checkBlobs}
+	if f.volumeSize != "" {
+		var err error
+		if opts.volumeSize, err = archive.ParseVolumeSize(f.volumeSize); err != nil {
+			return usagef("--volume-size: %w", err)
+		}
+	}
 	if f.config != "" {
 		if err := f.load(); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,8 +45,9 @@ type targetOptions struct {
 	sides          *sides
 	maxNestedPaths int
 	strictArchive  bool
-	addToLayout    bool // what a layout lists under other names stays
-	checkBlobs     bool // a registry is asked for every blob
+	volumeSize     int64 // of an archive, in bytes; 0 is what the plan says
+	addToLayout    bool  // what a layout lists under other names stays
+	checkBlobs     bool  // a registry is asked for every blob
 }
 
 func (a *app) target(destination string, opts targetOptions) (target, error) {
@@ -68,7 +70,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 		return nil, usageHint("give it when the content is pushed", "--max-nested-paths is for docker:// destinations and %s keeps the paths", destination)
 	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
 		return &archiveTarget{dir: destination[len(fileScheme):], opts: archive.Options{
-			Strict: opts.strictArchive, Replace: true, Log: a.log,
+			VolumeSize: opts.volumeSize, Strict: opts.strictArchive, Replace: true, Log: a.log,
 		}}, nil
 	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
 		return &layoutTarget{dir: destination[len(ociScheme):], add: opts.addToLayout}, nil
@@ -213,10 +215,15 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 	if err := errors.Join(err, have.Close()); err != nil {
 		return nil, err
 	}
-	if have.PlanDigest() != text.Digest() {
+	if have.PlanDigest() != text.Digest() || have.VolumeSize() != t.volumeSize(p) {
 		return all, nil
 	}
 	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil
+}
+
+// volumeSize is the limit of the archive's volumes in bytes.
+func (t *archiveTarget) volumeSize(p *plan.Plan) int64 {
+	return cmp.Or(t.opts.VolumeSize, p.ArchiveSize<<30, archive.DefaultVolumeSize)
 }
 
 func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, run mirror.Options) (*mirror.Report, error) {
@@ -225,7 +232,7 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 		return &mirror.Report{}, err
 	}
 	opts := t.opts
-	opts.VolumeSize = p.ArchiveSize << 30
+	opts.VolumeSize = t.volumeSize(p)
 	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: p.Write, Index: index, Entries: mirror.Content(p)}, opts)
 	if err != nil {
 		return &mirror.Report{}, err
