@@ -65,7 +65,7 @@ func TestLookSaysWhatItAskedFor(t *testing.T) {
 	registry := newMemoryRegistry()
 	registry.fail = func(string, string, digest.Digest) error { return refused }
 	_, err := Look(t.Context(), p, registry, Options{Streams: 1})
-	if !errors.Is(err, refused) || strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "looking for org/") {
+	if !errors.Is(err, refused) || strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "looking for ") || !strings.Contains(err.Error(), " at the destination: refused") {
 		t.Error(err)
 	}
 }
