@@ -40,7 +40,7 @@ func (w *Writer) finish(ctx context.Context) error {
 		}
 	}
 	partial := durable.Folder{Root: w.partial}
-	if err := partial.WriteFile(sumName(w.set.Sequence), sum(w.set.Sequence, w.digest)); err != nil {
+	if err := partial.WriteFile(sumName(w.set.Sequence), sum(w.set.id(), w.digest)); err != nil {
 		return w.writeError(err, sumName(w.set.Sequence))
 	}
 	if ctx.Err() != nil {

@@ -16,7 +16,8 @@ import (
 // A listing is what a folder has of archives, by sequence.
 type listing struct {
 	sets    []int            // sequences with a set manifest, ascending
-	files   map[int][]string // all files of a sequence
+	repairs []int            // sequences with the set manifest of a repair, ascending
+	files   map[int][]string // all files of a sequence, those of its repair too
 	partial bool             // a run is, or was, writing
 }
 
@@ -31,16 +32,21 @@ func list(root *os.Root) (*listing, error) {
 		if e.Name() == partialName {
 			l.partial = true
 		}
-		sequence, suffix, ok := parseName(e.Name())
+		id, suffix, ok := parseName(e.Name())
 		if !ok {
 			continue
 		}
-		l.files[sequence] = append(l.files[sequence], e.Name())
-		if suffix == ".json" {
-			l.sets = append(l.sets, sequence)
+		l.files[id.sequence] = append(l.files[id.sequence], e.Name())
+		switch {
+		case suffix != ".json":
+		case id.repair:
+			l.repairs = append(l.repairs, id.sequence)
+		default:
+			l.sets = append(l.sets, id.sequence)
 		}
 	}
 	slices.Sort(l.sets)
+	slices.Sort(l.repairs)
 	return l, nil
 }
 
@@ -80,7 +86,7 @@ func readSet(root *os.Root, sequence int) (*set, digest.Digest, error) {
 		return nil, "", damaged(sumName(sequence), "missing")
 	case err != nil:
 		return nil, "", damaged(sumName(sequence), problemOf(err))
-	case !bytes.Equal(text, sum(sequence, d)):
+	case !bytes.Equal(text, sum(setID{sequence: sequence}, d)):
 		return nil, "", damaged(name, fmt.Sprintf("its digest is %s, which is not what %s says: one of the two was altered", d, sumName(sequence)))
 	}
 	s, err := parseSet(raw)

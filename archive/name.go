@@ -14,34 +14,61 @@ const (
 	maxVolumes  = 9_999
 )
 
-// The names of an archive's files, and nothing else, are read and written.
-func setName(sequence int) string { return fmt.Sprintf("gantry-%06d.json", sequence) }
-func sumName(sequence int) string { return setName(sequence) + ".sha256" }
-func volumeName(sequence, volume int) string {
-	return fmt.Sprintf("gantry-%06d.%04d.tar", sequence, volume)
+// seriesName is what a series is called: the name of its plans, or nothing.
+var seriesName = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`)
+
+// A setID tells a set from the others of its series; its files are named by it,
+// and no other names are read or written.
+type setID struct {
+	sequence int
+	repair   bool // it mends the set of that sequence
 }
 
-var fileName = regexp.MustCompile(`^gantry-([0-9]{6})(\.json|\.json\.sha256|\.[0-9]{4}\.tar)$`)
+func (s *set) id() setID { return setID{s.Sequence, s.Repairs != nil} }
+
+func (id setID) String() string {
+	if id.repair {
+		return fmt.Sprintf("%06d-repair", id.sequence)
+	}
+	return fmt.Sprintf("%06d", id.sequence)
+}
+
+func (id setID) manifest() string  { return "gantry-" + id.String() + ".json" }
+func (id setID) sum() string       { return id.manifest() + ".sha256" }
+func (id setID) signature() string { return id.manifest() + ".sig" }
+func (id setID) volume(number int) string {
+	return fmt.Sprintf("gantry-%s.%04d.tar", id, number)
+}
+
+// label is the path of the entry by which a volume says what it is.
+func (id setID) label(volume int) string { return fmt.Sprintf("gantry/%s.%04d.json", id, volume) }
+
+// The names of a set that repairs none.
+func setName(sequence int) string { return setID{sequence: sequence}.manifest() }
+func sumName(sequence int) string { return setID{sequence: sequence}.sum() }
+func volumeName(sequence, volume int) string {
+	return setID{sequence: sequence}.volume(volume)
+}
+func labelPath(sequence, volume int) string { return setID{sequence: sequence}.label(volume) }
+
+var fileName = regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.[0-9]{4}\.tar)$`)
 
 // parseName takes the name of an archive's file apart. ok is false for a name
 // that is none.
-func parseName(name string) (sequence int, suffix string, ok bool) {
+func parseName(name string) (id setID, suffix string, ok bool) {
 	m := fileName.FindStringSubmatch(name)
 	if m == nil {
-		return 0, "", false
+		return setID{}, "", false
 	}
 	sequence, err := strconv.Atoi(m[1])
-	return sequence, m[2], err == nil && sequence > 0
+	return setID{sequence, m[2] != ""}, m[3], err == nil && sequence > 0
 }
 
-// The paths of entries that are not blobs.
+// The paths of entries that are not content.
 const (
 	markerPath = ocispec.ImageLayoutFile
 	indexPath  = ocispec.ImageIndexFile
 	planPath   = "gantry/plan.json"
+	sumsPath   = "SHA256SUMS"
+	joinPath   = "gantry/join.sh"
 )
-
-// labelPath is the path of the entry by which a volume says what it is.
-func labelPath(sequence, volume int) string {
-	return fmt.Sprintf("gantry/%06d.%04d.json", sequence, volume)
-}

@@ -19,6 +19,9 @@ import (
 
 // Content is what an archive shall hold.
 type Content struct {
+	// Name is what the series of archives is called: the plan's name. It has
+	// letters, digits, dots, dashes and underscores; "" is a name too.
+	Name string
 	// Plan is for the far side. The archive does not look into it.
 	Plan Text
 	// Index are the manifests of index.json; all have to be among Entries. Nil is

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -31,16 +32,20 @@ func parseSet(raw []byte) (*set, error) {
 		return nil, fmt.Errorf("it has no format")
 	case *version.Format != format:
 		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with a Gantry of the version that wrote it, or a later one", *version.Format, format)
-	case len(version.Features) > 0:
-		return nil, fmt.Errorf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(version.Features))
+	}
+	known := []string{featureBuildsOn, featureRepair, featureSplit}
+	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(known, f) }); len(unknown) > 0 {
+		return nil, fmt.Errorf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(unknown))
 	}
 	s := &set{}
 	if err := json.Unmarshal(raw, s); err != nil {
 		return nil, err
 	}
-	if s.Features == nil {
-		s.Features = []string{}
+	used := s.features()
+	if !slices.Equal(s.Features, used) {
+		return nil, fmt.Errorf("its features are [%s], but what it has are [%s]", quoted(s.Features), quoted(used))
 	}
+	s.Features = used // an empty list, where it had none at all
 	if s.Sequence < 1 || s.Sequence > maxSequence {
 		return nil, fmt.Errorf("sequence %d is not from 1 to %d", s.Sequence, maxSequence)
 	}

@@ -31,7 +31,8 @@ func TestParseSetRefuses(t *testing.T) {
 	}{
 		"older format":         {func(s *set) { s.Format = 0 }, "format 0"},
 		"newer format":         {func(s *set) { s.Format = 2 }, "a later one"},
-		"feature":              {func(s *set) { s.Features = []string{"split"} }, `uses "split"`},
+		"feature":              {func(s *set) { s.Features = []string{"split", "encrypted"} }, `uses "encrypted", which`},
+		"feature of nothing":   {func(s *set) { s.Features = []string{"split"} }, "features"},
 		"sequence 0":           {func(s *set) { s.Sequence = 0 }, "sequence 0"},
 		"sequence":             {func(s *set) { s.Sequence = 1_000_000 }, "sequence 1000000"},
 		"another sequence":     {func(s *set) { s.Sequence = 2 }, "is not gantry-000002.0001.tar"},

@@ -180,7 +180,7 @@ func TestInterruptedFinish(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, partialName, sumName(1)), sum(1, w.digest), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, partialName, sumName(1)), sum(setID{sequence: 1}, w.digest), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		dead := crash(t, dir)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 
@@ -15,17 +16,92 @@ import (
 // format is the version of the format that this package writes and reads.
 const format = 1
 
+// The features that this package knows, each of which a set names that uses it.
+const (
+	featureBuildsOn = "builds-on" // content of sets before is left out
+	featureRepair   = "repair"    // the set only mends another
+	featureSplit    = "split"     // content lies in parts, in several volumes
+)
+
 // A set is the set manifest: what one archive consists of. docs/archive-format.md
 // describes its JSON.
 type set struct {
 	Format int `json:"format"`
-	// Features are what a reader must know beyond the format. There is none yet.
+	// Features are what a reader must know beyond the format, in alphabetical order.
 	Features   []string      `json:"features"`
+	Name       string        `json:"name"` // of the plan: sets of one name are a series
 	Sequence   int           `json:"sequence"`
 	Parent     digest.Digest `json:"parent"` // of the set manifest before, or ""
 	Plan       digest.Digest `json:"plan"`
 	VolumeSize int64         `json:"volumeSize"`
-	Volumes    []volume      `json:"volumes"`
+	// BuildsOn are the sets whose content this one leaves out, by sequence.
+	BuildsOn []base `json:"buildsOn,omitempty"`
+	// Elsewhere is content that was left out and that images new in this set
+	// need, by digest.
+	Elsewhere []held `json:"elsewhere,omitempty"`
+	// Repairs is the set that this one mends: it has the same name and sequence.
+	Repairs *base    `json:"repairs,omitempty"`
+	Volumes []volume `json:"volumes"`
+}
+
+// A base is another set of the series.
+type base struct {
+	Sequence int           `json:"sequence"`
+	Set      digest.Digest `json:"set"` // of its set manifest
+}
+
+// A held is content that the site has from an earlier set.
+type held struct {
+	Digest     digest.Digest `json:"digest"`
+	Size       int64         `json:"size"`
+	Repository string        `json:"repository"` // the plan's name of where it was put
+}
+
+// features are those that the set uses.
+func (s *set) features() []string {
+	used := []string{}
+	if len(s.BuildsOn) > 0 {
+		used = append(used, featureBuildsOn)
+	}
+	if s.Repairs != nil {
+		used = append(used, featureRepair)
+	}
+	if s.split() {
+		used = append(used, featureSplit)
+	}
+	return used
+}
+
+// split reports whether content lies in parts.
+func (s *set) split() bool {
+	for i := range s.Volumes {
+		for j := range s.Volumes[i].Entries {
+			if s.Volumes[i].Entries[j].Part != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// identity is the digest of the set manifest as it was before the digests of
+// parts were known: two packings of the same content have the same.
+func (s *set) identity() (digest.Digest, error) {
+	bare := *s
+	bare.Volumes = slices.Clone(s.Volumes)
+	for i := range bare.Volumes {
+		v := &bare.Volumes[i]
+		v.Entries = slices.Clone(v.Entries)
+		for j := range v.Entries {
+			if p := v.Entries[j].Part; p != nil {
+				without := *p
+				without.Digest = ""
+				v.Entries[j].Part = &without
+			}
+		}
+	}
+	d, _, err := Text(bare.write).measure()
+	return d, err
 }
 
 // A volume is one tar file.
@@ -40,20 +116,46 @@ type volume struct {
 
 // An entry is a file in a volume.
 type entry struct {
-	Path      string        `json:"path,omitempty"`      // "" for a blob, whose path follows from its digest
+	Path      string        `json:"path,omitempty"`      // "" for content, whose path follows from its digest
 	MediaType string        `json:"mediaType,omitempty"` // only of manifests
-	Digest    digest.Digest `json:"digest"`
-	Offset    int64         `json:"offset"` // of the content, in the volume
-	Size      int64         `json:"size"`
+	Digest    digest.Digest `json:"digest"`              // of the whole content
+	Offset    int64         `json:"offset"`              // of the file's bytes, in the volume
+	Size      int64         `json:"size"`                // of the file
+	Part      *part         `json:"part,omitempty"`      // nil where the file has the whole content
+}
+
+// A part is one piece of content that is larger than a volume. The pieces lie in
+// the volumes in their order.
+type part struct {
+	Number int   `json:"number"` // from 1 on
+	Parts  int   `json:"parts"`  // how many there are, at least 2
+	At     int64 `json:"at"`     // its first byte, in the content
+	Size   int64 `json:"size"`   // of the whole content
+	// Digest is the sha256 of this part; "" until the content was written.
+	Digest digest.Digest `json:"digest"`
 }
 
 // path is the name of the entry in the tar file.
 func (e *entry) path() string {
-	if e.Path != "" {
+	switch {
+	case e.Path != "":
 		return e.Path
+	case e.Part != nil:
+		return fmt.Sprintf("%s.part%04d", layout.BlobPath(e.Digest), e.Part.Number)
 	}
 	return layout.BlobPath(e.Digest)
 }
+
+// length is the size of the whole content.
+func (e *entry) length() int64 {
+	if e.Part != nil {
+		return e.Part.Size
+	}
+	return e.Size
+}
+
+// leads reports whether the entry is content, or the first part of content.
+func (e *entry) leads() bool { return e.Path == "" && (e.Part == nil || e.Part.Number == 1) }
 
 // content is the digest of a manifest or blob; an entry with a path of its own
 // is neither.
@@ -68,7 +170,9 @@ func (e *entry) content() []digest.Digest {
 // that was renamed or mixed up is recognised.
 type label struct {
 	Format     int           `json:"format"`
+	Name       string        `json:"name"`
 	Sequence   int           `json:"sequence"`
+	Repair     bool          `json:"repair,omitempty"`
 	Volume     int           `json:"volume"`
 	Volumes    int           `json:"volumes"`
 	VolumeSize int64         `json:"volumeSize"`
@@ -125,6 +229,6 @@ func comma(out *bufio.Writer, i int) {
 
 // sum is the file beside the set manifest that protects it, as sha256sum writes
 // it. d is the digest of the set manifest.
-func sum(sequence int, d digest.Digest) []byte {
-	return fmt.Appendf(nil, "%s  %s\n", d.Encoded(), setName(sequence))
+func sum(id setID, d digest.Digest) []byte {
+	return fmt.Appendf(nil, "%s  %s\n", d.Encoded(), id.manifest())
 }

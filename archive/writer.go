@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -26,9 +28,46 @@ type Options struct {
 	// Replace removes the sets that were in the folder before, once the new one
 	// is complete. Otherwise they stay.
 	Replace bool
-	Log     *slog.Logger
+	// Base is what the site has already; nil is nothing. Content that it holds is
+	// left out, and the set builds on the sets of Base.
+	Base *Base
+	// Repair is the set that is mended; nil for a set of its own. Content is then
+	// what was lost of that set: the index is left out, and the plan may be.
+	Repair *Repair
+	// Sign, where it is not nil, signs the set manifest: the signature is put
+	// beside it, with a name that ends in ".sig".
+	Sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
+	Log  *slog.Logger
 
 	free func(dir string) (int64, error) // replaced in tests
+}
+
+// A Base is what the site that an archive goes to has already.
+type Base struct {
+	// Sets brought it, in any order; at least one. The new set's sequence is above
+	// theirs.
+	Sets []BaseSet
+	// Holds reports whether the site has a manifest or blob.
+	Holds func(digest.Digest) bool
+	// Where is the repository, by its name in the plan, in which the site has
+	// content that is left out; "" where no image that is new in this set needs it.
+	// Nil is "" for everything.
+	Where func(digest.Digest) (repository string)
+	// Plan and Index are digests of the gantry/plan.json and index.json that the
+	// site has, or "": what is the same is left out.
+	Plan, Index digest.Digest
+}
+
+// A BaseSet names a set of the series.
+type BaseSet struct {
+	Sequence int
+	Set      digest.Digest // of its set manifest
+}
+
+// A Repair says which set is mended.
+type Repair struct {
+	BaseSet
+	Plan digest.Digest // of that set's plan
 }
 
 // A Writer writes one set of volumes. It is safe for concurrent use. It has to
