@@ -1,0 +1,193 @@
+package sshsig
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// TestFixtures checks what ssh-keygen signed, where it is not installed, too.
+func TestFixtures(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"ed25519", "ecdsa", "rsa"} {
+		public, err := os.ReadFile(filepath.Join("testdata", kind+".pub"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		armored, err := os.ReadFile(filepath.Join("testdata", kind+".sig"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		signers, err := ParsePublicKeys(public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if who, err := signers.Verify(armored, namespace, []byte("content"), "", time.Now()); err != nil || who.Principal != "ops@example.com" {
+			t.Errorf("%s is of %v: %v", kind, who, err)
+		}
+	}
+}
+
+// startAgent serves an agent with keys and returns its socket.
+func startAgent(t *testing.T, keys ...any) string {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for _, k := range keys {
+		if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := listen(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _ = agent.ServeAgent(ring, conn) }() // ends with the connection
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return l.Addr().String()
+}
+
+// listen opens a socket.
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // a socket's path has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// TestAgent signs with keys that an agent has.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	for name, key := range makeKeys(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, public := writeKey(t, key, "secret")
+			socket := startAgent(t, key)
+			signers, err := ParsePublicKeys(public)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The agent has what is encrypted in the file.
+			for _, named := range []string{file, file + ".pub"} {
+				armored := sign(t, open(t, named, KeyOptions{Agent: socket}), "content")
+				if _, err := signers.Verify(armored, namespace, []byte("content"), "", time.Now()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestPassphrase asks for a passphrase once, and only where that is needed.
+func TestPassphrase(t *testing.T) {
+	t.Parallel()
+	key := makeKeys(t)["ed25519"]
+	locked, _ := writeKey(t, key, "secret")
+	plain, _ := writeKey(t, key, "")
+	answer := func(text string, err error, asked *int) func(context.Context, string) ([]byte, error) {
+		return func(_ context.Context, file string) ([]byte, error) {
+			if *asked++; file != locked {
+				t.Errorf("asked for the passphrase of %s", file)
+			}
+			return []byte(text), err
+		}
+	}
+	closed := errors.New("the terminal was closed")
+	for name, tc := range map[string]struct {
+		file, answer string
+		err          error
+		asked        int
+		want         string
+	}{
+		"right":     {locked, "secret", nil, 1, ""},
+		"wrong":     {locked, "Secret", nil, 1, "does not open it"},
+		"no answer": {locked, "", closed, 1, "terminal was closed"},
+		"not asked": {plain, "", nil, 0, ""},
+	} {
+		asked := 0
+		k, err := OpenKey(t.Context(), tc.file, KeyOptions{Passphrase: answer(tc.answer, tc.err, &asked)})
+		if asked != tc.asked || tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: asked %d times, %v", name, asked, err)
+		}
+		if tc.want == "" {
+			sign(t, k, "content")
+		}
+	}
+	if _, err := OpenKey(t.Context(), locked, KeyOptions{}); !errors.Is(err, ErrPassphrase) {
+		t.Errorf("with nobody to ask: %v", err)
+	}
+	// An agent without the key is no reason not to ask.
+	asked := 0
+	if k, err := OpenKey(t.Context(), locked, KeyOptions{Agent: startAgent(t), Passphrase: answer("secret", nil, &asked)}); err != nil || asked != 1 {
+		t.Errorf("asked %d times, %v, %v", asked, k, err)
+	}
+}
+
+// TestKeyRefused goes through files that are no keys to sign with.
+func TestKeyRefused(t *testing.T) {
+	t.Parallel()
+	keys := makeKeys(t)
+	open, public := writeKey(t, keys["ed25519"], "")
+	if err := os.Chmod(open, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ file, agent, want string }{
+		"others can read it":         {open, "", "chmod 600"},
+		"not there":                  {filepath.Join(t.TempDir(), "key"), "", "no such file"},
+		"a folder":                   {t.TempDir(), "", "directory"},
+		"no key":                     {write(t, "key", []byte("hello\n")), "", "no private key"},
+		"empty":                      {write(t, "key", nil), "", "no private key"},
+		"large":                      {write(t, "key", make([]byte, maxKey+1)), "", "no key"},
+		"public, no agent":           {write(t, "key.pub", public), "", "SSH_AUTH_SOCK"},
+		"public, agent without it":   {write(t, "key.pub", public), startAgent(t, keys["rsa"]), "ssh-add"},
+		"public, agent is not there": {write(t, "key.pub", public), filepath.Join(t.TempDir(), "s"), "asking the ssh-agent"},
+		"small RSA":                  {write(t, "key.pub", []byte(smallRSA)), startAgent(t), "1024 bits"},
+		"DSA":                        {write(t, "key.pub", []byte(dsaKey)), startAgent(t), "ssh-dss"},
+	} {
+		if _, err := OpenKey(t.Context(), tc.file, KeyOptions{Agent: tc.agent}); err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), tc.file) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestAgentThatWaits ends with the context, whatever the agent does.
+func TestAgentThatWaits(t *testing.T) {
+	t.Parallel()
+	file, _ := writeKey(t, makeKeys(t)["ed25519"], "")
+	l := listen(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		cancel()
+		_, _ = conn.Read(make([]byte, 1024))
+		_, _ = conn.Read(make([]byte, 1024)) // until the other side is gone
+		_ = conn.Close()
+	}()
+	if _, err := OpenKey(ctx, file+".pub", KeyOptions{Agent: l.Addr().String()}); err == nil {
+		t.Error("a key of an agent that says nothing")
+	}
+}

@@ -1,0 +1,232 @@
+// Package sshsig signs bytes with SSH keys and says whose signature some bytes
+// have, as ssh-keygen -Y sign and ssh-keygen -Y verify do it: what one of the two
+// makes, the other accepts.
+//
+// A Signature is about a message in a namespace, which says what the message is
+// for, so that a signature that was made for one purpose is none for another. A
+// Key signs; it is a file, or lies with the ssh-agent. Signers are the keys that
+// are trusted, with the names and bounds that an allowed_signers file gives them.
+//
+// The format is OpenSSH's PROTOCOL.sshsig; the cryptography and the encoding of
+// keys are those of golang.org/x/crypto/ssh. Keys are Ed25519, ECDSA and RSA of
+// 2048 bits and more, and the first two on security keys. DSA keys and
+// certificates are refused.
+package sshsig
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const (
+	begin = "-----BEGIN SSH SIGNATURE-----"
+	end   = "-----END SSH SIGNATURE-----"
+	// lineLength is how many characters of base64 ssh-keygen puts on a line.
+	lineLength = 70
+	// MaxSize bounds a signature as text, in bytes. That of the largest RSA key is
+	// smaller by far.
+	MaxSize = 64 << 10
+
+	version = 1
+	// Bits that an RSA key has at least, and at most: a key from a stranger must
+	// not take long to check.
+	minRSA, maxRSA = 2048, 16384
+)
+
+var magic = [6]byte{'S', 'S', 'H', 'S', 'I', 'G'}
+
+// A Signature is what a key said of a message. That it is true, Verify tells.
+type Signature struct {
+	Key       ssh.PublicKey
+	Namespace string
+	Hash      string // that the message was hashed with: sha256 or sha512
+
+	signature *ssh.Signature
+}
+
+// envelope is a signature as it is written.
+type envelope struct {
+	Magic     [6]byte
+	Version   uint32
+	Key       []byte
+	Namespace string
+	Reserved  []byte
+	Hash      string
+	Signature []byte
+}
+
+// signed is what the key signs.
+type signed struct {
+	Magic     [6]byte
+	Namespace string
+	Reserved  []byte
+	Hash      string
+	Digest    []byte
+}
+
+// Sign signs a message in a namespace and returns the signature as text.
+func Sign(key ssh.Signer, namespace string, message []byte) ([]byte, error) {
+	if namespace == "" {
+		return nil, errors.New("signing needs a namespace")
+	}
+	public, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // an agent's tells nothing about itself
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKey(public); err != nil {
+		return nil, err
+	}
+	s := &Signature{Key: public, Namespace: namespace, Hash: "sha512"}
+	text, err := s.text(message)
+	if err != nil {
+		return nil, err
+	}
+	// Without a word, an RSA key signs with SHA-1.
+	if other, ok := key.(ssh.AlgorithmSigner); ok && s.Key.Type() == ssh.KeyAlgoRSA {
+		s.signature, err = other.SignWithAlgorithm(rand.Reader, text, ssh.KeyAlgoRSASHA512)
+	} else {
+		s.signature, err = key.Sign(rand.Reader, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// An agent does what it likes.
+	armored := s.Armor()
+	if s, err = Parse(armored); err == nil {
+		err = s.Verify(namespace, message)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the key made a signature that is not good: %w", err)
+	}
+	return armored, nil
+}
+
+// Parse reads the text of a signature. Nothing but space may stand around it.
+func Parse(armored []byte) (*Signature, error) {
+	if len(armored) > MaxSize {
+		return nil, fmt.Errorf("it is no SSH signature: it has more than %d bytes", MaxSize)
+	}
+	body, ok := strings.CutPrefix(strings.TrimSpace(string(armored)), begin)
+	if ok {
+		body, ok = strings.CutSuffix(body, end)
+	}
+	if !ok {
+		return nil, fmt.Errorf("it is no SSH signature: those are between the lines %q and %q and nothing else", begin, end)
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(strings.Join(strings.Fields(body), ""))
+	if err != nil {
+		return nil, fmt.Errorf("it is no SSH signature: %w", err)
+	}
+	var e envelope
+	if err := ssh.Unmarshal(raw, &e); err != nil || e.Magic != magic {
+		return nil, errors.New("it is no SSH signature: its fields cannot be told apart")
+	}
+	switch {
+	case e.Version != version:
+		return nil, fmt.Errorf("it is an SSH signature of version %d, version %d can be read", e.Version, version)
+	case e.Namespace == "":
+		return nil, errors.New("the signature has no namespace")
+	case len(e.Reserved) > 0:
+		return nil, errors.New("the signature uses the reserved field")
+	case e.Hash != "sha256" && e.Hash != "sha512":
+		return nil, fmt.Errorf("the signature uses the hash %.20q, not sha256 or sha512", e.Hash)
+	}
+	s := &Signature{Namespace: e.Namespace, Hash: e.Hash, signature: &ssh.Signature{}}
+	if s.Key, err = ssh.ParsePublicKey(e.Key); err != nil {
+		return nil, fmt.Errorf("the signature's key: %w", err)
+	}
+	if err := checkKey(s.Key); err != nil {
+		return nil, err
+	}
+	if err := ssh.Unmarshal(e.Signature, s.signature); err != nil {
+		return nil, fmt.Errorf("the signature in it: %w", err)
+	}
+	switch {
+	case s.signature.Format == ssh.KeyAlgoRSA:
+		return nil, errors.New("the signature uses SHA-1, which is not safe")
+	case len(s.signature.Rest) > 0 && !strings.HasPrefix(s.Key.Type(), "sk-"): // security keys have flags and a counter there
+		return nil, errors.New("the signature in it is followed by something else")
+	}
+	return s, nil
+}
+
+// checkKey refuses kinds of keys that signatures are not taken from.
+func checkKey(key ssh.PublicKey) error {
+	if _, ok := key.(*ssh.Certificate); ok {
+		return fmt.Errorf("the key is a certificate (%s), and only plain keys are supported: sign with the key itself", key.Type())
+	}
+	switch key.Type() {
+	case ssh.KeyAlgoED25519, ssh.KeyAlgoSKED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoSKECDSA256:
+		return nil
+	case ssh.KeyAlgoRSA:
+		if plain, ok := key.(ssh.CryptoPublicKey); ok {
+			if k, ok := plain.CryptoPublicKey().(*rsa.PublicKey); ok {
+				if bits := k.N.BitLen(); bits < minRSA || bits > maxRSA {
+					return fmt.Errorf("the RSA key has %d bits, and signatures need %d to %d", bits, minRSA, maxRSA)
+				}
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("keys of type %s are not supported: use an Ed25519, ECDSA or RSA key", key.Type())
+}
+
+// Armor writes the signature as text, as ssh-keygen does.
+func (s *Signature) Armor() []byte {
+	raw := base64.StdEncoding.EncodeToString(ssh.Marshal(envelope{
+		Magic: magic, Version: version, Key: s.Key.Marshal(), Namespace: s.Namespace, Hash: s.Hash,
+		Signature: ssh.Marshal(s.signature),
+	}))
+	var b bytes.Buffer
+	b.WriteString(begin + "\n")
+	for len(raw) > lineLength {
+		b.WriteString(raw[:lineLength] + "\n")
+		raw = raw[lineLength:]
+	}
+	b.WriteString(raw + "\n" + end + "\n")
+	return b.Bytes()
+}
+
+// Verify checks that the signature's key made it for this message and namespace.
+// Whether that key is to be trusted is another question: see Signers.
+func (s *Signature) Verify(namespace string, message []byte) error {
+	if s.Namespace != namespace {
+		return fmt.Errorf("the signature is for the namespace %.40q, not %q: it was made for another purpose", s.Namespace, namespace)
+	}
+	text, err := s.text(message)
+	if err != nil {
+		return err
+	}
+	if err := s.Key.Verify(text, s.signature); err != nil {
+		return fmt.Errorf("the key %s did not sign this: either the content or the signature was altered, or the signature is that of something else", Fingerprint(s.Key))
+	}
+	return nil
+}
+
+// text is what the key signs.
+func (s *Signature) text(message []byte) ([]byte, error) {
+	var sum []byte
+	switch s.Hash {
+	case "sha256":
+		h := sha256.Sum256(message)
+		sum = h[:]
+	case "sha512":
+		h := sha512.Sum512(message)
+		sum = h[:]
+	default:
+		return nil, fmt.Errorf("hash %q", s.Hash)
+	}
+	return ssh.Marshal(signed{Magic: magic, Namespace: s.Namespace, Hash: s.Hash, Digest: sum}), nil
+}
+
+// Fingerprint names a key as ssh-keygen -l does: SHA256:….
+func Fingerprint(key ssh.PublicKey) string { return ssh.FingerprintSHA256(key) }

@@ -1,0 +1,372 @@
+package sshsig
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/pem"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const namespace = "gantry"
+
+// makeKeys makes a key of each kind.
+func makeKeys(t testing.TB) map[string]crypto.PrivateKey {
+	t.Helper()
+	_, ed, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p521, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]crypto.PrivateKey{"ed25519": &ed, "ecdsa256": p256, "ecdsa521": p521, "rsa": r}
+}
+
+// write puts a file that only its owner can read into a new folder.
+func write(t testing.TB, name string, text []byte) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// writeKey writes a private key, encrypted where passphrase is not "", and its
+// public key beside it.
+func writeKey(t testing.TB, key crypto.PrivateKey, passphrase string) (file string, public []byte) {
+	t.Helper()
+	var block *pem.Block
+	var err error
+	if passphrase == "" {
+		block, err = ssh.MarshalPrivateKey(key, "comment")
+	} else {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "comment", []byte(passphrase))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = write(t, "key", pem.EncodeToMemory(block))
+	public = ssh.MarshalAuthorizedKey(signer.PublicKey())
+	if err := os.WriteFile(file+".pub", public, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, public
+}
+
+func open(t testing.TB, file string, opts KeyOptions) *Key {
+	t.Helper()
+	k, err := OpenKey(t.Context(), file, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return k
+}
+
+func sign(t testing.TB, k *Key, message string) []byte {
+	t.Helper()
+	text, err := k.Sign(t.Context(), namespace, []byte(message))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// keygen runs ssh-keygen; a test that wants it is skipped where it is not
+// installed.
+func keygen(t testing.TB, stdin string, args ...string) (string, error) {
+	t.Helper()
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		t.Skip("ssh-keygen is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), "ssh-keygen", args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestSignLikeKeygen signs with keys of each kind: ssh-keygen takes what Gantry
+// makes, and the other way around.
+func TestSignLikeKeygen(t *testing.T) {
+	t.Parallel()
+	for name, key := range makeKeys(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, public := writeKey(t, key, "")
+			allowed := write(t, "allowed_signers", append([]byte(`ops@example.com namespaces="gantry,file" `), public...))
+			ours := write(t, "ours.sig", sign(t, open(t, file, KeyOptions{}), "content"))
+			verify := func(content string) (string, error) {
+				return keygen(t, content, "-Y", "verify", "-f", allowed, "-I", "ops@example.com", "-n", namespace, "-s", ours)
+			}
+			if out, err := verify("content"); err != nil {
+				t.Errorf("ssh-keygen refuses what Gantry signed: %s", out)
+			}
+			if out, err := verify("other content"); err == nil {
+				t.Errorf("ssh-keygen takes a signature for what was not signed: %s", out)
+			}
+			text, err := os.ReadFile(allowed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			signers, err := ParseAllowedSigners(text, time.UTC)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, hash := range []string{"sha512", "sha256"} {
+				theirs := write(t, "content", []byte("content"))
+				if out, err := keygen(t, "", "-Y", "sign", "-f", file, "-n", namespace, "-O", "hashalg="+hash, theirs); err != nil {
+					t.Fatal(out)
+				}
+				armored, err := os.ReadFile(theirs + ".sig")
+				if err != nil {
+					t.Fatal(err)
+				}
+				who, err := signers.Verify(armored, namespace, []byte("content"), "ops@example.com", time.Now())
+				if err != nil || who.Principal != "ops@example.com" || !strings.Contains(string(public), who.Type) {
+					t.Errorf("what ssh-keygen signed with %s is by %v: %v", hash, who, err)
+				}
+				s, err := Parse(armored)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := s.Armor(); !bytes.Equal(got, armored) {
+					t.Errorf("written again, ssh-keygen's signature is\n%s, it was\n%s", got, armored)
+				}
+			}
+		})
+	}
+}
+
+// TestSecurityKey checks signatures as security keys make them.
+func TestSecurityKey(t *testing.T) {
+	t.Parallel()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := ssh.Marshal(struct {
+		Type        string
+		Key         []byte
+		Application string
+	}{ssh.KeyAlgoSKED25519, public, "ssh:"})
+	key, err := ssh.ParsePublicKey(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := write(t, "allowed_signers", append([]byte("ops "), ssh.MarshalAuthorizedKey(key)...))
+	signers, err := ParsePublicKeys(ssh.MarshalAuthorizedKey(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := func(text []byte) []byte { h := crypto.SHA256.New(); h.Write(text); return h.Sum(nil) }
+	for flags, touched := range map[byte]bool{1: true, 0: false} {
+		s := &Signature{Key: key, Namespace: namespace, Hash: "sha512"}
+		text, err := s.text([]byte("content"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tail := []byte{flags, 0, 0, 0, 7}
+		s.signature = &ssh.Signature{
+			Format: ssh.KeyAlgoSKED25519, Rest: tail,
+			Blob: ed25519.Sign(private, bytes.Join([][]byte{hash([]byte("ssh:")), tail, hash(text)}, nil)),
+		}
+		if _, err := signers.Verify(s.Armor(), namespace, []byte("content"), "", time.Now()); (err == nil) != touched {
+			t.Errorf("touched %v: %v", touched, err)
+		}
+		out, err := keygen(t, "content", "-Y", "verify", "-f", allowed, "-I", "ops", "-n", namespace, "-s", write(t, "sig", s.Armor()))
+		if touched && err != nil {
+			t.Errorf("ssh-keygen refuses it: %s", out)
+		}
+	}
+}
+
+// TestRefused goes through what is no good signature.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	keys := makeKeys(t)
+	file, public := writeKey(t, keys["ed25519"], "")
+	_, others := writeKey(t, keys["ecdsa256"], "")
+	key := open(t, file, KeyOptions{})
+	good := string(sign(t, key, "content"))
+	foreign, err := key.Sign(t.Context(), "file", []byte("content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weak, err := ssh.NewSignerFromKey(keys["rsa"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sha1 := &Signature{Key: weak.PublicKey(), Namespace: namespace, Hash: "sha512"}
+	text, err := sha1.text([]byte("content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sha1.signature, err = weak.Sign(rand.Reader, text); err != nil {
+		t.Fatal(err)
+	}
+	again := func(change func(s *Signature)) string {
+		s, err := Parse([]byte(good))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(s)
+		return string(s.Armor())
+	}
+	for name, tc := range map[string]struct {
+		text, trusted, message, want string
+	}{
+		"good":            {good, string(public), "content", ""},
+		"space around":    {"\r\n" + strings.ReplaceAll(good, "\n", "\r\n") + "\n", string(public), "content", ""},
+		"empty":           {"", string(public), "content", "no SSH signature"},
+		"garbage":         {"\x00\xff garbage", string(public), "content", "no SSH signature"},
+		"text before":     {"hello\n" + good, string(public), "content", "nothing else"},
+		"text after":      {good + "hello\n", string(public), "content", "nothing else"},
+		"two":             {good + good, string(public), "content", "no SSH signature"},
+		"no base64":       {begin + "\n???\n" + end + "\n", string(public), "content", "base64"},
+		"cut short":       {good[:100] + "\n" + end + "\n", string(public), "content", "no SSH signature"},
+		"nothing in it":   {begin + "\n" + end + "\n", string(public), "content", "fields"},
+		"huge":            {begin + strings.Repeat("A", MaxSize) + end, string(public), "content", "more than"},
+		"altered content": {good, string(public), "content2", "did not sign this"},
+		"other namespace": {string(foreign), string(public), "content", `namespace "file", not "gantry"`},
+		"claimed purpose": {again(func(s *Signature) { s.Namespace = "file" }), string(public), "content", "namespace"},
+		"no namespace":    {again(func(s *Signature) { s.Namespace = "" }), string(public), "content", "no namespace"},
+		"claimed hash":    {again(func(s *Signature) { s.Hash = "sha256" }), string(public), "content", "did not sign this"},
+		"unknown hash":    {again(func(s *Signature) { s.Hash = "md5" }), string(public), "content", `hash "md5"`},
+		"another key":     {good, string(others), "content", "not among the keys"},
+		"another's name":  {again(func(s *Signature) { s.Key = weak.PublicKey() }), string(public), "content", "did not sign this"},
+		"SHA-1 of RSA":    {string(sha1.Armor()), string(public), "content", "SHA-1"},
+		"altered bytes":   {again(func(s *Signature) { s.signature.Blob[3] ^= 1 }), string(public), "content", "did not sign this"},
+		"too many bytes":  {again(func(s *Signature) { s.signature.Blob = append(s.signature.Blob, 0) }), string(public), "content", "did not sign this"},
+		"other algorithm": {again(func(s *Signature) { s.signature.Format = "ssh-rsa" }), string(public), "content", "SHA-1"},
+		"rest after it":   {again(func(s *Signature) { s.signature.Rest = []byte{1} }), string(public), "content", "followed by something"},
+	} {
+		signers, err := ParsePublicKeys([]byte(tc.trusted))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = signers.Verify([]byte(tc.text), namespace, []byte(tc.message), "", time.Now())
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+		// Without keys to trust, all is the same but that a stranger's is taken.
+		_, err = Policy{}.Check(namespace, []byte(tc.message), []byte(tc.text))
+		if (err == nil) != (tc.want == "" || name == "another key") {
+			t.Errorf("%s, with nobody known: %v", name, err)
+		}
+	}
+}
+
+// TestWeakKeys refuses keys that are no good.
+func TestWeakKeys(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ key, want string }{
+		"small RSA":   {smallRSA, "1024 bits"},
+		"DSA":         {dsaKey, "ssh-dss"},
+		"other type":  {strings.Replace(edKey, "ssh-ed25519", "ssh-rsa", 1), "is one of type"},
+		"cut short":   {edKey[:40], "short read"},
+		"not at all":  {"hello", "base64"},
+		"private key": {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "ends in .pub"},
+		"none":        {"# nobody\n\n", "no keys"},
+		"second line": {edKey + "\nssh-ed25519 AAAA\n", "line 2"},
+	} {
+		if _, err := ParsePublicKeys([]byte(tc.key)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestCertificate refuses a signature that a certificate stands for, and a key that
+// is one.
+func TestCertificate(t *testing.T) {
+	t.Parallel()
+	keys := makeKeys(t)
+	authority, err := ssh.NewSignerFromKey(keys["ecdsa256"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder, err := ssh.NewSignerFromKey(keys["ed25519"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := &ssh.Certificate{Key: holder.PublicKey(), CertType: ssh.UserCert, ValidPrincipals: []string{"ops"}, ValidBefore: ssh.CertTimeInfinity}
+	if err := cert.SignCert(rand.Reader, authority); err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewCertSigner(cert, holder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Sign(signer, namespace, nil); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("signing with a certificate: %v", err)
+	}
+	s := &Signature{Key: cert, Namespace: namespace, Hash: "sha512"}
+	text, err := s.text(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.signature, err = holder.Sign(rand.Reader, text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(s.Armor()); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate's signature: %v", err)
+	}
+}
+
+// TestPolicy says what is taken without a signature.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	signers, err := ParsePublicKeys([]byte(edKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		policy Policy
+		want   error
+	}{
+		{Policy{}, nil}, {Policy{Signers: signers}, nil},
+		{Policy{Signers: signers, Required: true}, ErrUnsigned}, {Policy{Required: true}, ErrNoSigners},
+	} {
+		if v, err := tc.policy.Check(namespace, nil, nil); err != tc.want || v.Signed || v.Trusted { //nolint:errorlint // not wrapped
+			t.Errorf("%+v: %+v, %v", tc.policy, v, err)
+		}
+	}
+}
+
+func TestSignNeedsANamespace(t *testing.T) {
+	t.Parallel()
+	file, _ := writeKey(t, makeKeys(t)["ed25519"], "")
+	if _, err := open(t, file, KeyOptions{}).Sign(context.Background(), "", nil); err == nil {
+		t.Error("signed without a namespace")
+	}
+}
