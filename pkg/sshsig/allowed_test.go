@@ -78,7 +78,7 @@ func TestAllowedSigners(t *testing.T) {
 		signers, err := ParseAllowedSigners([]byte(tc.text), east)
 		var who Signer
 		if err == nil {
-			who, err = signers.Verify(armored, namespace, []byte("content"), tc.principal, noon)
+			who, err = signers.Verify(armored, namespace, strings.NewReader("content"), tc.principal, noon)
 		}
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
@@ -112,7 +112,7 @@ func TestUntrustedNamesTheKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = signers.Verify(sign(t, k, "content"), namespace, []byte("content"), "", time.Now())
+	_, err = signers.Verify(sign(t, k, "content"), namespace, strings.NewReader("content"), "", time.Now())
 	var untrusted *UntrustedError
 	if !errors.As(err, &untrusted) || untrusted.Signer != k.Signer() {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func (k *Key) Signer() Signer {
 
 // Sign signs a message in a namespace and returns the signature as text. An agent
 // may ask somebody first, which ends with ctx.
-func (k *Key) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
+func (k *Key) Sign(ctx context.Context, namespace string, message io.Reader) ([]byte, error) {
 	if k.agent != nil {
 		defer context.AfterFunc(ctx, func() { _ = k.agent.Close() })()
 	}

@@ -29,7 +29,7 @@ func TestFixtures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if who, err := signers.Verify(armored, namespace, []byte("content"), "", time.Now()); err != nil || who.Principal != "ops@example.com" {
+		if who, err := signers.Verify(armored, namespace, strings.NewReader("content"), "", time.Now()); err != nil || who.Principal != "ops@example.com" {
 			t.Errorf("%s is of %v: %v", kind, who, err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestAgent(t *testing.T) {
 			// The agent has what is encrypted in the file.
 			for _, named := range []string{file, file + ".pub"} {
 				armored := sign(t, open(t, named, KeyOptions{Agent: socket}), "content")
-				if _, err := signers.Verify(armored, namespace, []byte("content"), "", time.Now()); err != nil {
+				if _, err := signers.Verify(armored, namespace, strings.NewReader("content"), "", time.Now()); err != nil {
 					t.Error(err)
 				}
 			}

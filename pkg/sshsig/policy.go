@@ -2,6 +2,7 @@ package sshsig
 
 import (
 	"errors"
+	"io"
 	"time"
 )
 
@@ -36,7 +37,7 @@ type Verdict struct {
 
 // Check looks at the signature of a message in a namespace; armored is nil where
 // there is none. What the policy does not take is an error.
-func (p Policy) Check(namespace string, message, armored []byte) (Verdict, error) {
+func (p Policy) Check(namespace string, message io.Reader, armored []byte) (Verdict, error) {
 	switch {
 	case p.Required && p.Signers == nil:
 		return Verdict{}, ErrNoSigners

@@ -22,6 +22,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -74,7 +76,7 @@ type signed struct {
 }
 
 // Sign signs a message in a namespace and returns the signature as text.
-func Sign(key ssh.Signer, namespace string, message []byte) ([]byte, error) {
+func Sign(key ssh.Signer, namespace string, message io.Reader) ([]byte, error) {
 	if namespace == "" {
 		return nil, errors.New("signing needs a namespace")
 	}
@@ -102,7 +104,7 @@ func Sign(key ssh.Signer, namespace string, message []byte) ([]byte, error) {
 	// An agent does what it likes.
 	armored := s.Armor()
 	if s, err = Parse(armored); err == nil {
-		err = s.Verify(namespace, message)
+		err = s.Key.Verify(text, s.signature)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the key made a signature that is not good: %w", err)
@@ -198,7 +200,7 @@ func (s *Signature) Armor() []byte {
 
 // Verify checks that the signature's key made it for this message and namespace.
 // Whether that key is to be trusted is another question: see Signers.
-func (s *Signature) Verify(namespace string, message []byte) error {
+func (s *Signature) Verify(namespace string, message io.Reader) error {
 	if s.Namespace != namespace {
 		return fmt.Errorf("the signature is for the namespace %.40q, not %q: it was made for another purpose", s.Namespace, namespace)
 	}
@@ -213,19 +215,20 @@ func (s *Signature) Verify(namespace string, message []byte) error {
 }
 
 // text is what the key signs.
-func (s *Signature) text(message []byte) ([]byte, error) {
-	var sum []byte
+func (s *Signature) text(message io.Reader) ([]byte, error) {
+	var h hash.Hash
 	switch s.Hash {
 	case "sha256":
-		h := sha256.Sum256(message)
-		sum = h[:]
+		h = sha256.New()
 	case "sha512":
-		h := sha512.Sum512(message)
-		sum = h[:]
+		h = sha512.New()
 	default:
 		return nil, fmt.Errorf("hash %q", s.Hash)
 	}
-	return ssh.Marshal(signed{Magic: magic, Namespace: s.Namespace, Hash: s.Hash, Digest: sum}), nil
+	if _, err := io.Copy(h, message); err != nil {
+		return nil, err
+	}
+	return ssh.Marshal(signed{Magic: magic, Namespace: s.Namespace, Hash: s.Hash, Digest: h.Sum(nil)}), nil
 }
 
 // Fingerprint names a key as ssh-keygen -l does: SHA256:….

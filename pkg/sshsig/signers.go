@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -122,7 +123,7 @@ func word(text string) (first, rest string) {
 // Verify checks that one of the signers made the signature for this message and
 // namespace, at a time when it was allowed to: now, since a signature says nothing
 // of when it was made. principal, where it is not "", is who it has to be.
-func (s *Signers) Verify(armored []byte, namespace string, message []byte, principal string, now time.Time) (Signer, error) {
+func (s *Signers) Verify(armored []byte, namespace string, message io.Reader, principal string, now time.Time) (Signer, error) {
 	sig, err := Parse(armored)
 	if err != nil {
 		return Signer{}, err

@@ -2,7 +2,6 @@ package sshsig
 
 import (
 	"bytes"
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -10,11 +9,13 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/pem"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -96,7 +97,7 @@ func open(t testing.TB, file string, opts KeyOptions) *Key {
 
 func sign(t testing.TB, k *Key, message string) []byte {
 	t.Helper()
-	text, err := k.Sign(t.Context(), namespace, []byte(message))
+	text, err := k.Sign(t.Context(), namespace, strings.NewReader(message))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestSignLikeKeygen(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				who, err := signers.Verify(armored, namespace, []byte("content"), "ops@example.com", time.Now())
+				who, err := signers.Verify(armored, namespace, strings.NewReader("content"), "ops@example.com", time.Now())
 				if err != nil || who.Principal != "ops@example.com" || !strings.Contains(string(public), who.Type) {
 					t.Errorf("what ssh-keygen signed with %s is by %v: %v", hash, who, err)
 				}
@@ -192,7 +193,7 @@ func TestSecurityKey(t *testing.T) {
 	hash := func(text []byte) []byte { h := crypto.SHA256.New(); h.Write(text); return h.Sum(nil) }
 	for flags, touched := range map[byte]bool{1: true, 0: false} {
 		s := &Signature{Key: key, Namespace: namespace, Hash: "sha512"}
-		text, err := s.text([]byte("content"))
+		text, err := s.text(strings.NewReader("content"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +202,7 @@ func TestSecurityKey(t *testing.T) {
 			Format: ssh.KeyAlgoSKED25519, Rest: tail,
 			Blob: ed25519.Sign(private, bytes.Join([][]byte{hash([]byte("ssh:")), tail, hash(text)}, nil)),
 		}
-		if _, err := signers.Verify(s.Armor(), namespace, []byte("content"), "", time.Now()); (err == nil) != touched {
+		if _, err := signers.Verify(s.Armor(), namespace, strings.NewReader("content"), "", time.Now()); (err == nil) != touched {
 			t.Errorf("touched %v: %v", touched, err)
 		}
 		out, err := keygen(t, "content", "-Y", "verify", "-f", allowed, "-I", "ops", "-n", namespace, "-s", write(t, "sig", s.Armor()))
@@ -219,7 +220,7 @@ func TestRefused(t *testing.T) {
 	_, others := writeKey(t, keys["ecdsa256"], "")
 	key := open(t, file, KeyOptions{})
 	good := string(sign(t, key, "content"))
-	foreign, err := key.Sign(t.Context(), "file", []byte("content"))
+	foreign, err := key.Sign(t.Context(), "file", strings.NewReader("content"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	sha1 := &Signature{Key: weak.PublicKey(), Namespace: namespace, Hash: "sha512"}
-	text, err := sha1.text([]byte("content"))
+	text, err := sha1.text(strings.NewReader("content"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,12 +276,12 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = signers.Verify([]byte(tc.text), namespace, []byte(tc.message), "", time.Now())
+		_, err = signers.Verify([]byte(tc.text), namespace, strings.NewReader(tc.message), "", time.Now())
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 		// Without keys to trust, all is the same but that a stranger's is taken.
-		_, err = Policy{}.Check(namespace, []byte(tc.message), []byte(tc.text))
+		_, err = Policy{}.Check(namespace, strings.NewReader(tc.message), []byte(tc.text))
 		if (err == nil) != (tc.want == "" || name == "another key") {
 			t.Errorf("%s, with nobody known: %v", name, err)
 		}
@@ -327,11 +328,11 @@ func TestCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Sign(signer, namespace, nil); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := Sign(signer, namespace, strings.NewReader("")); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("signing with a certificate: %v", err)
 	}
 	s := &Signature{Key: cert, Namespace: namespace, Hash: "sha512"}
-	text, err := s.text(nil)
+	text, err := s.text(strings.NewReader(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +367,26 @@ func TestPolicy(t *testing.T) {
 func TestSignNeedsANamespace(t *testing.T) {
 	t.Parallel()
 	file, _ := writeKey(t, makeKeys(t)["ed25519"], "")
-	if _, err := open(t, file, KeyOptions{}).Sign(context.Background(), "", nil); err == nil {
+	if _, err := open(t, file, KeyOptions{}).Sign(t.Context(), "", strings.NewReader("")); err == nil {
 		t.Error("signed without a namespace")
+	}
+}
+
+// TestUnreadable tells what hinders reading from what was altered.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	file, public := writeKey(t, makeKeys(t)["ed25519"], "")
+	k := open(t, file, KeyOptions{})
+	armored := sign(t, k, "content")
+	broken := errors.New("the disk is gone")
+	if _, err := k.Sign(t.Context(), namespace, iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("signing: %v", err)
+	}
+	signers, err := ParsePublicKeys(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := signers.Verify(armored, namespace, iotest.ErrReader(broken), "", time.Now()); !errors.Is(err, broken) {
+		t.Errorf("verifying: %v", err)
 	}
 }
