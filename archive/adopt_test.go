@@ -157,7 +157,7 @@ func TestNextArchiveTakesFromTheLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, _ := a.place(whole.Entries[1].Digest)
+	found := places(a.blobs, whole.Entries[1].Digest)[0]
 	at := found.entry.Offset
 	if err := a.Close(); err != nil {
 		t.Fatal(err)

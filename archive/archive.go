@@ -14,59 +14,78 @@
 // there. An Archive reads content in place, out of the volumes, and compares it
 // with its digest: nothing is extracted.
 //
+// A set may build on earlier sets, whose content it leaves out, and may be
+// followed by a repair set, which has what was damaged of it. An Archive is the
+// newest set together with those that it builds on and with their repairs, as
+// far as they lie in the folders that it was opened with.
+//
 // The package knows nothing of catalogs. The plan, which tells the far side
 // what the content is for, is bytes to it.
 package archive
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"iter"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
 
-// An Archive is a set of volumes, open for reading. It is safe for concurrent
-// use.
+// An Archive is a set of volumes, and what it builds on, open for reading. It is
+// safe for concurrent use.
 type Archive struct {
-	root    *os.Root
-	set     *set
-	volumes []*os.File // nil where there is none
-	unfit   []string   // what is wrong with a volume as a whole, or ""
-	blobs   []place    // manifests and blobs, by digest
-	files   map[string]place
+	dirs    []string
+	folders []*os.Root // in the order of dirs
+	set     *set       // the newest
+	members []*member  // the repairs of a set stand before it, newer sets before older
+	absent  []base     // what is built on and in no folder
+	spoilt  []Damage   // of set manifests that others stand in for
+	blobs   []place    // manifests and blobs, by digest, then in the order of members
+	files   []place    // what has a path of its own, by digest
+	where   map[digest.Digest]string
+	log     *slog.Logger
+
+	signature sshsig.Verdict // of the set
+
+	mu     sync.Mutex
+	chosen map[digest.Digest][]piece // of content that is there more than once
 }
 
 // A place is an entry and the volume it lies in.
 type place struct {
-	volume int
-	entry  *entry
+	member, volume int32
+	entry          *entry
 }
 
-// place finds content by its digest.
-func (a *Archive) place(d digest.Digest) (place, bool) {
-	i, ok := slices.BinarySearchFunc(a.blobs, d, func(p place, d digest.Digest) int {
+func byDigest(p, q place) int { return strings.Compare(string(p.entry.Digest), string(q.entry.Digest)) }
+
+// places are those of content, or of the parts of it, in the order of preference.
+func places(all []place, d digest.Digest) []place {
+	i, _ := slices.BinarySearchFunc(all, d, func(p place, d digest.Digest) int {
 		return strings.Compare(string(p.entry.Digest), string(d))
 	})
-	if !ok {
-		return place{}, false
+	j := i
+	for j < len(all) && all[j].entry.Digest == d {
+		j++
 	}
-	return a.blobs[i], true
+	return all[i:j]
 }
 
-// Digests are those of all manifests and blobs.
+// Digests are those of all manifests and blobs, each once.
 func (a *Archive) Digests() iter.Seq[digest.Digest] {
 	return func(yield func(digest.Digest) bool) {
-		for _, p := range a.blobs {
+		for i, p := range a.blobs {
+			if i > 0 && a.blobs[i-1].entry.Digest == p.entry.Digest {
+				continue
+			}
 			if !yield(p.entry.Digest) {
 				return
 			}
@@ -74,155 +93,202 @@ func (a *Archive) Digests() iter.Seq[digest.Digest] {
 	}
 }
 
-// Open opens the newest set in dir. Each of its volumes has to be there, in its
-// length, and to begin as that volume does; what is not so is a *DamageError.
-// A folder without a set manifest is an error that wraps fs.ErrNotExist.
-func Open(dir string) (*Archive, error) {
-	a, err := Inspect(dir)
+// OpenOptions say how an archive is opened. The zero value is the newest set.
+type OpenOptions struct {
+	// Sequence chooses a set; 0 is the newest.
+	Sequence int
+	// Needs reports whether the content of a set that the newest builds on is read
+	// too: then its volumes have to be there like those of the newest. Nil is never.
+	Needs func(sequence int, set digest.Digest) bool
+	// Ask is called while volumes are missing, with a line for each of them, and
+	// returns another folder to look into, or "" where there is none. An error ends
+	// opening. Nil does not ask.
+	Ask func(missing []string) (dir string, err error)
+	// Signatures says which signatures of the chosen set are taken; what is not is a
+	// *SignatureError. Nil does not look at signatures.
+	Signatures *sshsig.Policy
+	// Log is told what was passed over. Nil discards.
+	Log *slog.Logger
+}
+
+// Open opens the newest set in the folders dirs, which may be those of several
+// media. Each of its volumes has to be in one of them, in its length, and to
+// begin as that volume does, unless repairs have all that it holds; what is not so
+// is a *DamageError. Folders without a set manifest are an error that wraps
+// fs.ErrNotExist. Sets of two series, or two sets of one sequence, are an error
+// that names both.
+func Open(dirs ...string) (*Archive, error) { return OpenWith(OpenOptions{}, dirs...) }
+
+// OpenWith is Open with options.
+func OpenWith(opts OpenOptions, dirs ...string) (*Archive, error) {
+	a, err := InspectWith(opts, dirs...)
 	if err != nil {
 		return nil, err
 	}
-	var damage []Damage
-	for i, problem := range a.unfit {
-		if problem != "" {
-			damage = append(damage, Damage{File: a.set.Volumes[i].Name, Problem: problem})
+	for {
+		lacking := a.lacking(opts.Needs)
+		if len(lacking) == 0 {
+			return a, nil
+		}
+		dir, err := a.ask(opts, lacking)
+		if err == nil && dir == "" {
+			err = &DamageError{Dir: a.dir(), Damage: append(lacking, a.spoilt...)}
+		}
+		if err == nil {
+			err = a.addFolder(dir)
+		}
+		if err != nil {
+			return nil, errors.Join(err, a.Close())
 		}
 	}
-	if len(damage) > 0 {
-		return nil, errors.Join(&DamageError{Dir: a.root.Name(), Damage: damage}, a.Close())
-	}
-	return a, nil
 }
 
-// Inspect is Open for an archive that may be damaged: volumes may be missing or
-// be something else, which Verify tells and reading what lies in them meets. The
-// set manifest has to be whole.
-func Inspect(dir string) (*Archive, error) {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, absentError(fmt.Sprintf("opening the archive %s: it is a file; name the folder that it lies in", dir))
+// ask asks for missing volumes. dir is "" where nobody is asked, or has one.
+func (a *Archive) ask(opts OpenOptions, lacking []Damage) (dir string, err error) {
+	var missing []string
+	for _, d := range lacking {
+		if d.Which != "" {
+			missing = append(missing, d.File+" ("+d.Which+")")
+		}
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening the archive in %s: %w", dir, err)
+	if opts.Ask == nil || len(missing) == 0 {
+		return "", nil
 	}
-	l, err := list(root)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the archive in %s: %w", dir, err), root.Close())
-	}
-	sequence, ok := l.newest()
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("opening the archive in %s: %w", dir, l.absent()), root.Close())
-	}
-	s, _, err := readSet(root, sequence)
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	return open(root, s), nil
+	return opts.Ask(missing)
 }
 
-// absent says why a folder without a set manifest is no archive.
-func (l *listing) absent() error {
-	switch {
-	case l.partial:
-		return absentError("writing it was not finished: run that again")
-	case len(l.files) > 0:
-		return absentError("it has volumes and no set manifest: bring " + setName(l.highest()) + " too")
+// lacking is what is wrong with the volumes whose content is needed: those of the
+// newest set, and of others that needs reports. A volume is not needed where all
+// that it holds is elsewhere too.
+func (a *Archive) lacking(needs func(int, digest.Digest) bool) []Damage {
+	var lacking []Damage
+	for m, member := range a.members {
+		s := member.set
+		if s != a.set && (s.Repairs != nil || needs == nil || !needs(s.Sequence, member.digest)) {
+			continue
+		}
+		for i := range s.Volumes {
+			if member.media[i].problem == "" {
+				continue
+			}
+			d := a.damage(m, i)
+			if a.replaceable(m, i) {
+				a.log.Warn("a volume is not as it was written; what it holds is read from a repair", "problem", d.String())
+				continue
+			}
+			lacking = append(lacking, d)
+		}
 	}
-	return absentError("there is none, its set manifest would be called like " + setName(1))
+	return lacking
 }
 
-// An absentError says why there is no archive, and is fs.ErrNotExist.
-type absentError string
+// damage is what is wrong with a volume as a whole.
+func (a *Archive) damage(m, i int) Damage {
+	member := a.members[m]
+	s, medium := member.set, &member.media[i]
+	d := Damage{File: s.Volumes[i].Name, Problem: medium.problem}
+	if len(medium.files) == 0 && medium.problem == missing {
+		d.Which, d.Sought = member.which(i), a.dirs
+	}
+	return d
+}
 
-func (e absentError) Error() string { return string(e) }
-func (absentError) Unwrap() error   { return fs.ErrNotExist }
+// replaceable reports whether all that an unfit volume holds is in a fit one too.
+func (a *Archive) replaceable(m, i int) bool {
+	for j := range a.members[m].set.Volumes[i].Entries {
+		e := &a.members[m].set.Volumes[i].Entries[j]
+		all := a.blobs
+		switch {
+		case e.Path != "" && e.Path != planPath:
+			continue // nothing is read from it
+		case e.Path != "":
+			all = a.files
+		}
+		if !covered(a.pieces(places(all, e.Digest), func(p piece) bool { return p.medium.problem == "" }), e.length()) {
+			return false
+		}
+	}
+	return true
+}
 
-// open opens the volumes of a set; root becomes the Archive's.
-func open(root *os.Root, s *set) *Archive {
-	a := &Archive{root: root, set: s, files: map[string]place{}}
+// dir names the folders.
+func (a *Archive) dir() string { return strings.Join(a.dirs, ", ") }
+
+// index sorts what the members hold.
+func (a *Archive) index() {
 	n := 0
-	for i := range s.Volumes {
-		n += len(s.Volumes[i].Entries)
+	for _, m := range a.members {
+		for i := range m.set.Volumes {
+			n += len(m.set.Volumes[i].Entries)
+		}
 	}
-	a.blobs = make([]place, 0, n)
-	for i := range s.Volumes {
-		v := &s.Volumes[i]
-		f, problem := openVolume(root, v)
-		a.volumes = append(a.volumes, f)
-		a.unfit = append(a.unfit, problem)
-		for j := range v.Entries {
-			e := &v.Entries[j]
-			if e.Path != "" {
-				a.files[e.Path] = place{i, e}
-			} else {
-				a.blobs = append(a.blobs, place{i, e})
+	a.blobs, a.files = make([]place, 0, n), nil
+	for m, member := range a.members {
+		for i := range member.set.Volumes {
+			entries := member.set.Volumes[i].Entries
+			for j := range entries {
+				p := place{int32(m), int32(i), &entries[j]}
+				if p.entry.Path != "" {
+					a.files = append(a.files, p)
+				} else {
+					a.blobs = append(a.blobs, p)
+				}
 			}
 		}
 	}
-	slices.SortFunc(a.blobs, func(x, y place) int { return strings.Compare(string(x.entry.Digest), string(y.entry.Digest)) })
-	return a
+	order := func(p, q place) int {
+		return cmp.Or(byDigest(p, q), cmp.Compare(p.member, q.member), cmp.Compare(p.volume, q.volume))
+	}
+	slices.SortFunc(a.blobs, order)
+	slices.SortFunc(a.files, order)
+	a.where = make(map[digest.Digest]string, len(a.set.Elsewhere))
+	for _, h := range a.set.Elsewhere {
+		a.where[h.Digest] = h.Repository
+	}
 }
 
-// openVolume opens a volume; problem is "" when it looks like that volume.
-func openVolume(root *os.Root, v *volume) (f *os.File, problem string) {
-	f, info, err := regular.Open(root, v.Name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, "missing"
-	case err != nil:
-		return nil, problemOf(err)
-	case info.Size() < v.Size:
-		problem = fmt.Sprintf("truncated: it has %d of %d bytes", info.Size(), v.Size)
-	case info.Size() > v.Size:
-		problem = fmt.Sprintf("too long: it has %d bytes instead of %d", info.Size(), v.Size)
-	}
-	// What is in it says more than its length.
-	if first := &v.Entries[0]; info.Size() < first.Offset+first.Size {
-		return f, problem
-	}
-	if other := notThis(f, v); other != "" {
-		problem = other
-	}
-	return f, problem
-}
-
-// notThis says what a file is that does not begin with the volume's label.
-func notThis(f *os.File, v *volume) string {
-	first := &v.Entries[0]
-	raw := make([]byte, min(first.Size, blockSize))
-	if _, err := f.ReadAt(raw, first.Offset); err != nil && err != io.EOF {
-		return fmt.Sprintf("unreadable: %v", err)
-	}
-	if first.Digest.Algorithm().FromBytes(raw) == first.Digest {
-		return ""
-	}
-	// Another label may be longer or shorter.
-	raw = make([]byte, blockSize)
-	n, _ := f.ReadAt(raw, blockSize)
-	var found label
-	if err := json.NewDecoder(bytesUntilZero(raw[:n])).Decode(&found); err == nil && found.Sequence > 0 && found.Volume > 0 {
-		return fmt.Sprintf("it is not this volume but volume %d of %d of sequence %d with the plan %.20q", found.Volume, found.Volumes, found.Sequence, found.Plan)
-	}
-	return "it does not begin as this volume does: it is another file, or damaged"
-}
-
-// VolumeSize is the limit in bytes that its volumes were laid out for.
+// VolumeSize is the limit in bytes that the volumes of the newest set were laid
+// out for.
 func (a *Archive) VolumeSize() int64 { return a.set.VolumeSize }
 
 // Has reports whether the archive has the content. What its volume holds is
 // not looked at.
 func (a *Archive) Has(desc ocispec.Descriptor) bool {
-	p, ok := a.place(desc.Digest)
-	return ok && p.entry.Size == desc.Size
+	for _, p := range places(a.blobs, desc.Digest) {
+		if p.entry.length() == desc.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// Where returns the repository, by its name in the plan, in which content was put
+// by an earlier plan; "" for content that the newest set does not say that of.
+func (a *Archive) Where(d digest.Digest) (repository string) { return a.where[d] }
+
+// Lacks says why content cannot be read, as far as that is known without reading
+// it: a *DamageError where the set that has it lacks volumes, an error that wraps
+// fs.ErrNotExist where no set that is here has it. It is nil for content that is
+// there.
+func (a *Archive) Lacks(desc ocispec.Descriptor) error {
+	have := places(a.blobs, desc.Digest)
+	if len(have) == 0 || have[0].entry.length() != desc.Size {
+		return a.lacks(desc)
+	}
+	if covered(a.pieces(have, piece.fit), desc.Size) {
+		return nil
+	}
+	return a.unfit(have)
 }
 
 // Close closes the volumes.
 func (a *Archive) Close() error {
 	var errs []error
-	for _, f := range a.volumes {
-		if f != nil {
-			errs = append(errs, f.Close())
-		}
+	for _, m := range a.members {
+		errs = append(errs, m.close())
 	}
-	return errors.Join(append(errs, a.root.Close())...)
+	for _, root := range a.folders {
+		errs = append(errs, root.Close())
+	}
+	return errors.Join(errs...)
 }

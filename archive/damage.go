@@ -2,6 +2,7 @@ package archive
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -20,13 +21,27 @@ type Damage struct {
 	Entry   string // path in the volume; "" where it is no entry
 	Offset  int64  // in the file, where Entry is not ""
 	Problem string // "missing", "its digest is sha256:…"
+	// Which says which volume File is, "sequence 3, volume 2 of 4", where it is
+	// missing; otherwise "". Sought are the folders that were looked into.
+	Which  string
+	Sought []string
+	// Healed says that no content is lost, since all that the place holds is sound
+	// elsewhere, in a repair for example.
+	Healed bool
 	// Lost are the manifests and blobs that cannot be read for it, as far as
 	// Verify looked.
 	Lost []digest.Digest
 }
 
 func (d Damage) String() string {
-	if d.Entry == "" {
+	switch {
+	case d.Which != "":
+		in := "is not in"
+		if len(d.Sought) > 1 {
+			in = "is in none of"
+		}
+		return fmt.Sprintf("%s (%s) %s %s", d.File, d.Which, in, strings.Join(d.Sought, ", "))
+	case d.Entry == "":
 		return d.File + ": " + d.Problem
 	}
 	return fmt.Sprintf("%s: %s at offset %d: %s", d.File, d.Entry, d.Offset, d.Problem)
@@ -35,12 +50,25 @@ func (d Damage) String() string {
 // maxListed is how many places an error message lists.
 const maxListed = 20
 
+// missing reports whether volumes are missing, and nothing else is wrong.
+func (e *DamageError) missing() bool {
+	return !slices.ContainsFunc(e.Damage, func(d Damage) bool { return d.Which == "" })
+}
+
 func (e *DamageError) Error() string {
+	if len(e.Damage) > 0 && e.missing() {
+		return e.tell("is not complete: ", "lacks %d volumes:")
+	}
+	return e.tell("is damaged: ", "is damaged in %d places:")
+}
+
+// tell lists the damage behind what is said of one, or of several.
+func (e *DamageError) tell(one, several string) string {
 	if len(e.Damage) == 1 {
-		return fmt.Sprintf("the archive in %s is damaged: %s", e.Dir, e.Damage[0])
+		return fmt.Sprintf("the archive in %s %s%s", e.Dir, one, e.Damage[0])
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "the archive in %s is damaged in %d places:", e.Dir, len(e.Damage))
+	fmt.Fprintf(&b, "the archive in %s "+several, e.Dir, len(e.Damage))
 	for _, d := range e.Damage[:min(len(e.Damage), maxListed)] {
 		b.WriteString("\n  " + d.String())
 	}

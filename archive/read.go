@@ -16,78 +16,120 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-// Plan returns the plan that came with the content.
+// Plan returns the plan that came with the content. One that none of the sets has
+// that are here wraps fs.ErrNotExist.
 func (a *Archive) Plan(ctx context.Context) ([]byte, error) {
-	p := a.files[planPath] // parseSet saw it
-	return a.read(ctx, p, maxPlan)
+	have, err := a.plan()
+	if err != nil {
+		return nil, err
+	}
+	return a.content(ctx, have, maxPlan)
 }
 
 // OpenPlan is Plan for one that is not to be held in memory. One that was altered
 // ends in a *DamageError in place of io.EOF.
 func (a *Archive) OpenPlan(ctx context.Context) (io.ReadCloser, error) {
-	return a.open(ctx, a.files[planPath], 0)
+	have, err := a.plan()
+	if err != nil {
+		return nil, err
+	}
+	return a.open(ctx, have, 0)
 }
 
 // PlanDigest is what the set manifest says that the plan's digest is.
 func (a *Archive) PlanDigest() digest.Digest { return a.set.Plan }
 
+// plan finds the plan of the newest set, which a set before it may have.
+func (a *Archive) plan() ([]place, error) {
+	var found []place
+	for _, p := range places(a.files, a.set.Plan) {
+		if p.entry.Path == planPath {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("the archive in %s has no plan: it is that of an earlier set: %w", a.dir(), a.wanted())
+	}
+	return found, nil
+}
+
+// wanted says which sets are built on and not here.
+func (a *Archive) wanted() error {
+	if len(a.absent) == 0 {
+		return fs.ErrNotExist
+	}
+	b := a.absent[0]
+	return fmt.Errorf("%s (%s), which %s builds on, is not in %s: %w", setName(b.Sequence), b.Set, a.set.id().manifest(), a.dir(), fs.ErrNotExist)
+}
+
 // Manifest returns a manifest of the archive. from is ignored: content is found
 // by its digest. A manifest that the archive lacks wraps fs.ErrNotExist.
 func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	p, ok := a.place(d)
-	if !ok {
-		return ocispec.Descriptor{}, nil, a.lacks(d)
+	have := places(a.blobs, d)
+	if len(have) == 0 {
+		return ocispec.Descriptor{}, nil, a.lacks(ocispec.Descriptor{Digest: d})
 	}
-	raw, err := a.read(ctx, p, manifest.MaxSize)
-	return ocispec.Descriptor{MediaType: p.entry.MediaType, Digest: d, Size: p.entry.Size}, raw, err
+	raw, err := a.content(ctx, have, manifest.MaxSize)
+	return ocispec.Descriptor{MediaType: have[0].entry.MediaType, Digest: d, Size: have[0].entry.length()}, raw, err
 }
 
-// Blob opens content of the archive, in place, at offset. from is ignored:
-// content is found by its digest. Content that the archive lacks wraps
-// fs.ErrNotExist; content that was altered ends in a *DamageError in place of
-// io.EOF, if it was read from offset 0 on.
+// Blob opens content of the archive, in place, at offset; content that lies in
+// parts is one stream. from is ignored: content is found by its digest. Content that
+// the archive lacks wraps fs.ErrNotExist; content that was altered ends in a
+// *DamageError in place of io.EOF, if it was read from offset 0 on. What is there
+// more than once, in a repair for example, is read from where it is sound.
 func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
-	p, ok := a.place(desc.Digest)
-	if !ok {
-		return nil, a.lacks(desc.Digest)
+	have := places(a.blobs, desc.Digest)
+	if len(have) == 0 {
+		return nil, a.lacks(desc)
 	}
-	if p.entry.Size != desc.Size {
-		return nil, fmt.Errorf("the archive in %s has %s with %d bytes, not %d", a.root.Name(), desc.Digest, p.entry.Size, desc.Size)
+	if size := have[0].entry.length(); size != desc.Size {
+		return nil, fmt.Errorf("the archive in %s has %s with %d bytes, not %d", a.dir(), desc.Digest, size, desc.Size)
 	}
-	return a.open(ctx, p, offset)
+	return a.open(ctx, have, offset)
 }
 
-func (a *Archive) lacks(d digest.Digest) error {
-	return fmt.Errorf("the archive in %s has no %s: %w", a.root.Name(), d, fs.ErrNotExist)
+// lacks is the error for content that no set has.
+func (a *Archive) lacks(desc ocispec.Descriptor) error {
+	if repository := a.where[desc.Digest]; repository != "" {
+		return fmt.Errorf("the archive in %s has no %s, which an earlier one brought to %s: %w", a.dir(), desc.Digest, repository, a.wanted())
+	}
+	return fmt.Errorf("the archive in %s has no %s: %w", a.dir(), desc.Digest, a.wanted())
 }
 
-func (a *Archive) open(ctx context.Context, p place, offset int64) (io.ReadCloser, error) {
-	e := p.entry
-	if a.volumes[p.volume] == nil { // only where it was opened with Inspect
-		return nil, &DamageError{Dir: a.root.Name(), Damage: []Damage{{File: a.set.Volumes[p.volume].Name, Problem: a.unfit[p.volume]}}}
+func (a *Archive) open(ctx context.Context, have []place, offset int64) (io.ReadCloser, error) {
+	e := have[0].entry
+	if offset < 0 || offset > e.length() {
+		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: it has %d", e.Digest, a.dir(), offset, e.length())
 	}
-	section := io.NewSectionReader(a.volumes[p.volume], e.Offset, e.Size)
-	if _, err := section.Seek(offset, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: %w", e.path(), a.root.Name(), offset, err)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	body, err := layout.Rest(ctx, io.NopCloser(section), ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, offset, e.path())
+	pieces, err := a.choose(ctx, have)
 	if err != nil {
 		return nil, err
 	}
-	return &content{ReadCloser: body, archive: a, place: p}, nil
+	j := &joined{pieces: pieces, at: offset, size: e.length()}
+	body, err := layout.Rest(ctx, j, whole(e), offset, e.path())
+	if err != nil {
+		return nil, err
+	}
+	return &content{ReadCloser: body, archive: a, joined: j, pieces: pieces}, nil
 }
 
-func (a *Archive) read(ctx context.Context, p place, limit int64) ([]byte, error) {
-	if p.entry.Size > limit {
-		return nil, fmt.Errorf("%s in the archive in %s has %d bytes, more than the %d that are allowed", p.entry.path(), a.root.Name(), p.entry.Size, limit)
+// content reads content that is short enough to be held.
+func (a *Archive) content(ctx context.Context, have []place, limit int64) ([]byte, error) {
+	e := have[0].entry
+	if e.length() > limit {
+		return nil, fmt.Errorf("%s in the archive in %s has %d bytes, more than the %d that are allowed", e.path(), a.dir(), e.length(), limit)
 	}
-	body, err := a.open(ctx, p, 0)
+	body, err := a.open(ctx, have, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
 	var raw bytes.Buffer
-	raw.Grow(int(p.entry.Size) + bytes.MinRead)
+	raw.Grow(int(e.length()) + bytes.MinRead)
 	if _, err := raw.ReadFrom(body); err != nil {
 		return nil, err
 	}
@@ -98,7 +140,8 @@ func (a *Archive) read(ctx context.Context, p place, limit int64) ([]byte, error
 type content struct {
 	io.ReadCloser
 	archive *Archive
-	place   place
+	joined  *joined
+	pieces  []piece
 }
 
 func (c *content) Read(p []byte) (int, error) {
@@ -110,8 +153,34 @@ func (c *content) Read(p []byte) (int, error) {
 	if !ok {
 		return n, err
 	}
-	v, e := &c.archive.set.Volumes[c.place.volume], c.place.entry
-	return n, &DamageError{Dir: c.archive.root.Name(), Damage: []Damage{{File: v.Name, Entry: e.path(), Offset: e.Offset, Problem: what}}}
+	damage := &DamageError{Dir: c.archive.dir()}
+	var corrupt *layout.CorruptError
+	switch at := c.joined.last; {
+	case at == nil:
+		at = &c.pieces[0]
+		fallthrough
+	case len(c.pieces) == 1 || !errors.As(err, &corrupt):
+		damage.Damage = append(damage.Damage, at.damage(what))
+	default:
+		// The whole is wrong; which part it is, their own digests tell.
+		damage.Damage = c.wrong(what)
+	}
+	return n, damage
+}
+
+// wrong finds the parts that are damaged.
+func (c *content) wrong(what string) []Damage {
+	var damage []Damage
+	for i := range c.pieces {
+		// The reading itself may have ended with its context: this does not.
+		if problem := c.archive.sound(context.Background(), &c.pieces[i]); problem != "" {
+			damage = append(damage, c.pieces[i].damage(problem))
+		}
+	}
+	if len(damage) == 0 {
+		damage = append(damage, c.pieces[0].damage("its parts are sound, joined they are not the content: "+what))
+	}
+	return damage
 }
 
 // Verifies reports whether the bytes are compared with desc.

@@ -63,7 +63,7 @@ func TestVolumesAreTar(t *testing.T) {
 			t.Errorf("%s has %d bytes", v.Name, v.Size)
 		}
 		var found []entry
-		r := tar.NewReader(a.volumes[i])
+		r := tar.NewReader(io.NewSectionReader(a.members[0].media[i].files[0], 0, a.set.Volumes[i].Size))
 		for {
 			h, err := r.Next()
 			if err == io.EOF {

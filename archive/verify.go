@@ -1,168 +1,183 @@
 package archive
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"hash"
-	"io"
-	"os"
+	"slices"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// readBuffer is how many bytes are read at once.
-const readBuffer = 1 << 20
-
-// Size is how many bytes all volumes have together.
+// Size is how many bytes Verify reads: all volumes of all sets that are here.
 func (a *Archive) Size() int64 {
 	var n int64
-	for _, v := range a.set.Volumes {
-		n += v.Size
+	for _, m := range a.members {
+		for i := range m.media {
+			n += m.set.Volumes[i].Size * int64(max(1, len(m.media[i].files)))
+		}
 	}
 	return n
 }
 
-// Verify reads every byte of the volumes once, in their order. What is not as it
-// was written is collected in a *DamageError. progress, where it is not nil, is
-// told how many bytes were read since it was called last.
+// A visit is one file that is read from its beginning to its end, in the place of
+// a volume.
+type visit struct {
+	member *member
+	number int   // of the volume, from 0 on
+	file   *file // nil where there is none
+	found  []finding
+}
+
+// A finding is what is wrong in a file, and the entries that it spoils.
+type finding struct {
+	Damage
+	volume  bool // it is the volume as a whole
+	entries []*entry
+}
+
+// Verify reads every byte of the volumes once: those on one medium in their order,
+// and several media at the same time. What is not as it was written is collected in
+// a *DamageError, where content is sound elsewhere as Healed. progress, where it is
+// not nil, is told how many bytes were read since it was called last, by one
+// goroutine at a time. A set that is built on and not here is no damage.
 func (a *Archive) Verify(ctx context.Context, progress func(n int64)) error {
-	if progress == nil {
-		progress = func(int64) {}
-	}
-	r := &reading{buf: make([]byte, readBuffer), progress: progress}
-	var damage []Damage
-	for i := range a.set.Volumes {
-		v := &a.set.Volumes[i]
-		if problem := a.unfit[i]; problem != "" {
-			damage = append(damage, Damage{File: v.Name, Problem: problem, Lost: r.lost(ctx, a.volumes[i], v)})
-		} else {
-			damage = append(damage, r.volume(ctx, a.volumes[i], v)...)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	visits, media := a.visits()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	tell := func(n int64) {
+		if progress != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			progress(n)
 		}
 	}
-	if len(damage) > 0 {
-		return &DamageError{Dir: a.root.Name(), Damage: damage}
+	for _, medium := range media {
+		wg.Go(func() {
+			r := newReading(tell)
+			for _, v := range medium {
+				if ctx.Err() == nil {
+					a.visit(ctx, r, v)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if damage := append(a.judge(visits), a.spoilt...); len(damage) > 0 {
+		return &DamageError{Dir: a.dir(), Damage: damage}
 	}
 	return nil
 }
 
-// A reading is one pass over volumes.
-type reading struct {
-	buf      []byte
-	progress func(int64)
-}
-
-// volume compares a volume with its part of the set manifest.
-func (r *reading) volume(ctx context.Context, f *os.File, v *volume) []Damage {
-	var damage []Damage
-	frame := sha256.New()
-	var end int64
-	for i := range v.Entries {
-		e := &v.Entries[i]
-		if err := r.hash(frame, f, end, e.Offset-end); err != nil {
-			damage = append(damage, Damage{File: v.Name, Problem: err.Error()})
-		}
-		if problem := r.entry(ctx, f, e); problem != "" {
-			damage = append(damage, Damage{File: v.Name, Entry: e.path(), Offset: e.Offset, Problem: problem, Lost: e.content()})
-		}
-		end = e.Offset + e.Size
-		if ctx.Err() != nil {
-			return nil
+// visits are all files that are read, and the same by the medium they lie on.
+func (a *Archive) visits() (all []*visit, media map[uint64][]*visit) {
+	media = map[uint64][]*visit{}
+	for _, m := range a.members {
+		for i := range m.media {
+			files := m.media[i].files
+			if len(files) == 0 {
+				all = append(all, &visit{member: m, number: i})
+				media[0] = append(media[0], all[len(all)-1])
+			}
+			for j := range files {
+				v := &visit{member: m, number: i, file: &files[j]}
+				all = append(all, v)
+				media[files[j].device] = append(media[files[j].device], v)
+			}
 		}
 	}
-	if err := r.hash(frame, f, end, v.Size-end); err != nil {
-		damage = append(damage, Damage{File: v.Name, Problem: err.Error()})
-	} else if digest.NewDigest(digest.SHA256, frame) != v.Frame {
-		damage = append(damage, locate(f, v)...)
+	return all, media
+}
+
+// visit reads a file and notes what is wrong with it.
+func (a *Archive) visit(ctx context.Context, r *reading, at *visit) {
+	v, medium := &at.member.set.Volumes[at.number], &at.member.media[at.number]
+	c := &comparison{volume: v}
+	if at.file == nil {
+		c.rest("")
+		r.tell(v.Size)
+	} else {
+		r.read(ctx, at.file, c)
+	}
+	at.found = c.found
+	if medium.problem != "" {
+		// Its parts are not told one by one, since it is another file, or no longer
+		// has them.
+		whole := finding{Damage: a.damage(slices.Index(a.members, at.member), at.number), volume: true}
+		for _, f := range c.found {
+			whole.entries = append(whole.entries, f.entries...)
+		}
+		at.found = []finding{whole}
+	}
+	for i := range at.found {
+		d := &at.found[i].Damage
+		if d.File = v.Name; at.file != nil && (len(medium.files) > 1 || at.file.name != v.Name) {
+			d.Problem += " (in " + a.path(at.file) + ")"
+		}
+	}
+}
+
+// judge finds out what is lost of what was found damaged, and what is sound in
+// another place.
+func (a *Archive) judge(visits []*visit) []Damage {
+	type spot struct {
+		entry *entry
+		file  *file
+	}
+	bad := map[spot]bool{}
+	for _, v := range visits {
+		for _, f := range v.found {
+			for _, e := range f.entries {
+				bad[spot{e, v.file}] = true
+			}
+		}
+	}
+	lost := func(e *entry) bool {
+		all := a.blobs
+		if e.Path != "" {
+			all = a.files
+		}
+		return !covered(a.pieces(places(all, e.Digest), func(p piece) bool { return !bad[spot{p.entry, p.file}] }), e.length())
+	}
+	var damage []Damage
+	for _, v := range visits {
+		for _, f := range v.found {
+			read, gone := 0, 0 // of what is read from the entries
+			for _, e := range f.entries {
+				switch {
+				case e.Path != "" && e.Path != planPath:
+					if !f.volume {
+						gone++
+					}
+					continue
+				case lost(e):
+					gone++
+					f.Lost = append(f.Lost, e.content()...)
+				}
+				read++
+			}
+			f.Healed = read > 0 && gone == 0
+			slices.Sort(f.Lost)
+			f.Lost = slices.Compact(f.Lost)
+			damage = append(damage, f.Damage)
+		}
 	}
 	return damage
 }
 
-// lost finds the content of a volume that cannot be read in a file that is not
-// as the volume should be; f is nil where there is none.
-func (r *reading) lost(ctx context.Context, f *os.File, v *volume) []digest.Digest {
+// Lost are the manifests and blobs that cannot be read, each once, in order.
+func (e *DamageError) Lost() []digest.Digest {
 	var lost []digest.Digest
-	for i := range v.Entries {
-		e := &v.Entries[i]
-		if f == nil || r.entry(ctx, f, e) != "" {
-			lost = append(lost, e.content()...)
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
+	for _, d := range e.Damage {
+		lost = append(lost, d.Lost...)
 	}
-	return lost
+	slices.Sort(lost)
+	return slices.Compact(lost)
 }
 
-// hash adds n bytes of the file from offset on to h.
-func (r *reading) hash(h hash.Hash, f *os.File, offset, n int64) error {
-	m, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.NewSectionReader(f, offset, n)}, r.buf)
-	r.progress(m)
-	if err == nil && m < n {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return fmt.Errorf("unreadable from offset %d: %w", offset+m, err)
-	}
-	return nil
-}
-
-// entry compares an entry with its digest.
-func (r *reading) entry(ctx context.Context, f *os.File, e *entry) string {
-	section := io.NopCloser(io.NewSectionReader(f, e.Offset, e.Size))
-	body, err := layout.Verified(ctx, section, ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, e.path())
-	if err != nil {
-		return err.Error()
-	}
-	for {
-		n, err := body.Read(r.buf)
-		r.progress(int64(n))
-		if err == io.EOF {
-			return ""
-		}
-		if err != nil {
-			what, _ := problem(err)
-			return what // "" where ctx ended, which the caller sees
-		}
-	}
-}
-
-// locate finds out where the frame of a volume is damaged: it is compared with
-// what this package would have written. A frame that another program wrote in
-// its own way may differ in places that are sound.
-func locate(f *os.File, v *volume) []Damage {
-	var damage []Damage
-	var end int64
-	look := func(offset int64, want []byte, what string) {
-		got := make([]byte, len(want))
-		if _, err := f.ReadAt(got, offset); err != nil && !errors.Is(err, io.EOF) || bytes.Equal(got, want) {
-			return
-		}
-		damage = append(damage, Damage{File: v.Name, Problem: fmt.Sprintf("the bytes from offset %d were altered: %s", offset, what)})
-	}
-	for i := range v.Entries {
-		e := &v.Entries[i]
-		before := prelude(e.path(), e.Size)
-		if e.Offset-int64(len(before)) != end {
-			break // not laid out by this package
-		}
-		look(end, before, "the header of "+e.path())
-		end = e.Offset + padded(e.Size)
-		look(e.Offset+e.Size, make([]byte, end-e.Offset-e.Size), "the padding of "+e.path())
-	}
-	if end+trailerSize == v.Size {
-		look(end, make([]byte, trailerSize), "the end of the volume")
-	}
-	if len(damage) == 0 {
-		damage = append(damage, Damage{File: v.Name, Problem: "bytes between the entries were altered"})
-	}
-	return damage
+// Healed reports whether all that is damaged is sound elsewhere.
+func (e *DamageError) Healed() bool {
+	return !slices.ContainsFunc(e.Damage, func(d Damage) bool { return !d.Healed })
 }

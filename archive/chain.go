@@ -1,0 +1,306 @@
+package archive
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
+)
+
+// Inspect is Open for an archive that may be damaged: volumes may be missing or
+// be something else, which Verify tells and reading what lies in them meets. The
+// set manifest has to be whole.
+func Inspect(dirs ...string) (*Archive, error) { return InspectWith(OpenOptions{}, dirs...) }
+
+// InspectWith is Inspect with options. Nobody is asked.
+func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
+	a := &Archive{log: cmp.Or(opts.Log, slog.New(slog.DiscardHandler)), chosen: map[digest.Digest][]piece{}}
+	if len(dirs) == 0 {
+		return nil, absentError("opening an archive: no folder is named")
+	}
+	for _, dir := range dirs {
+		if err := a.addRoot(dir); err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
+	}
+	err := a.load(opts.Sequence)
+	if err == nil {
+		err = a.checkSignature(opts.Signatures)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// addRoot opens a folder. One that is named twice is one.
+func (a *Archive) addRoot(dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return absentError(fmt.Sprintf("opening the archive %s: it is a file; name the folder that it lies in", dir))
+	}
+	for _, have := range a.folders {
+		if other, statErr := have.Stat("."); err == nil && statErr == nil && os.SameFile(info, other) {
+			return nil
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("opening the archive in %s: %w", dir, err)
+	}
+	a.dirs, a.folders = append(a.dirs, dir), append(a.folders, root)
+	return nil
+}
+
+// addFolder looks for what is missing in one more folder, or once more in one
+// that was looked into.
+func (a *Archive) addFolder(dir string) error {
+	if err := a.addRoot(dir); err != nil {
+		return err
+	}
+	for _, m := range a.members {
+		for i := range m.media {
+			if f := &m.media[i]; f.problem != "" {
+				_ = (&member{media: []medium{*f}}).close() // only read from
+				*f = medium{problem: missing}
+			}
+		}
+		a.find(m, 0)
+	}
+	return nil
+}
+
+// A manifestCopy is a set manifest in a folder.
+type manifestCopy struct {
+	dir    int
+	set    *set
+	digest digest.Digest
+}
+
+// load finds the set that is wanted, 0 for the newest, and all that belongs to it.
+func (a *Archive) load(sequence int) error {
+	var lists []*listing
+	newest := 0
+	for i, root := range a.folders {
+		l, err := list(root)
+		if err != nil {
+			return fmt.Errorf("opening the archive in %s: %w", a.dirs[i], err)
+		}
+		lists = append(lists, l)
+		if n, ok := l.newest(); ok {
+			newest = max(newest, n)
+		}
+	}
+	if sequence == 0 {
+		sequence = newest
+	}
+	if sequence == 0 {
+		return fmt.Errorf("opening the archive in %s: %w", a.dir(), absent(lists))
+	}
+	first, err := a.read(lists, sequence)
+	if errors.Is(err, fs.ErrNotExist) {
+		return absentError(fmt.Sprintf("opening the archive in %s: it has no %s; the newest is %s", a.dir(), setName(sequence), setName(newest)))
+	}
+	if err != nil {
+		return err
+	}
+	a.set = first.set
+	if err := a.oneSeries(lists, first); err != nil {
+		return err
+	}
+	sets, err := a.chain(lists, first)
+	if err != nil {
+		return err
+	}
+	for _, c := range sets {
+		m := &member{set: c.set, digest: c.digest, name: c.set.id().manifest(), dir: c.dir}
+		a.members = append(a.members, m)
+		a.find(m, 0)
+	}
+	a.index()
+	return nil
+}
+
+// chain is a set with all that it builds on, newest first, and before each what
+// repairs it.
+func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, error) {
+	sets := []manifestCopy{first}
+	known := map[base]bool{{first.set.Sequence, first.digest}: true}
+	for i := 0; i < len(sets); i++ {
+		for _, b := range sets[i].set.BuildsOn {
+			if known[b] {
+				continue
+			}
+			known[b] = true
+			c, err := a.read(lists, b.Sequence)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				a.absent = append(a.absent, b)
+			case err != nil:
+				// The site may have its content already. Whoever needs it is told.
+				a.absent = append(a.absent, b)
+				a.log.Warn("a set that the newest builds on cannot be read", "sequence", b.Sequence, "error", err)
+				var damage *DamageError
+				if errors.As(err, &damage) {
+					a.spoilt = append(a.spoilt, damage.Damage...)
+				}
+			case c.digest != b.Set:
+				return nil, fmt.Errorf("opening the archive in %s: %s in %s is another set (%s) than the one that %s builds on (%s): they are of different series; name the folders of one",
+					a.dir(), setName(b.Sequence), a.dirs[c.dir], c.digest, setName(sets[i].set.Sequence), b.Set)
+			default:
+				sets = append(sets, c)
+			}
+		}
+	}
+	slices.SortStableFunc(sets, func(x, y manifestCopy) int { return cmp.Compare(y.set.Sequence, x.set.Sequence) })
+	slices.SortFunc(a.absent, func(x, y base) int { return cmp.Compare(y.Sequence, x.Sequence) })
+	var all []manifestCopy
+	for _, c := range sets {
+		all = append(append(all, a.repairs(lists, c)...), c)
+	}
+	return all, nil
+}
+
+// read reads the set manifest of a sequence from the folders that have it. One
+// that is damaged is passed over where another is sound.
+func (a *Archive) read(lists []*listing, sequence int) (found manifestCopy, err error) {
+	err = fs.ErrNotExist
+	var bad []error
+	for i, root := range a.folders {
+		if _, ok := slices.BinarySearch(lists[i].sets, sequence); !ok {
+			continue
+		}
+		s, d, readErr := readSet(root, sequence)
+		switch {
+		case readErr != nil:
+			bad = append(bad, readErr)
+		case found.set == nil:
+			found, err = manifestCopy{i, s, d}, nil
+		case found.digest != d:
+			return found, fmt.Errorf("opening the archive in %s: two different sets are called %s: that in %s (%s) and that in %s (%s); name the folders of one",
+				a.dir(), setName(sequence), a.dirs[found.dir], found.digest, a.dirs[i], d)
+		}
+	}
+	if found.set == nil && len(bad) > 0 {
+		return found, errors.Join(bad...)
+	}
+	for _, passed := range bad {
+		a.log.Warn("a set manifest is damaged, another copy of it is used", "used", a.dirs[found.dir], "error", passed)
+		var damage *DamageError
+		if errors.As(passed, &damage) {
+			for _, d := range damage.Damage {
+				d.Healed = true
+				a.spoilt = append(a.spoilt, d)
+			}
+		}
+	}
+	return found, err
+}
+
+// repairs are the repair sets of a set, one from each folder at most. What is
+// wrong with one is told, and the set is read without it.
+func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
+	repair := setID{of.set.Sequence, true}
+	var found []manifestCopy
+	for i, root := range a.folders {
+		if !slices.Contains(lists[i].repairs, of.set.Sequence) {
+			continue
+		}
+		s, d, err := readManifest(root, repair)
+		switch {
+		case err == nil && (s.Repairs == nil || *s.Repairs != base{of.set.Sequence, of.digest}):
+			err = fmt.Errorf("it repairs another set than %s in %s", setName(of.set.Sequence), a.dirs[of.dir])
+		case err == nil && slices.ContainsFunc(found, func(c manifestCopy) bool { return c.digest == d }):
+			continue
+		}
+		if err != nil {
+			a.log.Warn("a repair is passed over", "file", repair.manifest(), "dir", a.dirs[i], "error", err)
+			var damage *DamageError
+			if errors.As(err, &damage) {
+				a.spoilt = append(a.spoilt, damage.Damage...)
+			}
+			continue
+		}
+		found = append(found, manifestCopy{i, s, d})
+	}
+	return found
+}
+
+// oneSeries refuses folders that have sets of another series than the chosen one.
+func (a *Archive) oneSeries(lists []*listing, chosen manifestCopy) error {
+	for i, root := range a.folders {
+		for _, sequence := range lists[i].sets {
+			name, ok := series(root, setName(sequence))
+			if ok && name != chosen.set.Name {
+				return fmt.Errorf("opening the archive in %s: there are two series: %s in %s is of %q and %s in %s is of %q; name the folders of one, or keep each in a folder of its own",
+					a.dir(), setName(chosen.set.Sequence), a.dirs[chosen.dir], chosen.set.Name, setName(sequence), a.dirs[i], name)
+			}
+		}
+	}
+	return nil
+}
+
+// series is the name in a set manifest, which stands before what grows with the
+// content. ok is false where it cannot be read.
+func series(root *os.Root, manifest string) (name string, ok bool) {
+	f, _, err := regular.Open(root, manifest)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close() // only read from
+	dec := json.NewDecoder(io.LimitReader(f, 64<<10))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return "", false
+	}
+	for dec.More() {
+		field, err := dec.Token()
+		if err != nil || field == "volumes" {
+			break
+		}
+		if field == "name" {
+			err := dec.Decode(&name)
+			return name, err == nil
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			break
+		}
+	}
+	return "", false
+}
+
+// absent says why folders without a set manifest are no archive.
+func absent(lists []*listing) error {
+	high, repair := 0, 0
+	for _, l := range lists {
+		if l.partial {
+			return absentError("writing it was not finished: run that again")
+		}
+		high = max(high, l.highest())
+		for _, sequence := range l.repairs {
+			repair = max(repair, sequence)
+		}
+	}
+	switch {
+	case repair > 0:
+		return absentError(fmt.Sprintf("%s repairs a set that is not there: bring %s and its volumes too", setID{repair, true}.manifest(), setName(repair)))
+	case high > 0:
+		return absentError("it has volumes and no set manifest: bring " + setName(high) + " too")
+	}
+	return absentError("there is none, its set manifest would be called like " + setName(1))
+}
+
+// An absentError says why there is no archive, and is fs.ErrNotExist.
+type absentError string
+
+func (e absentError) Error() string { return string(e) }
+func (absentError) Unwrap() error   { return fs.ErrNotExist }
