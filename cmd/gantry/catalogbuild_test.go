@@ -18,6 +18,7 @@ import (
 // TestCatalogBuild builds one folder on nothing, on an image with opm and on
 // another catalog, and has others read what was pushed.
 func TestCatalogBuild(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	opm := w.source.Host + "/registry.example.com/tools/opm:v1"
 	w.push("registry.example.com/tools/opm:v1", fileImage(t, v1.Config{Entrypoint: []string{"/bin/opm"}, Cmd: []string{"version"}}, map[string]string{"bin/opm": "opm"}))
@@ -129,6 +130,7 @@ func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
 
 // TestCatalogBuildIntoALayout builds into one that holds images of others.
 func TestCatalogBuildIntoALayout(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	dir := w.path("shared")
 	w.must("mirror", "-c", w.config("one.yaml", "  additionalImages: [{name: '"+riverRef+"'}]\n"), "oci://"+dir)
@@ -156,6 +158,7 @@ func TestCatalogBuildIntoALayout(t *testing.T) {
 }
 
 func TestCatalogBuildRefusals(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	broken := w.write("broken.yaml", "schema: olm.package\nname: a\ndefaultChannel: b\n")
 	w.mirror.ResetLog()
@@ -186,6 +189,7 @@ func TestCatalogBuildRefusals(t *testing.T) {
 // TestCatalogBuildOnAShell builds on an image whose command cannot serve the
 // catalog, which is said, and without a tag, which is latest then.
 func TestCatalogBuildOnAShell(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	const shell = "registry.example.com/tools/shell:v1"
 	w.push(shell, fileImage(t, v1.Config{Entrypoint: []string{"/bin/sh"}}, map[string]string{"bin/sh": "sh"}))
@@ -214,6 +218,7 @@ func TestCatalogBuildOnAShell(t *testing.T) {
 // TestCatalogBuildOfOtherForms builds what is no folder, and gets the same image
 // whatever form the catalog has.
 func TestCatalogBuildOfOtherForms(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	w.kelpIndex()
 	w.must("catalog", "convert", w.path("zoo"), "--output-dir", w.path("json"))
@@ -236,6 +241,7 @@ func TestCatalogBuildOfOtherForms(t *testing.T) {
 // TestCatalogBuildWithCredentials pushes to a registry that wants TLS and a
 // password, and says what it lacks.
 func TestCatalogBuildWithCredentials(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	w.mirror = registrytest.Start(t, registrytest.Options{TLS: true, Auth: registrytest.TokenAuth})
 	args := []string{"catalog", "build", w.path("zoo"), w.docker("/made/zoo:v1"), "--dest-cert-dir", filepath.Dir(w.mirror.CAFile)}

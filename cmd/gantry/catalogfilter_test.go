@@ -106,6 +106,7 @@ func full(t *testing.T, refs []string) []string {
 // TestFilterRealCatalog filters real packages and holds the result against the
 // validator, against the plan of the same configuration, and against itself.
 func TestFilterRealCatalog(t *testing.T) {
+	t.Parallel()
 	w := emptyWorld(t, registrytest.New(t, registrytest.Options{}))
 	source := w.realFolder("real", realFilterPackages)
 	isc := w.config("real.yaml", "  operators:\n  - catalog: "+source+"\n"+realFilter)
@@ -196,6 +197,7 @@ func hosts(t *testing.T, images []string) []string {
 // TestFilterHeadsOfRealCatalog takes the heads of everything, in YAML, and the
 // whole again.
 func TestFilterHeadsOfRealCatalog(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	source := w.realFolder("real", []string{"openshift-cert-manager-operator", "tigera-operator", "kubevirt-wol"})
 	for _, full := range []bool{false, true} {

@@ -45,7 +45,8 @@ type served struct {
 var servedOn = regexp.MustCompile(`serving \S+ on (\S+), as (http://\S+); end with Ctrl-C`)
 
 // startServe starts the program and waits until it says where it serves what.
-func startServe(t *testing.T, url string, args ...string) *served {
+func startServe(w *world, url string, args ...string) *served {
+	t := w.t
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -55,7 +56,7 @@ func startServe(t *testing.T, url string, args ...string) *served {
 	t.Cleanup(stop)
 	s := &served{t: t, said: make(chan string, 1)}
 	s.cmd = exec.CommandContext(ctx, program, append([]string{"catalog", "serve", "--listen", "127.0.0.1:0"}, args...)...)
-	s.cmd.Env = append(os.Environ(), asProgram+"=1")
+	s.cmd.Env = w.environ()
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -113,9 +114,10 @@ func (s *served) end(signal os.Signal) {
 }
 
 func TestCatalogServe(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	rendered := w.must("catalog", "render", w.path("zoo")).stdout
-	s := startServe(t, "/catalogs/operator-index/api/v1/all", zooRef, "--workspace", w.path("none"))
+	s := startServe(w, "/catalogs/operator-index/api/v1/all", zooRef, "--workspace", w.path("none"))
 	api := "/catalogs/operator-index/api/v1/"
 	if diff := cmp.Diff(sortedLines(rendered), sortedLines(s.get(api+"all", http.StatusOK))); diff != "" {
 		t.Errorf("all objects differ from those of the folder: %s", diff)
@@ -169,10 +171,11 @@ func TestCatalogServe(t *testing.T) {
 // TestCatalogServeEnds ends with the other signal, while a client keeps its
 // connections, and refuses what it cannot serve or listen on.
 func TestCatalogServeEnds(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	w.write("catalog.yaml", "schema: olm.package\nname: a\ndefaultChannel: x\n---\nschema: olm.channel\npackage: a\nname: x\nentries: [{name: a.v1}]\n---\n"+
 		"schema: olm.bundle\npackage: a\nname: a.v1\nimage: quay.io/a/a:v1\nproperties: [{type: olm.package, value: {packageName: a, version: 1.0.0}}]\n")
-	s := startServe(t, "/catalogs/mine/api/v1/all", w.path("catalog.yaml"), "--name", "mine", "--workspace", w.path("none"))
+	s := startServe(w, "/catalogs/mine/api/v1/all", w.path("catalog.yaml"), "--name", "mine", "--workspace", w.path("none"))
 	s.get("/catalogs/mine/api/v1/all", http.StatusOK)
 	s.reflect().call("ListPackages", `{}`)
 
@@ -185,6 +188,7 @@ func TestCatalogServeEnds(t *testing.T) {
 // TestCatalogServeAddress holds that a program learns from stdout where a free
 // port was taken.
 func TestCatalogServeAddress(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	w.write("catalog.yaml", "schema: x\n")
 	program, err := os.Executable()
@@ -194,7 +198,7 @@ func TestCatalogServeAddress(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), serveTime)
 	defer stop()
 	cmd := exec.CommandContext(ctx, program, "catalog", "serve", w.path("catalog.yaml"), "--listen", "127.0.0.1:0", "--output", "json")
-	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Env = w.environ()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -58,6 +58,7 @@ func (r checkReport) route() string {
 // TestCheck gets the same answer of the configuration, of its plan in a workspace
 // that never saw the catalogs, and of the mirror.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	ask := []string{"--installed", w.path("csv.json"), "--cluster-version", "4.18.2"}
 	for _, tc := range []struct {
@@ -126,6 +127,7 @@ func TestCheck(t *testing.T) {
 // TestCheckClusterExtension resolves an extension against the ClusterCatalogs that
 // were emitted, and against those that check says would be.
 func TestCheckClusterExtension(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	isc := w.write("lake.yaml", strings.Replace(w.read("closed.yaml"), "  - catalog: registry", "  - targetCatalog: lake/animals\n    catalog: registry", 1))
 	w.must("mirror", "-c", isc, w.docker("/lake"))

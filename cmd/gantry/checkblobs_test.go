@@ -11,6 +11,7 @@ import (
 // A layer that the mirror's storage lost is named by verify --blobs, and brought
 // again by mirror --check-blobs.
 func TestLostLayer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, w.docker(""))

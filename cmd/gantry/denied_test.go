@@ -11,6 +11,7 @@ import (
 // A mirror that lets nobody into one repository gets everything else, and the
 // list says what failed; one that lets nobody in anywhere ends the run.
 func TestRepositoryIsDenied(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	for _, status := range []int{http.StatusForbidden, http.StatusUnauthorized} {

@@ -12,6 +12,7 @@ import (
 // the run with one message that names it; when it takes content again, the same
 // command is all there is to do.
 func TestDestinationTakesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	for _, tc := range []struct {

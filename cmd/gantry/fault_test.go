@@ -19,6 +19,7 @@ import (
 
 // What a person gets wrong. Nothing may be touched.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	catalog := "  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n"
@@ -75,6 +76,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestErrorsAsJSON(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	o := w.gantry("plan", "-c", w.path("absent.yaml"), "--output", "json")
 	if o.code != exitUsage || !strings.HasPrefix(o.stderr, `{"error":{"code":10,`) || o.stdout != "" {
@@ -84,6 +86,7 @@ func TestErrorsAsJSON(t *testing.T) {
 
 // What is wrong with flags and files is found before a folder is made.
 func TestNothingIsTouched(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	isc := w.config("imageset.yaml", "  additionalImages: [{name: 'quay.io/a/b:v1'}]\n")
 	for _, args := range [][]string{
@@ -117,6 +120,7 @@ func closedPort(t *testing.T) string {
 }
 
 func TestMissingImage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(registrytest.Rule{Path: "/lantern/store/manifests/", Action: registrytest.Status(404)})
@@ -156,6 +160,7 @@ func TestMissingImage(t *testing.T) {
 
 // What failed while it was copied is said once, by whoever met it.
 func TestFailureIsSaidOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.config("store.yaml", "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n")
 	w.source.Script(registrytest.Rule{Path: "/lantern/store/blobs/", Action: registrytest.Status(404)})
@@ -171,6 +176,7 @@ func TestFailureIsSaidOnce(t *testing.T) {
 }
 
 func TestDamagedArchive(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("disk"))
 	volumes, err := filepath.Glob(w.path("disk/*.tar"))
@@ -214,12 +220,13 @@ func TestDamagedArchive(t *testing.T) {
 }
 
 func TestLockedWorkspace(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
-	a := &app{}
+	a := &app{env: w.env}
 	if err := a.openLog(); err == nil {
 		t.Fatal("an app without flags is not ready to run")
 	}
-	a = &app{output: outputText, logLevel: "error", logFormat: outputText}
+	a = &app{env: w.env, output: outputText, logLevel: "error", logFormat: outputText}
 	if err := a.openLog(); err != nil {
 		t.Fatal(err)
 	}
@@ -236,6 +243,7 @@ func TestLockedWorkspace(t *testing.T) {
 
 // TestLockedLayout finds another run writing to the layout.
 func TestLockedLayout(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.config("store.yaml", "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n")
 	l, err := layout.Create(w.path("layout"), layout.Options{})
@@ -258,6 +266,7 @@ func TestLockedLayout(t *testing.T) {
 // TestInterrupted stops the real program with the signal of Ctrl-C while a blob
 // is on its way, for each direction, and runs it again.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	program, err := os.Executable()
 	if err != nil {
@@ -270,7 +279,7 @@ func TestInterrupted(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd := exec.Command(program, append([]string{"mirror", "--workspace", w.path("workspace")}, args...)...)
 		cmd.Stderr = &stderr
-		cmd.Env = append(os.Environ(), asProgram+"=1")
+		cmd.Env = w.environ()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

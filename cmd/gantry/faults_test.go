@@ -248,6 +248,7 @@ func (p spot) named(faults []mishap) []mishap {
 // TestThroughFaults lets every fault happen on every way where it can, and holds
 // what has to hold afterwards.
 func TestThroughFaults(t *testing.T) {
+	t.Parallel()
 	for _, s := range newStorms(t, toRegistry, toArchive, fromArchive) {
 		t.Run(s.way, func(t *testing.T) {
 			t.Parallel()
@@ -269,7 +270,7 @@ func TestThroughFaults(t *testing.T) {
 func (s *storm) through(t *testing.T, name string, f mishap) {
 	began := s.world
 	defer func() { s.world = began }()
-	s.world = &world{t: t, dir: began.dir, source: began.source, mirror: began.mirror}
+	s.world = &world{t: t, dir: began.dir, source: began.source, mirror: began.mirror, env: began.env}
 	at := s.mirror
 	if f.atSource {
 		at = s.source

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,8 @@ type storm struct {
 	// the archive that is read where there is none to write.
 	calm, disk string
 	config     string
+	// carried are all blobs, each once.
+	carried []digest.Digest
 }
 
 // newStorms makes a storm for each way. They have nothing in common but the
@@ -73,15 +76,15 @@ func newStorms(t *testing.T, ways ...string) []*storm {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := storms[0]
-	t.Setenv("CONTAINERS_REGISTRIES_CONF", first.write("registries.conf", conf.String()))
-	t.Setenv("REGISTRY_AUTH_FILE", first.write("auth.json", string(text)))
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("DOCKER_CONFIG", "")
 	for _, s := range storms {
+		s.surroundings(s.write("registries.conf", conf.String()), s.write("auth.json", string(text)))
 		s.fill()
 		s.calmDown()
+		for _, r := range s.source.Log() {
+			if r.Kind() == "GET blob" && !slices.Contains(s.carried, r.Digest()) {
+				s.carried = append(s.carried, r.Digest())
+			}
+		}
 	}
 	return storms
 }
@@ -178,7 +181,7 @@ func (s *storm) args(name string) []string {
 func (s *storm) run(name string, clock remote.Clock, idle time.Duration) (o outcome, left string) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdout: &stdout, stderr: &stderr, tune: func(o *remote.Options) { o.Clock, o.IdleTimeout = clock, idle }}
+	a := &app{stdout: &stdout, stderr: &stderr, env: s.env, tune: func(o *remote.Options) { o.Clock, o.IdleTimeout = clock, idle }}
 	labels := pprof.Labels("run", s.way+" "+name)
 	pprof.Do(s.t.Context(), labels, func(context.Context) { o.code = a.run(s.args(name)) })
 	o.stdout, o.stderr = stdout.String(), stderr.String()

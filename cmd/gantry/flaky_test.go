@@ -12,6 +12,7 @@ import (
 // TestMirrorThroughFaults mirrors while both registries misbehave in every way
 // that passes, and wants what an undisturbed run brings.
 func TestMirrorThroughFaults(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, w.docker("/calm"))
@@ -52,6 +53,7 @@ func TestMirrorThroughFaults(t *testing.T) {
 
 // TestMirrorOfALyingSource never lets wrong bytes stand under a digest.
 func TestMirrorOfALyingSource(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	w.source.Script(rt.Rule{Method: http.MethodGet, Path: "/lantern/store/blobs/", Action: rt.WrongBytes()})
@@ -79,6 +81,7 @@ func TestMirrorOfALyingSource(t *testing.T) {
 // TestMirrorThroughARestart mirrors while the mirror's registry is killed and
 // started again.
 func TestMirrorThroughARestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	w.source.Script(rt.Rule{Method: http.MethodGet, Path: "/blobs/", Nth: 20, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		w.mirror.Restart()

@@ -47,6 +47,7 @@ func TestSplitHint(t *testing.T) {
 }
 
 func TestSameConfiguration(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	a, copied, other, larger := w.write("a.yaml", "one"), w.write("copy.yaml", "one"), w.write("other.yaml", "two"), w.write("larger.yaml", "three")
 	if err := os.Symlink(other, w.path("link.yaml")); err != nil {

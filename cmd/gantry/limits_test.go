@@ -9,6 +9,7 @@ import (
 // What is wrong with limits is told before anything is asked for, with the flag,
 // or with file, line and field.
 func TestWrongLimits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	before := len(w.source.Requests()) + len(w.mirror.Requests())
 	for name, tc := range map[string]struct {

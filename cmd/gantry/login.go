@@ -14,7 +14,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
 // loginFlags are those of gantry login.
@@ -79,7 +78,7 @@ func (a *app) login(ctx context.Context, f loginFlags, place string, in io.Reade
 	if err != nil {
 		return err
 	}
-	file, err := keychain.Options{AuthFile: f.authFile}.LoginFile()
+	file, err := a.keychainOptions(f.authFile).LoginFile()
 	if err != nil {
 		return &usageError{err}
 	}
@@ -145,9 +144,9 @@ func (g given) Credential(_ context.Context, host, _ string) (keychain.Credentia
 
 // loginClient makes a client that shows cred to host and to no other.
 func (a *app) loginClient(f loginFlags, host string, cred keychain.Credential) (*remote.Client, error) {
-	conf, err := registries.Load(registries.Options{Log: a.log})
+	conf, err := a.registries()
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, err
 	}
 	c, err := remote.New(remote.Options{
 		Side:       remote.Alone,

@@ -36,7 +36,7 @@ func (a *app) logout(ctx context.Context, authFile, place string) error {
 	if err != nil {
 		return err
 	}
-	file, err := keychain.Options{AuthFile: authFile}.LoginFile()
+	file, err := a.keychainOptions(authFile).LoginFile()
 	if err != nil {
 		return &usageError{err}
 	}
@@ -46,7 +46,7 @@ func (a *app) logout(ctx context.Context, authFile, place string) error {
 		return storeError(err)
 	}
 	// A file that is named has to exist to be read, and need not for this.
-	left, err := keychain.New(keychain.Options{}).Credential(ctx, host, path)
+	left, err := keychain.New(a.keychainOptions("")).Credential(ctx, host, path)
 	if err == nil && !left.Anonymous() {
 		a.say("credentials for %s are still found in %s", key, left.Source)
 	}

@@ -13,6 +13,7 @@ import (
 )
 
 func TestMirrorBothWays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 
@@ -81,6 +82,7 @@ func readFolder(t *testing.T, dir string) map[string]string {
 }
 
 func TestMirrorMovesEachBlobOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	w.source.ResetLog()
 	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker(""))
@@ -114,6 +116,7 @@ func TestMirrorMovesEachBlobOnce(t *testing.T) {
 }
 
 func TestPlanThenMirrorThePlan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
 	first := w.must("plan", "-c", isc, "-o", lock, w.docker(""))
@@ -153,6 +156,7 @@ func TestPlanThenMirrorThePlan(t *testing.T) {
 }
 
 func TestMirrorToALayout(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout"))
 	if again := w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout")); !strings.Contains(again.stdout, "Nothing to copy") {
@@ -164,6 +168,7 @@ func TestMirrorToALayout(t *testing.T) {
 }
 
 func TestMirrorNestedPaths(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/team"), "--max-nested-paths", "2")
 	flat := func(path string) string { return "team/" + strings.ReplaceAll(path, "/", "-") }
@@ -173,6 +178,7 @@ func TestMirrorNestedPaths(t *testing.T) {
 }
 
 func TestMirrorWithCredentialsAndTLS(t *testing.T) {
+	t.Parallel()
 	for name, auth := range map[string]registrytest.Auth{"basic": registrytest.BasicAuth, "token": registrytest.TokenAuth} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, registrytest.Options{TLS: true, Auth: auth})

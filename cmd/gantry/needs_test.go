@@ -50,6 +50,7 @@ func (w *world) readPlan(name string) *plan.Plan {
 // TestNeeds plans what others need, in two rounds and over two catalogs, and the
 // way of what is installed.
 func TestNeeds(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	heads := w.path("heads.yaml")
 	o := w.must(append([]string{"plan", "-c", heads, "-o", w.path("flags.json"), "--name", "same"}, w.given()...)...)
@@ -123,6 +124,7 @@ func TestNeeds(t *testing.T) {
 // TestNeedsBothWays mirrors it directly, over an archive and from the plan alone:
 // the catalogs are the same, and whole.
 func TestNeedsBothWays(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	heads, disk, lock := w.path("heads.yaml"), "file://"+w.path("disk"), w.path("plan.json")
 	w.must(append([]string{"mirror", "-c", heads, w.docker("/direct")}, w.given()...)...)
@@ -161,6 +163,7 @@ func TestNeedsBothWays(t *testing.T) {
 // TestNeedsAfterASourceMoved carries out a plan though its source moved on: what
 // was planned is built again by the digests that it has.
 func TestNeedsAfterASourceMoved(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	lock := w.path("plan.json")
 	w.must(append([]string{"plan", "-c", w.path("heads.yaml"), "-o", lock}, w.given()...)...)
@@ -186,6 +189,7 @@ func TestNeedsAfterASourceMoved(t *testing.T) {
 // TestInstalledElsewhere notes an operator that no catalog has, and one of a
 // version that its package never had.
 func TestInstalledElsewhere(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	csv := func(name, pkg, version string) map[string]any {
 		return map[string]any{

@@ -52,6 +52,7 @@ func (w *world) without(prefix string) rt.Verified {
 }
 
 func TestOnErrorPackage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, w.docker("/calm"), "--workspace", w.path("calm"))
@@ -115,6 +116,7 @@ func (w *world) resources() []string {
 // An image that the source does not give to the plan is left out from the
 // beginning, and the plan that is shown is the one that is carried out.
 func TestOnErrorPackageOfMissingImages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(rt.Rule{Path: "/lantern/store/", Action: rt.Status(http.StatusNotFound)})
@@ -144,6 +146,7 @@ func TestOnErrorPackageOfMissingImages(t *testing.T) {
 }
 
 func TestOnErrorStop(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	w.must("mirror", "-c", isc, "file://"+w.path("whole"), "--workspace", w.path("calm"))
@@ -178,6 +181,7 @@ func TestOnErrorStop(t *testing.T) {
 }
 
 func TestOnErrorIsOneOfThree(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	w.refuse(exitUsage, []string{"--on-error", "stop or continue or package"}, "mirror", "--on-error", "ignore", "-c", w.path("imageset.yaml"), w.docker(""))
 }

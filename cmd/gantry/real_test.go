@@ -98,13 +98,7 @@ func realWorld(t *testing.T, packages []string, flags ...string) *world {
 	}
 	lap("rehosted")
 	t.Logf("%s", out)
-	// Without credentials and configuration of whoever runs the test; go build
-	// needs the home folder with its cache.
-	t.Setenv("CONTAINERS_REGISTRIES_CONF", w.path("real/registries.conf"))
-	for _, name := range []string{"REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DOCKER_CONFIG"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("HOME", t.TempDir())
+	w.surroundings(w.path("real/registries.conf"), "")
 	return w
 }
 
@@ -130,6 +124,7 @@ func stopwatch(t *testing.T) func(part string) {
 }
 
 func TestRealCatalogsBothWays(t *testing.T) {
+	t.Parallel()
 	w := realWorld(t, realPackages)
 	lap := stopwatch(t)
 	isc, disk := w.config("real.yaml", realSelection), "file://"+w.path("disk")
@@ -228,6 +223,7 @@ func (w *world) pullAll(prefix string, catalogs []string) []registrytest.Verifie
 // missing arrives, what has holes is not offered, and the exit status says so,
 // whichever way it goes.
 func TestRealCatalogWithMissingImages(t *testing.T) {
+	t.Parallel()
 	const missing = 3
 	w := realWorld(t, []string{"eda-k8s-operator", "kube-green", "external-dns-operator"}, "-missing", strconv.Itoa(missing))
 	isc, disk := w.config("real.yaml", "  operators:\n  - catalog: "+realIndex+"\n    full: true\n"), "file://"+w.path("disk")

@@ -114,6 +114,7 @@ func (p *pinned) child(d digest.Digest) string {
 func tagOf(d digest.Digest) string { return strings.Replace(d.String(), ":", "-", 1) }
 
 func TestReceiptSparesRequests(t *testing.T) {
+	t.Parallel()
 	p := newPinned(t)
 	_, cold := p.again()
 	if cold <= p.references() {
@@ -143,6 +144,7 @@ func TestReceiptSparesRequests(t *testing.T) {
 }
 
 func TestReceiptDoesNotHideWhatTheMirrorLost(t *testing.T) {
+	t.Parallel()
 	p := newPinned(t)
 	p.again()
 	for _, tc := range []struct {
@@ -185,6 +187,7 @@ func TestReceiptDoesNotHideWhatTheMirrorLost(t *testing.T) {
 }
 
 func TestReceiptOfARegistryThatWasEmptied(t *testing.T) {
+	t.Parallel()
 	p := newPinned(t)
 	p.again()
 	// Another registry under the same address: what the workspace knows of it is
@@ -200,6 +203,7 @@ func TestReceiptOfARegistryThatWasEmptied(t *testing.T) {
 // A registry that keeps its lists of tags to itself is asked as if there were no
 // receipt.
 func TestReceiptWithoutListsOfTags(t *testing.T) {
+	t.Parallel()
 	p := newPinned(t)
 	p.again()
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusInternalServerError} {

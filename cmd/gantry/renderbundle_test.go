@@ -64,6 +64,7 @@ spec:
 // TestRenderBundles makes a catalog of a bundle, as the guide tells: from its
 // image and from its folder.
 func TestRenderBundles(t *testing.T) {
+	t.Parallel()
 	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	const ref = "registry.example.com/kelp/kelp-bundle:v1.2.0"
 	labels, files := kelpBundle()

@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
@@ -25,7 +27,10 @@ type app struct {
 	stdout, stderr io.Writer
 	// tune, where set, has the last word on each client's options: tests bring
 	// their clock and their patience.
-	tune    func(*remote.Options)
+	tune func(*remote.Options)
+	// env, where set, stands for the process's environment where files are looked
+	// for: tests that go on at the same time each have their own.
+	env     map[string]string
 	clients []sideClient // those that the run made
 
 	output    string
@@ -182,6 +187,28 @@ func (a *app) openLog() error {
 		a.log = a.events.logger("log", level)
 	}
 	return nil
+}
+
+// getenv reads the environment.
+func (a *app) getenv(name string) string {
+	if a.env != nil {
+		return a.env[name]
+	}
+	return os.Getenv(name)
+}
+
+// keychainOptions say where credentials are looked for, authFile first.
+func (a *app) keychainOptions(authFile string) keychain.Options {
+	return keychain.Options{AuthFile: authFile, Getenv: a.getenv, Home: a.env["HOME"]}
+}
+
+// registries reads what registries.conf says.
+func (a *app) registries() (*registries.Config, error) {
+	conf, err := registries.Load(registries.Options{Getenv: a.getenv, Home: a.env["HOME"], Log: a.log})
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return conf, nil
 }
 
 // encode prints the result as JSON.

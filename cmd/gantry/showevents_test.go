@@ -111,6 +111,7 @@ func readEvents(t *testing.T, stderr string) (names []string, of map[string][]an
 // TestMirrorWithEvents mirrors through a retry and an image that fails, and then
 // what is left.
 func TestMirrorWithEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(

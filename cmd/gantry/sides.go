@@ -12,7 +12,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
-	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
 // sides are the flags that say how registries are spoken to, per side of a run.
@@ -115,13 +114,13 @@ func (s *sides) streams() (int, error) {
 }
 
 // limits reads what the user says of the network and of single registries.
-func (s *sides) limits() (rate limits.Rate, l *limits.Limits, err error) {
+func (s *sides) limits(getenv func(string) string) (rate limits.Rate, l *limits.Limits, err error) {
 	if s.rate != "" {
 		if rate, err = limits.ParseRate(s.rate); err != nil {
 			return 0, nil, usagef("--limit-rate: %w", err)
 		}
 	}
-	file := cmp.Or(s.limitsFile, limits.Default(os.Getenv))
+	file := cmp.Or(s.limitsFile, limits.Default(getenv))
 	if file == "" {
 		return rate, nil, nil
 	}
@@ -152,15 +151,15 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if s.retryTimes < 0 || s.retryDelay < 0 {
 		return nil, usagef("--retry-times and --retry-delay take no negative values")
 	}
-	conf, err := registries.Load(registries.Options{Log: a.log})
+	conf, err := a.registries()
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, err
 	}
 	bound, err := s.bound()
 	if err != nil {
 		return nil, err
 	}
-	rate, perHost, err := s.limits()
+	rate, perHost, err := s.limits(a.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +172,7 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 		retry.Times = -1 // there, 0 is the default
 	}
 	o := remote.Options{
-		Keychain:   keychain.New(keychain.Options{AuthFile: authFile, Getenv: os.Getenv}),
+		Keychain:   keychain.New(a.keychainOptions(authFile)),
 		Registries: conf,
 		CertDir:    cmp.Or(mine.certDir, s.certDir),
 		SkipVerify: !mine.tlsVerify,

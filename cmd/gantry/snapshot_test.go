@@ -39,6 +39,7 @@ func (w *world) removeLayers() {
 // TestSnapshots reads a catalog once: later runs in the workspace take it from
 // the cache, and give the same.
 func TestSnapshots(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	one := w.config("one.yaml", oneOfZoo)
 	two := w.config("two.yaml", strings.Replace(oneOfZoo, "{name: otter}", "{name: otter}, {name: vole}", 1))
@@ -87,6 +88,7 @@ func TestSnapshots(t *testing.T) {
 // TestSnapshotsDamaged takes nothing from a parsed catalog that is not as it was
 // written, and puts a good one in its place.
 func TestSnapshotsDamaged(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	isc := w.config("one.yaml", oneOfZoo)
 	w.must("plan", "-c", isc, "-o", w.path("first.json"), "--name", "same")
@@ -134,6 +136,7 @@ func TestSnapshotsDamaged(t *testing.T) {
 // TestSnapshotsOfALyingSource keeps nothing of a catalog whose bytes are wrong or
 // that breaks off.
 func TestSnapshotsOfALyingSource(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	isc := w.config("one.yaml", oneOfZoo)
 	w.must("plan", "-c", isc, "-o", w.path("plan.json"), "--name", "same", "--workspace", w.path("calm"))
@@ -160,6 +163,7 @@ func TestSnapshotsOfALyingSource(t *testing.T) {
 // TestReadingDisturbsNobody looks into a catalog while another run holds the
 // workspace, whose cache it uses.
 func TestReadingDisturbsNobody(t *testing.T) {
+	t.Parallel()
 	w := zooWorld(t)
 	w.must("plan", "-c", w.config("one.yaml", oneOfZoo))
 	lock, err := workspace.Open(w.path("workspace"))

@@ -76,6 +76,7 @@ func (w *world) kelpIndex() {
 // TestSQLiteIndex looks into an index of the time before file-based catalogs, as
 // an image and as a file, and mirrors it: the mirror gets a file-based one.
 func TestSQLiteIndex(t *testing.T) {
+	t.Parallel()
 	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()
 	w.push(kelpRef, fileImage(t, v1.Config{

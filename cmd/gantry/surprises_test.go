@@ -38,6 +38,7 @@ func realFolder(t *testing.T, pkg, old, new string) string {
 // What goes wrong in real packages is said by every command that comes to it,
 // with what there is to do, and none of them falls over it.
 func TestBrokenRealPackages(t *testing.T) {
+	t.Parallel()
 	var many strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&many, "  - kubecost-operator.v0.0.%d\n", i)

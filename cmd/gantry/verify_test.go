@@ -15,6 +15,7 @@ import (
 )
 
 func TestVerifyAMirror(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc, lock, disk := w.path("imageset.yaml"), w.path("plan.json"), "file://"+w.path("disk")
 	w.must("plan", "-c", isc, "-o", lock)
@@ -72,6 +73,7 @@ func TestVerifyAMirror(t *testing.T) {
 }
 
 func TestVerifyAPlanWithGaps(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	w.source.Script(registrytest.Rule{Path: "/lantern/store/manifests/", Action: registrytest.Status(404)})
 	isc := w.path("imageset.yaml")
@@ -87,6 +89,7 @@ func TestVerifyAPlanWithGaps(t *testing.T) {
 }
 
 func TestVerifyAnArchive(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	disk := w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+disk)
@@ -161,6 +164,7 @@ func TestVerifyAnArchive(t *testing.T) {
 }
 
 func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	for _, tc := range []struct {
 		words []string

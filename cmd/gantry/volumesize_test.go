@@ -12,6 +12,7 @@ import (
 // TestVolumeSize writes volumes of the size that is asked for, and knows an
 // archive of another size from the one that it shall write.
 func TestVolumeSize(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	disk := "file://" + w.path("disk")

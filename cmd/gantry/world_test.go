@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +19,38 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	m.Run() // what it returns becomes the exit status
+	status := m.Run()
+	if filled.storage != "" {
+		_ = os.RemoveAll(filled.storage)
+	}
+	os.Exit(status)
+}
+
+// filled is the sample and what a registry stores that was filled with it. It is
+// made for the first test that needs it.
+var filled struct {
+	once    sync.Once
+	sample  *registrytest.Sample
+	storage string // a folder
+	err     error
+}
+
+// fullSource starts a registry with the sample in it.
+func fullSource(t *testing.T) (*registrytest.Server, *registrytest.Sample) {
+	t.Helper()
+	filled.once.Do(func() {
+		if filled.sample, filled.err = registrytest.NewSample(); filled.err != nil {
+			return
+		}
+		first := registrytest.Start(t, registrytest.Options{})
+		if filled.err = filled.sample.Push(t.Context(), first.Client()); filled.err == nil {
+			filled.storage, filled.err = first.Keep()
+		}
+	})
+	if filled.err != nil {
+		t.Fatalf("making the sample: %v", filled.err)
+	}
+	return registrytest.Start(t, registrytest.Options{Storage: filled.storage}), filled.sample
 }
 
 // The names of the sample's catalogs in a mirror.
@@ -35,29 +67,40 @@ type world struct {
 	source *registrytest.Server
 	mirror *registrytest.Server
 	sample *registrytest.Sample
+	// env is what the program finds in its environment; nil is that of the tests.
+	env map[string]string
+}
+
+// surroundings are those of a user who has a registries.conf, and this file of
+// credentials where it is not "", and nothing else.
+func (w *world) surroundings(registriesConf, authFile string) {
+	w.t.Helper()
+	w.env = map[string]string{
+		"CONTAINERS_REGISTRIES_CONF": registriesConf, "REGISTRY_AUTH_FILE": authFile,
+		"HOME": w.t.TempDir(), "XDG_RUNTIME_DIR": "", "XDG_CONFIG_HOME": "", "DOCKER_CONFIG": "",
+	}
+}
+
+// environ is the environment of the program as a process of its own.
+func (w *world) environ() []string {
+	env := append(os.Environ(), asProgram+"=1")
+	for _, name := range sortedKeys(w.env) {
+		env = append(env, name+"="+w.env[name])
+	}
+	return env
 }
 
 func newWorld(t *testing.T, mirror registrytest.Options) *world {
 	t.Helper()
-	sample, err := registrytest.NewSample()
-	if err != nil {
-		t.Fatal(err)
-	}
+	source, sample := fullSource(t)
 	w := &world{
 		t: t, dir: t.TempDir(), sample: sample,
-		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, mirror),
-	}
-	if err := sample.Push(t.Context(), w.source.Client()); err != nil {
-		t.Fatal(err)
+		source: source, mirror: registrytest.Start(t, mirror),
 	}
 	if err := sample.WriteConfig(w.dir, w.source.Host, w.source.Host); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("CONTAINERS_REGISTRIES_CONF", w.path("registries.conf"))
-	t.Setenv("REGISTRY_AUTH_FILE", "")
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("DOCKER_CONFIG", "")
+	w.surroundings(w.path("registries.conf"), "")
 	return w
 }
 
@@ -92,7 +135,7 @@ func (w *world) gantry(args ...string) outcome {
 		args = append(args, "--workspace", w.path("workspace"))
 	}
 	var stdout, stderr bytes.Buffer
-	code := run(args, &stdout, &stderr)
+	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env}).run(args)
 	return outcome{stdout.String(), stderr.String(), code}
 }
 

@@ -38,11 +38,7 @@ const (
 func emptyWorld(t *testing.T, source *registrytest.Server) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), source: source, mirror: registrytest.Start(t, registrytest.Options{})}
-	t.Setenv("CONTAINERS_REGISTRIES_CONF", w.standFor("registry.example.com", "quay.example.org"))
-	t.Setenv("HOME", t.TempDir())
-	for _, name := range []string{"REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DOCKER_CONFIG"} {
-		t.Setenv(name, "")
-	}
+	w.surroundings(w.standFor("registry.example.com", "quay.example.org"), "")
 	return w
 }
 

@@ -3,7 +3,19 @@ package registrytest
 import (
 	"os/exec"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// memoryFolder is a folder of files in memory with room for 2 GiB, or "".
+func memoryFolder() string {
+	const dir = "/dev/shm"
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil || st.Type != unix.TMPFS_MAGIC || st.Bavail*uint64(st.Bsize) < 2<<30 || unix.Access(dir, unix.W_OK) != nil { //nolint:gosec // a size of blocks is positive
+		return ""
+	}
+	return dir
+}
 
 // bindToParent puts the process into a group of its own and lets the kernel end
 // it when the test is killed before it can clean up.

@@ -52,6 +52,9 @@ type Options struct {
 	Auth Auth // Start only
 	// TokenLifetime is how long a token of TokenAuth is accepted; 0 is a minute.
 	TokenLifetime time.Duration
+	// Storage, where set, is a folder that Keep wrote: the registry begins with a
+	// copy of it. Start only.
+	Storage string
 	// Rules are the faults to begin with; Script replaces them.
 	Rules []Rule
 }
@@ -82,6 +85,9 @@ func New(t testing.TB, o Options) *Server {
 	if o.Auth != NoAuth {
 		t.Fatal("registrytest: a registry in memory does not ask for credentials: use Start")
 	}
+	if o.Storage != "" {
+		t.Fatal("registrytest: a registry in memory cannot begin with files: use Start")
+	}
 	s, ca := prepare(t, o)
 	s.begin(ca, Memory())
 	s.writeCertDir(ca, s.Host)
@@ -99,7 +105,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatalf("registrytest: %v", err)
 	}
-	settings := processConfig{program: program, dir: t.TempDir(), auth: o.Auth}
+	settings := processConfig{program: program, dir: registryFolder(t), auth: o.Auth}
 	if o.Auth != NoAuth {
 		s.Username, s.Password = username, password
 	}
@@ -118,6 +124,11 @@ func Start(t testing.TB, o Options) *Server {
 	}
 	if s.process, err = newProcess(settings); err != nil {
 		t.Fatalf("registrytest: %v", err)
+	}
+	if o.Storage != "" {
+		if err := copyStorage(s.process.storage(), o.Storage); err != nil {
+			t.Fatalf("registrytest: filling the registry: %v", err)
+		}
 	}
 	t.Cleanup(func() {
 		s.process.close()

@@ -240,3 +240,36 @@ func TestCancelledPull(t *testing.T) {
 		t.Error("a pull with a cancelled context succeeded")
 	}
 }
+
+// TestStorage holds that a registry begins with what another one kept, and that
+// what is done to it is not done to others.
+func TestStorage(t *testing.T) {
+	img, err := SizedImage("kept", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := Start(t, Options{})
+	want, err := first.Client().Push(t.Context(), "a/b", "v1", img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := first.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(kept) })
+	second, third := Start(t, Options{Storage: kept}), Start(t, Options{Storage: kept})
+	other, err := SizedImage("other", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Client().Push(t.Context(), "a/b", "v1", other); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Server{first, third} {
+		got, err := s.Client().Pull(t.Context(), "a/b", "v1")
+		if err != nil || got.Digest != want {
+			t.Errorf("a/b:v1 is %s, want %s: %v", got.Digest, want, err)
+		}
+	}
+}
