@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
@@ -21,18 +22,37 @@ func (r *run) look(ctx context.Context) error {
 	if r.registry == nil {
 		return r.lookInside()
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(2 * r.Streams)
-	for start := 0; start < len(r.images); {
-		end := start + 1
-		for end < len(r.images) && r.images[end].repository == r.images[start].repository {
-			end++
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var repositories, images errgroup.Group
+	repositories.SetLimit(2 * r.Streams)
+	images.SetLimit(2 * r.Streams)
+	fails := func(err error) {
+		if err != nil {
+			end(err)
 		}
-		group, first := r.images[start:end], start
-		start = end
-		g.Go(func() error { return r.lookInto(ctx, group, first) })
 	}
-	return g.Wait()
+	for start := 0; start < len(r.images); {
+		n := start + 1
+		for n < len(r.images) && r.images[n].repository == r.images[start].repository {
+			n++
+		}
+		group, first := r.images[start:n], start
+		start = n
+		repositories.Go(func() error {
+			v, rest, err := r.enter(ctx, group, first)
+			for _, img := range rest {
+				images.Go(func() error {
+					fails(v.ask(ctx, img))
+					return nil
+				})
+			}
+			fails(err)
+			return nil
+		})
+	}
+	_, _ = repositories.Wait(), images.Wait() // what went wrong ended ctx
+	return context.Cause(ctx)
 }
 
 // A lister is a Holder in which an image is found by its name alone: it tells
@@ -65,65 +85,88 @@ func (r *run) lookInside() error {
 	return nil
 }
 
-// lookInto finds the images of one repository, whose first is the first-th of
-// all.
-func (r *run) lookInto(ctx context.Context, group []*image, first int) error {
+// A visit is the look into one repository.
+type visit struct {
+	*run
+	told *told
+	// untagged says that images may stand there without their tags.
+	untagged atomic.Bool
+}
+
+// enter begins with a repository, of whose images the first is the first-th of
+// all, and returns those that are left to be asked for, in any order. While the
+// repository may turn out to be empty, it asks for one image after the other.
+func (r *run) enter(ctx context.Context, group []*image, first int) (v *visit, rest []*image, err error) {
 	repository, looked := group[0].repository, 0
-	defer func() { r.Meter.look(len(group) - looked) }()
-	told, err := r.list(ctx, group, first)
+	v = &visit{run: r}
+	defer func() { r.Meter.look(len(group) - looked - len(rest)) }()
+	v.told, err = r.list(ctx, group, first)
+	v.untagged.Store(r.Receipt.left(repository))
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	case err != nil:
 		r.unlisted.Store(true)
 		r.Log.Debug("the registry lists no tags; images are asked for one by one", "repository", repository, "error", err)
-	case told != nil && told.none && !r.Receipt.left(repository):
-		return nil
+	case v.gone():
+		return nil, nil, nil
 	}
-	untagged := r.Receipt.left(repository) // whether images may stand there without their tags
-	for i, img := range group {
-		present, err := r.isPresent(ctx, img, told)
+	for looked < len(group) && (v.told == nil && looked == 0 || v.told != nil && v.told.none) {
+		img := group[looked]
 		looked++
-		r.Meter.look(1)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := v.ask(ctx, img); err != nil {
+			return nil, nil, err
 		}
-		if err != nil {
-			err = fmt.Errorf("looking for %s at the destination: %w", img.name(), err)
-			if r.strict || r.Fatal(err) {
-				return err
-			}
-			// One repository's trouble is its own: the push will tell.
-			r.Log.Warn("taken as absent", "ref", img.Source, "error", err)
-			r.used.Store(repository, struct{}{})
-			continue
+		if v.gone() {
+			return nil, nil, nil
 		}
-		img.present = present
-		if !present && untagged && !r.CheckBlobs && r.Receipt.left(repository, img.Image) {
-			if untagged, err = r.stays(ctx, img); err != nil {
-				return err
-			}
-		}
-		if told != nil && told.none && !untagged {
-			return nil // what earlier runs left is gone
-		}
-		if i > 0 || present || told != nil || untagged {
+		if _, used := r.used.Load(repository); used || img.present || v.told != nil || v.untagged.Load() {
 			continue
 		}
 		tags, err := r.registry.Tags(ctx, repository, 1)
 		if err != nil {
 			err = fmt.Errorf("looking into %s: %w", repository, err)
 			if r.strict || !denies(err) {
-				return err
+				return nil, nil, err
 			}
 			continue // it keeps its list to itself: the images are asked for one by one
 		}
 		if len(tags) == 0 {
-			return nil
+			return nil, nil, nil
 		}
 	}
 	r.used.Store(repository, struct{}{})
-	return nil
+	return v, group[looked:], nil
+}
+
+// gone reports whether the repository has no tag, and nothing without one.
+func (v *visit) gone() bool { return v.told != nil && v.told.none && !v.untagged.Load() }
+
+// ask finds out whether an image is there, or all of it but its tag.
+func (v *visit) ask(ctx context.Context, img *image) error {
+	present, children, err := v.isPresent(ctx, img)
+	v.Meter.look(1)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		err = fmt.Errorf("looking for %s at the destination: %w", img.name(), err)
+		if v.strict || v.Fatal(err) {
+			return err
+		}
+		// One repository's trouble is its own: the push will tell.
+		v.Log.Warn("taken as absent", "ref", img.Source, "error", err)
+		v.used.Store(img.repository, struct{}{})
+		return nil
+	}
+	img.present = present
+	if present || v.CheckBlobs || !v.untagged.Load() || !v.Receipt.left(img.repository, img.Image) {
+		return nil
+	}
+	if img.stays, err = v.stays(ctx, img, children); err == nil && !img.stays {
+		v.untagged.Store(false)
+	}
+	return err
 }
 
 // name is what the image is called at the destination, without the host: its
@@ -191,44 +234,79 @@ func (r *run) list(ctx context.Context, group []*image, first int) (*told, error
 }
 
 // isPresent asks for the image, or believes what the list of tags said of it,
-// and for its children.
-func (r *run) isPresent(ctx context.Context, img *image, told *told) (bool, error) {
+// and for its children, and reports whether those are there in any case. Where
+// an earlier run left the image, all is asked for at the same time.
+func (v *visit) isPresent(ctx context.Context, img *image) (present, children bool, err error) {
 	last := len(img.manifests) - 1
 	tags := img.Tags
 	if len(tags) == 0 {
 		tags = []string{""}
 	}
-	if told != nil {
-		if found, known := told.tags[tags[0]]; known && !found {
-			return false, nil
+	if v.told != nil {
+		if found, known := v.told.tags[tags[0]]; known && !found {
+			return false, false, nil
 		} else if known {
 			tags = nil
 		}
 	}
-	root := img.manifests[last]
+	questions := make([]question, 0, len(tags)+last)
 	for _, tag := range tags {
-		ok, err := r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(root))
-		if !ok || err != nil {
-			return false, err
-		}
+		questions = append(questions, question{img.manifests[last], tag})
 	}
 	for _, m := range img.manifests[:last] {
-		ok, err := r.registry.HasManifest(ctx, img.repository, "", manifestDescriptor(m))
-		if !ok || err != nil {
-			return false, err
+		questions = append(questions, question{m, ""})
+	}
+	alone := 0 // how many are asked before the others
+	if len(tags) > 0 && !v.Receipt.left(img.repository, img.Image) {
+		alone = 1
+	}
+	var yes []bool
+	for _, some := range [][]question{questions[:alone], questions[alone:]} {
+		answers, err := v.has(ctx, img, some)
+		if err != nil {
+			return false, false, err
+		}
+		if yes = append(yes, answers...); slices.Contains(answers, false) {
+			return false, len(yes) == len(questions) && !slices.Contains(yes[len(tags):], false), nil
 		}
 	}
-	if r.CheckBlobs {
-		lost, err := r.lost(ctx, img)
-		return err == nil && len(lost) == 0, err
+	if v.CheckBlobs {
+		lost, err := v.lost(ctx, img)
+		return err == nil && len(lost) == 0, true, err
 	}
-	return true, nil
+	return true, true, nil
 }
 
-// stays asks for an image of the receipt by its digests, which needs no tag. So
-// somebody who removed a tag has it put back with one request.
-func (r *run) stays(ctx context.Context, img *image) (bool, error) {
-	for _, m := range slices.Backward(img.manifests) {
+// A question is whether a manifest is there under a tag or, where that is "",
+// under its digest.
+type question struct {
+	manifest *plan.Manifest
+	tag      string
+}
+
+// has asks several questions of an image at the same time.
+func (r *run) has(ctx context.Context, img *image, questions []question) (yes []bool, err error) {
+	var g errgroup.Group
+	g.SetLimit(r.Streams)
+	yes = make([]bool, len(questions))
+	for i, q := range questions {
+		g.Go(func() (err error) {
+			yes[i], err = r.registry.HasManifest(ctx, img.repository, q.tag, manifestDescriptor(q.manifest))
+			return err
+		})
+	}
+	return yes, g.Wait()
+}
+
+// stays asks for an image of the receipt by its digests, which needs no tag: for
+// its root, and for its children unless they are known to be there. So somebody
+// who removed a tag has it put back with one request.
+func (r *run) stays(ctx context.Context, img *image, children bool) (bool, error) {
+	manifests := img.manifests
+	if children {
+		manifests = manifests[len(manifests)-1:]
+	}
+	for _, m := range slices.Backward(manifests) {
 		ok, err := r.registry.HasManifest(ctx, img.repository, "", manifestDescriptor(m))
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
@@ -240,6 +318,5 @@ func (r *run) stays(ctx context.Context, img *image) (bool, error) {
 			return false, nil // the push will tell
 		}
 	}
-	img.stays = true
 	return true, nil
 }
