@@ -11,7 +11,7 @@ import (
 func memoryFolder() string {
 	const dir = "/dev/shm"
 	var st unix.Statfs_t
-	if unix.Statfs(dir, &st) != nil || st.Type != unix.TMPFS_MAGIC || st.Bavail*uint64(st.Bsize) < 2<<30 || unix.Access(dir, unix.W_OK) != nil { //nolint:gosec // a size of blocks is positive
+	if unix.Statfs(dir, &st) != nil || st.Type != unix.TMPFS_MAGIC || st.Bavail*uint64(st.Bsize) < 2<<30 || unix.Access(dir, unix.W_OK) != nil {
 		return ""
 	}
 	return dir

@@ -16,7 +16,7 @@ func (s *Server) Keep() (dir string, err error) {
 	if s.process == nil {
 		return "", errors.New("keeping what a registry in memory stores: use Start")
 	}
-	dir, err = os.MkdirTemp(memoryFolder(), "gantry-storage")
+	dir, err = newFolder()
 	if err == nil {
 		err = copyStorage(dir, s.process.storage())
 	}
@@ -26,17 +26,16 @@ func (s *Server) Keep() (dir string, err error) {
 	return dir, nil
 }
 
-// registryFolder makes the folder of a registry. A registry syncs each of its
-// many small files: where there is memory for them, nobody waits for a disk.
+// newFolder makes a folder for what a registry stores. A registry syncs each of
+// its many small files: where there is memory for them, nobody waits for a disk.
+func newFolder() (string, error) { return os.MkdirTemp(memoryFolder(), "gantry-registry") }
+
+// registryFolder makes the folder of a registry that ends with the test.
 func registryFolder(t testing.TB) string {
 	t.Helper()
-	memory := memoryFolder()
-	if memory == "" {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp(memory, "gantry-registry")
+	dir, err := newFolder()
 	if err != nil {
-		return t.TempDir()
+		t.Fatalf("registrytest: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
