@@ -200,7 +200,8 @@ func TestRoundTrip(t *testing.T) {
 		"blocks":       {newSample(4, 511, 512, 513, 1024), 0, 1},
 		"buffers":      {newSample(5, writeBuffer-1, writeBuffer, writeBuffer+1, writeBuffer-2*blockSize, writeBuffer-blockSize, 3*writeBuffer), 0, 1},
 		"volumes":      {newSample(6, 20000, 20000, 20000, 9000, 9000, 9000), 32 << 10, 4},
-		"oversized":    {newSample(7, 100000, 10, 20), 16 << 10, 2},
+		"parts":        {newSample(7, 100000, 10, 20), 16 << 10, 9},
+		"many parts":   {newSample(8, 100000, 50000, 13000, 0, 40000), 17000, 16},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/opencontainers/go-digest"
@@ -38,12 +39,10 @@ func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if opts.Strict {
-		if err := c.fits(opts.VolumeSize); err != nil {
-			return nil, err
-		}
+	if err := opts.check(&c); err != nil {
+		return nil, err
 	}
-	if w, err := same(dir, c, opts); err != nil || w != nil {
+	if w, err := same(ctx, dir, c, opts); err != nil || w != nil {
 		return w, err
 	}
 	w := &Writer{dir: dir, opts: opts}
@@ -68,12 +67,15 @@ func (o *Options) complete() error {
 	if o.free == nil {
 		o.free = free
 	}
+	if o.largest == nil {
+		o.largest = largestFile
+	}
 	return nil
 }
 
-// same returns a Writer that has nothing to do, where the newest set in dir is
-// the one that would be written; else nil.
-func same(dir string, c Content, opts Options) (*Writer, error) {
+// same returns a Writer that has nothing to do, where the newest set in dir, or
+// what mends a set there, is the one that would be written; else nil.
+func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -86,33 +88,71 @@ func same(dir string, c Content, opts Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	sequence, ok := l.newest()
+	id, ok := opts.candidate(l)
 	if !ok {
 		return nil, nil
 	}
-	s, d, err := readSet(root, sequence)
+	s, d, err := readManifest(root, id)
 	if err != nil {
 		opts.Log.Warn("the newest archive in the folder cannot be read, another is written", "dir", dir, "error", err)
 		return nil, nil
 	}
-	p, err := pack(c, s.Sequence, s.Parent, opts.VolumeSize)
+	p, err := opts.pack(c, s.Sequence, s.Parent)
 	if err != nil {
 		return nil, err
+	}
+	if s.split() {
+		if d, err = s.identity(); err != nil {
+			return nil, err
+		}
 	}
 	if p.digest != d {
 		return nil, nil
 	}
-	a, err := Open(dir)
-	if err != nil {
-		opts.Log.Warn("the newest archive in the folder is damaged, another is written", "dir", dir, "error", err)
-		return nil, nil
+	for i := range s.Volumes {
+		if err := s.Volumes[i].recognise(root); err != nil {
+			opts.Log.Warn("the newest archive in the folder is damaged, another is written", "dir", dir, "error", err)
+			return nil, nil
+		}
 	}
+	p.set = s
 	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
 	w.arrange()
 	for i := range w.slots {
 		w.slots[i].done = true
 	}
-	return w, a.Close()
+	return w, w.sign(ctx, durable.Folder{Root: root})
+}
+
+// recognise looks whether a file in folder has the volume's length and label.
+func (v *volume) recognise(folder *os.Root) error {
+	f, info, err := regular.Open(folder, v.Name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // only read from
+	first := &v.Entries[0]
+	raw := make([]byte, min(first.Size, blockSize))
+	if _, err := f.ReadAt(raw, first.Offset); err != nil {
+		return err
+	}
+	if info.Size() != v.Size || first.Digest.Algorithm().FromBytes(raw) != first.Digest {
+		return fmt.Errorf("%s is not that volume, or was altered", v.Name)
+	}
+	return nil
+}
+
+// candidate is the set of a folder that may be the one to be written.
+func (o *Options) candidate(l *listing) (setID, bool) {
+	if o.Repair != nil {
+		return setID{o.Repair.Sequence, true}, slices.Contains(l.repairs, o.Repair.Sequence)
+	}
+	sequence, ok := l.newest()
+	if ok && o.Base != nil {
+		// What the site has from it, a set cannot hold.
+		ok = !slices.ContainsFunc(o.Base.Sets, func(b BaseSet) bool { return b.Sequence >= sequence })
+	}
+	return setID{sequence: sequence}, ok
 }
 
 // prepare does what comes before the first byte of content.
@@ -128,9 +168,12 @@ func (w *Writer) prepare(ctx context.Context, c Content) error {
 		return err
 	}
 	for _, e := range w.oversized {
-		w.opts.Log.Warn("content is larger than a volume, so its volume is larger too", "path", e.path(), "size", e.Size, "limit", w.opts.VolumeSize)
+		w.opts.Log.Warn("the first volume is larger than the limit for it", "path", e.path(), "size", e.Size, "limit", w.opts.VolumeSize)
 	}
 	w.arrange()
+	if err := w.checkFiles(); err != nil {
+		return err
+	}
 	if err := w.makeRoom(); err != nil {
 		return err
 	}
@@ -204,7 +247,7 @@ func readOnly(err error) error {
 
 // begin makes the files of the partial folder.
 func (w *Writer) begin() error {
-	name, disk := setName(w.set.Sequence), durable.Folder{Root: w.partial}
+	name, disk := w.set.id().manifest(), durable.Folder{Root: w.partial}
 	if old, err := regular.Read(w.partial, name, maxSet); err != nil || digest.FromBytes(old) != w.digest {
 		if err := disk.Write(name, w.set.write); err != nil {
 			return w.writeError(err, name)

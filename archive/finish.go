@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // Finish makes the volumes an archive: it needs every entry written, makes them
@@ -39,14 +40,50 @@ func (w *Writer) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	partial := durable.Folder{Root: w.partial}
-	if err := partial.WriteFile(sumName(w.set.Sequence), sum(w.set.id(), w.digest)); err != nil {
-		return w.writeError(err, sumName(w.set.Sequence))
+	if err := w.describe(ctx); err != nil {
+		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return w.publish()
+}
+
+// describe writes what stands beside the volumes, in the partial folder.
+func (w *Writer) describe(ctx context.Context) error {
+	id, disk := w.set.id(), durable.Folder{Root: w.partial}
+	final := w.digest
+	if w.set.split() { // the digests of parts are known now
+		var err error
+		if final, _, err = Text(w.set.write).measure(); err != nil {
+			return err
+		}
+		if err := disk.Write(id.manifest(), w.set.write); err != nil {
+			return w.writeError(err, id.manifest())
+		}
+	}
+	if err := disk.WriteFile(id.sum(), sum(id, final)); err != nil {
+		return w.writeError(err, id.sum())
+	}
+	return w.sign(ctx, disk)
+}
+
+// sign writes the signature of the set manifest into its folder, where one is
+// wanted.
+func (w *Writer) sign(ctx context.Context, disk durable.Folder) error {
+	if w.opts.Sign == nil {
+		return nil
+	}
+	id := w.set.id()
+	text, _, err := regular.Open(disk.Root, id.manifest())
+	if err != nil {
+		return err
+	}
+	signature, err := w.opts.Sign(ctx, text)
+	if err := errors.Join(err, text.Close()); err != nil {
+		return fmt.Errorf("signing %s: %w", id.manifest(), err)
+	}
+	return w.writeError(disk.WriteFile(id.signature(), signature), id.signature())
 }
 
 // seal writes what a volume has besides content, and waits for the disk.
@@ -92,7 +129,11 @@ func (w *Writer) publish() error {
 	for _, v := range w.set.Volumes {
 		names = append(names, v.Name)
 	}
-	names = append(names, sumName(w.set.Sequence))
+	id := w.set.id()
+	names = append(names, id.sum())
+	if w.opts.Sign != nil {
+		names = append(names, id.signature())
+	}
 	move := func(name string) error { return w.root.Rename(partialName+"/"+name, name) }
 	for _, name := range names {
 		if err := move(name); err != nil {
@@ -103,7 +144,7 @@ func (w *Writer) publish() error {
 	if err := disk.Sync("."); err != nil {
 		return err
 	}
-	if err := move(setName(w.set.Sequence)); err != nil {
+	if err := move(id.manifest()); err != nil {
 		return err
 	}
 	if err := disk.Sync("."); err != nil {

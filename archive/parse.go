@@ -15,10 +15,20 @@ import (
 // maxSet bounds a set manifest, in bytes: some million entries.
 const maxSet = 128 << 20
 
+// maxVolume bounds a volume, in bytes, so that sums of offsets cannot overflow.
+const maxVolume = 1 << 62
+
 // parseSet reads a set manifest that may come from anybody. What it returns is
 // consistent in itself: names and paths are of the grammar, entries lie in their
-// volume, in order and apart, and what has to be there is.
-func parseSet(raw []byte) (*set, error) {
+// volume as this package lays them out, so that the frame holds no header but
+// theirs, parts make a whole, and what has to be there is.
+func parseSet(raw []byte) (*set, error) { return parse(raw, false) }
+
+// parseUnfinished is parseSet for one whose parts may not be written yet: they
+// have no digests.
+func parseUnfinished(raw []byte) (*set, error) { return parse(raw, true) }
+
+func parse(raw []byte, unfinished bool) (*set, error) {
 	// An archive of another version may have other fields of other types.
 	var version struct {
 		Format   *int     `json:"format"`
@@ -30,8 +40,10 @@ func parseSet(raw []byte) (*set, error) {
 	switch {
 	case version.Format == nil:
 		return nil, fmt.Errorf("it has no format")
-	case *version.Format != format:
-		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with a Gantry of the version that wrote it, or a later one", *version.Format, format)
+	case *version.Format > format:
+		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with a later Gantry", *version.Format, format)
+	case *version.Format < format:
+		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with the Gantry that wrote it, or write it again", *version.Format, format)
 	}
 	known := []string{featureBuildsOn, featureRepair, featureSplit}
 	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(known, f) }); len(unknown) > 0 {
@@ -41,60 +53,36 @@ func parseSet(raw []byte) (*set, error) {
 	if err := json.Unmarshal(raw, s); err != nil {
 		return nil, err
 	}
-	used := s.features()
-	if !slices.Equal(s.Features, used) {
-		return nil, fmt.Errorf("its features are [%s], but what it has are [%s]", quoted(s.Features), quoted(used))
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	s.Features = used // an empty list, where it had none at all
-	if s.Sequence < 1 || s.Sequence > maxSequence {
-		return nil, fmt.Errorf("sequence %d is not from 1 to %d", s.Sequence, maxSequence)
-	}
-	if s.Parent != "" {
-		if err := layout.CheckDigest(s.Parent); err != nil {
-			return nil, fmt.Errorf("parent: %w", err)
-		}
-	}
-	if s.VolumeSize < 0 {
-		return nil, fmt.Errorf("volumeSize %d", s.VolumeSize)
-	}
-	if n := len(s.Volumes); n < 1 || n > maxVolumes {
-		return nil, fmt.Errorf("it has %d volumes, not from 1 to %d", n, maxVolumes)
-	}
-	c := checker{set: s, seen: map[string]bool{}, types: map[string]string{}}
+	c := checker{set: s, unfinished: unfinished, seen: map[string]bool{}, types: map[string]string{}, parts: map[digest.Digest]*entry{}}
 	for i := range s.Volumes {
 		if err := c.volume(i); err != nil {
 			return nil, fmt.Errorf("volumes[%d]: %w", i, err)
 		}
 	}
-	for _, path := range []string{markerPath, indexPath, planPath} {
-		if !c.seen[path] {
-			return nil, fmt.Errorf("it has no entry %s", path)
-		}
-	}
-	return s, nil
+	return s, c.complete()
 }
 
 // A checker goes through the volumes of a set.
 type checker struct {
-	set  *set
-	seen map[string]bool // by path, or digest where the path follows from that
+	set        *set
+	unfinished bool
+	seen       map[string]bool // by path, or digest where the path follows from that
 	// types is one copy of each media type.
 	types map[string]string
+	// parts is the part of each content that came last.
+	parts map[digest.Digest]*entry
 }
 
 func (c *checker) volume(i int) error {
 	v := &c.set.Volumes[i]
-	if want := volumeName(c.set.Sequence, i+1); v.Name != want {
+	if want := c.set.id().volume(i + 1); v.Name != want {
 		return fmt.Errorf("name %q is not %s", v.Name, want)
 	}
-	if v.Size < trailerSize || v.Size%blockSize != 0 {
+	if v.Size < trailerSize || v.Size > maxVolume || v.Size%blockSize != 0 {
 		return fmt.Errorf("size %d", v.Size)
-	}
-	if err := layout.CheckDigest(v.Frame); err != nil {
-		return fmt.Errorf("frame: %w", err)
-	}
-	if v.Frame.Algorithm() != digest.SHA256 {
-		return fmt.Errorf("frame %s is no sha256", v.Frame)
 	}
 	if v.Entries == nil {
 		return fmt.Errorf("no entries")
@@ -106,13 +94,19 @@ func (c *checker) volume(i int) error {
 			return fmt.Errorf("entries[%d]: %w", j, err)
 		}
 		// No sum is formed before it is known to fit.
-		if e.Offset < end+blockSize || e.Offset > v.Size-trailerSize || e.Offset%blockSize != 0 {
+		if e.Offset != end+preludeSize(e.path()) || e.Offset > v.Size-trailerSize {
 			return fmt.Errorf("entries[%d]: offset %d is out of place", j, e.Offset)
 		}
 		if e.Size < 0 || e.Size > v.Size-trailerSize-e.Offset {
 			return fmt.Errorf("entries[%d]: size %d goes beyond the volume", j, e.Size)
 		}
 		end = e.Offset + padded(e.Size) // the volume's size is a multiple too
+	}
+	if v.Size != end+trailerSize {
+		return fmt.Errorf("size %d is not that of its entries, %d", v.Size, end+trailerSize)
+	}
+	if want := frame(v.Entries); v.Frame != want {
+		return fmt.Errorf("frame %q is not that of its entries, %s", v.Frame, want)
 	}
 	return nil
 }
@@ -130,19 +124,22 @@ func (c *checker) entry(e *entry, i, j int) error {
 	if e.MediaType != "" && (e.Path != "" || !mediaType.MatchString(e.MediaType)) {
 		return fmt.Errorf("mediaType %q", e.MediaType)
 	}
-	name := labelPath(c.set.Sequence, i+1)
+	name := c.set.id().label(i + 1)
 	switch {
 	case (j == 0) != (e.Path == name):
 		return fmt.Errorf("%s has to be the first entry and only that", name)
 	case e.Path == "", e.Path == name:
 	case e.Path == planPath && e.Digest != c.set.Plan:
 		return fmt.Errorf("%s has the digest %s, the plan is %s", planPath, e.Digest, c.set.Plan)
-	case e.Path == markerPath, e.Path == indexPath, e.Path == planPath:
+	case e.Path == markerPath, e.Path == indexPath, e.Path == planPath, e.Path == sumsPath:
 		if i > 0 {
 			return fmt.Errorf("path %q is none that this volume has", e.Path)
 		}
 	case !extraPath.MatchString(e.Path):
 		return fmt.Errorf("path %q is none that an archive has", e.Path)
+	}
+	if e.Part != nil {
+		return c.part(e)
 	}
 	key := e.Path
 	if key == "" {
@@ -152,11 +149,79 @@ func (c *checker) entry(e *entry, i, j int) error {
 		return fmt.Errorf("%s is there twice", e.path())
 	}
 	c.seen[key] = true
-	// Many manifests have one of a few types: one text is held of each.
+	c.share(e)
+	return nil
+}
+
+// share holds one text of each media type: many manifests have one of a few.
+func (c *checker) share(e *entry) {
 	if have, ok := c.types[e.MediaType]; ok {
 		e.MediaType = have
 	} else {
 		c.types[e.MediaType] = e.MediaType
+	}
+}
+
+// part checks a part of content against the one before.
+func (c *checker) part(e *entry) error {
+	p := e.Part
+	if e.Path != "" {
+		return fmt.Errorf("path %q is not in parts", e.Path)
+	}
+	if p.Parts < 2 || p.Parts > maxVolumes || p.Number < 1 || p.Number > p.Parts {
+		return fmt.Errorf("part %d of %d", p.Number, p.Parts)
+	}
+	if !c.unfinished || p.Digest != "" {
+		if err := layout.CheckDigest(p.Digest); err != nil || p.Digest.Algorithm() != digest.SHA256 {
+			return fmt.Errorf("the digest %.100q of part %d is no sha256", p.Digest, p.Number)
+		}
+	}
+	before := c.parts[e.Digest]
+	c.parts[e.Digest] = e
+	if before == nil {
+		if c.seen[string(e.Digest)] {
+			return fmt.Errorf("%s is there twice", e.Digest)
+		}
+		c.seen[string(e.Digest)] = true
+		before = &entry{MediaType: e.MediaType, Part: &part{Parts: p.Parts, Size: p.Size}}
+	}
+	b := before.Part
+	switch {
+	case p.Number != b.Number+1 || p.Parts != b.Parts || p.Size != b.Size || e.MediaType != before.MediaType:
+		return fmt.Errorf("part %d of %d of %s does not follow part %d of %d", p.Number, p.Parts, e.Digest, b.Number, b.Parts)
+	case p.At != b.At+before.Size:
+		return fmt.Errorf("part %d of %s begins at %d, the one before ends at %d", p.Number, e.Digest, p.At, b.At+before.Size)
+	case e.Size < 1 || p.At < 0 || e.Size > p.Size-p.At || (p.Number == p.Parts) != (e.Size == p.Size-p.At):
+		return fmt.Errorf("part %d of %d of %s has %d bytes from %d on, of %d", p.Number, p.Parts, e.Digest, e.Size, p.At, p.Size)
+	}
+	c.share(e)
+	return nil
+}
+
+// complete looks for what is missing when all volumes were seen.
+func (c *checker) complete() error {
+	for d, e := range c.parts {
+		if e.Part.Number != e.Part.Parts {
+			return fmt.Errorf("%s ends with part %d of %d", d, e.Part.Number, e.Part.Parts)
+		}
+	}
+	var needed []string
+	switch {
+	case c.set.Repairs != nil:
+	case len(c.set.BuildsOn) > 0: // where the others may be
+		needed = []string{markerPath}
+	default:
+		needed = []string{markerPath, indexPath, planPath}
+	}
+	for _, path := range needed {
+		if !c.seen[path] {
+			return fmt.Errorf("it has no entry %s", path)
+		}
+	}
+	for _, h := range c.set.Elsewhere {
+		if c.seen[string(h.Digest)] {
+			return fmt.Errorf("%s is in elsewhere and in a volume", h.Digest)
+		}
 	}
 	return nil
 }

@@ -42,13 +42,18 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	id, parent, err := w.next(l, c)
+	if err != nil {
+		return false, err
+	}
 	if old := w.unfinished(l); old != nil {
-		w.packing, err = pack(c, old.set.Sequence, old.set.Parent, w.opts.VolumeSize)
-		if err != nil {
-			return false, err
-		}
-		if w.digest == old.digest {
-			return true, w.reclaim(l)
+		if old.set.id() == id {
+			if w.packing, err = w.opts.pack(c, id.sequence, old.set.Parent); err != nil {
+				return false, err
+			}
+			if w.digest == old.digest {
+				return true, w.reclaim(l)
+			}
 		}
 		w.opts.Log.Info("the unfinished archive in the folder is of another plan", "dir", w.dir)
 		if err := w.setAside(old, l); err != nil {
@@ -59,12 +64,44 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 		return false, err
 	}
 	w.fresh = !w.hasAside()
-	sequence := l.highest() + 1
-	if sequence > maxSequence {
-		return false, fmt.Errorf("sequence %d is the last there is: use an empty folder", maxSequence)
-	}
-	w.packing, err = pack(c, sequence, w.parent(l), w.opts.VolumeSize)
+	w.packing, err = w.opts.pack(c, id.sequence, parent)
 	return false, err
+}
+
+// next names the set that is to be written, and the one before it.
+func (w *Writer) next(l *listing, c Content) (id setID, parent digest.Digest, err error) {
+	newest, parent := w.newest(l)
+	if newest != nil && newest.Name != c.Name && !w.opts.Replace {
+		return setID{}, "", fmt.Errorf("it holds archives of %q, these would be of %q: use another folder", newest.Name, c.Name)
+	}
+	if r := w.opts.Repair; r != nil {
+		id := setID{r.Sequence, true}
+		if slices.Contains(l.repairs, r.Sequence) {
+			return setID{}, "", fmt.Errorf("%s mends that set already, with other content: use another folder, or remove the files gantry-%s.*", id.manifest(), id)
+		}
+		return id, "", nil
+	}
+	sequence, _ := l.newest()
+	if w.opts.Base != nil {
+		for _, b := range w.opts.Base.Sets {
+			sequence = max(sequence, b.Sequence)
+		}
+	}
+	if sequence++; sequence > maxSequence {
+		return setID{}, "", fmt.Errorf("sequence %d is the last there is: use an empty folder", maxSequence)
+	}
+	return setID{sequence: sequence}, parent, nil
+}
+
+// newest is the newest set that can be read, and the digest of its set manifest;
+// nil where there is none.
+func (w *Writer) newest(l *listing) (*set, digest.Digest) {
+	for _, sequence := range slices.Backward(l.sets) {
+		if s, d, err := readSet(w.root, sequence); err == nil {
+			return s, d
+		}
+	}
+	return nil, ""
 }
 
 // unfinished returns the set that an interrupted run was writing; nil where
@@ -74,19 +111,33 @@ func (w *Writer) unfinished(l *listing) *packing {
 	if err != nil {
 		return nil
 	}
-	sequence, ok := inside.newest()
-	if newest, some := l.newest(); !ok || some && sequence <= newest {
+	var id setID
+	if sequence, ok := inside.newest(); ok {
+		id = setID{sequence: sequence}
+		if newest, some := l.newest(); some && sequence <= newest {
+			return nil
+		}
+	} else if n := len(inside.repairs); n > 0 {
+		id = setID{inside.repairs[n-1], true}
+		if slices.Contains(l.repairs, id.sequence) {
+			return nil
+		}
+	} else {
 		return nil
 	}
-	raw, err := regular.Read(w.partial, setName(sequence), maxSet)
+	raw, err := regular.Read(w.partial, id.manifest(), maxSet)
 	if err != nil {
 		return nil
 	}
-	s, err := parseSet(raw)
-	if err != nil || s.Sequence != sequence {
+	s, err := parseUnfinished(raw)
+	if err != nil || s.id() != id {
 		return nil
 	}
-	return &packing{set: s, digest: digest.FromBytes(raw)}
+	d, err := s.identity()
+	if err != nil {
+		return nil
+	}
+	return &packing{set: s, digest: d}
 }
 
 // reclaim takes volumes back that an interrupted Finish had given their names.
@@ -129,16 +180,6 @@ func remove(folder *os.Root, names []string) error {
 	return nil
 }
 
-// parent is the digest of the newest set manifest that can be read.
-func (w *Writer) parent(l *listing) digest.Digest {
-	for _, sequence := range slices.Backward(l.sets) {
-		if _, d, err := readSet(w.root, sequence); err == nil {
-			return d
-		}
-	}
-	return ""
-}
-
 // recall finds out what an interrupted run had written. What the journal names
 // is read and compared before it counts.
 func (w *Writer) recall(ctx context.Context) error {
@@ -165,11 +206,11 @@ func (w *Writer) recall(ctx context.Context) error {
 				w.opts.Log.Warn("what the interrupted run wrote is damaged and is fetched again", "digest", s.entry.Digest, "error", err)
 				return nil
 			}
-			size.Add(s.entry.Size)
+			size.Add(s.entry.length())
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			s.done = true
-			w.left -= s.entry.Size
+			w.left -= s.entry.length()
 			return nil
 		})
 	}
@@ -182,28 +223,48 @@ func (w *Writer) recall(ctx context.Context) error {
 	return w.writeError(err, journalName)
 }
 
-// written reports whether an entry is in its place as it has to be, with its
-// header and padding.
+// written reports whether content is in its place as it has to be, with headers
+// and padding. On the way it learns the digests of parts.
 func (w *Writer) written(ctx context.Context, s *slot) (bool, error) {
-	f, e := w.volumes[s.volume], s.entry
-	before := prelude(e.path(), e.Size)
-	after := make([]byte, padded(e.Size)-e.Size)
-	for offset, want := range map[int64][]byte{e.Offset - int64(len(before)): before, e.Offset + e.Size: after} {
-		got := make([]byte, len(want))
-		if _, err := f.ReadAt(got, offset); err != nil || !bytes.Equal(got, want) {
-			return false, err
+	places := w.spots(s)
+	var pieces []io.Reader
+	sums := make([]digest.Digester, len(places))
+	for i, at := range places {
+		f, e := w.volumes[at.volume], at.entry
+		before := prelude(e.path(), e.Size)
+		after := make([]byte, padded(e.Size)-e.Size)
+		for offset, want := range map[int64][]byte{e.Offset - int64(len(before)): before, e.Offset + e.Size: after} {
+			got := make([]byte, len(want))
+			if _, err := f.ReadAt(got, offset); err != nil || !bytes.Equal(got, want) {
+				return false, err
+			}
 		}
+		piece := io.Reader(io.NewSectionReader(f, e.Offset, e.Size))
+		if e.Part != nil {
+			sums[i] = digest.SHA256.Digester()
+			piece = io.TeeReader(piece, sums[i].Hash())
+		}
+		pieces = append(pieces, piece)
 	}
-	section := io.NopCloser(io.NewSectionReader(f, e.Offset, e.Size))
-	body, err := layout.Verified(ctx, section, ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, "what was written")
+	whole := ocispec.Descriptor{Digest: s.entry.Digest, Size: s.entry.length()}
+	body, err := layout.Verified(ctx, io.NopCloser(io.MultiReader(pieces...)), whole, "what was written")
 	if err != nil {
 		return false, err
 	}
 	buf := w.buffers.Get().(*[writeBuffer]byte)
 	defer w.buffers.Put(buf)
 	for {
-		if _, err := body.Read(buf[:]); err != nil {
-			return err == io.EOF, nil
+		if _, err = body.Read(buf[:]); err != nil {
+			break
 		}
 	}
+	if err != io.EOF {
+		return false, err
+	}
+	for i, at := range places {
+		if at.entry.Part != nil {
+			at.entry.Part.Digest = sums[i].Digest()
+		}
+	}
+	return true, nil
 }

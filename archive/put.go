@@ -18,11 +18,14 @@ const writeBuffer = 256 << 10
 
 // PutBlob writes a blob to its place, from what open opens. It is compared with
 // desc while it passes; wrong bytes do not count as written. repository is
-// ignored, and content that is there, or in an earlier archive of the folder, is
-// not opened. A full disk is a *SpaceError. Content becomes durable with Finish.
+// ignored, and content that is there, in an earlier archive of the folder or at
+// the site, is not opened. A full disk is a *SpaceError. Content becomes durable with Finish.
 func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) error {
 	s := w.slot(desc.Digest)
-	if s == nil || s.entry.Size != desc.Size {
+	if s == nil && w.opts.leftOut(desc.Digest) {
+		return nil
+	}
+	if s == nil || s.entry.length() != desc.Size {
 		return fmt.Errorf("writing %s of %d bytes to the archive in %s: it was not planned there", desc.Digest, desc.Size, w.dir)
 	}
 	mine, err := w.take(ctx, s)
@@ -76,7 +79,7 @@ func (w *Writer) give(s *slot, done bool) {
 	close(s.busy)
 	s.busy = nil
 	if s.done = done; done {
-		w.left -= s.entry.Size
+		w.left -= s.entry.length()
 	}
 }
 
@@ -88,19 +91,40 @@ func (w *Writer) fill(ctx context.Context, s *slot, open func(ctx context.Contex
 	}
 	defer body.Close()
 	e := s.entry
-	body, err = layout.Verified(ctx, body, ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, "what was read")
+	body, err = layout.Verified(ctx, body, ocispec.Descriptor{Digest: e.Digest, Size: e.length()}, "what was read")
 	if err != nil {
 		return err
 	}
 	return w.store(ctx, s, body)
 }
 
-// store writes a body that is compared with its digest while it passes.
+// store writes a body that is compared with its digest while it passes, each part
+// to its volume.
 func (w *Writer) store(ctx context.Context, s *slot, body io.Reader) error {
-	if err := w.copy(ctx, int(s.volume), s.entry, body); err != nil {
-		return err
+	for _, at := range w.spots(s) {
+		if err := w.storeAt(ctx, at, body); err != nil {
+			return err
+		}
 	}
 	return w.note(s.entry.Digest)
+}
+
+// storeAt writes the content of one place. The last part takes body to its end,
+// where the whole is judged.
+func (w *Writer) storeAt(ctx context.Context, at spot, body io.Reader) error {
+	p := at.entry.Part
+	if p == nil {
+		return w.copy(ctx, int(at.volume), at.entry, body)
+	}
+	if p.Number < p.Parts {
+		body = io.LimitReader(body, at.entry.Size)
+	}
+	h := digest.SHA256.Digester()
+	if err := w.copy(ctx, int(at.volume), at.entry, io.TeeReader(body, h.Hash())); err != nil {
+		return err
+	}
+	p.Digest = h.Digest()
+	return nil
 }
 
 // copy writes header, content and padding of an entry.
@@ -135,10 +159,13 @@ func (w *Writer) copy(ctx context.Context, volume int, e *entry, body io.Reader)
 	return nil
 }
 
+// noted is how many hex digits of a digest the journal has: enough to find it.
+const noted = 12
+
 // note writes into the journal that the content is in its place. The journal is
 // a hint: what it names is compared with its digest before the next run relies
 // on it, so that neither has to be synced on the way.
 func (w *Writer) note(d digest.Digest) error {
-	_, err := w.journal.WriteString(d.String() + "\n")
+	_, err := w.journal.WriteString(d.Encoded()[:noted] + "\n")
 	return w.writeError(err, journalName)
 }

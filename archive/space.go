@@ -38,11 +38,28 @@ func (w *Writer) writeError(err error, name string) error {
 		}
 		return fmt.Errorf("%w (%w)", &SpaceError{Dir: w.dir, Needed: left, Available: available}, err)
 	case errors.Is(err, syscall.EFBIG):
-		return fmt.Errorf("writing %s: the file system of %s takes no files of that size: choose smaller volumes (--volume-size fat32 where it is FAT32, which takes less than 4 GiB): %w", name, w.dir, err)
+		return fmt.Errorf("writing %s: the file system of %s takes no files of that size: choose smaller volumes, of at most 4 GiB - 1 where it is FAT32 (--volume-size fat32): %w", name, w.dir, err)
 	case errors.Is(err, fs.ErrClosed):
 		return fmt.Errorf("writing %s: the archive was closed", name)
 	}
 	return fmt.Errorf("writing %s: %w", name, err)
+}
+
+// checkFiles compares the volumes with the largest file that the medium takes.
+func (w *Writer) checkFiles() error {
+	most, err := w.opts.largest(w.dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("asking for the kind of file system: %w", err)
+	}
+	for _, v := range w.set.Volumes {
+		if v.Size > most {
+			return fmt.Errorf("the file system takes files of at most %d bytes, and %s would have %d: write volumes of at most that size (for FAT32, 4 GiB - 1: --volume-size fat32)", most, v.Name, v.Size)
+		}
+	}
+	return nil
 }
 
 // checkSpace compares what is still to be written with what is free.

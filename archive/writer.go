@@ -22,8 +22,8 @@ type Options struct {
 	// VolumeSize is the most bytes that a volume may have; 0 means
 	// DefaultVolumeSize.
 	VolumeSize int64
-	// Strict makes content that is larger than a volume an error. Otherwise its
-	// volume becomes larger, and Log says so.
+	// Strict makes content that is larger than a volume an error. Otherwise it is
+	// cut into parts.
 	Strict bool
 	// Replace removes the sets that were in the folder before, once the new one
 	// is complete. Otherwise they stay.
@@ -39,7 +39,9 @@ type Options struct {
 	Sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
 	Log  *slog.Logger
 
-	free func(dir string) (int64, error) // replaced in tests
+	// Both are replaced in tests.
+	free    func(dir string) (int64, error)
+	largest func(dir string) (int64, error)
 }
 
 // A Base is what the site that an archive goes to has already.
@@ -83,6 +85,8 @@ type Writer struct {
 	volumes []*os.File
 	journal *os.File
 	slots   []slot // by digest; filled by arrange, then only their fields change
+	// more are the second and further parts of content, by digest.
+	more    map[digest.Digest][]spot
 	buffers sync.Pool
 
 	complete bool // nothing is left to do
@@ -93,13 +97,18 @@ type Writer struct {
 	left int64      // bytes of entries that are not done
 }
 
-// A slot is the place of an entry and what became of it. done and busy are
-// guarded by the Writer's mutex.
-type slot struct {
+// A spot is a place in a volume.
+type spot struct {
 	volume int32
-	done   bool
 	entry  *entry
-	busy   chan struct{} // closed when the goroutine that writes it is through
+}
+
+// A slot is the place of content, or of its first part, and what became of it.
+// done and busy are guarded by the Writer's mutex.
+type slot struct {
+	spot
+	done bool
+	busy chan struct{} // closed when the goroutine that writes it is through
 	// earlier is where the content is in an earlier set; nil where it is in none.
 	// It belongs to the goroutine that writes.
 	earlier *find
@@ -119,16 +128,27 @@ func (w *Writer) arrange() {
 		n += len(w.set.Volumes[i].Entries)
 	}
 	w.slots = make([]slot, 0, n)
+	w.more = map[digest.Digest][]spot{}
 	for i := range w.set.Volumes {
 		v := &w.set.Volumes[i]
 		for j := range v.Entries {
-			if e := &v.Entries[j]; e.Path == "" {
-				w.slots = append(w.slots, slot{volume: int32(i), entry: e}) // maxVolumes is far below
-				w.left += e.Size
+			e := &v.Entries[j]
+			at := spot{int32(i), e} // maxVolumes is far below
+			switch {
+			case e.leads():
+				w.slots = append(w.slots, slot{spot: at})
+				w.left += e.length()
+			case e.Part != nil:
+				w.more[e.Digest] = append(w.more[e.Digest], at)
 			}
 		}
 	}
 	slices.SortFunc(w.slots, func(a, b slot) int { return strings.Compare(string(a.entry.Digest), string(b.entry.Digest)) })
+}
+
+// spots are the places of content, one for each part.
+func (w *Writer) spots(s *slot) []spot {
+	return append([]spot{s.spot}, w.more[s.entry.Digest]...)
 }
 
 // slot is the place for content; nil where the set has none for it. It looks at
@@ -144,10 +164,13 @@ func (w *Writer) slot(d digest.Digest) *slot {
 }
 
 // Has reports whether content was written and found right, by this run or an
-// earlier one that was interrupted.
+// earlier one that was interrupted, or is left out since the site has it.
 func (w *Writer) Has(desc ocispec.Descriptor) bool {
 	s := w.slot(desc.Digest)
-	if s == nil || s.entry.Size != desc.Size {
+	if s == nil {
+		return w.opts.leftOut(desc.Digest)
+	}
+	if s.entry.length() != desc.Size {
 		return false
 	}
 	w.mu.Lock()
@@ -164,7 +187,7 @@ func (w *Writer) missing() string {
 	for _, v := range w.set.Volumes {
 		for i := range v.Entries {
 			e := &v.Entries[i]
-			if e.Path != "" || w.slot(e.Digest).done {
+			if !e.leads() || w.slot(e.Digest).done {
 				continue
 			}
 			if n++; n <= 5 {

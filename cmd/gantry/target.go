@@ -233,7 +233,7 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 	}
 	opts := t.opts
 	opts.VolumeSize = t.volumeSize(p)
-	w, err := archive.Create(ctx, t.dir, archive.Content{Plan: p.Write, Index: index, Entries: mirror.Content(p)}, opts)
+	w, err := archive.Create(ctx, t.dir, archive.Content{Name: p.Name, Plan: p.Write, Index: index, Entries: mirror.Content(p)}, opts)
 	if err != nil {
 		return &mirror.Report{}, err
 	}
