@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -39,8 +40,9 @@ func (w *Workspace) resourcesOf(mirror string) (dir string, earlier []string, er
 }
 
 // SaveResources makes the files the manifests for a mirror, which is named as in
-// Holdings, and returns the folder that they are in. Files of an earlier run
-// that are not among them are removed and returned.
+// Holdings, and returns the folder that they are in. Files that have their text
+// already stay untouched; those of an earlier run that are not among them are
+// removed and returned.
 func (w *Workspace) SaveResources(mirror string, files []File) (dir string, removed []string, err error) {
 	root := w.disk.Root
 	dir, earlier, err := w.resourcesOf(mirror)
@@ -60,7 +62,7 @@ func (w *Workspace) SaveResources(mirror string, files []File) (dir string, remo
 		return "", nil, err
 	}
 	for _, f := range files {
-		if err := w.disk.WriteFile(dir+"/"+f.Name, f.Text); err != nil {
+		if err := w.replace(dir+"/"+f.Name, f.Text); err != nil {
 			return "", nil, err
 		}
 	}
@@ -80,5 +82,13 @@ func (w *Workspace) SaveResources(mirror string, files []File) (dir string, remo
 
 func (w *Workspace) listResources(dir, mirror string, names []string) error {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	return w.disk.WriteFile(dir+".txt", []byte(strings.Join(append([]string{mirror}, names...), "\n")+"\n"))
+	return w.replace(dir+".txt", []byte(strings.Join(append([]string{mirror}, names...), "\n")+"\n"))
+}
+
+// replace writes a file unless it has that text.
+func (w *Workspace) replace(name string, text []byte) error {
+	if have, err := w.disk.Root.ReadFile(name); err == nil && bytes.Equal(have, text) {
+		return nil
+	}
+	return w.disk.WriteFile(name, text)
 }

@@ -87,6 +87,32 @@ func TestSaveResources(t *testing.T) {
 	}
 }
 
+func TestSaveResourcesLeavesWhatDidNotChange(t *testing.T) {
+	w := open(t, t.TempDir())
+	stat := func(name string) os.FileInfo {
+		t.Helper()
+		info, err := os.Stat(filepath.Join(w.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	var before []os.FileInfo
+	all := []string{"cluster-resources/same.yaml", "cluster-resources.txt", "cluster-resources/other.yaml"}
+	for i, text := range []string{"1", "2"} {
+		if _, _, err := w.SaveResources("one", []File{{"other.yaml", []byte(text)}, {"same.yaml", []byte("x")}}); err != nil {
+			t.Fatal(err)
+		}
+		for j, name := range all {
+			if i == 0 {
+				before = append(before, stat(name))
+			} else if same := os.SameFile(before[j], stat(name)); same != (j < 2) {
+				t.Errorf("%s is the same file: %t", name, same)
+			}
+		}
+	}
+}
+
 func TestJournal(t *testing.T) {
 	w := open(t, t.TempDir())
 	a, b := digest.FromString("a"), digest.FromString("b")
