@@ -1,0 +1,319 @@
+package archive
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
+)
+
+// A scribe signs set manifests.
+type scribe struct {
+	signer ssh.Signer
+	policy *sshsig.Policy // that wants its signature
+	asked  int
+}
+
+func newScribe(t testing.TB, name string) *scribe {
+	t.Helper()
+	seed := sha256.Sum256([]byte(name))
+	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(seed[:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scribe{signer: signer}
+	trusted, err := sshsig.ParseAllowedSigners(s.allowed(name), time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.policy = &sshsig.Policy{Signers: trusted, Required: true, Now: time.Now()}
+	return s
+}
+
+// allowed is a line of an allowed_signers file.
+func (s *scribe) allowed(name string) []byte {
+	return append([]byte(name+` namespaces="gantry" `), ssh.MarshalAuthorizedKey(s.signer.PublicKey())...)
+}
+
+func (s *scribe) sign(_ context.Context, manifest io.Reader) ([]byte, error) {
+	s.asked++
+	return sshsig.Sign(s.signer, SignatureNamespace, manifest)
+}
+
+// opened opens the archive in folders and closes it.
+func opened(policy *sshsig.Policy, dirs ...string) (sshsig.Verdict, error) {
+	a, err := OpenWith(OpenOptions{Signatures: policy}, dirs...)
+	if err != nil {
+		return sshsig.Verdict{}, err
+	}
+	return a.Signature(), a.Close()
+}
+
+// refused wants a *SignatureError with these words.
+func refused(t *testing.T, what string, err error, words ...string) {
+	t.Helper()
+	var refusal *SignatureError
+	if !errors.As(err, &refusal) {
+		t.Errorf("%s: %v, want a *SignatureError", what, err)
+		return
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %v does not say %q", what, err, word)
+		}
+	}
+}
+
+// edit replaces text in a file.
+func edit(t *testing.T, file string, change func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed := change(string(text)); changed == string(text) {
+		t.Fatalf("%s was not changed", file)
+	} else if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	firstSet = "gantry-000001.json"
+	firstSum = firstSet + ".sha256"
+	firstSig = firstSet + ".sig"
+)
+
+// TestSigned signs an archive and takes nothing else for it.
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	ops, mallory := newScribe(t, "ops@example.com"), newScribe(t, "mallory@example.org")
+	dir := t.TempDir()
+	newSample(1, 3000, 70_000).write(t, dir, Options{Sign: ops.sign})
+	in := func(name string) string { return filepath.Join(dir, name) }
+	v, err := opened(ops.policy, dir)
+	if err != nil || !v.Signed || !v.Trusted || v.Principal != "ops@example.com" || !strings.HasPrefix(v.Key, "SHA256:") {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if v, err := opened(&sshsig.Policy{}, dir); err != nil || !v.Signed || v.Trusted {
+		t.Errorf("with nobody known: %+v, %v", v, err)
+	}
+	if v, err := opened(nil, dir); err != nil || v.Signed {
+		t.Errorf("not looked at: %+v, %v", v, err)
+	}
+	_, err = opened(mallory.policy, dir)
+	refused(t, "another key", err, firstSig, "not among the keys", v.Key)
+
+	// A set that is whole in itself, and not the one that was signed.
+	edit(t, in(firstSet), func(s string) string { return strings.Replace(s, `"volumeSize":`, `"volumeSize":9`, 1) })
+	raw, err := os.ReadFile(in(firstSet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := func(raw []byte) {
+		if err := os.WriteFile(in(firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sound(raw)
+	if _, err := opened(nil, dir); err != nil {
+		t.Fatalf("the altered set is not even one: %v", err)
+	}
+	for _, policy := range []*sshsig.Policy{ops.policy, {}} {
+		_, err = opened(policy, dir)
+		refused(t, "an altered set manifest", err, firstSig, "altered")
+	}
+}
+
+// TestSignatureOfAnother puts content of somebody else, with everything that
+// belongs to it, under a signature that is good for other content.
+func TestSignatureOfAnother(t *testing.T) {
+	t.Parallel()
+	ops := newScribe(t, "ops@example.com")
+	real, forged := t.TempDir(), t.TempDir()
+	newSample(1, 3000).write(t, real, Options{Sign: ops.sign})
+	newSample(2, 3000).write(t, forged, Options{})
+	_, err := opened(ops.policy, forged)
+	refused(t, "no signature", err, firstSet, "not signed")
+	if !errors.Is(err, sshsig.ErrUnsigned) {
+		t.Error(err)
+	}
+	_, err = opened(&sshsig.Policy{Required: true}, forged)
+	refused(t, "nobody known", err)
+	if v, err := opened(&sshsig.Policy{Signers: ops.policy.Signers}, forged); err != nil || v.Signed {
+		t.Errorf("unsigned, and that is allowed: %+v, %v", v, err)
+	}
+	signature, err := os.ReadFile(filepath.Join(real, firstSig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(signature)
+	foreign, err := sshsig.Sign(ops.signer, "file", strings.NewReader(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, tc := range map[string]struct{ text, want string }{
+		"of another set":    {good, "something else"},
+		"of another kind":   {string(foreign), `"file"`},
+		"garbage":           {"\x00\x01", "no SSH signature"},
+		"empty":             {"", "no SSH signature"},
+		"larger than it is": {strings.Repeat("a", sshsig.MaxSize+1), "more than"},
+	} {
+		if err := os.WriteFile(filepath.Join(forged, firstSig), []byte(tc.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, policy := range []*sshsig.Policy{ops.policy, {}, {Signers: ops.policy.Signers}} {
+			_, err := opened(policy, forged)
+			refused(t, what, err, firstSig, tc.want)
+		}
+	}
+	// The signature that nobody could have written is a link.
+	if err := errors.Join(os.Remove(filepath.Join(forged, firstSig)), os.Symlink(filepath.Join(real, firstSig), filepath.Join(forged, firstSig))); err != nil {
+		t.Fatal(err)
+	}
+	_, err = opened(ops.policy, forged)
+	refused(t, "a link", err, "not a regular file")
+}
+
+// TestSignedWithEveryFlip flips bits of the set manifest, its checksum mended, and
+// of the signature: none passes.
+func TestSignedWithEveryFlip(t *testing.T) {
+	t.Parallel()
+	ops := newScribe(t, "ops@example.com")
+	dir := t.TempDir()
+	newSample(1, 300).write(t, dir, Options{Sign: ops.sign})
+	for _, name := range []string{firstSet, firstSig} {
+		file := filepath.Join(dir, name)
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(raw); i += 3 {
+			bad := []byte(string(raw))
+			bad[i] ^= 1 << (i % 8)
+			if err := os.WriteFile(file, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if name == firstSet {
+				if err := os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(bad)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := opened(ops.policy, dir); err == nil && strings.Join(strings.Fields(string(bad)), "") != strings.Join(strings.Fields(string(raw)), "") {
+				t.Errorf("%s was taken with byte %d %q instead of %q", name, i, bad[i], raw[i])
+			}
+		}
+		if err := os.WriteFile(file, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600); err != nil && name == firstSet {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSignedInTwoFolders takes the good one of two signatures.
+func TestSignedInTwoFolders(t *testing.T) {
+	t.Parallel()
+	ops, mallory := newScribe(t, "ops@example.com"), newScribe(t, "mallory@example.org")
+	one, two := t.TempDir(), t.TempDir()
+	s := newSample(1, 3000)
+	s.write(t, one, Options{Sign: mallory.sign})
+	s.write(t, two, Options{Sign: ops.sign})
+	for _, dirs := range [][]string{{one, two}, {two, one}} {
+		if v, err := opened(ops.policy, dirs...); err != nil || v.Principal != "ops@example.com" {
+			t.Errorf("%v: %+v, %v", dirs, v, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(two, firstSig)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := opened(ops.policy, two, one)
+	refused(t, "only that of somebody else", err, "not among the keys")
+}
+
+// TestSigning signs at the end, signs what is there already, and leaves no archive
+// where it cannot sign.
+func TestSigning(t *testing.T) {
+	t.Parallel()
+	ops := newScribe(t, "ops@example.com")
+	dir := t.TempDir()
+	s := newSample(1, 3000)
+	away := errors.New("the agent is away")
+	w, err := Create(t.Context(), dir, s.Content, Options{Sign: func(context.Context, io.Reader) ([]byte, error) { return nil, away }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(t, w)
+	if err := w.Finish(t.Context()); !errors.Is(err, away) || !strings.Contains(err.Error(), firstSet) {
+		t.Errorf("signing failed, and finishing ended with %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "gantry-*")); err != nil || len(left) > 0 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+	// The next run has all that the first wrote.
+	w, err = Create(t.Context(), dir, s.Content, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.put(t, w); n > 0 {
+		t.Errorf("%d entries were written again", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := opened(&sshsig.Policy{}, dir); err != nil || v.Signed {
+		t.Errorf("nobody signed, and it is %+v, %v", v, err)
+	}
+	// Nothing new, but a signature.
+	s.write(t, dir, Options{Sign: ops.sign})
+	if v, err := opened(ops.policy, dir); err != nil || ops.asked != 1 {
+		t.Errorf("%+v, %v, asked %d times", v, err, ops.asked)
+	}
+	// Nothing new, nobody signs: what is signed stays so.
+	s.write(t, dir, Options{})
+	if _, err := opened(ops.policy, dir); err != nil {
+		t.Error(err)
+	}
+	// What is replaced takes its signature along.
+	newSample(2, 3000).write(t, dir, Options{Replace: true})
+	if left, err := filepath.Glob(filepath.Join(dir, "*.sig")); err != nil || len(left) > 0 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+}
+
+// TestKeygenVerifies checks an archive's signature as a person without Gantry does.
+func TestKeygenVerifies(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		t.Skip("ssh-keygen is not installed")
+	}
+	ops := newScribe(t, "ops@example.com")
+	dir := t.TempDir()
+	newSample(1, 3000).write(t, dir, Options{Sign: ops.sign})
+	if err := os.WriteFile(filepath.Join(dir, "allowed_signers"), ops.allowed("ops@example.com"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verify := exec.CommandContext(t.Context(), "sh", "-c",
+		fmt.Sprintf("ssh-keygen -Y verify -f allowed_signers -I ops@example.com -n gantry -s %s < %s", firstSig, firstSet))
+	verify.Dir = dir
+	if out, err := verify.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
