@@ -1,0 +1,284 @@
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+)
+
+// A hostile volume is one that says something else to a tar program than to
+// Gantry.
+type hostile struct {
+	raw    []byte
+	volume *volume
+	target *entry // a blob in it, whose header is altered
+}
+
+// header alters the header of the target and makes its checksum right.
+func (h *hostile) header(change func(block []byte)) {
+	block := h.raw[h.target.Offset-blockSize : h.target.Offset]
+	change(block)
+	copy(block[148:], "        ")
+	sum := 0
+	for _, b := range block {
+		sum += int(b)
+	}
+	copy(block[148:], fmt.Sprintf("%06o\x00 ", sum))
+}
+
+// name puts another name into the header.
+func (h *hostile) name(name string) {
+	h.header(func(block []byte) { copy(block[:100], name+strings.Repeat("\x00", 100-len(name))) })
+}
+
+// kind makes the entry something else than a file.
+func (h *hostile) kind(flag byte, link string) {
+	h.header(func(block []byte) {
+		block[156] = flag
+		copy(block[157:257], link)
+	})
+}
+
+// insert puts bytes before the header of the target, and everything behind them
+// moves.
+func (h *hostile) insert(raw []byte) {
+	at := h.target.Offset - preludeSize(h.target.path())
+	h.raw = append(h.raw[:at:at], append(bytes.Clone(raw), h.raw[at:]...)...)
+	for i := range h.volume.Entries {
+		if h.volume.Entries[i].Offset > at {
+			h.volume.Entries[i].Offset += int64(len(raw))
+		}
+	}
+	h.volume.Size += int64(len(raw))
+}
+
+// frame is what a hostile writer says in the set manifest: the digest of what is
+// there.
+func (h *hostile) frame() digest.Digest {
+	sum := sha256.New()
+	var end int64
+	for i := range h.volume.Entries {
+		e := &h.volume.Entries[i]
+		sum.Write(h.raw[end:e.Offset])
+		end = e.Offset + e.Size
+	}
+	sum.Write(h.raw[end:])
+	return digest.NewDigest(digest.SHA256, sum)
+}
+
+// Volumes that do to tar what Gantry would never write are refused, whether the set
+// manifest beside them was made to match or is that of the sound volume: with it
+// made to match when the archive is opened, else when it is verified.
+func TestHostileVolumes(t *testing.T) {
+	file := func(path string, content string) []byte {
+		raw := append(prelude(path, int64(len(content))), content...)
+		return append(raw, make([]byte, padded(int64(len(content)))-int64(len(content)))...)
+	}
+	const altered, moved = "were altered: the header of blobs/sha256/", "too long: it has "
+	for name, tc := range map[string]struct {
+		make   func(h *hostile)
+		untold string // what is said with the set manifest of the sound volume
+		told   string // with one that was made to match; "" is that of a frame
+	}{
+		"absolute path":      {func(h *hostile) { h.name("/etc/passwd") }, altered, ""},
+		"dot-dot path":       {func(h *hostile) { h.name("../../outside") }, altered, ""},
+		"dot-dot inside":     {func(h *hostile) { h.name("blobs/../../outside") }, altered, ""},
+		"dot":                {func(h *hostile) { h.name("./" + h.target.path()) }, altered, ""},
+		"prefix":             {func(h *hostile) { h.header(func(b []byte) { copy(b[345:], "/etc") }) }, altered, ""},
+		"path behind a zero": {func(h *hostile) { h.name("a\x00../../outside") }, altered, ""},
+		"line break":         {func(h *hostile) { h.name("blobs/a\nb") }, altered, ""},
+		"windows drive":      {func(h *hostile) { h.name(`C:\Windows\outside`) }, altered, ""},
+		"windows path":       {func(h *hostile) { h.name(`..\..\outside`) }, altered, ""},
+		"windows device":     {func(h *hostile) { h.name("CON") }, altered, ""},
+		"windows stream":     {func(h *hostile) { h.name("oci-layout:hidden") }, altered, ""},
+		"other case":         {func(h *hostile) { h.name(strings.ToUpper(h.target.path())) }, altered, ""},
+		"duplicate name":     {func(h *hostile) { h.name(indexPath) }, altered, ""},
+		"symbolic link":      {func(h *hostile) { h.kind(tar.TypeSymlink, "/etc/passwd") }, altered, ""},
+		"hard link":          {func(h *hostile) { h.kind(tar.TypeLink, "../../outside") }, altered, ""},
+		"character device":   {func(h *hostile) { h.kind(tar.TypeChar, "") }, altered, ""},
+		"block device":       {func(h *hostile) { h.kind(tar.TypeBlock, "") }, altered, ""},
+		"folder":             {func(h *hostile) { h.kind(tar.TypeDir, "") }, altered, ""},
+		"pipe":               {func(h *hostile) { h.kind(tar.TypeFifo, "") }, altered, ""},
+		"reserved":           {func(h *hostile) { h.kind(tar.TypeCont, "") }, altered, ""},
+		"sparse header":      {func(h *hostile) { h.kind(tar.TypeGNUSparse, "") }, altered, ""},
+		"long name":          {func(h *hostile) { h.kind(tar.TypeGNULongName, "") }, altered, ""},
+		"long link":          {func(h *hostile) { h.kind(tar.TypeGNULongLink, "") }, altered, ""},
+		"extended header":    {func(h *hostile) { h.kind(tar.TypeXHeader, "") }, altered, ""},
+		"global header":      {func(h *hostile) { h.kind(tar.TypeXGlobalHeader, "") }, altered, ""},
+		"vendor's kind":      {func(h *hostile) { h.kind('V', "") }, altered, ""},
+		"huge size":          {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "77777777777\x00") }) }, altered, ""},
+		"negative size": {func(h *hostile) {
+			h.header(func(b []byte) { copy(b[124:136], bytes.Repeat([]byte{0xff}, 12)) })
+		}, altered, ""},
+		"size in base 256": {func(h *hostile) {
+			h.header(func(b []byte) {
+				copy(b[124:136], make([]byte, 12))
+				b[124] = 0x80
+				binary.BigEndian.PutUint64(b[128:], uint64(h.target.Size))
+			})
+		}, altered, ""},
+		"shorter":         {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "00000000001\x00") }) }, altered, ""},
+		"size is no text": {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "x") }) }, altered, ""},
+		"set user id":     {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0004755\x00") }) }, altered, ""},
+		"world-writable":  {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0000777\x00") }) }, altered, ""},
+		"an owner":        {func(h *hostile) { h.header(func(b []byte) { copy(b[265:], "root") }) }, altered, ""},
+		"a time":          {func(h *hostile) { h.header(func(b []byte) { copy(b[136:], "14000000000\x00") }) }, altered, ""},
+		"another magic":   {func(h *hostile) { h.header(func(b []byte) { copy(b[257:], "ustar  \x00") }) }, altered, ""},
+		"wrong checksum":  {func(h *hostile) { h.raw[h.target.Offset-blockSize+148]++ }, altered, ""},
+		"no header":       {func(h *hostile) { clear(h.raw[h.target.Offset-blockSize : h.target.Offset]) }, altered, ""},
+		"padding": {func(h *hostile) {
+			copy(h.raw[h.target.Offset+h.target.Size:], "hidden")
+		}, "were altered: the padding of blobs/sha256/", ""},
+		"end of the volume": {func(h *hostile) {
+			copy(h.raw[len(h.raw)-trailerSize:], header("../../outside", '0', 0))
+		}, "were altered: the end of the volume", ""},
+		"file behind the end": {func(h *hostile) {
+			h.raw = append(h.raw, file("../../outside", "x")...)
+			h.volume.Size = int64(len(h.raw))
+		}, moved, "is not that of its entries"},
+		"garbage behind the end": {func(h *hostile) {
+			h.raw = append(h.raw, bytes.Repeat([]byte("x"), blockSize)...)
+			h.volume.Size = int64(len(h.raw))
+		}, moved, "is not that of its entries"},
+		"hidden file":  {func(h *hostile) { h.insert(file("../../outside", "x")) }, moved, "out of place"},
+		"hidden twin":  {func(h *hostile) { h.insert(file(h.target.path(), "x")) }, moved, "out of place"},
+		"hidden label": {func(h *hostile) { h.insert(file(labelPath(1, 1), "{}")) }, moved, "out of place"},
+		"pax path": {func(h *hostile) {
+			h.insert(append(header("gantry/pax", 'x', 22), append([]byte("22 path=/etc/passwd\nxx"), make([]byte, blockSize-22)...)...))
+		}, moved, "out of place"},
+		"pax size": {func(h *hostile) {
+			h.insert(append(header("gantry/pax", 'x', 10), append([]byte("10 size=0\n"), make([]byte, blockSize-10)...)...))
+		}, moved, "out of place"},
+		"pax sparse": {func(h *hostile) {
+			h.insert(append(header("gantry/pax", 'x', 22), append([]byte("22 GNU.sparse.major=1\n"), make([]byte, blockSize-22)...)...))
+		}, moved, "out of place"},
+		"nested end": {func(h *hostile) { h.insert(make([]byte, trailerSize)) }, moved, "out of place"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, outer := newSample(1, 700, 0, 3000), t.TempDir()
+			dir := filepath.Join(outer, "media", "disk")
+			s.write(t, dir, Options{})
+			a, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			raw, err := os.ReadFile(filepath.Join(dir, volumeName(1, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &hostile{raw: raw, volume: &a.set.Volumes[0]}
+			for i := range h.volume.Entries {
+				if e := &h.volume.Entries[i]; e.Digest == digest.FromBytes(s.bytes[s.Entries[1].Digest]) {
+					h.target = e
+				}
+			}
+			tc.make(h)
+			put := func(name string, raw []byte) {
+				if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put(volumeName(1, 1), h.raw)
+			check := func(want string) {
+				t.Helper()
+				before := folder(t, outer)
+				if err := inspect(t, dir); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %q", err, want)
+				}
+				if diff := cmp.Diff(before, folder(t, outer)); diff != "" {
+					t.Errorf("something was written: %.500s", diff)
+				}
+			}
+			check(tc.untold)
+			h.volume.Frame = h.frame()
+			text := encoded(t, a.set)
+			put(setName(1), text)
+			put(sumName(1), sum(setID{sequence: 1}, digest.FromBytes(text)))
+			want := tc.told
+			if want == "" {
+				want = "frame "
+			}
+			check(want)
+		})
+	}
+}
+
+// The pax header in front of a long path is compared like any other.
+func TestHostilePax(t *testing.T) {
+	s := newSample(1, 100)
+	long := []byte("content that is named by a longer digest")
+	desc := ocispec.Descriptor{Digest: digest.SHA512.FromBytes(long), Size: int64(len(long))}
+	s.bytes[desc.Digest], s.Entries = long, append(s.Entries, desc)
+	dir := t.TempDir()
+	s.write(t, dir, Options{})
+	path := filepath.Join(dir, volumeName(1, 1))
+	for old, replaced := range map[string]string{"path=blobs/sha512/": "path=/////////etc/", " path=": " size=", "gantry/pax": "gantry/xap"} {
+		undo := alter(t, path, func(raw []byte) []byte {
+			if bytes.Count(raw, []byte(old)) != 1 {
+				t.Fatalf("%q is there %d times", old, bytes.Count(raw, []byte(old)))
+			}
+			return bytes.Replace(raw, []byte(old), []byte(replaced), 1)
+		})
+		if err := inspect(t, dir); err == nil || !strings.Contains(err.Error(), "were altered: the header of "+layout.BlobPath(desc.Digest)) {
+			t.Errorf("%q: %v", replaced, err)
+		}
+		undo()
+	}
+}
+
+// A blob that is a tar file itself, and a hostile one, is content as any other.
+func TestNestedTar(t *testing.T) {
+	s := newSample(1, 100)
+	nested := append(header("../../outside", tar.TypeSymlink, 0), make([]byte, trailerSize)...)
+	s.add(ocispec.MediaTypeImageLayer, nested)
+	dir := t.TempDir()
+	s.write(t, dir, Options{})
+	s.check(t, dir)
+}
+
+// What the set manifest's neighbours in the folder are does not matter: links and
+// pipes with an archive's names are refused, never followed.
+func TestHostileFolder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file string
+		make func(path, outside string) error
+		want string
+	}{
+		"set manifest is a link":   {setName(1), func(path, outside string) error { return os.Symlink(outside, path) }, "not a regular file"},
+		"set manifest is a folder": {setName(1), func(path, _ string) error { return os.Mkdir(path, 0o755) }, "not a regular file"},
+		"sum is a link":            {sumName(1), func(path, outside string) error { return os.Symlink(outside, path) }, "not a regular file"},
+		"sum is long":              {sumName(1), func(path, _ string) error { return os.WriteFile(path, make([]byte, 1000), 0o644) }, "more than the 512 bytes"},
+		"volume is a link":         {volumeName(1, 1), func(path, outside string) error { return os.Symlink(outside, path) }, "not a regular file"},
+		"volume is a folder":       {volumeName(1, 1), func(path, _ string) error { return os.Mkdir(path, 0o755) }, "not a regular file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir, outside := newSample(1, 700), t.TempDir(), t.TempDir()
+			s.write(t, dir, Options{})
+			path, hidden := filepath.Join(dir, tc.file), filepath.Join(outside, "file")
+			// What the link leads to would be right.
+			if err := errors.Join(os.Rename(path, hidden), tc.make(path, hidden)); err != nil {
+				t.Fatal(err)
+			}
+			var damage *DamageError
+			if err := inspect(t, dir); !errors.As(err, &damage) || damage.Damage[0].File != tc.file || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
+	}
+}
