@@ -1,0 +1,394 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+)
+
+// plus is a sample with the content of both.
+func (s *sample) plus(more *sample) *sample {
+	c := &sample{bytes: map[digest.Digest][]byte{}, plan: more.plan, names: slices.Concat(s.names, more.names)}
+	c.Plan, c.Index = more.Plan, slices.Values(c.names)
+	for _, from := range []*sample{s, more} {
+		for _, e := range from.Entries {
+			c.add(e.MediaType, from.bytes[e.Digest])
+		}
+	}
+	return c
+}
+
+// onto makes the base of what a sample brought in a folder.
+func (s *sample) onto(t *testing.T, dir string, sequence int) *Base {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, setName(sequence)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Base{
+		Sets:  []BaseSet{{Sequence: sequence, Set: digest.FromBytes(raw)}},
+		Holds: func(d digest.Digest) bool { return s.bytes[d] != nil },
+		Plan:  digest.FromBytes(s.plan),
+	}
+	set, err := parseSet(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range set.Volumes[0].Entries {
+		if e.Path == indexPath {
+			b.Index = e.Digest
+		}
+	}
+	return b
+}
+
+// stored reads the set manifest of a sequence.
+func stored(t *testing.T, dir string, id setID) *set {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, id.manifest()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := parseSet(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// paths lists the entries of a set.
+func paths(s *set) []string {
+	var all []string
+	for _, v := range s.Volumes {
+		for _, e := range v.Entries {
+			all = append(all, e.path())
+		}
+	}
+	return all
+}
+
+func TestBuildsOn(t *testing.T) {
+	dir := t.TempDir()
+	first := newSample(1, 20000, 9000)
+	both := first.plus(newSample(2, 30000))
+	first.write(t, dir, Options{VolumeSize: 32 << 10})
+	base := first.onto(t, dir, 1)
+	shared := first.Entries[0]
+	base.Where = func(d digest.Digest) string {
+		if d == shared.Digest {
+			return "org/repository"
+		}
+		return ""
+	}
+	opts := Options{VolumeSize: 32 << 10, Base: base}
+	w := begin(t, dir, both, opts)
+	if !w.Has(shared) {
+		t.Error("the Writer lacks what the site has")
+	}
+	err := w.PutBlob(t.Context(), "", shared, func(context.Context, int64) (io.ReadCloser, error) { return nil, errors.New("opened") })
+	if err != nil {
+		t.Error(err)
+	}
+	if n := both.put(t, w); n != 2 { // the configuration is the same
+		t.Errorf("%d entries were needed, not the 2 that are new", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := stored(t, dir, setID{sequence: 2})
+	want := []held{{shared.Digest, shared.Size, "org/repository"}}
+	if diff := cmp.Diff(want, s.Elsewhere); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.BuildsOn) != 1 || BaseSet(s.BuildsOn[0]) != base.Sets[0] {
+		t.Errorf("it builds on %v", s.BuildsOn)
+	}
+	if diff := cmp.Diff([]string{featureBuildsOn}, s.Features); diff != "" {
+		t.Error(diff)
+	}
+	for _, e := range first.Entries {
+		if slices.Contains(paths(s), layout.BlobPath(e.Digest)) {
+			t.Errorf("%s is in the set again", e.Digest)
+		}
+	}
+	both.check(t, dir) // read through both sets
+
+	// Extracted one after the other, they are the whole layout.
+	to := extract(t, dir)
+	for d, want := range both.bytes {
+		if got, err := os.ReadFile(filepath.Join(to, layout.BlobPath(d))); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v", d, err)
+		}
+	}
+	if out, err := run(t, to, "sha256sum", "--strict", "--quiet", "-c", sumsPath); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// An archive with nothing new is small, however large the series is.
+func TestNothingNewIsSmall(t *testing.T) {
+	const images = 5000
+	c := Content{Name: "series", Plan: bytesText(bytes.Repeat([]byte(`{"source":"registry.example.com/org/name@sha256:..."},`), images))}
+	var index []ocispec.Descriptor
+	for i := range images {
+		m := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromString(fmt.Sprint("manifest", i)), Size: 1000}
+		index = append(index, m)
+		c.Entries = append(c.Entries, m)
+		for j := range 5 {
+			c.Entries = append(c.Entries, ocispec.Descriptor{Digest: digest.FromString(fmt.Sprint("layer", i, j)), Size: 1_000_000})
+		}
+	}
+	c.Index = slices.Values(index)
+	whole, err := (&Options{VolumeSize: 4 << 30}).pack(c, 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := &Base{Holds: func(digest.Digest) bool { return true }, Plan: whole.set.Plan}
+	for _, e := range whole.set.Volumes[0].Entries {
+		if e.Path == indexPath {
+			base.Index = e.Digest
+		}
+	}
+	for i := range 100 {
+		base.Sets = append(base.Sets, BaseSet{Sequence: i + 1, Set: digest.FromString(fmt.Sprint(i))})
+	}
+	p, err := (&Options{VolumeSize: 4 << 30, Base: base}).pack(c, 101, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := p.size + int64(len(sum(p.set.id(), p.digest)))
+	for _, v := range p.set.Volumes {
+		total += v.Size
+	}
+	if len(p.set.Volumes) != 1 || total >= 64<<10 {
+		t.Errorf("%d volumes, %d bytes", len(p.set.Volumes), total)
+	}
+	if diff := cmp.Diff([]string{"gantry/000101.0001.json", markerPath, sumsPath}, paths(p.set)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := parseSet(encoded(t, p.set)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The sequence is above those of the folder and those that the site has.
+func TestSequenceFollowsBase(t *testing.T) {
+	dir, s := t.TempDir(), newSample(1, 1000)
+	s.write(t, dir, Options{})
+	base := s.onto(t, dir, 1)
+	base.Sets = append(base.Sets, BaseSet{Sequence: 7, Set: digest.FromString("lost")}, BaseSet{Sequence: 3, Set: digest.FromString("third")})
+	w := begin(t, dir, s, Options{Base: base})
+	defer w.Close()
+	if w.Sequence() != 8 {
+		t.Errorf("sequence %d", w.Sequence())
+	}
+	var on []int
+	for _, b := range w.set.BuildsOn {
+		on = append(on, b.Sequence)
+	}
+	if diff := cmp.Diff([]int{1, 3, 7}, on); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A run that builds on others and was interrupted is taken up by one that builds
+// on the same, and by no other.
+func TestInterruptedBuildsOn(t *testing.T) {
+	dir := t.TempDir()
+	first := newSample(1, 20000)
+	both := first.plus(newSample(2, 30000, 500))
+	first.write(t, dir, Options{})
+	opts := Options{Base: first.onto(t, dir, 1)}
+	w := begin(t, dir, both, opts)
+	both.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w = begin(t, crash(t, dir), both, opts)
+	if n := both.put(t, w); n != 0 || w.Sequence() != 2 {
+		t.Errorf("%d entries were needed for sequence %d", n, w.Sequence())
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	// In full, content comes from the folder.
+	w = begin(t, dir, both, Options{})
+	if n := both.fetch(t, w); n != 0 {
+		t.Errorf("%d entries were fetched", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s := stored(t, dir, setID{sequence: 2}); len(s.BuildsOn) > 0 {
+		t.Error("it builds on another")
+	}
+	both.check(t, dir)
+}
+
+func TestBaseRefused(t *testing.T) {
+	s := newSample(1, 1000)
+	all := func(digest.Digest) bool { return true }
+	one, other := digest.FromString("1"), digest.FromString("2")
+	for name, tc := range map[string]struct {
+		opts Options
+		want string
+	}{
+		"replace":       {Options{Replace: true, Base: &Base{Sets: []BaseSet{{1, one}}, Holds: all}}, "cannot take their place"},
+		"no sets":       {Options{Base: &Base{Holds: all}}, "name the sets"},
+		"holds nothing": {Options{Base: &Base{Sets: []BaseSet{{1, one}}}}, "what it holds"},
+		"two of one":    {Options{Base: &Base{Sets: []BaseSet{{1, one}, {1, other}}, Holds: all}}, "two sets of sequence 1"},
+		"no digest":     {Options{Base: &Base{Sets: []BaseSet{{1, "x"}}, Holds: all}}, "no set to go by"},
+		"no sequence":   {Options{Base: &Base{Sets: []BaseSet{{0, one}}, Holds: all}}, "no set to go by"},
+		"repository": {Options{Base: &Base{Sets: []BaseSet{{1, one}}, Holds: all, Where: func(digest.Digest) string { return "../x" }}},
+			`repository "../x"`},
+		"repair and base": {Options{Base: &Base{Sets: []BaseSet{{1, one}}, Holds: all}, Repair: &Repair{BaseSet{1, one}, one}}, "mends a set"},
+		"repair of none":  {Options{Repair: &Repair{BaseSet{1, ""}, one}}, "no set to go by"},
+		"repair's plan":   {Options{Repair: &Repair{BaseSet{1, one}, one}}, "the plan is"},
+		"last sequence":   {Options{Base: &Base{Sets: []BaseSet{{maxSequence, one}}, Holds: all}}, "is the last there is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := Create(t.Context(), dir, s.Content, tc.opts); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Create = %v, want %q", err, tc.want)
+			}
+			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Archives of two configurations are not mixed in a folder.
+func TestOtherSeries(t *testing.T) {
+	dir, s := t.TempDir(), newSample(1, 1000)
+	s.Name = "platform"
+	s.write(t, dir, Options{})
+	s.Name = "operators"
+	if _, err := Create(t.Context(), dir, s.Content, Options{}); err == nil || !strings.Contains(err.Error(), `archives of "platform", these would be of "operators"`) {
+		t.Errorf("Create = %v", err)
+	}
+	s.write(t, dir, Options{Replace: true})
+	s.check(t, dir)
+	s.Name = "-x"
+	if _, err := Create(t.Context(), t.TempDir(), s.Content, Options{}); err == nil || !strings.Contains(err.Error(), `"-x"`) {
+		t.Errorf("Create = %v", err)
+	}
+}
+
+// A repair brings what was lost of a set, beside it.
+func TestRepair(t *testing.T) {
+	dir, s := t.TempDir(), newSample(1, 20000, 9000)
+	s.write(t, dir, Options{})
+	base := s.onto(t, dir, 1)
+	lost := s.Entries[1]
+	repair := *s
+	repair.Content = Content{Entries: []ocispec.Descriptor{lost}}
+	opts := Options{Repair: &Repair{base.Sets[0], base.Plan}, VolumeSize: 16 << 10}
+	to := t.TempDir()
+	w := begin(t, to, &repair, opts)
+	repair.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w = begin(t, to, &repair, opts) // taken up
+	if n := repair.put(t, w); n != 0 {
+		t.Errorf("%d entries were put again", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"gantry-000001-repair.0001.tar", "gantry-000001-repair.0002.tar", "gantry-000001-repair.json", "gantry-000001-repair.json.sha256"}
+	if diff := cmp.Diff(want, names(t, to)); diff != "" {
+		t.Error(diff)
+	}
+	r := stored(t, to, setID{1, true})
+	if diff := cmp.Diff([]string{featureRepair, featureSplit}, r.Features); diff != "" {
+		t.Error(diff)
+	}
+	if slices.Contains(paths(r), sumsPath) || slices.Contains(paths(r), indexPath) {
+		t.Errorf("it has more than what was lost: %q", paths(r))
+	}
+	if w = begin(t, to, &repair, opts); !w.Complete() {
+		t.Error("it is not known again")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	repair.Content.Entries = []ocispec.Descriptor{s.Entries[0]}
+	if _, err := Create(t.Context(), to, repair.Content, opts); err == nil || !strings.Contains(err.Error(), "gantry-000001-repair.json mends that set already") {
+		t.Errorf("another repair: %v", err)
+	}
+
+	// Beside the set, what is damaged there is read from the repair.
+	for name, text := range folder(t, to) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := stored(t, dir, setID{sequence: 1})
+	for _, e := range set.Volumes[0].Entries {
+		if e.Digest == lost.Digest {
+			alter(t, filepath.Join(dir, volumeName(1, 1)), flip(e.Offset*8))
+		}
+	}
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	body, err := a.Blob(t.Context(), "", lost, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(body); err != nil || !bytes.Equal(got, s.bytes[lost.Digest]) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if err := body.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSetManifestIsSigned(t *testing.T) {
+	dir, s := t.TempDir(), newSample(1, 50000)
+	refused := errors.New("no key")
+	sign := func(_ context.Context, text io.Reader) ([]byte, error) {
+		d, err := digest.FromReader(text)
+		return []byte("signed " + d), err
+	}
+	w := begin(t, dir, s, Options{VolumeSize: 16 << 10, Sign: func(context.Context, io.Reader) ([]byte, error) { return nil, refused }})
+	s.put(t, w)
+	if err := w.Finish(t.Context()); !errors.Is(err, refused) {
+		t.Errorf("Finish = %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check := func() {
+		t.Helper()
+		files := folder(t, dir)
+		if want := "signed " + digest.FromString(files[setName(1)]).String(); files["gantry-000001.json.sig"] != want {
+			t.Errorf("the signature is %q, not %q", files["gantry-000001.json.sig"], want)
+		}
+	}
+	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
+	check()
+	// One that is complete, and lacks it, is signed.
+	if err := os.Remove(filepath.Join(dir, "gantry-000001.json.sig")); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
+	check()
+}

@@ -1,0 +1,287 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	gcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+)
+
+// small makes volumes that a sample's layers do not fit into.
+var small = Options{VolumeSize: 16 << 10}
+
+// However much of content in parts was there when a run died, the next one makes
+// the bytes of a run that was never disturbed.
+func TestInterruptedParts(t *testing.T) {
+	s := newSample(1, 50000, 9000, 40000)
+	want := reference(t, s, small)
+	for n := range len(s.Entries) + 1 {
+		dir := t.TempDir()
+		w := begin(t, dir, s, small)
+		for _, e := range s.Entries[:n] {
+			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dead := crash(t, dir)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		next := begin(t, dead, s, small)
+		if put := s.put(t, next); put != len(s.Entries)-n {
+			t.Errorf("after %d entries, the second run needed %d", n, put)
+		}
+		if err := errors.Join(next.Finish(t.Context()), next.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
+			t.Errorf("after %d entries: %.500s", n, diff)
+		}
+	}
+}
+
+// A run that died while it gave names is taken up: the digests of parts, which
+// stand in the set manifest by then, are found again.
+func TestInterruptedNamingOfParts(t *testing.T) {
+	s := newSample(1, 50000)
+	want := reference(t, s, small)
+	dir := t.TempDir()
+	w := begin(t, dir, s, small)
+	s.put(t, w)
+	if err := w.describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range w.set.Volumes {
+		if err := w.seal(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.root.Rename(partialName+"/"+volumeName(1, 2), volumeName(1, 2)); err != nil {
+		t.Fatal(err)
+	}
+	dead := crash(t, dir)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := begin(t, dead, s, small)
+	if n := s.put(t, next); n != 0 {
+		t.Errorf("%d entries were put again", n)
+	}
+	if err := errors.Join(next.Finish(t.Context()), next.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
+		t.Errorf("%.500s", diff)
+	}
+}
+
+// A part that was damaged costs its content, and nothing else.
+func TestDamagedPart(t *testing.T) {
+	s, dir := newSample(1, 50000, 40000), t.TempDir()
+	want := reference(t, s, small)
+	w := begin(t, dir, s, small)
+	s.put(t, w)
+	at := w.spots(w.slot(s.Entries[1].Digest))[2]
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, filepath.Join(dir, partialName, volumeName(1, int(at.volume)+1)), flip(at.entry.Offset*8+77))
+	w = begin(t, dir, s, small)
+	if n := s.put(t, w); n != 1 {
+		t.Errorf("%d entries were put again", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+		t.Errorf("%.500s", diff)
+	}
+}
+
+func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
+	s, dir := newSample(1, 50000, 40000), t.TempDir()
+	s.write(t, dir, small)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	set, _, err := readSet(root, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{featureSplit}, set.Features); diff != "" {
+		t.Error(diff)
+	}
+	parts := 0
+	for _, v := range set.Volumes {
+		raw, err := os.ReadFile(filepath.Join(dir, v.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range v.Entries {
+			if e.Part == nil {
+				continue
+			}
+			parts++
+			if got := digest.FromBytes(raw[e.Offset : e.Offset+e.Size]); got != e.Part.Digest {
+				t.Errorf("%s has the digest %s, not %s", e.path(), got, e.Part.Digest)
+			}
+		}
+	}
+	if parts < 6 {
+		t.Errorf("there are %d parts", parts)
+	}
+	// The same content again is nothing to do.
+	w := begin(t, dir, s, small)
+	if !w.Complete() || !w.Has(s.Entries[1]) {
+		t.Error("it is not known again")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Volumes of another size take content from the parts.
+	w = begin(t, dir, s, Options{VolumeSize: 20 << 10, Replace: true})
+	if n := s.fetch(t, w); n != 0 {
+		t.Errorf("%d entries were needed", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.check(t, dir)
+}
+
+// run runs a program in a folder.
+func run(t *testing.T, dir, program string, args ...string) (output string, err error) {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skip("there is no " + program)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Without Gantry, tar, sh and sha256sum make a checked layout of volumes.
+func TestExtractJoinAndSum(t *testing.T) {
+	s, dir := newSample(1, 50000, 9000, 0, 40000), t.TempDir()
+	raw := make([]byte, 30000)
+	long := s.add("application/octet-stream", raw)
+	long.Digest = digest.SHA512.FromBytes(raw)
+	s.bytes[long.Digest], s.Entries[len(s.Entries)-1] = raw, long
+	s.write(t, dir, small)
+	to := extract(t, dir)
+	if out, err := run(t, to, "sha256sum", "--strict", "--quiet", "-c", sumsPath); err == nil {
+		t.Errorf("parts were not joined, and sha256sum finds nothing missing: %s", out)
+	}
+	lost := filepath.Join(to, layout.BlobPath(s.Entries[1].Digest)+".part0002")
+	if err := os.Rename(lost, lost+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, to, "sh", joinPath); err == nil || out != layout.BlobPath(s.Entries[1].Digest)+": parts are missing or damaged: extract all volumes here, then run this again\n" {
+		t.Errorf("a part was lost: %v\n%s", err, out)
+	}
+	if err := os.Rename(lost+"-away", lost); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time has nothing to do
+		if out, err := run(t, to, "sh", joinPath); err != nil || out != "" {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(to, "blobs", "*", "*.*")); len(left) > 0 {
+		t.Errorf("%s are left", left)
+	}
+	if out, err := run(t, to, "sha256sum", "--strict", "--quiet", "-c", sumsPath); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if got, err := os.ReadFile(filepath.Join(to, layout.BlobPath(long.Digest))); err != nil || digest.SHA512.FromBytes(got) != long.Digest {
+		t.Errorf("the blob under sha512: %v", err)
+	}
+	path, err := gcrlayout.FromPath(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := path.ImageIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.names {
+		img, err := index.Image(v1.Hash{Algorithm: "sha256", Hex: m.Digest.Encoded()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate.Image(img, validate.Fast); err != nil {
+			t.Errorf("%s: %v", m.Digest, err)
+		}
+	}
+	// It lists every file but labels, itself and what sha256 does not name.
+	listed := 3 + 1 + len(s.Entries) - 1
+	text, err := os.ReadFile(filepath.Join(to, sumsPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n != listed {
+		t.Errorf("%d files are listed, not %d", n, listed)
+	}
+}
+
+// Whatever sizes content and volumes have, parts cover it, volumes keep the limit,
+// and what was laid out is read back.
+func FuzzSplit(f *testing.F) {
+	f.Add(uint32(16<<10), uint32(100000), uint32(20000), uint32(0), false)
+	f.Add(uint32(17001), uint32(13823), uint32(13824), uint32(13825), true)
+	f.Fuzz(func(t *testing.T, volume, a, b, c uint32, long bool) {
+		limit := minVolumeSize + int64(volume%(1<<20))
+		content := blobs(int64(a%(1<<22)), int64(b%(1<<22)), int64(c%(1<<22)))
+		if long {
+			content[0].Digest = digest.SHA512.FromString(fmt.Sprint(a))
+		}
+		p, err := pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: content}, 1, "", limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := map[digest.Digest]int64{}
+		for _, v := range p.set.Volumes {
+			if v.Size > limit {
+				t.Errorf("%s has %d bytes of %d", v.Name, v.Size, limit)
+			}
+			for _, e := range v.Entries {
+				if e.Path == "" {
+					have[e.Digest] += e.Size
+				}
+				if e.Part != nil && e.Size > e.Part.Size-e.Part.At {
+					t.Errorf("%s goes beyond its content", e.path())
+				}
+			}
+		}
+		for _, d := range content {
+			if have[d.Digest] != d.Size {
+				t.Errorf("%d of %d bytes have a place", have[d.Digest], d.Size)
+			}
+		}
+		again, err := parseUnfinished(encoded(t, p.set))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p.set, again); diff != "" {
+			t.Error(diff)
+		}
+		if _, err := parseSet(encoded(t, p.set)); (err == nil) == p.set.split() {
+			t.Errorf("as a finished set: %v", err)
+		}
+	})
+}
