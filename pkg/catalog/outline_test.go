@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"errors"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -114,11 +115,16 @@ func TestRealOutlines(t *testing.T) {
 			want = append(want, outlined(p))
 		}
 	}
-	if len(want) != len(names)-1 {
-		t.Fatalf("got %d packages", len(want))
+	if len(want) != len(names)-1 || len(c.Outlines) != len(want) {
+		t.Fatalf("got %d packages and %d outlines", len(want), len(c.Outlines))
 	}
-	if diff := cmp.Diff(want, c.Outlines, compareErrors); diff != "" {
-		t.Error(diff)
+	for i, p := range want {
+		if reflect.DeepEqual(p, c.Outlines[i]) { //nolint:govet // errors that are equal so are equal to cmp, which decides on others
+			continue // what cmp takes long to find out
+		}
+		if diff := cmp.Diff(p, c.Outlines[i], compareErrors); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
