@@ -1,0 +1,482 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// A line is archives of one name, each in a folder of its own.
+type line struct {
+	samples []*sample
+	dirs    []string
+	sets    []BaseSet
+}
+
+// next writes a set that builds on those before and has what they lack.
+func (s *line) next(t *testing.T, whole *sample, size int64) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "disk")
+	opts := Options{VolumeSize: size}
+	if len(s.sets) > 0 {
+		have := map[digest.Digest]bool{}
+		for _, before := range s.samples {
+			for _, e := range before.Entries {
+				have[e.Digest] = true
+			}
+		}
+		opts.Base = &Base{
+			Sets:  s.sets,
+			Holds: func(d digest.Digest) bool { return have[d] },
+			Where: func(d digest.Digest) string { return "team/app" },
+		}
+	}
+	whole.Name = "prod"
+	whole.write(t, dir, opts)
+	info := newest(t, dir)
+	s.samples, s.dirs, s.sets = append(s.samples, whole), append(s.dirs, dir), append(s.sets, info.BaseSet)
+	return dir
+}
+
+func newest(t *testing.T, dirs ...string) SetInfo {
+	t.Helper()
+	a, err := Inspect(dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	return a.Newest()
+}
+
+// months are three archives, of which the second and third build on those before.
+func months(t *testing.T) *line {
+	s := &line{}
+	s.next(t, newSample(1, 9000, 9000, 700), 16<<10)
+	s.next(t, newSample(1, 9000, 9000, 700, 9000, 50), 16<<10)
+	s.next(t, newSample(1, 9000, 9000, 700, 9000, 50, 9000, 9000, 20), 16<<10)
+	return s
+}
+
+// readable compares what an archive gives of a sample.
+func (s *sample) readable(t *testing.T, a *Archive) (lost int) {
+	t.Helper()
+	for _, e := range s.Entries {
+		body, err := a.Blob(t.Context(), "", e, 0)
+		var raw []byte
+		if err == nil {
+			raw, err = io.ReadAll(body)
+			err = errors.Join(err, body.Close())
+		}
+		lacks := a.Lacks(e)
+		switch {
+		case err != nil:
+			lost++
+		case lacks != nil:
+			t.Errorf("%s can be read, and Lacks = %v", e.Digest, lacks)
+		case !bytes.Equal(raw, s.bytes[e.Digest]):
+			t.Errorf("%s has other bytes", e.Digest)
+		}
+	}
+	return lost
+}
+
+func mustOpen(t *testing.T, dirs ...string) *Archive {
+	t.Helper()
+	a, err := Open(dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() }) // only read from
+	return a
+}
+
+// With all media at hand, in any order, everything is read.
+func TestChainOfSets(t *testing.T) {
+	s := months(t)
+	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0, 1}} {
+		var dirs []string
+		for _, i := range order {
+			dirs = append(dirs, s.dirs[i])
+		}
+		a := mustOpen(t, dirs...)
+		if n := s.samples[2].readable(t, a); n != 0 {
+			t.Errorf("%v: %d are lost", order, n)
+		}
+		if plan, err := a.Plan(t.Context()); err != nil || !bytes.Equal(plan, s.samples[2].plan) {
+			t.Errorf("%v: Plan = %s, %v", order, plan, err)
+		}
+		if err := a.Verify(t.Context(), nil); err != nil {
+			t.Errorf("%v: %v", order, err)
+		}
+		var sequences []int
+		for _, info := range a.Sets() {
+			sequences = append(sequences, info.Sequence)
+		}
+		if !slices.Equal(sequences, []int{3, 2, 1}) {
+			t.Errorf("%v: Sets are %v", order, sequences)
+		}
+		seen := map[digest.Digest]bool{}
+		for d := range a.Digests() {
+			if seen[d] {
+				t.Errorf("%s is there twice", d)
+			}
+			seen[d] = true
+		}
+		if len(seen) != len(s.samples[2].Entries) {
+			t.Errorf("%d digests of %d", len(seen), len(s.samples[2].Entries))
+		}
+	}
+}
+
+// The newest set alone is an archive: what it leaves out is told with the set that
+// has it and the repository where the site has it.
+func TestNewestAlone(t *testing.T) {
+	s := months(t)
+	a := mustOpen(t, s.dirs[2])
+	old, fresh := s.samples[0].Entries[0], s.samples[2].Entries[len(s.samples[2].Entries)-1]
+	if !a.Has(fresh) || a.Lacks(fresh) != nil || a.Has(old) {
+		t.Errorf("Has(new) = %v, Lacks(new) = %v, Has(old) = %v", a.Has(fresh), a.Lacks(fresh), a.Has(old))
+	}
+	if got := a.Where(old.Digest); got != "team/app" {
+		t.Errorf("Where = %q", got)
+	}
+	_, err := a.Blob(t.Context(), "", old, 0)
+	for _, want := range []string{"team/app", setName(2), string(s.sets[1].Set)} {
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) || a.Lacks(old) == nil {
+			t.Errorf("Blob = %v, want %q", err, want)
+		}
+	}
+	sets := a.Sets()
+	if len(sets) != 3 || sets[1].Dir != "" || sets[1].BaseSet != s.sets[1] || sets[2].BaseSet != s.sets[0] {
+		t.Errorf("Sets = %+v", sets)
+	}
+	if err := a.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A volume that is missing is named with its set and the folders; of older sets
+// only where their content is needed.
+func TestMissingVolumes(t *testing.T) {
+	s := months(t)
+	volumes := func(i int) int { return len(newest(t, s.dirs[i]).Volumes) }
+	n := volumes(2)
+	if n < 2 || volumes(0) < 2 {
+		t.Fatalf("%d volumes", n)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(s.dirs[2], volumeName(3, 2))), os.Remove(filepath.Join(s.dirs[0], volumeName(1, 2)))); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer("N", string(rune('0'+n)), "DIRS", strings.Join(s.dirs, ", ")).Replace("gantry-000003.0002.tar (sequence 3, volume 2 of N) is in none of DIRS")
+	_, err := Open(s.dirs...)
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "gantry-000001") {
+		t.Errorf("Open = %v, want %q", err, want)
+	}
+	_, err = OpenWith(OpenOptions{Needs: func(sequence int, set digest.Digest) bool {
+		return sequence == 1 && set == s.sets[0].Set
+	}}, s.dirs...)
+	for _, want := range []string{want, volumeName(1, 2) + " (sequence 1, volume 2 of "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open = %v, want %q", err, want)
+		}
+	}
+	a, err := Inspect(s.dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	lost := s.samples[2].readable(t, a)
+	var damage *DamageError
+	if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 2 || len(damage.Lost()) != lost || lost == 0 {
+		t.Errorf("%d are lost, Verify = %v", lost, err)
+	}
+}
+
+// Volumes of one set on several media, and under other names.
+func TestVolumesOnSeveralMedia(t *testing.T) {
+	s := newSample(1, 9000, 9000, 9000, 9000)
+	dir, second, third := t.TempDir(), t.TempDir(), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	move := func(name, to string) {
+		t.Helper()
+		if err := os.Rename(filepath.Join(dir, name), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(volumeName(1, 2), filepath.Join(second, volumeName(1, 2)))
+	move(volumeName(1, 3), filepath.Join(third, "Volume 3 (copy).TAR"))
+	move(volumeName(1, 4), filepath.Join(third, volumeName(1, 2))) // the name of another
+	if _, err := Open(dir, second); err == nil || !strings.Contains(err.Error(), "lacks 2 volumes") {
+		t.Errorf("Open = %v", err)
+	}
+	a := mustOpen(t, dir, second, third)
+	if n := s.readable(t, a); n != 0 {
+		t.Errorf("%d are lost", n)
+	}
+	if err := a.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if got := a.Newest().Volumes[2].Path; got != filepath.Join(third, "Volume 3 (copy).TAR") {
+		t.Errorf("volume 3 is %q", got)
+	}
+	// Damage in a file of another name is told with that.
+	path := filepath.Join(third, "Volume 3 (copy).TAR")
+	e := a.set.Volumes[2].Entries[1]
+	defer alter(t, path, flip(e.Offset*8))()
+	if err := a.Verify(t.Context(), nil); err == nil || !strings.Contains(err.Error(), volumeName(1, 3)) || !strings.Contains(err.Error(), path) {
+		t.Errorf("Verify = %v", err)
+	}
+}
+
+// Who is asked for missing media names folders until nothing lacks.
+func TestAsk(t *testing.T) {
+	s := newSample(1, 9000, 9000, 9000)
+	dir, second, third := t.TempDir(), t.TempDir(), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	for n, to := range map[int]string{2: second, 3: third} {
+		if err := os.Rename(filepath.Join(dir, volumeName(1, n)), filepath.Join(to, volumeName(1, n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	two, three := volumeName(1, 2)+" (sequence 1, volume 2 of 4)", volumeName(1, 3)+" (sequence 1, volume 3 of 4)"
+	var asked [][]string
+	answers := []string{t.TempDir(), third, dir, second}
+	a, err := OpenWith(OpenOptions{Ask: func(missing []string) (string, error) {
+		asked = append(asked, missing)
+		answer := answers[0]
+		answers = answers[1:]
+		return answer, nil
+	}}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	want := [][]string{{two, three}, {two, three}, {two}, {two}}
+	if !slices.EqualFunc(asked, want, slices.Equal) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	if n := s.readable(t, a); n != 0 {
+		t.Errorf("%d are lost", n)
+	}
+	stop := errors.New("no more disks")
+	if _, err := OpenWith(OpenOptions{Ask: func([]string) (string, error) { return "", stop }}, dir); !errors.Is(err, stop) {
+		t.Errorf("Open = %v", err)
+	}
+	var damage *DamageError
+	if _, err := OpenWith(OpenOptions{Ask: func([]string) (string, error) { return "", nil }}, dir); !errors.As(err, &damage) || len(damage.Damage) != 2 {
+		t.Errorf("Open = %v", err)
+	}
+}
+
+// Folders with two archives are refused, and both are named.
+func TestTwoArchives(t *testing.T) {
+	s := months(t)
+	write := func(name string, seed uint64) string {
+		dir, other := filepath.Join(t.TempDir(), name), newSample(seed, 100)
+		other.Name = name
+		other.write(t, dir, Options{})
+		return dir
+	}
+	same, test := write("prod", 77), write("test", 78)
+	for name, tc := range map[string]struct {
+		dirs []string
+		want []string
+	}{
+		"two series":            {[]string{s.dirs[2], test}, []string{"two series", `"prod"`, `"test"`, s.dirs[2], test, setName(3), setName(1)}},
+		"two of one sequence":   {[]string{s.dirs[0], same}, []string{"two different sets", setName(1), s.dirs[0], same, string(s.sets[0].Set)}},
+		"another than built on": {[]string{s.dirs[2], same}, []string{"another set", setName(1), same, string(s.sets[0].Set)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(tc.dirs...)
+			for _, want := range tc.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("Open = %v, want %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// A sequence is chosen, and a set manifest that is damaged is read from another
+// folder.
+func TestChooseSequence(t *testing.T) {
+	s := months(t)
+	a, err := OpenWith(OpenOptions{Sequence: 2}, s.dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if n := s.samples[1].readable(t, a); n != 0 || a.Newest().Sequence != 2 {
+		t.Errorf("%d are lost of sequence %d", n, a.Newest().Sequence)
+	}
+	if _, err := OpenWith(OpenOptions{Sequence: 7}, s.dirs...); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), setName(7)) {
+		t.Errorf("Open = %v", err)
+	}
+	spare := t.TempDir()
+	for _, name := range []string{setName(3), sumName(3)} {
+		raw, err := os.ReadFile(filepath.Join(s.dirs[2], name))
+		if err := errors.Join(err, os.WriteFile(filepath.Join(spare, name), raw, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter(t, filepath.Join(s.dirs[2], setName(3)), flip(4000))
+	if _, err := Open(s.dirs...); err == nil || !strings.Contains(err.Error(), setName(3)) {
+		t.Errorf("Open = %v", err)
+	}
+	b := mustOpen(t, append(s.dirs, spare)...)
+	var damage *DamageError
+	if err := b.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].File != setName(3) || !damage.Healed() {
+		t.Errorf("Verify = %v", err)
+	}
+}
+
+// repair writes what was lost of a set to a folder of its own.
+func (s *line) repair(t *testing.T, i int, lost []digest.Digest) string {
+	t.Helper()
+	info := newest(t, s.dirs[i])
+	mended := &sample{bytes: s.samples[i].bytes}
+	mended.Name = "prod"
+	for _, e := range s.samples[i].Entries {
+		if slices.Contains(lost, e.Digest) {
+			mended.Entries = append(mended.Entries, e)
+		}
+	}
+	dir := t.TempDir()
+	mended.write(t, dir, Options{Repair: &Repair{info.BaseSet, info.Plan}})
+	return dir
+}
+
+// What is damaged in one place and sound in a repair is read from there.
+func TestReadThroughRepairs(t *testing.T) {
+	s := months(t)
+	info := newest(t, s.dirs[2])
+	gone := filepath.Join(s.dirs[2], volumeName(3, len(info.Volumes)))
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	// One more blob is altered, in a volume of the first set.
+	first := newest(t, s.dirs[0])
+	blob := slices.MaxFunc(s.samples[0].Entries, func(x, y ocispec.Descriptor) int { return cmp.Compare(x.Size, y.Size) })
+	a := mustOpen(t, s.dirs[0])
+	at := places(a.blobs, blob.Digest)[0]
+	alter(t, first.Volumes[at.volume].Path, flip((at.entry.Offset+5)*8))
+
+	broken, err := Inspect(s.dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broken.Close()
+	var damage *DamageError
+	if err := broken.Verify(t.Context(), nil); !errors.As(err, &damage) || damage.Healed() || !slices.Contains(damage.Lost(), blob.Digest) {
+		t.Fatalf("Verify = %v", err)
+	}
+	before := damage.Lost()
+	var third []digest.Digest
+	for _, d := range before {
+		if d != blob.Digest {
+			third = append(third, d)
+		}
+	}
+	dirs := append(slices.Clone(s.dirs), s.repair(t, 2, third), s.repair(t, 0, []digest.Digest{blob.Digest}))
+	whole := mustOpen(t, dirs...)
+	if n := s.samples[2].readable(t, whole); n != 0 {
+		t.Errorf("%d are lost of %d that were", n, len(before))
+	}
+	if err := whole.Verify(t.Context(), nil); !errors.As(err, &damage) || !damage.Healed() || len(damage.Lost()) != 0 || len(damage.Damage) != 2 {
+		t.Errorf("Verify = %v", err)
+	}
+	repairs := 0
+	for _, info := range whole.Sets() {
+		if info.Repair {
+			repairs++
+		}
+	}
+	if repairs != 2 {
+		t.Errorf("there are %d repairs", repairs)
+	}
+	// A repair alone is none, and one of another set is passed over.
+	if _, err := Open(dirs[3]); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "bring "+setName(3)) {
+		t.Errorf("Open = %v", err)
+	}
+	if _, err := Open(s.dirs[0], s.dirs[1], s.dirs[2], dirs[4]); !errors.As(err, &damage) || damage.Damage[0].File != filepath.Base(gone) {
+		t.Errorf("Open = %v", err)
+	}
+}
+
+// Two media with the same volumes: what is damaged on one is read from the other.
+func TestTwoCopies(t *testing.T) {
+	s := newSample(1, 9000, 9000, 9000)
+	dir, other := t.TempDir(), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	a := mustOpen(t, dir)
+	for i := range a.set.Volumes {
+		e := a.set.Volumes[i].Entries[len(a.set.Volumes[i].Entries)-1]
+		alter(t, filepath.Join([]string{dir, other}[i%2], volumeName(1, i+1)), flip((e.Offset+e.Size-1)*8))
+	}
+	both := mustOpen(t, dir, other)
+	if n := s.readable(t, both); n != 0 {
+		t.Errorf("%d are lost", n)
+	}
+	var damage *DamageError
+	if err := both.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != len(a.set.Volumes) || !damage.Healed() {
+		t.Errorf("Verify = %v", err)
+	}
+}
+
+// Content in parts is one stream, from any byte on, and the damaged part is named.
+func TestReadParts(t *testing.T) {
+	s, dir := newSample(1, 70_000, 700), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	a := mustOpen(t, dir)
+	i := slices.IndexFunc(s.Entries, func(d ocispec.Descriptor) bool { return d.Size == 70_000 })
+	desc := s.Entries[i]
+	parts := places(a.blobs, desc.Digest)
+	if len(parts) < 5 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	for _, offset := range []int64{0, 1, parts[1].entry.Part.At - 1, parts[1].entry.Part.At, parts[1].entry.Part.At + 1, parts[3].entry.Part.At + 77, 69_999, 70_000} {
+		body, err := a.Blob(t.Context(), "", desc, offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(body)
+		if err != nil || !bytes.Equal(raw, s.bytes[desc.Digest][offset:]) {
+			t.Errorf("from byte %d: %d bytes, %v", offset, len(raw), err)
+		}
+	}
+	for _, offset := range []int64{-1, 70_001} {
+		if _, err := a.Blob(t.Context(), "", desc, offset); err == nil {
+			t.Errorf("from byte %d: no error", offset)
+		}
+	}
+	if err := a.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	p := parts[2]
+	alter(t, filepath.Join(dir, a.set.Volumes[p.volume].Name), flip((p.entry.Offset+9)*8))
+	body, err := a.Blob(t.Context(), "", desc, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, body)
+	var damage *DamageError
+	if !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].Entry != p.entry.path() {
+		t.Errorf("reading: %v", err)
+	}
+	if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].Entry != p.entry.path() || !slices.Equal(damage.Lost(), []digest.Digest{desc.Digest}) {
+		t.Errorf("Verify = %v", err)
+	}
+}
