@@ -36,11 +36,14 @@ type Origin struct {
 
 	mu      sync.Mutex
 	layouts map[string]*layout.Layout
+	// repositories are those that were read from, by their names in sources:
+	// taking a reference apart costs more than anything else here.
+	repositories map[string]reference.Reference
 }
 
 // NewOrigin returns an Origin over a registry client and a cache.
 func NewOrigin(client *remote.Client, cache *layout.Layout) *Origin {
-	return &Origin{client: client, cache: cache, layouts: map[string]*layout.Layout{}}
+	return &Origin{client: client, cache: cache, layouts: map[string]*layout.Layout{}, repositories: map[string]reference.Reference{}}
 }
 
 // The schemes of sources that are not registries.
@@ -119,14 +122,18 @@ func (o *Origin) manifest(ctx context.Context, source string, d digest.Digest) (
 		desc.MediaType = manifest.TypeOf(raw)
 		return desc, raw, err
 	}
-	ref, err := reference.Parse(source)
+	if d == "" {
+		ref, err := reference.Parse(source)
+		if err != nil {
+			return ocispec.Descriptor{}, nil, err
+		}
+		return o.client.Manifest(ctx, ref)
+	}
+	repo, err := o.repository(source)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, err
 	}
-	if d != "" {
-		ref = ref.WithDigest(d)
-	}
-	return o.client.Manifest(ctx, ref)
+	return o.client.Manifest(ctx, repo.WithDigest(d))
 }
 
 // Blob opens a blob of the repository or layout that source names, at offset.
@@ -146,11 +153,11 @@ func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descripto
 		}
 		return l.Blob(ctx, desc, offset)
 	}
-	ref, err := reference.Parse(source)
+	repo, err := o.repository(source)
 	if err != nil {
 		return nil, err
 	}
-	return o.client.Blob(ctx, ref.Repository(), desc, offset)
+	return o.client.Blob(ctx, repo, desc, offset)
 }
 
 // keep is Blob by way of the cache.
@@ -203,6 +210,27 @@ func (o *Origin) layout(source string) (*layout.Layout, string, error) {
 	}
 	o.layouts[dir] = l
 	return l, name, nil
+}
+
+// repository is the repository of a source in a registry.
+func (o *Origin) repository(source string) (reference.Reference, error) {
+	name, _, _ := strings.Cut(source, "@")
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		name = name[:i]
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	repo, ok := o.repositories[name]
+	if ok {
+		return repo, nil
+	}
+	ref, err := reference.Parse(source)
+	if err != nil {
+		return reference.Reference{}, err
+	}
+	repo = ref.Repository()
+	o.repositories[name] = repo
+	return repo, nil
 }
 
 // cached reads a manifest from the cache, whose files do not tell its type. One

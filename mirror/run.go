@@ -268,10 +268,13 @@ func (e *sourceError) Unwrap() error { return e.err }
 
 // fatal reports whether err, returned by the sink, ends the run.
 func (r *run) fatal(err error) bool {
+	if err == nil {
+		return false
+	}
 	var s *sourceError
 	var sparse *SparseError
 	var failing *FailingError
-	return err != nil && !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse) || errors.As(err, &failing))
+	return !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse) || errors.As(err, &failing))
 }
 
 // explain says what was done where err, as those of registries do, does not say

@@ -9,7 +9,7 @@ import (
 )
 
 func TestGarbageFor(t *testing.T) {
-	for live, want := range map[uint64]int{0: 50, 4 << 20: 50, 32 << 20: 50, 64 << 20: 25, 80 << 20: 20, 1 << 40: 20} {
+	for live, want := range map[uint64]int{0: 100, 4 << 20: 100, 16 << 20: 100, 32 << 20: 50, 64 << 20: 25, 80 << 20: 20, 1 << 40: 20} {
 		if got := garbageFor(live); got != want {
 			t.Errorf("%d MiB in use: %d percent, want %d", live>>20, got, want)
 		}

@@ -84,10 +84,12 @@ func (w *hashing) Write(p []byte) (int, error) {
 
 // draft begins a blob in dir, which is made where it is absent.
 func (l *Layout) draft(dir string) (*durable.Draft, error) {
-	if _, err := l.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := errors.Join(l.root.MkdirAll(dir, 0o755), l.disk.Sync(path.Dir(dir))); err != nil {
-			return nil, err
-		}
+	d, err := l.disk.Draft(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return d, err
+	}
+	if err := errors.Join(l.root.MkdirAll(dir, 0o755), l.disk.Sync(path.Dir(dir))); err != nil {
+		return nil, err
 	}
 	return l.disk.Draft(dir)
 }

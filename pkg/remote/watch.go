@@ -155,8 +155,11 @@ var errTooLarge = errors.New("the answer is larger than its limit")
 // readAll reads a body of at most limit bytes and closes it.
 func readAll(resp *http.Response, limit int64) ([]byte, error) {
 	defer resp.Body.Close()
-	if resp.ContentLength > limit {
+	switch {
+	case resp.ContentLength > limit:
 		return nil, errTooLarge
+	case resp.ContentLength == 0:
+		return nil, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err == nil && int64(len(data)) > limit {
