@@ -55,7 +55,7 @@ func newStorms(t *testing.T, ways ...string) []*storm {
 	var conf strings.Builder
 	auths := map[string]json.RawMessage{}
 	for _, way := range ways {
-		w := &world{t: t, dir: t.TempDir()}
+		w := &world{t: t, dir: registrytest.TempDir(t)}
 		options := registrytest.Options{Auth: registrytest.TokenAuth, TokenLifetime: time.Hour}
 		w.source, w.mirror = registrytest.Start(t, options), registrytest.Start(t, options)
 		for _, s := range []*registrytest.Server{w.source, w.mirror} {

@@ -93,7 +93,7 @@ func newWorld(t *testing.T, mirror registrytest.Options) *world {
 	t.Helper()
 	source, sample := fullSource(t)
 	w := &world{
-		t: t, dir: t.TempDir(), sample: sample,
+		t: t, dir: registrytest.TempDir(t), sample: sample,
 		source: source, mirror: registrytest.Start(t, mirror),
 	}
 	if err := sample.WriteConfig(w.dir, w.source.Host, w.source.Host); err != nil {

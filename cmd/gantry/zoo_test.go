@@ -37,7 +37,7 @@ const (
 // the zoo.
 func emptyWorld(t *testing.T, source *registrytest.Server) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), source: source, mirror: registrytest.Start(t, registrytest.Options{})}
+	w := &world{t: t, dir: registrytest.TempDir(t), source: source, mirror: registrytest.Start(t, registrytest.Options{})}
 	w.surroundings(w.standFor("registry.example.com", "quay.example.org"), "")
 	return w
 }

@@ -105,7 +105,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatalf("registrytest: %v", err)
 	}
-	settings := processConfig{program: program, dir: registryFolder(t), auth: o.Auth}
+	settings := processConfig{program: program, dir: TempDir(t), auth: o.Auth}
 	if o.Auth != NoAuth {
 		s.Username, s.Password = username, password
 	}

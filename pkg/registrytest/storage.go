@@ -30,8 +30,9 @@ func (s *Server) Keep() (dir string, err error) {
 // its many small files: where there is memory for them, nobody waits for a disk.
 func newFolder() (string, error) { return os.MkdirTemp(memoryFolder(), "gantry-registry") }
 
-// registryFolder makes the folder of a registry that ends with the test.
-func registryFolder(t testing.TB) string {
+// TempDir is the TempDir of a test, with its files in memory where there is room,
+// for tests whose programs sync much.
+func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := newFolder()
 	if err != nil {
