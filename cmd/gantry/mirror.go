@@ -150,6 +150,9 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	defer a.leave(s)
+	if r := t.registry(); r != nil {
+		defer r.meet(ctx)() // while the plan is made
+	}
 	p, err := a.planOf(ctx, f, s, have)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/sqlite"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
@@ -76,6 +78,17 @@ func (a *app) open(in inputs, s *sides) (*session, error) {
 		return nil, errors.Join(err, ws.Close())
 	}
 	return &session{Workspace: ws, cache: cache, origin: mirror.NewOrigin(client, cache)}, nil
+}
+
+// meet begins to speak to the registry; what it returns ends that.
+func (t *registryTarget) meet(ctx context.Context) (leave func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var g sync.WaitGroup
+	g.Go(func() { t.client.Meet(ctx, reference.Reference{Host: t.Host, Path: t.Prefix}) })
+	return func() {
+		cancel()
+		g.Wait()
+	}
 }
 
 // leave lets go of the workspace. The lock ends with the process, too.

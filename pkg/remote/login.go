@@ -33,3 +33,12 @@ func (c *Client) Login(ctx context.Context, host, path string) (asked bool, err 
 	defer at.h.mu.Unlock()
 	return at.h.challenge.scheme != "", err
 }
+
+// Meet finds out how the host of ref is spoken to and what credentials it asks
+// for, which else the first request there waits for. It shows none. What goes
+// wrong the requests that follow tell.
+func (c *Client) Meet(ctx context.Context, ref reference.Reference) {
+	if at, err := c.destination(ref); err == nil {
+		_ = at.h.probe(ctx)
+	}
+}

@@ -1,10 +1,12 @@
 package remote_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,4 +78,40 @@ func forbidding() http.Handler {
 		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
+}
+
+// Whoever was met is not asked again how it is spoken to, and a meeting that is
+// broken off leaves no trace.
+func TestMeet(t *testing.T) {
+	var pings, others atomic.Int64
+	s := startRegistry(t, func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, _, ok := r.BasicAuth(); r.URL.Path == "/v2/" {
+				pings.Add(1)
+				if ok {
+					t.Error("the password was shown")
+				}
+			} else {
+				others.Add(1)
+				w.WriteHeader(http.StatusNotFound)
+			}
+		})
+	})
+	c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys{Username: "me", Password: "pw"}})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.Meet(ended, repoAt(s, "org"))
+	if pings.Load() != 0 {
+		t.Error("a registry was met though the run had ended")
+	}
+	c.Meet(t.Context(), repoAt(s, "org"))
+	if pings.Load() != 1 || others.Load() != 0 {
+		t.Errorf("%d pings and %d other requests, want one ping", pings.Load(), others.Load())
+	}
+	if _, ok, err := c.ManifestExists(t.Context(), repoAt(s, "org/name").WithTag("v1")); ok || err != nil {
+		t.Errorf("ManifestExists = %t, %v", ok, err)
+	}
+	if pings.Load() != 1 || others.Load() != 1 {
+		t.Errorf("%d pings and %d other requests, want one each", pings.Load(), others.Load())
+	}
 }
