@@ -3,7 +3,10 @@ package archive
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/opencontainers/go-digest"
 )
@@ -114,9 +117,17 @@ func (a *Archive) visit(ctx context.Context, r *reading, at *visit) {
 	for i := range at.found {
 		d := &at.found[i].Damage
 		if d.File = v.Name; at.file != nil && (len(medium.files) > 1 || at.file.name != v.Name) {
-			d.Problem += " (in " + a.path(at.file) + ")"
+			d.Problem += " (in " + printable(a.path(at.file)) + ")"
 		}
 	}
+}
+
+// printable is a path of a medium that may come from anybody, for a terminal.
+func printable(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(path)
+	}
+	return path
 }
 
 // judge finds out what is lost of what was found damaged, and what is sound in
