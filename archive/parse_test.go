@@ -148,11 +148,14 @@ func FuzzSet(f *testing.F) {
 	}
 	f.Add(encoded(f, p.set))
 	f.Add(bytes.ReplaceAll(encoded(f, p.set), []byte(`"offset":`), []byte(`"offset":9223372036854775807,"o":`)))
+	f.Add(encoded(f, inParts(f)))
+	f.Add(encoded(f, repairing(f)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s, err := parseSet(raw)
 		if err != nil {
 			return
 		}
+		parts := map[digest.Digest]int64{}
 		for _, v := range s.Volumes {
 			if strings.ContainsAny(v.Name, `/\:`) || !strings.HasPrefix(v.Name, "gantry-") {
 				t.Fatalf("accepted volume %q", v.Name)
@@ -163,6 +166,12 @@ func FuzzSet(f *testing.F) {
 					t.Fatalf("accepted entry %+v after %d in %d bytes", e, end, v.Size)
 				}
 				end = e.Offset + e.Size
+				if e.Part != nil {
+					if parts[e.Digest] != e.Part.At {
+						t.Fatalf("accepted part %+v after %d bytes", e.Part, parts[e.Digest])
+					}
+					parts[e.Digest] += e.Size
+				}
 				if p := e.path(); strings.HasPrefix(p, "/") || strings.Contains(p, "..") || strings.ContainsAny(p, "\\:\x00\n") {
 					t.Fatalf("accepted path %q", p)
 				}

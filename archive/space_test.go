@@ -69,6 +69,25 @@ func TestSpaceThatCannotBeKnown(t *testing.T) {
 	}
 }
 
+// A file system that takes no files of that size is known before the first byte.
+func TestLargestFile(t *testing.T) {
+	s, dir := newSample(1, 100_000), t.TempDir()
+	opts := Options{largest: func(string) (int64, error) { return 64 << 10, nil }}
+	_, err := Create(t.Context(), dir, s.Content, opts)
+	if err == nil || !strings.Contains(err.Error(), "files of at most 65536 bytes, and gantry-000001.0001.tar would have") || !strings.Contains(err.Error(), "--volume-size fat32") {
+		t.Errorf("Create = %v", err)
+	}
+	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	opts.VolumeSize = 64 << 10
+	s.write(t, dir, opts)
+	s.check(t, dir)
+	if n, err := largestFile(dir); err != nil && !errors.Is(err, errors.ErrUnsupported) || err == nil && n < maxSet {
+		t.Errorf("largestFile = %d, %v", n, err)
+	}
+}
+
 func TestFree(t *testing.T) {
 	if n, err := free(t.TempDir()); err != nil && !errors.Is(err, errors.ErrUnsupported) || err == nil && n <= 0 {
 		t.Errorf("free = %d, %v", n, err)
