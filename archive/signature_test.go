@@ -143,8 +143,8 @@ func TestSigned(t *testing.T) {
 func TestSignatureOfAnother(t *testing.T) {
 	t.Parallel()
 	ops := newScribe(t, "ops@example.com")
-	real, forged := t.TempDir(), t.TempDir()
-	newSample(1, 3000).write(t, real, Options{Sign: ops.sign})
+	genuine, forged := t.TempDir(), t.TempDir()
+	newSample(1, 3000).write(t, genuine, Options{Sign: ops.sign})
 	newSample(2, 3000).write(t, forged, Options{})
 	_, err := opened(ops.policy, forged)
 	refused(t, "no signature", err, firstSet, "not signed")
@@ -156,7 +156,7 @@ func TestSignatureOfAnother(t *testing.T) {
 	if v, err := opened(&sshsig.Policy{Signers: ops.policy.Signers}, forged); err != nil || v.Signed {
 		t.Errorf("unsigned, and that is allowed: %+v, %v", v, err)
 	}
-	signature, err := os.ReadFile(filepath.Join(real, firstSig))
+	signature, err := os.ReadFile(filepath.Join(genuine, firstSig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestSignatureOfAnother(t *testing.T) {
 		}
 	}
 	// The signature that nobody could have written is a link.
-	if err := errors.Join(os.Remove(filepath.Join(forged, firstSig)), os.Symlink(filepath.Join(real, firstSig), filepath.Join(forged, firstSig))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(forged, firstSig)), os.Symlink(filepath.Join(genuine, firstSig), filepath.Join(forged, firstSig))); err != nil {
 		t.Fatal(err)
 	}
 	_, err = opened(ops.policy, forged)

@@ -62,6 +62,7 @@ func status(err error) int {
 		input     *plan.InputError
 		held      *lockfile.HeldError
 		damage    *archive.DamageError
+		signature *archive.SignatureError
 		mismatch  *mismatchError
 		clash     *mirror.ClashError
 		space     *archive.SpaceError
@@ -73,7 +74,7 @@ func status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errSomething):
 		return exitSomething
-	case errors.As(err, &damage), errors.As(err, &mismatch):
+	case errors.As(err, &damage), errors.As(err, &signature), errors.As(err, &mismatch):
 		return exitMismatch
 	case errors.As(err, &partial):
 		return exitPartial

@@ -20,6 +20,8 @@ import (
 type mirrorFlags struct {
 	inputs
 	sides
+	sign           signFlags
+	trust          trustFlags
 	from           string
 	dryRun         bool
 	maxNestedPaths int
@@ -71,11 +73,14 @@ When images cannot be had, --on-error says what becomes of the rest:
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.sayUnneeded(cmd.Flags())
+			f.sign.stdin = cmd.InOrStdin()
 			return a.mirror(cmd.Context(), f, args[0])
 		},
 	}
 	f.inputs.addFlags(c.Flags())
 	f.sides.addFlags(c.Flags())
+	f.sign.addFlags(c.Flags())
+	f.trust.addFlags(c.Flags())
 	addUnneeded(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "copy exactly this plan, as gantry plan -o wrote it")
 	c.Flags().StringVar(&f.from, "from", "", "read from the archive in this folder (file://DIR) instead of the sources")
@@ -115,6 +120,9 @@ func (f *mirrorFlags) check(destination string) error {
 	case f.given() && (f.config == "" || f.from != ""):
 		return errNoSelection
 	}
+	if err := errors.Join(f.sign.check(strings.HasPrefix(destination, fileScheme)), f.trust.check(f.from != "")); err != nil {
+		return err
+	}
 	return f.checkName()
 }
 
@@ -134,16 +142,25 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 			return err
 		}
 	}
+	key, err := a.signKey(ctx, f.sign)
+	if err != nil {
+		return err
+	}
+	if key != nil {
+		defer func() { _ = key.Close() }() // only asked
+		opts.sign = signWith(key)
+	}
 	t, err := a.target(destination, opts)
 	if err != nil {
 		return err
 	}
 	var have *archive.Archive
 	if f.from != "" {
-		if have, err = openArchive(strings.TrimPrefix(f.from, fileScheme)); err != nil {
+		if have, err = a.openArchive(strings.TrimPrefix(f.from, fileScheme), &f.trust); err != nil {
 			return err
 		}
 		defer func() { _ = have.Close() }() // only read from
+		a.saySigned(have)
 	}
 	s, err := a.open(f.inputs, &f.sides)
 	if err != nil {
@@ -181,6 +198,9 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	result.Version, result.Destination = 1, destination
+	if have != nil {
+		result.Signature = signatureOf(have)
+	}
 	if err := a.showResult(result); err != nil {
 		return err
 	}
@@ -208,13 +228,17 @@ func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archi
 	}
 }
 
-// openArchive opens the archive in dir.
-func openArchive(dir string) (*archive.Archive, error) {
-	have, err := archive.Open(dir)
+// openArchive opens the archive in dir, if it is signed as it has to be.
+func (a *app) openArchive(dir string, trust *trustFlags) (*archive.Archive, error) {
+	policy, err := a.policy(trust)
+	if err != nil {
+		return nil, err
+	}
+	have, err := archive.OpenWith(archive.OpenOptions{Signatures: policy, Log: a.log}, dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usagef("--from: %w", err)
 	}
-	return have, err
+	return have, refusal(err)
 }
 
 // carryOut does the job and, for a registry, writes the cluster resources.

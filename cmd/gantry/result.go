@@ -6,13 +6,16 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
 
 // mirrorResult is what gantry mirror --output json prints.
 type mirrorResult struct {
-	Version     int            `json:"version"`
-	Destination string         `json:"destination"`
-	Report      *mirror.Report `json:"report"`
+	Version     int    `json:"version"`
+	Destination string `json:"destination"`
+	// Signature is that of the archive that was read; nil where there is none.
+	Signature *sshsig.Verdict `json:"signature,omitempty"`
+	Report    *mirror.Report  `json:"report"`
 	// Notes are the plan's. Blocked is how many images mirror.blockedImages left
 	// out of it.
 	Notes     []string       `json:"notes,omitempty"`

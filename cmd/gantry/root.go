@@ -54,7 +54,8 @@ const exitStatusHelp = `EXIT STATUS
   0    everything planned is present and verified
   1    error
   3    some content failed, the rest is consistent; the list is on stderr
-  4    a damaged or missing part was found; check: an operator does not get on
+  4    a damaged or missing part, or a signature that is none, was found; check:
+       an operator does not get on
   5    --exit-code of plan and diff: there is something to do, something changed
   10   configuration or flags are wrong; nothing was touched
   11   the workspace or the destination is in use by another run

@@ -19,6 +19,7 @@ import (
 type verifyFlags struct {
 	inputs
 	sides
+	trust          trustFlags
 	from           string
 	maxNestedPaths int
 	blobs          bool
@@ -45,6 +46,7 @@ gantry plan -o, or of the archive that was mirrored from.
 
 ` + exitStatusHelp,
 		Example: `  gantry verify file:///media/disk
+  gantry verify --verify-key ops.pub file:///media/disk
   gantry verify -c imageset.yaml docker://mirror.example.com:5000/ocp
   gantry verify -c imageset.yaml --blobs docker://mirror.example.com:5000/ocp
   gantry verify --plan plan.json docker://mirror.example.com:5000
@@ -56,6 +58,7 @@ gantry plan -o, or of the archive that was mirrored from.
 	}
 	f.inputs.addFlags(c.Flags())
 	f.sides.addFlags(c.Flags())
+	f.trust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, as gantry plan -o wrote it")
 	c.Flags().StringVar(&f.from, "from", "", "compare with the plan of the archive in this folder (file://DIR)")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the mirror allows, as it was mirrored with; 0 is no limit")
@@ -76,7 +79,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 	case isFile && dir != "" && given > 0:
 		return usageHint("leave -c, --plan and --from out", "the plan of an archive is in it")
 	case isFile && dir != "":
-		return a.verifyArchive(ctx, dir)
+		return a.verifyArchive(ctx, dir, &f.trust)
 	case !strings.HasPrefix(where, dockerScheme):
 		return usageHint("write file://DIR for an archive, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", where)
 	case given != 1:
@@ -87,6 +90,9 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 		return errNoSelection
 	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
 		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
+	}
+	if err := f.trust.check(f.from != ""); err != nil {
+		return err
 	}
 	t, err := a.target(where, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, checkBlobs: f.blobs})
 	if err != nil {
@@ -105,11 +111,12 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 	case f.plan != "":
 		return readPlan(f.plan)
 	case f.from != "":
-		have, err := inspectArchive(strings.TrimPrefix(f.from, fileScheme))
+		have, err := a.inspectArchive(strings.TrimPrefix(f.from, fileScheme), &f.trust)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = have.Close() }() // only read from
+		a.saySigned(have)
 		return archivePlan(ctx, have)
 	}
 	if err := f.load(); err != nil {
@@ -123,12 +130,18 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 	return a.makePlan(ctx, f.inputs, s, &f.sides)
 }
 
-func inspectArchive(dir string) (*archive.Archive, error) {
-	have, err := archive.Inspect(dir)
+// inspectArchive opens the archive in dir, which may be damaged, if it is signed as
+// it has to be.
+func (a *app) inspectArchive(dir string, trust *trustFlags) (*archive.Archive, error) {
+	policy, err := a.policy(trust)
+	if err != nil {
+		return nil, err
+	}
+	have, err := archive.InspectWith(archive.OpenOptions{Signatures: policy, Log: a.log}, dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &usageError{err}
 	}
-	return have, err
+	return have, refusal(err)
 }
 
 // verifiedMirror is what gantry verify --output json prints of a mirror.

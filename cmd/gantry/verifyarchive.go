@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -20,6 +21,8 @@ import (
 type verifiedArchive struct {
 	Version int    `json:"version"`
 	Archive string `json:"archive"`
+	// Signature is who signed it; nil where nobody did.
+	Signature *sshsig.Verdict `json:"signature,omitempty"`
 	// Bytes is the size of all volumes together.
 	Bytes int64 `json:"bytes"`
 	// Images is how many images the archive should hold and Broken which of them
@@ -41,8 +44,8 @@ type damageAndCost struct {
 	text string
 }
 
-func (a *app) verifyArchive(ctx context.Context, dir string) error {
-	have, err := inspectArchive(dir)
+func (a *app) verifyArchive(ctx context.Context, dir string, trust *trustFlags) error {
+	have, err := a.inspectArchive(dir, trust)
 	if err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func (a *app) verifyArchive(ctx context.Context, dir string) error {
 	if err != nil && !errors.As(err, &damage) {
 		return err
 	}
-	result := &verifiedArchive{Version: 1, Archive: fileScheme + dir, Bytes: have.Size(), Broken: []string{}, Damage: []damageAndCost{}}
+	result := &verifiedArchive{Version: 1, Archive: fileScheme + dir, Signature: signatureOf(have), Bytes: have.Size(), Broken: []string{}, Damage: []damageAndCost{}}
 	if damage == nil {
 		damage = &archive.DamageError{Dir: dir}
 	}
@@ -124,6 +127,10 @@ func (r *verifiedArchive) enter(damage []archive.Damage, p *plan.Plan, have *arc
 
 func (r *verifiedArchive) table() string {
 	var b strings.Builder
+	if r.Signature != nil {
+		text := signedText(*r.Signature)
+		b.WriteString(strings.ToUpper(text[:1]) + text[1:] + ".\n")
+	}
 	if len(r.Damage) == 0 {
 		fmt.Fprintf(&b, "The archive in %s is whole: %d images, %s, every byte as it was written.\n", r.Archive, r.Images, progress.Bytes(r.Bytes))
 		return b.String()

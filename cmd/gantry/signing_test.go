@@ -1,0 +1,248 @@
+package main
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// storeOnly is a configuration of one image.
+const storeOnly = "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n"
+
+// sshKey writes a key into the world's folder, encrypted where passphrase is not
+// "", and its public key beside it.
+func (w *world) sshKey(name, passphrase string) (key crypto.PrivateKey, file, fingerprint string) {
+	w.t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, name)
+	if passphrase != "" {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(private, name, []byte(passphrase))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	public := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
+	w.write(name+".pub", public+" "+name+"@example.com\n")
+	return private, w.write(name, string(pem.EncodeToMemory(block))), ssh.FingerprintSHA256(signer.PublicKey())
+}
+
+// allowed is a line of an allowed_signers file for a key of the world.
+func (w *world) allowed(name, options string) string {
+	w.t.Helper()
+	text, err := os.ReadFile(w.path(name + ".pub"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.TrimSpace(name+"@example.com "+options) + " " + string(text)
+}
+
+// untouched wants that the mirror was asked for nothing.
+func (w *world) untouched(what string) {
+	w.t.Helper()
+	for request, n := range w.mirror.Requests() {
+		w.t.Errorf("%s: the mirror was sent %d times %s", what, n, request)
+	}
+}
+
+// TestSignedMedium carries a signed archive to a site that wants a signature.
+func TestSignedMedium(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	_, ops, fingerprint := w.sshKey("ops", "")
+	_, mallory, _ := w.sshKey("mallory", "")
+	disk, other, plain := "file://"+w.path("disk"), "file://"+w.path("other"), "file://"+w.path("plain")
+	isc := w.path("imageset.yaml")
+	if o := w.must("mirror", "-c", isc, disk, "--sign-key", ops); !strings.Contains(o.stderr, fingerprint) {
+		t.Errorf("writing does not say what it signs with:\n%s", o.stderr)
+	}
+	signature := w.path("disk/gantry-000001.json.sig")
+	if _, err := os.Stat(signature); err != nil {
+		t.Fatal(err)
+	}
+	allowed := w.write("allowed_signers", "# who writes disks\n"+w.allowed("ops", `namespaces="gantry"`))
+
+	// Who signed is said, for people and for programs.
+	for _, trust := range [][]string{{"--verify-key", ops + ".pub"}, {"--allowed-signers", allowed, "--signer", "ops@example.com"}} {
+		o := w.must(append([]string{"verify", disk}, trust...)...)
+		if want := "The archive is signed by ops@example.com with the ssh-ed25519 key " + fingerprint; !strings.Contains(o.stdout, want) {
+			t.Errorf("verify %v says\n%s", trust, o.stdout)
+		}
+	}
+	if o := w.must("verify", disk); !strings.Contains(o.stdout, fingerprint) || !strings.Contains(o.stdout, "--verify-key") {
+		t.Errorf("verify without a key says\n%s", o.stdout)
+	}
+	var result struct {
+		Signature struct {
+			Signed, Trusted      bool
+			Principal, Key, Type string
+		}
+	}
+	o := w.must("verify", disk, "--allowed-signers", allowed, "--output", "json")
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || !result.Signature.Trusted || result.Signature.Key != fingerprint || result.Signature.Principal != "ops@example.com" {
+		t.Errorf("%v, %s", err, o.stdout)
+	}
+	if _, err := exec.LookPath("ssh-keygen"); err == nil {
+		manifest, err := os.Open(w.path("disk/gantry-000001.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer manifest.Close()
+		cmd := exec.CommandContext(t.Context(), "ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "ops@example.com", "-n", "gantry", "-s", signature)
+		cmd.Stdin = manifest
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("ssh-keygen refuses it: %s", out)
+		}
+	}
+
+	// Nothing of what is refused reaches the mirror.
+	w.must("mirror", "-c", isc, plain)
+	small := w.config("small.yaml", storeOnly)
+	w.must("mirror", "-c", small, other, "--sign-key", mallory)
+	w.mirror.ResetLog()
+	w.refuse(exitMismatch, []string{"not among the keys", "gantry-000001.json.sig", fingerprint}, "mirror", "--from", disk, w.docker("/a"), "--verify-key", mallory+".pub")
+	w.refuse(exitMismatch, []string{`not of "dev@example.com"`}, "mirror", "--from", disk, w.docker("/a"), "--allowed-signers", allowed, "--signer", "dev@example.com")
+	w.refuse(exitMismatch, []string{"was valid until"}, "mirror", "--from", disk, w.docker("/a"), "--allowed-signers", w.write("old", w.allowed("ops", `valid-before="20200101"`)))
+	w.refuse(exitMismatch, []string{"not signed", "--sign-key"}, "mirror", "--from", plain, w.docker("/a"), "--verify-key", ops+".pub")
+	w.refuse(exitMismatch, []string{"not signed"}, "verify", plain, "--allowed-signers", allowed)
+	w.refuse(exitMismatch, []string{"not signed"}, "verify", "--from", plain, w.docker("/a"), "--allowed-signers", allowed)
+
+	// Another archive, whole in itself, under the good signature.
+	good, err := os.ReadFile(signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := w.path("other/gantry-000001.json.sig")
+	for what, tc := range map[string]struct{ text, want string }{"another's": {string(good), "something else"}, "garbage": {"hello", "no SSH signature"}} {
+		if err := os.WriteFile(forged, []byte(tc.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.refuse(exitMismatch, []string{tc.want, "again"}, "mirror", "--from", other, w.docker("/a"), "--verify-key", ops+".pub")
+		w.refuse(exitMismatch, []string{tc.want}, "mirror", "--from", other, w.docker("/a"))
+		w.refuse(exitMismatch, []string{tc.want}, "verify", other)
+		w.untouched(what)
+	}
+
+	// The keys of the site stand in its configuration.
+	w.env["HOME"] = t.TempDir()
+	conf := filepath.Join(w.env["HOME"], ".config", "gantry")
+	if err := errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "allowed_signers"), []byte(w.allowed("ops", "")), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	w.refuse(exitMismatch, []string{"not signed", "--require-signature=false"}, "mirror", "--from", plain, w.docker("/a"))
+	w.refuse(exitMismatch, []string{"gantry-000001.json.sig"}, "mirror", "--from", other, w.docker("/a"), "--require-signature=false")
+	w.untouched("what the site does not take")
+	if o := w.must("mirror", "--from", disk, w.docker("/a")); !strings.Contains(o.stderr, "signed by ops@example.com") {
+		t.Errorf("mirror does not say who signed:\n%s", o.stderr)
+	}
+	w.must("mirror", "--from", plain, w.docker("/b"), "--require-signature=false")
+
+	// What has nothing new is signed when a key is given.
+	w.must("mirror", "-c", isc, plain, "--sign-key", ops)
+	w.must("mirror", "--from", plain, w.docker("/b"), "--require-signature")
+}
+
+// TestSigningKeys signs with keys that are encrypted, or with an agent.
+func TestSigningKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	small := w.config("small.yaml", storeOnly)
+	private, locked, _ := w.sshKey("locked", "secret")
+	disk := func(name string) []string {
+		return []string{"mirror", "-c", small, "file://" + w.path(name), "--sign-key"}
+	}
+	secret, wrong := w.write("secret", "secret\n"), w.write("wrong", "Secret\n")
+	w.refuse(exitUsage, []string{"encrypted", "no terminal", "--sign-passphrase-file"}, append(disk("a"), locked)...)
+	w.refuse(exitUsage, []string{"does not open it"}, append(disk("a"), locked, "--sign-passphrase-file", wrong)...)
+	w.refuse(exitUsage, []string{"no such file"}, append(disk("a"), locked, "--sign-passphrase-file", w.path("none"))...)
+	w.refuse(exitUsage, []string{"SSH_AUTH_SOCK"}, append(disk("a"), locked+".pub")...)
+	if _, err := os.Stat(w.path("a")); err == nil {
+		t.Error("there is a folder, though nothing could be signed")
+	}
+	w.must(append(disk("a"), locked, "--sign-passphrase-file", secret)...)
+	w.must("verify", "file://"+w.path("a"), "--verify-key", locked+".pub")
+
+	ring := agent.NewKeyring()
+	if err := ring.Add(agent.AddedKey{PrivateKey: private}); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // a socket's path has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _ = agent.ServeAgent(ring, conn) }() // ends with the connection
+		}
+	}()
+	w.env["SSH_AUTH_SOCK"] = l.Addr().String()
+	w.must(append(disk("b"), locked)...)
+	w.must(append(disk("c"), locked+".pub")...)
+	w.must("verify", "file://"+w.path("c"), "--verify-key", locked+".pub")
+}
+
+// TestSignatureFlags refuses flags that contradict each other or are about nothing.
+func TestSignatureFlags(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, dir: t.TempDir()}
+	w.surroundings("", "")
+	_, key, _ := w.sshKey("ops", "")
+	isc := w.config("imageset.yaml", storeOnly)
+	disk, registry := "file://"+w.path("disk"), "docker://registry.invalid"
+	allowed := w.write("allowed", w.allowed("ops", ""))
+	for _, tc := range []struct {
+		words string
+		args  []string
+	}{
+		{"--sign-key is for file://", []string{"mirror", "-c", isc, registry, "--sign-key", key}},
+		{"is for --sign-key", []string{"mirror", "-c", isc, disk, "--sign-passphrase-file", key}},
+		{"--verify-key is about the archive that is read", []string{"mirror", "-c", isc, disk, "--verify-key", key + ".pub"}},
+		{"--require-signature is about", []string{"mirror", "-c", isc, registry, "--require-signature=false"}},
+		{"--signer is about", []string{"verify", "-c", isc, registry, "--signer", "ops"}},
+		{"no keys are known", []string{"mirror", "--from", disk, registry, "--require-signature"}},
+		{"no keys are known", []string{"mirror", "--from", disk, registry, "--signer", "ops"}},
+		{"--verify-key and --allowed-signers", []string{"mirror", "--from", disk, registry, "--verify-key", key + ".pub", "--allowed-signers", allowed}},
+		{"--verify-key names nobody", []string{"verify", disk, "--verify-key", key + ".pub", "--signer", "ops"}},
+		{"ends in .pub", []string{"verify", disk, "--verify-key", key}},
+		{"no such file", []string{"verify", disk, "--allowed-signers", w.path("none")}},
+		{"line 1", []string{"verify", disk, "--allowed-signers", key + ".pub"}},
+		{"no such file", []string{"mirror", "-c", isc, disk, "--sign-key", w.path("none")}},
+		{"no private key", []string{"mirror", "-c", isc, disk, "--sign-key", isc}},
+	} {
+		w.refuse(exitUsage, []string{tc.words}, tc.args...)
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.refuse(exitUsage, []string{"chmod 600"}, "mirror", "-c", isc, disk, "--sign-key", key)
+}
