@@ -152,7 +152,7 @@ func TestReadOnlyMedium(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) }) //nolint:gosec // so that it can be removed
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
 	s.check(t, dir)
 }
 

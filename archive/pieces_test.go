@@ -1,0 +1,158 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// repair writes what was lost of a set to a folder of its own.
+func (s *line) repair(t *testing.T, i int, lost []digest.Digest) string {
+	t.Helper()
+	info := newest(t, s.dirs[i])
+	mended := &sample{bytes: s.samples[i].bytes}
+	mended.Name = "prod"
+	for _, e := range s.samples[i].Entries {
+		if slices.Contains(lost, e.Digest) {
+			mended.Entries = append(mended.Entries, e)
+		}
+	}
+	dir := t.TempDir()
+	mended.write(t, dir, Options{Repair: &Repair{info.BaseSet, info.Plan}})
+	return dir
+}
+
+// What is damaged in one place and sound in a repair is read from there.
+func TestReadThroughRepairs(t *testing.T) {
+	s := months(t)
+	info := newest(t, s.dirs[2])
+	gone := filepath.Join(s.dirs[2], volumeName(3, len(info.Volumes)))
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	// One more blob is altered, in a volume of the first set.
+	first := newest(t, s.dirs[0])
+	blob := slices.MaxFunc(s.samples[0].Entries, func(x, y ocispec.Descriptor) int { return cmp.Compare(x.Size, y.Size) })
+	a := mustOpen(t, s.dirs[0])
+	at := places(a.blobs, blob.Digest)[0]
+	alter(t, first.Volumes[at.volume].Path, flip((at.entry.Offset+5)*8))
+
+	broken, err := Inspect(s.dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broken.Close()
+	var damage *DamageError
+	if err := broken.Verify(t.Context(), nil); !errors.As(err, &damage) || damage.Healed() || !slices.Contains(damage.Lost(), blob.Digest) {
+		t.Fatalf("Verify = %v", err)
+	}
+	before := damage.Lost()
+	var third []digest.Digest
+	for _, d := range before {
+		if d != blob.Digest {
+			third = append(third, d)
+		}
+	}
+	dirs := append(slices.Clone(s.dirs), s.repair(t, 2, third), s.repair(t, 0, []digest.Digest{blob.Digest}))
+	whole := mustOpen(t, dirs...)
+	if n := s.samples[2].readable(t, whole); n != 0 {
+		t.Errorf("%d are lost of %d that were", n, len(before))
+	}
+	if err := whole.Verify(t.Context(), nil); !errors.As(err, &damage) || !damage.Healed() || len(damage.Lost()) != 0 || len(damage.Damage) != 2 {
+		t.Errorf("Verify = %v", err)
+	}
+	repairs := 0
+	for _, info := range whole.Sets() {
+		if info.Repair {
+			repairs++
+		}
+	}
+	if repairs != 2 {
+		t.Errorf("there are %d repairs", repairs)
+	}
+	// A repair alone is none, and one of another set is passed over.
+	if _, err := Open(dirs[3]); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "bring "+setName(3)) {
+		t.Errorf("Open = %v", err)
+	}
+	if _, err := Open(s.dirs[0], s.dirs[1], s.dirs[2], dirs[4]); !errors.As(err, &damage) || damage.Damage[0].File != filepath.Base(gone) {
+		t.Errorf("Open = %v", err)
+	}
+}
+
+// Two media with the same volumes: what is damaged on one is read from the other.
+func TestTwoCopies(t *testing.T) {
+	s := newSample(1, 9000, 9000, 9000)
+	dir, other := t.TempDir(), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	a := mustOpen(t, dir)
+	for i := range a.set.Volumes {
+		e := a.set.Volumes[i].Entries[len(a.set.Volumes[i].Entries)-1]
+		alter(t, filepath.Join([]string{dir, other}[i%2], volumeName(1, i+1)), flip((e.Offset+e.Size-1)*8))
+	}
+	both := mustOpen(t, dir, other)
+	if n := s.readable(t, both); n != 0 {
+		t.Errorf("%d are lost", n)
+	}
+	var damage *DamageError
+	if err := both.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != len(a.set.Volumes) || !damage.Healed() {
+		t.Errorf("Verify = %v", err)
+	}
+}
+
+// Content in parts is one stream, from any byte on, and the damaged part is named.
+func TestReadParts(t *testing.T) {
+	s, dir := newSample(1, 70_000, 700), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	a := mustOpen(t, dir)
+	i := slices.IndexFunc(s.Entries, func(d ocispec.Descriptor) bool { return d.Size == 70_000 })
+	desc := s.Entries[i]
+	parts := places(a.blobs, desc.Digest)
+	if len(parts) < 5 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	for _, offset := range []int64{0, 1, parts[1].entry.Part.At - 1, parts[1].entry.Part.At, parts[1].entry.Part.At + 1, parts[3].entry.Part.At + 77, 69_999, 70_000} {
+		body, err := a.Blob(t.Context(), "", desc, offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(body)
+		if err != nil || !bytes.Equal(raw, s.bytes[desc.Digest][offset:]) {
+			t.Errorf("from byte %d: %d bytes, %v", offset, len(raw), err)
+		}
+	}
+	for _, offset := range []int64{-1, 70_001} {
+		if _, err := a.Blob(t.Context(), "", desc, offset); err == nil {
+			t.Errorf("from byte %d: no error", offset)
+		}
+	}
+	if err := a.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	p := parts[2]
+	alter(t, filepath.Join(dir, a.set.Volumes[p.volume].Name), flip((p.entry.Offset+9)*8))
+	body, err := a.Blob(t.Context(), "", desc, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, body)
+	var damage *DamageError
+	if !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].Entry != p.entry.path() {
+		t.Errorf("reading: %v", err)
+	}
+	if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].Entry != p.entry.path() || !slices.Equal(damage.Lost(), []digest.Digest{desc.Digest}) {
+		t.Errorf("Verify = %v", err)
+	}
+}
