@@ -203,7 +203,7 @@ func (r *run) list(ctx context.Context, group []*image, first int) (*told, error
 	tags := map[string]bool{}
 	n := 0
 	for _, img := range group {
-		if len(img.Tags) != 1 || !saysDigest(img.Tags[0], img.Digest) || !r.Receipt.has(img.repository, img.Tags[0], img.Digest) {
+		if len(img.Tags) != 1 || !fixed(img.Tags[0], img.Digest) || !r.Receipt.has(img.repository, img.Tags[0], img.Digest) {
 			continue
 		}
 		if (first+n+r.Receipt.turn)%every != 0 {

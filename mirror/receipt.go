@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"hash/maphash"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -94,4 +95,15 @@ func (r *Receipt) left(repository string, images ...*plan.Image) bool {
 // of an image is which its source names by digest alone.
 func saysDigest(tag string, d digest.Digest) bool {
 	return tag == strings.Replace(d.String(), ":", "-", 1)
+}
+
+// signatureTag is what cosign calls the signatures, attestations and bill of
+// materials of an image by the image's digest.
+var signatureTag = regexp.MustCompile(`^sha256-[0-9a-f]{64}\.(sig|att|sbom)$`)
+
+// fixed reports whether a tag stays with its image as long as nobody moves it on
+// purpose, since it is made of the image's digest, or of that of the image which
+// this one signs.
+func fixed(tag string, d digest.Digest) bool {
+	return saysDigest(tag, d) || signatureTag.MatchString(tag)
 }

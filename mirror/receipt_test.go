@@ -135,3 +135,46 @@ func TestReceiptWhereListsFail(t *testing.T) {
 		t.Errorf("%v after the run was ended", err)
 	}
 }
+
+// Signatures, which are named by what they sign, are found in lists too: one
+// that the mirror lost is brought at once, one that somebody replaced there
+// when its turn comes.
+func TestReceiptOfSignatures(t *testing.T) {
+	m := newMaker(t)
+	for i := range 16 {
+		signed := digest.FromString(fmt.Sprintf("signed %d", i))
+		m.p.Images = append(m.p.Images, plan.Image{
+			Source: fmt.Sprintf("src.example.com/org/signed:sig-%d", i), Kind: plan.RelatedImage, Digest: m.image(fmt.Sprintf("signature %d", i)),
+			Repository: "org/signed", Tags: []string{strings.Replace(signed.String(), ":", "-", 1) + ".sig"},
+		})
+	}
+	registry := newMemoryRegistry()
+	mustRun(t, m.plan(), m.source(), registry, Options{})
+	names, err := Destination{Host: "mirror.example.com", Prefix: "ocp"}.Names(m.plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Hold(m.plan(), names, &Report{}, nil)
+	again := func() *Report {
+		registry.calls = map[string]int{}
+		rep := mustRun(t, m.plan(), m.source(), registry, Options{Receipt: NewReceipt(names, &h)})
+		h = Hold(m.plan(), names, rep, &h)
+		return rep
+	}
+	if rep := again(); !rep.Nothing() || registry.calls["tags"] != 1 || registry.calls["has manifest"] != 2 {
+		t.Errorf("%+v, requests: %v", rep, registry.calls)
+	}
+	name := func(i int) string { return "org/signed:" + m.p.Images[i].Tags[0] }
+	delete(registry.tags, name(3))
+	if rep := again(); rep.Nothing() || registry.tags[name(3)] != m.p.Images[3].Digest {
+		t.Errorf("the lost tag was not brought: %+v", rep)
+	}
+	registry.tags[name(5)] = m.p.Images[6].Digest
+	runs := 0
+	for registry.tags[name(5)] != m.p.Images[5].Digest {
+		if runs++; runs > every {
+			t.Fatal("the replaced signature stays")
+		}
+		again()
+	}
+}
