@@ -126,7 +126,7 @@ func TestVerifyAnArchive(t *testing.T) {
 	}
 	img := p.Images[0]
 	hex := img.Digest.Encoded()
-	at := strings.Index(string(before), "blobs/sha256/"+hex)
+	at := strings.Index(string(before), "blobs/sha256/"+hex+"\x00") // its header
 	if at < 0 {
 		t.Fatalf("no %s in the volume", hex)
 	}
