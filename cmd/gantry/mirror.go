@@ -64,6 +64,8 @@ When images cannot be had, --on-error says what becomes of the rest:
 		Example: `  gantry mirror -c imageset.yaml docker://mirror.example.com:5000/ocp
   gantry mirror -c imageset.yaml file:///media/disk
   gantry mirror --from file:///media/disk docker://mirror.example.com:5000/ocp
+  gantry mirror -c imageset.yaml --sign-key ~/.ssh/id_ed25519 file:///media/disk
+  gantry mirror --from file:///media/disk --verify-key ops.pub docker://mirror.example.com:5000/ocp
   gantry mirror --plan plan.json docker://mirror.example.com:5000`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -146,10 +148,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err != nil {
 		return err
 	}
-	if key != nil {
-		defer func() { _ = key.Close() }() // only asked
-		opts.sign = signWith(key)
-	}
+	opts.sign = signWith(key)
 	t, err := a.target(destination, opts)
 	if err != nil {
 		return err

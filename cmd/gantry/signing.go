@@ -97,13 +97,18 @@ func (a *app) askPassphrase(in *os.File, file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking for the passphrase: %w", err)
 	}
-	screen := struct {
+	text, err := promptPassphrase(struct {
 		io.Reader
 		io.Writer
-	}{in, a.stderr}
-	text, err := term.NewTerminal(screen, "").ReadPassword("Passphrase of " + file + ": ")
+	}{in, a.stderr}, file)
+	return text, errors.Join(err, term.Restore(int(in.Fd()), state))
+}
+
+// promptPassphrase asks on a terminal in raw mode.
+func promptPassphrase(rw io.ReadWriter, file string) ([]byte, error) {
+	text, err := term.NewTerminal(rw, "").ReadPassword("Passphrase of " + file + ": ")
 	if err != nil {
-		err = unanswered(screen, err)
+		return nil, unanswered(rw, err)
 	}
-	return []byte(text), errors.Join(err, term.Restore(int(in.Fd()), state))
+	return []byte(text), nil
 }

@@ -246,3 +246,22 @@ func TestSignatureFlags(t *testing.T) {
 	}
 	w.refuse(exitUsage, []string{"chmod 600"}, "mirror", "-c", isc, disk, "--sign-key", key)
 }
+
+// TestPromptPassphrase types a passphrase.
+func TestPromptPassphrase(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{"s3cret\r": "s3cret", "s3 \u00e9\r": "s3 \u00e9", "\r": "", "s3\x03": "interrupted", "\x04": "interrupted"} {
+		rw := &terminal{Reader: strings.NewReader(typed)}
+		text, err := promptPassphrase(rw, "/home/me/key")
+		if want == "interrupted" {
+			if !errors.Is(err, errInterrupted) {
+				t.Errorf("%q: %v", typed, err)
+			}
+		} else if err != nil || string(text) != want {
+			t.Errorf("%q: %q, %v", typed, text, err)
+		}
+		if screen := rw.screen.String(); strings.Contains(screen, "s3") || !strings.Contains(screen, "/home/me/key") {
+			t.Errorf("%q: the screen shows %q", typed, screen)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -29,10 +30,11 @@ type KeyOptions struct {
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 }
 
-// A Key signs. It has to be closed.
+// A Key signs.
 type Key struct {
-	signer ssh.Signer
-	agent  net.Conn // nil where the key is in memory
+	public ssh.PublicKey
+	signer ssh.Signer // nil where the agent signs
+	agent  string     // its socket
 }
 
 // OpenKey opens the key in file: a private key, which nobody else may be able to
@@ -66,7 +68,7 @@ func openKey(ctx context.Context, file string, opts KeyOptions) (*Key, error) {
 	var locked *ssh.PassphraseMissingError
 	switch {
 	case err == nil:
-		return &Key{signer: signer}, checkKey(signer.PublicKey())
+		return &Key{public: signer.PublicKey(), signer: signer}, checkKey(signer.PublicKey())
 	case !errors.As(err, &locked):
 		return nil, fmt.Errorf("it is no private key that can be used: %w", err)
 	}
@@ -86,7 +88,7 @@ func openKey(ctx context.Context, file string, opts KeyOptions) (*Key, error) {
 	if signer, err = ssh.ParsePrivateKeyWithPassphrase(text, passphrase); err != nil {
 		return nil, fmt.Errorf("the passphrase does not open it: %w", err)
 	}
-	return &Key{signer: signer}, checkKey(signer.PublicKey())
+	return &Key{public: signer.PublicKey(), signer: signer}, checkKey(signer.PublicKey())
 }
 
 func readKey(file string) ([]byte, os.FileInfo, error) {
@@ -108,54 +110,57 @@ func readKey(file string) ([]byte, os.FileInfo, error) {
 	return text.Bytes(), info, nil
 }
 
-// fromAgent finds a key with an agent.
+// fromAgent is a key that an agent has.
 func fromAgent(ctx context.Context, socket string, public ssh.PublicKey) (*Key, error) {
+	err := askAgent(ctx, socket, public, func(ssh.Signer) error { return nil })
+	return &Key{public: public, agent: socket}, err
+}
+
+// askAgent has an agent's key do something. An agent may ask somebody first, or go
+// away, so that each time it is connected to anew, and left where ctx ends.
+func askAgent(ctx context.Context, socket string, public ssh.PublicKey, do func(ssh.Signer) error) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
-		return nil, fmt.Errorf("asking the ssh-agent: %w", err)
+		return fmt.Errorf("asking the ssh-agent: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	signers, err := agent.NewClient(conn).Signers()
-	stop()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("asking the ssh-agent: %w", err), conn.Close())
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("asking the ssh-agent: %w", err)
 	}
-	for _, s := range signers {
-		if bytes.Equal(s.PublicKey().Marshal(), public.Marshal()) {
-			return &Key{signer: s, agent: conn}, nil
-		}
+	i := slices.IndexFunc(signers, func(s ssh.Signer) bool { return bytes.Equal(s.PublicKey().Marshal(), public.Marshal()) })
+	if i < 0 {
+		return fmt.Errorf("the ssh-agent does not have the key %s: add it with ssh-add", Fingerprint(public))
 	}
-	return nil, errors.Join(fmt.Errorf("the ssh-agent does not have the key %s: add it with ssh-add", Fingerprint(public)), conn.Close())
+	err = do(signers[i])
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // Signer is who the key signs as.
 func (k *Key) Signer() Signer {
-	return Signer{Key: Fingerprint(k.signer.PublicKey()), Type: k.signer.PublicKey().Type()}
+	return Signer{Key: Fingerprint(k.public), Type: k.public.Type()}
 }
 
-// Sign signs a message in a namespace and returns the signature as text. An agent
-// may ask somebody first, which ends with ctx.
-func (k *Key) Sign(ctx context.Context, namespace string, message io.Reader) ([]byte, error) {
-	if k.agent != nil {
-		defer context.AfterFunc(ctx, func() { _ = k.agent.Close() })()
-	}
-	text, err := Sign(k.signer, namespace, message)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("signing with the key %s: %w", Fingerprint(k.signer.PublicKey()), err)
-	}
-	return text, nil
-}
-
-// Close lets go of the agent.
-func (k *Key) Close() error {
-	if k.agent == nil {
-		return nil
-	}
-	if err := k.agent.Close(); !errors.Is(err, net.ErrClosed) {
+// Sign signs a message in a namespace and returns the signature as text.
+func (k *Key) Sign(ctx context.Context, namespace string, message io.Reader) (text []byte, err error) {
+	sign := func(signer ssh.Signer) (err error) {
+		text, err = Sign(signer, namespace, message)
 		return err
 	}
-	return nil
+	if k.signer != nil {
+		err = sign(k.signer)
+	} else {
+		err = askAgent(ctx, k.agent, k.public, sign)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("signing with the key %s: %w", Fingerprint(k.public), err)
+	}
+	return text, nil
 }

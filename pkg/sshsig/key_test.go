@@ -187,7 +187,37 @@ func TestAgentThatWaits(t *testing.T) {
 		_, _ = conn.Read(make([]byte, 1024)) // until the other side is gone
 		_ = conn.Close()
 	}()
-	if _, err := OpenKey(ctx, file+".pub", KeyOptions{Agent: l.Addr().String()}); err == nil {
-		t.Error("a key of an agent that says nothing")
+	if _, err := OpenKey(ctx, file+".pub", KeyOptions{Agent: l.Addr().String()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a key of an agent that says nothing: %v", err)
+	}
+}
+
+// TestAgentGoesAway signs as long as there is an agent with the key.
+func TestAgentGoesAway(t *testing.T) {
+	t.Parallel()
+	key := makeKeys(t)["ed25519"]
+	file, _ := writeKey(t, key, "")
+	ring := agent.NewKeyring()
+	if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
+		t.Fatal(err)
+	}
+	l := listen(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 2 { // to look for the key, and to sign once
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = agent.ServeAgent(ring, conn) // ends with the connection
+		}
+		_ = l.Close()
+	}()
+	k := open(t, file+".pub", KeyOptions{Agent: l.Addr().String()})
+	sign(t, k, "content")
+	<-done
+	if _, err := k.Sign(t.Context(), namespace, strings.NewReader("content")); err == nil || !strings.Contains(err.Error(), "ssh-agent") {
+		t.Errorf("the agent is away, and signing ended with %v", err)
 	}
 }

@@ -144,7 +144,7 @@ func Parse(armored []byte) (*Signature, error) {
 	}
 	s := &Signature{Namespace: e.Namespace, Hash: e.Hash, signature: &ssh.Signature{}}
 	if s.Key, err = ssh.ParsePublicKey(e.Key); err != nil {
-		return nil, fmt.Errorf("the signature's key: %w", err)
+		return nil, fmt.Errorf("the signature's key cannot be used: %.80q", err.Error()) // it quotes what it read
 	}
 	if err := checkKey(s.Key); err != nil {
 		return nil, err

@@ -87,11 +87,6 @@ func open(t testing.TB, file string, opts KeyOptions) *Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return k
 }
 
