@@ -1,0 +1,135 @@
+// Package repair has the list of content that a carried archive lost: who has the
+// damaged archive writes it, and who can reach the sources ships what it names.
+//
+// A request is a small JSON file. It names the set that it is about by sequence and
+// by the digest of its set manifest, and each manifest or blob with the images that
+// have it, so that nothing has to be planned to answer it.
+package repair
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
+)
+
+const (
+	kind    = "GantryRepairRequest"
+	version = 1
+	// MaxSize is the most bytes that a request may have.
+	MaxSize = 64 << 20
+	// maxSources bounds the sources of one blob.
+	maxSources  = 1000
+	maxSequence = 999_999
+)
+
+// A Request says what is wanted of a set.
+type Request struct {
+	Kind    string `json:"kind"`
+	Version int    `json:"version"`
+	// Name is that of the plan: the series of the set.
+	Name     string        `json:"name"`
+	Sequence int           `json:"sequence"`
+	Set      digest.Digest `json:"set"`  // of its set manifest
+	Plan     digest.Digest `json:"plan"` // of its plan
+	// PlanLost says that the plan is wanted too.
+	PlanLost bool `json:"planLost,omitempty"`
+	// Content is what is wanted, by digest, each once.
+	Content []Content `json:"content"`
+}
+
+// Content is one manifest or blob.
+type Content struct {
+	Digest    digest.Digest `json:"digest"`
+	Size      int64         `json:"size"`                // bytes
+	MediaType string        `json:"mediaType,omitempty"` // of a manifest; "" for a blob
+	// Sources are images that have it, as a plan names them.
+	Sources []string `json:"sources"`
+}
+
+// nameGrammar is what series of archives are called.
+var nameGrammar = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`)
+
+// Read reads a request, which may come from anybody. What it does not know, and what
+// no archive could want, is an error.
+func Read(in io.Reader) (*Request, error) {
+	limited := &io.LimitedReader{R: in, N: MaxSize + 1}
+	dec := json.NewDecoder(limited)
+	dec.DisallowUnknownFields()
+	r := &Request{}
+	err := dec.Decode(r)
+	switch {
+	case limited.N <= 0:
+		err = fmt.Errorf("it has more than %d bytes", MaxSize)
+	case err == nil:
+		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows it")
+		}
+	}
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the repair request: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Request) check() error {
+	switch {
+	case r.Kind != kind:
+		return fmt.Errorf("kind %.40q is not %s", r.Kind, kind)
+	case r.Version != version:
+		return fmt.Errorf("version %d: this program knows version %d", r.Version, version)
+	case !nameGrammar.MatchString(r.Name):
+		return fmt.Errorf("name %.60q", r.Name)
+	case r.Sequence < 1 || r.Sequence > maxSequence:
+		return fmt.Errorf("sequence %d", r.Sequence)
+	case len(r.Content) == 0 && !r.PlanLost:
+		return errors.New("it asks for nothing")
+	}
+	for _, d := range []digest.Digest{r.Set, r.Plan} {
+		if err := layout.CheckDigest(d); err != nil {
+			return err
+		}
+	}
+	var before digest.Digest
+	for i := range r.Content {
+		c := &r.Content[i]
+		if err := layout.CheckDigest(c.Digest); err != nil {
+			return err
+		}
+		switch {
+		case c.Digest <= before:
+			return fmt.Errorf("content: %s does not come after %s", c.Digest, before)
+		case c.Size < 0 || c.MediaType != "" && (!manifest.Is(c.MediaType) || c.Size > manifest.MaxSize):
+			return fmt.Errorf("content: %s of %d bytes and the media type %.80q", c.Digest, c.Size, c.MediaType)
+		case len(c.Sources) == 0 || len(c.Sources) > maxSources:
+			return fmt.Errorf("content: %s has %d sources, not from 1 to %d", c.Digest, len(c.Sources), maxSources)
+		}
+		before = c.Digest
+	}
+	return nil
+}
+
+// Write writes the request, which need not have kind and version yet. The same
+// request gives the same bytes.
+func (r *Request) Write(out io.Writer) error {
+	r.Kind, r.Version = kind, version
+	if r.Content == nil {
+		r.Content = []Content{}
+	}
+	if err := r.check(); err != nil {
+		return fmt.Errorf("writing the repair request: %w", err)
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(r)
+}
