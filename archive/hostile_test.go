@@ -143,7 +143,7 @@ func TestHostileVolumes(t *testing.T) {
 			copy(h.raw[h.target.Offset+h.target.Size:], "hidden")
 		}, "were altered: the padding of blobs/sha256/", ""},
 		"end of the volume": {func(h *hostile) {
-			copy(h.raw[len(h.raw)-trailerSize:], header("../../outside", '0', 0))
+			copy(h.raw[len(h.raw)-trailerSize:], appendHeader(nil, "../../outside", '0', 0))
 		}, "were altered: the end of the volume", ""},
 		"file behind the end": {func(h *hostile) {
 			h.raw = append(h.raw, file("../../outside", "x")...)
@@ -157,13 +157,13 @@ func TestHostileVolumes(t *testing.T) {
 		"hidden twin":  {func(h *hostile) { h.insert(file(h.target.path(), "x")) }, moved, "out of place"},
 		"hidden label": {func(h *hostile) { h.insert(file(labelPath(1, 1), "{}")) }, moved, "out of place"},
 		"pax path": {func(h *hostile) {
-			h.insert(append(header("gantry/pax", 'x', 22), append([]byte("22 path=/etc/passwd\nxx"), make([]byte, blockSize-22)...)...))
+			h.insert(append(appendHeader(nil, "gantry/pax", 'x', 22), append([]byte("22 path=/etc/passwd\nxx"), make([]byte, blockSize-22)...)...))
 		}, moved, "out of place"},
 		"pax size": {func(h *hostile) {
-			h.insert(append(header("gantry/pax", 'x', 10), append([]byte("10 size=0\n"), make([]byte, blockSize-10)...)...))
+			h.insert(append(appendHeader(nil, "gantry/pax", 'x', 10), append([]byte("10 size=0\n"), make([]byte, blockSize-10)...)...))
 		}, moved, "out of place"},
 		"pax sparse": {func(h *hostile) {
-			h.insert(append(header("gantry/pax", 'x', 22), append([]byte("22 GNU.sparse.major=1\n"), make([]byte, blockSize-22)...)...))
+			h.insert(append(appendHeader(nil, "gantry/pax", 'x', 22), append([]byte("22 GNU.sparse.major=1\n"), make([]byte, blockSize-22)...)...))
 		}, moved, "out of place"},
 		"nested end": {func(h *hostile) { h.insert(make([]byte, trailerSize)) }, moved, "out of place"},
 	} {
@@ -245,7 +245,7 @@ func TestHostilePax(t *testing.T) {
 // A blob that is a tar file itself, and a hostile one, is content as any other.
 func TestNestedTar(t *testing.T) {
 	s := newSample(1, 100)
-	nested := append(header("../../outside", tar.TypeSymlink, 0), make([]byte, trailerSize)...)
+	nested := append(appendHeader(nil, "../../outside", tar.TypeSymlink, 0), make([]byte, trailerSize)...)
 	s.add(ocispec.MediaTypeImageLayer, nested)
 	dir := t.TempDir()
 	s.write(t, dir, Options{})

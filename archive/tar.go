@@ -25,19 +25,22 @@ func padded(n int64) int64 { return (n + blockSize - 1) &^ (blockSize - 1) }
 // a pax header that has the path (POSIX.1-2001). Nothing in it depends on when,
 // where or by whom it is written. A size of 8 GiB and more is in base 256, as
 // GNU tar and all others since write it.
-func prelude(path string, size int64) []byte {
+func prelude(path string, size int64) []byte { return appendPrelude(nil, path, size) }
+
+// appendPrelude appends what prelude returns.
+func appendPrelude(b []byte, path string, size int64) []byte {
 	if len(path) <= 100 {
-		return header(path, '0', size)
+		return appendHeader(b, path, '0', size)
 	}
 	record := fmt.Sprintf("%d path=%s\n", 0, path)
 	for n := 0; n != len(record); {
 		n = len(record)
 		record = fmt.Sprintf("%d path=%s\n", n, path)
 	}
-	out := header("gantry/pax", 'x', int64(len(record)))
-	out = append(out, record...)
-	out = append(out, make([]byte, padded(int64(len(record)))-int64(len(record)))...)
-	return append(out, header(path[:100], '0', size)...)
+	b = appendHeader(b, "gantry/pax", 'x', int64(len(record)))
+	b = append(b, record...)
+	b = append(b, make([]byte, padded(int64(len(record)))-int64(len(record)))...)
+	return appendHeader(b, path[:100], '0', size)
 }
 
 // preludeSize is len(prelude(path, …)).
@@ -48,14 +51,16 @@ func preludeSize(path string) int64 {
 	return int64(len(prelude(path, 0)))
 }
 
-func header(name string, kind byte, size int64) []byte {
-	h := make([]byte, blockSize)
+func appendHeader(b []byte, name string, kind byte, size int64) []byte {
+	var zeros [blockSize]byte
+	b = append(b, zeros[:]...)
+	h := b[len(b)-blockSize:]
 	copy(h, name)
 	copy(h[100:], "0000644\x00") // mode
 	copy(h[108:], "0000000\x00") // uid
 	copy(h[116:], "0000000\x00") // gid
 	if size < maxOctal {
-		copy(h[124:], fmt.Sprintf("%011o\x00", size))
+		octal(h[124:135], size)
 	} else {
 		h[124] = 0x80
 		binary.BigEndian.PutUint64(h[128:], uint64(size))
@@ -64,12 +69,21 @@ func header(name string, kind byte, size int64) []byte {
 	copy(h[148:], "        ")        // checksum, counted as blanks
 	h[156] = kind
 	copy(h[257:], "ustar\x0000")
-	sum := 0
-	for _, b := range h {
-		sum += int(b)
+	sum := int64(0)
+	for _, c := range h {
+		sum += int64(c)
 	}
-	copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
-	return h
+	octal(h[148:154], sum)
+	h[154] = 0
+	return b
+}
+
+// octal fills field with the octal digits of n.
+func octal(field []byte, n int64) {
+	for i := len(field) - 1; i >= 0; i-- {
+		field[i] = '0' + byte(n&7)
+		n >>= 3
+	}
 }
 
 // frame is the digest of all bytes of a volume that are not content, as the
@@ -77,9 +91,11 @@ func header(name string, kind byte, size int64) []byte {
 func frame(entries []entry) digest.Digest {
 	h := sha256.New()
 	var zeros [trailerSize]byte
+	var before []byte
 	for i := range entries {
 		e := &entries[i]
-		h.Write(prelude(e.path(), e.Size))
+		before = appendPrelude(before[:0], e.path(), e.Size)
+		h.Write(before)
 		h.Write(zeros[:padded(e.Size)-e.Size])
 	}
 	h.Write(zeros[:])
