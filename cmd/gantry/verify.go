@@ -34,10 +34,11 @@ func (e *mismatchError) Error() string { return e.text }
 func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use:   "verify {file://DIR | {-c FILE | --plan FILE | --from file://DIR} docker://HOST[:PORT][/PREFIX]}",
+		Use:   "verify {file://DIR... | {-c FILE | --plan FILE | --from file://DIR} docker://HOST[:PORT][/PREFIX]}",
 		Short: "Check an archive byte by byte, or a mirror image by image",
 		Long: `Verify changes nothing. Of an archive it reads every byte once and names each
-volume and entry that is not as it was written, with the images that this breaks.
+volume and entry that is not as it was written, with the images that this breaks;
+volumes may lie in several folders, and earlier archives and repairs beside them.
 Of a mirror it asks for every image of the plan, under its tags and with all its
 platforms, and lists what is lacking. A registry takes no image without its blobs;
 whether its storage lost some since, --blobs finds out with a request for each in
@@ -46,14 +47,15 @@ gantry plan -o, or of the archive that was mirrored from.
 
 ` + exitStatusHelp,
 		Example: `  gantry verify file:///media/disk
+  gantry verify file:///media/disk1 file:///media/disk2
   gantry verify --verify-key ops.pub file:///media/disk
   gantry verify -c imageset.yaml docker://mirror.example.com:5000/ocp
   gantry verify -c imageset.yaml --blobs docker://mirror.example.com:5000/ocp
   gantry verify --plan plan.json docker://mirror.example.com:5000
   gantry verify --from file:///media/disk docker://mirror.example.com:5000`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.verify(cmd.Context(), f, args[0])
+			return a.verify(cmd.Context(), f, args)
 		},
 	}
 	f.inputs.addFlags(c.Flags())
@@ -66,7 +68,16 @@ gantry plan -o, or of the archive that was mirrored from.
 	return c
 }
 
-func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
+func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
+	where := all[0]
+	var dirs []string
+	for _, other := range all {
+		dir, isFile := strings.CutPrefix(other, fileScheme)
+		if len(all) > 1 && (!isFile || dir == "") {
+			return usageHint("write file://DIR for each of its folders, or name one mirror", "only an archive is in several places, and %q is no folder of one", other)
+		}
+		dirs = append(dirs, dir)
+	}
 	given := 0
 	for _, s := range []string{f.config, f.plan, f.from} {
 		if s != "" {
@@ -79,7 +90,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, where string) error {
 	case isFile && dir != "" && given > 0:
 		return usageHint("leave -c, --plan and --from out", "the plan of an archive is in it")
 	case isFile && dir != "":
-		return a.verifyArchive(ctx, dir, &f.trust)
+		return a.verifyArchive(ctx, dirs, &f.trust)
 	case !strings.HasPrefix(where, dockerScheme):
 		return usageHint("write file://DIR for an archive, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", where)
 	case given != 1:
@@ -111,7 +122,7 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 	case f.plan != "":
 		return readPlan(f.plan)
 	case f.from != "":
-		have, err := a.inspectArchive(strings.TrimPrefix(f.from, fileScheme), &f.trust)
+		have, err := a.inspectArchive(&f.trust, strings.TrimPrefix(f.from, fileScheme))
 		if err != nil {
 			return nil, err
 		}
@@ -130,14 +141,14 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 	return a.makePlan(ctx, f.inputs, s, &f.sides)
 }
 
-// inspectArchive opens the archive in dir, which may be damaged, if it is signed as
+// inspectArchive opens the archive in dirs, which may be damaged, if it is signed as
 // it has to be.
-func (a *app) inspectArchive(dir string, trust *trustFlags) (*archive.Archive, error) {
+func (a *app) inspectArchive(trust *trustFlags, dirs ...string) (*archive.Archive, error) {
 	policy, err := a.policy(trust)
 	if err != nil {
 		return nil, err
 	}
-	have, err := archive.InspectWith(archive.OpenOptions{Signatures: policy, Log: a.log}, dir)
+	have, err := archive.InspectWith(archive.OpenOptions{Signatures: policy, Log: a.log}, dirs...)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &usageError{err}
 	}

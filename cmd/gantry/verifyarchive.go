@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -31,21 +33,35 @@ type verifiedArchive struct {
 	Broken   []string        `json:"broken"`
 	PlanLost bool            `json:"planLost,omitempty"`
 	Damage   []damageAndCost `json:"damage"`
+	// Earlier is the content of images that the archive leaves out since the sets
+	// that it builds on have it, which are not here; nil where there is none.
+	Earlier *earlierContent `json:"earlier,omitempty"`
+}
+
+// earlierContent is content in sets that were carried before.
+type earlierContent struct {
+	Sequences []int `json:"sequences"`
+	Content   int   `json:"content"` // manifests and blobs
+	Bytes     int64 `json:"bytes"`
+	// Plan says that the plan is there, too, so that the images are not known.
+	Plan bool `json:"plan,omitempty"`
 }
 
 // damageAndCost is a damage and the images that it breaks, by their sources.
 type damageAndCost struct {
-	File    string   `json:"file"`
-	Entry   string   `json:"entry,omitempty"`
-	Offset  int64    `json:"offset,omitempty"`
-	Problem string   `json:"problem"`
-	Breaks  []string `json:"breaks,omitempty"`
+	File    string `json:"file"`
+	Entry   string `json:"entry,omitempty"`
+	Offset  int64  `json:"offset,omitempty"`
+	Problem string `json:"problem"`
+	// Healed says that nothing is lost: all that the place holds is sound elsewhere.
+	Healed bool     `json:"healed,omitempty"`
+	Breaks []string `json:"breaks,omitempty"`
 
 	text string
 }
 
-func (a *app) verifyArchive(ctx context.Context, dir string, trust *trustFlags) error {
-	have, err := a.inspectArchive(dir, trust)
+func (a *app) verifyArchive(ctx context.Context, dirs []string, trust *trustFlags) error {
+	have, err := a.inspectArchive(trust, dirs...)
 	if err != nil {
 		return err
 	}
@@ -56,21 +72,22 @@ func (a *app) verifyArchive(ctx context.Context, dir string, trust *trustFlags) 
 	})
 	err = have.Verify(ctx, func(n int64) { done.Add(n) })
 	stop()
-	var damage *archive.DamageError
+	damage := &archive.DamageError{}
 	if err != nil && !errors.As(err, &damage) {
 		return err
 	}
-	result := &verifiedArchive{Version: 1, Archive: fileScheme + dir, Signature: signatureOf(have), Bytes: have.Size(), Broken: []string{}, Damage: []damageAndCost{}}
-	if damage == nil {
-		damage = &archive.DamageError{Dir: dir}
-	}
+	where := fileScheme + strings.Join(dirs, ", "+fileScheme)
+	result := &verifiedArchive{Version: 1, Archive: where, Signature: signatureOf(have), Bytes: have.Size(), Broken: []string{}, Damage: []damageAndCost{}}
+	result.Earlier = earlier(have)
 	p, err := archivePlan(ctx, have)
 	var planDamage *archive.DamageError
 	switch {
 	case errors.As(err, &planDamage) && len(damage.Damage) > 0:
 		result.PlanLost = true
+	case errors.Is(err, fs.ErrNotExist) && result.Earlier != nil:
+		result.Earlier.Plan = true
 	case err != nil:
-		return fmt.Errorf("archive in %s: %w", dir, err)
+		return fmt.Errorf("archive in %s: %w", strings.Join(dirs, ", "), err)
 	default:
 		result.Images = len(p.Images)
 	}
@@ -82,10 +99,31 @@ func (a *app) verifyArchive(ctx context.Context, dir string, trust *trustFlags) 
 	} else {
 		_, err = fmt.Fprint(a.stdout, result.table())
 	}
-	if err == nil && len(result.Damage) > 0 {
-		err = &hintError{&mismatchError{fmt.Sprintf("the archive in %s is damaged", dir)}, ": ", "bring the files that are named again"}
+	if err == nil && !result.whole() {
+		err = &hintError{&mismatchError{fmt.Sprintf("the archive in %s is damaged", strings.Join(dirs, ", "))}, ": ", "bring the files that are named again"}
 	}
 	return err
+}
+
+// earlier is what an archive says of sets that it builds on and that are not here;
+// nil where there are none.
+func earlier(have *archive.Archive) *earlierContent {
+	var e earlierContent
+	for _, s := range have.Sets() {
+		if s.Dir == "" {
+			e.Sequences = append(e.Sequences, s.Sequence)
+		}
+	}
+	if e.Sequences == nil {
+		return nil
+	}
+	slices.Sort(e.Sequences)
+	return &e
+}
+
+// whole reports whether everything can be read.
+func (r *verifiedArchive) whole() bool {
+	return !slices.ContainsFunc(r.Damage, func(d damageAndCost) bool { return !d.Healed })
 }
 
 // enter fills in what is damaged and what that breaks; p is nil where it is
@@ -93,9 +131,15 @@ func (a *app) verifyArchive(ctx context.Context, dir string, trust *trustFlags) 
 func (r *verifiedArchive) enter(damage []archive.Damage, p *plan.Plan, have *archive.Archive) error {
 	var holders map[digest.Digest][]*plan.Image
 	if p != nil {
-		// What the plan has and the set manifest does not is lost, too.
+		// What the plan has and no set does is lost, too, unless it can be in one that
+		// was carried before.
 		for _, desc := range mirror.Content(p) {
-			if !have.Has(desc) {
+			switch {
+			case have.Has(desc):
+			case r.Earlier != nil:
+				r.Earlier.Content++
+				r.Earlier.Bytes += desc.Size
+			default:
 				damage = append(damage, archive.Damage{File: "set manifest", Problem: fmt.Sprintf("it has no %s, which the plan has", desc.Digest), Lost: []digest.Digest{desc.Digest}})
 			}
 		}
@@ -109,7 +153,7 @@ func (r *verifiedArchive) enter(damage []archive.Damage, p *plan.Plan, have *arc
 		}
 	}
 	for _, d := range damage {
-		entry := damageAndCost{File: d.File, Entry: d.Entry, Offset: d.Offset, Problem: d.Problem, text: d.String()}
+		entry := damageAndCost{File: d.File, Entry: d.Entry, Offset: d.Offset, Problem: d.Problem, Healed: d.Healed, text: d.String()}
 		for _, lost := range d.Lost {
 			for _, img := range holders[lost] {
 				entry.Breaks = append(entry.Breaks, img.Source)
@@ -132,12 +176,21 @@ func (r *verifiedArchive) table() string {
 		b.WriteString(strings.ToUpper(text[:1]) + text[1:] + ".\n")
 	}
 	if len(r.Damage) == 0 {
-		fmt.Fprintf(&b, "The archive in %s is whole: %d images, %s, every byte as it was written.\n", r.Archive, r.Images, progress.Bytes(r.Bytes))
+		images := fmt.Sprintf("%d images, ", r.Images)
+		if r.Earlier != nil && r.Earlier.Plan {
+			images = ""
+		}
+		fmt.Fprintf(&b, "The archive in %s is whole: %s%s, every byte as it was written.\n", r.Archive, images, progress.Bytes(r.Bytes))
+		b.WriteString(r.Earlier.text())
 		return b.String()
 	}
 	fmt.Fprintf(&b, "Damaged in %s\n", r.Archive)
 	for _, d := range r.Damage {
-		fmt.Fprintf(&b, "  %s\n", d.text)
+		b.WriteString("  " + d.text)
+		if d.Healed && !r.whole() {
+			b.WriteString(" (it is sound elsewhere)")
+		}
+		b.WriteString("\n")
 		if len(d.Breaks) > 0 {
 			b.WriteString("    breaks\n")
 			var names strings.Builder
@@ -145,10 +198,32 @@ func (r *verifiedArchive) table() string {
 			b.WriteString(strings.ReplaceAll("    "+strings.TrimSuffix(names.String(), "\n"), "\n", "\n    ") + "\n")
 		}
 	}
-	if r.PlanLost {
+	switch {
+	case r.whole():
+		b.WriteString("Nothing is lost: what is damaged is sound in a repair or another copy.\n")
+	case r.PlanLost:
 		b.WriteString("Which images that breaks is not known, since the plan in the archive is lost, too.\n")
-	} else {
+	case r.Earlier != nil && r.Earlier.Plan:
+		b.WriteString("Which images that breaks is not known here, since an archive that was carried before has the plan.\n")
+	default:
 		fmt.Fprintf(&b, "%d of %d images are broken.\n", len(r.Broken), r.Images)
 	}
+	b.WriteString(r.Earlier.text())
 	return b.String()
+}
+
+// text says what is in sets that are not here.
+func (e *earlierContent) text() string {
+	if e == nil {
+		return ""
+	}
+	var names []string
+	for _, n := range e.Sequences {
+		names = append(names, strconv.Itoa(n))
+	}
+	what := "what it leaves out, its plan included, is theirs"
+	if !e.Plan {
+		what = fmt.Sprintf("%d blobs and manifests (%s) of its images are theirs", e.Content, progress.Bytes(e.Bytes))
+	}
+	return fmt.Sprintf("It builds on sequence %s, carried before and not here: %s.\n", strings.Join(names, ", "), what)
 }
