@@ -148,11 +148,8 @@ func (o *Options) candidate(l *listing) (setID, bool) {
 		return setID{o.Repair.Sequence, true}, slices.Contains(l.repairs, o.Repair.Sequence)
 	}
 	sequence, ok := l.newest()
-	if ok && o.Base != nil {
-		// What the site has from it, a set cannot hold.
-		ok = !slices.ContainsFunc(o.Base.Sets, func(b BaseSet) bool { return b.Sequence >= sequence })
-	}
-	return setID{sequence: sequence}, ok
+	id := setID{sequence: sequence}
+	return id, ok && o.mayBe(id)
 }
 
 // prepare does what comes before the first byte of content.

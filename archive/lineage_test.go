@@ -204,6 +204,27 @@ func TestSequenceFollowsBase(t *testing.T) {
 	}
 }
 
+// Volumes whose set manifest is not there are not written over.
+func TestSequenceFollowsVolumes(t *testing.T) {
+	dir, s := t.TempDir(), newSample(1, 1000)
+	s.write(t, dir, Options{})
+	stray := filepath.Join(dir, volumeName(4, 2))
+	if err := os.WriteFile(stray, []byte("of another medium"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	more := s.plus(newSample(2, 2000))
+	w := begin(t, dir, more, Options{})
+	if w.Sequence() != 5 {
+		t.Errorf("sequence %d", w.Sequence())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := os.ReadFile(stray); err != nil || string(raw) != "of another medium" {
+		t.Errorf("%q, %v", raw, err)
+	}
+}
+
 // A run that builds on others and was interrupted is taken up by one that builds
 // on the same, and by no other.
 func TestInterruptedBuildsOn(t *testing.T) {

@@ -42,13 +42,20 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	id, parent, err := w.next(l, c)
-	if err != nil {
-		return false, err
+	newest, parent := w.newest(l)
+	if newest != nil && newest.Name != c.Name && !w.opts.Replace {
+		return false, fmt.Errorf("it holds archives of %q, these would be of %q: use another folder", newest.Name, c.Name)
+	}
+	if r := w.opts.Repair; r != nil {
+		if id := (setID{r.Sequence, true}); slices.Contains(l.repairs, r.Sequence) {
+			return false, fmt.Errorf("%s mends that set already, with other content: use another folder, or remove the files gantry-%s.*", id.manifest(), id)
+		}
+		parent = ""
 	}
 	if old := w.unfinished(l); old != nil {
-		if old.set.id() == id {
-			if w.packing, err = w.opts.pack(c, id.sequence, old.set.Parent); err != nil {
+		if w.opts.mayBe(old.set.id()) {
+			w.packing, err = w.opts.pack(c, old.set.Sequence, old.set.Parent)
+			if err != nil {
 				return false, err
 			}
 			if w.digest == old.digest {
@@ -64,33 +71,34 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 		return false, err
 	}
 	w.fresh = !w.hasAside()
-	w.packing, err = w.opts.pack(c, id.sequence, parent)
+	sequence := max(l.highest(), w.opts.brought()) + 1
+	if w.opts.Repair != nil {
+		sequence = w.opts.Repair.Sequence
+	}
+	if sequence > maxSequence {
+		return false, fmt.Errorf("sequence %d is the last there is: use an empty folder", maxSequence)
+	}
+	w.packing, err = w.opts.pack(c, sequence, parent)
 	return false, err
 }
 
-// next names the set that is to be written, and the one before it.
-func (w *Writer) next(l *listing, c Content) (id setID, parent digest.Digest, err error) {
-	newest, parent := w.newest(l)
-	if newest != nil && newest.Name != c.Name && !w.opts.Replace {
-		return setID{}, "", fmt.Errorf("it holds archives of %q, these would be of %q: use another folder", newest.Name, c.Name)
-	}
-	if r := w.opts.Repair; r != nil {
-		id := setID{r.Sequence, true}
-		if slices.Contains(l.repairs, r.Sequence) {
-			return setID{}, "", fmt.Errorf("%s mends that set already, with other content: use another folder, or remove the files gantry-%s.*", id.manifest(), id)
-		}
-		return id, "", nil
-	}
-	sequence, _ := l.newest()
-	if w.opts.Base != nil {
-		for _, b := range w.opts.Base.Sets {
-			sequence = max(sequence, b.Sequence)
+// brought is the highest sequence that the site has; 0 where it has none.
+func (o *Options) brought() int {
+	high := 0
+	if o.Base != nil {
+		for _, b := range o.Base.Sets {
+			high = max(high, b.Sequence)
 		}
 	}
-	if sequence++; sequence > maxSequence {
-		return setID{}, "", fmt.Errorf("sequence %d is the last there is: use an empty folder", maxSequence)
+	return high
+}
+
+// mayBe reports whether the options could lead to a set of that name.
+func (o *Options) mayBe(id setID) bool {
+	if o.Repair != nil {
+		return id == setID{o.Repair.Sequence, true}
 	}
-	return setID{sequence: sequence}, parent, nil
+	return !id.repair && id.sequence > o.brought()
 }
 
 // newest is the newest set that can be read, and the digest of its set manifest;

@@ -63,9 +63,9 @@ func ParseVolumeSize(text string) (int64, error) {
 	at := slices.IndexFunc(volumeUnits, func(u volumeUnit) bool { return u.word == unit })
 	switch {
 	case unit == "":
-		return 0, fmt.Errorf("%.60q has no unit: write MB, GB, TB, MiB, GiB or TiB", text)
+		return 0, fmt.Errorf("%.60q has no unit: write MB, GB, TB, MiB, GiB or TiB behind it, or one of %s", text, mediaWords())
 	case at < 0:
-		return 0, fmt.Errorf("%.60q has a unit that is not known: write MB, GB, TB, MiB, GiB or TiB", text)
+		return 0, fmt.Errorf("%.60q has a unit that is not known: write MB, GB, TB, MiB, GiB or TiB, or one of %s", text, mediaWords())
 	}
 	bytes := n * float64(volumeUnits[at].bytes)
 	switch {
