@@ -53,6 +53,7 @@ type Archive struct {
 	where   map[digest.Digest]string
 	log     *slog.Logger
 
+	policy    *sshsig.Policy // for set manifests; nil where signatures are not looked at
 	signature sshsig.Verdict // of the set
 
 	mu     sync.Mutex
@@ -105,7 +106,8 @@ type OpenOptions struct {
 	// opening. Nil does not ask.
 	Ask func(missing []string) (dir string, err error)
 	// Signatures says which signatures of the chosen set are taken; what is not is a
-	// *SignatureError. Nil does not look at signatures.
+	// *SignatureError. Repairs whose signature is not taken are passed over. Nil does
+	// not look at signatures.
 	Signatures *sshsig.Policy
 	// Log is told what was passed over. Nil discards.
 	Log *slog.Logger

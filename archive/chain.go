@@ -32,11 +32,8 @@ func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
-	err := a.load(opts.Sequence)
-	if err == nil {
-		err = a.checkSignature(opts.Signatures)
-	}
-	if err != nil {
+	a.policy = opts.Signatures
+	if err := a.load(opts.Sequence); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
@@ -114,6 +111,9 @@ func (a *Archive) load(sequence int) error {
 		return err
 	}
 	a.set = first.set
+	if a.signature, err = a.signatureOf(first); err != nil {
+		return err
+	}
 	if err := a.oneSeries(lists, first); err != nil {
 		return err
 	}
@@ -221,6 +221,8 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 			err = fmt.Errorf("it repairs another set than %s in %s", setName(of.set.Sequence), a.dirs[of.dir])
 		case err == nil && slices.ContainsFunc(found, func(c manifestCopy) bool { return c.digest == d }):
 			continue
+		case err == nil:
+			_, err = a.signatureOf(manifestCopy{i, s, d})
 		}
 		if err != nil {
 			a.log.Warn("a repair is passed over", "file", repair.manifest(), "dir", a.dirs[i], "error", err)

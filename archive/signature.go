@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
 
@@ -36,75 +35,57 @@ func (e *SignatureError) Unwrap() error { return e.Err }
 // value where it did not look.
 func (a *Archive) Signature() sshsig.Verdict { return a.signature }
 
-// checkSignature looks at the signature of the chosen set. What that builds on is
-// named in it by digest, and content by its own, so all that is read is covered.
-func (a *Archive) checkSignature(policy *sshsig.Policy) error {
-	if policy == nil {
-		return nil
+// signatureOf looks at the signature of a set, which may lie in any of the folders.
+// What the chosen set builds on is named in it by digest, and content by its own,
+// so with that of the repairs all that is read is covered.
+func (a *Archive) signatureOf(c manifestCopy) (sshsig.Verdict, error) {
+	if a.policy == nil {
+		return sshsig.Verdict{}, nil
 	}
-	id := a.set.id()
-	var refused error
-	refuse := func(dir int, file string, err error) {
-		err = &SignatureError{Dir: a.dirs[dir], File: file, Err: err}
-		if refused == nil {
-			refused = err
-		} else {
-			a.log.Warn("another signature is refused", "error", err)
-		}
-	}
-	signed := false
-	for dir, root := range a.folders {
+	id := c.set.id()
+	var refused []error
+	for i, root := range a.folders {
 		armored, err := regular.Read(root, id.signature(), sshsig.MaxSize)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		signed = true
 		verdict := sshsig.Verdict{}
 		if err == nil {
-			verdict, err = a.signedBy(policy, armored)
+			verdict, err = a.judgeManifest(c, armored)
 		}
 		if err == nil {
-			a.signature = verdict
-			if refused != nil {
-				a.log.Warn("another folder has a good signature", "used", a.dirs[dir], "error", refused)
+			for _, other := range refused {
+				a.log.Warn("another folder has a good signature", "used", a.dirs[i], "error", other)
 			}
-			return nil
+			return verdict, nil
 		}
-		refuse(dir, id.signature(), err)
+		refused = append(refused, &SignatureError{Dir: a.dirs[i], File: id.signature(), Err: err})
 	}
-	if !signed {
-		if _, err := a.signedBy(policy, nil); err != nil {
-			refuse(a.chosenMember().dir, id.manifest(), err)
-		}
+	if len(refused) > 0 {
+		return sshsig.Verdict{}, refused[0]
 	}
-	return refused
+	verdict, err := a.judgeManifest(c, nil)
+	if err != nil {
+		err = &SignatureError{Dir: a.dirs[c.dir], File: id.manifest(), Err: err}
+	}
+	return verdict, err
 }
 
-// signedBy asks a policy for the signature of the set manifest that was read, which
-// is read again: the medium may say something else by now.
-func (a *Archive) signedBy(policy *sshsig.Policy, armored []byte) (sshsig.Verdict, error) {
-	m := a.chosenMember()
-	f, info, err := regular.Open(a.folders[m.dir], m.name)
+// judgeManifest asks the policy about the signature of a set manifest, which is read
+// again and has to be what was read before.
+func (a *Archive) judgeManifest(c manifestCopy, armored []byte) (sshsig.Verdict, error) {
+	f, _, err := regular.Open(a.folders[c.dir], c.set.id().manifest())
 	if err != nil {
 		return sshsig.Verdict{}, err
 	}
 	defer f.Close() // only read from
-	if info.Size() > maxSet {
-		return sshsig.Verdict{}, errors.New("the set manifest changed while it was read")
-	}
 	sum := digest.SHA256.Digester()
-	text := io.TeeReader(io.LimitReader(f, maxSet), sum.Hash())
-	verdict, err := policy.Check(SignatureNamespace, text, armored)
-	if err == nil && verdict.Signed && sum.Digest() != m.digest {
+	verdict, err := a.policy.Check(SignatureNamespace, io.TeeReader(io.LimitReader(f, maxSet), sum.Hash()), armored)
+	if err == nil && verdict.Signed && sum.Digest() != c.digest {
 		err = errors.New("the set manifest changed while it was read")
 	}
 	if err != nil {
 		return sshsig.Verdict{}, err
 	}
 	return verdict, nil
-}
-
-// chosenMember is the set that was chosen, among those that were read.
-func (a *Archive) chosenMember() *member {
-	return a.members[slices.IndexFunc(a.members, func(m *member) bool { return m.set == a.set })]
 }

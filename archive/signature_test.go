@@ -317,3 +317,56 @@ func TestKeygenVerifies(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// TestSignedChain puts another set in the place of one that a signed one builds on.
+func TestSignedChain(t *testing.T) {
+	t.Parallel()
+	ops := newScribe(t, "ops@example.com")
+	dir := t.TempDir()
+	first := newSample(1, 3000)
+	both := first.plus(newSample(2, 5000))
+	first.write(t, dir, Options{}) // before keys were given out
+	both.write(t, dir, Options{Sign: ops.sign, Base: first.onto(t, dir, 1)})
+	if v, err := opened(ops.policy, dir); err != nil || !v.Trusted {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	edit(t, filepath.Join(dir, firstSet), func(s string) string { return strings.Replace(s, `"volumeSize":`, `"volumeSize":9`, 1) })
+	raw, err := os.ReadFile(filepath.Join(dir, firstSet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opened(ops.policy, dir); err == nil || !strings.Contains(err.Error(), "another set") {
+		t.Errorf("another set in the place of the first: %v", err)
+	}
+}
+
+// TestSignedRepair takes a repair by nobody who is trusted for none.
+func TestSignedRepair(t *testing.T) {
+	t.Parallel()
+	ops, mallory := newScribe(t, "ops@example.com"), newScribe(t, "mallory@example.org")
+	disk := t.TempDir()
+	s := newSample(1, 3000, 70_000)
+	s.write(t, disk, Options{Sign: ops.sign})
+	base := s.onto(t, disk, 1)
+	if err := os.Remove(filepath.Join(disk, volumeName(1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		sign  func(context.Context, io.Reader) ([]byte, error)
+		taken bool
+	}{"unsigned": {nil, false}, "mallory's": {mallory.sign, false}, "ours": {ops.sign, true}} {
+		mended := t.TempDir()
+		s.write(t, mended, Options{Sign: tc.sign, Repair: &Repair{base.Sets[0], base.Plan}})
+		_, err := opened(ops.policy, disk, mended)
+		var damage *DamageError
+		if tc.taken && err != nil || !tc.taken && !errors.As(err, &damage) {
+			t.Errorf("%s repair: %v", name, err)
+		}
+		if _, err := opened(nil, disk, mended); err != nil {
+			t.Errorf("%s repair, with signatures not looked at: %v", name, err)
+		}
+	}
+}
