@@ -13,7 +13,7 @@ var east = time.FixedZone("east", 2*60*60)
 // TestAllowedSigners reads lines as ssh-keygen does.
 func TestAllowedSigners(t *testing.T) {
 	t.Parallel()
-	file, public := writeKey(t, makeKeys(t)["ed25519"], "")
+	file, public := writeKey(t, makeKey(t, "ed25519"), "")
 	armored := sign(t, open(t, file, KeyOptions{}), "content")
 	key := strings.TrimSpace(string(public))
 	noon := time.Date(2026, 5, 10, 12, 0, 0, 0, east)
@@ -95,6 +95,7 @@ func TestAllowedSigners(t *testing.T) {
 // sameAsKeygen compares with what ssh-keygen says, at noon.
 func sameAsKeygen(t *testing.T, name, text, armored string, good bool) {
 	t.Run(name, func(t *testing.T) {
+		t.Parallel()
 		out, err := keygen(t, "content", "-Y", "verify", "-f", write(t, "allowed", []byte(text+"\n")), "-I", "ops@example.com",
 			"-n", namespace, "-s", write(t, "sig", []byte(armored)), "-O", "verify-time=20260510100000Z")
 		// Times without a zone are in that of the machine.
@@ -106,7 +107,7 @@ func sameAsKeygen(t *testing.T, name, text, armored string, good bool) {
 
 func TestUntrustedNamesTheKey(t *testing.T) {
 	t.Parallel()
-	file, public := writeKey(t, makeKeys(t)["ed25519"], "")
+	file, public := writeKey(t, makeKey(t, "ed25519"), "")
 	k := open(t, file, KeyOptions{})
 	signers, err := ParseAllowedSigners([]byte("# header\nops@example.com namespaces=\"git\" "+string(public)), time.UTC)
 	if err != nil {
