@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 
@@ -219,6 +220,8 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 		switch {
 		case err == nil && (s.Repairs == nil || *s.Repairs != base{of.set.Sequence, of.digest}):
 			err = fmt.Errorf("it repairs another set than %s in %s", setName(of.set.Sequence), a.dirs[of.dir])
+		case err == nil && s.foreign(of.set) != "":
+			err = fmt.Errorf("it has %s, which %s in %s does not have so", s.foreign(of.set), setName(of.set.Sequence), a.dirs[of.dir])
 		case err == nil && slices.ContainsFunc(found, func(c manifestCopy) bool { return c.digest == d }):
 			continue
 		case err == nil:
@@ -235,6 +238,33 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 		found = append(found, manifestCopy{i, s, d})
 	}
 	return found
+}
+
+// foreign is content of a repair that the set which it repairs has not, or not as
+// that; "" where there is none. So a repair brings nothing but bytes whose digests,
+// lengths and media types the set says, and what signs the set covers it.
+func (s *set) foreign(of *set) digest.Digest {
+	todo := map[digest.Digest]*entry{}
+	for i := range s.Volumes {
+		for j := range s.Volumes[i].Entries {
+			if e := &s.Volumes[i].Entries[j]; e.Path == "" {
+				todo[e.Digest] = e
+			}
+		}
+	}
+	for i := range of.Volumes {
+		for j := range of.Volumes[i].Entries {
+			e := &of.Volumes[i].Entries[j]
+			if r := todo[e.Digest]; r != nil && e.Path == "" && r.MediaType == e.MediaType && r.length() == e.length() {
+				delete(todo, e.Digest)
+			}
+		}
+	}
+	foreign := slices.Sorted(maps.Keys(todo))
+	if len(foreign) == 0 {
+		return ""
+	}
+	return foreign[0]
 }
 
 // oneSeries refuses folders that have sets of another series than the chosen one.

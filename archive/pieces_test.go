@@ -89,6 +89,39 @@ func TestReadThroughRepairs(t *testing.T) {
 	}
 }
 
+// A repair that brings what its set does not have, or calls a manifest something
+// else, is passed over: nobody signed it.
+func TestForeignRepair(t *testing.T) {
+	s := newSample(1, 9000, 700)
+	dir := t.TempDir()
+	s.write(t, dir, Options{})
+	info := newest(t, dir)
+	for name, change := range map[string]func(d *ocispec.Descriptor){
+		"as it was":         func(*ocispec.Descriptor) {},
+		"another type":      func(d *ocispec.Descriptor) { d.MediaType = "application/vnd.docker.distribution.manifest.v2+json" },
+		"no manifest":       func(d *ocispec.Descriptor) { d.MediaType = "" },
+		"something unknown": func(d *ocispec.Descriptor) { *d = s.add(ocispec.MediaTypeImageLayer, []byte("unknown")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(s.Entries, func(d ocispec.Descriptor) bool { return d.MediaType == ocispec.MediaTypeImageManifest })
+			desc := s.Entries[i]
+			change(&desc)
+			mended := &sample{bytes: s.bytes}
+			mended.Entries = []ocispec.Descriptor{desc}
+			other := t.TempDir()
+			mended.write(t, other, Options{Repair: &Repair{info.BaseSet, info.Plan}})
+			a := mustOpen(t, dir, other)
+			want := 1
+			if name == "as it was" {
+				want = 2
+			}
+			if got := len(a.Sets()); got != want {
+				t.Errorf("%d sets are read, want %d", got, want)
+			}
+		})
+	}
+}
+
 // Two media with the same volumes: what is damaged on one is read from the other.
 func TestTwoCopies(t *testing.T) {
 	s := newSample(1, 9000, 9000, 9000)
