@@ -121,6 +121,9 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 	for i := range w.slots {
 		w.slots[i].done = true
 	}
+	if err := w.tidy(root, l); err != nil {
+		opts.Log.Warn("what an earlier run left in the folder stays there", "dir", dir, "error", err)
+	}
 	return w, w.sign(ctx, durable.Folder{Root: root})
 }
 
