@@ -36,12 +36,17 @@ func (s *sample) each(ctx context.Context, do func(context.Context, ocispec.Desc
 	return g.Wait()
 }
 
-func BenchmarkWrite(b *testing.B) {
+func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, 300_000_000) }
+
+// BenchmarkWriteParts hashes everything twice: as a whole, and in parts.
+func BenchmarkWriteParts(b *testing.B) { benchmarkWrite(b, 3_000_000) }
+
+func benchmarkWrite(b *testing.B, volumeSize int64) {
 	s := gigabyte()
 	b.SetBytes(256 * 4_000_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		w, err := Create(b.Context(), b.TempDir(), s.Content, Options{VolumeSize: 300_000_000})
+		w, err := Create(b.Context(), b.TempDir(), s.Content, Options{VolumeSize: volumeSize})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,9 @@ func (w *Writer) sign(ctx context.Context, disk durable.Folder) error {
 	signature, err := w.opts.Sign(ctx, text)
 	if err := errors.Join(err, text.Close()); err != nil {
 		return fmt.Errorf("signing %s: %w", id.manifest(), err)
+	}
+	if old, err := regular.Read(disk.Root, id.signature(), int64(len(signature))); err == nil && bytes.Equal(old, signature) {
+		return nil // the medium may be read-only by now
 	}
 	return w.writeError(disk.WriteFile(id.signature(), signature), id.signature())
 }

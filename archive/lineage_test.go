@@ -412,4 +412,13 @@ func TestSetManifestIsSigned(t *testing.T) {
 	}
 	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
 	check()
+	// One that has it is left as it is.
+	before, err := os.Stat(filepath.Join(dir, "gantry-000001.json.sig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
+	if after, err := os.Stat(filepath.Join(dir, "gantry-000001.json.sig")); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the signature was written again: %v", err)
+	}
 }

@@ -71,8 +71,12 @@ func (w *Writer) checkSpace() error {
 			needed -= min(allocated(info), v.Size)
 		}
 	}
-	// The set manifest, its sum, and a line in the journal for every entry.
+	// The set manifest, its sum, and a line in the journal for every entry; where
+	// there are parts, the set manifest with their digests beside the one without.
 	needed += 2*w.size + blockSize
+	if w.set.split() {
+		needed += 2 * w.size
+	}
 	available, err := w.opts.free(w.dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
