@@ -9,6 +9,9 @@
 //	plans/               the last plan of each configuration
 //	configurations.json  where the configuration of each name lies
 //	mirrors/             what each mirror holds, by configuration
+//	archives/            which archives were written, by name, and what a site has
+//	                     that imported them
+//	receipts/            what each mirror has of archives, by name
 //	journal/             blobs of a run that was not finished
 //
 // Everything is written whole or not at all. The cache may be removed at any
