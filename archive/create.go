@@ -151,8 +151,10 @@ func (o *Options) candidate(l *listing) (setID, bool) {
 		return setID{o.Repair.Sequence, true}, slices.Contains(l.repairs, o.Repair.Sequence)
 	}
 	sequence, ok := l.newest()
+	complete := *o
+	complete.After = 0 // one that is there keeps its number
 	id := setID{sequence: sequence}
-	return id, ok && o.mayBe(id)
+	return id, ok && complete.mayBe(id)
 }
 
 // prepare does what comes before the first byte of content.

@@ -82,9 +82,10 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 	return false, err
 }
 
-// brought is the highest sequence that the site has; 0 where it has none.
+// brought is the highest sequence that the site has, or that was written elsewhere;
+// 0 where there is none.
 func (o *Options) brought() int {
-	high := 0
+	high := o.After
 	if o.Base != nil {
 		for _, b := range o.Base.Sets {
 			high = max(high, b.Sequence)

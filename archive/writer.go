@@ -31,6 +31,9 @@ type Options struct {
 	// Base is what the site has already; nil is nothing. Content that it holds is
 	// left out, and the set builds on the sets of Base.
 	Base *Base
+	// After is the highest sequence of the series that was written elsewhere: the new
+	// set's is above it. 0 is none.
+	After int
 	// Repair is the set that is mended; nil for a set of its own. Content is then
 	// what was lost of that set: the index is left out, and the plan may be.
 	Repair *Repair
@@ -117,6 +120,16 @@ type slot struct {
 // Complete reports whether the folder has had a set with this content before:
 // the Writer has nothing to do and writes nothing.
 func (w *Writer) Complete() bool { return w.complete }
+
+// Set names the set; its digest is known once Finish has ended well, or where the
+// Writer is Complete.
+func (w *Writer) Set() (BaseSet, error) {
+	if !w.complete {
+		return BaseSet{Sequence: w.set.Sequence}, nil
+	}
+	d, _, err := Text(w.set.write).measure()
+	return BaseSet{w.set.Sequence, d}, err
+}
 
 // Sequence is the number of the set, the same that is in the names of its files.
 func (w *Writer) Sequence() int { return w.set.Sequence }
