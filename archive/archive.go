@@ -46,7 +46,7 @@ type Archive struct {
 	folders []*os.Root // in the order of dirs
 	set     *set       // the newest
 	members []*member  // the repairs of a set stand before it, newer sets before older
-	absent  []base     // what is built on and in no folder
+	absent  []absence  // what is built on and cannot be read
 	spoilt  []Damage   // of set manifests that others stand in for
 	blobs   []place    // manifests and blobs, by digest, then in the order of members
 	files   []place    // what has a path of its own, by digest
@@ -64,6 +64,13 @@ type Archive struct {
 type place struct {
 	member, volume int32
 	entry          *entry
+}
+
+// An absence is a set that another builds on and that no folder has, or that cannot
+// be read, and then why.
+type absence struct {
+	base
+	why error
 }
 
 func byDigest(p, q place) int { return strings.Compare(string(p.entry.Digest), string(q.entry.Digest)) }

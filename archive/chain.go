@@ -145,10 +145,12 @@ func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, e
 			c, err := a.read(lists, b.Sequence)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				a.absent = append(a.absent, b)
+				a.absent = append(a.absent, absence{base: b})
+			case errors.As(err, new(*mixedError)):
+				return nil, err
 			case err != nil:
 				// The site may have its content already. Whoever needs it is told.
-				a.absent = append(a.absent, b)
+				a.absent = append(a.absent, absence{b, err})
 				a.log.Warn("a set that the newest builds on cannot be read", "sequence", b.Sequence, "error", err)
 				var damage *DamageError
 				if errors.As(err, &damage) {
@@ -163,13 +165,18 @@ func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, e
 		}
 	}
 	slices.SortStableFunc(sets, func(x, y manifestCopy) int { return cmp.Compare(y.set.Sequence, x.set.Sequence) })
-	slices.SortFunc(a.absent, func(x, y base) int { return cmp.Compare(y.Sequence, x.Sequence) })
+	slices.SortFunc(a.absent, func(x, y absence) int { return cmp.Compare(y.Sequence, x.Sequence) })
 	var all []manifestCopy
 	for _, c := range sets {
 		all = append(append(all, a.repairs(lists, c)...), c)
 	}
 	return all, nil
 }
+
+// A mixedError says that folders have files of two archives.
+type mixedError struct{ text string }
+
+func (e *mixedError) Error() string { return e.text }
 
 // read reads the set manifest of a sequence from the folders that have it. One
 // that is damaged is passed over where another is sound.
@@ -187,8 +194,8 @@ func (a *Archive) read(lists []*listing, sequence int) (found manifestCopy, err 
 		case found.set == nil:
 			found, err = manifestCopy{i, s, d}, nil
 		case found.digest != d:
-			return found, fmt.Errorf("opening the archive in %s: two different sets are called %s: that in %s (%s) and that in %s (%s); name the folders of one",
-				a.dir(), setName(sequence), a.dirs[found.dir], found.digest, a.dirs[i], d)
+			return found, &mixedError{fmt.Sprintf("opening the archive in %s: two different sets are called %s: that in %s (%s) and that in %s (%s); name the folders of one",
+				a.dir(), setName(sequence), a.dirs[found.dir], found.digest, a.dirs[i], d)}
 		}
 	}
 	if found.set == nil && len(bad) > 0 {

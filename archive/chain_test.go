@@ -290,9 +290,10 @@ func TestTwoArchives(t *testing.T) {
 		dirs []string
 		want []string
 	}{
-		"two series":            {[]string{s.dirs[2], test}, []string{"two series", `"prod"`, `"test"`, s.dirs[2], test, setName(3), setName(1)}},
-		"two of one sequence":   {[]string{s.dirs[0], same}, []string{"two different sets", setName(1), s.dirs[0], same, string(s.sets[0].Set)}},
-		"another than built on": {[]string{s.dirs[2], same}, []string{"another set", setName(1), same, string(s.sets[0].Set)}},
+		"two series":               {[]string{s.dirs[2], test}, []string{"two series", `"prod"`, `"test"`, s.dirs[2], test, setName(3), setName(1)}},
+		"two of one sequence":      {[]string{s.dirs[0], same}, []string{"two different sets", setName(1), s.dirs[0], same, string(s.sets[0].Set)}},
+		"two of an older sequence": {[]string{s.dirs[2], s.dirs[0], same}, []string{"two different sets", setName(1), s.dirs[0], same}},
+		"another than built on":    {[]string{s.dirs[2], same}, []string{"another set", setName(1), same, string(s.sets[0].Set)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(tc.dirs...)
@@ -334,6 +335,25 @@ func TestChooseSequence(t *testing.T) {
 	b := mustOpen(t, append(s.dirs, spare)...)
 	var damage *DamageError
 	if err := b.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].File != setName(3) || !damage.Healed() {
+		t.Errorf("Verify = %v", err)
+	}
+}
+
+// A set that the newest builds on and whose set manifest is damaged is told, by
+// Verify and by whoever needs its content; the newest is read all the same.
+func TestDamagedBase(t *testing.T) {
+	s := months(t)
+	alter(t, filepath.Join(s.dirs[0], setName(1)), flip(2000))
+	a := mustOpen(t, s.dirs...)
+	sets := a.Sets()
+	if last := sets[len(sets)-1]; last.Sequence != 1 || last.Dir != "" || !strings.Contains(last.Problem, "was altered") {
+		t.Errorf("Sets = %+v", last)
+	}
+	if _, err := a.Blob(t.Context(), "", s.samples[0].Entries[0], 0); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("Blob = %v", err)
+	}
+	var damage *DamageError
+	if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].File != setName(1) || damage.Healed() {
 		t.Errorf("Verify = %v", err)
 	}
 }

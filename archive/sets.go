@@ -19,11 +19,14 @@ type SetInfo struct {
 	// Manifest is the name of its set manifest, and Dir the folder that has it, as
 	// that was given; Dir is "" for a set that is built on and not there.
 	Manifest, Dir string
-	Parent        digest.Digest // of the set manifest that was the newest before, or ""
-	Plan          digest.Digest
-	VolumeSize    int64 // the limit in bytes that volumes were laid out for
-	Features      []string
-	BuildsOn      []BaseSet // by sequence
+	// Problem is why a set whose Dir is "" is not read: "missing", or what is wrong
+	// with its set manifest.
+	Problem    string
+	Parent     digest.Digest // of the set manifest that was the newest before, or ""
+	Plan       digest.Digest
+	VolumeSize int64 // the limit in bytes that volumes were laid out for
+	Features   []string
+	BuildsOn   []BaseSet // by sequence
 	// Elsewhere is how much content was left out that images of this set need.
 	Elsewhere      int
 	ElsewhereBytes int64
@@ -46,15 +49,19 @@ type VolumeInfo struct {
 }
 
 // Sets are the newest set first, before it its repairs, and then those that it
-// builds on, newest first; those that are in no folder come last and have nothing
-// but sequence, digest and name.
+// builds on, newest first; those that are in no folder, or cannot be read, come last
+// and have nothing but sequence, digest, name and problem.
 func (a *Archive) Sets() []SetInfo {
 	var all []SetInfo
 	for _, m := range a.members {
 		all = append(all, a.info(m))
 	}
 	for _, b := range a.absent {
-		all = append(all, SetInfo{BaseSet: BaseSet(b), Series: a.set.Name, Manifest: setName(b.Sequence)})
+		info := SetInfo{BaseSet: BaseSet(b.base), Series: a.set.Name, Manifest: setName(b.Sequence), Problem: missing}
+		if b.why != nil {
+			info.Problem = b.why.Error()
+		}
+		all = append(all, info)
 	}
 	return all
 }
