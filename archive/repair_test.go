@@ -1,0 +1,131 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// A repair brings what was lost of a set, beside it.
+func TestRepair(t *testing.T) {
+	dir, s := t.TempDir(), newSample(1, 20000, 9000)
+	s.write(t, dir, Options{})
+	base := s.onto(t, dir, 1)
+	lost := s.Entries[1]
+	repair := *s
+	repair.Content = Content{Entries: []ocispec.Descriptor{lost}}
+	opts := Options{Repair: &Repair{base.Sets[0], base.Plan}, VolumeSize: 16 << 10}
+	to := t.TempDir()
+	w := begin(t, to, &repair, opts)
+	repair.put(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w = begin(t, to, &repair, opts) // taken up
+	if n := repair.put(t, w); n != 0 {
+		t.Errorf("%d entries were put again", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"gantry-000001-repair.0001.tar", "gantry-000001-repair.0002.tar", "gantry-000001-repair.json", "gantry-000001-repair.json.sha256"}
+	if diff := cmp.Diff(want, names(t, to)); diff != "" {
+		t.Error(diff)
+	}
+	r := stored(t, to, setID{1, true})
+	if diff := cmp.Diff([]string{featureRepair, featureSplit}, r.Features); diff != "" {
+		t.Error(diff)
+	}
+	if slices.Contains(paths(r), sumsPath) || slices.Contains(paths(r), indexPath) {
+		t.Errorf("it has more than what was lost: %q", paths(r))
+	}
+	if w = begin(t, to, &repair, opts); !w.Complete() {
+		t.Error("it is not known again")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	repair.Content.Entries = []ocispec.Descriptor{s.Entries[0]}
+	if _, err := Create(t.Context(), to, repair.Content, opts); err == nil || !strings.Contains(err.Error(), "gantry-000001-repair.json mends that set already") {
+		t.Errorf("another repair: %v", err)
+	}
+
+	// Beside the set, what is damaged there is read from the repair.
+	for name, text := range folder(t, to) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := stored(t, dir, setID{sequence: 1})
+	for _, e := range set.Volumes[0].Entries {
+		if e.Digest == lost.Digest {
+			alter(t, filepath.Join(dir, volumeName(1, 1)), flip(e.Offset*8))
+		}
+	}
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	body, err := a.Blob(t.Context(), "", lost, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(body); err != nil || !bytes.Equal(got, s.bytes[lost.Digest]) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if err := body.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSetManifestIsSigned(t *testing.T) {
+	dir, s := t.TempDir(), newSample(1, 50000)
+	refused := errors.New("no key")
+	sign := func(_ context.Context, text io.Reader) ([]byte, error) {
+		d, err := digest.FromReader(text)
+		return []byte("signed " + d), err
+	}
+	w := begin(t, dir, s, Options{VolumeSize: 16 << 10, Sign: func(context.Context, io.Reader) ([]byte, error) { return nil, refused }})
+	s.put(t, w)
+	if err := w.Finish(t.Context()); !errors.Is(err, refused) {
+		t.Errorf("Finish = %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check := func() {
+		t.Helper()
+		files := folder(t, dir)
+		if want := "signed " + digest.FromString(files[setName(1)]).String(); files["gantry-000001.json.sig"] != want {
+			t.Errorf("the signature is %q, not %q", files["gantry-000001.json.sig"], want)
+		}
+	}
+	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
+	check()
+	// One that is complete, and lacks it, is signed.
+	if err := os.Remove(filepath.Join(dir, "gantry-000001.json.sig")); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
+	check()
+	// One that has it is left as it is.
+	before, err := os.Stat(filepath.Join(dir, "gantry-000001.json.sig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
+	if after, err := os.Stat(filepath.Join(dir, "gantry-000001.json.sig")); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the signature was written again: %v", err)
+	}
+}
