@@ -172,3 +172,38 @@ func TestVerifyIsCancelled(t *testing.T) {
 		t.Errorf("Verify = %v after %d of %d bytes", err, read, a.Size())
 	}
 }
+
+// Volumes on several media are read at the same time, and what is wrong with them is
+// told in their order all the same.
+func TestVerifySeveralMediaAtOnce(t *testing.T) {
+	s, dir := newSample(1, slices.Repeat([]int{9000}, 12)...), t.TempDir()
+	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	var want []string
+	for i := range a.set.Volumes {
+		v := &a.set.Volumes[i]
+		a.members[0].media[i].files[0].device = uint64(i) // as if each had one of its own
+		e := v.Entries[len(v.Entries)-1]
+		alter(t, filepath.Join(dir, v.Name), flip(e.Offset*8))
+		want = append(want, v.Name)
+	}
+	var read int64
+	var damage *DamageError
+	if err := a.Verify(t.Context(), func(n int64) { read += n }); !errors.As(err, &damage) {
+		t.Fatalf("Verify = %v", err)
+	}
+	var got []string
+	for _, d := range damage.Damage {
+		got = append(got, d.File)
+	}
+	if len(want) < 4 || !slices.Equal(got, want) {
+		t.Errorf("damaged are %v, not %v", got, want)
+	}
+	if read != a.Size() {
+		t.Errorf("%d bytes are told of %d", read, a.Size())
+	}
+}

@@ -60,7 +60,7 @@ func (a *Archive) wanted() error {
 	}
 	b := a.absent[0]
 	if b.why != nil {
-		return fmt.Errorf("%s, which %s builds on, cannot be read: %v: %w", setName(b.Sequence), a.set.id().manifest(), b.why, fs.ErrNotExist)
+		return fmt.Errorf("%s, which %s builds on, cannot be read: %w: %w", setName(b.Sequence), a.set.id().manifest(), b.why, fs.ErrNotExist)
 	}
 	return fmt.Errorf("%s (%s), which %s builds on, is not in %s: %w", setName(b.Sequence), b.Set, a.set.id().manifest(), a.dir(), fs.ErrNotExist)
 }
