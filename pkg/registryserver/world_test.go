@@ -1,0 +1,240 @@
+package registryserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/registryserver"
+)
+
+// A shelf is a source that has its content in memory.
+type shelf struct {
+	text  map[digest.Digest][]byte
+	types map[digest.Digest]string
+
+	mu     sync.Mutex
+	wrong  map[digest.Digest]bool // is read with an error at its end
+	absent map[digest.Digest]bool // cannot be opened
+	opened []string               // "DIGEST@OFFSET" of blobs, DIGEST of manifests
+}
+
+func newShelf() *shelf {
+	return &shelf{
+		text: map[digest.Digest][]byte{}, types: map[digest.Digest]string{},
+		wrong: map[digest.Digest]bool{}, absent: map[digest.Digest]bool{},
+	}
+}
+
+var errDamaged = errors.New("volume 3 is damaged")
+
+func (s *shelf) look(d digest.Digest, as string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = append(s.opened, as)
+	if s.absent[d] || s.text[d] == nil {
+		return nil, false, fmt.Errorf("opening %s: %w", d, fs.ErrNotExist)
+	}
+	return s.text[d], s.wrong[d], nil
+}
+
+func (s *shelf) Manifest(_ context.Context, _ string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	raw, wrong, err := s.look(d, d.String())
+	if wrong {
+		err = errDamaged
+	}
+	return ocispec.Descriptor{MediaType: s.types[d], Digest: d, Size: int64(len(raw))}, raw, err
+}
+
+func (s *shelf) Blob(_ context.Context, _ string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	raw, wrong, err := s.look(desc.Digest, fmt.Sprintf("%s@%d", desc.Digest, offset))
+	if err != nil {
+		return nil, err
+	}
+	var body io.Reader = bytes.NewReader(raw[offset:])
+	if wrong && offset == 0 {
+		body = io.MultiReader(body, failing{})
+	}
+	return io.NopCloser(body), nil
+}
+
+// failing is what stands in place of io.EOF.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errDamaged }
+
+// reads are what was opened since the last call.
+func (s *shelf) reads() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.opened
+	s.opened = nil
+	return all
+}
+
+func (s *shelf) blob(raw []byte) ocispec.Descriptor {
+	d := digest.FromBytes(raw)
+	s.text[d] = raw
+	return ocispec.Descriptor{MediaType: "application/vnd.oci.image.layer.v1.tar", Digest: d, Size: int64(len(raw))}
+}
+
+func (s *shelf) manifest(t testing.TB, mediaType string, m any) ocispec.Descriptor {
+	t.Helper()
+	raw, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	desc := s.blob(raw)
+	desc.MediaType, s.types[desc.Digest] = mediaType, mediaType
+	return desc
+}
+
+// image makes an image of layers; more changes its manifest.
+func (s *shelf) image(t testing.TB, more func(*ocispec.Manifest), layers ...string) registryserver.Image {
+	t.Helper()
+	m := ocispec.Manifest{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, Layers: []ocispec.Descriptor{}}
+	var ids []digest.Digest
+	for _, text := range layers {
+		m.Layers = append(m.Layers, s.blob([]byte(text)))
+		ids = append(ids, digest.FromString(text))
+	}
+	config, err := json.Marshal(ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: "amd64"}, RootFS: ocispec.RootFS{Type: "layers", DiffIDs: ids}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Config = s.blob(config)
+	m.Config.MediaType = ocispec.MediaTypeImageConfig
+	if more != nil {
+		more(&m)
+	}
+	return registryserver.Image{
+		Manifests: []ocispec.Descriptor{s.manifest(t, m.MediaType, m)}, Blobs: append([]ocispec.Descriptor{m.Config}, m.Layers...),
+	}
+}
+
+// index makes an index of images.
+func (s *shelf) index(t testing.TB, mediaType string, images ...registryserver.Image) registryserver.Image {
+	t.Helper()
+	x := ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: mediaType}
+	img := registryserver.Image{Manifests: make([]ocispec.Descriptor, 1)}
+	for _, child := range images {
+		x.Manifests = append(x.Manifests, child.Manifests[0])
+		img.Manifests = append(img.Manifests, child.Manifests...)
+		img.Blobs = append(img.Blobs, child.Blobs...)
+	}
+	img.Manifests[0] = s.manifest(t, mediaType, x)
+	return img
+}
+
+func at(repository string, img registryserver.Image, tags ...string) registryserver.Image {
+	img.Repository, img.Tags = repository, tags
+	return img
+}
+
+// A site is a registry that is served.
+type site struct {
+	*shelf
+	url string
+	log *logged
+}
+
+func serve(t testing.TB, s *shelf, images ...registryserver.Image) *site {
+	t.Helper()
+	log := &logged{}
+	r, err := registryserver.New(s, slog.New(slog.NewTextHandler(log, nil)), slices.Values(images))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	return &site{s, server.URL, log}
+}
+
+// logged is a log that is read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// An answer is what came back.
+type answer struct {
+	*http.Response
+	body string
+	err  error // of reading the body
+}
+
+// ask sends a request; header are names and values in turn.
+func (s *site) ask(t testing.TB, method, path string, header ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return answer{resp, string(body), err}
+}
+
+// want compares status, headers (names and values in turn, "" for one that must not
+// be there) and, where it is not "", what a body in the form of errors says.
+func (a answer) want(t testing.TB, status int, code string, header ...string) answer {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Errorf("%s %s: %s, want %d\n%s", a.Request.Method, a.Request.URL, a.Status, status, a.body)
+	}
+	for i := 0; i < len(header); i += 2 {
+		if got := a.Header.Get(header[i]); got != header[i+1] {
+			t.Errorf("%s %s: %s is %q, want %q", a.Request.Method, a.Request.URL, header[i], got, header[i+1])
+		}
+	}
+	if code == "" {
+		return a
+	}
+	if got := a.Header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("%s %s: an error of the type %q", a.Request.Method, a.Request.URL, got)
+	}
+	if a.Request.Method == http.MethodHead {
+		return a
+	}
+	var body struct {
+		Errors []struct{ Code, Message string }
+	}
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil || len(body.Errors) != 1 || body.Errors[0].Code != code || body.Errors[0].Message == "" {
+		t.Errorf("%s %s: the error is %s (%v), want the code %s and a message", a.Request.Method, a.Request.URL, a.body, err, code)
+	}
+	return a
+}
