@@ -14,6 +14,9 @@ func (r *run) place(ctx context.Context, b *blob) error {
 	b.placed = true
 	f := r.Meter.fly(b)
 	defer f.end()
+	if err := r.findElsewhere(ctx, b); err != nil {
+		return err
+	}
 	var absent []*home
 	for _, h := range b.homes {
 		if err := r.denied(h.repository); err != nil {
@@ -82,6 +85,9 @@ func (r *run) place(ctx context.Context, b *blob) error {
 func (r *run) find(ctx context.Context, b *blob, h *home) (bool, error) {
 	if r.registry == nil {
 		return r.holder != nil && r.holder.Has(b.descriptor()), nil
+	}
+	if h.repository == b.elsewhere {
+		return true, nil
 	}
 	_, used := r.used.Load(h.repository)
 	if !used && (r.Journal == nil || !r.Journal.Has(h.repository, b.desc.Digest)) {

@@ -98,6 +98,12 @@ func (d Destination) Names(p *plan.Plan) (map[string]reference.Reference, error)
 	return names, nil
 }
 
+// Name is what a repository of any plan is called at the destination, unless the
+// limit on nesting made it the same as another of its plan.
+func (d Destination) Name(repository string) reference.Reference {
+	return reference.Reference{Host: d.Host, Path: d.path(repository)}
+}
+
 func (d Destination) full(repository string) string {
 	return strings.TrimPrefix(d.Prefix+"/"+repository, "/")
 }

@@ -20,20 +20,8 @@ type Missing struct {
 
 // Look finds what the sink lacks, without changing it.
 func Look(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*Missing, error) {
-	if opts.Streams <= 0 {
-		opts.Streams = defaultStreams
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	r := &run{Options: opts, sink: sink, strict: true}
-	r.registry, _ = sink.(Registry)
-	r.holder, _ = sink.(Holder)
-	var err error
-	if r.work, err = take(p, r.registry != nil); err != nil {
-		return nil, err
-	}
-	if err := r.look(ctx); err != nil {
+	r, err := looked(ctx, p, sink, opts)
+	if err != nil {
 		return nil, err
 	}
 	m := &Missing{AlreadyThere: p.Totals.Bytes}
@@ -58,4 +46,23 @@ func Look(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*Missing,
 	}
 	m.AlreadyThere -= min(m.Bytes, m.AlreadyThere)
 	return m, nil
+}
+
+// looked is a run that found out which images are there, and does no more. Every
+// error ends it.
+func looked(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*run, error) {
+	if opts.Streams <= 0 {
+		opts.Streams = defaultStreams
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &run{Options: opts, sink: sink, strict: true}
+	r.registry, _ = sink.(Registry)
+	r.holder, _ = sink.(Holder)
+	var err error
+	if r.work, err = take(p, r.registry != nil); err != nil {
+		return nil, err
+	}
+	return r, r.look(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -52,6 +53,15 @@ func (s *registrySink) HasBlob(ctx context.Context, repository string, desc ocis
 		return false, err
 	}
 	return s.client.BlobExists(ctx, ref, desc)
+}
+
+// Blob implements reader.
+func (s *registrySink) Blob(ctx context.Context, repository string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	ref, err := s.name(repository)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.Blob(ctx, ref, desc, offset)
 }
 
 func (s *registrySink) Tags(ctx context.Context, repository string, limit int) ([]string, error) {

@@ -37,6 +37,10 @@ type Options struct {
 	// image of the receipt whose tag is gone is asked for by its digests, and
 	// where it is there, only the tag is put.
 	Receipt *Receipt
+	// Elsewhere, where set, tells of a blob that the source leaves out in which
+	// repository of the sink, a registry, it stands; "" is what it does not know. It
+	// is looked for there before the source is asked.
+	Elsewhere func(ocispec.Descriptor) (repository string)
 	// CheckBlobs has a registry asked for every blob of every image, where else
 	// the manifest of an image proves them. Run brings those that are lost, Verify
 	// names them.
@@ -378,6 +382,9 @@ func (r *run) open(b *blob, h *home, f *flight) Open {
 			if ctx.Err() != nil {
 				break
 			}
+		}
+		if body, ok := r.openElsewhere(ctx, b, offset); ok {
+			return &counted{body, f}, nil
 		}
 		return nil, &sourceError{explain(allOf(errs), "reading blob "+b.desc.Digest.String())}
 	}

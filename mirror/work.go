@@ -51,6 +51,9 @@ type blob struct {
 	homes []*home
 	// known are repositories that have the blob.
 	known []string
+	// elsewhere is a repository that was found to have the blob, which the source
+	// leaves out; "" where there is none.
+	elsewhere string
 	// placed says that what can be done for the blob was done.
 	placed bool
 }
