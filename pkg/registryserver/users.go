@@ -22,6 +22,8 @@ const (
 	maxUsers = 1 << 20
 	// maxCost is the highest cost of bcrypt that is taken: about four seconds a try.
 	maxCost = 16
+	// hashSize is how long a hash of bcrypt is: "$2b$10$" and 53 letters.
+	hashSize = 60
 )
 
 // Users are names and passwords, and a watch at the door: what was found right
@@ -55,7 +57,7 @@ func ParseUsers(file io.Reader) (*Users, error) {
 		switch {
 		case !ok || name == "":
 			return nil, fmt.Errorf("line %d is not NAME:HASH", n)
-		case err != nil:
+		case err != nil || len(hash) != hashSize:
 			return nil, fmt.Errorf("line %d has no hash of bcrypt: make it with htpasswd -B", n)
 		case c > maxCost:
 			return nil, fmt.Errorf("line %d has a hash of cost %d, more than the %d that are allowed: make it with htpasswd -B -C 10", n, c, maxCost)

@@ -155,8 +155,14 @@ type site struct {
 
 func serve(t testing.TB, s *shelf, images ...registryserver.Image) *site {
 	t.Helper()
+	return serveFrom(t, s, s, images...)
+}
+
+// serveFrom serves what source makes of a shelf.
+func serveFrom(t testing.TB, source registryserver.Source, s *shelf, images ...registryserver.Image) *site {
+	t.Helper()
 	log := &logged{}
-	r, err := registryserver.New(s, slog.New(slog.NewTextHandler(log, nil)), slices.Values(images))
+	r, err := registryserver.New(source, slog.New(slog.NewTextHandler(log, nil)), slices.Values(images))
 	if err != nil {
 		t.Fatal(err)
 	}
