@@ -49,7 +49,8 @@ type Content struct {
 	Digest    digest.Digest `json:"digest"`
 	Size      int64         `json:"size"`                // bytes
 	MediaType string        `json:"mediaType,omitempty"` // of a manifest; "" for a blob
-	// Sources are images that have it, as a plan names them.
+	// Sources are images that have it, as a plan names them; at least one, unless the
+	// plan is lost.
 	Sources []string `json:"sources"`
 }
 
@@ -110,7 +111,7 @@ func (r *Request) check() error {
 			return fmt.Errorf("content: %s does not come after %s", c.Digest, before)
 		case c.Size < 0 || c.MediaType != "" && (!manifest.Is(c.MediaType) || c.Size > manifest.MaxSize):
 			return fmt.Errorf("content: %s of %d bytes and the media type %.80q", c.Digest, c.Size, c.MediaType)
-		case len(c.Sources) == 0 || len(c.Sources) > maxSources:
+		case len(c.Sources) == 0 && !r.PlanLost || len(c.Sources) > maxSources:
 			return fmt.Errorf("content: %s has %d sources, not from 1 to %d", c.Digest, len(c.Sources), maxSources)
 		}
 		before = c.Digest
