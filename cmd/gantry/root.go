@@ -94,7 +94,7 @@ manifests that a cluster applies.
 	f.StringVar(&a.logFormat, "log-format", outputText, "form of the log: text or json")
 	f.StringVar(&a.progress, "progress", progressAuto, "how progress is shown on stderr: auto (a bar on a terminal, else lines), bar, lines, json (events) or none")
 	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
-	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.listCommand(), a.explainCommand(), a.graphCommand(), a.checkCommand(), a.archiveCommand(), a.catalogCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
+	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.serveCommand(), a.listCommand(), a.explainCommand(), a.graphCommand(), a.checkCommand(), a.archiveCommand(), a.catalogCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		if !c.HasSubCommands() {
 			c.Args = usageArgs(c.Args)

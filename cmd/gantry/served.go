@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/registryserver"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// wholes are the images of a plan of which an archive has all content.
+type wholes struct {
+	plan     *plan.Plan
+	contents *plan.Contents
+	left     map[*plan.Image]bool // out
+
+	served   int
+	example  string   // "repository:tag" of one of them
+	lacking  []string // sources of images of which content is missing
+	heldBack []string // catalogs that are whole and name such an image
+	why      error    // that content is missing; nil where none is
+}
+
+// wholeImages are the images that an archive can serve. A catalog that names an
+// image which is not among them is held back, as it is at a mirror.
+func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
+	p, err := archivePlan(ctx, have)
+	if err != nil {
+		return nil, err
+	}
+	w := &wholes{plan: p, left: map[*plan.Image]bool{}}
+	if w.contents, err = p.Contents(); err != nil {
+		return nil, err
+	}
+	incomplete := map[string]bool{} // catalogs
+	for i := range p.Images {
+		img := &p.Images[i]
+		lacks, err := w.lacks(img, have)
+		switch {
+		case err != nil:
+			return nil, err
+		case lacks == nil:
+			continue
+		case w.why == nil:
+			w.why = lacks
+		}
+		w.left[img] = true
+		w.lacking = append(w.lacking, img.Source)
+		for _, because := range img.Because {
+			incomplete[because.Catalog] = true
+		}
+	}
+	for i := range p.Images {
+		img := &p.Images[i]
+		if img.Kind == plan.CatalogImage && incomplete[img.Catalog] && !w.left[img] {
+			w.left[img] = true
+			w.heldBack = append(w.heldBack, img.Catalog)
+		}
+		if w.left[img] {
+			continue
+		}
+		w.served++
+		if w.example == "" && len(img.Tags) > 0 {
+			w.example = img.Repository + ":" + img.Tags[0]
+		}
+	}
+	if w.served == 0 && w.why != nil {
+		return nil, &hintError{w.why, "; ", "give the folders of the archives that this one builds on, too"}
+	}
+	w.lacking = slices.Compact(w.lacking)
+	return w, nil
+}
+
+// lacks is why content of an image cannot be had; nil where all is there.
+func (w *wholes) lacks(img *plan.Image, have *archive.Archive) (why, err error) {
+	errLacking := errors.New("lacking")
+	look := func(d digest.Digest, size int64) error {
+		if why = have.Lacks(ocispec.Descriptor{Digest: d, Size: size}); why != nil {
+			return errLacking
+		}
+		return nil
+	}
+	err = w.contents.Walk(img.Digest,
+		func(m *plan.Manifest) error { return look(m.Digest, m.Size) },
+		func(b plan.Blob) error { return look(b.Digest, b.Size) })
+	if errors.Is(err, errLacking) {
+		err = nil
+	}
+	return why, err
+}
+
+// all are the images as the registry takes them. The lists belong to the loop.
+func (w *wholes) all() iter.Seq[registryserver.Image] {
+	return func(yield func(registryserver.Image) bool) {
+		var manifests, blobs []ocispec.Descriptor
+		for i := range w.plan.Images {
+			img := &w.plan.Images[i]
+			if w.left[img] {
+				continue
+			}
+			manifests, blobs = manifests[:0], blobs[:0]
+			// It was walked before, and without an error.
+			_ = w.contents.Walk(img.Digest, func(m *plan.Manifest) error {
+				manifests = append(manifests, ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size})
+				return nil
+			}, func(b plan.Blob) error {
+				blobs = append(blobs, ocispec.Descriptor{Digest: b.Digest, Size: b.Size})
+				return nil
+			})
+			slices.Reverse(manifests) // the walk ends with the root
+			if !yield(registryserver.Image{Repository: img.Repository, Tags: img.Tags, Manifests: manifests, Blobs: blobs}) {
+				return
+			}
+		}
+	}
+}
