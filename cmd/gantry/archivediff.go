@@ -36,7 +36,7 @@ have other content under the same name, and how much content that is. It compare
 the plans of the newest archives in two folders, or of two archives in one folder;
 the last two, unless --sequence names them. Of the volumes it needs just the ones
 that have the plans. What an archive leaves out since an earlier one brought it
-counts as brought.
+counts as brought. The exit status is 5 where they differ.
 
 ` + exitStatusHelp,
 		Example: `  gantry archive diff file:///media/january file:///media/february

@@ -63,6 +63,19 @@ const (
 	imageMissing = "no"
 )
 
+// listedImages is what gantry archive list -o json prints, and listedContent what it
+// prints with --blobs.
+type (
+	listedImages struct {
+		Version int             `json:"version"`
+		Images  []archivedImage `json:"images"`
+	}
+	listedContent struct {
+		Version int               `json:"version"`
+		Content []archivedContent `json:"content"`
+	}
+)
+
 // archivedImage is an image of an archive in a list.
 type archivedImage struct {
 	Name   string         `json:"name"` // "repository:tag"
@@ -145,10 +158,7 @@ func (a *app) listImages(have *archive.Archive, p *plan.Plan, filter glob) error
 		}
 	}
 	if a.output == outputJSON {
-		return a.encode(struct {
-			Version int             `json:"version"`
-			Images  []archivedImage `json:"images"`
-		}{1, images})
+		return a.encode(listedImages{1, images})
 	}
 	var rows strings.Builder
 	t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
@@ -198,10 +208,7 @@ func (a *app) listContent(have *archive.Archive, filter glob) error {
 		content = append(content, x)
 	}
 	if a.output == outputJSON {
-		return a.encode(struct {
-			Version int               `json:"version"`
-			Content []archivedContent `json:"content"`
-		}{1, content})
+		return a.encode(listedContent{1, content})
 	}
 	var rows strings.Builder
 	t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)

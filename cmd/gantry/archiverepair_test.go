@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/repair"
+)
+
+// request reads a repair request from a file.
+func (w *world) request(file string) *repair.Request {
+	w.t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r, err := repair.Read(strings.NewReader(string(text)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// asked is the content of a request.
+func asked(r *repair.Request) []ocispec.Descriptor {
+	var all []ocispec.Descriptor
+	for _, c := range r.Content {
+		all = append(all, ocispec.Descriptor{Digest: c.Digest, Size: c.Size, MediaType: c.MediaType})
+	}
+	return all
+}
+
+// A blob that was altered and a volume that was lost are asked for, and nothing
+// else; with what is sent for that, the archive is whole.
+func TestRepairRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	disk, whole, p := w.disk("disk")
+	if err := os.CopyFS(w.path("sound"), os.DirFS(w.path("disk"))); err != nil {
+		t.Fatal(err)
+	}
+	info, file := whole.Newest(), w.path("request.json")
+	o := w.looked(exitOK, "archive", "repair-request", disk, "-o", file)
+	w.says(o.stderr, "nothing to ask for")
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) || o.stdout != "" {
+		t.Fatalf("a request for nothing was written: %v", err)
+	}
+
+	want := map[digest.Digest]bool{}
+	blob := largest(whole, "gantry-000001.0002.tar")
+	want[blob.Digest] = true
+	w.spoil("disk", blob)
+	for e := range whole.Entries() {
+		if e.Volume == "gantry-000001.0003.tar" && e.Content {
+			want[e.Digest] = true
+		}
+	}
+	if err := os.Remove(w.path("disk/gantry-000001.0003.tar")); err != nil {
+		t.Fatal(err)
+	}
+	o = w.looked(exitMismatch, "archive", "repair-request", disk, "-o", file)
+	w.says(o.stderr, "gantry mirror --repair", "of sequence 1")
+	r := w.request(file)
+	got := map[digest.Digest]bool{}
+	for _, c := range r.Content {
+		got[c.Digest] = true
+		holders, err := mirror.Holders(p, []digest.Digest{c.Digest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources := map[string]bool{}
+		for _, img := range holders[c.Digest] {
+			sources[img.Source] = true
+		}
+		for _, s := range c.Sources {
+			if !sources[s] {
+				t.Errorf("%s is not in %s", c.Digest, s)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || r.Name != "imageset" || r.Sequence != 1 || r.Set != info.Set || r.Plan != info.Plan || r.PlanLost {
+		t.Errorf("%+v: %s", r, diff)
+	}
+	// On stdout the same bytes.
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := w.looked(exitMismatch, "archive", "repair-request", disk, "--sequence", "1"); o.stdout != string(text) {
+		t.Errorf("stdout has\n%s", o.stdout)
+	}
+
+	opts := archive.Options{Repair: &archive.Repair{BaseSet: archive.BaseSet{Sequence: r.Sequence, Set: r.Set}, Plan: r.Plan}}
+	sound, err := archive.Open(w.path("sound"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sound.Close() }() // only read from
+	mend := w.follow("mend", sound, opts, asked(r))
+	w.says(w.looked(exitOK, "archive", "repair-request", disk, mend).stderr, "damaged, but nothing is lost", "nothing to ask for")
+	w.must("verify", disk, mend)
+	w.says(w.looked(exitOK, "archive", "inspect", disk, mend).stdout, "Repair of sequence 1", w.path("mend/gantry-000001-repair.0001.tar"))
+	w.looked(exitOK, "archive", "extract", disk, mend, "--to", w.path("layout"))
+	wholeLayout(t, w.path("layout"))
+	if n := len(listingOf(t, w.path("layout"))); n != len(byName(p)) {
+		t.Errorf("%d images came out, want %d", n, len(byName(p)))
+	}
+}
+
+// Without the plan nobody knows the images; that is said in the request.
+func TestRepairRequestForThePlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	disk, whole, _ := w.disk("disk")
+	info, file := whole.Newest(), w.path("request.json")
+	if err := os.Remove(w.path("disk/gantry-000001.0001.tar")); err != nil {
+		t.Fatal(err)
+	}
+	w.says(w.looked(exitMismatch, "archive", "repair-request", disk, "-o", file).stderr, "and the plan")
+	r := w.request(file)
+	n := 0
+	for e := range whole.Entries() {
+		if e.Volume == "gantry-000001.0001.tar" && e.Content {
+			n++
+		}
+	}
+	if !r.PlanLost || len(r.Content) != n || r.Plan != info.Plan || n == 0 {
+		t.Errorf("it asks for %d of %d, the plan: %v", len(r.Content), n, r.PlanLost)
+	}
+}
+
+// A request is for one set: that which lost content, or the one that is chosen.
+func TestRepairRequestOfAChain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	disk, whole, p := w.disk("disk")
+	info, file := whole.Newest(), w.path("request.json")
+	old, fresh := largest(whole, "gantry-000001.0002.tar"), largest(whole, "gantry-000001.0003.tar")
+	base := &archive.Base{Sets: []archive.BaseSet{info.BaseSet}, Holds: func(d digest.Digest) bool { return d != fresh.Digest }, Plan: info.Plan}
+	next := w.follow("next", whole, archive.Options{Base: base}, mirror.Content(p))
+	have, err := archive.Open(w.path("next"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := have.Newest()
+	if err := have.Close(); err != nil {
+		t.Fatal(err)
+	}
+	in := func(args ...string) *repair.Request {
+		t.Helper()
+		w.looked(exitMismatch, append([]string{"archive", "repair-request", next, disk, "-o", file}, args...)...)
+		return w.request(file)
+	}
+
+	// The old set's, whose newer one is sound.
+	w.spoil("disk", old)
+	if r := in(); r.Sequence != 1 || r.Set != info.Set || len(r.Content) != 1 || r.Content[0].Digest != old.Digest {
+		t.Errorf("%+v", r)
+	}
+	// What was spoilt in both places is asked for once, of the newer set; then each
+	// has lost some.
+	w.spoil("disk", fresh)
+	var again archive.EntryInfo
+	if have, err = archive.Inspect(w.path("next")); err != nil {
+		t.Fatal(err)
+	}
+	for e := range have.Entries() {
+		if e.Digest == fresh.Digest {
+			again = e
+		}
+	}
+	if err := have.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.spoil("next", again)
+	w.refuseLook(exitUsage, []string{"--sequence 1, --sequence 2"}, "archive", "repair-request", next, disk)
+	if r := in("--sequence", "2"); r.Sequence != 2 || r.Set != second.Set || len(r.Content) != 1 || r.Content[0].Digest != fresh.Digest {
+		t.Errorf("%+v", r)
+	}
+	if r := in("--sequence", "1"); r.Sequence != 1 || len(r.Content) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
