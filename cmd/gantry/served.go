@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -21,7 +22,7 @@ type wholes struct {
 	left     map[*plan.Image]bool // out
 
 	served   int
-	example  string   // "repository:tag" of one of them
+	example  string   // "repository:tag" of one of them that has a tag to read
 	lacking  []string // sources of images of which content is missing
 	heldBack []string // catalogs that are whole and name such an image
 	why      error    // that content is missing; nil where none is
@@ -66,8 +67,10 @@ func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
 			continue
 		}
 		w.served++
-		if w.example == "" && len(img.Tags) > 0 {
-			w.example = img.Repository + ":" + img.Tags[0]
+		for _, tag := range img.Tags {
+			if w.example == "" && !strings.HasPrefix(tag, "sha256-") {
+				w.example = img.Repository + ":" + tag
+			}
 		}
 	}
 	if w.served == 0 && w.why != nil {

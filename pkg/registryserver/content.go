@@ -18,18 +18,15 @@ const bufferSize = 256 << 10
 // has, whatever the request would rather accept: with another one it would have
 // another digest.
 func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, at place) error {
-	var found *content
-	if strings.Contains(at.what, ":") {
-		d, err := parseDigest(at.what)
-		if err != nil {
-			return err
-		}
-		found = r.find(at.repository, d)
-	} else {
-		found = r.tagged(at.repository, at.what)
+	if at.repository == nil {
+		return unnamed(at.name)
+	}
+	found := r.tagged(at.repository, at.tag)
+	if at.digest != "" {
+		found = r.contentOf(at.repository, at.digest)
 	}
 	if found == nil || found.mediaType == "" {
-		return refuse(http.StatusNotFound, codeManifestUnknown, "there is no %.200s in %s", at.what, at.name)
+		return refuse(http.StatusNotFound, codeManifestUnknown, "there is no %.200s in %s", at.tag+at.digest.String(), at.name)
 	}
 	if req.Method == http.MethodHead {
 		return r.send(w, req, found, found.mediaType, &unread{size: found.size})
@@ -43,13 +40,12 @@ func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, at place) 
 
 // blob answers for a config or layer, or a range of it.
 func (r *Registry) blob(w http.ResponseWriter, req *http.Request, at place) error {
-	d, err := parseDigest(at.what)
-	if err != nil {
-		return err
+	if at.repository == nil {
+		return unnamed(at.name)
 	}
-	found := r.find(at.repository, d)
+	found := r.contentOf(at.repository, at.digest)
 	if found == nil || !found.blob {
-		return refuse(http.StatusNotFound, codeBlobUnknown, "there is no blob %s in %s", d, at.name)
+		return refuse(http.StatusNotFound, codeBlobUnknown, "there is no blob %s in %s", at.digest, at.name)
 	}
 	desc := ocispec.Descriptor{Digest: found.digest, Size: found.size}
 	body := &stream{size: found.size, open: func(offset int64) (io.ReadCloser, error) {

@@ -10,6 +10,9 @@ import (
 
 // listTags answers with the tags of a repository, in the order of their bytes.
 func (r *Registry) listTags(w http.ResponseWriter, req *http.Request, at place) error {
+	if at.repository == nil {
+		return unnamed(at.name)
+	}
 	p, err := pageOf(req)
 	if err != nil {
 		return err

@@ -27,17 +27,13 @@ func newReferrers() referrers { return referrers{turn: make(chan struct{}, 1)} }
 // ("Listing Referrers"). That there are none is no error, whether the digest or
 // the repository is known or not.
 func (r *Registry) listReferrers(w http.ResponseWriter, req *http.Request, at place) error {
-	subject, err := parseDigest(at.what)
-	if err != nil {
-		return err
-	}
 	list := []ocispec.Descriptor{}
 	if at.repository != nil {
 		known, err := r.referrersIn(req.Context(), at)
 		if err != nil {
 			return err
 		}
-		list = append(list, known[subject]...)
+		list = append(list, known[at.digest]...)
 	}
 	if kind := req.URL.Query().Get("artifactType"); kind != "" {
 		list = slices.DeleteFunc(list, func(d ocispec.Descriptor) bool { return d.ArtifactType != kind })

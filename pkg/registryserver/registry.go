@@ -153,7 +153,7 @@ func (r *Registry) add(img Image) error {
 func (r *Registry) number(desc ocispec.Descriptor) (int, error) {
 	n, known := r.numbers[desc.Digest]
 	if !known {
-		n = int(len(r.content))
+		n = len(r.content)
 		r.numbers[desc.Digest] = n
 		r.content = append(r.content, content{digest: desc.Digest, size: desc.Size})
 	}
@@ -163,8 +163,8 @@ func (r *Registry) number(desc ocispec.Descriptor) (int, error) {
 	return n, nil
 }
 
-// find looks for content of a repository; nil where it has none such.
-func (r *Registry) find(repo *repository, d digest.Digest) *content {
+// contentOf looks for content of a repository; nil where it has none such.
+func (r *Registry) contentOf(repo *repository, d digest.Digest) *content {
 	n, known := r.numbers[d]
 	if !known {
 		return nil

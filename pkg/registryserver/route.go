@@ -89,42 +89,59 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // route finds out what is asked for. The last two parts of a path say what; all
 // before them is the name, in which any word may occur.
 func (r *Registry) route(w http.ResponseWriter, req *http.Request) error {
-	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+	path, below := strings.CutPrefix(req.URL.Path, "/v2/")
+	if !below {
+		path = ""
+	}
+	at, serve, err := r.find(path)
+	switch {
+	case err != nil:
+		return err // whatever is asked about it
+	case req.Method != http.MethodGet && req.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		return refuse(http.StatusMethodNotAllowed, codeUnsupported, "this registry can only be pulled from")
-	}
-	path, ok := strings.CutPrefix(req.URL.Path, "/v2/")
-	switch {
-	case req.URL.Path == "/v2" || ok && path == "":
+	case req.URL.Path == "/v2" || below && path == "":
 		writeJSON(w, "application/json", http.StatusOK, struct{}{})
 		return nil
-	case !ok:
+	case !below:
 		return refuse(http.StatusNotFound, codeUnsupported, "there is nothing but /v2/ here")
 	case path == "_catalog":
 		return r.listRepositories(w, req)
-	}
-	rest, what := cutLast(path)
-	name, kind := cutLast(rest)
-	serve := r.serves(kind, what)
-	if serve == nil {
+	case serve == nil:
 		return refuse(http.StatusNotFound, codeUnsupported, "/v2/ has NAME/manifests/REFERENCE, NAME/blobs/DIGEST, NAME/tags/list, NAME/referrers/DIGEST and _catalog")
 	}
-	if !reference.IsPath(name) || len(name) > reference.MaxPath {
-		return refuse(http.StatusBadRequest, codeNameInvalid, "%.300q is no name of a repository", name)
-	}
-	repo := r.repositories[name]
-	if repo == nil && kind != "referrers" {
-		return refuse(http.StatusNotFound, codeNameUnknown, "there is no repository %s", name)
-	}
-	return serve(w, req, place{name, repo, what})
+	return serve(w, req, at)
 }
 
-// A place is what a request asks for: a repository, by its name, and a reference or
-// digest in it.
+// A place is what a request asks for: a repository, nil where there is none of that
+// name, and a digest or a tag in it.
 type place struct {
 	name string
 	*repository
-	what string
+	digest digest.Digest
+	tag    string
+}
+
+// find takes a path apart and says who answers: nil where it is of no known form.
+func (r *Registry) find(path string) (at place, serve func(http.ResponseWriter, *http.Request, place) error, err error) {
+	rest, what := cutLast(path)
+	name, kind := cutLast(rest)
+	if serve = r.serves(kind, what); serve == nil {
+		return at, nil, nil
+	}
+	if !reference.IsPath(name) || len(name) > reference.MaxPath {
+		return at, nil, refuse(http.StatusBadRequest, codeNameInvalid, "%.300q is no name of a repository", name)
+	}
+	at = place{name: name, repository: r.repositories[name]}
+	if kind == "tags" || kind == "manifests" && !strings.Contains(what, ":") {
+		at.tag = what
+		return at, serve, nil
+	}
+	at.digest = digest.Digest(what)
+	if err := layout.CheckDigest(at.digest); err != nil {
+		return at, nil, refuse(http.StatusBadRequest, codeDigestInvalid, "%.200q is no digest: %v", what, err)
+	}
+	return at, serve, nil
 }
 
 // serves says who answers.
@@ -151,11 +168,7 @@ func cutLast(path string) (before, last string) {
 	return path[:i], path[i+1:]
 }
 
-// parseDigest reads a digest that somebody asks for.
-func parseDigest(text string) (digest.Digest, error) {
-	d := digest.Digest(text)
-	if err := layout.CheckDigest(d); err != nil {
-		return "", refuse(http.StatusBadRequest, codeDigestInvalid, "%.200q is no digest: %v", text, err)
-	}
-	return d, nil
+// unnamed is the refusal for a repository that is not there.
+func unnamed(name string) error {
+	return refuse(http.StatusNotFound, codeNameUnknown, "there is no repository %s", name)
 }

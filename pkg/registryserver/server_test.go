@@ -126,7 +126,7 @@ func TestServeTLS(t *testing.T) {
 		}
 		transport.CloseIdleConnections()
 	}
-	dialer := tls.Dialer{Config: &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}} //nolint:gosec // it has to be refused
+	dialer := tls.Dialer{Config: &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}}
 	if conn, err := dialer.DialContext(t.Context(), "tcp", addr); err == nil {
 		conn.Close()
 		t.Error("it speaks TLS 1.1")

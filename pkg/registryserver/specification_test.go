@@ -152,12 +152,15 @@ func TestNothingChanges(t *testing.T) {
 	for _, request := range []string{
 		"POST /v2/acme/app/blobs/uploads/", "POST /v2/acme/app/blobs/uploads/?mount=" + d + "&from=library/two",
 		"PATCH /v2/acme/app/blobs/uploads/1", "PUT /v2/acme/app/blobs/uploads/1?digest=" + d,
-		"PUT /v2/acme/app/manifests/v1", "PUT /v2/acme/app/manifests/sha256:totallywrong",
+		"PUT /v2/acme/app/manifests/v1", "PUT /v2/acme/app/manifests/" + d, "PUT /v2/acme/none/manifests/v1",
 		"DELETE /v2/acme/app/manifests/v1", "DELETE /v2/acme/app/blobs/" + d, "OPTIONS /v2/", "TRACE /v2/",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		s.ask(t, method, path).want(t, http.StatusMethodNotAllowed, "UNSUPPORTED", "Allow", "GET, HEAD")
 	}
+	// What is no digest or name is wrong first of all.
+	s.ask(t, "PUT", "/v2/acme/app/manifests/sha256:totallywrong").want(t, http.StatusBadRequest, "DIGEST_INVALID")
+	s.ask(t, "PUT", "/v2/Acme/app/manifests/v1").want(t, http.StatusBadRequest, "NAME_INVALID")
 	s.ask(t, "GET", "/v2/acme/app/blobs/uploads/").want(t, http.StatusNotFound, "UNSUPPORTED")
 	if reads := s.reads(); reads != nil {
 		t.Errorf("it read %v", reads)

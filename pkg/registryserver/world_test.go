@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -243,4 +244,33 @@ func (a answer) want(t testing.TB, status int, code string, header ...string) an
 		t.Errorf("%s %s: the error is %s (%v), want the code %s and a message", a.Request.Method, a.Request.URL, a.body, err, code)
 	}
 	return a
+}
+
+// newRequest is a request as a server has it, whatever it asks for.
+func newRequest(t testing.TB, method, path, query string) *http.Request {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	req.Method, req.URL = method, &url.URL{Path: path, RawQuery: query}
+	return req
+}
+
+// record has a handler answer without a connection.
+func record(t testing.TB, handler http.Handler, req *http.Request) answer {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, req)
+	resp := w.Result()
+	resp.Request = req
+	return answer{resp, w.Body.String(), resp.Body.Close()}
+}
+
+// code is that of the error in the body; an answer to HEAD has none.
+func (a answer) code(t testing.TB) string {
+	t.Helper()
+	var body struct{ Errors []struct{ Code string } }
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil || len(body.Errors) != 1 || body.Errors[0].Code == "" {
+		t.Errorf("%s %s: the error is %q", a.Request.Method, a.Request.URL, a.body)
+		return ""
+	}
+	return body.Errors[0].Code
 }
