@@ -56,6 +56,7 @@ func usageHint(hint, format string, args ...any) error {
 func status(err error) int {
 	var (
 		partial   *partialError
+		repair    *repairError
 		usage     *usageError
 		config    *imageset.Error
 		selection *filter.SelectionError
@@ -76,7 +77,7 @@ func status(err error) int {
 		return exitSomething
 	case errors.As(err, &damage), errors.As(err, &signature), errors.As(err, &mismatch):
 		return exitMismatch
-	case errors.As(err, &partial):
+	case errors.As(err, &partial), errors.As(err, &repair):
 		return exitPartial
 	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash):
 		return exitUsage

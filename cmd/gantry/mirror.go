@@ -20,9 +20,13 @@ import (
 type mirrorFlags struct {
 	inputs
 	sides
-	sign           signFlags
-	trust          trustFlags
-	from           string
+	sign  signFlags
+	trust trustFlags
+	sinceFlags
+	from           []string
+	repair         string
+	writeReceipt   string
+	stdin          io.Reader
 	dryRun         bool
 	maxNestedPaths int
 	strictArchive  bool
@@ -35,7 +39,7 @@ type mirrorFlags struct {
 func (a *app) mirrorCommand() *cobra.Command {
 	var f mirrorFlags
 	c := &cobra.Command{
-		Use:   "mirror {-c FILE | --plan FILE | --from file://DIR} DESTINATION",
+		Use:   "mirror {-c FILE | --plan FILE | --from file://DIR | --repair FILE} DESTINATION",
 		Short: "Bring content to a mirror registry, an archive or a layout",
 		Long: `Mirror copies what the destination lacks. The destination decides the way:
 
@@ -44,6 +48,10 @@ func (a *app) mirrorCommand() *cobra.Command {
   file://DIR                      an archive on a medium that is carried; on the
                                   other side it is what --from names
   oci://DIR                       a plain OCI image layout
+
+An archive has what the archives before it lack: those that this workspace
+wrote of the configuration, or that lie in the folder. --since, --receipt and
+--full say otherwise. On the other side, --from takes the folders of several media.
 
 A run that was interrupted is run again and goes on where it stopped. A run that
 finds everything in place copies nothing and says so.
@@ -66,6 +74,9 @@ When images cannot be had, --on-error says what becomes of the rest:
   gantry mirror --from file:///media/disk docker://mirror.example.com:5000/ocp
   gantry mirror -c imageset.yaml --sign-key ~/.ssh/id_ed25519 file:///media/disk
   gantry mirror --from file:///media/disk --verify-key ops.pub docker://mirror.example.com:5000/ocp
+  gantry mirror --from file:///media/a --from file:///media/b docker://mirror.example.com:5000/ocp
+  gantry mirror -c imageset.yaml --receipt site.json file:///media/disk
+  gantry mirror --repair request.json file:///media/disk
   gantry mirror --plan plan.json docker://mirror.example.com:5000`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -75,7 +86,8 @@ When images cannot be had, --on-error says what becomes of the rest:
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.sayUnneeded(cmd.Flags())
-			f.sign.stdin = cmd.InOrStdin()
+			f.stdin = cmd.InOrStdin()
+			f.sign.stdin = f.stdin
 			return a.mirror(cmd.Context(), f, args[0])
 		},
 	}
@@ -85,7 +97,10 @@ When images cannot be had, --on-error says what becomes of the rest:
 	f.trust.addFlags(c.Flags())
 	addUnneeded(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "copy exactly this plan, as gantry plan -o wrote it")
-	c.Flags().StringVar(&f.from, "from", "", "read from the archive in this folder (file://DIR) instead of the sources")
+	f.sinceFlags.addFlags(c.Flags())
+	c.Flags().StringSliceVar(&f.from, "from", nil, "read from the archive in this folder (file://DIR) instead of the sources; several are given with commas, or one after the other")
+	c.Flags().StringVar(&f.repair, "repair", "", "write an archive with what this request wants, which gantry archive repair-request wrote")
+	c.Flags().StringVar(&f.writeReceipt, "write-receipt", "", "with --from, write the receipt of what the mirror has to this file, too")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan and say what would be copied, but copy nothing")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the destination allows; 0 is no limit")
 	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "the most that a volume of an archive may have: 4GiB, 4.7GB, or cd, fat32, dvd, dvd-dl, bd, bd-dl (default: archiveSize of the configuration)")
@@ -98,15 +113,19 @@ When images cannot be had, --on-error says what becomes of the rest:
 
 // check refuses flags that contradict each other.
 func (f *mirrorFlags) check(destination string) error {
+	toArchive, reads := strings.HasPrefix(destination, fileScheme), len(f.from) > 0
+	if f.repair != "" {
+		return f.checkRepair(destination)
+	}
 	switch {
-	case f.from == "" && f.config == "" && f.plan == "":
+	case !reads && f.config == "" && f.plan == "":
 		return usageHint("give -c imageset.yaml, --plan plan.json or --from file://DIR", "nothing to mirror")
-	case f.plan != "" && (f.config != "" || f.from != ""):
+	case f.plan != "" && (f.config != "" || reads):
 		return usageHint("leave -c and --from out", "--plan says all that is mirrored")
-	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
-		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
-	case f.from != "" && strings.HasPrefix(destination, fileScheme):
+	case reads && toArchive:
 		return usageHint("copy the folder instead", "--from reads an archive and %s would write one", destination)
+	case f.writeReceipt != "" && !(reads && strings.HasPrefix(destination, dockerScheme)):
+		return usagef("--write-receipt is for --from and docker:// destinations")
 	case f.sourcePolicy != "" && !strings.HasPrefix(destination, dockerScheme):
 		return usagef("--mirror-source-policy is for docker:// destinations")
 	case f.sourcePolicy != "" && !slices.Contains(resources.SourcePolicies(), f.sourcePolicy):
@@ -115,14 +134,24 @@ func (f *mirrorFlags) check(destination string) error {
 		return usageHint("give "+strings.Join(onErrors(), " or "), "--on-error %q", f.onError)
 	case f.checkBlobs && !strings.HasPrefix(destination, dockerScheme):
 		return usagef("--check-blobs is for docker:// destinations")
-	case f.strictArchive && !strings.HasPrefix(destination, fileScheme):
+	case f.strictArchive && !toArchive:
 		return usagef("--strict-archive is for file:// destinations")
-	case f.volumeSize != "" && !strings.HasPrefix(destination, fileScheme):
+	case f.volumeSize != "" && !toArchive:
 		return usagef("--volume-size is for file:// destinations")
-	case f.given() && (f.config == "" || f.from != ""):
+	case f.given() && (f.config == "" || reads):
 		return errNoSelection
 	}
-	if err := errors.Join(f.sign.check(strings.HasPrefix(destination, fileScheme)), f.trust.check(f.from != "")); err != nil {
+	for _, from := range f.from {
+		if !strings.HasPrefix(from, fileScheme) || len(from) == len(fileScheme) {
+			return usageHint("write file://DIR, the folder with the archive", "--from %q", from)
+		}
+	}
+	f.sign.what = "the archive"
+	if reads {
+		f.sign.what = "the receipt"
+	}
+	err := errors.Join(f.sinceFlags.check(toArchive), f.sign.check(toArchive || reads), f.trust.check(reads || f.receipt != ""))
+	if err != nil {
 		return err
 	}
 	return f.checkName()
@@ -131,6 +160,9 @@ func (f *mirrorFlags) check(destination string) error {
 func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {
 	if err := f.check(destination); err != nil {
 		return err
+	}
+	if f.repair != "" {
+		return a.repair(ctx, f, destination)
 	}
 	opts := targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, strictArchive: f.strictArchive, checkBlobs: f.checkBlobs}
 	if f.volumeSize != "" {
@@ -154,8 +186,8 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	var have *archive.Archive
-	if f.from != "" {
-		if have, err = a.openArchive(strings.TrimPrefix(f.from, fileScheme), &f.trust); err != nil {
+	if len(f.from) > 0 {
+		if have, err = a.openArchive(&f); err != nil {
 			return err
 		}
 		defer func() { _ = have.Close() }() // only read from
@@ -169,9 +201,21 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if r := t.registry(); r != nil {
 		defer r.meet(ctx)() // while the plan is made
 	}
-	p, err := a.planOf(ctx, f, s, have)
+	p, err := a.planOf(ctx, f, s, have, t)
 	if err != nil {
 		return err
+	}
+	var c *chain
+	if have != nil {
+		if c, err = a.checkChain(ctx, &f, s, t, have, p); err != nil {
+			return err
+		}
+		have = c.have // another one, where more folders were named
+	}
+	if to, ok := t.(*archiveTarget); ok {
+		if err := a.prepare(ctx, s, to, &f, p); err != nil {
+			return err
+		}
 	}
 	j, err := newJob(ctx, f.onError, p, s, have, t)
 	if err != nil {
@@ -197,8 +241,14 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	result.Version, result.Destination = 1, destination
+	if to, ok := t.(*archiveTarget); ok {
+		result.Archive = to.wrote
+	}
 	if have != nil {
 		result.Signature = signatureOf(have)
+		if result.Receipt, err = c.note(ctx, s, &f, opts.sign, j, result.Report); err != nil {
+			return err
+		}
 	}
 	if err := a.showResult(result); err != nil {
 		return err
@@ -211,13 +261,16 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 
 // planOf makes or reads the plan; have is the archive that has it, where there is
 // one.
-func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archive.Archive) (*plan.Plan, error) {
+func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archive.Archive, t target) (*plan.Plan, error) {
 	switch {
 	case have != nil:
 		if f.config != "" {
-			a.say("the plan in %s says what is mirrored; %s was only checked", f.from, f.config)
+			a.say("the plan in %s says what is mirrored; %s was only checked", strings.Join(f.from, ", "), f.config)
 		}
 		p, err := archivePlan(ctx, have)
+		if errors.Is(err, os.ErrNotExist) && t.registry() != nil {
+			p, err = importedPlan(s, t.registry(), have, err)
+		}
 		return f.rename(p), err
 	case f.plan != "":
 		p, err := a.loadPlan(ctx, f.plan, s)
@@ -225,19 +278,6 @@ func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archi
 	default:
 		return a.makePlan(ctx, f.inputs, s, &f.sides)
 	}
-}
-
-// openArchive opens the archive in dir, if it is signed as it has to be.
-func (a *app) openArchive(dir string, trust *trustFlags) (*archive.Archive, error) {
-	policy, err := a.policy(trust)
-	if err != nil {
-		return nil, err
-	}
-	have, err := archive.OpenWith(archive.OpenOptions{Signatures: policy, Log: a.log}, dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, usagef("--from: %w", err)
-	}
-	return have, refusal(err)
 }
 
 // carryOut does the job and, for a registry, writes the cluster resources.

@@ -49,8 +49,6 @@ func (a *app) sayUnneeded(given *pflag.FlagSet) {
 // instead is what to use in place of a flag of oc mirror; "" for another flag.
 func instead(name string) string {
 	switch name {
-	case "since":
-		return "leave it out: every archive is whole in itself, whatever was mirrored before"
 	case "cache-dir":
 		return "use --workspace DIR: the cache is a folder in it"
 	case "dry-run-manifest-lists":

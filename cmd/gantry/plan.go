@@ -80,6 +80,11 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 		if err := s.admit(ctx, t, p, f.inputs, resources.Options{}); err != nil {
 			return err
 		}
+		if to, ok := t.(*archiveTarget); ok {
+			if to.lineage, err = a.settle(ctx, s, to, sinceFlags{}, nil, p); err != nil {
+				return err
+			}
+		}
 		if missing, err = t.look(ctx, p); err != nil {
 			return err
 		}

@@ -22,6 +22,11 @@ type mirrorResult struct {
 	Blocked   int            `json:"blocked,omitempty"`
 	Resources *resourceFiles `json:"resources,omitempty"`
 	Transfer  *transfer      `json:"transfer,omitempty"`
+	// Archive is the one that was written; nil for other destinations.
+	Archive *archiveResult `json:"archive,omitempty"`
+	// Receipt is the file that says what the mirror has of the archive; "" where none
+	// was read.
+	Receipt string `json:"receipt,omitempty"`
 
 	gaps bool // catalogs name images that the plan misses
 }
@@ -40,6 +45,7 @@ func (a *app) showResult(r *mirrorResult) error {
 	}
 	var b strings.Builder
 	r.writeCopied(&b)
+	r.Archive.write(&b)
 	if r.Blocked > 0 {
 		fmt.Fprintf(&b, "Blocked by the configuration: %s, which catalogs may still list.\n", number(r.Blocked, "image", "images"))
 	}
@@ -49,6 +55,9 @@ func (a *app) showResult(r *mirrorResult) error {
 	}
 	if !r.Report.Unfinished {
 		r.Resources.write(&b)
+	}
+	if r.Receipt != "" {
+		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
 	}
 	if _, err := fmt.Fprint(a.stdout, b.String()); err != nil {
 		return err

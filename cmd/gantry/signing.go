@@ -20,20 +20,21 @@ type signFlags struct {
 	key            string
 	passphraseFile string
 	stdin          io.Reader // where a passphrase is asked for, if that is a terminal
+	what           string    // is signed, for people
 }
 
 func (s *signFlags) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.key, "sign-key", "", "sign the archive with this SSH key: a private key, or a public one (.pub) that ssh-agent has the private key of")
+	f.StringVar(&s.key, "sign-key", "", "sign the archive, or with --from the receipt, with this SSH key: a private key, or a public one (.pub) that ssh-agent has the private key of")
 	f.StringVar(&s.passphraseFile, "sign-passphrase-file", "", "file with the passphrase of --sign-key (default: it is asked for on the terminal)")
 }
 
 // check refuses the flags where nothing can be signed.
-func (s *signFlags) check(archive bool) error {
+func (s *signFlags) check(signed bool) error {
 	switch {
 	case s.key == "" && s.passphraseFile != "":
 		return usagef("--sign-passphrase-file is for --sign-key")
-	case s.key != "" && !archive:
-		return usagef("--sign-key is for file:// destinations")
+	case s.key != "" && !signed:
+		return usagef("--sign-key is for file:// destinations and for --from")
 	}
 	return nil
 }
@@ -62,7 +63,7 @@ func (a *app) signKey(ctx context.Context, f signFlags) (*sshsig.Key, error) {
 	case err != nil:
 		return nil, usagef("--sign-key: %w", err)
 	}
-	a.say("the archive will be signed with the %s key %s", key.Signer().Type, key.Signer().Key)
+	a.say("%s will be signed with the %s key %s", f.what, key.Signer().Type, key.Signer().Key)
 	return key, nil
 }
 

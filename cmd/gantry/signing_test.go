@@ -116,7 +116,7 @@ func TestSignedMedium(t *testing.T) {
 	}
 
 	// Nothing of what is refused reaches the mirror.
-	w.must("mirror", "-c", isc, plain)
+	w.must("mirror", "-c", isc, plain, "--full")
 	small := w.config("small.yaml", storeOnly)
 	w.must("mirror", "-c", small, other, "--sign-key", mallory)
 	w.mirror.ResetLog()

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
@@ -95,6 +93,10 @@ type registryTarget struct {
 	streams    int
 	checkBlobs bool
 	names      map[string]reference.Reference
+	// others are repositories of earlier plans that have what an archive leaves out,
+	// and elsewhere tells which of them has a blob; nil where nothing is left out.
+	others    []string
+	elsewhere func(ocispec.Descriptor) (repository string)
 }
 
 func (t *registryTarget) registry() *registryTarget { return t }
@@ -107,6 +109,11 @@ func (t *registryTarget) nameAll(p *plan.Plan) (err error) {
 	}
 	if t.names, err = t.Names(p); err != nil {
 		return &usageError{err}
+	}
+	for _, repository := range t.others {
+		if _, ok := t.names[repository]; !ok {
+			t.names[repository] = t.Name(repository)
+		}
 	}
 	return nil
 }
@@ -123,7 +130,7 @@ func (t *registryTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missin
 	if err != nil {
 		return nil, err
 	}
-	return mirror.Look(ctx, p, sink, mirror.Options{Streams: t.streams, CheckBlobs: t.checkBlobs})
+	return mirror.Look(ctx, p, sink, mirror.Options{Streams: t.streams, CheckBlobs: t.checkBlobs, Elsewhere: t.elsewhere})
 }
 
 func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
@@ -131,119 +138,8 @@ func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	opts.CheckBlobs = t.checkBlobs
+	opts.CheckBlobs, opts.Elsewhere = t.checkBlobs, t.elsewhere
 	return mirror.Run(ctx, p, source, sink, opts)
-}
-
-// archiveTarget is a folder on the medium that is carried.
-type archiveTarget struct {
-	dir  string
-	opts archive.Options
-}
-
-func (t *archiveTarget) registry() *registryTarget { return nil }
-
-// admit refuses a plan of another name than that of the archive in the folder,
-// which would be removed once the new one is complete.
-func (t *archiveTarget) admit(ctx context.Context, p *plan.Plan) error {
-	name := t.holds(ctx)
-	if name == "" || name == p.Name {
-		return nil
-	}
-	return usageHint(fmt.Sprintf("write to another folder, or say --name %s where this one takes the place of that one", name),
-		"%s%s holds the archive of another configuration, %q", fileScheme, t.dir, name)
-}
-
-// holds is the name of the plan of the archive in the folder; "" where there is
-// none, or none that could be mirrored from.
-func (t *archiveTarget) holds(ctx context.Context) string {
-	have, err := archive.Inspect(t.dir)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = have.Close() }() // only read from
-	text, err := have.OpenPlan(ctx)
-	if err != nil {
-		return ""
-	}
-	defer text.Close() // only read from
-	return planName(text)
-}
-
-// planName is the name in the JSON of a plan, which stands near its beginning; ""
-// where there is none.
-func planName(text io.Reader) string {
-	dec := json.NewDecoder(text)
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return ""
-	}
-	for dec.More() {
-		field, err := dec.Token()
-		var value json.RawMessage
-		if err != nil || dec.Decode(&value) != nil {
-			return ""
-		}
-		if field == "name" {
-			var name string
-			_ = json.Unmarshal(value, &name) // what is no text is no name
-			return name
-		}
-	}
-	return ""
-}
-
-// look finds out whether the newest archive in the folder is of this plan: then
-// nothing is missing, otherwise everything is.
-func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error) {
-	text := digest.SHA256.Digester()
-	if err := p.Write(text.Hash()); err != nil {
-		return nil, err
-	}
-	all := &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}
-	have, err := archive.Open(t.dir)
-	var damage *archive.DamageError
-	if errors.Is(err, os.ErrNotExist) || errors.As(err, &damage) {
-		return all, nil // a damaged archive is not added to, but followed by a new one
-	}
-	if err != nil {
-		return nil, err
-	}
-	there, err := have.OpenPlan(ctx)
-	if err == nil {
-		_, err = io.Copy(io.Discard, there) // compares it with its digest
-		err = errors.Join(err, there.Close())
-	}
-	if err := errors.Join(err, have.Close()); err != nil {
-		return nil, err
-	}
-	if have.PlanDigest() != text.Digest() || have.VolumeSize() != t.volumeSize(p) {
-		return all, nil
-	}
-	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil
-}
-
-// volumeSize is the limit of the archive's volumes in bytes.
-func (t *archiveTarget) volumeSize(p *plan.Plan) int64 {
-	return cmp.Or(t.opts.VolumeSize, p.ArchiveSize<<30, archive.DefaultVolumeSize)
-}
-
-func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, run mirror.Options) (*mirror.Report, error) {
-	index, err := mirror.Names(p)
-	if err != nil {
-		return &mirror.Report{}, err
-	}
-	opts := t.opts
-	opts.VolumeSize = t.volumeSize(p)
-	w, err := archive.Create(ctx, t.dir, archive.Content{Name: p.Name, Plan: p.Write, Index: index, Entries: mirror.Content(p)}, opts)
-	if err != nil {
-		return &mirror.Report{}, err
-	}
-	report, err := mirror.Run(ctx, p, source, w, run)
-	report.Unfinished = len(report.Failed) > len(p.Missing)
-	if err == nil && !report.Unfinished {
-		err = w.Finish(ctx)
-	}
-	return report, errors.Join(err, w.Close())
 }
 
 // layoutTarget is a plain OCI layout.

@@ -29,9 +29,6 @@ const (
 	maxSequence = 999_999
 )
 
-// SignatureNamespace is what signatures of receipts are for.
-const SignatureNamespace = "gantry-receipt"
-
 // A Receipt says what a site holds.
 type Receipt struct {
 	Kind    string `json:"kind"`

@@ -108,7 +108,24 @@ func (w *Workspace) SaveReceipt(mirror, name string, write func(io.Writer) error
 
 func receiptFile(mirror, name string) string { return "receipts/" + mirror + "/" + name + ".json" }
 
-// OpenPlan opens the plan that was kept last of a name.
+// OpenImported opens the text of the plan that was imported last of a name.
+func (w *Workspace) OpenImported(mirror, name string) (io.ReadCloser, error) {
+	return w.open(importedFile(mirror, name))
+}
+
+// SaveImported keeps the text of a plan that was imported, which an archive with the
+// same plan leaves out.
+func (w *Workspace) SaveImported(mirror, name string, write func(io.Writer) error) error {
+	file := importedFile(mirror, name)
+	if err := w.disk.Root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("keeping the plan: %w", err)
+	}
+	return w.disk.Write(file, write)
+}
+
+func importedFile(mirror, name string) string { return "imported/" + mirror + "/" + name + ".json" }
+
+// OpenPlan opens the plan that was made last of a name.
 func (w *Workspace) OpenPlan(name string) (io.ReadCloser, error) {
 	return w.open("plans/" + name + ".json")
 }

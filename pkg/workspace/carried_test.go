@@ -110,10 +110,10 @@ func TestReceipts(t *testing.T) {
 	if _, err := w.OpenReceipt("other", "a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of another mirror: %v", err)
 	}
-	if err := w.SavePlan("a", says("plan")); err != nil {
+	if err := w.SaveImported("mirror", "a", says("plan")); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, func() (io.ReadCloser, error) { return w.OpenPlan("a") }); got != "plan" {
+	if got := content(t, func() (io.ReadCloser, error) { return w.OpenImported("mirror", "a") }); got != "plan" {
 		t.Errorf("the plan is %q", got)
 	}
 }

@@ -12,6 +12,7 @@
 //	archives/            which archives were written, by name, and what a site has
 //	                     that imported them
 //	receipts/            what each mirror has of archives, by name
+//	imported/            the plans of the archives that each mirror had last
 //	journal/             blobs of a run that was not finished
 //
 // Everything is written whole or not at all. The cache may be removed at any

@@ -1,0 +1,28 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gantry-mirror/gantry/pkg/durable"
+)
+
+// Sign signs a set that is complete in a folder. Nothing else of it changes.
+func Sign(ctx context.Context, dir string, sequence int, sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("signing the archive in %s: %w", dir, err)
+	}
+	s, _, err := readSet(root, sequence)
+	if err == nil {
+		w := &Writer{dir: dir, opts: Options{Sign: sign}, packing: &packing{set: s}}
+		err = w.sign(ctx, durable.Folder{Root: root})
+	}
+	if err := errors.Join(err, root.Close()); err != nil {
+		return fmt.Errorf("signing the archive in %s: %w", dir, err)
+	}
+	return nil
+}

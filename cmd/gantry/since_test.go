@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+)
+
+// sets are the sequences in a folder of the world.
+func (m *months) sets(folder string) []string {
+	m.t.Helper()
+	files, err := filepath.Glob(filepath.Join(m.path(folder), "gantry-*.json"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for i := range files {
+		files[i] = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[i]), "gantry-"), ".json")
+	}
+	return files
+}
+
+// write writes an archive of a month to a folder and returns what JSON says of it.
+func (m *months) written(month int, folder string, args ...string) archiveResult {
+	m.t.Helper()
+	o := m.must(append([]string{"mirror", "-c", m.isc[month], fileScheme + m.path(folder), "--name", "ops", "--output", "json"}, args...)...)
+	var result struct{ Archive *archiveResult }
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Archive == nil {
+		m.t.Fatalf("%v\n%s", err, o.stdout)
+	}
+	return *result.Archive
+}
+
+// want compares what is said of an archive.
+func (m *months) want(what string, got archiveResult, sequence, buildsOn int) {
+	m.t.Helper()
+	if got.Sequence != sequence || got.BuildsOn != buildsOn || (got.LeftOut != nil && got.LeftOut.Bytes > 0) != (buildsOn > 0) || got.Set == "" {
+		m.t.Errorf("%s: sequence %d builds on %d, leaves out %+v; want sequence %d on %d", what, got.Sequence, got.BuildsOn, got.LeftOut, sequence, buildsOn)
+	}
+}
+
+// TestSince chooses what an archive leaves out, and keeps folders in order.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	m.want("the first", m.written(1, "a"), 1, 0)
+	m.want("the next, beside it", m.written(2, "a"), 2, 1)
+	if diff := m.sets("a"); !slices.Equal(diff, []string{"000001", "000002"}) {
+		t.Errorf("the folder has %v", diff)
+	}
+	// Nothing new writes nothing where the newest is, and little elsewhere.
+	before := m.tree("a")
+	o := m.must("mirror", "-c", m.isc[2], fileScheme+m.path("a"), "--name", "ops")
+	m.says(o.stdout, "Nothing to copy")
+	if after := m.tree("a"); len(after) != len(before) {
+		t.Errorf("the folder has %d files, had %d", len(after), len(before))
+	}
+	if o := m.must("mirror", "-c", m.isc[2], fileScheme+m.path("a"), "--name", "ops", "--dry-run"); !strings.Contains(o.stdout, "To move  0 B") {
+		t.Errorf("a dry run says\n%s", o.stdout)
+	}
+	if o := m.must("mirror", "-c", m.isc[2], fileScheme+m.path("new"), "--name", "ops", "--dry-run"); !strings.Contains(o.stdout, "To move  0 B") {
+		t.Errorf("a dry run to an empty folder says\n%s", o.stdout)
+	}
+	m.want("since the first", m.written(2, "b", "--since", "1"), 3, 1)
+	m.want("since a day before all", m.written(2, "c", "--since", "2020-01-01"), 4, 0)
+	m.want("since a day to come", m.written(2, "d", "--since", "2999-01-01T00:00:00Z"), 5, 4)
+	m.want("all", m.written(2, "a", "--full"), 6, 0)
+	if diff := m.sets("a"); !slices.Equal(diff, []string{"000006"}) {
+		t.Errorf("after all was written the folder has %v", diff)
+	}
+	for name, tc := range map[string]struct {
+		words []string
+		args  []string
+	}{
+		"no such archive": {[]string{"--since 9", "give one of 1 (", "or 6 ("}, []string{"--since", "9"}},
+		"no date":         {[]string{"--since", "2026-10-01"}, []string{"--since", "soon"}},
+		"two":             {[]string{"--since and --full"}, []string{"--since", "1", "--full"}},
+		"no receipt":      {[]string{"--receipt"}, []string{"--receipt", m.path("absent.json")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m.refuse(exitUsage, tc.words, append([]string{"mirror", "-c", m.isc[2], fileScheme + m.path("e"), "--name", "ops"}, tc.args...)...)
+		})
+	}
+	m.refuse(exitUsage, []string{"--full is for file://"}, "mirror", "-c", m.isc[2], m.docker("/x"), "--full")
+	m.refuse(exitUsage, []string{"--write-receipt is for --from"}, "mirror", "-c", m.isc[2], m.docker("/x"), "--write-receipt", m.path("r.json"))
+}
+
+// TestHistoryIsLost writes the next archive where the workspace, or the end of the run
+// that wrote the one before, is not known any more.
+func TestHistoryIsLost(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	first := m.written(1, "disk")
+	history := m.path("workspace/archives/ops/history.json")
+	text, err := os.ReadFile(history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The run ended just before it could note that the archive is complete.
+	var all []workspace.Carried
+	if err := json.Unmarshal(text, &all); err != nil || len(all) != 1 || all[0].Set != first.Set {
+		t.Fatalf("%v: %s", err, text)
+	}
+	all[0].Set = ""
+	if text, err = json.Marshal(all); err == nil {
+		err = os.WriteFile(history, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.want("after a kill", m.written(2, "second"), 2, 1)
+
+	// The workspace is gone; the folder has what was written first.
+	for _, gone := range []string{"workspace/archives"} {
+		if err := os.RemoveAll(m.path(gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.want("without a history", m.written(2, "disk"), 2, 1)
+
+	// Another workspace numbered another archive alike.
+	other := []string{"mirror", "-c", m.isc[2], "--name", "ops", "--workspace", m.path("elsewhere")}
+	m.must(append(other, fileScheme+m.path("other"))...)
+	m.must(append(other, fileScheme+m.path("other"), "--full")...)
+	m.refuse(exitUsage, []string{"gantry-000001.json in " + m.path("other"), "another folder"}, "mirror", "-c", m.isc[1], fileScheme+m.path("other"), "--name", "ops")
+
+	// What is damaged is not built on.
+	volume := m.path("disk/gantry-000002.0001.tar")
+	if err := os.Truncate(volume, 5000); err != nil {
+		t.Fatal(err)
+	}
+	o := m.must("mirror", "-c", m.isc[2], fileScheme+m.path("disk"), "--name", "ops")
+	m.says(o.stderr, "gantry-000002.json in "+m.path("disk")+" is damaged, so that all content is written again")
+	m.looked(exitOK, "verify", fileScheme+m.path("disk"))
+	m.must("mirror", "--from", fileScheme+m.path("disk"), m.docker("/healed"), "--workspace", m.path("at"))
+}
+
+// TestLostDisk writes an archive against the receipt of a site that a disk did not
+// reach.
+func TestLostDisk(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	_, ops, _ := m.sshKey("ops", "")
+	_, mallory, _ := m.sshKey("mallory", "")
+	file := m.path("site.json")
+	m.carry(1)
+	if o := m.must(append(m.bring("site", 1), "--write-receipt", file, "--sign-key", ops)...); !strings.Contains(o.stdout, "Receipt: "+file) {
+		t.Errorf("it says\n%s", o.stdout)
+	}
+	m.carry(2) // and lost
+	// The same import writes the same bytes.
+	again := m.path("again.json")
+	m.must(append(m.bring("site", 1), "--write-receipt", again)...)
+	one, errOne := os.ReadFile(file)
+	two, errTwo := os.ReadFile(again)
+	if err := errors.Join(errOne, errTwo); err != nil || !bytes.Equal(one, two) || len(one) > 32<<10 {
+		t.Errorf("%v; receipts of %d and %d bytes", err, len(one), len(two))
+	}
+
+	third := []string{"mirror", "-c", m.isc[3], m.disks[3], "--name", "ops", "--receipt", file}
+	m.refuse(exitMismatch, []string{"the receipt " + file + " is refused"}, append(third, "--verify-key", mallory+".pub")...)
+	m.refuse(exitMismatch, []string{"not signed"}, "mirror", "-c", m.isc[3], m.disks[3], "--name", "ops", "--receipt", again, "--verify-key", ops+".pub")
+	if err := os.WriteFile(again, bytes.Replace(one, []byte(`"size":`), []byte(`"size":1`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signature, err := os.ReadFile(file + ".sig")
+	if err == nil {
+		err = os.WriteFile(again+".sig", signature, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.refuse(exitMismatch, []string{again + " is refused"}, "mirror", "-c", m.isc[3], m.disks[3], "--name", "ops", "--receipt", again)
+	m.refuse(exitUsage, []string{`is of "ops"`, `of "others"`}, "mirror", "-c", m.isc[3], m.disks[3], "--name", "others", "--receipt", file)
+	if files := m.sets("disk3"); len(files) > 0 {
+		t.Fatalf("refused, and written: %v", files)
+	}
+	o := m.must(append(third, "--verify-key", ops+".pub")...)
+	m.says(o.stdout, "Sequence 3 leaves out", "the site has by its receipt, which goes up to sequence 1")
+	m.must(m.bring("site", 3)...)
+	m.verify("site", acme, 4)
+	r := m.readReceipt(m.path("at-site/receipts/" + (&registryTarget{Destination: m.destination("/site")}).key() + "/ops.json"))
+	if len(r.Sets) != 2 || r.Sets[1].Sequence != 3 {
+		t.Errorf("the receipt has %v", r.Sets)
+	}
+}
+
+// TestRepair mends an archive that bits flipped in, with what the connected side ships
+// for it alone.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	m.carry(1)
+	m.carry(2)
+	have, err := archive.Open(strings.TrimPrefix(m.disks[2], fileScheme))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := 0
+	for e := range have.Entries() {
+		if e.Content && (e.MediaType != "" || e.Size > 1000) && spoilt < 3 {
+			m.spoil("disk2", e)
+			spoilt++
+		}
+	}
+	if err := have.Close(); err != nil {
+		t.Fatal(err)
+	}
+	request, repair := m.path("request.json"), fileScheme+m.path("repair")
+	m.looked(exitMismatch, "archive", "repair-request", m.disks[2], "-o", request)
+	m.source.ResetLog()
+	o := m.must("mirror", "--repair", request, repair)
+	m.says(o.stdout, "Repair of sequence 2", "3 manifests and blobs")
+	if n := m.source.Requests()["GET blob"]; n > 3 {
+		t.Errorf("%d blobs were read for a repair of 3", n)
+	}
+	if o := m.must("mirror", "--repair", request, repair); !strings.Contains(o.stdout, "Nothing to write") {
+		t.Errorf("again it says\n%s", o.stdout)
+	}
+	m.must(m.bring("site", 1)...)
+	if o := m.gantry(m.bring("bare", 1, 2)...); o.code != exitMismatch {
+		t.Errorf("without the repair it ended with %d\n%s", o.code, o.stderr)
+	}
+	m.must(append(m.bring("site", 2), "--from", repair)...)
+	m.verify("site", acme, 4)
+
+	m.refuse(exitUsage, []string{"--repair writes an archive"}, "mirror", "--repair", request, m.docker("/x"))
+	m.refuse(exitUsage, []string{"leave -c"}, "mirror", "--repair", request, "-c", m.isc[1], repair)
+	m.refuse(exitUsage, []string{"request", "kind"}, "mirror", "--repair", m.write("no.json", `{"kind":"other"}`), repair)
+	m.source.Script(registrytest.Rule{Action: registrytest.Status(404)})
+	if err := os.RemoveAll(m.path("workspace/cache")); err != nil {
+		t.Fatal(err)
+	}
+	m.refuse(exitPartial, []string{"not written: sha256:", "given by no source", "run again"}, "mirror", "--repair", request, fileScheme+m.path("repair2"))
+	m.source.Script()
+	m.must("mirror", "--repair", request, fileScheme+m.path("repair2"))
+}
