@@ -100,7 +100,7 @@ func (a *app) verifyArchive(ctx context.Context, dirs []string, trust *trustFlag
 		_, err = fmt.Fprint(a.stdout, result.table())
 	}
 	if err == nil && !result.whole() {
-		err = &hintError{&mismatchError{fmt.Sprintf("the archive in %s is damaged", strings.Join(dirs, ", "))}, ": ", "bring the files that are named again"}
+		err = &hintError{&mismatchError{fmt.Sprintf("the archive in %s is damaged", strings.Join(dirs, ", "))}, ": ", "bring the files that are named again, or ask for what is lost with gantry archive repair-request"}
 	}
 	return err
 }
