@@ -124,7 +124,7 @@ func (f *mirrorFlags) check(destination string) error {
 		return usageHint("leave -c and --from out", "--plan says all that is mirrored")
 	case reads && toArchive:
 		return usageHint("copy the folder instead", "--from reads an archive and %s would write one", destination)
-	case f.writeReceipt != "" && !(reads && strings.HasPrefix(destination, dockerScheme)):
+	case f.writeReceipt != "" && (!reads || !strings.HasPrefix(destination, dockerScheme)):
 		return usagef("--write-receipt is for --from and docker:// destinations")
 	case f.sourcePolicy != "" && !strings.HasPrefix(destination, dockerScheme):
 		return usagef("--mirror-source-policy is for docker:// destinations")
