@@ -95,12 +95,12 @@ func (a *app) lookInto(f *archiveFlags, args []string) (*archive.Archive, error)
 	return have, refusal(err)
 }
 
-// printable is a path of a medium, which may come from anybody, for a terminal.
-func printable(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(path)
+// printable is a text of a medium, which may come from anybody, for a terminal.
+func printable(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
 	}
-	return path
+	return text
 }
 
 // completeFolders completes arguments that are folders, and the scheme before them.

@@ -201,7 +201,7 @@ func (a *app) extractImages(ctx context.Context, have *archive.Archive, p *plan.
 		for _, alike := range mirror.Alike(report.Failed) {
 			a.warn("not extracted, since %s", alike[0].Reason)
 			for _, x := range alike {
-				a.warn("    %s", x.Source)
+				a.warn("    %s", printable(x.Source))
 			}
 		}
 		text := fmt.Sprintf("Extracted %s to %s%s: %s written.\n", number(len(whole), "image", "images"), ociScheme, dir, progress.Bytes(report.BytesCopied))

@@ -294,8 +294,12 @@ func (r *inspected) writePlan(b *strings.Builder) {
 	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
 	_ = t.Flush() // into memory
 	for _, c := range p.Catalogs {
-		fmt.Fprintf(b, "Catalog %s\n  becomes %s\n", c.Name, c.Image)
-		list(b, c.Packages)
+		fmt.Fprintf(b, "Catalog %s\n  becomes %s\n", printable(c.Name), printable(c.Image))
+		var names []string
+		for _, name := range c.Packages {
+			names = append(names, printable(name))
+		}
+		list(b, names)
 	}
 	if p.Missing > 0 {
 		fmt.Fprintf(b, "Missing at the source: %s\n", number(p.Missing, "image", "images"))

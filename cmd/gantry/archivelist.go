@@ -164,7 +164,7 @@ func (a *app) listImages(have *archive.Archive, p *plan.Plan, filter glob) error
 	t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tKIND\tSIZE\tHERE\tDIGEST")
 	for _, x := range images {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", x.Name, x.Kind, progress.Bytes(x.Size), x.Here, x.Digest)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", x.Name, printable(string(x.Kind)), progress.Bytes(x.Size), x.Here, x.Digest)
 	}
 	_ = t.Flush() // into memory
 	_, err = fmt.Fprint(a.stdout, trimmed(rows.String()))
@@ -216,7 +216,7 @@ func (a *app) listContent(have *archive.Archive, filter glob) error {
 	for _, x := range content {
 		what := "blob"
 		if x.MediaType != "" {
-			what = x.MediaType
+			what = printable(x.MediaType)
 		}
 		if x.Parts > 0 {
 			what += fmt.Sprintf(", part %d of %d", x.Part, x.Parts)
