@@ -30,8 +30,8 @@ func (w *world) request(file string) *repair.Request {
 	return r
 }
 
-// asked is the content of a request.
-func asked(r *repair.Request) []ocispec.Descriptor {
+// contentOf is the content of a request.
+func contentOf(r *repair.Request) []ocispec.Descriptor {
 	var all []ocispec.Descriptor
 	for _, c := range r.Content {
 		all = append(all, ocispec.Descriptor{Digest: c.Digest, Size: c.Size, MediaType: c.MediaType})
@@ -105,7 +105,7 @@ func TestRepairRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = sound.Close() }() // only read from
-	mend := w.follow("mend", sound, opts, asked(r))
+	mend := w.follow("mend", sound, opts, contentOf(r))
 	w.says(w.looked(exitOK, "archive", "repair-request", disk, mend).stderr, "damaged, but nothing is lost", "nothing to ask for")
 	w.must("verify", disk, mend)
 	w.says(w.looked(exitOK, "archive", "inspect", disk, mend).stdout, "Repair of sequence 1", w.path("mend/gantry-000001-repair.0001.tar"))

@@ -96,7 +96,7 @@ func TestWrongMedium(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	w.disk("a")
-	w.must("mirror", "-c", w.config("store.yaml", storeOnly), fileScheme+w.path("b"), "--name", "imageset")
+	w.must("mirror", "-c", w.config("store.yaml", storeOnly), fileScheme+w.path("b"), "--name", "imageset", "--workspace", w.path("elsewhere"))
 	w.must("mirror", "-c", w.config("store.yaml", storeOnly), fileScheme+w.path("c"), "--name", "other")
 	const first, second, manifest = "gantry-000001.0001.tar", "gantry-000001.0002.tar", "gantry-000001.json"
 	replace := func(t *testing.T, to, from string) {
@@ -141,7 +141,7 @@ func TestWrongMedium(t *testing.T) {
 		{"the set manifest of another set", exitMismatch, []string{manifest}, func(t *testing.T, dir string) {
 			replace(t, filepath.Join(dir, manifest), w.path("b/"+manifest))
 		}, nil},
-		{"the set manifest of another set, with its sum", exitMismatch, []string{first}, func(t *testing.T, dir string) {
+		{"the set manifest of another set and its sum", exitMismatch, []string{first}, func(t *testing.T, dir string) {
 			replace(t, filepath.Join(dir, manifest), w.path("b/"+manifest))
 			replace(t, filepath.Join(dir, manifest+".sha256"), w.path("b/"+manifest+".sha256"))
 		}, nil},
@@ -194,9 +194,11 @@ func TestWrongMedium(t *testing.T) {
 			} else {
 				w.says(o.stdout+o.stderr, tc.words...)
 			}
-			if len(tc.also) == 0 {
-				w.refuse(tc.code, tc.words, "mirror", "--from", args[0], w.docker("/no"))
+			from := []string{"mirror", w.docker("/no")}
+			for _, arg := range args {
+				from = append(from, "--from", arg)
 			}
+			w.refuse(tc.code, tc.words, from...)
 			for _, r := range w.mirror.Log() {
 				if r.Method != http.MethodGet && r.Method != http.MethodHead {
 					t.Errorf("the mirror was touched: %s %s", r.Method, r.Path)
