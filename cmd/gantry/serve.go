@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,11 +9,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 )
 
@@ -23,6 +26,8 @@ type archiveServeFlags struct {
 	tlsCert, tlsKey string
 	htpasswd        string
 	plainHTTP       bool
+	resources       string
+	address         string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -33,7 +38,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Serve is a registry over the volumes of an archive: nothing is copied or extracted,
 and nothing can be pushed. Images have the repositories and tags that they would
 have in a mirror, so that nodes, podman and oc can pull from it before there is a
-registry, and gantry mirror's cluster resources fit when they name its address.
+registry. --resources writes the manifests that make a cluster do so.
 
 Several folders are one archive: the media that its volumes lie on, and those of
 the earlier archives that it builds on. An image of which content is in none of them
@@ -46,6 +51,7 @@ needs --tls-cert and --tls-key, or else --plain-http. It ends with INT or TERM.
 		Example: `  gantry serve file:///media/disk
   podman pull --tls-verify=false 127.0.0.1:5000/ubi9/ubi:latest
   gantry serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --htpasswd users file:///media/disk
+  gantry serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --resources manifests --address bastion.example.com:8443 file:///media/disk
   gantry serve file:///media/march file:///media/april`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +64,8 @@ needs --tls-cert and --tls-key, or else --plain-http. It ends with INT or TERM.
 	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "private key of --tls-cert, a PEM file")
 	c.Flags().StringVar(&f.htpasswd, "htpasswd", "", "ask for a name and password of this file, with hashes of bcrypt (htpasswd -B)")
 	c.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "speak plain HTTP where others can listen in: on other addresses than loopback, or with a proxy in front that speaks TLS")
+	c.Flags().StringVar(&f.resources, "resources", "", "write the manifests that make a cluster pull from here into this folder, which is made where it is absent")
+	c.Flags().StringVar(&f.address, "address", "", "HOST:PORT by which clusters reach this registry, for --resources (default: that of --listen)")
 	return c
 }
 
@@ -80,6 +88,9 @@ func (a *app) serve(ctx context.Context, f archiveServeFlags, args []string) err
 			return usageHint("write file://DIR, the folder with the archive", "%q cannot be served", arg)
 		}
 		dirs = append(dirs, dir)
+	}
+	if f.address != "" && f.resources == "" {
+		return usageHint("leave it out, or say --resources DIR", "--address is for the manifests of --resources")
 	}
 	certificate, err := f.certificate()
 	if err != nil {
@@ -113,6 +124,9 @@ func (a *app) serve(ctx context.Context, f archiveServeFlags, args []string) err
 	l, err := f.open(ctx, certificate != nil)
 	if err != nil {
 		return err
+	}
+	if err := a.writeServed(f, images, l.Addr()); err != nil {
+		return errors.Join(err, l.Close())
 	}
 	if err := a.sayServing(l.Addr(), certificate != nil, strings.Join(args, " "), images, len(registry.Repositories())); err != nil {
 		return errors.Join(err, l.Close())
@@ -213,4 +227,32 @@ func reachable(at net.Addr) string {
 		return fmt.Sprintf("localhost:%d", tcp.Port)
 	}
 	return at.String()
+}
+
+// writeServed writes the manifests that were asked for.
+func (a *app) writeServed(f archiveServeFlags, images *wholes, at net.Addr) error {
+	if f.resources == "" {
+		return nil
+	}
+	address := f.address
+	if tcp, ok := at.(*net.TCPAddr); address == "" && ok && tcp.IP.IsUnspecified() {
+		return usageHint("say --address HOST:PORT", "--listen %s does not tell by which name clusters reach this registry", f.listen)
+	}
+	files, notes, err := images.resources(cmp.Or(address, at.String()))
+	if err != nil {
+		return usagef("--address: %w", err)
+	}
+	if err := os.MkdirAll(f.resources, 0o755); err != nil {
+		return usagef("--resources: %w", err)
+	}
+	for _, file := range files {
+		if err := durable.WriteFile(filepath.Join(f.resources, file.Name), file.Text); err != nil {
+			return fmt.Errorf("writing cluster resources: %w", err)
+		}
+	}
+	for _, note := range notes {
+		a.warn("%s", note)
+	}
+	a.say("%s for clusters in %s", number(len(files), "manifest", "manifests"), f.resources)
+	return nil
 }

@@ -91,7 +91,8 @@ func TestServe(t *testing.T) {
 	disk := "file://" + w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "3MB")
 	before := folderOf(t, w.path("disk"))
-	s := serveDisk(w, disk)
+	manifests := w.path("manifests")
+	s := serveDisk(w, disk, "--resources", manifests, "--address", "bastion.example.com:8443")
 	if s.URL != "http://"+s.Address || s.Images < 20 || len(s.NotServed) > 0 {
 		t.Errorf("it says %+v", s.servedArchive)
 	}
@@ -101,6 +102,8 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %d of %d images pulled, %v", repository, len(v.Pulled), len(v.Images), err)
 		}
 	}
+	// They are those of a mirror at that address.
+	w.sameResources(manifests, "bastion.example.com:8443")
 	var catalog struct{ Repositories []string }
 	if err := json.Unmarshal([]byte(s.get("/v2/_catalog", http.StatusOK)), &catalog); err != nil || len(catalog.Repositories) != s.Repositories || !slices.Contains(catalog.Repositories, acme) {
 		t.Errorf("the repositories are %v, %v", catalog.Repositories, err)
@@ -119,6 +122,35 @@ func TestServe(t *testing.T) {
 	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.addr); err == nil {
 		conn.Close()
 		t.Error("somebody still listens")
+	}
+}
+
+// sameResources compares manifests for an address with those that gantry mirror
+// writes for the mirror.
+func (w *world) sameResources(dir, address string) {
+	w.t.Helper()
+	o := w.must("mirror", "--from", "file://"+w.path("disk"), w.docker(""), "--output", "json")
+	var result struct{ Resources resourceFiles }
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || len(result.Resources.Files) < 3 {
+		w.t.Fatalf("gantry mirror wrote %+v, %v", result, err)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	for _, name := range result.Resources.Files {
+		raw, err := os.ReadFile(filepath.Join(result.Resources.Dir, name))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		want[name] = strings.ReplaceAll(string(raw), w.mirror.Host, address)
+	}
+	for name := range folderOf(w.t, dir) {
+		raw, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		got[name] = string(raw)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("the manifests are not those of a mirror (-want +got):\n%s", diff)
 	}
 }
 
@@ -222,6 +254,10 @@ func TestServeRefuses(t *testing.T) {
 		{exitUsage, []string{"--plain-http is for a registry without"}, []string{disk, "--tls-cert", bad, "--tls-key", bad, "--plain-http"}},
 		{exitUsage, []string{"--htpasswd " + bad, "line 1", "htpasswd -B"}, []string{disk, "--htpasswd", bad}},
 		{exitUsage, []string{"--htpasswd", "no such file"}, []string{disk, "--htpasswd", w.path("none")}},
+		{exitUsage, []string{"--address is for the manifests"}, []string{disk, "--address", "bastion.example.com"}},
+		{exitUsage, []string{"say --address HOST:PORT", "--listen 0.0.0.0:0"}, []string{disk, "--listen", "0.0.0.0:0", "--plain-http", "--resources", w.path("manifests")}},
+		{exitUsage, []string{"--address", "no ocp in front"}, []string{disk, "--listen", "127.0.0.1:0", "--resources", w.path("manifests"), "--address", "bastion.example.com/ocp"}},
+		{exitUsage, []string{"--resources"}, []string{disk, "--listen", "127.0.0.1:0", "--resources", bad}},
 		{exitUsage, []string{"a signature is required"}, []string{disk, "--require-signature"}},
 	} {
 		o := w.bare(append([]string{"serve"}, x.args...)...)

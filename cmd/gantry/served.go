@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -122,4 +125,29 @@ func (w *wholes) all() iter.Seq[registryserver.Image] {
 			}
 		}
 	}
+}
+
+// resources are the manifests that make a cluster pull what is served from address,
+// "HOST:PORT".
+func (w *wholes) resources(address string) (files []resources.File, notes []string, err error) {
+	at, err := mirror.ParseDestination(dockerScheme+address, 0)
+	if err == nil && at.Prefix != "" {
+		err = fmt.Errorf("there is no %s in front of what is served", at.Prefix)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := at.Names(w.plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	report := &mirror.Report{}
+	for img := range w.left {
+		report.Failed = append(report.Failed, mirror.Failure{Source: img.Source, Repository: img.Repository})
+		if img.Kind == plan.CatalogImage {
+			report.Held = append(report.Held, mirror.Held{Catalog: img.Catalog})
+		}
+	}
+	holding := mirror.Hold(w.plan, names, report, nil)
+	return resources.Build(holding.Images, holding.Catalogs, resources.Options{})
 }
