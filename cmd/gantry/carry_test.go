@@ -197,8 +197,28 @@ func TestLeftOutIsLost(t *testing.T) {
 	if len(r.Sets) != 1 || r.Sets[0].Sequence != 1 {
 		t.Errorf("the receipt has %v", r.Sets)
 	}
+	// What a receipt has is what was asked for.
+	m.refuse(exitPartial, []string{lost, "--check-blobs", "--receipt"}, append(m.bring("site", 2), "--write-receipt", file, "--check-blobs")...)
+	for _, at := range m.readReceipt(file).Repositories {
+		for _, b := range at.Blobs {
+			if b.Digest.String() == lost {
+				t.Errorf("the receipt has %s in %s", lost, at.Name)
+			}
+		}
+	}
+	m.carry(3, "--receipt", file)
+	if have, err = archive.Open(strings.TrimPrefix(m.disks[3], fileScheme)); err != nil {
+		t.Fatal(err)
+	}
+	brought := false
+	for d := range have.Digests() {
+		brought = brought || d.String() == lost
+	}
+	if err := have.Close(); err != nil || !brought {
+		t.Errorf("the next archive has %s: %v, %v", lost, brought, err)
+	}
 	m.mirror.Script()
-	m.must(m.bring("site", 2)...)
+	m.must(m.bring("site", 3)...)
 	m.world.verify("site", acme, 4)
 }
 

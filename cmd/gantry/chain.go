@@ -287,9 +287,9 @@ func (c *chain) note(ctx context.Context, s *session, f *mirrorFlags, sign func(
 		return "", nil
 	}
 	newest := c.have.Newest()
-	r := &receipt.Receipt{Name: newest.Series, Plan: c.have.PlanDigest()}
+	r := &receipt.Receipt{Name: newest.Series}
 	if c.receipt != nil {
-		r.Sets = c.receipt.Sets
+		r.Sets, r.Plan = c.receipt.Sets, c.receipt.Plan
 	}
 	var err error
 	if r.Repositories, err = mirror.Inventory(j.Plan(), report); err != nil {
@@ -297,6 +297,7 @@ func (c *chain) note(ctx context.Context, s *session, f *mirrorFlags, sign func(
 	}
 	if len(report.Failed) == len(j.Asked().Missing) { // all that the archive is about came
 		r.Enter(receipt.Set(newest.BaseSet))
+		r.Plan = c.have.PlanDigest()
 		if err := c.keepPlan(ctx, s); err != nil {
 			return "", err
 		}

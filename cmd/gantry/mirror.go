@@ -254,7 +254,9 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	if !result.Report.Complete() {
-		return newPartialError(result.Report)
+		partial := newPartialError(result.Report)
+		partial.buildsOn = have != nil && len(have.Newest().BuildsOn) > 0
+		return partial
 	}
 	return nil
 }

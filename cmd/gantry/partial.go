@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 
 	"github.com/gantry-mirror/gantry/mirror"
 )
@@ -13,6 +16,7 @@ type partialError struct {
 	failed, held, leftOut int
 	planned               bool // only planned: nothing was copied
 	missing               bool // the source did not even give some to the plan
+	buildsOn              bool // the source is an archive that leaves content out
 	reasons               []error
 }
 
@@ -47,6 +51,9 @@ func (e *partialError) what() string {
 func (e *partialError) Hint() string {
 	if e.planned {
 		return "mend what the list names, or block it with mirror.blockedImages"
+	}
+	if e.buildsOn && slices.ContainsFunc(e.reasons, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }) {
+		return "name the archives that the list names, too, with --from; or run again with --check-blobs, and have the next archive written with --receipt and the receipt of that run"
 	}
 	if e.missing {
 		return "mend what the list names, or block images that are not needed with mirror.blockedImages, and run again"

@@ -31,9 +31,9 @@ type sinceFlags struct {
 }
 
 func (s *sinceFlags) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.since, "since", "", "leave out of the archive only what the site has from this sequence on the way there (2), or from the last before this date (2026-10-01)")
+	f.StringVar(&s.since, "since", "", "leave out of the archive what a site has that imported this sequence (2), or the last before this date (2026-10-01), and nothing else")
 	f.BoolVar(&s.full, "full", false, "write an archive with all content, also what earlier ones have")
-	f.StringVar(&s.receipt, "receipt", "", "leave out of the archive what the site has by this receipt, which mirror --from wrote there")
+	f.StringVar(&s.receipt, "receipt", "", "leave out of the archive what the site has by this receipt, which gantry mirror --from wrote there")
 }
 
 // check refuses the flags where no archive is written, and two of them.

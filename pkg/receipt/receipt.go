@@ -37,10 +37,10 @@ type Receipt struct {
 	Name string `json:"name"`
 	// Sets are those that were imported whole, by sequence.
 	Sets []Set `json:"sets"`
-	// Plan is the digest of the plan that was imported last; "" where that is not
-	// known.
+	// Plan is the digest of the plan that was imported whole last, which the site
+	// keeps; "" where there is none.
 	Plan digest.Digest `json:"plan,omitempty"`
-	// Repositories are those of that plan, by name.
+	// Repositories are those of the last import, as far as it came, by name.
 	Repositories []Repository `json:"repositories"`
 }
 
