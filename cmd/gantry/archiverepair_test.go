@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/repair"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // request reads a repair request from a file.
@@ -188,5 +191,64 @@ func TestRepairRequestOfAChain(t *testing.T) {
 	}
 	if r := in("--sequence", "1"); r.Sequence != 1 || len(r.Content) != 2 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// From the damage to the mirror: what was spoilt, lost with its volume, and built by
+// Gantry itself comes again, and both folders together are mirrored from.
+func TestRepairEndToEnd(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(w *world, have *archive.Archive, p *plan.Plan){
+		"blobs": func(w *world, have *archive.Archive, p *plan.Plan) {
+			w.spoil("disk", largest(have, "gantry-000001.0002.tar"))
+			if err := os.Remove(w.path("disk/gantry-000001.0004.tar")); err != nil {
+				t.Fatal(err)
+			}
+			built := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.CatalogImage })
+			contents, err := p.Contents()
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := map[digest.Digest]bool{}
+			err = contents.Walk(p.Images[built].Digest,
+				func(m *plan.Manifest) error { lost[m.Digest] = true; return nil },
+				func(b plan.Blob) error { lost[b.Digest] = true; return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for e := range have.Entries() {
+				if lost[e.Digest] && e.Volume != "gantry-000001.0004.tar" && e.Digest != largest(have, "gantry-000001.0002.tar").Digest {
+					w.spoil("disk", e)
+				}
+			}
+		},
+		"plan": func(w *world, _ *archive.Archive, _ *plan.Plan) {
+			if err := os.Remove(w.path("disk/gantry-000001.0001.tar")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, registrytest.Options{})
+			disk, have, p := w.disk("disk")
+			spoil(w, have, p)
+			far := []string{"--workspace", w.path("far")}
+			file, mend := w.path("request.json"), fileScheme+w.path("mend")
+			w.looked(exitMismatch, "archive", "repair-request", disk, "-o", file)
+			if o := w.gantry(append([]string{"mirror", "--from", disk, w.docker("/mended")}, far...)...); o.code != exitMismatch {
+				t.Errorf("the damaged archive ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+			}
+			w.source.ResetLog()
+			w.must("mirror", "--repair", file, mend)
+			if n, most := w.source.Requests()["GET blob"], len(w.request(file).Content); n > most {
+				t.Errorf("%d blobs were read for %d that are wanted", n, most)
+			}
+			w.looked(exitOK, "archive", "repair-request", disk, mend)
+			w.must("verify", disk, mend)
+			w.must(append([]string{"mirror", "--from", disk, "--from", mend, w.docker("/mended")}, far...)...)
+			o := w.must("verify", "--from", disk, "--from", mend, w.docker("/mended"))
+			w.says(o.stdout, fmt.Sprintf("All %d images", len(p.Images)))
+			w.verify("mended", acme, 4)
+		})
 	}
 }

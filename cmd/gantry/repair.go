@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/repair"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // checkRepair refuses what says something else than a repair request.
@@ -77,6 +78,9 @@ func (a *app) repair(ctx context.Context, f mirrorFlags, destination string) err
 	c := archive.Content{Name: r.Name}
 	if r.PlanLost {
 		if c.Plan, err = s.lostPlan(r); err != nil {
+			return err
+		}
+		if err := s.findSources(r); err != nil {
 			return err
 		}
 	}
@@ -139,6 +143,37 @@ func (s *session) lostPlan(r *repair.Request) (archive.Text, error) {
 		_, err = io.Copy(out, text)
 		return errors.Join(err, text.Close())
 	}, nil
+}
+
+// findSources fills in the images that have the content of a request whose plan was
+// lost, out of the plan in the workspace, which lostPlan has compared.
+func (s *session) findSources(r *repair.Request) error {
+	text, err := s.OpenPlan(r.Name)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Read(text)
+	if err := errors.Join(err, text.Close()); err != nil {
+		return err
+	}
+	var lost []digest.Digest
+	for _, c := range r.Content {
+		lost = append(lost, c.Digest)
+	}
+	holders, err := mirror.Holders(p, lost)
+	if err != nil {
+		return err
+	}
+	for i := range r.Content {
+		c := &r.Content[i]
+		for _, img := range holders[c.Digest] {
+			c.Sources = append(c.Sources, img.Source)
+		}
+		if len(c.Sources) == 0 {
+			return usagef("the repair request wants %s, which no image of the plan %q has", c.Digest, r.Name)
+		}
+	}
+	return nil
 }
 
 // fetchAll brings what the request wants, each from the first of its sources that gives

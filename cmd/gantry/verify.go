@@ -20,7 +20,7 @@ type verifyFlags struct {
 	inputs
 	sides
 	trust          trustFlags
-	from           string
+	from           []string
 	maxNestedPaths int
 	blobs          bool
 }
@@ -62,7 +62,7 @@ gantry plan -o, or of the archive that was mirrored from.
 	f.sides.addFlags(c.Flags())
 	f.trust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, as gantry plan -o wrote it")
-	c.Flags().StringVar(&f.from, "from", "", "compare with the plan of the archive in this folder (file://DIR)")
+	c.Flags().StringSliceVar(&f.from, "from", nil, "compare with the plan of the archive in this folder (file://DIR); several are given with commas, or one after the other")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the mirror allows, as it was mirrored with; 0 is no limit")
 	c.Flags().BoolVar(&f.blobs, "blobs", false, "ask the mirror for every blob, too, and name the images that lost some")
 	return c
@@ -79,7 +79,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 		dirs = append(dirs, dir)
 	}
 	given := 0
-	for _, s := range []string{f.config, f.plan, f.from} {
+	for _, s := range []string{f.config, f.plan, strings.Join(f.from, "")} {
 		if s != "" {
 			given++
 		}
@@ -99,10 +99,13 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 		return usageHint("leave it out", "--name is for a configuration, and the plan has a name")
 	case f.given() && f.config == "":
 		return errNoSelection
-	case f.from != "" && !strings.HasPrefix(f.from, fileScheme):
-		return usageHint("write file://DIR, the folder with the archive", "--from %q", f.from)
 	}
-	if err := f.trust.check(f.from != ""); err != nil {
+	for _, from := range f.from {
+		if !strings.HasPrefix(from, fileScheme) {
+			return usageHint("write file://DIR, the folder with the archive", "--from %q", from)
+		}
+	}
+	if err := f.trust.check(len(f.from) > 0); err != nil {
 		return err
 	}
 	t, err := a.target(where, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths, checkBlobs: f.blobs})
@@ -121,8 +124,12 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 	switch {
 	case f.plan != "":
 		return readPlan(f.plan)
-	case f.from != "":
-		have, err := a.inspectArchive(&f.trust, strings.TrimPrefix(f.from, fileScheme))
+	case len(f.from) > 0:
+		dirs, err := folders(f.from)
+		if err != nil {
+			return nil, err
+		}
+		have, err := a.inspectArchive(&f.trust, dirs...)
 		if err != nil {
 			return nil, err
 		}
