@@ -102,7 +102,6 @@ func TestInventory(t *testing.T) {
 type stubborn struct {
 	*memoryRegistry
 	content map[digest.Digest][]byte
-	gone    digest.Digest
 }
 
 func (r *stubborn) MountBlob(ctx context.Context, repository string, desc ocispec.Descriptor, _ string, open Open) (bool, error) {

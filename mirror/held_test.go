@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/receipt"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -63,6 +64,17 @@ func TestHeldPerImage(t *testing.T) {
 			before := Hold(p, names, &Report{}, nil)
 			h := Hold(p, names, &Report{}, &before)
 			return &h
+		}},
+		{"what an archive leaves out", 200, func() any {
+			repositories, err := Inventory(p, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := Leave(p, &receipt.Receipt{Repositories: repositories})
+			if err != nil || l.Manifests < images {
+				t.Fatal(l, err)
+			}
+			return l
 		}},
 		{"what a mirror held, read again", 420, func() any {
 			h := Hold(p, names, &Report{}, nil)
