@@ -295,6 +295,27 @@ func TestArchiveDiff(t *testing.T) {
 		t.Errorf("%+v, %+v", got.Old, got.New)
 	}
 
+	// Months in one folder: the last two, or those that are named.
+	months := fileScheme + w.path("months")
+	far := []string{"--name", "months", "--workspace", w.path("elsewhere")}
+	w.must(append([]string{"mirror", "-c", w.path("store.yaml"), months}, far...)...)
+	w.must(append([]string{"mirror", "-c", w.path("imageset.yaml"), months}, far...)...)
+	w.must(append([]string{"mirror", "-c", w.path("store.yaml"), months}, far...)...)
+	for _, tc := range []struct {
+		args     []string
+		old, new int
+		code     int
+	}{
+		{nil, 2, 3, exitSomething}, {[]string{"--sequence", "1,2"}, 1, 2, exitSomething},
+		{[]string{"--sequence", "1,0"}, 1, 3, exitOK}, {[]string{months, "--sequence", "2,1"}, 2, 1, exitSomething},
+	} {
+		o := w.looked(tc.code, append([]string{"archive", "diff", months, "-o", "json"}, tc.args...)...)
+		if got := decoded[archiveDifference](t, o.stdout); got.Old.Sequence != tc.old || got.New.Sequence != tc.new || got.empty() != (tc.code == exitOK) {
+			t.Errorf("%v: %+v", tc.args, got)
+		}
+	}
+	w.says(w.looked(exitOK, "archive", "inspect", months).stdout, "builds on sequence 2\n", "\nSequence 1\n")
+
 	// An image that changed, as plans have it.
 	changed := *p
 	changed.Images = slices.Clone(p.Images)
