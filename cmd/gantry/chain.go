@@ -238,8 +238,12 @@ func (c *chain) gap(unknown []archive.BaseSet, lacking []ocispec.Descriptor, f *
 	if c.mirror == "" {
 		where = "at the destination, which is no mirror"
 	}
-	text := fmt.Sprintf("sequence %d builds on %d, which this site never imported: %s (%s), such as %s, are neither in %s nor %s",
-		c.have.Newest().Sequence, b.Sequence, number(len(lacking), "piece of content", "pieces of content"), progress.Bytes(size), lacking[0].Digest, strings.Join(f.from, ", "), where)
+	what := fmt.Sprintf("%s is", lacking[0].Digest)
+	if n := len(lacking); n > 1 {
+		what = fmt.Sprintf("%d manifests and blobs (%s), such as %s, are", n, progress.Bytes(size), lacking[0].Digest)
+	}
+	text := fmt.Sprintf("sequence %d builds on %d, which this site never imported: %s neither in %s nor %s",
+		c.have.Newest().Sequence, b.Sequence, what, strings.Join(f.from, ", "), where)
 	return &hintError{&mismatchError{text}, "; ", fmt.Sprintf("carry gantry-%06d too and name its folder with a second --from, or write the archive again with %s", b.Sequence, since)}
 }
 
