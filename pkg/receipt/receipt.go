@@ -7,15 +7,13 @@
 package receipt
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/document"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -25,8 +23,6 @@ const (
 	version = 1
 	// MaxSize is the most bytes that a receipt may have.
 	MaxSize = 256 << 20
-
-	maxSequence = 999_999
 )
 
 // A Receipt says what a site holds.
@@ -71,26 +67,11 @@ type Blob struct {
 	Size   int64         `json:"size"` // bytes
 }
 
-var nameGrammar = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`)
-
 // Read reads a receipt, which may come from anybody. What it does not know is an
 // error.
 func Read(in io.Reader) (*Receipt, error) {
-	limited := &io.LimitedReader{R: in, N: MaxSize + 1}
-	dec := json.NewDecoder(limited)
-	dec.DisallowUnknownFields()
 	r := &Receipt{}
-	err := dec.Decode(r)
-	switch {
-	case limited.N <= 0:
-		err = fmt.Errorf("it has more than %d bytes", MaxSize)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		err = errors.New("it is cut off")
-	case err == nil:
-		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows it")
-		}
-	}
+	err := document.Read(in, MaxSize, r)
 	if err == nil {
 		err = r.check()
 	}
@@ -101,13 +82,8 @@ func Read(in io.Reader) (*Receipt, error) {
 }
 
 func (r *Receipt) check() error {
-	switch {
-	case r.Kind != kind:
-		return fmt.Errorf("kind %.40q is not %s", r.Kind, kind)
-	case r.Version != version:
-		return fmt.Errorf("version %d: this program knows version %d", r.Version, version)
-	case !nameGrammar.MatchString(r.Name):
-		return fmt.Errorf("name %.60q", r.Name)
+	if err := (document.Head{Kind: r.Kind, Version: r.Version, Name: r.Name}).Check(kind, version); err != nil {
+		return err
 	}
 	if r.Plan != "" {
 		if err := layout.CheckDigest(r.Plan); err != nil {
@@ -116,7 +92,7 @@ func (r *Receipt) check() error {
 	}
 	last := 0
 	for _, s := range r.Sets {
-		if s.Sequence <= last || s.Sequence > maxSequence {
+		if s.Sequence <= last || s.Sequence > document.MaxSequence {
 			return fmt.Errorf("sets: sequence %d after %d", s.Sequence, last)
 		}
 		if err := layout.CheckDigest(s.Set); err != nil {

@@ -11,10 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/document"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
@@ -25,8 +25,7 @@ const (
 	// MaxSize is the most bytes that a request may have.
 	MaxSize = 64 << 20
 	// maxSources bounds the sources of one blob.
-	maxSources  = 1000
-	maxSequence = 999_999
+	maxSources = 1000
 )
 
 // A Request says what is wanted of a set.
@@ -54,25 +53,11 @@ type Content struct {
 	Sources []string `json:"sources"`
 }
 
-// nameGrammar is what series of archives are called.
-var nameGrammar = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`)
-
 // Read reads a request, which may come from anybody. What it does not know, and what
 // no archive could want, is an error.
 func Read(in io.Reader) (*Request, error) {
-	limited := &io.LimitedReader{R: in, N: MaxSize + 1}
-	dec := json.NewDecoder(limited)
-	dec.DisallowUnknownFields()
 	r := &Request{}
-	err := dec.Decode(r)
-	switch {
-	case limited.N <= 0:
-		err = fmt.Errorf("it has more than %d bytes", MaxSize)
-	case err == nil:
-		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows it")
-		}
-	}
+	err := document.Read(in, MaxSize, r)
 	if err == nil {
 		err = r.check()
 	}
@@ -83,14 +68,11 @@ func Read(in io.Reader) (*Request, error) {
 }
 
 func (r *Request) check() error {
+	if err := (document.Head{Kind: r.Kind, Version: r.Version, Name: r.Name}).Check(kind, version); err != nil {
+		return err
+	}
 	switch {
-	case r.Kind != kind:
-		return fmt.Errorf("kind %.40q is not %s", r.Kind, kind)
-	case r.Version != version:
-		return fmt.Errorf("version %d: this program knows version %d", r.Version, version)
-	case !nameGrammar.MatchString(r.Name):
-		return fmt.Errorf("name %.60q", r.Name)
-	case r.Sequence < 1 || r.Sequence > maxSequence:
+	case r.Sequence < 1 || r.Sequence > document.MaxSequence:
 		return fmt.Errorf("sequence %d", r.Sequence)
 	case len(r.Content) == 0 && !r.PlanLost:
 		return errors.New("it asks for nothing")

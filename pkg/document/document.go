@@ -1,0 +1,62 @@
+// Package document reads the small JSON files that sites send each other beside
+// archives: receipts and repair requests.
+//
+// Such a file is one JSON object with kind, version and the name of a series of
+// archives. It comes from anybody, so that it is limited in size, and what a reader
+// does not know is an error and is not passed over.
+package document
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+)
+
+// MaxSequence is the highest number of an archive.
+const MaxSequence = 999_999
+
+// series is what series of archives are called; a plan may have no name.
+var series = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`)
+
+// Head is what every document begins with.
+type Head struct {
+	Kind    string
+	Version int
+	Name    string // of the plan: the series of archives
+}
+
+// Check compares the head with the kind and version that are wanted.
+func (h Head) Check(kind string, version int) error {
+	switch {
+	case h.Kind != kind:
+		return fmt.Errorf("kind %.40q is not %s", h.Kind, kind)
+	case h.Version != version:
+		return fmt.Errorf("version %d: this program knows version %d", h.Version, version)
+	case !series.MatchString(h.Name):
+		return fmt.Errorf("name %.60q", h.Name)
+	}
+	return nil
+}
+
+// Read reads the one JSON value that is in a file of at most so many bytes. Unknown
+// fields, and anything that follows the value, are errors.
+func Read(in io.Reader, most int64, into any) error {
+	limited := &io.LimitedReader{R: in, N: most + 1}
+	dec := json.NewDecoder(limited)
+	dec.DisallowUnknownFields()
+	err := dec.Decode(into)
+	switch {
+	case limited.N <= 0:
+		return fmt.Errorf("it has more than %d bytes", most)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it is cut off")
+	case err != nil:
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	return nil
+}
