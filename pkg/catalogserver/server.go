@@ -21,7 +21,6 @@ package catalogserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -30,6 +29,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/catalogserver/rpc"
+	"github.com/gantry-mirror/gantry/pkg/httpserver"
 )
 
 // Limits of connections.
@@ -89,28 +89,8 @@ func serve(ctx context.Context, log *slog.Logger, l Listener) error {
 	}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
-
-	stopped := make(chan error, 1)
-	end := context.AfterFunc(ctx, func() {
-		stop(errStopping)
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		err := server.Shutdown(limit)
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = server.Close() // what still runs has had its time
-		}
-		stopped <- err
-	})
-	err := server.Serve(l.Listener)
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	} else if end() {
-		return fmt.Errorf("serving %s: %w", l.Addr(), err) // the context is not over
-	}
-	if err = errors.Join(err, <-stopped); err != nil {
-		return fmt.Errorf("closing %s: %w", l.Addr(), err)
-	}
-	return nil
+	defer context.AfterFunc(ctx, func() { stop(errStopping) })()
+	return httpserver.Run(ctx, server, l, stopTime)
 }
 
 // logged logs requests.

@@ -3,12 +3,12 @@ package registryserver
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/httpserver"
 )
 
 // Limits of connections.
@@ -39,32 +39,11 @@ func Serve(ctx context.Context, log *slog.Logger, l net.Listener, handler http.H
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	server.Protocols.SetHTTP1(true)
-	serve := server.Serve
 	if certificate != nil {
 		server.Protocols.SetHTTP2(true)
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*certificate}}
-		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
-	stopped := make(chan error, 1)
-	end := context.AfterFunc(ctx, func() {
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		err := server.Shutdown(limit)
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = server.Close() // what still runs has had its time
-		}
-		stopped <- err
-	})
-	err := serve(l)
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	} else if end() {
-		return fmt.Errorf("serving %s: %w", l.Addr(), err) // the context is not over
-	}
-	if err = errors.Join(err, <-stopped); err != nil {
-		return fmt.Errorf("closing %s: %w", l.Addr(), err)
-	}
-	return nil
+	return httpserver.Run(ctx, server, l, stopTime)
 }
 
 // answer counts what is answered.
