@@ -95,14 +95,6 @@ func Stall(n int) Action {
 	}
 }
 
-// Faults puts a script before any handler. It lets rules be tried on a server
-// that is not of this package.
-func Faults(next http.Handler, rules ...Rule) http.Handler {
-	s := &script{}
-	s.set(rules)
-	return s.wrap(next)
-}
-
 // Script replaces the registry's faults; without rules it works faultlessly.
 // Counting for Nth begins anew.
 func (s *Server) Script(rules ...Rule) { s.script.set(rules) }

@@ -6,14 +6,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 )
 
 // A front is what clients of a server talk to.
 type front struct {
 	*httptest.Server
-	door  *doorway
-	conns atomic.Int64
+	door *doorway
 }
 
 func (f *front) host() string { return f.door.Addr().String() }
@@ -38,7 +36,6 @@ func (s *Server) serve(ca *authority, h http.Handler) *front {
 		ErrorLog:    discardLogger(),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}}}
-	f.Config.ConnState = f.count
 	if s.tls == nil {
 		f.Start()
 	} else {
@@ -57,16 +54,3 @@ func (s *Server) serve(ca *authority, h http.Handler) *front {
 	})
 	return f
 }
-
-func (f *front) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		f.conns.Add(1)
-	case http.StateClosed, http.StateHijacked: // who hijacks, closes
-		f.conns.Add(-1)
-	case http.StateActive, http.StateIdle:
-	}
-}
-
-// Connections is how many connections clients hold at the registry now.
-func (s *Server) Connections() int { return int(s.front.conns.Load()) }
