@@ -1,12 +1,12 @@
 package archive
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
@@ -121,7 +121,7 @@ func (c *checker) entry(e *entry, i, j int) error {
 	if err := layout.CheckDigest(e.Digest); err != nil {
 		return err
 	}
-	if e.MediaType != "" && (e.Path != "" || !mediaType.MatchString(e.MediaType)) {
+	if _, known := c.types[e.MediaType]; e.MediaType != "" && (e.Path != "" || !known && !mediaType.MatchString(e.MediaType)) {
 		return fmt.Errorf("mediaType %q", e.MediaType)
 	}
 	name := c.set.id().label(i + 1)

@@ -7,11 +7,13 @@
 package document
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxSequence is the highest number of an archive.
@@ -41,12 +43,12 @@ func (h Head) Check(kind string, version int) error {
 }
 
 // Read reads the one JSON value that is in a file of at most so many bytes. Unknown
-// fields, and anything that follows the value, are errors.
+// and doubled fields, and anything that follows the value, are errors. The text is
+// not held: what is read goes into the value at once.
 func Read(in io.Reader, most int64, into any) error {
 	limited := &io.LimitedReader{R: in, N: most + 1}
-	dec := json.NewDecoder(limited)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
+	dec := jsontext.NewDecoder(limited)
+	err := json.UnmarshalDecode(dec, into, json.RejectUnknownMembers(true))
 	switch {
 	case limited.N <= 0:
 		return fmt.Errorf("it has more than %d bytes", most)
@@ -55,7 +57,10 @@ func Read(in io.Reader, most int64, into any) error {
 	case err != nil:
 		return err
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	switch _, err := dec.ReadToken(); {
+	case limited.N <= 0:
+		return fmt.Errorf("it has more than %d bytes", most)
+	case !errors.Is(err, io.EOF):
 		return errors.New("something follows it")
 	}
 	return nil

@@ -16,12 +16,16 @@ func TestRead(t *testing.T) {
 		{`{"name":`, "it is cut off"},
 		{`{"name":"x"}{}`, "something follows it"},
 		{`{"name":"x"}]`, "something follows it"},
-		{`{"name":1}`, "cannot unmarshal number"},
-		{`{"more":1}`, `unknown field "more"`},
+		{`{"name":1}`, "cannot unmarshal JSON number"},
+		{`{"more":1}`, `unknown object member name "more"`},
+		{`{"Name":"x"}`, `unknown object member name "Name"`},
+		{`{"name":"","name":0}`, `duplicate object member name "name"`},
 		{`{"name":"twenty letters and more"}`, "it has more than 20 bytes"},
 		{`{"name":"x"}` + strings.Repeat(" ", 20), "it has more than 20 bytes"},
 	} {
-		var v struct{ Name string }
+		var v struct {
+			Name string `json:"name"`
+		}
 		err := Read(strings.NewReader(tc.in), 20, &v)
 		if tc.want == "" && (err != nil || v.Name != "x") {
 			t.Errorf("%q: %+v, %v", tc.in, v, err)
