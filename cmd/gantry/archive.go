@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -101,30 +100,6 @@ func printable(text string) string {
 		return strconv.Quote(text)
 	}
 	return text
-}
-
-// completeFolders completes arguments that are folders, and the scheme before them.
-func completeFolders(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	typed, ok := strings.CutPrefix(toComplete, fileScheme)
-	if !ok {
-		return []string{fileScheme}, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	}
-	under, begin := filepath.Split(typed)
-	look := under
-	if look == "" {
-		look = "."
-	}
-	entries, err := os.ReadDir(look)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), begin) {
-			names = append(names, fileScheme+under+e.Name())
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
 // A glob matches whole names: * stands for any letters, slashes among them, and ?

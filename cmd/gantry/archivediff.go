@@ -42,8 +42,7 @@ counts as brought. The exit status is 5 where they differ.
 		Example: `  gantry archive diff file:///media/january file:///media/february
   gantry archive diff file:///media/disk --sequence 1,3
   gantry archive diff file:///media/disk -o json`,
-		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: completeFolders,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.archiveDiff(cmd.Context(), &f, args)
 		},

@@ -52,8 +52,7 @@ cannot be read whole is not there afterwards, under no name.
   gantry archive extract file:///media/disk --to layout --image 'lantern/*' --image acme/operator-index:v4.20
   gantry archive extract file:///media/disk --digest sha256:9f2c... --to layer.tar.gz
   gantry archive extract file:///media/disk --digest sha256:4c8d... | jq .layers`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeFolders,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.archiveExtract(cmd.Context(), &f, args)
 		},

@@ -35,8 +35,7 @@ missing is said, and is no error.
 		Example: `  gantry archive inspect file:///media/disk
   gantry archive inspect file:///media/disk1 file:///media/disk2 --allowed-signers allowed_signers
   gantry archive inspect file:///media/disk --sequence 2 -o json`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeFolders,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.archiveInspect(cmd.Context(), &f, form, args)
 		},

@@ -43,8 +43,7 @@ archive that was carried before and is not among them.
 		Example: `  gantry archive list file:///media/disk
   gantry archive list file:///media/disk --filter '*/etcd:*' -o json
   gantry archive list file:///media/disk --blobs --filter 'gantry-000001.0002.tar'`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeFolders,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.archiveList(cmd.Context(), &f, args)
 		},

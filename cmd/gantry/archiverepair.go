@@ -44,8 +44,7 @@ lost is a small file: bring it again.
   gantry archive repair-request file:///media/disk1 file:///media/disk2 > request.json
   gantry mirror --repair request.json file:///media/repair
   gantry mirror --from file:///media/disk --from file:///media/repair docker://mirror.example.com:5000/ocp`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeFolders,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.archiveRepairRequest(cmd.Context(), &f, to, args)
 		},

@@ -45,6 +45,7 @@ func (a *app) catalogCommand() *cobra.Command {
 // which is the default.
 func formFlag(f *pflag.FlagSet, form *string, what string, forms ...string) {
 	f.StringVarP(form, "output", "o", forms[0], what)
+	offer(f, "output", forms)
 }
 
 // form checks the value of -o. Who asks for JSON in place of text gets errors as

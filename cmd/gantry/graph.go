@@ -50,6 +50,7 @@ way from there. The picture (-o svg) needs no other program and no network.
 	f.selectFlags.addFlags(c.Flags(), "it is marked, and with -c "+wayKept)
 	c.Flags().StringArrayVar(&f.channels, "channel", nil, "draw this channel (may be repeated; default: all)")
 	c.Flags().StringVarP(&f.form, "output", "o", outputText, "form of the graph: "+strings.Join(diagram.Forms(), ", "))
+	offer(c.Flags(), "output", diagram.Forms())
 	return c
 }
 

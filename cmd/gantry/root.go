@@ -100,6 +100,7 @@ manifests that a cluster applies.
 			c.Args = usageArgs(c.Args)
 		}
 	}
+	addCompletion(root)
 	return root
 }
 
