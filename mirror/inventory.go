@@ -11,7 +11,8 @@ import (
 )
 
 // Inventory lists the images of a plan that are at a registry, and their blobs. A nil
-// report stands for all of them.
+// report stands for a registry to which all was brought that the plan does not miss, so
+// that catalogs which name something else were held back.
 func Inventory(p *plan.Plan, report *Report) ([]receipt.Repository, error) {
 	contents, err := p.Contents()
 	if err != nil {
@@ -25,6 +26,12 @@ func Inventory(p *plan.Plan, report *Report) ([]receipt.Repository, error) {
 		}
 		for _, h := range report.Held {
 			held[h.Catalog] = true
+		}
+	} else {
+		for _, m := range p.Missing {
+			for _, because := range m.Because {
+				held[because.Catalog] = true
+			}
 		}
 	}
 	var all []receipt.Repository

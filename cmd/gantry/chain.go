@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -29,13 +30,14 @@ type chain struct {
 }
 
 // openArchive opens the archive in the folders of --from, if it is signed as it has to
-// be. On a terminal, it asks for the media of volumes that are missing.
-func (a *app) openArchive(f *mirrorFlags) (*archive.Archive, error) {
+// be: that of a sequence, 0 for the newest. On a terminal, it asks for the media of
+// volumes that are missing.
+func (a *app) openArchive(f *mirrorFlags, sequence int) (*archive.Archive, error) {
 	policy, err := a.policy(&f.trust)
 	if err != nil {
 		return nil, err
 	}
-	opts := archive.OpenOptions{Signatures: policy, Log: a.log}
+	opts := archive.OpenOptions{Sequence: sequence, Signatures: policy, Log: a.log}
 	if _, ok := onTerminal(f.stdin); ok {
 		opts.Ask = func(missing []string) (string, error) {
 			return a.askFolder(f, "missing:\n  "+strings.Join(missing, "\n  "))
@@ -134,6 +136,7 @@ func (a *app) checkChain(ctx context.Context, f *mirrorFlags, s *session, t targ
 			return nil, err
 		}
 		r.leftOut(have, p)
+		a.sayOlder(c)
 	}
 	for {
 		unknown := c.unknown()
@@ -161,15 +164,35 @@ func (a *app) checkChain(ctx context.Context, f *mirrorFlags, s *session, t targ
 		if dir == "" {
 			return nil, problem
 		}
-		more, err := a.openArchive(f)
+		opened := c.have.Newest().BaseSet // p is of that, whatever else lies in the folder
+		more, err := a.openArchive(f, opened.Sequence)
 		if err != nil {
 			return nil, err
 		}
 		_ = c.have.Close() // only read from
 		c.have = more
+		if now := more.Newest().BaseSet; now != opened {
+			return nil, &mismatchError{fmt.Sprintf("sequence %d in %s was %s and is %s now: it changed while it was read", opened.Sequence, strings.Join(f.from, ", "), opened.Set, now.Set)}
+		}
 		if r != nil {
 			r.leftOut(more, p)
 		}
+	}
+}
+
+// sayOlder warns of an archive that would take the mirror back, be it by mistake or
+// because somebody put an old medium in the place of a new one: its signature is good.
+func (a *app) sayOlder(c *chain) {
+	if c.receipt == nil || len(c.receipt.Sets) == 0 {
+		return
+	}
+	this, last := c.have.Newest(), c.receipt.Sets[len(c.receipt.Sets)-1]
+	other := slices.ContainsFunc(c.receipt.Sets, func(s receipt.Set) bool { return s.Sequence == this.Sequence && s.Set != this.Set })
+	switch {
+	case this.Sequence < last.Sequence:
+		a.warn("sequence %d is older than sequence %d, which was imported before: tags and catalogs go back to what they were then", this.Sequence, last.Sequence)
+	case other:
+		a.warn("this is not the archive with the number %d that was imported before, but another one (%s)", this.Sequence, this.Set)
 	}
 }
 
@@ -299,7 +322,7 @@ func (c *chain) note(ctx context.Context, s *session, f *mirrorFlags, sign func(
 	if r.Repositories, err = mirror.Inventory(j.Plan(), report); err != nil {
 		return "", err
 	}
-	if len(report.Failed) == len(j.Asked().Missing) { // all that the archive is about came
+	if whole(report) {
 		r.Enter(receipt.Set(newest.BaseSet))
 		r.Plan = c.have.PlanDigest()
 		if err := c.keepPlan(ctx, s); err != nil {
@@ -310,10 +333,16 @@ func (c *chain) note(ctx context.Context, s *session, f *mirrorFlags, sign func(
 	if err != nil {
 		return "", err
 	}
+	if err := dropSignature(file); err != nil {
+		return "", err
+	}
 	if f.writeReceipt != "" {
 		file = f.writeReceipt
 		if err := durable.Write(file, r.Write); err != nil {
 			return "", fmt.Errorf("writing the receipt: %w", err)
+		}
+		if err := dropSignature(file); err != nil {
+			return "", err
 		}
 	}
 	if sign == nil {
@@ -328,6 +357,20 @@ func (c *chain) note(ctx context.Context, s *session, f *mirrorFlags, sign func(
 		return "", fmt.Errorf("signing the receipt %s: %w", file, err)
 	}
 	return file, durable.WriteFile(file+".sig", signature)
+}
+
+// dropSignature removes the signature of the receipt that stood in a file before.
+func dropSignature(file string) error {
+	if err := os.Remove(file + ".sig"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing the signature of the receipt before: %w", err)
+	}
+	return nil
+}
+
+// whole reports whether all that an archive is about came: what its plan misses is not
+// in it.
+func whole(report *mirror.Report) bool {
+	return len(report.LeftOut) == 0 && !slices.ContainsFunc(report.Failed, func(f mirror.Failure) bool { return f.Repository != "" })
 }
 
 // keepPlan keeps the plan of the archive for the next, which may leave it out.

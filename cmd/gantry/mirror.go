@@ -187,7 +187,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	}
 	var have *archive.Archive
 	if len(f.from) > 0 {
-		if have, err = a.openArchive(&f); err != nil {
+		if have, err = a.openArchive(&f, 0); err != nil {
 			return err
 		}
 		defer func() { _ = have.Close() }() // only read from

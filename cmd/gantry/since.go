@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -338,15 +339,19 @@ func (l *lineage) fromReceipt(file string, policy *sshsig.Policy) error {
 	return nil
 }
 
-// readReceipt reads a receipt, if it is signed as it has to be.
+// readReceipt reads a receipt, if it is signed as it has to be. It is read once, so that
+// what is used is what was checked.
 func readReceipt(file string, policy *sshsig.Policy) (*receipt.Receipt, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, usagef("--receipt: %w", err)
 	}
-	defer f.Close() // only read from
-	var armored []byte
+	text, err := io.ReadAll(io.LimitReader(f, receipt.MaxSize+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, usagef("--receipt: %w", err)
+	}
 	if policy != nil {
+		var armored []byte
 		signature, err := os.Open(file + ".sig")
 		if err == nil {
 			armored, err = io.ReadAll(io.LimitReader(signature, sshsig.MaxSize))
@@ -355,14 +360,11 @@ func readReceipt(file string, policy *sshsig.Policy) (*receipt.Receipt, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("reading the signature of the receipt: %w", err)
 		}
-		if _, err := policy.Check(archive.SignatureNamespace, f, armored); err != nil {
+		if _, err := policy.Check(archive.SignatureNamespace, bytes.NewReader(text), armored); err != nil {
 			return nil, &mismatchError{fmt.Sprintf("the receipt %s is refused: %v", file, err)}
 		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, err
-		}
 	}
-	r, err := receipt.Read(f)
+	r, err := receipt.Read(bytes.NewReader(text))
 	if err != nil {
 		return nil, usagef("%s: %w", file, err)
 	}

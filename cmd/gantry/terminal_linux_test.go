@@ -108,3 +108,23 @@ func TestAskedForMedia(t *testing.T) {
 	m.says(o.stderr, "sequence 2 builds on 1, which this site never imported")
 	m.verify("late", acme, 4)
 }
+
+// TestAskedForAnotherArchive is answered with the folder of an archive that is newer
+// than the one that is imported.
+func TestAskedForAnotherArchive(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	m.isc[3] = m.isc[1]
+	m.carry(1)
+	m.carry(2)
+	m.carry(3)
+	file := m.path("site.json")
+	o := m.answered([]string{m.disks[3], m.disks[1]}, append(m.bring("site", 2), "--write-receipt", file)...)
+	if o.code != exitOK {
+		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
+	}
+	m.verify("site", acme, 4)
+	if r := m.readReceipt(file); len(r.Sets) != 1 || r.Sets[0].Sequence != 2 {
+		t.Errorf("sequence 2 was imported, and the receipt has %v", r.Sets)
+	}
+}
