@@ -17,7 +17,9 @@ import (
 const (
 	planFile     = "plan.json"
 	archiveDir   = "disk"
-	nearSpace    = "workspace" // on the connected side
+	nextDir      = "next-disk"
+	keyFile      = "signing-key" // and its public half with .pub
+	nearSpace    = "workspace"   // on the connected side
 	farSpace     = "workspace-far"
 	imageSetFile = "imageset.yaml"
 	registries   = "registries.conf"
@@ -52,7 +54,7 @@ func newDemo(program, dir string, out io.Writer) (*demo, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{planFile, archiveDir, nearSpace, farSpace, imageSetFile, registries} {
+	for _, name := range []string{planFile, archiveDir, nextDir, keyFile, keyFile + ".pub", nearSpace, farSpace, imageSetFile, registries} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}
@@ -100,24 +102,6 @@ func (d *demo) fillSource(ctx context.Context) error {
 func (d *demo) plan(ctx context.Context) error {
 	d.title("Plan: every tag, package and channel becomes digests with sizes")
 	return d.gantry(ctx, "plan", "-c", imageSetFile, "--workspace", nearSpace, "docker://"+d.near.host, "-o", planFile)
-}
-
-func (d *demo) mirrorToDisk(ctx context.Context) error {
-	d.title("Mirror to a disk")
-	if err := d.gantry(ctx, "mirror", "-c", imageSetFile, "--workspace", nearSpace, "file://"+archiveDir); err != nil {
-		return err
-	}
-	return d.list(archiveDir)
-}
-
-func (d *demo) mirrorFromDisk(ctx context.Context) error {
-	d.title("Unplug the source, carry the disk across, mirror from it")
-	d.source.unplugged.Store(true)
-	defer d.source.unplugged.Store(false)
-	if err := d.gantry(ctx, "mirror", "--from", "file://"+archiveDir, "--workspace", farSpace, "docker://"+d.far.host); err != nil {
-		return err
-	}
-	return d.list(filepath.Join(farSpace, "cluster-resources"))
 }
 
 func (d *demo) mirrorDirectly(ctx context.Context) error {
@@ -187,6 +171,7 @@ func (d *demo) summary(took time.Duration) error {
 		{"configuration", imageSetFile},
 		{"plan", planFile},
 		{"archive", archiveDir},
+		{"  of what was new", nextDir},
 		{"cluster resources", filepath.Join(nearSpace, "cluster-resources")},
 		{"  from the disk", filepath.Join(farSpace, "cluster-resources")},
 	} {

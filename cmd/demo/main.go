@@ -3,9 +3,10 @@
 // It starts three registries in memory on loopback: a source that stands for
 // the internet, and two mirrors. It fills the source with a sample of two
 // operator catalogs whose images all exist, and then runs the gantry program as
-// a person would: it plans, mirrors to a disk, unplugs the source, mirrors from
-// the disk to the first mirror, and, plugged in again, mirrors directly to the
-// second. At the end it reads both mirrors with a client that shares no code
+// a person would: it plans, mirrors to a disk and signs it, unplugs the source,
+// checks the disk and mirrors from it to the first mirror. With a changed
+// configuration, another disk brings what is new. Plugged in again, it mirrors
+// directly to the second mirror. At the end it reads both mirrors with a client that shares no code
 // with Gantry, and pulls every image that the filtered catalogs name.
 //
 // It is started by "make demo". What it writes stays in its folder (-dir) until
@@ -43,7 +44,7 @@ func run(ctx context.Context, program, dir string) error {
 	}
 	defer d.close()
 	for _, step := range []func(context.Context) error{
-		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.mirrorDirectly, d.mirrorAgain, d.verify,
+		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.carryWhatIsNew, d.mirrorDirectly, d.mirrorAgain, d.verify,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// What the configuration asks for at first, and a month later.
+const (
+	firstMonth = "minVersion: 2.1.0"
+	nextMonth  = "minVersion: 1.2.0"
+)
+
+// makeKey makes the SSH key that archives are signed with.
+func (d *demo) makeKey() error {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	block, err := ssh.MarshalPrivateKey(private, "demo")
+	if err != nil {
+		return err
+	}
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(d.dir, keyFile), pem.EncodeToMemory(block), 0o600),
+		os.WriteFile(filepath.Join(d.dir, keyFile+".pub"), ssh.MarshalAuthorizedKey(key), 0o600))
+}
+
+func (d *demo) mirrorToDisk(ctx context.Context) error {
+	d.title("Mirror to a disk, signed with an SSH key")
+	if err := d.makeKey(); err != nil {
+		return err
+	}
+	if err := d.gantry(ctx, "mirror", "-c", imageSetFile, "--sign-key", keyFile, "--workspace", nearSpace, "file://"+archiveDir); err != nil {
+		return err
+	}
+	return d.list(archiveDir)
+}
+
+func (d *demo) mirrorFromDisk(ctx context.Context) error {
+	d.title("Unplug the source, carry the disk across, check every byte and who signed, mirror from it")
+	d.source.unplugged.Store(true)
+	defer d.source.unplugged.Store(false)
+	if err := d.gantry(ctx, "verify", "--verify-key", keyFile+".pub", "file://"+archiveDir); err != nil {
+		return err
+	}
+	if err := d.gantry(ctx, "mirror", "--from", "file://"+archiveDir, "--verify-key", keyFile+".pub", "--workspace", farSpace, "docker://"+d.far.host); err != nil {
+		return err
+	}
+	return d.list(filepath.Join(farSpace, "cluster-resources"))
+}
+
+// carryWhatIsNew changes the configuration, and carries another disk.
+func (d *demo) carryWhatIsNew(ctx context.Context) error {
+	d.title("A month later: " + nextMonth + " in place of " + firstMonth[len("minVersion: "):] + ", and a second disk with what is new alone")
+	path := filepath.Join(d.dir, imageSetFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	changed := bytes.Replace(text, []byte(firstMonth), []byte(nextMonth), 1)
+	if bytes.Equal(changed, text) {
+		return fmt.Errorf("%s has no %s", imageSetFile, firstMonth)
+	}
+	if err := os.WriteFile(path, changed, 0o600); err != nil {
+		return err
+	}
+	if err := d.gantry(ctx, "mirror", "-c", imageSetFile, "--sign-key", keyFile, "--workspace", nearSpace, "file://"+nextDir); err != nil {
+		return err
+	}
+	first, err := d.bytesIn(archiveDir)
+	if err != nil {
+		return err
+	}
+	second, err := d.bytesIn(nextDir)
+	if err != nil {
+		return err
+	}
+	d.say("%s/ has %s, %s/ %s", archiveDir, size(first), nextDir, size(second))
+	if second*2 > first {
+		return fmt.Errorf("%s has %d bytes, and %s, which was to have what is new, %d", archiveDir, first, nextDir, second)
+	}
+	d.source.unplugged.Store(true)
+	defer d.source.unplugged.Store(false)
+	return d.gantry(ctx, "mirror", "--from", "file://"+nextDir, "--verify-key", keyFile+".pub", "--workspace", farSpace, "docker://"+d.far.host)
+}
+
+// bytesIn is how much the files of a folder have.
+func (d *demo) bytesIn(name string) (int64, error) {
+	var n int64
+	err := filepath.WalkDir(filepath.Join(d.dir, name), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}
