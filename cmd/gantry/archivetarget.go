@@ -105,8 +105,12 @@ type archiveResult struct {
 	// whole in itself.
 	BuildsOn int      `json:"buildsOn,omitempty"`
 	LeftOut  *leftOut `json:"leftOut,omitempty"`
+	// Empty says that all content was left out: a disk with this and nothing else
+	// brings nothing.
+	Empty bool `json:"empty,omitempty"`
 
-	said string // where what was left out is, for people
+	said    string // where what was left out is, for people
+	already bool   // it was there before the run
 }
 
 // leftOut is content that the site has.
@@ -238,7 +242,7 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 	}
 	if e.done {
 		folder := t.lineage.folder
-		t.wrote = &archiveResult{Sequence: folder.Sequence, Set: folder.Set, BuildsOn: folder.BuildsOn[0].Sequence}
+		t.wrote = &archiveResult{Sequence: folder.Sequence, Set: folder.Set, BuildsOn: folder.BuildsOn[len(folder.BuildsOn)-1].Sequence, already: true}
 		if t.opts.Sign != nil {
 			if err := archive.Sign(ctx, t.dir, folder.Sequence, t.opts.Sign); err != nil {
 				return &mirror.Report{}, err
@@ -292,6 +296,7 @@ func (t *archiveTarget) finish(ctx context.Context, w *archive.Writer, e *errand
 	if e.left != nil {
 		t.wrote.BuildsOn = t.lineage.base.set.Sequence
 		t.wrote.LeftOut = &leftOut{Manifests: e.left.Manifests, Blobs: e.left.Blobs, Bytes: e.left.Bytes}
+		t.wrote.Empty = !slices.ContainsFunc(mirror.Content(p), func(desc ocispec.Descriptor) bool { return !e.left.Holds(desc.Digest) })
 		t.wrote.said = t.lineage.base.where
 	}
 	if t.note == nil || known {
@@ -301,9 +306,30 @@ func (t *archiveTarget) finish(ctx context.Context, w *archive.Writer, e *errand
 	return t.note(c, nil)
 }
 
+// headline says what became of an archive that builds on others, where no image was
+// copied.
+func (r *archiveResult) headline(b *strings.Builder, images int, destination string) {
+	switch {
+	case r.already:
+		fmt.Fprintf(b, "Nothing to copy: sequence %d at %s is of this content. It builds on sequence %d, which is needed beside it where a site never imported that.\n", r.Sequence, destination, r.BuildsOn)
+	case r.Empty:
+		where, more := r.said, "For a second copy of a disk, copy its files; --full writes all content.\n"
+		if rest, ok := strings.CutPrefix(where, "the site has "); ok {
+			where, more = "are at the site "+rest, "--full writes all content.\n"
+		}
+		what := fmt.Sprintf("all %d images ", images)
+		if images == 1 {
+			what, where = "the image ", strings.Replace(where, "are ", "is ", 1)
+		}
+		fmt.Fprintf(b, "Nothing to copy, and nothing to carry: sequence %d at %s has no content, since %s%s.\n%s", r.Sequence, destination, what, where, more)
+	default: // an earlier run had copied all of it
+		fmt.Fprintf(b, "Nothing was left to copy: sequence %d at %s is complete now.\n", r.Sequence, destination)
+	}
+}
+
 // write says what the archive leaves out.
 func (r *archiveResult) write(b *strings.Builder) {
-	if r == nil || r.LeftOut == nil {
+	if r == nil || r.LeftOut == nil || r.Empty {
 		return
 	}
 	n, what := r.LeftOut.Blobs, number(r.LeftOut.Blobs, "blob", "blobs")

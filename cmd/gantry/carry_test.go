@@ -100,7 +100,11 @@ func TestMonths(t *testing.T) {
 		}
 	}
 	third := m.carry(3)
-	m.says(third.stdout, "Nothing to copy", "Sequence 3 leaves out ", "which are in sequences 1 to 2")
+	m.says(third.stdout, "Nothing to copy, and nothing to carry: sequence 3 at "+m.disks[3]+" has no content, since all ", " images are in sequences 1 to 2.", "copy its files; --full writes")
+	if strings.Contains(third.stdout, "leaves out") {
+		t.Errorf("the third says it twice\n%s", third.stdout)
+	}
+	m.says(m.carry(3).stdout, "Nothing to copy: sequence 3 at "+m.disks[3]+" is of this content. It builds on sequence 2")
 	if one, three := m.size(1), m.size(3); three > 64<<10 {
 		t.Errorf("the archive with nothing new has %d bytes, the first %d", three, one)
 	}
@@ -126,6 +130,12 @@ func TestMonths(t *testing.T) {
 	}
 	m.must(m.bring("all", 3)...)
 	m.world.verify("all", acme, 4)
+	// An archive with nothing new has no plan: the site's workspace has it.
+	m.must("verify", "--from", m.disks[3], m.docker("/all"), "--workspace", m.path("at-all"))
+	m.refuse(exitMismatch, []string{"sequence 3", "leaves its plan out", "carry gantry-000002 too"}, "verify", "--from", m.disks[3], m.docker("/all"), "--workspace", m.path("at-none"))
+	if _, err := os.Stat(m.path("at-none")); err == nil {
+		t.Error("verify made a workspace")
+	}
 	m.must("verify", "--from", m.disks[2], m.docker("/all"), "--blobs")
 
 	// The second was missed: nothing is copied, and the message says what to do.

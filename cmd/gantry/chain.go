@@ -116,11 +116,13 @@ func importedPlan(s *session, t *registryTarget, have *archive.Archive, lacks er
 // carryAll says which archive is needed for what is left out.
 func carryAll(have *archive.Archive, err error) error {
 	newest := have.Newest()
-	hint := "write it again with --full"
-	if n := len(newest.BuildsOn); n > 0 {
-		hint = fmt.Sprintf("carry gantry-%06d too and name its folder with a second --from, or write the archive again with --full", newest.BuildsOn[n-1].Sequence)
+	n := len(newest.BuildsOn)
+	if n == 0 {
+		return &hintError{&mismatchError{err.Error()}, "; ", "write it again with --full"}
 	}
-	return &hintError{&mismatchError{err.Error()}, "; ", hint}
+	before := newest.BuildsOn[n-1].Sequence
+	return &hintError{&mismatchError{fmt.Sprintf("sequence %d in %s leaves its plan out, since sequence %d has the same, which this workspace does not know to be at the mirror", newest.Sequence, newest.Dir, before)},
+		"; ", fmt.Sprintf("carry gantry-%06d too and name its folder with a second --from, or write the archive again with --full", before)}
 }
 
 // checkChain makes sure, before anything is copied, that what the archive leaves out is

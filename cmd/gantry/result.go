@@ -101,6 +101,9 @@ func (r *mirrorResult) writeCopied(b *strings.Builder) {
 	case rep.Unfinished:
 		fmt.Fprintf(b, "Not finished: nothing new stands at %s, since images failed while they were copied. What was copied is kept there for the next run.\n", r.Destination)
 		return
+	case rep.Nothing() && r.Archive != nil && r.Archive.BuildsOn > 0:
+		r.Archive.headline(b, rep.Images, r.Destination)
+		return
 	case rep.Nothing():
 		fmt.Fprintf(b, "Nothing to copy: %s at %s.\n", everything(rep.Images), r.Destination)
 		return
@@ -108,6 +111,8 @@ func (r *mirrorResult) writeCopied(b *strings.Builder) {
 		fmt.Fprintf(b, "Nothing was mirrored to %s.\n", r.Destination)
 	case rep.Copied == 0:
 		fmt.Fprintf(b, "Nothing new was mirrored to %s: %s there.\n", r.Destination, number(rep.Present, "image is", "images are"))
+	case r.Archive != nil && r.Archive.LeftOut != nil && rep.Present > 0:
+		fmt.Fprintf(b, "Mirrored to %s: %s copied, %d there or in what it builds on.\n", r.Destination, number(rep.Copied, "image", "images"), rep.Present)
 	default:
 		fmt.Fprintf(b, "Mirrored to %s: %s copied, %d there before.\n", r.Destination, number(rep.Copied, "image", "images"), rep.Present)
 	}

@@ -29,16 +29,24 @@ type sinceFlags struct {
 	since   string
 	full    bool
 	receipt string
+	set     *pflag.FlagSet // nil where there are no flags
 }
 
 func (s *sinceFlags) addFlags(f *pflag.FlagSet) {
+	s.set = f
 	f.StringVar(&s.since, "since", "", "leave out of the archive what a site has that imported this sequence (2), or the last before this date (2026-10-01), and nothing else")
 	f.BoolVar(&s.full, "full", false, "write an archive with all content, also what earlier ones have")
 	f.StringVar(&s.receipt, "receipt", "", "leave out of the archive what the site has by this receipt, which gantry mirror --from wrote there")
 }
 
-// check refuses the flags where no archive is written, and two of them.
+// check refuses the flags where no archive is written, two of them, and those that say
+// nothing, as with a variable of a script that is not set.
 func (s *sinceFlags) check(archive bool) error {
+	for _, name := range []string{"since", "receipt"} {
+		if s.set != nil && s.set.Changed(name) && s.set.Lookup(name).Value.String() == "" {
+			return usageHint("leave it out, or say what the archive leaves out", "--%s is empty", name)
+		}
+	}
 	var given []string
 	for _, f := range []struct {
 		name string

@@ -83,6 +83,8 @@ func TestSince(t *testing.T) {
 		"no such archive": {[]string{"--since 9", "give one of 1 (", "or 6 ("}, []string{"--since", "9"}},
 		"no date":         {[]string{"--since", "2026-10-01"}, []string{"--since", "soon"}},
 		"two":             {[]string{"--since and --full"}, []string{"--since", "1", "--full"}},
+		"nothing":         {[]string{"--since is empty"}, []string{"--since", ""}},
+		"empty receipt":   {[]string{"--receipt is empty"}, []string{"--receipt="}},
 		"no receipt":      {[]string{"--receipt"}, []string{"--receipt", m.path("absent.json")}},
 	} {
 		t.Run(name, func(t *testing.T) {

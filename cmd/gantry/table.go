@@ -231,7 +231,11 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, missing *
 	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
 	if missing != nil {
 		fmt.Fprintf(t, "To move\t%s\t(%d images, to %s)\n", progress.Bytes(missing.Bytes), missing.Images, destination)
-		fmt.Fprintf(t, "There\t%s\t(%d images)\n", progress.Bytes(missing.AlreadyThere), missing.Present)
+		where := ""
+		if strings.HasPrefix(destination, fileScheme) && missing.Present > 0 {
+			where = ", in that folder or in archives before"
+		}
+		fmt.Fprintf(t, "There\t%s\t(%d images%s)\n", progress.Bytes(missing.AlreadyThere), missing.Present, where)
 	}
 	_ = t.Flush() // into memory
 }

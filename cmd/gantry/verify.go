@@ -112,7 +112,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.verifiedPlan(ctx, f)
+	p, err := a.verifiedPlan(ctx, f, t.registry())
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 }
 
 // verifiedPlan makes or reads the plan that a mirror is compared with.
-func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, error) {
+func (a *app) verifiedPlan(ctx context.Context, f verifyFlags, t *registryTarget) (*plan.Plan, error) {
 	switch {
 	case f.plan != "":
 		return readPlan(f.plan)
@@ -135,7 +135,11 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags) (*plan.Plan, erro
 		}
 		defer func() { _ = have.Close() }() // only read from
 		a.saySigned(have)
-		return archivePlan(ctx, have)
+		p, err := archivePlan(ctx, have)
+		if errors.Is(err, os.ErrNotExist) {
+			return a.planBefore(f, t, have, err)
+		}
+		return p, err
 	}
 	if err := f.load(); err != nil {
 		return nil, err
@@ -160,6 +164,20 @@ func (a *app) inspectArchive(trust *trustFlags, dirs ...string) (*archive.Archiv
 		return nil, &usageError{err}
 	}
 	return have, refusal(err)
+}
+
+// planBefore is the plan of an archive that leaves it out, as the workspace kept it when
+// the mirror got it; lacks says that it is left out.
+func (a *app) planBefore(f verifyFlags, t *registryTarget, have *archive.Archive, lacks error) (*plan.Plan, error) {
+	if _, err := os.Stat(strings.TrimPrefix(f.workspace, fileScheme)); errors.Is(err, os.ErrNotExist) {
+		return nil, carryAll(have, lacks) // without making one
+	}
+	s, err := a.open(f.inputs, &f.sides)
+	if err != nil {
+		return nil, err
+	}
+	defer a.leave(s)
+	return importedPlan(s, t, have, lacks)
 }
 
 // verifiedMirror is what gantry verify --output json prints of a mirror.

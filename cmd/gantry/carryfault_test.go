@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// stuck starts the real program on the archive of the second month and waits until a
+// blob that is new in it is stuck on its way.
+func (m *months) stuck(folder string) (*exec.Cmd, *bytes.Buffer) {
+	m.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.source.Script(registrytest.Rule{Method: http.MethodGet, Path: "/tidewater/server/blobs/", Action: registrytest.Stall(10)})
+	m.source.ResetLog()
+	stderr := &bytes.Buffer{}
+	cmd := exec.CommandContext(m.t.Context(), program, "mirror", "-c", m.isc[2], fileScheme+m.path(folder), "--name", "ops", "--workspace", m.path("workspace"))
+	cmd.Env, cmd.Stderr = m.environ(), stderr
+	if err := cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	m.waitFor("/tidewater/server/blobs/")
+	return cmd, stderr
+}
+
+// finished is a folder without what is not finished in it, which has to be there.
+func (m *months) finished(folder string) map[string]string {
+	m.t.Helper()
+	files := m.tree(folder)
+	partial := false
+	for name := range files {
+		if strings.HasPrefix(name, ".gantry-partial/") {
+			partial = true
+			delete(files, name)
+		}
+	}
+	if !partial {
+		m.t.Error("nothing is left to go on with")
+	}
+	return files
+}
+
+// TestInterruptedMonth ends a run in the middle of an archive that builds on the one
+// beside it. That one stays as it is and can be imported; another run writes what an
+// undisturbed one would have written.
+func TestInterruptedMonth(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			m := newMonths(t)
+			m.want("the first", m.written(1, "disk"), 1, 0)
+			disk, first := fileScheme+m.path("disk"), m.tree("disk")
+			for from, to := range map[string]string{"disk": "calm", "workspace": "calm-workspace"} {
+				if err := os.CopyFS(m.path(to), os.DirFS(m.path(from))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m.want("undisturbed", m.written(2, "calm", "--workspace", m.path("calm-workspace")), 2, 1)
+
+			cmd, stderr := m.stuck("disk")
+			again := []string{"mirror", "-c", m.isc[2], disk, "--name", "ops"}
+			m.refuse(exitLocked, []string{m.path("workspace"), "wait for that run to end"}, again...)
+			m.refuse(exitLocked, []string{m.path("disk"), "wait for that run to end"}, append(again, "--workspace", m.path("calm-workspace"))...)
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			err := cmd.Wait()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || signal == syscall.SIGINT && (exit.ExitCode() != exitInterrupted || !strings.Contains(stderr.String(), "run the same command again")) {
+				t.Errorf("%v\n%s", err, stderr.String())
+			}
+			m.source.Script()
+			if diff := cmp.Diff(first, m.finished("disk")); diff != "" {
+				t.Errorf("the first month was changed: %s", diff)
+			}
+			m.must("verify", disk)
+			m.must("mirror", m.docker("/site"), "--workspace", m.path("at-site"), "--from", disk)
+			m.verify("site", acme, 1)
+
+			m.want("again", m.written(2, "disk"), 2, 1)
+			if diff := cmp.Diff(m.tree("calm"), m.tree("disk")); diff != "" {
+				t.Errorf("not what an undisturbed run writes: %s", diff)
+			}
+			m.must("mirror", m.docker("/site"), "--workspace", m.path("at-site"), "--from", disk)
+			m.verify("site", acme, 4)
+			m.want("the next", m.written(3, "other"), 3, 2)
+		})
+	}
+}
+
+// TestMonthFillsMedium lets the medium fill up in the middle of an archive that builds
+// on the one beside it.
+func TestMonthFillsMedium(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	dir := m.medium("disk", 32)
+	m.want("the first", m.written(1, "disk"), 1, 0)
+	first, filler := m.tree("disk"), filepath.Join(dir, "holiday.mov")
+	fill := func() {
+		f, err := os.Create(filler)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for err == nil {
+			_, err = f.Write(make([]byte, 64<<10))
+		}
+		_ = f.Close() // there is no room
+	}
+	m.source.Script(registrytest.Rule{Method: http.MethodGet, Path: "/tidewater/server/blobs/", Action: once(fill)})
+	again := []string{"mirror", "-c", m.isc[2], fileScheme + dir, "--name", "ops"}
+	m.refuse(exitNoSpace, []string{"not enough space in " + dir, "more and run again"}, again...)
+	// Now the error comes before anything is asked for.
+	m.source.ResetLog()
+	m.refuse(exitNoSpace, []string{"not enough space in " + dir, "are still to be written"}, again...)
+	for _, r := range m.source.Log() {
+		if r.Kind() == "GET blob" && strings.Contains(r.Path, "/tidewater/") {
+			t.Errorf("%s was read although there is no room for it", r.Path)
+		}
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, m.finished("disk")); diff != "" {
+		t.Errorf("the first month was changed: %s", diff)
+	}
+	m.want("again", m.written(2, "disk"), 2, 1)
+	if got := m.sets("disk"); !slices.Equal(got, []string{"000001", "000002"}) {
+		t.Errorf("the folder has %v", got)
+	}
+	m.must("verify", fileScheme+dir)
+	m.must("mirror", m.docker("/site"), "--workspace", m.path("at-site"), "--from", fileScheme+dir)
+	m.verify("site", acme, 4)
+}
