@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/opencontainers/go-digest"
 )
 
@@ -34,7 +35,7 @@ func Read(r io.Reader, known ...iter.Seq[digest.Digest]) (*Plan, error) {
 			d.same[string(text)] = string(text)
 		}
 	}
-	err := d.plan(json.NewDecoder(limited))
+	err := d.plan(jsontext.NewDecoder(limited))
 	if limited.N == 0 {
 		err = fmt.Errorf("it is larger than %d MiB", maxPlan>>20)
 	}
@@ -58,19 +59,19 @@ type decoder struct {
 // plan reads the whole text. Another kind or version explains whatever else is
 // wrong, so that no field is looked into before both are known. A plan as it is
 // written begins with them; what an editor has put before them waits.
-func (d *decoder) plan(dec *json.Decoder) error {
-	if t, err := dec.Token(); err != nil {
+func (d *decoder) plan(dec *jsontext.Decoder) error {
+	if t, err := dec.ReadToken(); err != nil {
 		return notJSON(err)
-	} else if t != json.Delim('{') {
+	} else if t.Kind() != '{' {
 		return notJSON(errors.New("it is no object"))
 	}
-	waiting := map[string]json.RawMessage{}
-	for dec.More() {
-		t, err := dec.Token()
+	waiting := map[string]jsontext.Value{}
+	for more(dec) {
+		t, err := dec.ReadToken()
 		if err != nil {
 			return notJSON(err)
 		}
-		name, _ := t.(string) // nothing else can be a name
+		name := t.String()
 		if d.seen[name] {
 			return fmt.Errorf("it has the field %q twice", name)
 		}
@@ -78,27 +79,27 @@ func (d *decoder) plan(dec *json.Decoder) error {
 		if name == "kind" || name == "version" || d.seen["kind"] && d.seen["version"] {
 			err = d.field(name, dec)
 		} else {
-			var text json.RawMessage
-			err = notJSON(dec.Decode(&text))
-			waiting[name] = text
+			var text jsontext.Value
+			text, err = dec.ReadValue()
+			waiting[name], err = text.Clone(), notJSON(err)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if _, err := dec.Token(); err != nil {
+	if _, err := dec.ReadToken(); err != nil {
 		return notJSON(err)
 	}
 	if err := cmp.Or(d.p.checkKind(), d.p.checkVersion()); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(waiting)) {
-		if err := d.field(name, json.NewDecoder(bytes.NewReader(waiting[name]))); err != nil {
+		if err := d.field(name, jsontext.NewDecoder(bytes.NewReader(waiting[name]))); err != nil {
 			return err
 		}
 	}
-	switch _, err := dec.Token(); {
-	case err == nil || errors.As(err, new(*json.SyntaxError)):
+	switch _, err := dec.ReadToken(); {
+	case err == nil || errors.As(err, new(*jsontext.SyntacticError)):
 		return errors.New("there is more text after its end")
 	case !errors.Is(err, io.EOF):
 		return err
@@ -118,7 +119,7 @@ func notJSON(err error) error {
 }
 
 // field reads the value of a field of the plan.
-func (d *decoder) field(name string, dec *json.Decoder) error {
+func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 	p := d.p
 	switch name {
 	case "kind":
@@ -149,28 +150,33 @@ func (d *decoder) field(name string, dec *json.Decoder) error {
 	return fmt.Errorf("it has the unknown field %q", name)
 }
 
+// more reports whether an object or a list goes on.
+func more(dec *jsontext.Decoder) bool {
+	k := dec.PeekKind()
+	return k != '}' && k != ']' && k != 0
+}
+
 // decode reads a value; fields that it does not have are errors.
-func decode(dec *json.Decoder, v any) error {
-	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
-	if syntax := new(json.SyntaxError); errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+func decode(dec *jsontext.Decoder, v any) error {
+	err := json.UnmarshalDecode(dec, v, json.RejectUnknownMembers(true))
+	if syntax := new(jsontext.SyntacticError); errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return notJSON(err)
 	}
 	return err
 }
 
 // decodeList reads an array of about so many entries, each of which is seen once.
-func decodeList[T any](dec *json.Decoder, list *[]T, about int, see func(*T)) error {
-	switch t, err := dec.Token(); {
+func decodeList[T any](dec *jsontext.Decoder, list *[]T, about int, see func(*T)) error {
+	switch t, err := dec.ReadToken(); {
 	case err != nil:
 		return notJSON(err)
-	case t == nil: // null
+	case t.Kind() == 'n': // null
 		return nil
-	case t != json.Delim('['):
+	case t.Kind() != '[':
 		return fmt.Errorf("%v stands in place of a list", t)
 	}
 	*list = make([]T, 0, max(0, min(about, maxAhead)))
-	for dec.More() {
+	for more(dec) {
 		*list = append(*list, *new(T))
 		last := &(*list)[len(*list)-1]
 		if err := decode(dec, last); err != nil {
@@ -180,7 +186,7 @@ func decodeList[T any](dec *json.Decoder, list *[]T, about int, see func(*T)) er
 			see(last)
 		}
 	}
-	_, err := dec.Token()
+	_, err := dec.ReadToken()
 	return notJSON(err)
 }
 
