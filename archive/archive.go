@@ -52,6 +52,7 @@ type Archive struct {
 	files   []place    // what has a path of its own, by digest
 	where   map[digest.Digest]string
 	log     *slog.Logger
+	most    int // entries of all sets together
 
 	policy    *sshsig.Policy // for set manifests; nil where signatures are not looked at
 	signature sshsig.Verdict // of the set

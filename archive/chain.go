@@ -24,7 +24,7 @@ func Inspect(dirs ...string) (*Archive, error) { return InspectWith(OpenOptions{
 
 // InspectWith is Inspect with options. Nobody is asked.
 func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
-	a := &Archive{log: cmp.Or(opts.Log, slog.New(slog.DiscardHandler)), chosen: map[digest.Digest][]piece{}}
+	a := &Archive{most: maxEntries, log: cmp.Or(opts.Log, slog.New(slog.DiscardHandler)), chosen: map[digest.Digest][]piece{}}
 	if len(dirs) == 0 {
 		return nil, absentError("opening an archive: no folder is named")
 	}
@@ -136,6 +136,7 @@ func (a *Archive) load(sequence int) error {
 func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, error) {
 	sets := []manifestCopy{first}
 	known := map[base]bool{{first.set.Sequence, first.digest}: true}
+	n := first.set.entries()
 	for i := 0; i < len(sets); i++ {
 		for _, b := range sets[i].set.BuildsOn {
 			if known[b] {
@@ -160,6 +161,10 @@ func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, e
 				return nil, fmt.Errorf("opening the archive in %s: %s in %s is another set (%s) than the one that %s builds on (%s): they are of different series; name the folders of one",
 					a.dir(), setName(b.Sequence), a.dirs[c.dir], c.digest, setName(sets[i].set.Sequence), b.Set)
 			default:
+				if n += c.set.entries(); n > a.most {
+					return nil, fmt.Errorf("opening the archive in %s: %s and the sets that it builds on have more than %d entries together: name the folders of fewer, or write it again with all content",
+						a.dir(), setName(first.set.Sequence), a.most)
+				}
 				sets = append(sets, c)
 			}
 		}

@@ -29,6 +29,9 @@ func parseSet(raw []byte) (*set, error) { return parse(raw, false) }
 func parseUnfinished(raw []byte) (*set, error) { return parse(raw, true) }
 
 func parse(raw []byte, unfinished bool) (*set, error) {
+	if err := checkDensity(raw); err != nil {
+		return nil, err
+	}
 	// An archive of another version may have other fields of other types.
 	var version struct {
 		Format   *int     `json:"format"`

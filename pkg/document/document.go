@@ -7,6 +7,7 @@
 package document
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ func (h Head) Check(kind string, version int) error {
 // and doubled fields, and anything that follows the value, are errors. The text is
 // not held: what is read goes into the value at once.
 func Read(in io.Reader, most int64, into any) error {
-	limited := &io.LimitedReader{R: in, N: most + 1}
+	limited := &io.LimitedReader{R: &counted{in: in}, N: most + 1}
 	dec := jsontext.NewDecoder(limited)
 	err := json.UnmarshalDecode(dec, into, json.RejectUnknownMembers(true))
 	switch {
@@ -64,4 +65,27 @@ func Read(in io.Reader, most int64, into any) error {
 		return errors.New("something follows it")
 	}
 	return nil
+}
+
+// A counted reader ends with an error where there are more objects or fields in what it
+// read than documents have: `{},` has three bytes and would take twenty times as much
+// memory.
+type counted struct {
+	in                      io.Reader
+	length, objects, fields int
+}
+
+// Bytes that an object and a field have at least, on the average, and how many of them
+// are let pass in any text.
+const minObject, minField, few = 24, 4, 1024
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.length += n
+	c.objects += bytes.Count(p[:n], []byte("{"))
+	c.fields += bytes.Count(p[:n], []byte(","))
+	if c.objects > few+c.length/minObject || c.fields > few+c.length/minField {
+		return 0, fmt.Errorf("it has %d objects and %d fields in %d bytes and is no such document", c.objects, c.fields, c.length)
+	}
+	return n, err
 }

@@ -56,3 +56,29 @@ func TestHead(t *testing.T) {
 		}
 	}
 }
+
+// TestDense refuses text that would take much more memory than it is long.
+func TestDense(t *testing.T) {
+	t.Parallel()
+	type one struct {
+		Name string   `json:"name"`
+		Tags []string `json:"tags"`
+	}
+	for _, tc := range []struct{ item, want string }{
+		{`{},`, "objects"},
+		{`{"tags":[` + strings.Repeat(`"",`, 40) + `""]},`, "fields"},
+		{`{"name":"twenty-four letters make it"},`, ""},
+	} {
+		var v struct {
+			All []one `json:"all"`
+		}
+		text := `{"all":[` + strings.Repeat(tc.item, 100_000) + `{"name":"the last of them"}]}`
+		err := Read(strings.NewReader(text), 1<<30, &v)
+		if tc.want == "" && (err != nil || len(v.All) != 100_001) {
+			t.Errorf("%s: %d, %v", tc.item, len(v.All), err)
+		}
+		if tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || len(v.All) > 10_000) {
+			t.Errorf("%s: %d, %v, want %q", tc.item, len(v.All), err, tc.want)
+		}
+	}
+}
