@@ -56,7 +56,8 @@ const exitStatusHelp = `EXIT STATUS
   3    some content failed, the rest is consistent; the list is on stderr
   4    a damaged or missing part, or a signature that is none, was found; check:
        an operator does not get on
-  5    --exit-code of plan and diff: there is something to do, something changed
+  5    plan and catalog diff with --exit-code, archive diff: there is something to
+       do, something changed
   10   configuration or flags are wrong; nothing was touched
   11   the workspace or the destination is in use by another run
   12   a registry refused the credentials
