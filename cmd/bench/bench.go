@@ -186,7 +186,7 @@ func (b *benchRun) turn(ctx context.Context, t tool, w *workload, m *measured, t
 // measure runs a tool's commands and checks what came of them. The sample is
 // nil where they failed.
 func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, destination *registry, c commands) (*sample, string, error) {
-	j := job{Dir: at.dir, Env: environment(at.dir), Log: at.path("log")}
+	j := job{Dir: at.dir, Env: environment(at.dir), Log: at.log()}
 	for _, command := range c.before {
 		j.Commands = [][]string{command}
 		if _, err := measure(ctx, j); err != nil {

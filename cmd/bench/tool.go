@@ -88,13 +88,21 @@ func (t turn) path(name string) string { return filepath.Join(t.dir, name) }
 // archive is where out writes and in reads.
 func (t turn) archive() string { return t.path("archive") }
 
-// stored is the size of all that the tool keeps, and of its archive in it.
+// log gets what the tool prints, anew with each operation.
+func (t turn) log() string { return t.path("log") }
+
+// stored is the size of all that the tool keeps, without what it printed, and of its
+// archive in it.
 func (t turn) stored() (all, archive int64, err error) {
 	if all, err = stored(t.dir); err != nil {
 		return 0, 0, err
 	}
+	printed, err := stored(t.log())
+	if err != nil {
+		return 0, 0, err
+	}
 	archive, err = stored(t.archive())
-	return all, archive, err
+	return all - printed, archive, err
 }
 
 func (t turn) source() string { return t.workload.source.host() }

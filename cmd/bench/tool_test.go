@@ -25,7 +25,7 @@ func TestStored(t *testing.T) {
 	if all, archive, err := at.stored(); all != 0 || archive != 0 || err != nil {
 		t.Errorf("an empty folder stores %d and %d, %v", all, archive, err)
 	}
-	for file, size := range map[string]int{"workspace/plan.json": 10, "archive/volume": 100, "archive/deep/er": 1000} {
+	for file, size := range map[string]int{"workspace/plan.json": 10, "archive/volume": 100, "archive/deep/er": 1000, "log": 10000} {
 		file = filepath.Join(at.dir, file)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
