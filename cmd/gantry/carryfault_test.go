@@ -13,7 +13,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -146,4 +149,51 @@ func TestMonthFillsMedium(t *testing.T) {
 	m.must("verify", fileScheme+dir)
 	m.must("mirror", m.docker("/site"), "--workspace", m.path("at-site"), "--from", fileScheme+dir)
 	m.verify("site", acme, 4)
+}
+
+// TestDamagedMonthWithoutItsPackage leaves a package out whose image is damaged on the
+// medium: its catalog is built again from layers that are at the mirror alone. A repair
+// brings the package.
+func TestDamagedMonthWithoutItsPackage(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	m.carry(1)
+	m.carry(2)
+	m.must(m.bring("site", 1)...)
+	have, err := archive.Open(m.path("disk2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, spoilt := m.readArchivePlan(have), false
+	for e := range have.Entries() {
+		if !e.Content || e.Size < 1000 || spoilt {
+			continue
+		}
+		holders, err := mirror.Holders(p, []digest.Digest{e.Digest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := holders[e.Digest]; len(all) == 1 && strings.HasSuffix(all[0].Repository, "tidewater/server") {
+			m.spoil("disk2", e)
+			spoilt = true
+		}
+	}
+	if err := have.Close(); err != nil || !spoilt {
+		t.Fatalf("spoilt: %t, %v", spoilt, err)
+	}
+
+	damaged := append(m.bring("site", 2), "--on-error", "package")
+	m.refuse(exitMismatch, []string{"gantry-000002.0001.tar", "left out: package tidewater of catalog registry.example.com/" + acme, "1 package is left out"}, damaged...)
+	m.verify("site", acme, 1)
+	request := m.path("request.json")
+	m.looked(exitMismatch, "archive", "repair-request", m.disks[2], "-o", request)
+	m.must("mirror", "--repair", request, fileScheme+m.path("repair"))
+	m.must(append(damaged, "--from", fileScheme+m.path("repair"))...)
+	m.verify("site", acme, 4)
+
+	// What the mirror does not have either holds the catalog back, and says which
+	// archive has it.
+	m.must(m.bring("other", 1)...)
+	m.mirror.Script(registrytest.Rule{Method: http.MethodGet, Path: "/operator-index/blobs/", Action: registrytest.Status(http.StatusNotFound)})
+	m.refuse(exitMismatch, []string{"held back: catalog", "gantry-000001.json"}, append(m.bring("other", 2), "--on-error", "package")...)
 }

@@ -37,7 +37,11 @@ func newJob(ctx context.Context, onError string, p *plan.Plan, s *session, have 
 			_, ok := s.cache.Size(d)
 			return ok
 		}}
-		j.source, from.Images = o, o.Planning()
+		planning := *o
+		if r := t.registry(); r != nil && len(have.Newest().BuildsOn) > 0 {
+			planning.Source = &leftOutSource{Source: have, at: r, plan: p}
+		}
+		j.source, from.Images = o, planning.Planning()
 	}
 	var reduce mirror.Reduce
 	if onError == onErrorPackage {
