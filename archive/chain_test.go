@@ -263,6 +263,11 @@ func TestAsk(t *testing.T) {
 	if !slices.EqualFunc(asked, want, slices.Equal) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
+	for i, medium := range a.members[0].media {
+		if len(medium.files) != 1 {
+			t.Errorf("volume %d is open %d times", i+1, len(medium.files))
+		}
+	}
 	if n := s.readable(t, a); n != 0 {
 		t.Errorf("%d are lost", n)
 	}

@@ -94,6 +94,9 @@ func (a *Archive) find(m *member, from int) {
 // try takes a file for a volume where it is one. What it holds says more than its
 // length.
 func (f *medium) try(root *os.Root, dir int, name string, v *volume) {
+	if slices.ContainsFunc(f.files, func(have file) bool { return have.dir == dir && have.name == name }) {
+		return // it was found before
+	}
 	opened, info, err := regular.Open(root, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
