@@ -59,7 +59,7 @@ cannot be read whole is not there afterwards, under no name.
 	}
 	f.addFlags(c.Flags())
 	c.Flags().StringVarP(&f.to, "to", "o", "", "folder of the layout; with --digest, the file (default: stdout)")
-	c.Flags().StringArrayVar(&f.images, "image", nil, "only the image of this name (repository, repository:tag), digest or source, where * is any text and ? a letter; may be given several times")
+	c.Flags().StringArrayVar(&f.images, "image", nil, "only the image of this name (repository, repository:tag), digest or source, where * is any text and ? a letter (may be repeated)")
 	c.Flags().StringVar(&f.digest, "digest", "", "write only the manifest or blob of this digest")
 	return c
 }

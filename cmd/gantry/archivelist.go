@@ -50,7 +50,7 @@ archive that was carried before and is not among them.
 	}
 	f.addFlags(c.Flags())
 	c.Flags().BoolVar(&f.blobs, "blobs", false, "list manifests and blobs by volume and offset instead of images")
-	c.Flags().StringArrayVar(&f.filter, "filter", nil, "only what has this name, digest or source, or with --blobs this volume, where * is any text and ? a letter; may be given several times")
+	c.Flags().StringArrayVar(&f.filter, "filter", nil, "only what has this name, digest or source, or with --blobs this volume, where * is any text and ? a letter (may be repeated)")
 	formFlag(c.Flags(), &f.form, "form of the list: text or json", outputText, outputJSON)
 	return c
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalogserver"
 )
 
-// serveFlags are those of gantry catalog serve.
-type serveFlags struct {
+// catalogServeFlags are those of gantry catalog serve.
+type catalogServeFlags struct {
 	readFlags
 	listen, name, form string
 }
 
 func (a *app) catalogServeCommand() *cobra.Command {
-	var f serveFlags
+	var f catalogServeFlags
 	c := &cobra.Command{
 		Use:   "serve CATALOG",
 		Short: "Serve a catalog as clusters ask for it, to try it",
@@ -52,7 +52,7 @@ where everybody may read.
 	return c
 }
 
-func (a *app) catalogServe(ctx context.Context, f serveFlags, arg string) error {
+func (a *app) catalogServe(ctx context.Context, f catalogServeFlags, arg string) error {
 	if err := a.form(f.form, outputText, outputJSON); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ When images cannot be had, --on-error says what becomes of the rest:
 	addUnneeded(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "copy exactly this plan, as gantry plan -o wrote it")
 	f.sinceFlags.addFlags(c.Flags())
-	c.Flags().StringSliceVar(&f.from, "from", nil, "read from the archive in this folder (file://DIR) instead of the sources; several are given with commas, or one after the other")
+	c.Flags().StringSliceVar(&f.from, "from", nil, "read from the archive in this folder (file://DIR) instead of the sources (may be repeated, or with commas)")
 	c.Flags().StringVar(&f.repair, "repair", "", "write an archive with what this request wants, which gantry archive repair-request wrote")
 	c.Flags().StringVar(&f.writeReceipt, "write-receipt", "", "with --from, write the receipt of what the mirror has to this file, too")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan and say what would be copied, but copy nothing")

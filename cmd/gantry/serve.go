@@ -19,8 +19,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 )
 
-// archiveServeFlags are those of gantry serve.
-type archiveServeFlags struct {
+// serveFlags are those of gantry serve.
+type serveFlags struct {
 	trust           trustFlags
 	listen          string
 	tlsCert, tlsKey string
@@ -31,7 +31,7 @@ type archiveServeFlags struct {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	var f archiveServeFlags
+	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve file://DIR...",
 		Short: "Serve an archive as a registry to pull from, where it lies",
@@ -80,7 +80,7 @@ type servedArchive struct {
 	NotServed []string `json:"notServed"`
 }
 
-func (a *app) serve(ctx context.Context, f archiveServeFlags, args []string) error {
+func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 	var dirs []string
 	for _, arg := range args {
 		dir, ok := strings.CutPrefix(arg, fileScheme)
@@ -145,7 +145,7 @@ func (a *app) serve(ctx context.Context, f archiveServeFlags, args []string) err
 }
 
 // certificate reads what TLS is spoken with; nil is plain HTTP.
-func (f *archiveServeFlags) certificate() (*tls.Certificate, error) {
+func (f *serveFlags) certificate() (*tls.Certificate, error) {
 	switch {
 	case f.tlsCert == "" && f.tlsKey == "":
 		return nil, nil
@@ -162,7 +162,7 @@ func (f *archiveServeFlags) certificate() (*tls.Certificate, error) {
 }
 
 // users reads who may pull; nil is everybody.
-func (f *archiveServeFlags) users() (*registryserver.Users, error) {
+func (f *serveFlags) users() (*registryserver.Users, error) {
 	if f.htpasswd == "" {
 		return nil, nil
 	}
@@ -179,7 +179,7 @@ func (f *archiveServeFlags) users() (*registryserver.Users, error) {
 }
 
 // open listens, and on loopback alone where nobody said that more is meant.
-func (f *archiveServeFlags) open(ctx context.Context, secure bool) (net.Listener, error) {
+func (f *serveFlags) open(ctx context.Context, secure bool) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", f.listen)
 	if err != nil {
 		return nil, usagef("--listen: %w", err)
@@ -230,7 +230,7 @@ func reachable(at net.Addr) string {
 }
 
 // writeServed writes the manifests that were asked for.
-func (a *app) writeServed(f archiveServeFlags, images *wholes, at net.Addr) error {
+func (a *app) writeServed(f serveFlags, images *wholes, at net.Addr) error {
 	if f.resources == "" {
 		return nil
 	}

@@ -35,7 +35,7 @@ const (
 
 func (t *trustFlags) addFlags(f *pflag.FlagSet) {
 	t.flags = f
-	f.StringArrayVar(&t.verifyKeys, verifyKeyFlag, nil, "take only archives that this SSH key signed, a .pub file; may be given several times")
+	f.StringArrayVar(&t.verifyKeys, verifyKeyFlag, nil, "take only archives that this SSH key signed, a .pub file (may be repeated)")
 	f.StringVar(&t.allowedSigners, allowedSignersFlag, "", "take only archives that a key of this file signed, an allowed_signers file of ssh-keygen (default: ~/.config/gantry/allowed_signers, where there is one)")
 	f.StringVar(&t.signer, signerFlag, "", "who has to have signed the archive, as --allowed-signers calls them: ops@example.com")
 	f.BoolVar(&t.require, requireSignatureFlag, false, "refuse archives that are not signed, which is so wherever keys are known; false takes them, and refuses wrong signatures only")

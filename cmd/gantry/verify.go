@@ -62,7 +62,7 @@ gantry plan -o, or of the archive that was mirrored from.
 	f.sides.addFlags(c.Flags())
 	f.trust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, as gantry plan -o wrote it")
-	c.Flags().StringSliceVar(&f.from, "from", nil, "compare with the plan of the archive in this folder (file://DIR); several are given with commas, or one after the other")
+	c.Flags().StringSliceVar(&f.from, "from", nil, "compare with the plan of the archive in this folder (file://DIR; may be repeated, or with commas)")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the mirror allows, as it was mirrored with; 0 is no limit")
 	c.Flags().BoolVar(&f.blobs, "blobs", false, "ask the mirror for every blob, too, and name the images that lost some")
 	return c
