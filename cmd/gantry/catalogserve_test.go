@@ -48,15 +48,10 @@ var servedOn = regexp.MustCompile(`serving \S+ on (\S+), as (http://\S+); end wi
 func startServe(w *world, url string, args ...string) *served {
 	t := w.t
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithTimeout(t.Context(), serveTime)
 	t.Cleanup(stop)
 	s := &served{t: t, said: make(chan string, 1)}
-	s.cmd = exec.CommandContext(ctx, program, append([]string{"catalog", "serve", "--listen", "127.0.0.1:0"}, args...)...)
-	s.cmd.Env = w.environ()
+	s.cmd = w.process(ctx, append([]string{"catalog", "serve", "--listen", "127.0.0.1:0"}, args...)...)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -191,14 +186,9 @@ func TestCatalogServeAddress(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	w.write("catalog.yaml", "schema: x\n")
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithTimeout(t.Context(), serveTime)
 	defer stop()
-	cmd := exec.CommandContext(ctx, program, "catalog", "serve", w.path("catalog.yaml"), "--listen", "127.0.0.1:0", "--output", "json")
-	cmd.Env = w.environ()
+	cmd := w.process(ctx, "catalog", "serve", w.path("catalog.yaml"), "--listen", "127.0.0.1:0", "--output", "json")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -268,18 +268,13 @@ func TestLockedLayout(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	for _, args := range [][]string{{"-c", isc, w.docker("/direct")}, {"-c", isc, disk}} {
 		w.source.Script(registrytest.Rule{Method: "GET", Path: "/lantern/store/blobs/", Action: registrytest.Stall(10)})
 		w.source.ResetLog()
 		var stderr bytes.Buffer
-		cmd := exec.Command(program, append([]string{"mirror", "--workspace", w.path("workspace")}, args...)...)
+		cmd := w.process(t.Context(), append([]string{"mirror", "--workspace", w.path("workspace")}, args...)...)
 		cmd.Stderr = &stderr
-		cmd.Env = w.environ()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -75,13 +75,8 @@ func (s *storm) inPlace(t *testing.T, name string, blobs []digest.Digest) []dige
 // least, one was asked for or is being read.
 func (s *storm) start(t *testing.T, name string, blobs int) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd, stderr := exec.CommandContext(t.Context(), program, s.args(name)...), &bytes.Buffer{}
+	cmd, stderr := s.process(t.Context(), s.args(name)...), &bytes.Buffer{}
 	cmd.Stderr = stderr
-	cmd.Env = s.environ()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -38,15 +38,10 @@ type servedDisk struct {
 func serveDisk(w *world, args ...string) *servedDisk {
 	t := w.t
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithTimeout(t.Context(), 3*serveTime)
 	t.Cleanup(stop)
 	s := &servedDisk{served: &served{t: t, said: make(chan string, 1)}}
-	s.cmd = exec.CommandContext(ctx, program, append([]string{"serve", "--listen", "127.0.0.1:0", "--output", "json"}, args...)...)
-	s.cmd.Env = w.environ()
+	s.cmd = w.process(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--output", "json"}, args...)...)
 	var stderr bytes.Buffer
 	s.cmd.Stderr = &stderr
 	stdout, err := s.cmd.StdoutPipe()
@@ -208,12 +203,8 @@ func TestServeGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	login := func(password string) outcome {
-		program, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), program, "login", "--authfile", w.path("auth.json"), "--cert-dir", certs, "-u", "ann", "--password-stdin", s.Address)
-		cmd.Env, cmd.Stdin = w.environ(), strings.NewReader(password)
+		cmd := w.process(t.Context(), "login", "--authfile", w.path("auth.json"), "--cert-dir", certs, "-u", "ann", "--password-stdin", s.Address)
+		cmd.Stdin = strings.NewReader(password)
 		out, err := cmd.CombinedOutput()
 		var ended *exec.ExitError
 		if err != nil && !errors.As(err, &ended) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -40,13 +39,9 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 // asks for a folder.
 func (w *world) answered(lines []string, args ...string) outcome {
 	w.t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	keys, screen := openTerminal(w.t)
-	cmd := exec.CommandContext(w.t.Context(), program, args...)
-	cmd.Env, cmd.Stdin = w.environ(), screen
+	cmd := w.process(w.t.Context(), args...)
+	cmd.Stdin = screen
 	var stdout bytes.Buffer
 	stderr := &typist{keys: keys, lines: lines}
 	cmd.Stdout, cmd.Stderr = &stdout, stderr

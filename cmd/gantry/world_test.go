@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -78,6 +80,18 @@ func (w *world) surroundings(registriesConf, authFile string) {
 		"CONTAINERS_REGISTRIES_CONF": registriesConf, "REGISTRY_AUTH_FILE": authFile,
 		"HOME": w.t.TempDir(), "XDG_RUNTIME_DIR": "", "XDG_CONFIG_HOME": "", "DOCKER_CONFIG": "",
 	}
+}
+
+// process is the real program in a process of its own, with the world's environment.
+func (w *world) process(ctx context.Context, args ...string) *exec.Cmd {
+	w.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = w.environ()
+	return cmd
 }
 
 // environ is the environment of the program as a process of its own.
