@@ -30,6 +30,9 @@ type serveFlags struct {
 	address         string
 }
 
+// htpasswdFlag is what the flag is called.
+const htpasswdFlag = "htpasswd"
+
 func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
@@ -62,7 +65,7 @@ needs --tls-cert and --tls-key, or else --plain-http. It ends with INT or TERM.
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:5000", "address to listen on; port 0 takes a free one, and :PORT is all addresses of this machine")
 	c.Flags().StringVar(&f.tlsCert, "tls-cert", "", "certificate to speak TLS with, a PEM file with those that lead to its CA")
 	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "private key of --tls-cert, a PEM file")
-	c.Flags().StringVar(&f.htpasswd, "htpasswd", "", "ask for a name and password of this file, with hashes of bcrypt (htpasswd -B)")
+	c.Flags().StringVar(&f.htpasswd, htpasswdFlag, "", "ask for a name and password of this file, with hashes of bcrypt (htpasswd -B)")
 	c.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "speak plain HTTP where others can listen in: on other addresses than loopback, or with a proxy in front that speaks TLS")
 	c.Flags().StringVar(&f.resources, "resources", "", "write the manifests that make a cluster pull from here into this folder, which is made where it is absent")
 	c.Flags().StringVar(&f.address, "address", "", "HOST:PORT by which clusters reach this registry, for --resources (default: that of --listen)")
@@ -163,6 +166,9 @@ func (f *serveFlags) certificate() (*tls.Certificate, error) {
 
 // users reads who may pull; nil is everybody.
 func (f *serveFlags) users() (*registryserver.Users, error) {
+	if f.htpasswd == "" && f.trust.flags.Changed(htpasswdFlag) {
+		return nil, usageHint("name the file, or leave it out", "--htpasswd names no file") // and not a registry for everybody
+	}
 	if f.htpasswd == "" {
 		return nil, nil
 	}

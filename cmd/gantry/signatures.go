@@ -63,7 +63,12 @@ func (t *trustFlags) check(archive bool) error {
 func (a *app) policy(t *trustFlags) (*sshsig.Policy, error) {
 	p := &sshsig.Policy{Principal: t.signer, Now: time.Now()}
 	file := t.allowedSigners
+	// A variable of a script that is not set must not open the door.
 	switch {
+	case file == "" && t.flags.Changed(allowedSignersFlag):
+		return nil, usageHint("name the file, or leave it out", "--allowed-signers names no file")
+	case t.signer == "" && t.flags.Changed(signerFlag):
+		return nil, usageHint("say who, or leave it out", "--signer names nobody")
 	case len(t.verifyKeys) > 0 && file != "":
 		return nil, usageHint("give one of the two", "--verify-key and --allowed-signers both say whose archives are taken")
 	case len(t.verifyKeys) > 0:

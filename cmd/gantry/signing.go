@@ -15,22 +15,29 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
 
+// signKeyFlag is what the flag is called.
+const signKeyFlag = "sign-key"
+
 // signFlags say what an archive is signed with.
 type signFlags struct {
 	key            string
 	passphraseFile string
 	stdin          io.Reader // where a passphrase is asked for, if that is a terminal
 	what           string    // is signed, for people
+	flags          *pflag.FlagSet
 }
 
 func (s *signFlags) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.key, "sign-key", "", "sign the archive, or with --from the receipt, with this SSH key: a private key, or a public one (.pub) that ssh-agent has the private key of")
+	s.flags = f
+	f.StringVar(&s.key, signKeyFlag, "", "sign the archive, or with --from the receipt, with this SSH key: a private key, or a public one (.pub) that ssh-agent has the private key of")
 	f.StringVar(&s.passphraseFile, "sign-passphrase-file", "", "file with the passphrase of --sign-key (default: it is asked for on the terminal)")
 }
 
 // check refuses the flags where nothing can be signed.
 func (s *signFlags) check(signed bool) error {
 	switch {
+	case s.key == "" && s.flags.Changed(signKeyFlag):
+		return usageHint("name the file, or leave it out", "--sign-key names no file")
 	case s.key == "" && s.passphraseFile != "":
 		return usagef("--sign-passphrase-file is for --sign-key")
 	case s.key != "" && !signed:

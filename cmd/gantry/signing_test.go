@@ -238,9 +238,13 @@ func TestSignatureFlags(t *testing.T) {
 		{"line 1", []string{"verify", disk, "--allowed-signers", key + ".pub"}},
 		{"no such file", []string{"mirror", "-c", isc, disk, "--sign-key", w.path("none")}},
 		{"no private key", []string{"mirror", "-c", isc, disk, "--sign-key", isc}},
+		{"--sign-key names no file", []string{"mirror", "-c", isc, disk, "--sign-key", ""}},
+		{"--allowed-signers names no file", []string{"mirror", "--from", disk, registry, "--allowed-signers", ""}},
+		{"--signer names nobody", []string{"verify", disk, "--allowed-signers", allowed, "--signer", ""}},
 	} {
 		w.refuse(exitUsage, []string{tc.words}, tc.args...)
 	}
+	w.refuseLook(exitUsage, []string{"--htpasswd names no file"}, "serve", disk, "--htpasswd", "")
 	if err := os.Chmod(key, 0o644); err != nil {
 		t.Fatal(err)
 	}
