@@ -197,3 +197,38 @@ func TestDamagedMonthWithoutItsPackage(t *testing.T) {
 	m.mirror.Script(registrytest.Rule{Method: http.MethodGet, Path: "/operator-index/blobs/", Action: registrytest.Status(http.StatusNotFound)})
 	m.refuse(exitMismatch, []string{"held back: catalog", "gantry-000001.json"}, append(m.bring("other", 2), "--on-error", "package")...)
 }
+
+// TestEmptiedMirror finds before anything is copied that a mirror has nothing any more of
+// what the workspace knows to be imported.
+func TestEmptiedMirror(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	m.carry(1)
+	m.carry(2)
+	m.must(m.bring("site", 1)...)
+	record, err := filepath.Glob(m.path("at-site/receipts/*/ops.json"))
+	if err != nil || len(record) != 1 {
+		t.Fatalf("the receipts are %v, %v", record, err)
+	}
+	before, err := os.ReadFile(record[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.mirror.Script(registrytest.Rule{Method: http.MethodHead, Path: "/v2/site/", Action: registrytest.Status(http.StatusNotFound)})
+	m.mirror.ResetLog()
+	m.refuse(exitMismatch, []string{"sequence 2 builds on 1, which this site imported, but the mirror lost it since", "carry gantry-000001 and those before it", "--full"}, m.bring("site", 2)...)
+	if sent := changed(m.mirror.Log()); len(sent) > 0 {
+		t.Errorf("the mirror was changed: %v", sent)
+	}
+	if after, err := os.ReadFile(record[0]); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the receipt was changed: %v\n%s", err, after)
+	}
+	m.mirror.Script()
+	m.must(m.bring("site", 2)...)
+	m.verify("site", acme, 4)
+	// Under other names there is nothing, either.
+	renamed := []string{"--max-nested-paths", "2"}
+	m.refuse(exitMismatch, []string{"or keeps it under other names"}, append(m.bring("site", 2), renamed...)...)
+	m.must(append(m.bring("site", 2, 1), renamed...)...)
+	m.must(append([]string{"verify", "--from", m.disks[2], "--blobs", m.docker("/site")}, renamed...)...)
+}

@@ -27,6 +27,7 @@ type chain struct {
 	have    *archive.Archive
 	mirror  string           // its name in the workspace; "" where it is no registry
 	receipt *receipt.Receipt // of the mirror, before
+	emptied bool             // the mirror has nothing of what the receipt says
 }
 
 // openArchive opens the archive in the folders of --from, if it is signed as it has to
@@ -143,14 +144,21 @@ func (a *app) checkChain(ctx context.Context, f *mirrorFlags, s *session, t targ
 	for {
 		unknown := c.unknown()
 		if len(unknown) == 0 {
-			return c, nil
+			var err error
+			if c.emptied, err = c.gone(ctx, r, p); err != nil {
+				return nil, err
+			}
+			if !c.emptied {
+				return c, nil
+			}
+			unknown = c.have.Newest().BuildsOn
 		}
 		lacking, err := c.lacking(ctx, r, p)
 		if err != nil {
 			return nil, err
 		}
 		if len(lacking) == 0 {
-			if r != nil && !c.whole(p) {
+			if r != nil && !c.emptied && !c.whole(p) {
 				a.say("%s builds on sequence %d, of which this workspace does not know that it was imported; the mirror has what is left out", c.have.Newest().Manifest, unknown[0].Sequence)
 			}
 			return c, nil
@@ -210,6 +218,47 @@ func (c *chain) unknown() []archive.BaseSet {
 	return unknown
 }
 
+// goneSample is how many images are asked for to find out whether a mirror was emptied.
+const goneSample = 3
+
+// gone reports whether the mirror has none of the images, as far as a few tell, whose
+// manifests the archive leaves out: it was emptied since the last import, or images go
+// to other repositories than then. What it lost of some is met when they are copied.
+func (c *chain) gone(ctx context.Context, r *registryTarget, p *plan.Plan) (bool, error) {
+	if r == nil || r.checkBlobs || len(c.have.Newest().BuildsOn) == 0 {
+		return false, nil // --check-blobs is to write a receipt of what is left
+	}
+	left := map[digest.Digest]ocispec.Descriptor{}
+	for _, m := range p.Manifests {
+		if desc := (ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}); !c.has(desc) {
+			left[m.Digest] = desc
+		}
+	}
+	if len(left) == 0 {
+		return false, nil
+	}
+	sink, err := r.sink(p)
+	if err != nil {
+		return false, err
+	}
+	asked := 0
+	for _, img := range p.Images {
+		desc, ok := left[img.Digest]
+		if !ok || img.Repository == "" || asked == goneSample {
+			continue
+		}
+		asked++
+		has, err := sink.HasManifest(ctx, img.Repository, "", desc)
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case has || err != nil: // an error is met again when the image is copied
+			return false, nil
+		}
+	}
+	return asked > 0, nil
+}
+
 // has reports whether content can be read from the archive.
 func (c *chain) has(desc ocispec.Descriptor) bool { return c.have.Lacks(desc) == nil }
 
@@ -267,9 +316,18 @@ func (c *chain) gap(unknown []archive.BaseSet, lacking []ocispec.Descriptor, f *
 	if n := len(lacking); n > 1 {
 		what = fmt.Sprintf("%d manifests and blobs (%s), such as %s, are", n, progress.Bytes(size), lacking[0].Digest)
 	}
-	text := fmt.Sprintf("sequence %d builds on %d, which this site never imported: %s neither in %s nor %s",
-		c.have.Newest().Sequence, b.Sequence, what, strings.Join(f.from, ", "), where)
-	return &hintError{&mismatchError{text}, "; ", fmt.Sprintf("carry gantry-%06d too and name its folder with a second --from, or write the archive again with %s", b.Sequence, since)}
+	past := "which this site never imported"
+	if c.emptied {
+		past = "which this site imported, but the mirror lost it since or keeps it under other names"
+		since = "--full"
+	}
+	text := fmt.Sprintf("sequence %d builds on %d, %s: %s neither in %s nor %s",
+		c.have.Newest().Sequence, b.Sequence, past, what, strings.Join(f.from, ", "), where)
+	needed := fmt.Sprintf("carry gantry-%06d too and name its folder with a second --from", b.Sequence)
+	if c.emptied {
+		needed = fmt.Sprintf("carry gantry-%06d and those before it too and name their folders with --from", b.Sequence)
+	}
+	return &hintError{&mismatchError{text}, "; ", needed + ", or write the archive again with " + since}
 }
 
 // leftOut tells the target where what the archive leaves out stands.
