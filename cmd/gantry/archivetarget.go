@@ -52,6 +52,9 @@ func (t *archiveTarget) admit(ctx context.Context, p *plan.Plan) error {
 // holds is the name of the plan of the archive in the folder; "" where there is
 // none, or none that could be mirrored from.
 func (t *archiveTarget) holds(ctx context.Context) string {
+	if t.lineage != nil && t.lineage.sound { // it was looked into for that
+		return t.lineage.series
+	}
 	have, err := archive.Inspect(t.dir)
 	if err != nil {
 		return ""

@@ -18,7 +18,8 @@ func TestGarbageFor(t *testing.T) {
 
 func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
-	afterCollection(garbage)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	afterCollection(thresholds{percent: garbage, memory: leastMemory})
 	held := make([]byte, 128<<20)
 	percent, said := garbage, []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	for end := time.Now().Add(20 * time.Second); percent != leastGarbage && time.Now().Before(end); {
@@ -30,5 +31,19 @@ func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
 	runtime.KeepAlive(held)
 	if percent != leastGarbage {
 		t.Errorf("with %d MiB in use garbage may be %d percent, want %d", len(held)>>20, percent, leastGarbage)
+	}
+}
+
+// TestMemory wants a limit for all memory that leaves room for what is in use and for
+// the garbage that may lie beside it.
+func TestMemory(t *testing.T) {
+	for _, live := range []uint64{0, 1 << 20, 64 << 20, 100 << 20, 1 << 30, 1 << 40} {
+		got, least := memoryFor(live), int64(live+live*uint64(garbageFor(live))/100)
+		if got < leastMemory || got < least+least/50 {
+			t.Errorf("%d MiB in use: %d MiB, want more than %d", live>>20, got>>20, least>>20)
+		}
+	}
+	if got := memoryFor(0); got != leastMemory {
+		t.Errorf("with nothing in use the limit is %d", got)
 	}
 }

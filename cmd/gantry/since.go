@@ -86,7 +86,8 @@ type lineage struct {
 	name   string
 	after  int                 // the highest sequence that was written elsewhere
 	past   []workspace.Carried // those that are complete, by sequence
-	folder *archive.SetInfo    // the newest in the folder; nil where there is none
+	series string              // that of the newest in the folder; "" where there is none
+	folder *archive.SetInfo    // the newest in the folder, if it is of this plan
 	sound  bool                // it is, as far as opening it tells
 	base   *base               // what the next leaves out; nil is nothing
 	chosen bool                // the base is: what is in the folder already has no say
@@ -195,7 +196,7 @@ func (l *lineage) lookInto(dir string) error {
 	}
 	info := have.Newest()
 	l.sound = !slices.ContainsFunc(info.Volumes, func(v archive.VolumeInfo) bool { return v.Problem != "" })
-	if info.Series == l.name {
+	if l.series = info.Series; l.series == l.name {
 		l.folder = &info
 	}
 	return have.Close()
