@@ -56,13 +56,14 @@ func (f *archiveFlags) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&f.sequence, "sequence", 0, "look into the archive of this number instead of the newest")
 }
 
-// folders are the folders that arguments name.
-func folders(args []string) ([]string, error) {
+// folders are the folders of archives that arguments name, or the values of a flag,
+// which the error then begins with.
+func folders(flag string, args []string) ([]string, error) {
 	var dirs []string
 	for _, arg := range args {
 		dir, ok := strings.CutPrefix(arg, fileScheme)
 		if !ok || dir == "" {
-			return nil, usageHint("write file://DIR, the folder that it lies in", "%q is no archive", arg)
+			return nil, usageHint("write file://DIR, the folder that it lies in", "%s%q is no archive", flag, arg)
 		}
 		dirs = append(dirs, dir)
 	}
@@ -72,7 +73,7 @@ func folders(args []string) ([]string, error) {
 // lookInto opens the archive in the folders that args name. It may be damaged, and
 // volumes may be missing.
 func (a *app) lookInto(f *archiveFlags, args []string) (*archive.Archive, error) {
-	dirs, err := folders(args)
+	dirs, err := folders("", args)
 	if err != nil {
 		return nil, err
 	}

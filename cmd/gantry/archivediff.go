@@ -127,7 +127,7 @@ func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []strin
 
 // before is the number of the archive in a folder that comes before the newest.
 func (a *app) before(arg string) (int, error) {
-	dirs, err := folders([]string{arg})
+	dirs, err := folders("", []string{arg})
 	if err != nil {
 		return 0, err
 	}

@@ -172,7 +172,7 @@ func (r *inspected) add(s archive.SetInfo) {
 
 // addOthers notes the archives that this one has nothing to do with.
 func (r *inspected) addOthers(args []string) error {
-	dirs, err := folders(args)
+	dirs, err := folders("", args)
 	if err != nil {
 		return err
 	}

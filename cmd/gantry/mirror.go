@@ -141,10 +141,8 @@ func (f *mirrorFlags) check(destination string) error {
 	case f.given() && (f.config == "" || reads):
 		return errNoSelection
 	}
-	for _, from := range f.from {
-		if !strings.HasPrefix(from, fileScheme) || len(from) == len(fileScheme) {
-			return usageHint("write file://DIR, the folder with the archive", "--from %q", from)
-		}
+	if _, err := folders("--from ", f.from); err != nil {
+		return err
 	}
 	f.sign.what = "the archive"
 	if reads {

@@ -84,13 +84,9 @@ type servedArchive struct {
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
-	var dirs []string
-	for _, arg := range args {
-		dir, ok := strings.CutPrefix(arg, fileScheme)
-		if !ok || dir == "" {
-			return usageHint("write file://DIR, the folder with the archive", "%q cannot be served", arg)
-		}
-		dirs = append(dirs, dir)
+	dirs, err := folders("", args)
+	if err != nil {
+		return err
 	}
 	if f.address != "" && f.resources == "" {
 		return usageHint("leave it out, or say --resources DIR", "--address is for the manifests of --resources")

@@ -100,10 +100,8 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 	case f.given() && f.config == "":
 		return errNoSelection
 	}
-	for _, from := range f.from {
-		if !strings.HasPrefix(from, fileScheme) {
-			return usageHint("write file://DIR, the folder with the archive", "--from %q", from)
-		}
+	if _, err := folders("--from ", f.from); err != nil {
+		return err
 	}
 	if err := f.trust.check(len(f.from) > 0); err != nil {
 		return err
@@ -125,7 +123,7 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags, t *registryTarget
 	case f.plan != "":
 		return readPlan(f.plan)
 	case len(f.from) > 0:
-		dirs, err := folders(f.from)
+		dirs, err := folders("--from ", f.from)
 		if err != nil {
 			return nil, err
 		}
