@@ -115,6 +115,12 @@ func TestMonths(t *testing.T) {
 		}
 	}
 
+	// The second ties the third to the first, which is not read without it.
+	m.says(m.looked(exitOK, "verify", m.disks[3], m.disks[1]).stdout, "builds on sequence 2, carried before and not here", "Not read: sequence 1, which is here")
+	if o := m.looked(exitOK, "verify", m.disks[3], m.disks[2], m.disks[1]); strings.Contains(o.stdout, "Not read") {
+		t.Errorf("of all three it says\n%s", o.stdout)
+	}
+
 	// What is written already is signed when a key is given.
 	_, ops, _ := m.sshKey("ops", "")
 	m.looked(exitMismatch, "verify", m.disks[2], "--require-signature", "--verify-key", ops+".pub")

@@ -36,6 +36,9 @@ type verifiedArchive struct {
 	// Earlier is the content of images that the archive leaves out since the sets
 	// that it builds on have it, which are not here; nil where there is none.
 	Earlier *earlierContent `json:"earlier,omitempty"`
+	// Unread are the sequences of sets that lie in the folders too and were not read,
+	// since the newest does not build on them, as far as the sets between are here.
+	Unread []int `json:"unread,omitempty"`
 }
 
 // earlierContent is content in sets that were carried before.
@@ -79,6 +82,9 @@ func (a *app) verifyArchive(ctx context.Context, dirs []string, trust *trustFlag
 	where := fileScheme + strings.Join(dirs, ", "+fileScheme)
 	result := &verifiedArchive{Version: 1, Archive: where, Signature: signatureOf(have), Bytes: have.Size(), Broken: []string{}, Damage: []damageAndCost{}}
 	result.Earlier = earlier(have)
+	if result.Unread, err = unread(have, dirs); err != nil {
+		return err
+	}
 	p, err := archivePlan(ctx, have)
 	var planDamage *archive.DamageError
 	switch {
@@ -119,6 +125,17 @@ func earlier(have *archive.Archive) *earlierContent {
 	}
 	slices.Sort(e.Sequences)
 	return &e
+}
+
+// unread are the sequences in the folders that are not of the archive.
+func unread(have *archive.Archive, dirs []string) ([]int, error) {
+	all, err := archive.Sequences(dirs...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(n int) bool {
+		return slices.ContainsFunc(have.Sets(), func(s archive.SetInfo) bool { return s.Sequence == n })
+	}), nil
 }
 
 // whole reports whether everything can be read.
@@ -181,7 +198,7 @@ func (r *verifiedArchive) table() string {
 			images = ""
 		}
 		fmt.Fprintf(&b, "The archive in %s is whole: %s%s, every byte as it was written.\n", r.Archive, images, progress.Bytes(r.Bytes))
-		b.WriteString(r.Earlier.text())
+		r.writeRest(&b)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "Damaged in %s\n", r.Archive)
@@ -208,8 +225,21 @@ func (r *verifiedArchive) table() string {
 	default:
 		fmt.Fprintf(&b, "%d of %d images are broken.\n", len(r.Broken), r.Images)
 	}
-	b.WriteString(r.Earlier.text())
+	r.writeRest(&b)
 	return b.String()
+}
+
+// writeRest says what was not read: sets that are not here, and those that are of no use.
+func (r *verifiedArchive) writeRest(b *strings.Builder) {
+	b.WriteString(r.Earlier.text())
+	if len(r.Unread) == 0 {
+		return
+	}
+	var names []string
+	for _, n := range r.Unread {
+		names = append(names, strconv.Itoa(n))
+	}
+	fmt.Fprintf(b, "Not read: sequence %s, which is here but not among what the newest builds on, as far as the archives between them are here.\n", strings.Join(names, ", "))
 }
 
 // text says what is in sets that are not here.
