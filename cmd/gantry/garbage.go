@@ -69,7 +69,7 @@ func afterCollection(now thresholds) {
 // well above that and the garbage beside it: a limit that cannot be kept would have
 // Go collect without end.
 func memoryFor(live uint64) int64 {
-	return max(leastMemory, int64(live+live/4+roomForGarbage))
+	return max(leastMemory, int64(live+live/4+roomForGarbage)) //nolint:gosec // no heap is that large
 }
 
 // garbageFor is the percentage where so many bytes are in use.
