@@ -33,6 +33,7 @@ import (
 	"strings"
 	"sync"
 
+	"filippo.io/age"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -56,6 +57,8 @@ type Archive struct {
 
 	policy    *sshsig.Policy // for set manifests; nil where signatures are not looked at
 	signature sshsig.Verdict // of the set
+
+	identities []age.Identity // that open encrypted sets
 
 	mu     sync.Mutex
 	chosen map[digest.Digest][]piece // of content that is there more than once
@@ -117,6 +120,10 @@ type OpenOptions struct {
 	// *SignatureError. Repairs whose signature is not taken are passed over. Nil does
 	// not look at signatures.
 	Signatures *sshsig.Policy
+	// Identities open sets that are encrypted. Where there are none, such a set can be
+	// verified, and whoever wants content of it meets a *LockedError; where there are
+	// some and none of them opens the chosen set, that is the error of opening.
+	Identities []age.Identity
 	// Log is told what was passed over. Nil discards.
 	Log *slog.Logger
 }
@@ -205,6 +212,9 @@ func (a *Archive) damage(m, i int) Damage {
 
 // replaceable reports whether all that an unfit volume holds is in a fit one too.
 func (a *Archive) replaceable(m, i int) bool {
+	if a.members[m].locked() {
+		return false
+	}
 	for j := range a.members[m].set.Volumes[i].Entries {
 		e := &a.members[m].set.Volumes[i].Entries[j]
 		all := a.blobs

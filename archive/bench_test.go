@@ -129,3 +129,43 @@ func BenchmarkOpenLarge(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkWriteEncrypted hashes everything twice, too, and encrypts it in between.
+func BenchmarkWriteEncrypted(b *testing.B) {
+	s, how := gigabyte(), to(person(b))
+	b.SetBytes(256 * 4_000_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		w, err := Create(b.Context(), b.TempDir(), s.Content, Options{VolumeSize: 300_000_000, Encrypt: how})
+		if err != nil {
+			b.Fatal(err)
+		}
+		err = s.each(b.Context(), func(ctx context.Context, e ocispec.Descriptor) error {
+			return w.PutBlob(ctx, "", e, s.open(e.Digest))
+		})
+		if err := errors.Join(err, w.Finish(b.Context()), w.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkReadEncrypted(b *testing.B) {
+	s, dir, who := gigabyte(), b.TempDir(), person(b)
+	s.write(b, dir, Options{VolumeSize: 300_000_000, Encrypt: to(who)})
+	b.SetBytes(256 * 4_000_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		a := openAs(b, dir, who)
+		err := s.each(b.Context(), func(ctx context.Context, e ocispec.Descriptor) error {
+			body, err := a.Blob(ctx, "", e, 0)
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(io.Discard, body)
+			return errors.Join(err, body.Close())
+		})
+		if err := errors.Join(err, a.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

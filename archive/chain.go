@@ -33,7 +33,7 @@ func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
-	a.policy = opts.Signatures
+	a.policy, a.identities = opts.Signatures, opts.Identities
 	if err := a.load(opts.Sequence); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -82,6 +82,7 @@ type manifestCopy struct {
 	dir    int
 	set    *set
 	digest digest.Digest
+	unsealed
 }
 
 // load finds the set that is wanted, 0 for the newest, and all that belongs to it.
@@ -123,7 +124,7 @@ func (a *Archive) load(sequence int) error {
 		return err
 	}
 	for _, c := range sets {
-		m := &member{set: c.set, digest: c.digest, name: c.set.id().manifest(), dir: c.dir}
+		m := &member{set: c.set, outer: c.outer, key: c.key, digest: c.digest, name: c.set.id().manifest(), dir: c.dir}
 		a.members = append(a.members, m)
 		a.find(m, 0)
 	}
@@ -160,10 +161,15 @@ func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, e
 			case c.digest != b.Set:
 				return nil, fmt.Errorf("opening the archive in %s: %s in %s is another set (%s) than the one that %s builds on (%s): they are of different series; name the folders of one",
 					a.dir(), setName(b.Sequence), a.dirs[c.dir], c.digest, setName(sets[i].set.Sequence), b.Set)
+			case c.set.Name != first.set.Name && !c.locked() && !first.locked():
+				return nil, fmt.Errorf("opening the archive in %s: %s in %s is of %q and builds on %s, which is of %q", a.dir(), first.set.id().manifest(), a.dirs[first.dir], first.set.Name, setName(b.Sequence), c.set.Name)
 			default:
 				if n += c.set.entries(); n > a.most {
 					return nil, fmt.Errorf("opening the archive in %s: %s and the sets that it builds on have more than %d entries together: name the folders of fewer, or write it again with all content",
 						a.dir(), setName(first.set.Sequence), a.most)
+				}
+				if c.outer.Encryption == nil && first.outer.Encryption != nil {
+					a.log.Warn("the newest set is encrypted, and one that it builds on is not", "sequence", b.Sequence)
 				}
 				sets = append(sets, c)
 			}
@@ -193,11 +199,15 @@ func (a *Archive) read(lists []*listing, sequence int) (found manifestCopy, err 
 			continue
 		}
 		s, d, readErr := readSet(root, sequence)
+		c := manifestCopy{dir: i, set: s, digest: d}
+		if readErr == nil {
+			readErr = a.unseal(&c)
+		}
 		switch {
 		case readErr != nil:
 			bad = append(bad, readErr)
 		case found.set == nil:
-			found, err = manifestCopy{i, s, d}, nil
+			found, err = c, nil
 		case found.digest != d:
 			return found, &mixedError{fmt.Sprintf("opening the archive in %s: two different sets are called %s: that in %s (%s) and that in %s (%s); name the folders of one",
 				a.dir(), setName(sequence), a.dirs[found.dir], found.digest, a.dirs[i], d)}
@@ -229,6 +239,11 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 			continue
 		}
 		s, d, err := readManifest(root, repair)
+		c := manifestCopy{dir: i, set: s, digest: d}
+		if err == nil {
+			err = a.unseal(&c)
+			s = c.set
+		}
 		switch {
 		case err == nil && (s.Repairs == nil || *s.Repairs != base{of.set.Sequence, of.digest}):
 			err = fmt.Errorf("it repairs another set than %s in %s", setName(of.set.Sequence), a.dirs[of.dir])
@@ -237,7 +252,7 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 		case err == nil && slices.ContainsFunc(found, func(c manifestCopy) bool { return c.digest == d }):
 			continue
 		case err == nil:
-			_, err = a.signatureOf(manifestCopy{i, s, d})
+			_, err = a.signatureOf(c)
 		}
 		if err != nil {
 			a.log.Warn("a repair is passed over", "file", repair.manifest(), "dir", a.dirs[i], "error", err)
@@ -247,7 +262,7 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 			}
 			continue
 		}
-		found = append(found, manifestCopy{i, s, d})
+		found = append(found, c)
 	}
 	return found
 }
@@ -284,7 +299,7 @@ func (a *Archive) oneSeries(lists []*listing, chosen manifestCopy) error {
 	for i, root := range a.folders {
 		for _, sequence := range lists[i].sets {
 			name, ok := series(root, setName(sequence))
-			if ok && name != chosen.set.Name {
+			if ok && chosen.outer.Encryption == nil && name != chosen.set.Name {
 				return fmt.Errorf("opening the archive in %s: there are two series: %s in %s is of %q and %s in %s is of %q; name the folders of one, or keep each in a folder of its own",
 					a.dir(), setName(chosen.set.Sequence), a.dirs[chosen.dir], chosen.set.Name, setName(sequence), a.dirs[i], name)
 			}
@@ -310,9 +325,16 @@ func series(root *os.Root, manifest string) (name string, ok bool) {
 		if err != nil || field == "volumes" {
 			break
 		}
-		if field == "name" {
+		switch field {
+		case "name":
 			err := dec.Decode(&name)
 			return name, err == nil
+		case "features":
+			var features []string
+			if dec.Decode(&features) != nil || slices.Contains(features, featureEncrypted) {
+				return "", false // it has a name that is not told
+			}
+			continue
 		}
 		var value json.RawMessage
 		if dec.Decode(&value) != nil {

@@ -99,6 +99,11 @@ func (o *Options) check(c *Content) error {
 	case o.Base != nil && (len(o.Base.Sets) == 0 || o.Base.Holds == nil):
 		return errors.New("a base has to name the sets that brought it, and what it holds")
 	}
+	if o.Encrypt != nil {
+		if err := o.Encrypt.Check(); err != nil {
+			return err
+		}
+	}
 	if o.Strict {
 		return c.fits(o)
 	}
@@ -107,9 +112,13 @@ func (o *Options) check(c *Content) error {
 
 // fits looks for what is larger than a volume.
 func (c *Content) fits(o *Options) error {
+	how, err := o.sealer("")
+	if err != nil {
+		return err
+	}
 	for _, d := range c.Entries {
 		e := entry{Digest: d.Digest, Size: d.Size}
-		if !e.fits(o.VolumeSize) && !o.leftOut(d.Digest) {
+		if !e.fits(o.VolumeSize, how) && !o.leftOut(d.Digest) {
 			return fmt.Errorf("%s of %d bytes does not fit into a volume of %d bytes: choose larger volumes (--volume-size or archiveSize), or leave out --strict-archive", d.Digest, d.Size, o.VolumeSize)
 		}
 	}

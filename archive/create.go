@@ -97,7 +97,7 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 		opts.Log.Warn("the newest archive in the folder cannot be read, another is written", "dir", dir, "error", err)
 		return nil, nil
 	}
-	p, err := opts.pack(c, s.Sequence, s.Parent)
+	p, err := opts.pack(c, s.Sequence, s.Parent, s.Encryption)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 			return nil, err
 		}
 	}
-	if p.digest != d {
+	if !p.resembles(s, d) || s.Encryption != nil && s.checkSealed(root) != nil {
 		return nil, nil
 	}
 	for i := range s.Volumes {
@@ -115,7 +115,9 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 			return nil, nil
 		}
 	}
-	p.set = s
+	if p.outer = s; s.Encryption == nil {
+		p.set = s
+	}
 	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
 	w.arrange()
 	for i := range w.slots {
@@ -250,8 +252,13 @@ func readOnly(err error) error {
 // begin makes the files of the partial folder.
 func (w *Writer) begin() error {
 	name, disk := w.set.id().manifest(), durable.Folder{Root: w.partial}
+	if w.sealer != nil {
+		if err := w.beginSealed(disk); err != nil {
+			return w.writeError(err, w.set.id().sealed())
+		}
+	}
 	if old, err := regular.Read(w.partial, name, maxSet); err != nil || digest.FromBytes(old) != w.digest {
-		if err := disk.Write(name, w.set.write); err != nil {
+		if err := disk.Write(name, w.outer.write); err != nil {
 			return w.writeError(err, name)
 		}
 	}

@@ -54,12 +54,12 @@ func (w *Writer) finish(ctx context.Context) error {
 func (w *Writer) describe(ctx context.Context) error {
 	id, disk := w.set.id(), durable.Folder{Root: w.partial}
 	final := w.digest
-	if w.set.split() { // the digests of parts are known now
+	if w.set.split() || w.sealer != nil { // the digests of parts and files are known now
 		var err error
-		if final, _, err = Text(w.set.write).measure(); err != nil {
+		if final, _, err = Text(w.outer.write).measure(); err != nil {
 			return err
 		}
-		if err := disk.Write(id.manifest(), w.set.write); err != nil {
+		if err := disk.Write(id.manifest(), w.outer.write); err != nil {
 			return w.writeError(err, id.manifest())
 		}
 	}
@@ -135,6 +135,9 @@ func (w *Writer) publish() error {
 	}
 	id := w.set.id()
 	names = append(names, id.sum())
+	if w.sealer != nil {
+		names = append(names, id.sealed())
+	}
 	if w.opts.Sign != nil {
 		names = append(names, id.signature())
 	}

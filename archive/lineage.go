@@ -28,7 +28,11 @@ func (s *set) check() error {
 			return fmt.Errorf("parent: %w", err)
 		}
 	}
-	if err := layout.CheckDigest(s.Plan); err != nil {
+	if s.Encryption != nil {
+		if err := s.checkOuter(); err != nil {
+			return err
+		}
+	} else if err := layout.CheckDigest(s.Plan); err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
 	if s.VolumeSize < 0 {

@@ -152,7 +152,7 @@ func TestNothingNewIsSmall(t *testing.T) {
 		}
 	}
 	c.Index = slices.Values(index)
-	whole, err := (&Options{VolumeSize: 4 << 30}).pack(c, 1, "")
+	whole, err := (&Options{VolumeSize: 4 << 30}).pack(c, 1, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestNothingNewIsSmall(t *testing.T) {
 	for i := range 100 {
 		base.Sets = append(base.Sets, BaseSet{Sequence: i + 1, Set: digest.FromString(fmt.Sprint(i))})
 	}
-	p, err := (&Options{VolumeSize: 4 << 30, Base: base}).pack(c, 101, "")
+	p, err := (&Options{VolumeSize: 4 << 30, Base: base}).pack(c, 101, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

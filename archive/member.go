@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"filippo.io/age"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/regular"
@@ -19,7 +20,11 @@ const missing = "missing"
 
 // A member is one of the sets that an Archive consists of.
 type member struct {
-	set    *set
+	set *set
+	// outer is the set as it stands in the set manifest, and key what opens its files:
+	// for one that is not encrypted, set and nil; for one that cannot be opened too.
+	outer  *set
+	key    age.Identity
 	digest digest.Digest // of the set manifest
 	name   string        // of the set manifest
 	dir    int           // the folder that has it, by its number
@@ -34,6 +39,9 @@ func (m *member) which(i int) string {
 	}
 	return fmt.Sprintf("%ssequence %d, volume %d of %d", kind, m.set.Sequence, i+1, len(m.set.Volumes))
 }
+
+// locked reports whether the set is encrypted and nothing that is here opens it.
+func (m *member) locked() bool { return unsealed{m.outer, m.key}.locked() }
 
 func (m *member) close() error {
 	var errs []error

@@ -36,6 +36,7 @@ func (id setID) String() string {
 func (id setID) manifest() string  { return "gantry-" + id.String() + ".json" }
 func (id setID) sum() string       { return id.manifest() + ".sha256" }
 func (id setID) signature() string { return id.manifest() + ".sig" }
+func (id setID) sealed() string    { return id.manifest() + ".age" }
 func (id setID) volume(number int) string {
 	return fmt.Sprintf("gantry-%s.%04d.tar", id, number)
 }
@@ -51,7 +52,7 @@ func volumeName(sequence, volume int) string {
 }
 func labelPath(sequence, volume int) string { return setID{sequence: sequence}.label(volume) }
 
-var fileName = regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.[0-9]{4}\.tar)$`)
+var fileName = regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.json\.age|\.[0-9]{4}\.tar)$`)
 
 // parseName takes the name of an archive's file apart. ok is false for a name
 // that is none.

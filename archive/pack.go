@@ -25,10 +25,14 @@ const maxPlan = 512 << 20
 // of content, is known.
 type packing struct {
 	set *set
+	// outer is the set as it stands in the set manifest: set itself, or, where that is
+	// encrypted, what is said of it in the open.
+	outer *set
 	// digest and size are those of the set manifest. Where content is in parts,
-	// it is without their digests until Finish.
+	// it is without their digests until Finish, and so is encrypted content.
 	digest digest.Digest
 	size   int64
+	sealer *sealer // nil where nothing is encrypted
 	// files are the entries that are not content, by path.
 	files map[string]Text
 	// oversized are files that made the first volume larger than the limit.
@@ -37,13 +41,21 @@ type packing struct {
 
 // pack gives every entry its place: first the files, then manifests by digest,
 // then blobs by size, largest first, and digest, each in the first volume that
-// has room for it. One that is larger than a volume is cut into parts.
-func (o *Options) pack(c Content, sequence int, parent digest.Digest) (*packing, error) {
+// has room for it. One that is larger than a volume is cut into parts. An encrypted
+// set gets a key of its own, where was, of the same set, does not have one.
+func (o *Options) pack(c Content, sequence int, parent digest.Digest, was *encryption) (*packing, error) {
 	p := &packing{
 		set:   &set{Format: format, Name: c.Name, Sequence: sequence, Parent: parent, VolumeSize: o.VolumeSize},
 		files: map[string]Text{},
 	}
 	if err := p.lineage(o); err != nil {
+		return nil, err
+	}
+	was, key, err := o.keyOf(was)
+	if err != nil {
+		return nil, err
+	}
+	if p.sealer, err = o.sealer(key); err != nil {
 		return nil, err
 	}
 	entries, err := p.choose(c, o)
@@ -58,12 +70,16 @@ func (o *Options) pack(c Content, sequence int, parent digest.Digest) (*packing,
 		return nil, err
 	}
 	p.set.Features = p.set.features()
-	if err := p.label(); err != nil {
+	if err := p.label(key); err != nil {
 		return nil, err
 	}
 	if err := p.sum(); err != nil {
 		return nil, err
 	}
+	if o.Encrypt != nil {
+		return p, p.seal(o, was)
+	}
+	p.outer = p.set
 	for i := range p.set.Volumes {
 		v := &p.set.Volumes[i]
 		v.Frame = frame(v.Entries)
@@ -200,7 +216,7 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 		}
 		p.set.Plan = d
 	}
-	if slices.ContainsFunc(entries, func(e entry) bool { return !e.fits(o.VolumeSize) }) {
+	if slices.ContainsFunc(entries, func(e entry) bool { return !e.fits(o.VolumeSize, p.sealer) }) {
 		if _, err := add(joinPath, bytesText([]byte(joinScript)), ""); err != nil {
 			return nil, err
 		}
@@ -214,13 +230,17 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 }
 
 // label fills in the volumes' first entries, whose place is known.
-func (p *packing) label() error {
+func (p *packing) label(key string) error {
 	s := p.set
 	for i := range s.Volumes {
-		raw, err := json.Marshal(label{
+		l := label{
 			Format: s.Format, Name: s.Name, Sequence: s.Sequence, Repair: s.Repairs != nil,
 			Volume: i + 1, Volumes: len(s.Volumes), VolumeSize: s.VolumeSize, Plan: s.Plan,
-		})
+		}
+		if key != "" {
+			l.Name, l.Plan, l.Key = "", "", digest.FromString(key)
+		}
+		raw, err := json.Marshal(l)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 
 // pack is Options.pack without options.
 func pack(c Content, sequence int, parent digest.Digest, volumeSize int64) (*packing, error) {
-	return (&Options{VolumeSize: volumeSize}).pack(c, sequence, parent)
+	return (&Options{VolumeSize: volumeSize}).pack(c, sequence, parent, nil)
 }
 
 // blobs are descriptors of the given sizes; the content does not matter here.

@@ -22,13 +22,23 @@ const maxVolume = 1 << 62
 // consistent in itself: names and paths are of the grammar, entries lie in their
 // volume as this package lays them out, so that the frame holds no header but
 // theirs, parts make a whole, and what has to be there is.
-func parseSet(raw []byte) (*set, error) { return parse(raw, false) }
+func parseSet(raw []byte) (*set, error) { return parse(raw, false, nil) }
 
 // parseUnfinished is parseSet for one whose parts may not be written yet: they
 // have no digests.
-func parseUnfinished(raw []byte) (*set, error) { return parse(raw, true) }
+func parseUnfinished(raw []byte) (*set, error) { return parse(raw, true, nil) }
 
-func parse(raw []byte, unfinished bool) (*set, error) {
+// parseInner reads the inner set manifest of an encrypted set, whose files are those
+// of the outer.
+func parseInner(raw []byte, outer *set) (*set, error) {
+	s, err := parse(raw, true, outer)
+	if err == nil {
+		err = s.matches(outer)
+	}
+	return s, err
+}
+
+func parse(raw []byte, unfinished bool, outer *set) (*set, error) {
 	if err := checkDensity(raw); err != nil {
 		return nil, err
 	}
@@ -48,7 +58,7 @@ func parse(raw []byte, unfinished bool) (*set, error) {
 	case *version.Format < format:
 		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with the Gantry that wrote it, or write it again", *version.Format, format)
 	}
-	known := []string{featureBuildsOn, featureRepair, featureSplit}
+	known := []string{featureBuildsOn, featureEncrypted, featureRepair, featureSplit}
 	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(known, f) }); len(unknown) > 0 {
 		return nil, fmt.Errorf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(unknown))
 	}
@@ -59,7 +69,10 @@ func parse(raw []byte, unfinished bool) (*set, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	c := checker{set: s, unfinished: unfinished, seen: map[string]bool{}, types: map[string]string{}, parts: map[digest.Digest]*entry{}}
+	if outer != nil && (s.Encryption != nil || len(s.Volumes) != len(outer.Volumes)) {
+		return nil, fmt.Errorf("it has %d volumes, not the %d that are encrypted", len(s.Volumes), len(outer.Volumes))
+	}
+	c := checker{set: s, unfinished: unfinished, outer: outer, seen: map[string]bool{}, types: map[string]string{}, parts: map[digest.Digest]*entry{}}
 	for i := range s.Volumes {
 		if err := c.volume(i); err != nil {
 			return nil, fmt.Errorf("volumes[%d]: %w", i, err)
@@ -72,6 +85,8 @@ func parse(raw []byte, unfinished bool) (*set, error) {
 type checker struct {
 	set        *set
 	unfinished bool
+	outer      *set            // with the files that have the entries encrypted; nil where they are in the open
+	files      int             // encrypted ones, so far
 	seen       map[string]bool // by path, or digest where the path follows from that
 	// types is one copy of each media type.
 	types map[string]string
@@ -89,6 +104,9 @@ func (c *checker) volume(i int) error {
 	}
 	if v.Entries == nil {
 		return fmt.Errorf("no entries")
+	}
+	if c.outer != nil {
+		return c.inner(i)
 	}
 	var end int64
 	for j := range v.Entries {
@@ -121,6 +139,9 @@ var extraPath = regexp.MustCompile(`^gantry/[a-z0-9][a-z0-9_-]{0,63}(\.[a-z0-9_-
 var mediaType = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$`)
 
 func (c *checker) entry(e *entry, i, j int) error {
+	if c.set.Encryption != nil && j > 0 {
+		return c.sealed(e)
+	}
 	if err := layout.CheckDigest(e.Digest); err != nil {
 		return err
 	}
@@ -210,7 +231,7 @@ func (c *checker) complete() error {
 	}
 	var needed []string
 	switch {
-	case c.set.Repairs != nil:
+	case c.set.Repairs != nil, c.set.Encryption != nil:
 	case len(c.set.BuildsOn) > 0: // where the others may be
 		needed = []string{markerPath}
 	default:

@@ -45,7 +45,7 @@ func TestParseSetRefuses(t *testing.T) {
 	}{
 		"older format":         {func(s *set) { s.Format = 0 }, "format 0"},
 		"newer format":         {func(s *set) { s.Format = 2 }, "a later Gantry"},
-		"feature":              {func(s *set) { s.Features = []string{"split", "encrypted"} }, `uses "encrypted", which`},
+		"feature":              {func(s *set) { s.Features = []string{"split", "compressed"} }, `uses "compressed", which`},
 		"feature of nothing":   {func(s *set) { s.Features = []string{"split"} }, "features"},
 		"sequence 0":           {func(s *set) { s.Sequence = 0 }, "sequence 0"},
 		"sequence":             {func(s *set) { s.Sequence = 1_000_000 }, "sequence 1000000"},

@@ -43,9 +43,11 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 		return false, err
 	}
 	newest, parent := w.newest(l)
-	if newest != nil && newest.Name != c.Name && !w.opts.Replace {
+	// The name of a set that is encrypted is not known.
+	if newest != nil && newest.Encryption == nil && newest.Name != c.Name && !w.opts.Replace {
 		return false, fmt.Errorf("it holds archives of %q, these would be of %q: use another folder", newest.Name, c.Name)
 	}
+	w.warnMixed(newest)
 	if r := w.opts.Repair; r != nil {
 		if id := (setID{r.Sequence, true}); slices.Contains(l.repairs, r.Sequence) {
 			return false, fmt.Errorf("%s mends that set already, with other content: use another folder, or remove the files gantry-%s.*", id.manifest(), id)
@@ -54,17 +56,22 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 	}
 	if old := w.unfinished(l); old != nil {
 		if w.opts.mayBe(old.set.id()) {
-			w.packing, err = w.opts.pack(c, old.set.Sequence, old.set.Parent)
+			w.packing, err = w.opts.pack(c, old.set.Sequence, old.set.Parent, old.set.Encryption)
 			if err != nil {
 				return false, err
 			}
-			if w.digest == old.digest {
+			if w.resembles(old.set, old.digest) {
 				return true, w.reclaim(l)
 			}
 		}
 		w.opts.Log.Info("the unfinished archive in the folder is of another plan", "dir", w.dir)
 		if err := w.setAside(old, l); err != nil {
 			return false, err
+		}
+		if old.set.Encryption != nil { // nobody here can read it
+			if err := w.dropAside(); err != nil {
+				return false, err
+			}
 		}
 	}
 	if err := w.clear(lockName, asideName); err != nil {
@@ -78,8 +85,19 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 	if sequence > maxSequence {
 		return false, fmt.Errorf("sequence %d is the last there is: use an empty folder", maxSequence)
 	}
-	w.packing, err = w.opts.pack(c, sequence, parent)
+	w.packing, err = w.opts.pack(c, sequence, parent, nil)
 	return false, err
+}
+
+// warnMixed says where encrypted archives and others come to lie side by side.
+func (w *Writer) warnMixed(newest *set) {
+	switch {
+	case newest == nil || (newest.Encryption != nil) == (w.opts.Encrypt != nil):
+	case newest.Encryption != nil:
+		w.opts.Log.Warn("the archive that is in the folder is encrypted, and this one is not", "dir", w.dir)
+	default:
+		w.opts.Log.Warn("the archive that is in the folder is not encrypted: what it held may be found on the medium even after it was removed", "dir", w.dir)
+	}
 }
 
 // brought is the highest sequence that the site has, or that was written elsewhere;
@@ -192,13 +210,9 @@ func remove(folder *os.Root, names []string) error {
 // recall finds out what an interrupted run had written. What the journal names
 // is read and compared before it counts.
 func (w *Writer) recall(ctx context.Context) error {
-	names, err := w.journalled(w.partial)
+	named, err := w.named()
 	if err != nil {
 		return err
-	}
-	named := map[*slot]bool{}
-	for d := range names {
-		named[w.slot(d)] = true
 	}
 	w.opts.Log.Info("what an interrupted run wrote is read again", "dir", w.dir, "entries", len(named))
 	var size, wrong atomic.Int64
@@ -232,9 +246,25 @@ func (w *Writer) recall(ctx context.Context) error {
 	return w.writeError(err, journalName)
 }
 
+// named is the content that the journal names.
+func (w *Writer) named() (map[*slot]bool, error) {
+	if w.sealer != nil {
+		return w.namedSealed()
+	}
+	names, err := w.journalled(w.partial)
+	named := map[*slot]bool{}
+	for d := range names {
+		named[w.slot(d)] = true
+	}
+	return named, err
+}
+
 // written reports whether content is in its place as it has to be, with headers
 // and padding. On the way it learns the digests of parts.
 func (w *Writer) written(ctx context.Context, s *slot) (bool, error) {
+	if w.sealer != nil {
+		return w.writtenSealed(ctx, s)
+	}
 	places := w.spots(s)
 	var pieces []io.Reader
 	sums := make([]digest.Digester, len(places))

@@ -43,7 +43,7 @@ func (e *entry) described() ocispec.Descriptor {
 
 // damage is what is said of a piece that cannot be read.
 func (p *piece) damage(problem string) Damage {
-	return Damage{File: p.member.set.Volumes[p.volume].Name, Entry: p.entry.path(), Offset: p.entry.Offset, Problem: problem}
+	return Damage{File: p.member.set.Volumes[p.volume].Name, Entry: p.entry.file().path(), Offset: p.entry.Offset, Problem: problem}
 }
 
 // pieces are those of content that take accepts, in the order of preference.
@@ -143,8 +143,9 @@ func (a *Archive) choose(ctx context.Context, have []place) ([]piece, error) {
 
 // sound reads a piece; what it finds wrong is the problem.
 func (a *Archive) sound(ctx context.Context, p *piece) (problem string) {
-	section := io.NewSectionReader(p.file, p.entry.Offset, p.entry.Size)
-	body, err := layout.Verified(ctx, io.NopCloser(section), p.entry.described(), p.entry.path())
+	e := p.entry.file()
+	section := io.NewSectionReader(p.file, e.Offset, e.Size)
+	body, err := layout.Verified(ctx, io.NopCloser(section), e.described(), e.path())
 	if err == nil {
 		_, err = io.Copy(io.Discard, body)
 	}
@@ -176,7 +177,8 @@ type joined struct {
 	pieces []piece
 	at     int64 // in the content
 	size   int64
-	last   *piece // that was read from
+	last   *piece    // that was read from
+	opened io.Reader // what is left of it, where it is encrypted
 }
 
 func (j *joined) Read(b []byte) (int, error) {
@@ -184,14 +186,21 @@ func (j *joined) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	for len(j.pieces) > 0 && j.pieces[0].end() <= j.at {
-		j.pieces = j.pieces[1:]
+		j.pieces, j.opened = j.pieces[1:], nil
 	}
 	if len(j.pieces) == 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
 	p := &j.pieces[0]
 	j.last = p
-	n, err := p.file.ReadAt(b[:min(int64(len(b)), p.end()-j.at)], p.entry.Offset+j.at-p.at())
+	b = b[:min(int64(len(b)), p.end()-j.at)]
+	var n int
+	var err error
+	if p.entry.Sealed != nil {
+		n, err = j.decrypt(b)
+	} else {
+		n, err = p.file.ReadAt(b, p.entry.Offset+j.at-p.at())
+	}
 	j.at += int64(n)
 	if err == io.EOF && n > 0 {
 		err = nil // a file that ends too soon says so next time

@@ -6,28 +6,29 @@ import "fmt"
 const labelSize = 2 * blockSize
 
 // fits reports whether the file fits into a volume that has nothing else.
-func (e *entry) fits(volumeSize int64) bool {
-	return labelSize+preludeSize(e.path())+padded(e.Size)+trailerSize <= volumeSize
+func (e *entry) fits(volumeSize int64, how *sealer) bool {
+	return labelSize+how.prelude(e)+padded(how.sealed(e.Size))+trailerSize <= volumeSize
 }
 
 // A placer lays entries out in volumes.
 type placer struct {
 	set  *set
+	how  *sealer
 	ends []int64 // of what the volumes hold
 	open int     // the volumes before have no room for anything
 }
 
 // place adds files and content to volumes.
 func (p *packing) place(files, content []entry) error {
-	l := &placer{set: p.set}
+	l := &placer{set: p.set, how: p.sealer}
 	if err := l.grow(); err != nil {
 		return err
 	}
 	for _, e := range files { // they stand together
-		if l.room(0, preludeSize(e.Path)) < e.Size {
+		if l.room(0, l.how.prelude(&e)) < l.how.stored(e.Size) {
 			p.oversized = append(p.oversized, e)
 		}
-		l.put(0, e)
+		l.put(0, e, l.how.stored(e.Size))
 	}
 	for _, e := range content {
 		if err := l.add(e); err != nil {
@@ -62,12 +63,15 @@ func (l *placer) room(at int, header int64) int64 {
 	return n / blockSize * blockSize
 }
 
-// put gives an entry the next place in a volume.
-func (l *placer) put(at int, e entry) {
+// put gives an entry, of which size bytes are stored, the next place in a volume.
+func (l *placer) put(at int, e entry, size int64) {
 	v := &l.set.Volumes[at]
-	before := preludeSize(e.path())
+	before := l.how.prelude(&e)
 	e.Offset = l.ends[at] + before
-	l.ends[at] += before + padded(e.Size)
+	l.ends[at] += before + padded(size)
+	if l.how != nil {
+		e.Sealed = &entry{Offset: e.Offset, Size: size}
+	}
 	v.Entries = append(v.Entries, e)
 	v.Size = l.ends[at] + trailerSize
 	for l.open < len(l.ends) && l.ends[l.open]+blockSize+trailerSize > l.set.VolumeSize {
@@ -77,20 +81,20 @@ func (l *placer) put(at int, e entry) {
 
 // add places content: in the first volume that has room for it, or in parts.
 func (l *placer) add(e entry) error {
-	if !e.fits(l.set.VolumeSize) {
+	if !e.fits(l.set.VolumeSize, l.how) {
 		return l.split(e)
 	}
-	header := preludeSize(e.path())
+	header, size := l.how.prelude(&e), l.how.stored(e.Size)
 	for at := l.open; at < len(l.ends); at++ {
-		if l.room(at, header) >= e.Size {
-			l.put(at, e)
+		if l.room(at, header) >= size {
+			l.put(at, e, size)
 			return nil
 		}
 	}
 	if err := l.grow(); err != nil {
 		return err
 	}
-	l.put(len(l.ends)-1, e)
+	l.put(len(l.ends)-1, e, size)
 	return nil
 }
 
@@ -101,15 +105,20 @@ func (l *placer) split(e entry) error {
 	for at := int64(0); at < e.Size; {
 		piece := e
 		piece.Part = &part{Number: len(parts) + 1, At: at, Size: e.Size}
-		last, header := len(l.ends)-1, preludeSize(piece.path())
+		last, header := len(l.ends)-1, l.how.prelude(&piece)
 		if len(parts) > 0 || l.room(last, header) < l.set.VolumeSize/8 {
 			if err := l.grow(); err != nil {
 				return err
 			}
 			last++
 		}
-		piece.Size = min(e.Size-at, l.room(last, header))
-		l.put(last, piece)
+		room := l.how.most(l.room(last, header))
+		piece.Size = min(e.Size-at, room)
+		size := l.how.sealed(piece.Size)
+		if at+piece.Size == e.Size { // the others fill their volumes
+			size = l.how.stored(piece.Size)
+		}
+		l.put(last, piece, size)
 		parts = append(parts, piece.Part)
 		at += piece.Size
 	}

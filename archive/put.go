@@ -106,6 +106,9 @@ func (w *Writer) store(ctx context.Context, s *slot, body io.Reader) error {
 			return err
 		}
 	}
+	if w.sealer != nil {
+		return w.noteSealed(s)
+	}
 	return w.note(s.entry.Digest)
 }
 
@@ -119,6 +122,9 @@ func (w *Writer) storeAt(ctx context.Context, at spot, body io.Reader) error {
 	if p.Number < p.Parts {
 		body = io.LimitReader(body, at.entry.Size)
 	}
+	if w.sealer != nil { // the file's digest tells as much
+		return w.copy(ctx, int(at.volume), at.entry, body)
+	}
 	h := digest.SHA256.Digester()
 	if err := w.copy(ctx, int(at.volume), at.entry, io.TeeReader(body, h.Hash())); err != nil {
 		return err
@@ -127,8 +133,26 @@ func (w *Writer) storeAt(ctx context.Context, at spot, body io.Reader) error {
 	return nil
 }
 
-// copy writes header, content and padding of an entry.
+// copy writes header, content and padding of an entry, encrypted where that is
+// wanted.
 func (w *Writer) copy(ctx context.Context, volume int, e *entry, body io.Reader) error {
+	if e.Sealed == nil {
+		return w.copyFile(ctx, volume, e, body)
+	}
+	body, err := w.sealer.seal(body, e.Size, e.Sealed.Size)
+	if err != nil {
+		return err
+	}
+	h := digest.SHA256.Digester()
+	if err := w.copyFile(ctx, volume, e.Sealed, io.TeeReader(body, h.Hash())); err != nil {
+		return err
+	}
+	e.Sealed.Digest = h.Digest()
+	return nil
+}
+
+// copyFile writes header, bytes and padding of a file.
+func (w *Writer) copyFile(ctx context.Context, volume int, e *entry, body io.Reader) error {
 	buf := w.buffers.Get().(*[writeBuffer]byte)
 	defer w.buffers.Put(buf)
 	before := prelude(e.path(), e.Size)

@@ -41,6 +41,9 @@ func (a *Archive) PlanDigest() digest.Digest { return a.set.Plan }
 
 // plan finds the plan of the newest set, which a set before it may have.
 func (a *Archive) plan() ([]place, error) {
+	if m := a.newest(); m.locked() {
+		return nil, a.lockedError(m.outer, a.dirs[m.dir], nil)
+	}
 	var found []place
 	for _, p := range places(a.files, a.set.Plan) {
 		if p.entry.Path == planPath {
@@ -94,6 +97,11 @@ func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor
 
 // lacks is the error for content that no set has.
 func (a *Archive) lacks(desc ocispec.Descriptor) error {
+	for _, m := range a.members {
+		if m.locked() {
+			return fmt.Errorf("looking for %s: %w", desc.Digest, a.lockedError(m.outer, a.dirs[m.dir], nil))
+		}
+	}
 	if repository := a.where[desc.Digest]; repository != "" {
 		return fmt.Errorf("the archive in %s has no %s, which an earlier one brought to %s: %w", a.dir(), desc.Digest, repository, a.wanted())
 	}

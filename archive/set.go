@@ -18,9 +18,10 @@ const format = 1
 
 // The features that this package knows, each of which a set names that uses it.
 const (
-	featureBuildsOn = "builds-on" // content of sets before is left out
-	featureRepair   = "repair"    // the set only mends another
-	featureSplit    = "split"     // content lies in parts, in several volumes
+	featureBuildsOn  = "builds-on" // content of sets before is left out
+	featureEncrypted = "encrypted" // the files of volumes are encrypted, and what they are, too
+	featureRepair    = "repair"    // the set only mends another
+	featureSplit     = "split"     // content lies in parts, in several volumes
 )
 
 // A set is the set manifest: what one archive consists of. docs/archive-format.md
@@ -40,8 +41,11 @@ type set struct {
 	// need, by digest.
 	Elsewhere []held `json:"elsewhere,omitempty"`
 	// Repairs is the set that this one mends: it has the same name and sequence.
-	Repairs *base    `json:"repairs,omitempty"`
-	Volumes []volume `json:"volumes"`
+	Repairs *base `json:"repairs,omitempty"`
+	// Encryption is nil where nothing is encrypted. A set that has it says nothing of
+	// its content: see sealed.go.
+	Encryption *encryption `json:"encryption,omitempty"`
+	Volumes    []volume    `json:"volumes"`
 }
 
 // A base is another set of the series.
@@ -62,6 +66,9 @@ func (s *set) features() []string {
 	used := []string{}
 	if len(s.BuildsOn) > 0 {
 		used = append(used, featureBuildsOn)
+	}
+	if s.Encryption != nil {
+		used = append(used, featureEncrypted)
 	}
 	if s.Repairs != nil {
 		used = append(used, featureRepair)
@@ -122,6 +129,9 @@ type entry struct {
 	Offset    int64         `json:"offset"`              // of the file's bytes, in the volume
 	Size      int64         `json:"size"`                // of the file
 	Part      *part         `json:"part,omitempty"`      // nil where the file has the whole content
+	// Sealed is the file in the volume that has the entry encrypted; nil for one that
+	// is not. Offset is the same, and Size that of the entry's own bytes.
+	Sealed *entry `json:"-"`
 }
 
 // A part is one piece of content that is larger than a volume. The pieces lie in
@@ -133,6 +143,14 @@ type part struct {
 	Size   int64 `json:"size"`   // of the whole content
 	// Digest is the sha256 of this part; "" until the content was written.
 	Digest digest.Digest `json:"digest"`
+}
+
+// file is what stands in the volume for the entry.
+func (e *entry) file() *entry {
+	if e.Sealed != nil {
+		return e.Sealed
+	}
+	return e
 }
 
 // path is the name of the entry in the tar file.
@@ -177,6 +195,7 @@ type label struct {
 	Volumes    int           `json:"volumes"`
 	VolumeSize int64         `json:"volumeSize"`
 	Plan       digest.Digest `json:"plan"`
+	Key        digest.Digest `json:"key,omitempty"` // of an encrypted set, which has neither name nor plan
 }
 
 // write writes the set manifest with a line for every entry. The same set gives

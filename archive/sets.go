@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 
@@ -21,11 +22,14 @@ type SetInfo struct {
 	Manifest, Dir string
 	// Problem is why a set whose Dir is "" is not read: "missing", or what is wrong
 	// with its set manifest.
-	Problem    string
-	Parent     digest.Digest // of the set manifest that was the newest before, or ""
+	Problem string
+	Parent  digest.Digest // of the set manifest that was the newest before, or ""
+	// Plan is "" and Series too for a set that is Locked.
 	Plan       digest.Digest
 	VolumeSize int64 // the limit in bytes that volumes were laid out for
 	Features   []string
+	Encrypted  bool
+	Locked     bool      // it is encrypted and was not opened: it can be verified and no more
 	BuildsOn   []BaseSet // by sequence
 	// Elsewhere is how much content was left out that images of this set need.
 	Elsewhere      int
@@ -85,6 +89,10 @@ func (a *Archive) info(m *member) SetInfo {
 		BaseSet: BaseSet{s.Sequence, m.digest}, Series: s.Name, Repair: s.Repairs != nil,
 		Manifest: m.name, Dir: a.dirs[m.dir], Parent: s.Parent, Plan: s.Plan, VolumeSize: s.VolumeSize,
 		Features: s.Features, Elsewhere: len(s.Elsewhere),
+		Encrypted: m.outer.Encryption != nil, Locked: m.locked(),
+	}
+	if info.Encrypted && !info.Locked {
+		info.Features = slices.Sorted(slices.Values(append([]string{featureEncrypted}, s.Features...)))
 	}
 	for _, b := range s.BuildsOn {
 		info.BuildsOn = append(info.BuildsOn, BaseSet(b))
@@ -117,7 +125,8 @@ type EntryInfo struct {
 	Set       BaseSet
 	Repair    bool
 	Volume    string // its name
-	Path      string // in the volume
+	Path      string // in the volume, decrypted
+	File      string // in the volume as it stands there
 	Content   bool   // it is a manifest, a blob or a part of one
 	MediaType string // of a manifest; "" for all else
 	Digest    digest.Digest
@@ -140,7 +149,7 @@ func (a *Archive) Entries() iter.Seq[EntryInfo] {
 					e := &v.Entries[j]
 					info := EntryInfo{
 						Set: BaseSet{m.set.Sequence, m.digest}, Repair: m.set.Repairs != nil, Volume: v.Name,
-						Path: e.path(), Content: e.Path == "", MediaType: e.MediaType,
+						Path: e.path(), File: e.file().path(), Content: e.Path == "", MediaType: e.MediaType,
 						Digest: e.Digest, Offset: e.Offset, Size: e.Size, Whole: e.length(),
 					}
 					if e.Part != nil {

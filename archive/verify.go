@@ -96,7 +96,7 @@ func (a *Archive) visits() (all []*visit, media map[uint64][]*visit) {
 
 // visit reads a file and notes what is wrong with it.
 func (a *Archive) visit(ctx context.Context, r *reading, at *visit) {
-	v, medium := &at.member.set.Volumes[at.number], &at.member.media[at.number]
+	v, medium := &at.member.outer.Volumes[at.number], &at.member.media[at.number]
 	c := &comparison{volume: v}
 	if at.file == nil {
 		c.rest("")
@@ -115,6 +115,7 @@ func (a *Archive) visit(ctx context.Context, r *reading, at *visit) {
 		at.found = []finding{whole}
 	}
 	for i := range at.found {
+		at.found[i].entries = at.member.inside(at.number, at.found[i].entries)
 		d := &at.found[i].Damage
 		if d.File = v.Name; at.file != nil && (len(medium.files) > 1 || at.file.name != v.Name) {
 			d.Problem += " (in " + printable(a.path(at.file)) + ")"

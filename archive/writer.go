@@ -40,7 +40,10 @@ type Options struct {
 	// Sign, where it is not nil, signs the set manifest: the signature is put
 	// beside it, with a name that ends in ".sig".
 	Sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
-	Log  *slog.Logger
+	// Encrypt, where it is not nil, encrypts all that the archive holds and says of it.
+	// Nothing of it is readable in the folder at any time.
+	Encrypt *Encryption
+	Log     *slog.Logger
 
 	// Both are replaced in tests.
 	free    func(dir string) (int64, error)
@@ -127,7 +130,7 @@ func (w *Writer) Set() (BaseSet, error) {
 	if !w.complete {
 		return BaseSet{Sequence: w.set.Sequence}, nil
 	}
-	d, _, err := Text(w.set.write).measure()
+	d, _, err := Text(w.outer.write).measure()
 	return BaseSet{w.set.Sequence, d}, err
 }
 
