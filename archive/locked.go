@@ -106,6 +106,15 @@ func (a *Archive) lockedError(s *set, dir string, why error) error {
 	return e
 }
 
+// Locked is a *LockedError where the set that was opened is encrypted and there was no
+// identity; nil where it can be read.
+func (a *Archive) Locked() error {
+	if m := a.newest(); m.locked() {
+		return a.lockedError(m.outer, a.dirs[m.dir], nil)
+	}
+	return nil
+}
+
 // nobody opens nothing.
 type nobody struct{}
 

@@ -41,8 +41,8 @@ func (a *Archive) PlanDigest() digest.Digest { return a.set.Plan }
 
 // plan finds the plan of the newest set, which a set before it may have.
 func (a *Archive) plan() ([]place, error) {
-	if m := a.newest(); m.locked() {
-		return nil, a.lockedError(m.outer, a.dirs[m.dir], nil)
+	if err := a.Locked(); err != nil {
+		return nil, err
 	}
 	var found []place
 	for _, p := range places(a.files, a.set.Plan) {

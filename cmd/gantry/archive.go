@@ -80,11 +80,12 @@ func (a *app) lookInto(f *archiveFlags, args []string) (*archive.Archive, error)
 	if f.sequence < 0 {
 		return nil, usageHint("give the number in the names of its files, or 0 for the newest", "--sequence %d", f.sequence)
 	}
-	policy, err := a.policy(&f.trust)
+	opts, err := a.reading(&f.trust)
 	if err != nil {
 		return nil, err
 	}
-	have, err := archive.InspectWith(archive.OpenOptions{Sequence: f.sequence, Signatures: policy, Log: a.log}, dirs...)
+	opts.Sequence = f.sequence
+	have, err := archive.InspectWith(opts, dirs...)
 	var damage *archive.DamageError
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -82,6 +82,8 @@ type inspectedSet struct {
 	Content    int               `json:"content"` // manifests and blobs
 	Bytes      int64             `json:"bytes"`   // of them
 	Elsewhere  int               `json:"elsewhere,omitempty"`
+	Encrypted  bool              `json:"encrypted,omitempty"`
+	Locked     bool              `json:"locked,omitempty"` // no identity opened it
 	Volumes    []inspectedVolume `json:"volumes,omitempty"`
 
 	elsewhereBytes int64
@@ -156,6 +158,7 @@ func (r *inspected) add(s archive.SetInfo) {
 	set := inspectedSet{
 		Sequence: s.Sequence, Set: s.Set, Repair: s.Repair, Manifest: s.Manifest, Folder: s.Dir, Parent: s.Parent, Plan: s.Plan,
 		VolumeSize: s.VolumeSize, Features: s.Features, Content: s.Content, Bytes: s.ContentBytes,
+		Encrypted: s.Encrypted, Locked: s.Locked,
 		Elsewhere: s.Elsewhere, elsewhereBytes: s.ElsewhereBytes,
 	}
 	for _, b := range s.BuildsOn {
@@ -225,7 +228,11 @@ func (r *inspected) text() string {
 	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "Archive\t%s\n", strings.Join(r.Folders, ", "))
-	fmt.Fprintf(t, "Sequence\t%d of %q\n", r.Sequence, r.Name)
+	name := fmt.Sprintf("of %q", r.Name)
+	if slices.ContainsFunc(r.Sets, func(s inspectedSet) bool { return s.Locked && s.Set == r.Set }) {
+		name = "of a name that is encrypted"
+	}
+	fmt.Fprintf(t, "Sequence\t%d %s\n", r.Sequence, name)
 	fmt.Fprintf(t, "Set manifest\t%s\n", r.Set)
 	fmt.Fprintf(t, "Signed by\t%s\n", signed)
 	_ = t.Flush() // into memory
@@ -245,8 +252,11 @@ func (s *inspectedSet) write(b *strings.Builder) {
 	if s.Folder == "" {
 		return
 	}
-	fmt.Fprintf(b, "  %s in %s, volumes of at most %s\n",
-		number(s.Content, "manifest or blob", "manifests and blobs")+" ("+progress.Bytes(s.Bytes)+")",
+	content := number(s.Content, "manifest or blob", "manifests and blobs") + " (" + progress.Bytes(s.Bytes) + ")"
+	if s.Locked {
+		content = "encrypted"
+	}
+	fmt.Fprintf(b, "  %s in %s, volumes of at most %s\n", content,
 		number(len(s.Volumes), "volume", "volumes"), progress.Bytes(s.VolumeSize))
 	if len(s.BuildsOn) > 0 {
 		var on []string

@@ -155,7 +155,7 @@ func lostOf(have *archive.Archive, damage []archive.Damage, chosen int) (owner a
 // requestOf is the request for what the set lost that was opened.
 func requestOf(ctx context.Context, have *archive.Archive, lost []archive.EntryInfo) (*repair.Request, error) {
 	s := have.Newest()
-	r := &repair.Request{Name: s.Series, Sequence: s.Sequence, Set: s.Set, Plan: have.PlanDigest()}
+	r := &repair.Request{Name: s.Series, Sequence: s.Sequence, Set: s.Set, Plan: have.PlanDigest(), Encrypted: s.Encrypted}
 	p, err := archivePlan(ctx, have)
 	var planDamage *archive.DamageError
 	switch {

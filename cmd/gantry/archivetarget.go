@@ -145,10 +145,13 @@ func (t *archiveTarget) errand(p *plan.Plan) (*errand, error) {
 		return e, nil
 	}
 	e.opts.After = l.after
+	if l.stranger { // nobody knows whose place this one would take
+		e.opts.Replace = false
+	}
 	if l.base == nil {
 		return e, nil
 	}
-	if !l.chosen && l.folder != nil && l.sound && l.folder.Plan == d {
+	if !l.chosen && l.folder != nil && l.sound && l.folder.Plan == d && l.folder.Encrypted == (t.opts.Encrypt != nil) {
 		// The same once more: a whole archive may be laid out for other volumes.
 		e.done = len(l.folder.BuildsOn) > 0
 		return e, nil
@@ -203,6 +206,12 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 		return nil, err
 	}
 	newest := have.Newest()
+	if newest.Locked {
+		if l := t.lineage; l != nil && l.folder != nil && l.sound {
+			newest = *l.folder // its plan is known to the history
+		}
+		return t.compared(e, newest, all), have.Close()
+	}
 	there, err := have.OpenPlan(ctx)
 	if err == nil {
 		_, err = io.Copy(io.Discard, there) // compares it with its digest
@@ -211,10 +220,15 @@ func (t *archiveTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing
 	if err := errors.Join(err, have.Close()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	if newest.Plan != e.digest || newest.VolumeSize != e.opts.VolumeSize || len(newest.BuildsOn) > 0 {
-		return all, nil
+	return t.compared(e, newest, all), nil
+}
+
+// compared is what a folder lacks whose newest archive that is: all, or nothing.
+func (t *archiveTarget) compared(e *errand, newest archive.SetInfo, all *mirror.Missing) *mirror.Missing {
+	if newest.Plan != e.digest || newest.VolumeSize != e.opts.VolumeSize || len(newest.BuildsOn) > 0 || newest.Encrypted != (e.opts.Encrypt != nil) {
+		return all
 	}
-	return &mirror.Missing{Present: len(p.Images), AlreadyThere: p.Totals.Bytes}, nil
+	return &mirror.Missing{Present: all.Images, AlreadyThere: all.Bytes}
 }
 
 // there is a sink that has content already, and takes none.
@@ -277,7 +291,7 @@ func (t *archiveTarget) finish(ctx context.Context, w *archive.Writer, e *errand
 	if err != nil {
 		return err
 	}
-	c := workspace.Carried{Sequence: w.Sequence(), Date: time.Now().UTC(), Plan: e.digest, Full: e.opts.Base == nil, Dir: dir}
+	c := workspace.Carried{Sequence: w.Sequence(), Date: time.Now().UTC(), Plan: e.digest, Full: e.opts.Base == nil, Encrypted: e.opts.Encrypt != nil, Dir: dir}
 	known := w.Complete() && t.lineage != nil && slices.ContainsFunc(t.lineage.past, func(past workspace.Carried) bool { return past.Sequence == c.Sequence })
 	if t.note != nil && !known {
 		r, err := predicted(p, p.Name)

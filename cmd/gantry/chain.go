@@ -33,11 +33,11 @@ type chain struct {
 // be: that of a sequence, 0 for the newest. On a terminal, it asks for the media of
 // volumes that are missing.
 func (a *app) openArchive(f *mirrorFlags, sequence int) (*archive.Archive, error) {
-	policy, err := a.policy(&f.trust)
+	opts, err := a.reading(&f.trust)
 	if err != nil {
 		return nil, err
 	}
-	opts := archive.OpenOptions{Sequence: sequence, Signatures: policy, Log: a.log}
+	opts.Sequence = sequence
 	if _, ok := onTerminal(f.stdin); ok {
 		opts.Ask = func(missing []string) (string, error) {
 			return a.askFolder(f, "missing:\n  "+strings.Join(missing, "\n  "))
@@ -50,6 +50,9 @@ func (a *app) openArchive(f *mirrorFlags, sequence int) (*archive.Archive, error
 	have, err := archive.OpenWith(opts, dirs...)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usagef("--from: %w", err)
+	}
+	if err == nil && have.Locked() != nil {
+		return nil, errors.Join(have.Locked(), have.Close())
 	}
 	return have, refusal(err)
 }

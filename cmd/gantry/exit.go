@@ -64,6 +64,7 @@ func status(err error) int {
 		held      *lockfile.HeldError
 		damage    *archive.DamageError
 		signature *archive.SignatureError
+		locked    *archive.LockedError
 		mismatch  *mismatchError
 		clash     *mirror.ClashError
 		space     *archive.SpaceError
@@ -79,7 +80,7 @@ func status(err error) int {
 		return exitMismatch
 	case errors.As(err, &partial), errors.As(err, &repair):
 		return exitPartial
-	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash):
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked):
 		return exitUsage
 	case errors.As(err, &held):
 		return exitLocked

@@ -28,7 +28,7 @@ func advised(err error) error {
 	if errors.Is(err, syscall.ENOSPC) && hintOf(err) == "" {
 		return &hintError{err, "; ", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"}
 	}
-	return err
+	return adviseIdentity(err)
 }
 
 // hintOf finds the advice in an error; "" where it has none.

@@ -22,6 +22,7 @@ type mirrorFlags struct {
 	sides
 	sign  signFlags
 	trust trustFlags
+	encryptFlags
 	sinceFlags
 	from           []string
 	repair         string
@@ -53,6 +54,9 @@ An archive has what the archives before it lack: those that this workspace
 wrote of the configuration, or that lie in the folder. --since, --receipt and
 --full say otherwise. On the other side, --from takes the folders of several media.
 
+--encrypt-to encrypts an archive to age recipients, so that nothing of it can be
+read on the way; --identity reads it.
+
 A run that was interrupted is run again and goes on where it stopped. A run that
 finds everything in place copies nothing and says so.
 
@@ -73,6 +77,8 @@ When images cannot be had, --on-error says what becomes of the rest:
   gantry mirror -c imageset.yaml file:///media/disk
   gantry mirror --from file:///media/disk docker://mirror.example.com:5000/ocp
   gantry mirror -c imageset.yaml --sign-key ~/.ssh/id_ed25519 file:///media/disk
+  gantry mirror -c imageset.yaml --encrypt-to age1... file:///media/disk
+  gantry mirror --from file:///media/disk --identity identity.txt docker://mirror.example.com:5000/ocp
   gantry mirror --from file:///media/disk --verify-key ops.pub docker://mirror.example.com:5000/ocp
   gantry mirror --from file:///media/a --from file:///media/b docker://mirror.example.com:5000/ocp
   gantry mirror -c imageset.yaml --receipt site.json file:///media/disk
@@ -95,6 +101,7 @@ When images cannot be had, --on-error says what becomes of the rest:
 	f.sides.addFlags(c.Flags())
 	f.sign.addFlags(c.Flags())
 	f.trust.addFlags(c.Flags())
+	f.encryptFlags.addFlags(c.Flags())
 	addUnneeded(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "copy exactly this plan, as gantry plan -o wrote it")
 	f.sinceFlags.addFlags(c.Flags())
@@ -148,7 +155,7 @@ func (f *mirrorFlags) check(destination string) error {
 	if reads {
 		f.sign.what = "the receipt"
 	}
-	err := errors.Join(f.sinceFlags.check(toArchive), f.sign.check(toArchive || reads), f.trust.check(reads || f.receipt != ""))
+	err := errors.Join(f.sinceFlags.check(toArchive), f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads), f.trust.check(reads || f.receipt != ""))
 	if err != nil {
 		return err
 	}
@@ -179,6 +186,9 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	opts.sign = signWith(key)
+	if opts.encrypt, err = a.encryption(&f.encryptFlags); err != nil {
+		return err
+	}
 	t, err := a.target(destination, opts)
 	if err != nil {
 		return err

@@ -66,6 +66,13 @@ func (a *app) repair(ctx context.Context, f mirrorFlags, destination string) err
 	if err := errors.Join(err, in.Close()); err != nil {
 		return usagef("--repair: %s: %w", f.repair, err)
 	}
+	if r.Encrypted && len(f.to) == 0 {
+		return usageHint("give --encrypt-to, with the recipients that are to read it", "the archive that %s is about is encrypted, and its repair would not be", f.repair)
+	}
+	encryption, err := a.encryption(&f.encryptFlags)
+	if err != nil {
+		return err
+	}
 	key, err := a.signKey(ctx, f.sign)
 	if err != nil {
 		return err
@@ -75,6 +82,9 @@ func (a *app) repair(ctx context.Context, f mirrorFlags, destination string) err
 		return err
 	}
 	defer a.leave(s)
+	if err := s.encryptTo(ctx, encryption); err != nil {
+		return err
+	}
 	c := archive.Content{Name: r.Name}
 	if r.PlanLost {
 		if c.Plan, err = s.lostPlan(r); err != nil {
@@ -90,7 +100,7 @@ func (a *app) repair(ctx context.Context, f mirrorFlags, destination string) err
 		result.Bytes += want.Size
 	}
 	opts := archive.Options{
-		Strict: f.strictArchive, Sign: signWith(key), Log: a.log,
+		Strict: f.strictArchive, Sign: signWith(key), Encrypt: encryption, Log: a.log,
 		Repair: &archive.Repair{BaseSet: archive.BaseSet{Sequence: r.Sequence, Set: r.Set}, Plan: r.Plan},
 	}
 	if f.volumeSize != "" {

@@ -99,11 +99,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	policy, err := a.policy(&f.trust)
+	opts, err := a.reading(&f.trust)
 	if err != nil {
 		return err
 	}
-	have, err := archive.OpenWith(archive.OpenOptions{Signatures: policy, Log: a.log}, dirs...)
+	have, err := archive.OpenWith(opts, dirs...)
 	if errors.Is(err, os.ErrNotExist) {
 		return &usageError{err}
 	}

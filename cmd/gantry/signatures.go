@@ -22,6 +22,7 @@ type trustFlags struct {
 	allowedSigners string
 	signer         string
 	require        bool
+	identity       *identityFlags
 	flags          *pflag.FlagSet // tells which were given
 }
 
@@ -35,6 +36,8 @@ const (
 
 func (t *trustFlags) addFlags(f *pflag.FlagSet) {
 	t.flags = f
+	t.identity = &identityFlags{stdin: func() io.Reader { return os.Stdin }}
+	t.identity.addFlags(f)
 	f.StringArrayVar(&t.verifyKeys, verifyKeyFlag, nil, "take only archives that this SSH key signed, a .pub file (may be repeated)")
 	f.StringVar(&t.allowedSigners, allowedSignersFlag, "", "take only archives that a key of this file signed, an allowed_signers file of ssh-keygen (default: ~/.config/gantry/allowed_signers, where there is one)")
 	f.StringVar(&t.signer, signerFlag, "", "who has to have signed the archive, as --allowed-signers calls them: ops@example.com")
@@ -43,7 +46,7 @@ func (t *trustFlags) addFlags(f *pflag.FlagSet) {
 
 // given is one of the flags that was given; "" where none was.
 func (t *trustFlags) given() string {
-	for _, name := range []string{verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag} {
+	for _, name := range []string{verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, identityFlag, identityPassphraseFlag} {
 		if t.flags.Changed(name) {
 			return "--" + name
 		}

@@ -89,9 +89,12 @@ type lineage struct {
 	series string              // that of the newest in the folder; "" where there is none
 	folder *archive.SetInfo    // the newest in the folder, if it is of this plan
 	sound  bool                // it is, as far as opening it tells
-	base   *base               // what the next leaves out; nil is nothing
-	chosen bool                // the base is: what is in the folder already has no say
-	sayOf  string              // why that is so, for people; "" where it goes without saying
+	// stranger says that the newest in the folder is encrypted, and this workspace
+	// does not know it.
+	stranger bool
+	base     *base  // what the next leaves out; nil is nothing
+	chosen   bool   // the base is: what is in the folder already has no say
+	sayOf    string // why that is so, for people; "" where it goes without saying
 }
 
 // A base is what the next archive builds on.
@@ -112,8 +115,14 @@ func (a *app) prepare(ctx context.Context, s *session, t *archiveTarget, f *mirr
 		}
 	}
 	t.note = func(c workspace.Carried, record func(io.Writer) error) error { return s.SaveCarried(p.Name, c, record) }
-	t.lineage, err = a.settle(ctx, s, t, f.sinceFlags, policy, p)
-	return err
+	if err := s.encryptTo(ctx, t.opts.Encrypt); err != nil {
+		return err
+	}
+	if t.lineage, err = a.settle(ctx, s, t, f.sinceFlags, policy, p); err != nil {
+		return err
+	}
+	a.warnUnencrypted(t)
+	return nil
 }
 
 // settle finds what the archive of a plan may leave out. With --receipt, the policy
@@ -195,8 +204,9 @@ func (l *lineage) lookInto(dir string) error {
 		return err
 	}
 	info := have.Newest()
+	l.know(&info)
 	l.sound = !slices.ContainsFunc(info.Volumes, func(v archive.VolumeInfo) bool { return v.Problem != "" })
-	if l.series = info.Series; l.series == l.name {
+	if l.series = info.Series; l.series == l.name && !l.stranger {
 		l.folder = &info
 	}
 	return have.Close()
@@ -378,20 +388,4 @@ func readReceipt(file string, policy *sshsig.Policy) (*receipt.Receipt, error) {
 		return nil, usagef("%s: %w", file, err)
 	}
 	return r, nil
-}
-
-// joined is "1, 2 or 3".
-func joined(all []string) string {
-	text := ""
-	for i, s := range all {
-		switch {
-		case i == 0:
-		case i == len(all)-1:
-			text += " or "
-		default:
-			text += ", "
-		}
-		text += s
-	}
-	return text
 }

@@ -247,3 +247,19 @@ func short(d digest.Digest) string {
 	}
 	return d.String()
 }
+
+// joined is "1, 2 or 3".
+func joined(all []string) string {
+	text := ""
+	for i, s := range all {
+		switch {
+		case i == 0:
+		case i == len(all)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += s
+	}
+	return text
+}

@@ -47,6 +47,7 @@ type targetOptions struct {
 	addToLayout    bool  // what a layout lists under other names stays
 	checkBlobs     bool  // a registry is asked for every blob
 	sign           func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
+	encrypt        *archive.Encryption // nil where archives are not encrypted
 }
 
 func (a *app) target(destination string, opts targetOptions) (target, error) {
@@ -69,7 +70,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 		return nil, usageHint("give it when the content is pushed", "--max-nested-paths is for docker:// destinations and %s keeps the paths", destination)
 	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
 		return &archiveTarget{dir: destination[len(fileScheme):], opts: archive.Options{
-			VolumeSize: opts.volumeSize, Strict: opts.strictArchive, Replace: true, Sign: opts.sign, Log: a.log,
+			VolumeSize: opts.volumeSize, Strict: opts.strictArchive, Replace: true, Sign: opts.sign, Encrypt: opts.encrypt, Log: a.log,
 		}}, nil
 	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
 		return &layoutTarget{dir: destination[len(ociScheme):], add: opts.addToLayout}, nil

@@ -39,6 +39,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `Verify changes nothing. Of an archive it reads every byte once and names each
 volume and entry that is not as it was written, with the images that this breaks;
 volumes may lie in several folders, and earlier archives and repairs beside them.
+Of an encrypted archive it does the same without an identity, but knows no images.
 Of a mirror it asks for every image of the plan, under its tags and with all its
 platforms, and lists what is lacking. A registry takes no image without its blobs;
 whether its storage lost some since, --blobs finds out with a request for each in
@@ -153,11 +154,11 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags, t *registryTarget
 // inspectArchive opens the archive in dirs, which may be damaged, if it is signed as
 // it has to be.
 func (a *app) inspectArchive(trust *trustFlags, dirs ...string) (*archive.Archive, error) {
-	policy, err := a.policy(trust)
+	opts, err := a.reading(trust)
 	if err != nil {
 		return nil, err
 	}
-	have, err := archive.InspectWith(archive.OpenOptions{Signatures: policy, Log: a.log}, dirs...)
+	have, err := archive.InspectWith(opts, dirs...)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &usageError{err}
 	}

@@ -29,10 +29,14 @@ type verifiedArchive struct {
 	Bytes int64 `json:"bytes"`
 	// Images is how many images the archive should hold and Broken which of them
 	// it does not, both unknown where PlanLost.
-	Images   int             `json:"images"`
-	Broken   []string        `json:"broken"`
-	PlanLost bool            `json:"planLost,omitempty"`
-	Damage   []damageAndCost `json:"damage"`
+	Images   int      `json:"images"`
+	Broken   []string `json:"broken"`
+	PlanLost bool     `json:"planLost,omitempty"`
+	// Encrypted says that the archive is, and Locked that it was read without an
+	// identity: then its images are not known.
+	Encrypted bool            `json:"encrypted,omitempty"`
+	Locked    bool            `json:"locked,omitempty"`
+	Damage    []damageAndCost `json:"damage"`
 	// Earlier is the content of images that the archive leaves out since the sets
 	// that it builds on have it, which are not here; nil where there is none.
 	Earlier *earlierContent `json:"earlier,omitempty"`
@@ -85,9 +89,13 @@ func (a *app) verifyArchive(ctx context.Context, dirs []string, trust *trustFlag
 	if result.Unread, err = unread(have, dirs); err != nil {
 		return err
 	}
+	newest := have.Newest()
+	result.Encrypted, result.Locked = newest.Encrypted, newest.Locked
 	p, err := archivePlan(ctx, have)
 	var planDamage *archive.DamageError
 	switch {
+	case result.Locked:
+		result.Earlier = nil // the site's images are not known either
 	case errors.As(err, &planDamage) && len(damage.Damage) > 0:
 		result.PlanLost = true
 	case errors.Is(err, fs.ErrNotExist) && result.Earlier != nil:
@@ -194,10 +202,13 @@ func (r *verifiedArchive) table() string {
 	}
 	if len(r.Damage) == 0 {
 		images := fmt.Sprintf("%d images, ", r.Images)
-		if r.Earlier != nil && r.Earlier.Plan {
+		if r.Earlier != nil && r.Earlier.Plan || r.Locked {
 			images = ""
 		}
 		fmt.Fprintf(&b, "The archive in %s is whole: %s%s, every byte as it was written.\n", r.Archive, images, progress.Bytes(r.Bytes))
+		if r.Locked {
+			b.WriteString("It is encrypted: what it holds is not known without --identity.\n")
+		}
 		r.writeRest(&b)
 		return b.String()
 	}
@@ -218,6 +229,8 @@ func (r *verifiedArchive) table() string {
 	switch {
 	case r.whole():
 		b.WriteString("Nothing is lost: what is damaged is sound in a repair or another copy.\n")
+	case r.Locked:
+		b.WriteString("It is encrypted: which images that breaks is not known without --identity.\n")
 	case r.PlanLost:
 		b.WriteString("Which images that breaks is not known, since the plan in the archive is lost, too.\n")
 	case r.Earlier != nil && r.Earlier.Plan:

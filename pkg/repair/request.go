@@ -39,6 +39,8 @@ type Request struct {
 	Plan     digest.Digest `json:"plan"` // of its plan
 	// PlanLost says that the plan is wanted too.
 	PlanLost bool `json:"planLost,omitempty"`
+	// Encrypted says that the set is, so that its repair has to be.
+	Encrypted bool `json:"encrypted,omitempty"`
 	// Content is what is wanted, by digest, each once.
 	Content []Content `json:"content"`
 }

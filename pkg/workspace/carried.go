@@ -24,6 +24,8 @@ type Carried struct {
 	Plan digest.Digest `json:"plan"`
 	// Full says that it builds on no other.
 	Full bool `json:"full"`
+	// Encrypted says that it can only be read with an identity.
+	Encrypted bool `json:"encrypted,omitempty"`
 	// Dir is where it was written to.
 	Dir string `json:"dir"`
 }

@@ -13,6 +13,7 @@
 //	                     that imported them
 //	receipts/            what each mirror has of archives, by name
 //	imported/            the plans of the archives that each mirror had last
+//	secret               by which encrypted archives are known again
 //	journal/             blobs of a run that was not finished
 //
 // Everything is written whole or not at all. The cache may be removed at any
