@@ -1,15 +1,12 @@
 package archive
 
 import (
-	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // A SetInfo is what is known of one of the sets that an Archive consists of.
@@ -162,27 +159,4 @@ func (a *Archive) Entries() iter.Seq[EntryInfo] {
 			}
 		}
 	}
-}
-
-// OpenManifest opens the text of a set manifest, as Sets has it; its signature
-// covers these bytes.
-func (a *Archive) OpenManifest(s SetInfo) (io.ReadCloser, error) { return a.openBeside(s, s.Manifest) }
-
-// OpenSignature opens the signature of a set. A set that has none is an error that
-// wraps fs.ErrNotExist.
-func (a *Archive) OpenSignature(s SetInfo) (io.ReadCloser, error) {
-	return a.openBeside(s, setID{s.Sequence, s.Repair}.signature())
-}
-
-func (a *Archive) openBeside(s SetInfo, name string) (io.ReadCloser, error) {
-	for i, dir := range a.dirs {
-		if dir == s.Dir {
-			f, _, err := regular.Open(a.folders[i], name)
-			if err != nil {
-				return nil, fmt.Errorf("opening %s: %w", filepath.Join(dir, name), err)
-			}
-			return f, nil
-		}
-	}
-	return nil, fmt.Errorf("opening %s: no folder has it", name)
 }
