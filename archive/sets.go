@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-
 )
 
 // A SetInfo is what is known of one of the sets that an Archive consists of.
