@@ -44,13 +44,8 @@ func (id setID) volume(number int) string {
 // label is the path of the entry by which a volume says what it is.
 func (id setID) label(volume int) string { return fmt.Sprintf("gantry/%s.%04d.json", id, volume) }
 
-// The names of a set that repairs none.
+// setName is the name of the set manifest of a set that repairs none.
 func setName(sequence int) string { return setID{sequence: sequence}.manifest() }
-func sumName(sequence int) string { return setID{sequence: sequence}.sum() }
-func volumeName(sequence, volume int) string {
-	return setID{sequence: sequence}.volume(volume)
-}
-func labelPath(sequence, volume int) string { return setID{sequence: sequence}.label(volume) }
 
 var fileName = regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.json\.age|\.[0-9]{4}\.tar)$`)
 
