@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 func (p *Plan) checkKind() error {
@@ -66,5 +69,59 @@ func (p *Plan) check() error {
 			return fmt.Errorf("image %s is not that of a catalog in the plan", img.Source)
 		}
 	}
+	if err := p.checkReleases(); err != nil {
+		return err
+	}
 	return checkPlaces(p.Images)
+}
+
+// checkReleases holds releases and their images together.
+func (p *Plan) checkReleases() error {
+	payloads := map[string]digest.Digest{}
+	graphs := 0
+	for i := range p.Images {
+		switch img := &p.Images[i]; img.Kind {
+		case ReleaseImage:
+			whole, _ := img.Whole()
+			payloads[whole.Release] = img.Digest
+		case GraphImage:
+			graphs++
+			if p.GraphData == nil || p.GraphData.Digest != img.Digest {
+				return fmt.Errorf("image %s is not that of the plan's graph data", img.Source)
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, r := range p.Releases {
+		if known[r.Name()] {
+			return fmt.Errorf("release %s is there twice", r.Name())
+		}
+		known[r.Name()] = true
+		if payloads[r.Name()] != r.Digest {
+			return fmt.Errorf("release %s has no image in the plan", r.Name())
+		}
+	}
+	if len(payloads) > len(p.Releases) {
+		return errors.New("it has payloads of releases that it does not list")
+	}
+	if p.GraphData != nil && graphs == 0 {
+		return errors.New("its graph data has no image in the plan")
+	}
+	for _, u := range p.Updates {
+		for _, version := range u.versions() {
+			if name := release.Name(version, u.Arch); !known[name] {
+				return fmt.Errorf("the update from %s to %s in %s leads over %s, which the plan does not have", u.From, u.To, u.Channel, name)
+			}
+		}
+	}
+	return nil
+}
+
+// versions are the releases of the path.
+func (u UpdatePath) versions() []string {
+	all := []string{u.From}
+	for _, h := range u.Hops {
+		all = append(all, h.To)
+	}
+	return all
 }

@@ -134,6 +134,12 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 		return decode(dec, &p.ArchiveSize)
 	case "catalogs":
 		return decodeList(dec, &p.Catalogs, 0, nil)
+	case "releases":
+		return decodeList(dec, &p.Releases, 0, nil)
+	case "updates":
+		return decodeList(dec, &p.Updates, 0, nil)
+	case "graphData":
+		return decode(dec, &p.GraphData)
 	case "images":
 		return decodeList(dec, &p.Images, p.Totals.Images, d.image)
 	case "missing":
@@ -214,7 +220,7 @@ func fit[T any](list []T) []T {
 func (d *decoder) because(all []Because) {
 	for i := range all {
 		b := &all[i]
-		for _, s := range []*string{&b.Catalog, &b.Package, &b.Bundle, &b.Name, &b.List} {
+		for _, s := range []*string{&b.Catalog, &b.Package, &b.Bundle, &b.Name, &b.List, &b.Release} {
 			one(d, s)
 		}
 	}

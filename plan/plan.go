@@ -41,6 +41,11 @@ type Plan struct {
 	// ArchiveSize is the limit of an archive volume in GiB; 0 is the default.
 	ArchiveSize int64     `json:"archiveSize,omitempty"`
 	Catalogs    []Catalog `json:"catalogs,omitempty"`
+	// Releases are platform releases, sorted by name; Updates the ways that clusters
+	// take between them.
+	Releases  []Release    `json:"releases,omitempty"`
+	Updates   []UpdatePath `json:"updates,omitempty"`
+	GraphData *GraphData   `json:"graphData,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that the source did not give; a catalog that names one
@@ -89,6 +94,16 @@ const (
 	BundleImage     ImageKind = "bundle"
 	RelatedImage    ImageKind = "related"
 	AdditionalImage ImageKind = "additional"
+	// ReleaseImage is the payload of a release, ComponentImage what it names,
+	// BootImage the disk of virtual machines that belongs to it.
+	ReleaseImage   ImageKind = "release"
+	ComponentImage ImageKind = "component"
+	BootImage      ImageKind = "boot"
+	// SignatureImage holds signatures of another image of a release, as cosign
+	// writes them.
+	SignatureImage ImageKind = "signature"
+	// GraphImage carries the plan's GraphData.
+	GraphImage ImageKind = "graph"
 )
 
 // An Image is one image in one repository of the mirror.
@@ -121,10 +136,15 @@ type Because struct {
 	Catalog string `json:"catalog,omitempty"`
 	Package string `json:"package,omitempty"`
 	Bundle  string `json:"bundle,omitempty"`
-	// Name is that of the related image in the bundle; mostly "".
+	// Name is that of the related image in the bundle, mostly "", or that of the
+	// component in the release.
 	Name string `json:"name,omitempty"`
-	// List is the list of the configuration: "additionalImages".
+	// List is the list of the configuration: "additionalImages", or "platform" for
+	// the image of graph data.
 	List string `json:"list,omitempty"`
+	// Release is the name of a release in the plan (Release.Name); Name is that of
+	// the component then.
+	Release string `json:"release,omitempty"`
 }
 
 // Missing is an image that could not be planned.

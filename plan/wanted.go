@@ -65,7 +65,7 @@ func newWishes() *wishes {
 // rank orders kinds by how much they say of an image; the highest is kept where
 // an image is asked for in several roles.
 func (k ImageKind) rank() int {
-	return slices.Index([]ImageKind{AdditionalImage, RelatedImage, BundleImage, CatalogImage}, k)
+	return slices.Index([]ImageKind{AdditionalImage, RelatedImage, BundleImage, CatalogImage, SignatureImage, BootImage, ComponentImage, ReleaseImage, GraphImage}, k)
 }
 
 func (ws *wishes) add(w wish) {
@@ -167,6 +167,7 @@ func compareBecause(a, b Because) int {
 		strings.Compare(a.Catalog, b.Catalog),
 		strings.Compare(a.Package, b.Package),
 		strings.Compare(a.Bundle, b.Bundle),
+		strings.Compare(a.Release, b.Release),
 		strings.Compare(a.Name, b.Name))
 }
 

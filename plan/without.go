@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // A Lost is an image of a plan that could not be brought to its repository, and
@@ -14,8 +16,8 @@ type Lost struct {
 }
 
 // Without is the plan as it would have been made had the source not given the
-// lost images: they are among its Missing. A catalog whose own image is lost
-// goes; what it names stays.
+// lost images: they are among its Missing. A catalog or a release whose own image
+// is lost goes, and so do the updates that lead over it; what it names stays.
 func (p *Plan) Without(lost []Lost) (*Plan, error) {
 	type place struct{ source, repository string }
 	reasons := map[place]error{}
@@ -24,23 +26,30 @@ func (p *Plan) Without(lost []Lost) (*Plan, error) {
 	}
 	q := *p
 	q.Images, q.Missing, q.Catalogs = []Image{}, slices.Clone(p.Missing), nil
-	gone := map[string]bool{} // catalogs
+	gone := map[Whole]bool{}
 	for _, img := range p.Images {
 		err, isLost := reasons[place{img.Source, img.Repository}]
 		if !isLost {
 			q.Images = append(q.Images, img)
 			continue
 		}
-		if img.Kind == CatalogImage {
-			gone[img.Catalog] = true
+		if w, ok := img.Whole(); ok {
+			gone[w] = true
+		}
+		if img.Kind == GraphImage {
+			q.GraphData = nil
 		}
 		q.Missing = append(q.Missing, Missing{Source: img.Source, Kind: img.Kind, Reason: err.Error(), Because: img.Because, err: err})
 	}
 	for _, c := range p.Catalogs {
-		if !gone[c.Name()] {
+		if !gone[Whole{Catalog: c.Name()}] {
 			q.Catalogs = append(q.Catalogs, c)
 		}
 	}
+	q.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r Release) bool { return gone[Whole{Release: r.Name()}] })
+	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
+		return slices.ContainsFunc(u.versions(), func(v string) bool { return gone[Whole{Release: release.Name(v, u.Arch)}] })
+	})
 	return &q, q.gather(p.Manifests, p.Blobs)
 }
 
@@ -81,6 +90,7 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 func (p *Plan) Only(catalogs []string) (*Plan, error) {
 	q := *p
 	q.Images, q.Catalogs, q.Missing, q.Blocked, q.Notes = []Image{}, nil, nil, nil, nil
+	q.Releases, q.Updates, q.GraphData = nil, nil, nil
 	for _, img := range p.Images {
 		if img.Kind == CatalogImage && slices.Contains(catalogs, img.Catalog) {
 			q.Images = append(q.Images, img)

@@ -23,6 +23,11 @@ func (p *Plan) Write(w io.Writer) error {
 		t.field("archiveSize", p.ArchiveSize)
 	}
 	writeSome(t, "catalogs", p.Catalogs)
+	writeSome(t, "releases", p.Releases)
+	writeSome(t, "updates", p.Updates)
+	if p.GraphData != nil {
+		t.field("graphData", p.GraphData)
+	}
 	writeList(t, "images", p.Images)
 	writeSome(t, "missing", p.Missing)
 	writeSome(t, "blocked", p.Blocked)

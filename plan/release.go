@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// A Release is one platform release: its payload, and why it is mirrored. Its
+// image is that of kind ReleaseImage, the components are those whose Because
+// names the release.
+type Release struct {
+	Product release.Product `json:"product"`
+	Version string          `json:"version"`
+	Arch    release.Arch    `json:"arch"`
+	// Source is the payload as the update graph or the configuration has it, by
+	// digest; Digest is its digest.
+	Source string        `json:"source"`
+	Digest digest.Digest `json:"digest"`
+	// Repository and Tag name the payload in the mirror.
+	Repository string `json:"repository"`
+	Tag        string `json:"tag"`
+	// Reasons are the wishes of the configuration that chose it.
+	Reasons []ReleaseReason `json:"reasons"`
+	// URL is the erratum; mostly set.
+	URL string `json:"url,omitempty"`
+	// Signatures are those of the payload and, for a multi payload, of its
+	// children, each verified when the plan was made.
+	Signatures []Signature `json:"signatures,omitempty"`
+	// Unverified says that nobody asked for signatures (--ignore-release-signature).
+	Unverified bool `json:"unverified,omitempty"`
+}
+
+// Name is what the release is called, and its tag: "4.20.5-x86_64".
+func (r Release) Name() string { return release.Name(r.Version, r.Arch) }
+
+// A ReleaseReason is why a release is in the plan: Reason is head, range, full,
+// path, from (a cluster runs it) or release (it was named); Channel is the channel
+// that has it, "" for the last.
+type ReleaseReason struct {
+	Reason  string `json:"reason"`
+	Channel string `json:"channel,omitempty"`
+}
+
+// A Signature is a signature of a payload, an OpenPGP message as the stores have
+// it. The mirror's clusters verify it again.
+type Signature struct {
+	// Digest is what is signed.
+	Digest digest.Digest `json:"digest"`
+	Body   []byte        `json:"body"`
+}
+
+// An UpdatePath leads clusters of one version to the target of a channel. Every
+// release on it is in the plan.
+type UpdatePath struct {
+	Product release.Product `json:"product"`
+	Arch    release.Arch    `json:"arch"`
+	// Channel is what clusters set to be offered the hops.
+	Channel string `json:"channel"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	// Hops are empty where From is To.
+	Hops []Hop `json:"hops"`
+}
+
+// A Hop is one update of a path.
+type Hop struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Risks are those of a conditional update; none where it is recommended to
+	// everybody.
+	Risks []Risk `json:"risks,omitempty"`
+	// Acks are the gates that an administrator has to acknowledge before a hop to
+	// the next minor version.
+	Acks []Ack `json:"acks,omitempty"`
+	// Blockers are operators of which the plan has no bundle that runs on the
+	// minor version that the hop leads to.
+	Blockers []Blocker `json:"blockers,omitempty"`
+}
+
+// A Risk is why an update is not recommended to some clusters.
+type Risk struct {
+	Name    string     `json:"name"`
+	Message string     `json:"message"`
+	URL     string     `json:"url,omitempty"`
+	Rules   []RiskRule `json:"rules"`
+	// Accepted says that the configuration accepts the risk by name.
+	Accepted bool `json:"accepted,omitempty"`
+}
+
+// A RiskRule is "Always", or "PromQL" with the query that says where a risk
+// applies.
+type RiskRule struct {
+	Type   string `json:"type"`
+	PromQL string `json:"promql,omitempty"`
+}
+
+// An Ack is a gate of the release that a hop leads away from: the key that has to
+// be set to "true" in ConfigMap admin-acks, and what it says.
+type Ack struct {
+	Name    string `json:"name"`
+	Message string `json:"message"`
+}
+
+// A Blocker is an operator that keeps clusters from the next minor version: the
+// newest that one of its bundles in the plan allows (olm.maxOpenShiftVersion).
+type Blocker struct {
+	Catalog string `json:"catalog"`
+	Package string `json:"package"`
+	Bundle  string `json:"bundle"`
+	Max     string `json:"max"`
+}
+
+// GraphData is the update graph data that an update service in the closed site
+// needs beside the payloads, and the image that carries it.
+type GraphData struct {
+	// Source is where the data came from, without credentials; SHA256 is the
+	// digest of what was read there.
+	Source string        `json:"source"`
+	SHA256 digest.Digest `json:"sha256"`
+	// Base is the image that the other stands on.
+	Base       string        `json:"base"`
+	Digest     digest.Digest `json:"digest"`
+	Repository string        `json:"repository"`
+	Tag        string        `json:"tag"`
+}
+
+// The places of platform releases in a mirror, as oc mirror has them.
+const (
+	releaseImages = "openshift/release-images"
+	releaseParts  = "openshift/release"
+	graphImages   = "openshift/graph-image"
+)
