@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // Limits on what a bundle may make a reader hold in memory. OLM itself takes
@@ -52,7 +54,7 @@ func (i *Image) readTrees(ctx context.Context, files *files) error {
 	}
 
 	p := i.primary()
-	v, left := newView(), newBudget(maxUnpacked)
+	v, left := newView(), layers.NewBudget(layers.MaxUnpacked)
 	for _, layer := range topDown(p) {
 		// All names of the image, since links of a bundle may lead anywhere.
 		l := &lister{left: left}

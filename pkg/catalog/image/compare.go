@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // compare holds the catalogs of the other platforms against want, that of the
@@ -18,7 +20,7 @@ import (
 // image, are not fetched. The price: a base layer that adds files to the
 // directory on one platform only is not noticed, and its files are hidden by
 // the layer that Build adds.
-func (i *Image) compare(ctx context.Context, want *view, left *budget) error {
+func (i *Image) compare(ctx context.Context, want *view, left *layers.Budget) error {
 	others := i.others()
 	if err := i.readTops(ctx, others, left); err != nil {
 		return err
@@ -48,7 +50,7 @@ func (i *Image) compare(ctx context.Context, want *view, left *budget) error {
 
 // readTops reads the layers of the platforms that are unknown and stand where
 // the first platform has layers to drop.
-func (i *Image) readTops(ctx context.Context, platforms []*platform, left *budget) error {
+func (i *Image) readTops(ctx context.Context, platforms []*platform, left *layers.Budget) error {
 	depth := 0
 	first := i.primary()
 	for n, id := range first.diffIDs {
@@ -93,6 +95,6 @@ func (i *Image) readTops(ctx context.Context, platforms []*platform, left *budge
 }
 
 // comparing lists a layer whose files are only hashed.
-func (i *Image) comparing(left *budget) *lister {
+func (i *Image) comparing(left *layers.Budget) *lister {
 	return &lister{dir: i.dir, caches: i.caches, sums: true, left: left}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // Database gives the database of an SQLite index, the file that label
@@ -46,7 +48,7 @@ func (d *database) Close() error {
 // copyDatabase reads layers from the uppermost down, until one has the file.
 func (i *Image) copyDatabase(ctx context.Context, w io.Writer) error {
 	p := i.primary()
-	v, left := newView(), newBudget(maxUnpacked)
+	v, left := newView(), layers.NewBudget(layers.MaxUnpacked)
 	given := false
 	for _, layer := range topDown(p) {
 		l := &lister{dir: parent(i.database), left: left}

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // FuzzList lists any bytes as a layer. A layer that is taken for catalog only
@@ -25,12 +27,12 @@ func FuzzList(f *testing.F) {
 		f.Add(zstandard(f, pack(f, headers)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := unpack(bytes.NewReader(data))
+		r, err := layers.Unpack(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
-		left := newBudget(1 << 20)
-		unpackedData, err := io.ReadAll(left.limit(r))
+		left := layers.NewBudget(1 << 20)
+		unpackedData, err := io.ReadAll(left.Limit(r))
 		if err != nil {
 			return
 		}
@@ -181,7 +183,7 @@ func layersOf(t *testing.T, m *memory, root ocispec.Descriptor) [][]byte {
 	for _, desc := range descs {
 		blob, err := m.Blob(context.Background(), desc)
 		must(t, err)
-		r, err := unpack(blob)
+		r, err := layers.Unpack(blob)
 		must(t, err)
 		layer, err := io.ReadAll(r)
 		must(t, err)

@@ -9,6 +9,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // maxLinked is the size of a file that several links may share.
@@ -46,7 +48,7 @@ func (p place) isLink() bool {
 // readLinks gives the files to file that are links. Their layers are read
 // again: no catalog known has a link, and to hold files for the case would cost
 // memory always.
-func (i *Image) readLinks(ctx context.Context, p *platform, v *view, l links, file func(string, io.Reader) error, left *budget) error {
+func (i *Image) readLinks(ctx context.Context, p *platform, v *view, l links, file func(string, io.Reader) error, left *layers.Budget) error {
 	wanted := map[int]map[string][]string{} // layer, path of the content in it, names that are wanted
 	for _, name := range slices.Sorted(maps.Keys(l.names)) {
 		at, target, err := v.follow(name, l.inside)
@@ -82,7 +84,7 @@ func (i *Image) catalogName(name string) (string, error) {
 
 // readLinked gives the content of the wanted files of a layer to file, under
 // each of the names that stand for it.
-func readLinked(r io.Reader, wanted map[string][]string, left *budget, file func(string, io.Reader) error) error {
+func readLinked(r io.Reader, wanted map[string][]string, left *layers.Budget, file func(string, io.Reader) error) error {
 	t := tar.NewReader(r)
 	for {
 		h, err := t.Next()
@@ -101,7 +103,7 @@ func readLinked(r io.Reader, wanted map[string][]string, left *budget, file func
 			continue
 		}
 		if len(names) == 1 {
-			if err := file(names[0], left.limit(t)); err != nil {
+			if err := file(names[0], left.Limit(t)); err != nil {
 				return err
 			}
 			continue

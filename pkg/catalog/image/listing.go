@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // A listing is what one layer does to the catalog's directory and to opm's
@@ -73,10 +75,10 @@ const (
 
 // A lister lists layers.
 type lister struct {
-	dir    string   // the catalog's directory
-	caches []string // directories of opm's cache
-	sums   bool     // hash the catalog's files
-	left   *budget  // what the catalog's files may have in all
+	dir    string         // the catalog's directory
+	caches []string       // directories of opm's cache
+	sums   bool           // hash the catalog's files
+	left   *layers.Budget // what the catalog's files may have in all
 	// file, if not nil, is given each regular file of the catalog's directory;
 	// it need not read it to the end.
 	file func(name string, r io.Reader) error
@@ -176,7 +178,7 @@ func (l *lister) readFile(name string, r io.Reader) (entry, error) {
 	e := entry{kind: regular}
 	h := sha256.New()
 	// A sparse file of a few bytes in the archive reads as any number of zeros.
-	r = l.left.limit(r)
+	r = l.left.Limit(r)
 	if l.sums {
 		r = io.TeeReader(r, h)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -101,17 +100,4 @@ func readConfig(ctx context.Context, content Content, desc ocispec.Descriptor) (
 // isConfig says that a manifest's config describes a container.
 func isConfig(mediaType string) bool {
 	return mediaType == dockerConfig || mediaType == ocispec.MediaTypeImageConfig
-}
-
-// isLayer says that a blob is a tar archive as it comes or compressed, and not
-// encrypted.
-func isLayer(mediaType string) bool {
-	for _, prefix := range []string{
-		"application/vnd.oci.image.layer.", "application/vnd.docker.image.rootfs.",
-	} {
-		if strings.HasPrefix(mediaType, prefix) {
-			return strings.Contains(mediaType, "tar") && !strings.HasSuffix(mediaType, "+encrypted")
-		}
-	}
-	return false
 }

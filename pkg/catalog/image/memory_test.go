@@ -24,6 +24,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // memory is a Content and a Store that counts how often a blob is read.
@@ -319,7 +321,7 @@ func read(t *testing.T, m *memory, root ocispec.Descriptor) (*Image, map[string]
 		}
 		files[name] = string(data)
 		return nil
-	}, maxUnpacked)
+	}, layers.MaxUnpacked)
 	return img, files, err
 }
 

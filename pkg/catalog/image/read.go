@@ -2,8 +2,6 @@ package image
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // streams is how many layers are read at a time.
@@ -32,7 +31,7 @@ func (i *Image) Read(ctx context.Context, opts catalog.Options) (*catalog.Catalo
 		return nil, fmt.Errorf("reading the catalog of image %s: %w", i.root.Digest, err)
 	}
 	r := catalog.NewReader(opts)
-	if _, err := i.survey(ctx, r.File, maxUnpacked); err != nil {
+	if _, err := i.survey(ctx, r.File, layers.MaxUnpacked); err != nil {
 		return nil, fmt.Errorf("reading the catalog of image %s: %w", i.root.Digest, err)
 	}
 	c, err := r.Catalog()
@@ -47,7 +46,7 @@ func (i *Image) Read(ctx context.Context, opts catalog.Options) (*catalog.Catalo
 // first platform has it.
 func (i *Image) survey(ctx context.Context, file func(string, io.Reader) error, most int64) (*view, error) {
 	i.listings = map[digest.Digest]*listing{}
-	left := newBudget(most)
+	left := layers.NewBudget(most)
 	first := i.primary()
 	v, err := i.readLayers(ctx, first, file, left)
 	if err != nil {
@@ -75,7 +74,7 @@ func (i *Image) survey(ctx context.Context, file func(string, io.Reader) error, 
 // readLayers reads the layers of a platform, several at a time: a layer waits
 // for those above it only when it has a file of the catalog, since they decide
 // whether that is visible.
-func (i *Image) readLayers(ctx context.Context, p *platform, file func(string, io.Reader) error, left *budget) (*view, error) {
+func (i *Image) readLayers(ctx context.Context, p *platform, file func(string, io.Reader) error, left *layers.Budget) (*view, error) {
 	order := topDown(p)
 	found := make([]*listing, len(order))
 	turns := make([]chan struct{}, len(order)+1)
@@ -160,14 +159,14 @@ func (i *Image) needSums() bool {
 }
 
 // list reads one layer to its end and holds it against its diff ID.
-func (i *Image) list(ctx context.Context, p *platform, layer int, l *lister, left *budget) (_ *listing, err error) {
+func (i *Image) list(ctx context.Context, p *platform, layer int, l *lister, left *layers.Budget) (_ *listing, err error) {
 	desc := p.layers[layer]
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("layer %s: %w", desc.Digest, err)
 		}
 	}()
-	if !isLayer(desc.MediaType) {
+	if !layers.IsType(desc.MediaType) {
 		return nil, fmt.Errorf("the media type %q is not one that can be read", desc.MediaType)
 	}
 	var found *listing
@@ -186,28 +185,10 @@ func (i *Image) list(ctx context.Context, p *platform, layer int, l *lister, lef
 }
 
 // stream unpacks a layer, has it read and returns the digest of the whole.
-func (i *Image) stream(ctx context.Context, desc ocispec.Descriptor, left *budget, read func(io.Reader) error) (_ digest.Digest, err error) {
+func (i *Image) stream(ctx context.Context, desc ocispec.Descriptor, left *layers.Budget, read func(io.Reader) error) (digest.Digest, error) {
 	blob, err := i.content.Blob(ctx, desc)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, blob.Close()) }()
-	unpacked, err := unpack(blob)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, unpacked.Close()) }()
-	sum := sha256.New()
-	r := io.TeeReader(left.limit(unpacked), sum)
-	if err := read(r); err != nil {
-		return "", err
-	}
-	// Behind the last header are zeros, and behind the last byte of the blob
-	// its verification.
-	for _, rest := range []io.Reader{r, blob} {
-		if _, err := io.Copy(io.Discard, rest); err != nil {
-			return "", err
-		}
-	}
-	return digest.NewDigest(digest.SHA256, sum), nil
+	return layers.Read(blob, left, read)
 }

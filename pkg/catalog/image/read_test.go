@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 func TestReadOverlay(t *testing.T) {
@@ -135,8 +136,8 @@ func TestReadTooLarge(t *testing.T) {
 			_, err := io.Copy(io.Discard, r)
 			return err
 		}
-		if _, err := img.survey(t.Context(), discard, 1<<20); !errors.Is(err, errTooLarge) {
-			t.Errorf("error %v, want %v", err, errTooLarge)
+		if _, err := img.survey(t.Context(), discard, 1<<20); !errors.Is(err, layers.ErrTooLarge) {
+			t.Errorf("error %v, want %v", err, layers.ErrTooLarge)
 		}
 		_, err = img.survey(t.Context(), discard, 9<<20)
 		must(t, err)
@@ -287,7 +288,7 @@ func TestReadCancelled(t *testing.T) {
 	_, err = img.survey(ctx, func(string, io.Reader) error {
 		cancel(stop)
 		return stop
-	}, maxUnpacked)
+	}, layers.MaxUnpacked)
 	if !errors.Is(err, stop) {
 		t.Errorf("error %v, want %v", err, stop)
 	}
@@ -311,14 +312,14 @@ func TestReadSparse(t *testing.T) {
 		sum += int(b)
 	}
 	copy(block[148:], fmt.Sprintf("%06o\x00 ", sum))
-	left := newBudget(1 << 20)
+	left := layers.NewBudget(1 << 20)
 	read := int64(0)
 	l := &lister{dir: "configs", left: left, file: func(_ string, r io.Reader) error {
 		n, err := io.Copy(io.Discard, r)
 		read = n
 		return err
 	}}
-	if _, err := l.list(bytes.NewReader(layer)); !errors.Is(err, errTooLarge) || read == 0 {
-		t.Errorf("error %v after %d bytes, want %v", err, read, errTooLarge)
+	if _, err := l.list(bytes.NewReader(layer)); !errors.Is(err, layers.ErrTooLarge) || read == 0 {
+		t.Errorf("error %v after %d bytes, want %v", err, read, layers.ErrTooLarge)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 // Stream gives every object of the file-based catalog to each: what Read reads,
@@ -35,7 +36,7 @@ func (i *Image) streamFiles(ctx context.Context, s *catalog.Streamer) error {
 			return nil
 		}
 		return s.File(name, r)
-	}, maxUnpacked)
+	}, layers.MaxUnpacked)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (i *Image) streamFiles(ctx context.Context, s *catalog.Streamer) error {
 		}
 		return s.File(name, r)
 	}
-	left := newBudget(maxUnpacked)
+	left := layers.NewBudget(layers.MaxUnpacked)
 	for _, layer := range topDown(first) {
 		if !v.uses(layer) {
 			continue

@@ -3,6 +3,8 @@ package image
 import (
 	"bytes"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
 func TestVerdict(t *testing.T) {
@@ -28,7 +30,7 @@ func TestVerdict(t *testing.T) {
 		{"whiteout elsewhere", []header{{"etc/.wh.x", ""}}, Other},
 	}
 	for _, test := range tests {
-		l := &lister{dir: "configs", caches: []string{"tmp/cache"}, left: newBudget(1 << 20)}
+		l := &lister{dir: "configs", caches: []string{"tmp/cache"}, left: layers.NewBudget(1 << 20)}
 		found, err := l.list(bytes.NewReader(pack(t, test.headers)))
 		must(t, err)
 		if got := found.verdict(); got != test.want {
