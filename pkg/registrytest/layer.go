@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -43,21 +44,29 @@ func newLayer(files map[string]file) (*layer, error) {
 			all[dir+"/"] = file{}
 		}
 	}
+	var list []File
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, File{Name: name, Data: all[name].data, Mode: all[name].mode})
+	}
+	return layerOf(list)
+}
+
+// layerOf makes a layer of these entries, in this order.
+func layerOf(files []File) (*layer, error) {
 	var b bytes.Buffer
 	tw := tar.NewWriter(&b)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		f := all[name]
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(f.data)), ModTime: epoch}
-		if name[len(name)-1] == '/' {
+	for _, f := range files {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Mode: 0o644, Size: int64(len(f.Data)), ModTime: epoch}
+		if strings.HasSuffix(f.Name, "/") {
 			h.Typeflag, h.Mode = tar.TypeDir, 0o755
 		}
-		if f.mode != 0 {
-			h.Mode = f.mode
+		if f.Mode != 0 {
+			h.Mode = f.Mode
 		}
 		if err := tw.WriteHeader(h); err != nil {
 			return nil, fmt.Errorf("making layer: %w", err)
 		}
-		if _, err := tw.Write(f.data); err != nil {
+		if _, err := tw.Write(f.Data); err != nil {
 			return nil, fmt.Errorf("making layer: %w", err)
 		}
 	}

@@ -94,6 +94,22 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
+// Serve puts any server of http behind the same front: its log, its faults, TLS.
+// What is about registries alone (Client, Restart) does not fit such a server.
+func Serve(t testing.TB, o Options, h http.Handler) *Server {
+	t.Helper()
+	if o.Auth != NoAuth || o.Storage != "" {
+		t.Fatal("registrytest: credentials and storage are a registry's: use Start")
+	}
+	s, ca := prepare(t, o)
+	s.begin(ca, h)
+	s.writeCertDir(ca, s.Host)
+	return s
+}
+
+// URL is the server's address with its scheme, "http://127.0.0.1:port".
+func (s *Server) URL() string { return s.url(s.Host) }
+
 // Start runs a real registry, with its storage in a temporary folder and
 // deletion enabled. The program is the one that $GANTRY_TEST_REGISTRY names, or
 // is built once from the project's tools module and kept in the user's cache

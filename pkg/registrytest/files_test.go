@@ -1,0 +1,96 @@
+package registrytest
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// An image of files has them layer by layer in the order given, and a manifest
+// list of such images can be pulled.
+func TestFilesImage(t *testing.T) {
+	t.Parallel()
+	var images []v1.Image
+	for _, arch := range []string{"amd64", "s390x"} {
+		img, err := FilesImage(v1.Platform{OS: "linux", Architecture: arch}, v1.Config{Labels: map[string]string{"a": arch}},
+			[]File{{Name: "below", Data: []byte(arch)}},
+			[]File{{Name: "z/", Mode: 0o777}, {Name: "z/second", Mode: 0o444}, {Name: "a"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		images = append(images, img)
+	}
+	layers, err := images[0].Layers()
+	if err != nil || len(layers) != 2 {
+		t.Fatalf("%d layers, %v, want 2", len(layers), err)
+	}
+	rc, err := layers[1].Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type entry struct {
+		Name string
+		Mode int64
+	}
+	var got []entry
+	for tr := tar.NewReader(rc); ; {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, entry{h.Name, h.Mode})
+	}
+	if diff := cmp.Diff([]entry{{"z/", 0o777}, {"z/second", 0o444}, {"a", 0o644}}, got); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+
+	list, err := ManifestList(images...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := list.IndexManifest()
+	if err != nil || len(m.Manifests) != 2 || m.Manifests[1].Platform.Architecture != "s390x" {
+		t.Errorf("manifest list %+v, %v, want one for amd64 and s390x", m, err)
+	}
+	s := New(t, Options{})
+	if _, err := s.Client().Push(t.Context(), "some/list", "v1", list); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Client().Pull(t.Context(), "some/list", "v1"); err != nil || p.Manifests != 3 {
+		t.Errorf("pulled %d manifests, %v, want 3", p.Manifests, err)
+	}
+}
+
+// Any server can stand behind the front, which logs and faults its requests.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	s := Serve(t, Options{TLS: true, Rules: []Rule{{Path: "^/b$", Action: Page()}}}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	client := s.Client().http
+	for path, want := range map[string]int{"/a": http.StatusTeapot, "/b": http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("GET %s: %d, want %d", path, resp.StatusCode, want)
+		}
+	}
+	if n := len(s.Log()); n != 2 {
+		t.Errorf("%d requests in the log, want 2", n)
+	}
+}
