@@ -66,7 +66,12 @@ func (c claim) weight() int {
 // digest, or in a repository of its own.
 func place(all []resolved) (images []Image, notes []string, err error) {
 	claims := make([]claim, 0, len(all))
+	images = make([]Image, 0, len(all))
 	for _, r := range all {
+		if len(r.wish.tags) > 0 {
+			images = append(images, r.image(r.wish.repo, r.wish.tags))
+			continue
+		}
 		c := claim{resolved: r, repo: r.wish.repo, tag: r.wish.tag}
 		if c.repo == "" {
 			c.repo = repository(r.wish.source, r.wish.ref)
@@ -89,7 +94,6 @@ func place(all []resolved) (images []Image, notes []string, err error) {
 		return cmp.Or(strings.Compare(a.repo, b.repo), strings.Compare(a.tag, b.tag),
 			cmp.Compare(a.weight(), b.weight()), strings.Compare(a.wish.source, b.wish.source))
 	})
-	images = make([]Image, 0, len(claims))
 	var winner claim // of the tag that is gone through
 	for i, c := range claims {
 		first := i == 0 || c.repo != winner.repo || c.tag != winner.tag
@@ -108,13 +112,18 @@ func place(all []resolved) (images []Image, notes []string, err error) {
 			c.repo += "-" + reference.ShortHash(c.origin())
 			notes = append(notes, fmt.Sprintf("%s goes to %s:%s, since %s has %s in the mirror", c.wish.source, c.repo, c.tag, winner.wish.source, winner.name()))
 		}
-		images = append(images, Image{
-			Source: c.wish.source, Kind: c.wish.kind, Catalog: c.wish.catalog, Digest: c.digest,
-			Repository: c.repo, Tags: []string{c.tag}, Because: c.wish.because,
-		})
+		images = append(images, c.image(c.repo, []string{c.tag}))
 	}
 	images = merge(images)
 	return images, notes, checkPlaces(images)
+}
+
+// image is the image of the plan, at its place.
+func (r resolved) image(repository string, tags []string) Image {
+	return Image{
+		Source: r.wish.source, Kind: r.wish.kind, Catalog: r.wish.catalog, Digest: r.digest,
+		Repository: repository, Tags: tags, Because: r.wish.because,
+	}
 }
 
 // origin tells the sources apart that a loser's repository is named after.

@@ -32,7 +32,10 @@ type wish struct {
 	// repo and tag are what the configuration sets; "" leaves the names to be
 	// made from the source.
 	repo, tag string
-	because   []Because
+	// tags are set, with repo, where the image has its place as part of a release,
+	// which does not depend on where it comes from.
+	tags    []string
+	because []Because
 	// all asks for every child of an index, else only platforms are wanted.
 	all       bool
 	platforms []imageset.Platform
@@ -83,6 +86,7 @@ func (ws *wishes) add(w wish) {
 	}
 	have.pos = cmp.Or(have.pos, w.pos)
 	have.because = slices.Concat(have.because, w.because)
+	have.tags = append(have.tags, w.tags...)
 	have.all = have.all || w.all
 	have.platforms = slices.Concat(have.platforms, w.platforms) // the lists are shared
 }
@@ -146,13 +150,15 @@ func (ws *wishes) addBundle(from string, b *catalog.Bundle, platforms []imageset
 	return nil
 }
 
-// sorted returns the wishes in a fixed order, their reasons sorted and without
-// duplicates.
+// sorted returns the wishes in a fixed order, their reasons and tags sorted and
+// without duplicates.
 func (ws *wishes) sorted() []*wish {
 	var all []*wish
 	for _, w := range ws.byKey {
 		slices.SortFunc(w.because, compareBecause)
 		w.because = slices.Compact(w.because)
+		slices.Sort(w.tags)
+		w.tags = slices.Compact(w.tags)
 		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b *wish) int {
