@@ -116,7 +116,7 @@ func New(nodes []Node, plain [][2]int, conditional []Conditional) (*Graph, error
 		for _, p := range c.Pairs {
 			to, ok := index[p.To]
 			if !ok {
-				return nil, fmt.Errorf("the conditional update from %s leads to %s, which is no node of the graph", p.From, p.To)
+				return nil, fmt.Errorf("the conditional update from %.60q leads to %.60q, which is no node of the graph", p.From, p.To)
 			}
 			from, ok := index[p.From]
 			switch {
@@ -191,7 +191,7 @@ func (b *builder) group(risks []Risk) int32 {
 	key := fmt.Sprintf("%q", risks)
 	id, ok := b.ids[key]
 	if !ok {
-		id = int32(len(b.groups))
+		id = int32(len(b.groups)) //nolint:gosec // far fewer than 2^31
 		b.groups = append(b.groups, risks)
 		b.ids[key] = id
 	}
@@ -203,14 +203,17 @@ func (b *builder) group(risks []Risk) int32 {
 func prune(risks []Risk) ([]Risk, bool) {
 	out := slices.Clone(risks)
 	for i := range out {
-		out[i].Rules = slices.DeleteFunc(slices.Clone(out[i].Rules), func(r Rule) bool {
-			return !(r.Type == Always && r.PromQL == "" || r.Type == PromQL && r.PromQL != "")
-		})
+		out[i].Rules = slices.DeleteFunc(slices.Clone(out[i].Rules), func(r Rule) bool { return !r.known() })
 		if len(out[i].Rules) == 0 {
 			return nil, false
 		}
 	}
 	return out, len(out) > 0
+}
+
+// known reports whether clients can evaluate the rule.
+func (r Rule) known() bool {
+	return r.Type == Always && r.PromQL == "" || r.Type == PromQL && r.PromQL != ""
 }
 
 // build makes the graph: what clients leave out goes, and groups are numbered in
@@ -221,18 +224,20 @@ func (b *builder) build(nodes []Node, links []link) *Graph {
 	})
 	g := &Graph{Nodes: nodes, edges: make([]Edge, 0, len(links)), first: make([]int32, len(nodes)+1)}
 	number := make([]int32, len(b.groups)) // in g, from 1; 0: none yet
-	for start, end := 0, 0; start < len(links); start = end {
-		l := links[start]
-		for end = start; end < len(links) && links[end].from == l.from && links[end].to == l.to; end++ {
+	for len(links) > 0 {
+		l, n := links[0], 1
+		for n < len(links) && links[n].from == l.from && links[n].to == l.to {
+			n++
 		}
-		group, ok := settle(links[start:end])
+		group, ok := settle(links[:n])
+		links = links[n:]
 		if !ok {
 			continue
 		}
 		if group >= 0 {
 			if number[group] == 0 {
 				g.groups = append(g.groups, b.groups[group])
-				number[group] = int32(len(g.groups))
+				number[group] = int32(len(g.groups)) //nolint:gosec // as above
 			}
 			group = number[group] - 1
 		}
@@ -281,4 +286,29 @@ func Compare(a, b semver.Version) int {
 		return c
 	}
 	return slices.Compare(a.Build, b.Build)
+}
+
+// Head returns the index of the highest version, -1 where there is none.
+func (g *Graph) Head() int { return len(g.Nodes) - 1 }
+
+// Keep returns the graph of some nodes: theirs, and the updates between them.
+func (g *Graph) Keep(keep func(Node) bool) *Graph {
+	var nodes []Node
+	place := make([]int32, len(g.Nodes))
+	for i, n := range g.Nodes {
+		place[i] = -1
+		if keep(n) {
+			place[i] = int32(len(nodes)) //nolint:gosec // at most i
+			nodes = append(nodes, n)
+		}
+	}
+	var links []link
+	for i := range g.Nodes {
+		for _, e := range g.From(i) {
+			if place[i] >= 0 && place[e.To] >= 0 {
+				links = append(links, link{place[i], place[e.To], e.Group})
+			}
+		}
+	}
+	return (&builder{groups: g.groups}).build(nodes, links)
 }

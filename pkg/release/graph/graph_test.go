@@ -71,7 +71,7 @@ func TestNew(t *testing.T) {
 			want:        []string{"1.0.0>1.0.1 Query:PromQL"},
 		},
 		"from an absent version": {conditional: []Conditional{conditional("0.9.0>1.0.1", query)}},
-		"to an absent version":   {conditional: []Conditional{conditional("1.0.0>1.0.3", query)}, err: "from 1.0.0 leads to 1.0.3"},
+		"to an absent version":   {conditional: []Conditional{conditional("1.0.0>1.0.3", query)}, err: `from "1.0.0" leads to "1.0.3"`},
 		"to nowhere":             {plain: [][2]int{{1, 2}, {0, 3}}, err: "edge 1 leads from node 0 to node 3, and there are 3 nodes"},
 		"from nowhere":           {plain: [][2]int{{-1, 2}}, err: "from node -1"},
 		"to itself":              {plain: [][2]int{{2, 2}}, err: "from 1.0.1 to itself"},

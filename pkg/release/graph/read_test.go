@@ -1,0 +1,391 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+func readFile(t *testing.T, path string) *Graph {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g, err := Read(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return g
+}
+
+func written(t testing.TB, g *Graph) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := g.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestRead(t *testing.T) {
+	g := readFile(t, "testdata/graph.json")
+	if diff := cmp.Diff([]string{
+		"4.19.9>4.20.0 SlowDisks:PromQL:Always",
+		"4.19.9>4.20.1",
+		"4.20.0>4.20.1 SlowDisks:PromQL:Always",
+	}, edges(g)); diff != "" {
+		t.Errorf("edges (-want +got):\n%s", diff)
+	}
+	payload := func(end string) string {
+		return "quay.io/example/release@sha256:" + strings.Repeat("0", 64-len(end)) + end
+	}
+	if diff := cmp.Diff([]Node{
+		{Version: semver.MustParse("4.19.9"), Payload: payload("199"), Channels: []string{"stable-4.19", "stable-4.20"},
+			Metadata: map[string]string{ChannelsKey: "stable-4.19,stable-4.20", "count": "12", "list": `[1,"a"]`}},
+		{Version: semver.MustParse("4.20.0-rc.1"), Payload: payload("200a")},
+		{Version: semver.MustParse("4.20.0"), Payload: payload("200"), Arch: release.Multi, Metadata: map[string]string{ArchKey: "multi"}},
+		{Version: semver.MustParse("4.20.1"), Payload: payload("201"), URL: "https://example.com/errata/201", Channels: []string{"candidate-4.20", "fast-4.20", "stable-4.20"},
+			Metadata: map[string]string{URLKey: "https://example.com/errata/201", ChannelsKey: "candidate-4.20,fast-4.20,stable-4.20"}},
+	}, g.Nodes); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	risk := g.Risks(g.From(0)[0])[0]
+	if diff := cmp.Diff(Risk{
+		Name: "SlowDisks", Message: "Disks < 1 & slow.", URL: "https://example.com/b",
+		Rules: []Rule{{PromQL, "max(disk_seconds > 1)"}, {Always, ""}},
+	}, risk); diff != "" {
+		t.Errorf("risk (-want +got):\n%s", diff)
+	}
+	if risks := g.Risks(g.From(0)[1]); risks != nil {
+		t.Errorf("a recommended update has the risks %v", risks)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	g := readFile(t, "testdata/graph.json")
+	want, err := os.ReadFile("testdata/canonical.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := written(t, g)
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+	again, err := Read(bytes.NewReader(got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(g, again, cmp.AllowUnexported(Graph{})); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	r, w := io.Pipe()
+	r.Close()
+	if err := g.Write(w); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("writing to a closed pipe: %v", err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	whole, err := os.ReadFile("testdata/canonical.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := func(s string) string { return `{"nodes":[{"version":"1.0.0","payload":"p"},` + s + `]}` }
+	two := func(s string) string {
+		return `{"nodes":[{"version":"1.0.0","payload":"p"},{"version":"1.0.1","payload":"q"}],` + s + `}`
+	}
+	for name, tt := range map[string]struct{ in, want string }{
+		"empty":               {"", "it is empty"},
+		"blank":               {" \n", "it is empty"},
+		"HTML":                {"\n<!DOCTYPE html><html>", "page of HTML"},
+		"text":                {"Service Unavailable", "invalid character 'S'"},
+		"null":                {"null", `no "nodes"`},
+		"list":                {"[]", `"[" where "{" was expected`},
+		"error":               {`{"kind":"a","value":"b"}`, `it has no "nodes"`},
+		"cut short":           {string(whole[:len(whole)/2]), "cut short, after"},
+		"cut at the end":      {string(whole[:len(whole)-2]), "cut short, after"},
+		"trailing":            {string(whole) + "{}", "something follows the graph"},
+		"trailing text":       {string(whole) + "x", "something follows the graph"},
+		"nodes twice":         {`{"nodes":[],"nodes":[]}`, `"nodes": it stands there twice`},
+		"version 2":           {`{"version":2,"nodes":[]}`, "version 2 of the format"},
+		"version as text":     {`{"version":"1","nodes":[]}`, `"version"`},
+		"nodes no list":       {`{"nodes":{"a":1}}`, `"nodes": there is "{" where "[" was expected`},
+		"node no object":      {node("7"), `"nodes": entry 1: there is "7" where "{" was expected`},
+		"no version":          {node(`{"payload":"p"}`), `"nodes": entry 1: "" is no version`},
+		"not semver":          {node(`{"version":"4.20","payload":"p"}`), `"4.20" is no version`},
+		"version a number":    {node(`{"version":4.20,"payload":"p"}`), `"nodes": entry 1: "version":`},
+		"no payload":          {node(`{"version":"1.1.0"}`), "1.1.0 has no payload"},
+		"metadata no object":  {node(`{"version":"1.1.0","payload":"p","metadata":"x"}`), `"metadata": there is "x" where "{" was expected`},
+		"version twice":       {node(`{"version":"1.0.0","payload":"p"}`), "1.0.0 stands in the graph twice"},
+		"edge of one":         {two(`"edges":[[1]]`), `"edges": entry 0: [1] is no pair of indexes`},
+		"edge of three":       {two(`"edges":[[0,1],[0,1,1]]`), `"edges": entry 1: [0,1,1] is no pair of indexes`},
+		"edge of text":        {two(`"edges":[["0","1"]]`), "no pair of indexes"},
+		"edge of a fraction":  {two(`"edges":[[0,1.5]]`), "no pair of indexes"},
+		"edge as an object":   {two(`"edges":[{"0":1}]`), "no pair of indexes"},
+		"edge out of range":   {two(`"edges":[[0,2]]`), "edge 0 leads from node 0 to node 2, and there are 2 nodes"},
+		"index too large":     {two(`"edges":[[0,99999999999999999999]]`), "no pair of indexes"},
+		"negative":            {two(`"edges":[[-1,0]]`), "from node -1"},
+		"to itself":           {two(`"edges":[[1,1]]`), "from 1.0.1 to itself"},
+		"conditional, absent": {two(`"conditionalEdges":[{"edges":[{"from":"1.0.0","to":"1.0.2"}],"risks":[]}]`), `"1.0.2", which is no node`},
+		"rule no object":      {two(`"conditionalEdges":[{"risks":[{"matchingRules":["Always"]}]}]`), `"conditionalEdges": entry 0: "risks": entry 0: "matchingRules": entry 0:`},
+		"query no text":       {two(`"conditionalEdges":[{"risks":[{"matchingRules":[{"promql":{"promql":1}}]}]}]`), `"promql": "promql":`},
+		"too many values":     {`{"nodes":[],"edges":[` + strings.Repeat("[0,1],", maxValues) + `[0,1]]}`, "more than 2097152 values"},
+		"too large":           {`{"nodes":[],"more":"` + strings.Repeat("x", MaxSize), "more than 32 MiB"},
+		"too much space":      {`{"nodes":[]}` + strings.Repeat(" ", MaxSize), "more than 32 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Read(strings.NewReader(tt.in))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+	broken := errors.New("the wire broke")
+	for _, at := range []int{0, 10, 700} {
+		if _, err := Read(io.MultiReader(bytes.NewReader(whole[:at]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+			t.Errorf("a reader that breaks after %d bytes: %v", at, err)
+		}
+	}
+}
+
+// TestReadEmpty reads what a service answers for a channel that it does not know.
+func TestReadEmpty(t *testing.T) {
+	for _, in := range []string{`{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`, `{"nodes":null,"edges":null,"conditionalEdges":null}`} {
+		g, err := Read(strings.NewReader(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Head() != -1 {
+			t.Errorf("the head of %s is %d", in, g.Head())
+		}
+		if got, want := string(written(t, g)), `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`+"\n"; got != want {
+			t.Errorf("written: %s", got)
+		}
+	}
+}
+
+func TestKeep(t *testing.T) {
+	g := readFile(t, "testdata/graph.json")
+	if got := g.Nodes[g.Head()].Version.String(); got != "4.20.1" {
+		t.Errorf("the head is %s", got)
+	}
+	without := func(version string) *Graph {
+		return g.Keep(func(n Node) bool { return n.Version.String() != version })
+	}
+	for version, want := range map[string][]string{
+		"4.19.9":      {"4.20.0>4.20.1 SlowDisks:PromQL:Always"},
+		"4.20.0":      {"4.19.9>4.20.1"},
+		"4.20.0-rc.1": edges(g),
+	} {
+		kept := without(version)
+		if diff := cmp.Diff(want, edges(kept)); diff != "" {
+			t.Errorf("without %s (-want +got):\n%s", version, diff)
+		}
+		again, err := Read(bytes.NewReader(written(t, kept)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(again, kept, cmp.AllowUnexported(Graph{})); diff != "" {
+			t.Errorf("without %s, not as it is read back:\n%s", version, diff)
+		}
+	}
+	if n := len(g.Nodes); n != 4 {
+		t.Errorf("the graph itself has %d nodes now", n)
+	}
+	if none := g.Keep(func(Node) bool { return false }); none.Head() != -1 || len(none.groups) != 0 {
+		t.Errorf("nothing kept leaves %v", none)
+	}
+}
+
+// TestRealGraphs compares real answers with what another reading of their JSON
+// counts.
+func TestRealGraphs(t *testing.T) {
+	const dir = "../../../../shared/graphs"
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("there are no real graphs beside the checkout")
+	}
+	both := map[string]int{"amd64-stable-4.13.json": 136}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
+	if err != nil || len(files) < 11 {
+		t.Fatalf("%d graphs, %v", len(files), err)
+	}
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, doubles := count(t, raw)
+			if doubles != both[filepath.Base(path)] {
+				t.Errorf("%d pairs stand in both lists", doubles)
+			}
+			g, err := Read(bytes.NewReader(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for i, n := range g.Nodes {
+				got[n.Version.String()] = n.Payload + strings.Join(n.Channels, ",")
+				for _, e := range g.From(i) {
+					pair := fmt.Sprintf("%s>%s", n.Version, g.Nodes[e.To].Version)
+					for _, r := range g.Risks(e) {
+						got[pair] += r.Name + r.Message + r.Rules[0].PromQL + "|"
+					}
+					if e.Group < 0 {
+						got[pair] = "recommended"
+					}
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			again, err := Read(bytes.NewReader(written(t, g)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(g, again, cmp.AllowUnexported(Graph{})); diff != "" {
+				t.Errorf("read back (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// count tells nodes and updates, with what stands at them, and how many updates
+// stand in both lists.
+func count(t *testing.T, raw []byte) (map[string]string, int) {
+	var a struct {
+		Nodes []struct {
+			Version, Payload string
+			Metadata         map[string]string
+		}
+		Edges            [][]int
+		ConditionalEdges []struct {
+			Edges []struct{ From, To string }
+			Risks []struct {
+				Name, Message string
+				MatchingRules []struct{ PromQL struct{ PromQL string } }
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		t.Fatal(err)
+	}
+	out, doubles := map[string]string{}, 0
+	for _, n := range a.Nodes {
+		out[n.Version] = n.Payload + n.Metadata["io.openshift.upgrades.graph.release.channels"]
+	}
+	for _, e := range a.Edges {
+		out[a.Nodes[e[0]].Version+">"+a.Nodes[e[1]].Version] = "recommended"
+	}
+	for _, c := range a.ConditionalEdges {
+		for _, e := range c.Edges {
+			pair := e.From + ">" + e.To
+			if out[pair] != "" {
+				doubles++
+			}
+			out[pair] = ""
+			for _, r := range c.Risks {
+				out[pair] += r.Name + r.Message + r.MatchingRules[0].PromQL.PromQL + "|"
+			}
+		}
+	}
+	return out, doubles
+}
+
+func FuzzRead(f *testing.F) {
+	for _, path := range []string{"testdata/graph.json", "testdata/canonical.json"} {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		g, err := Read(bytes.NewReader(raw))
+		if err != nil {
+			return
+		}
+		bytes1 := written(t, g)
+		again, err := Read(bytes.NewReader(bytes1))
+		if err != nil {
+			t.Fatalf("what was written is not read: %v\n%s", err, bytes1)
+		}
+		if diff := cmp.Diff(g, again, cmp.AllowUnexported(Graph{})); diff != "" {
+			t.Errorf("read back (-want +got):\n%s", diff)
+		}
+		if !bytes.Equal(bytes1, written(t, again)) {
+			t.Error("written again, it is different")
+		}
+	})
+}
+
+// large is the JSON of a graph with 10,000 nodes and 500,000 updates, every
+// fourth of them conditional.
+func large(b *testing.B) []byte {
+	var out graphJSON
+	out.Version = 1
+	const n = 10_000
+	for i := range n {
+		v := fmt.Sprintf("4.%d.%d", i/100, i%100)
+		out.Nodes = append(out.Nodes, nodeJSON{v, "quay.io/example/release@sha256:" + fmt.Sprintf("%064x", i), map[string]string{URLKey: "https://example.com/" + v}})
+	}
+	for r := range 100 {
+		out.Conditional = append(out.Conditional, groupJSON{Risks: []riskJSON{{Name: fmt.Sprint("Risk", r), Rules: []ruleJSON{{Type: Always}}}}})
+	}
+	for i := range n {
+		for j := 1; j <= 50; j++ {
+			to := (i + j) % n
+			if j%4 == 0 {
+				c := &out.Conditional[i%100]
+				c.Edges = append(c.Edges, pairJSON{out.Nodes[i].Version, out.Nodes[to].Version})
+			} else {
+				out.Edges = append(out.Edges, [2]int32{int32(i), int32(to)})
+			}
+		}
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return raw
+}
+
+func BenchmarkRead(b *testing.B) {
+	raw := large(b)
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		g, err := Read(bytes.NewReader(raw))
+		if err != nil || len(g.edges) != 500_000 {
+			b.Fatal(len(g.edges), err)
+		}
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	g, err := Read(bytes.NewReader(large(b)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.Write(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
