@@ -48,7 +48,7 @@ var rules = []rule{
 	{from: "./pkg/catalog/...", never: []string{"net/...", "./pkg/remote/...", "modernc.org/sqlite/..."}},
 	// What the program does not carry.
 	{from: "./cmd/gantry", never: []string{
-		"./pkg/registrytest/...", "testing", "net/http/httptest",
+		"./pkg/registrytest/...", "./pkg/releasetest/...", "testing", "net/http/httptest",
 		"github.com/google/go-containerregistry/pkg/registry", "github.com/google/go-containerregistry/pkg/authn",
 		"helm.sh/helm/...",
 		"github.com/containers/image/...", "go.podman.io/image/...",

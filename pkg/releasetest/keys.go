@@ -1,0 +1,110 @@
+package releasetest
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"embed"
+	"encoding/pem"
+	"fmt"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+)
+
+// keyFiles are made for this package and sign nothing but its releases. They are
+// fixed because payloads hold the public halves: other keys, other digests.
+//
+//go:embed keys/*.pem
+var keyFiles embed.FS
+
+// keyBits is the size of the RSA keys: half of what vendors have, for speed.
+const keyBits = 2048
+
+// published dates keys and signatures.
+var published = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Keys are the two that a vendor signs releases with.
+type Keys struct {
+	// OpenPGP is the public key of signature stores, armored, and Policy that of
+	// sigstore signatures, PEM.
+	OpenPGP, Policy []byte
+
+	entity *openpgp.Entity
+	policy *rsa.PrivateKey
+}
+
+// FixedKeys are the same each time, and those of a Universe that names none.
+func FixedKeys() (*Keys, error) {
+	var keys [2]*rsa.PrivateKey
+	for i, name := range []string{"keys/release.pem", "keys/policy.pem"} {
+		text, err := keyFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		block, _ := pem.Decode(text)
+		key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		var ok bool
+		if keys[i], ok = key.(*rsa.PrivateKey); !ok {
+			return nil, fmt.Errorf("reading %s: a %T, not RSA", name, key)
+		}
+	}
+	return newKeys(keys[0], keys[1])
+}
+
+// NewKeys makes keys that nobody has: of somebody else, for tests of trust.
+func NewKeys() (*Keys, error) {
+	release, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		return nil, err
+	}
+	return newKeys(release, policy)
+}
+
+func newKeys(release, policy *rsa.PrivateKey) (*Keys, error) {
+	der, err := x509.MarshalPKIXPublicKey(policy.Public())
+	if err != nil {
+		return nil, err
+	}
+	k := &Keys{Policy: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), policy: policy}
+	private := packet.NewRSAPrivateKey(published, release)
+	k.entity = &openpgp.Entity{PrimaryKey: &private.PublicKey, PrivateKey: private, Identities: map[string]*openpgp.Identity{}}
+	if err := k.entity.AddUserId("Test releases", "nobody's", "releases@example.com", signing()); err != nil {
+		return nil, fmt.Errorf("making an OpenPGP key: %w", err)
+	}
+	var b bytes.Buffer
+	w, err := armor.Encode(&b, openpgp.PublicKeyType, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.entity.Serialize(w); err != nil {
+		return nil, fmt.Errorf("writing an OpenPGP key: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	k.OpenPGP = b.Bytes()
+	return k, nil
+}
+
+// signing makes OpenPGP signatures that depend on key and text alone.
+func signing() *packet.Config {
+	salted := false
+	return &packet.Config{
+		DefaultHash:                           crypto.SHA256,
+		Time:                                  func() time.Time { return published },
+		NonDeterministicSignaturesViaNotation: &salted,
+	}
+}

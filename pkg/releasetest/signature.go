@@ -1,0 +1,135 @@
+package releasetest
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/opencontainers/go-digest"
+)
+
+// The types of statements, and the creator that OpenPGP ones name.
+const (
+	atomic  = "atomic container signature"
+	cosign  = "cosign container image signature"
+	creator = "Gantry test signer"
+)
+
+// A statement says which image has a name (containers/image, simple signing).
+type statement struct {
+	Critical struct {
+		Image struct {
+			Digest digest.Digest `json:"docker-manifest-digest"`
+		} `json:"image"`
+		Type     string `json:"type"`
+		Identity struct {
+			Reference string `json:"docker-reference"`
+		} `json:"identity"`
+	} `json:"critical"`
+	Optional map[string]string `json:"optional"`
+}
+
+func state(kind, ref string, d digest.Digest, optional map[string]string) ([]byte, error) {
+	s := statement{Optional: optional}
+	s.Critical.Type, s.Critical.Identity.Reference, s.Critical.Image.Digest = kind, ref, d
+	return json.Marshal(s)
+}
+
+// Sign returns what a signature store has for a release: an OpenPGP message of a
+// compressed packet with a one-pass signature, the statement and the signature.
+func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) {
+	text, err := state(atomic, ref, d, map[string]string{"creator": creator})
+	if err != nil {
+		return nil, err
+	}
+	message, err := k.message(text)
+	if err != nil {
+		return nil, fmt.Errorf("signing %s: %w", ref, err)
+	}
+	return compress(message)
+}
+
+// Missign is Sign with the last bit of the signature proper turned over.
+func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) {
+	text, err := state(atomic, ref, d, map[string]string{"creator": creator})
+	if err != nil {
+		return nil, err
+	}
+	message, err := k.message(text)
+	if err != nil {
+		return nil, fmt.Errorf("signing %s: %w", ref, err)
+	}
+	message[len(message)-1] ^= 1
+	return compress(message)
+}
+
+// message is the packets within the compressed one.
+func (k *Keys) message(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := openpgp.Sign(&b, k.entity, &openpgp.FileHints{IsBinary: true, ModTime: published}, signing())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return b.Bytes(), err
+}
+
+func compress(message []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := packet.SerializeCompressed(unclosed{&b}, packet.CompressionZIP, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(message); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return b.Bytes(), err
+}
+
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// Cosign makes the image that stands at SignatureTag(d): one layer for each name
+// that the image with the digest d is said to have.
+func (k *Keys) Cosign(d digest.Digest, names ...string) (v1.Image, error) {
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	for _, name := range names {
+		text, err := state(cosign, name, d, nil)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		signed, err := rsa.SignPKCS1v15(nil, k.policy, crypto.SHA256, sum[:])
+		if err != nil {
+			return nil, fmt.Errorf("signing %s: %w", name, err)
+		}
+		img, err = mutate.Append(img, mutate.Addendum{
+			Layer:       static.NewLayer(text, "application/vnd.dev.cosign.simplesigning.v1+json"),
+			Annotations: map[string]string{"dev.cosignproject.cosign/signature": base64.StdEncoding.EncodeToString(signed)},
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return img, nil
+}
+
+// SignatureTag is where cosign keeps the signatures of a digest.
+func SignatureTag(d digest.Digest) string { return "sha256-" + d.Encoded() + ".sig" }
