@@ -1,0 +1,274 @@
+package path
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
+)
+
+func read(t testing.TB, file string) *graph.Graph {
+	t.Helper()
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) && strings.HasPrefix(file, "..") {
+		t.Skipf("no real graphs: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g, err := graph.Read(f)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return g
+}
+
+func versions(list ...string) []semver.Version {
+	all := make([]semver.Version, 0, len(list))
+	for _, v := range list {
+		all = append(all, semver.MustParse(v))
+	}
+	return all
+}
+
+// all are the errors that are joined in one.
+func all(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// names are the risks of a path, hop by hop, with "!" for those that apply to
+// every cluster and "+" for those that are accepted.
+func names(p Path) [][]string {
+	hops := make([][]string, len(p.Hops))
+	for i, h := range p.Hops {
+		for _, r := range h.Risks {
+			name := r.Name
+			if r.Always() {
+				name += "!"
+			}
+			if r.Accepted {
+				name += "+"
+			}
+			hops[i] = append(hops[i], name)
+		}
+	}
+	return hops
+}
+
+func TestFind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file     string
+		from, to string
+		policy   Policy
+		want     string
+		risks    [][]string
+		cost     Cost
+	}{
+		"the newest of equal ones":             {"eus", "4.18.10", "4.20.1", Policy{}, "4.18.10 -> 4.19.10 -> 4.20.1", [][]string{nil, nil}, Cost{Hops: 2}},
+		"free of risks is worth a hop":         {"eus", "4.19.15", "4.20.4", Policy{}, "4.19.15 -> 4.19.20 -> 4.20.4", [][]string{nil, nil}, Cost{Hops: 2}},
+		"free of risks is worth many hops":     {"eus", "4.18.20", "4.20.4", Policy{}, "4.18.20 -> 4.18.30 -> 4.19.20 -> 4.20.4", [][]string{nil, nil, nil}, Cost{Hops: 3}},
+		"an accepted risk is none":             {"eus", "4.18.20", "4.20.4", Policy{Accept: []string{"NodesReboot"}}, "4.18.20 -> 4.19.15 -> 4.20.4", [][]string{{"NodesReboot+"}, {"NodesReboot+"}}, Cost{Hops: 2}},
+		"conditional where nothing else leads": {"eus", "4.18.20", "4.20.2", Policy{}, "4.18.20 -> 4.19.10 -> 4.20.2", [][]string{nil, {"RouterStalls"}}, Cost{PromQL: 1, Hops: 2}},
+		"an accepted one on the way":           {"eus", "4.18.20", "4.20.2", Policy{Accept: []string{"NodesReboot"}}, "4.18.20 -> 4.19.15 -> 4.20.2", [][]string{{"NodesReboot+"}, {"RouterStalls"}}, Cost{PromQL: 1, Hops: 2}},
+		"all are ignored":                      {"eus", "4.18.20", "4.20.3", Policy{Mode: Ignore}, "4.18.20 -> 4.19.15 -> 4.20.3", [][]string{{"NodesReboot+"}, {"EtcdLosesQuorum!+", "RouterStalls+"}}, Cost{Hops: 2}},
+		"all but a forbidden one are ignored":  {"eus", "4.18.20", "4.20.3", Policy{Mode: Ignore, Forbid: []string{"NodesReboot"}}, "4.18.20 -> 4.19.10 -> 4.20.3", [][]string{nil, {"EtcdLosesQuorum!+", "RouterStalls+"}}, Cost{Hops: 2}},
+		"a risk for all, accepted":             {"eus", "4.18.20", "4.20.3", Policy{Mode: Avoid, Accept: []string{"EtcdLosesQuorum"}}, "4.18.20 -> 4.19.10 -> 4.20.3", [][]string{nil, {"EtcdLosesQuorum!+", "RouterStalls"}}, Cost{PromQL: 1, Hops: 2}},
+		"a risk for all, allowed":              {"eus", "4.18.20", "4.20.3", Policy{AllowAlways: true}, "4.18.20 -> 4.19.10 -> 4.20.3", [][]string{nil, {"EtcdLosesQuorum!", "RouterStalls"}}, Cost{Always: 1, PromQL: 1, Hops: 2}},
+		"there already":                        {"eus", "4.20.4", "4.20.4", Policy{}, "4.20.4", [][]string{}, Cost{}},
+		"4.22 to 5.0":                          {"major", "4.21.5", "5.0.1", Policy{}, "4.21.5 -> 4.22.1 -> 5.0.1", [][]string{nil, nil}, Cost{Hops: 2}},
+		"5.0 is not left out":                  {"major", "4.22.1", "5.1.0", Policy{}, "4.22.1 -> 5.0.1 -> 5.1.0", [][]string{nil, nil}, Cost{Hops: 2}},
+		"pre-releases":                         {"major", "4.22.0-rc.1", "5.0.1", Policy{}, "4.22.0-rc.1 -> 5.0.0-ec.1 -> 5.0.1", [][]string{nil, nil}, Cost{Hops: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := read(t, "testdata/"+tc.file+".json")
+			paths, err := Find(g, versions(tc.from), semver.MustParse(tc.to), tc.policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(paths) != 1 || paths[0].String() != tc.want {
+				t.Fatalf("got %v, want %s", paths, tc.want)
+			}
+			p := paths[0]
+			if diff := cmp.Diff(tc.risks, names(p)); diff != "" {
+				t.Errorf("risks: %s", diff)
+			}
+			if p.Cost != tc.cost {
+				t.Errorf("cost %+v, want %+v", p.Cost, tc.cost)
+			}
+			for i, h := range p.Hops {
+				if h.FromNode != p.Nodes[i] || h.ToNode != p.Nodes[i+1] || !g.Nodes[h.FromNode].Version.EQ(h.From) || !g.Nodes[h.ToNode].Version.EQ(h.To) {
+					t.Errorf("hop %d, %s -> %s, does not say its nodes: %d, %d, path %v", i, h.From, h.To, h.FromNode, h.ToNode, p.Nodes)
+				}
+				if minor := h.From.Minor != h.To.Minor; h.Minor != minor {
+					t.Errorf("hop %s -> %s: Minor is %t", h.From, h.To, h.Minor)
+				}
+			}
+		})
+	}
+}
+
+func TestSpan(t *testing.T) {
+	g := read(t, "testdata/eus.json")
+	p, err := Span(g, semver.MustParse("4.18.20"), semver.MustParse("4.20.3"))
+	if err != nil || p.String() != "4.18.20 -> 4.19.10 -> 4.20.3" || p.Cost.Always != 1 {
+		t.Errorf("got %s, %+v, %v", p, p.Cost, err)
+	}
+	var none *NoPathError
+	if _, err := Span(g, semver.MustParse("4.18.20"), semver.MustParse("4.20.5")); !errors.As(err, &none) {
+		t.Errorf("got %v, want a NoPathError", err)
+	}
+}
+
+// Several sources share what costs them nothing, whatever their order.
+func TestFindSeveral(t *testing.T) {
+	g := read(t, "testdata/eus.json")
+	to := semver.MustParse("4.20.1")
+	from := versions("4.18.10", "4.18.5", "4.19.5", "4.18.5")
+	want := []string{"4.18.5 -> 4.19.5 -> 4.20.1", "4.18.10 -> 4.19.5 -> 4.20.1", "4.19.5 -> 4.20.1"}
+	for range 2 {
+		paths, err := Find(g, from, to, Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range paths {
+			got = append(got, p.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		slices.Reverse(from)
+	}
+	if from[0].String() != "4.18.10" {
+		t.Errorf("Find changed what it was given: %v", from)
+	}
+}
+
+func TestFindErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file     string
+		from, to string
+		policy   Policy
+		want     string
+	}{
+		"a source that is gone": {"eus", "4.19.12", "4.20.4", Policy{}, "the graph does not have the installed release 4.19.12: the nearest that are there are 4.19.10 below and 4.19.15 above"},
+		"a minor that is gone":  {"eus", "4.17.3", "4.20.4", Policy{}, "the graph does not have the installed release 4.17.3 and has no release of 4.17: the nearest that are there are 4.18.5 above"},
+		"no such target":        {"eus", "4.18.20", "4.20.99", Policy{}, "the graph does not have the target 4.20.99: the nearest that are there are 4.20.5 below"},
+		"neither is there":      {"eus", "4.17.3", "4.21.0", Policy{}, "the graph does not have the target 4.21.0 and has no release of 4.21: the nearest that are there are 4.20.5 below\nthe graph does not have the installed release 4.17.3 and has no release of 4.17: the nearest that are there are 4.18.5 above"},
+		"down":                  {"eus", "4.19.20", "4.19.5", Policy{}, "4.19.20 is newer than 4.19.5, and clusters do not go back: choose a target that is not older"},
+		"a dead end":            {"eus", "4.18.40", "4.20.4", Policy{}, "no updates lead from 4.18.40 to 4.20.4: the lowest release above it that leads there is 4.19.5, and it gets to no other release"},
+		"nobody's target":       {"eus", "4.18.20", "4.20.5", Policy{}, "no updates lead from 4.18.20 to 4.20.5: no release above it leads there, and it gets to 4.20.4, without risks"},
+		"a risk for all":        {"eus", "4.18.20", "4.20.3", Policy{}, "4.18.20 does not get to 4.20.3 as it should: of its best path 4.18.20 -> 4.19.10 -> 4.20.3, these risks apply to every cluster: EtcdLosesQuorum; accept them by name or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks"},
+		"a forbidden risk":      {"eus", "4.19.10", "4.20.2", Policy{Mode: Ignore, Forbid: []string{"RouterStalls"}}, "4.19.10 does not get to 4.20.2 as it should: of its best path 4.19.10 -> 4.20.2, these risks are forbidden: RouterStalls; forbid them no longer or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks"},
+		"forbidden, and for all": {"eus", "4.19.10", "4.20.3", Policy{Forbid: []string{"RouterStalls"}},
+			"4.19.10 does not get to 4.20.3 as it should: of its best path 4.19.10 -> 4.20.3, these risks are forbidden: RouterStalls; these risks apply to every cluster: EtcdLosesQuorum; forbid them no longer or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks"},
+		"a minor left out":   {"major", "4.20.9", "5.0.1", Policy{}, "4.20.9 does not get to 5.0.1 as it should: of its best path 4.20.9 -> 4.22.1 -> 5.0.1, 4.20.9 -> 4.22.1 leaves out a minor version, which no cluster does; choose another target: it gets to no other release"},
+		"an unknown mode":    {"eus", "4.18.20", "4.20.4", Policy{Mode: "fear"}, `"fear" is no way to treat risks; there are "avoid" and "ignore"`},
+		"yes and no":         {"eus", "4.18.20", "4.20.4", Policy{Accept: []string{"A", "B"}, Forbid: []string{"B"}}, `risk "B" is both accepted and forbidden; take it out of one of the lists`},
+		"risks on all sides": {"eus", "4.19.15", "4.20.3", Policy{Forbid: []string{"EtcdLosesQuorum"}}, "4.19.15 does not get to 4.20.3 as it should: of its best path 4.19.15 -> 4.20.3, these risks are forbidden: EtcdLosesQuorum; forbid them no longer or choose another target: it gets to 4.19.20, and at most to 4.20.4, without risks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			paths, err := Find(read(t, "testdata/"+tc.file+".json"), versions(tc.from), semver.MustParse(tc.to), tc.policy)
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("got %v\n%v, want\n%s", paths, err, tc.want)
+			}
+		})
+	}
+}
+
+// The path that is refused is in the error, for whoever draws it; the sources that
+// have a path are not held up by those that have none.
+func TestFindSomeErrors(t *testing.T) {
+	g := read(t, "testdata/eus.json")
+	paths, err := Find(g, versions("4.18.20", "4.18.40", "4.20.3", "4.18.21"), semver.MustParse("4.20.3"), Policy{})
+	if len(paths) != 1 || paths[0].String() != "4.20.3" {
+		t.Errorf("got %v", paths)
+	}
+	errs := all(err)
+	if len(errs) != 3 {
+		t.Fatalf("got %d errors: %v", len(errs), err)
+	}
+	var missing *MissingError
+	if !errors.As(errs[0], &missing) || missing.Version.String() != "4.18.21" || missing.Target || !missing.Minor {
+		t.Errorf("got %#v", errs[0])
+	}
+	var blocked *BlockedError
+	if !errors.As(errs[1], &blocked) || blocked.Path.Cost != (Cost{Always: 1, PromQL: 1, Hops: 2}) || !slices.Equal(blocked.Always, []string{"EtcdLosesQuorum"}) {
+		t.Errorf("got %#v", errs[1])
+	}
+	var none *NoPathError
+	if !errors.As(errs[2], &none) || none.Entry == nil || none.Instead.Highest != nil {
+		t.Errorf("got %#v", errs[2])
+	}
+}
+
+func TestEmptyGraph(t *testing.T) {
+	g, err := graph.New(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(g, nil, semver.MustParse("4.20.1"), Policy{}); err == nil || !strings.Contains(err.Error(), "which is empty") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReachable(t *testing.T) {
+	g := read(t, "testdata/eus.json")
+	for name, tc := range map[string]struct {
+		policy Policy
+		want   map[string]Cost
+	}{
+		"avoid": {Policy{}, map[string]Cost{"4.19.20": {Hops: 1}, "4.20.2": {PromQL: 1, Hops: 1}, "4.20.4": {Hops: 2}}},
+		"allow": {Policy{AllowAlways: true}, map[string]Cost{"4.19.20": {Hops: 1}, "4.20.2": {PromQL: 1, Hops: 1}, "4.20.3": {Always: 1, PromQL: 1, Hops: 1}, "4.20.4": {Hops: 2}}},
+		"forbid": {Policy{AllowAlways: true, Forbid: []string{"RouterStalls"}},
+			map[string]Cost{"4.19.20": {Hops: 1}, "4.20.4": {Hops: 2}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			targets, err := Reachable(g, semver.MustParse("4.19.15"), tc.policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]Cost{}
+			for _, to := range targets {
+				got[to.Version.String()] = to.Cost
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	var missing *MissingError
+	if _, err := Reachable(g, semver.MustParse("4.19.16"), Policy{}); !errors.As(err, &missing) {
+		t.Errorf("got %v, want a MissingError", err)
+	}
+	if _, err := Reachable(g, semver.MustParse("4.19.15"), Policy{Mode: "fear"}); err == nil {
+		t.Error("an unknown mode is taken")
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	g := read(t, "testdata/eus.json")
+	if diff := cmp.Diff([]string{"EtcdLosesQuorum", "NodesReboot", "RouterStalls"}, Names(g)); diff != "" {
+		t.Error(diff)
+	}
+	p := Policy{Accept: []string{"RouterStall", "NodesReboot", "RouterStall"}, Forbid: []string{"Etcd", "EtcdLosesQuorum"}}
+	if diff := cmp.Diff([]string{"Etcd", "RouterStall"}, Unknown(g, p)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"RouterStall", "NodesReboot", "RouterStall"}, p.Accept); diff != "" {
+		t.Errorf("Unknown changed the policy: %s", diff)
+	}
+}

@@ -1,0 +1,100 @@
+package path
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
+)
+
+// A Mode says what risks mean to the search.
+type Mode string
+
+// The modes.
+const (
+	// Avoid takes conditional updates only where nothing else leads to the
+	// target.
+	Avoid Mode = "avoid"
+	// Ignore accepts every risk that is not forbidden.
+	Ignore Mode = "ignore"
+)
+
+// A Policy says which risks of updates may be taken. The zero value avoids all, and
+// takes none that applies to every cluster.
+type Policy struct {
+	// Mode is Avoid if empty.
+	Mode Mode
+	// Accept and Forbid are names of risks, exactly as the graph has them.
+	// An accepted risk counts as none. An update with a forbidden one is never
+	// taken, even if risks are ignored.
+	Accept, Forbid []string
+	// AllowAlways takes risks that apply to every cluster without their names,
+	// where nothing else leads to the target.
+	AllowAlways bool
+}
+
+func (p Policy) check() error {
+	if p.Mode != "" && p.Mode != Avoid && p.Mode != Ignore {
+		return fmt.Errorf("%q is no way to treat risks; there are %q and %q", p.Mode, Avoid, Ignore)
+	}
+	for _, name := range p.Accept {
+		if slices.Contains(p.Forbid, name) {
+			return fmt.Errorf("risk %q is both accepted and forbidden; take it out of one of the lists", name)
+		}
+	}
+	return nil
+}
+
+func (p Policy) accepts(name string) bool {
+	return p.Mode == Ignore && !p.forbids(name) || slices.Contains(p.Accept, name)
+}
+
+func (p Policy) forbids(name string) bool { return slices.Contains(p.Forbid, name) }
+
+// cost is that of an update with such risks.
+func (p Policy) cost(risks []graph.Risk) Cost {
+	c := Cost{Hops: 1}
+	for _, r := range risks {
+		switch {
+		case p.forbids(r.Name):
+			c.Forbidden++
+		case p.accepts(r.Name):
+		case r.Always():
+			c.Always++
+		default:
+			c.PromQL++
+		}
+	}
+	return c
+}
+
+// allows reports whether a path of that cost may be taken.
+func (p Policy) allows(c Cost) bool {
+	return c.Skips == 0 && c.Forbidden == 0 && (c.Always == 0 || p.AllowAlways)
+}
+
+// Names are the names of all risks of a graph, sorted.
+func Names(g *graph.Graph) []string {
+	seen := map[string]bool{}
+	for i := range g.Nodes {
+		for _, e := range g.From(i) {
+			for _, r := range g.Risks(e) {
+				seen[r.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// Unknown returns the names in a policy that no risk of the graph has, sorted. A
+// risk that is gone from the graph is no danger; a misspelt one is.
+func Unknown(g *graph.Graph, p Policy) []string {
+	known := Names(g)
+	unknown := slices.DeleteFunc(slices.Concat(p.Accept, p.Forbid), func(name string) bool {
+		_, ok := slices.BinarySearch(known, name)
+		return ok
+	})
+	slices.Sort(unknown)
+	return slices.Compact(unknown)
+}

@@ -1,0 +1,98 @@
+package path
+
+import (
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
+)
+
+// A Target is a release that clusters get to from another.
+type Target struct {
+	Version semver.Version
+	// Node is its index in the graph.
+	Node int
+	// Cost is that of the best path there.
+	Cost Cost
+}
+
+// Reachable returns the releases that the policy lets a cluster get to, lowest
+// first, without the one that it runs. The highest that is free of risks is the
+// last whose Cost is Free. A version that the graph does not have is a
+// [*MissingError].
+func Reachable(g *graph.Graph, from semver.Version, p Policy) ([]Target, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	i, ok := g.Find(from)
+	if !ok {
+		return nil, missing(g, from, false)
+	}
+	return newSearch(g, p).targets(i), nil
+}
+
+func (s *search) targets(source int) []Target {
+	var targets []Target
+	for i, c := range s.costsFrom(source) {
+		if i != source && c != none && s.policy.allows(c) {
+			targets = append(targets, Target{s.g.Nodes[i].Version, i, c})
+		}
+	}
+	return targets
+}
+
+// Instead are the releases that a cluster gets to where it does not get to the one
+// it should: those free of risks if there are any, else those that the policy
+// allows.
+type Instead struct {
+	// Below is the highest below that one, Above the lowest above it, Highest the
+	// highest of all; nil where there is none.
+	Below, Above, Highest *Target
+}
+
+// instead takes from targets, which are sorted, those that are nearest to a node.
+func instead(targets []Target, to int) Instead {
+	var free []Target
+	for _, t := range targets {
+		if t.Cost.Free() {
+			free = append(free, t)
+		}
+	}
+	if len(free) > 0 {
+		targets = free
+	}
+	var in Instead
+	for i := range targets {
+		t := &targets[i]
+		if t.Node < to {
+			in.Below = t
+		} else if in.Above == nil {
+			in.Above = t
+		}
+		in.Highest = t
+	}
+	return in
+}
+
+// String says what there is in half a sentence: "it gets to 4.20.3 and 4.20.12, and
+// at most to 4.20.20, without risks".
+func (in Instead) String() string {
+	if in.Highest == nil {
+		return "it gets to no other release"
+	}
+	var near []string
+	for _, t := range []*Target{in.Below, in.Above} {
+		if t != nil && t != in.Highest {
+			near = append(near, t.Version.String())
+		}
+	}
+	s := "it gets to " + in.Highest.Version.String()
+	if len(near) > 0 {
+		s = "it gets to " + strings.Join(near, " and ") + ", and at most to " + in.Highest.Version.String()
+	}
+	if in.Highest.Cost.Free() {
+		return s + ", without risks"
+	}
+	return s + ", with risks"
+}
