@@ -7,18 +7,30 @@ import (
 	"sync/atomic"
 )
 
+// A delivery is a blob while it is brought to the repositories that need it.
+type delivery struct {
+	*blob
+	// known are repositories that have the blob.
+	known []string
+	// elsewhere is a repository that was found to have the blob, which the source
+	// leaves out; "" where there is none.
+	elsewhere string
+	flight    *flight
+}
+
 // place brings a blob to every repository that needs it: looked for where it
 // may be, sent once at most, mounted elsewhere. The error returned ends the
 // run; others go to the images that wait.
-func (r *run) place(ctx context.Context, b *blob) error {
-	b.placed = true
-	f := r.Meter.fly(b)
+func (r *run) place(ctx context.Context, what *blob) error {
+	what.placed = true
+	f := r.Meter.fly(what)
 	defer f.end()
+	b := &delivery{blob: what, known: what.known(), flight: f}
 	if err := r.findElsewhere(ctx, b); err != nil {
 		return err
 	}
 	var absent []*home
-	for _, h := range b.homes {
+	for _, h := range b.homes() {
 		if err := r.denied(h.repository); err != nil {
 			f.land(h, BlobFailed, err)
 			r.spread(h, err)
@@ -48,7 +60,7 @@ func (r *run) place(ctx context.Context, b *blob) error {
 		if r.halted() {
 			return nil
 		}
-		result, err := r.send(ctx, b, h, f)
+		result, err := r.send(ctx, b, h)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -82,7 +94,7 @@ func (r *run) place(ctx context.Context, b *blob) error {
 
 // find looks for the blob where it may be: in a repository that was used
 // before, or at a sink that knows by itself.
-func (r *run) find(ctx context.Context, b *blob, h *home) (bool, error) {
+func (r *run) find(ctx context.Context, b *delivery, h *home) (bool, error) {
 	if r.registry == nil {
 		return r.holder != nil && r.holder.Has(b.descriptor()), nil
 	}
@@ -99,9 +111,9 @@ func (r *run) find(ctx context.Context, b *blob, h *home) (bool, error) {
 // send brings the blob to h, and says how: BlobMoved, BlobMounted, or BlobFound
 // where the sink had the bytes without being given them, as an archive has those
 // of the one before.
-func (r *run) send(ctx context.Context, b *blob, h *home, f *flight) (string, error) {
+func (r *run) send(ctx context.Context, b *delivery, h *home) (string, error) {
 	var opened atomic.Bool
-	body := r.open(b, h, f)
+	body := r.open(b, h)
 	open := func(ctx context.Context, offset int64) (io.ReadCloser, error) {
 		opened.Store(true)
 		return body(ctx, offset)
@@ -130,7 +142,7 @@ func (r *run) send(ctx context.Context, b *blob, h *home, f *flight) (string, er
 
 // note enters the blob into the journal, which is a hint: that it cannot be
 // written costs time if this run is interrupted, and nothing else.
-func (r *run) note(b *blob, h *home) {
+func (r *run) note(b *delivery, h *home) {
 	if r.Journal == nil || r.registry == nil {
 		return
 	}

@@ -20,7 +20,7 @@ type reader interface {
 // findElsewhere looks for a blob that the source leaves out in the repository where it
 // was put before. The error returned ends the run; what goes wrong otherwise is met
 // again by the source's lack.
-func (r *run) findElsewhere(ctx context.Context, b *blob) error {
+func (r *run) findElsewhere(ctx context.Context, b *delivery) error {
 	if r.registry == nil || r.Elsewhere == nil || len(b.known) > 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (r *run) findElsewhere(ctx context.Context, b *blob) error {
 
 // openElsewhere reads a blob that the source leaves out from the sink, which did not
 // mount it.
-func (r *run) openElsewhere(ctx context.Context, b *blob, offset int64) (io.ReadCloser, bool) {
+func (r *run) openElsewhere(ctx context.Context, b *delivery, offset int64) (io.ReadCloser, bool) {
 	from, ok := r.registry.(reader)
 	if !ok || r.Elsewhere == nil || len(b.known) == 0 || ctx.Err() != nil {
 		return nil, false
@@ -78,7 +78,7 @@ func Lacking(ctx context.Context, p *plan.Plan, sink Registry, has func(ocispec.
 	}
 	var absent []*blob
 	for _, b := range r.need() {
-		if len(b.known) == 0 && !has(b.descriptor()) {
+		if len(b.known()) == 0 && !has(b.descriptor()) {
 			absent = append(absent, b)
 		}
 	}
@@ -112,7 +112,7 @@ func (r *run) standsSomewhere(ctx context.Context, b *blob) (bool, error) {
 			where = append(where, repository)
 		}
 	}
-	for _, h := range b.homes {
+	for _, h := range b.homes() {
 		if !slices.Contains(where, h.repository) {
 			where = append(where, h.repository)
 		}

@@ -49,7 +49,7 @@ func TestHeldPerImage(t *testing.T) {
 		most int64 // bytes an image
 		hold func() any
 	}{
-		{"the work of a registry", 700, func() any {
+		{"the work of a registry", 450, func() any {
 			w, err := take(p, true)
 			if err != nil {
 				t.Fatal(err)

@@ -83,9 +83,11 @@ func (r *run) mend(ctx context.Context, img *image, m *plan.Manifest) (again boo
 // resend sends a blob that a repository was believed to have. No mount is asked
 // for, since that may be how it came to be believed.
 func (r *run) resend(ctx context.Context, b *blob, repository string) error {
-	h := &home{repository: repository}
-	f := (&Meter{}).fly(b) // the run's meter has counted the blob
-	if err := r.sink.PutBlob(ctx, repository, b.descriptor(), r.open(b, h, f)); err != nil {
+	again := &delivery{blob: b, flight: (&Meter{}).fly(b)} // the run's meter has counted the blob
+	if err := r.findElsewhere(ctx, again); err != nil {
+		return err
+	}
+	if err := r.sink.PutBlob(ctx, repository, b.descriptor(), r.open(again, &home{repository: repository})); err != nil {
 		return err
 	}
 	r.count.copied.Add(1)

@@ -26,7 +26,7 @@ func Look(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*Missing,
 	}
 	m := &Missing{AlreadyThere: p.Totals.Bytes}
 	for _, b := range r.need() {
-		if len(b.known) == 0 && (r.holder == nil || !r.holder.Has(b.descriptor())) {
+		if len(b.known()) == 0 && (r.holder == nil || !r.holder.Has(b.descriptor())) {
 			m.Bytes += b.desc.Size
 		}
 	}

@@ -11,14 +11,14 @@ import (
 
 // open opens a blob for h at the first of its sources that gives it, counting
 // what is read.
-func (r *run) open(b *blob, h *home, f *flight) Open {
+func (r *run) open(b *delivery, h *home) Open {
 	return func(ctx context.Context, offset int64) (io.ReadCloser, error) {
-		f.send(h, offset)
+		b.flight.send(h, offset)
 		var errs []error
-		for _, from := range b.from {
+		for _, from := range b.from() {
 			body, err := r.source.Blob(ctx, from, b.descriptor(), offset)
 			if err == nil {
-				return &counted{body, f}, nil
+				return &counted{body, b.flight}, nil
 			}
 			errs = append(errs, err)
 			if ctx.Err() != nil {
@@ -26,7 +26,7 @@ func (r *run) open(b *blob, h *home, f *flight) Open {
 			}
 		}
 		if body, ok := r.openElsewhere(ctx, b, offset); ok {
-			return &counted{body, f}, nil
+			return &counted{body, b.flight}, nil
 		}
 		return nil, &sourceError{explain(allOf(errs), "reading blob "+b.desc.Digest.String())}
 	}

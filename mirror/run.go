@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -181,21 +182,22 @@ func (r *run) copy(ctx context.Context) error {
 // arm counts what each image waits for and starts those that wait for nothing.
 func (r *run) arm() {
 	r.pending.Store(int64(len(r.images)))
-	r.shelves = map[string]*shelf{}
-	var start []*image
+	r.shelves, r.catalogs = map[string]*shelf{}, map[string][]*image{}
 	for _, img := range r.images {
 		r.expect(img)
 		// A catalog waits for its images where it is published, not where it
 		// is only carried.
 		if img.Kind == plan.CatalogImage && !img.present && r.registry != nil {
-			for _, dep := range r.catalogs[img.Catalog] {
-				if dep.present {
-					continue
-				}
-				dep.feeds = append(dep.feeds, img)
-				img.waiting++
-			}
+			r.catalogs[img.Catalog] = append(r.catalogs[img.Catalog], img)
 		}
+	}
+	for _, img := range r.images {
+		for _, cat := range r.feeds(img) {
+			cat.waiting++
+		}
+	}
+	var start []*image
+	for _, img := range r.images {
 		if img.present || img.waiting == 0 {
 			start = append(start, img)
 		}
@@ -210,6 +212,22 @@ func (r *run) arm() {
 	if len(r.images) == 0 {
 		close(r.ready)
 	}
+}
+
+// feeds are the catalog images that wait for this one, each once.
+func (r *run) feeds(img *image) []*image {
+	if img.present || img.Kind == plan.CatalogImage {
+		return nil
+	}
+	var waiting []*image
+	for _, because := range img.Because {
+		for _, cat := range r.catalogs[because.Catalog] {
+			if !slices.Contains(waiting, cat) {
+				waiting = append(waiting, cat)
+			}
+		}
+	}
+	return waiting
 }
 
 // arrived tells an image that one thing it waited for is there, or, with an
@@ -238,12 +256,11 @@ func (r *run) settle(img *image, err error) {
 	err = img.err
 	img.done = true
 	r.failed(img, err)
-	feeds := img.feeds
 	img.mu.Unlock()
 	if err != nil && !errors.Is(err, errHeld) {
 		r.Log.Info("image not mirrored", "ref", img.Source, "error", err) // the report has it
 	}
-	for _, cat := range feeds {
+	for _, cat := range r.feeds(img) {
 		if err != nil {
 			cat.mu.Lock()
 			cat.refused = append(cat.refused, img.Source)

@@ -99,7 +99,7 @@ func BenchmarkMeter(b *testing.B) {
 	var flights []*flight
 	for i := range 16 {
 		h := &home{repository: fmt.Sprint(i)}
-		f := m.fly(&blob{desc: plan.Blob{Digest: digest.FromString(fmt.Sprint(i)), Size: 1 << 40}})
+		f := m.fly(&blob{desc: &plan.Blob{Digest: digest.FromString(fmt.Sprint(i)), Size: 1 << 40}})
 		f.send(h, 0)
 		flights = append(flights, f)
 	}

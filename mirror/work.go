@@ -15,10 +15,11 @@ import (
 // work is a plan taken apart into what is to be done at one sink.
 type work struct {
 	images []*image
-	blobs  []*blob // unique
+	blobs  []blob // unique, by digest
 	// shared are the manifests that more than one image has.
 	shared map[*plan.Manifest]bool
-	// catalogs are the images that each catalog names, by its name.
+	// catalogs are the catalog images that wait for those that the catalog names, by
+	// its name.
 	catalogs map[string][]*image
 }
 
@@ -34,31 +35,25 @@ type image struct {
 	mu      sync.Mutex
 	present bool  // found at the sink before anything was copied
 	stays   bool  // all of it is there, except for its tag
+	whole   bool  // its blobs were there before anything was copied
+	done    bool  // nothing more will happen to it
 	waiting int   // blobs and, for a catalog, images that have to come first
 	err     error // the first thing that went wrong
-	done    bool  // nothing more will happen to it
-	// feeds are the catalog images that wait for this one.
-	feeds []*image
 	// refused are the images that made a catalog image fail.
 	refused []string
 }
 
-// A blob is one unique blob and the repositories that need it.
+// A blob is one unique blob. What else there is to know of it follows from the
+// images, and is found out when its turn comes: there may be many blobs.
 type blob struct {
-	desc plan.Blob
-	// from are the sources of the images that hold it, in the plan's order.
-	from  []string
-	homes []*home
-	// known are repositories that have the blob.
-	known []string
-	// elsewhere is a repository that was found to have the blob, which the source
-	// leaves out; "" where there is none.
-	elsewhere string
+	desc *plan.Blob
+	// images are those that hold it, in the plan's order.
+	images []*image
 	// placed says that what can be done for the blob was done.
 	placed bool
 }
 
-func (b *blob) descriptor() ocispec.Descriptor { return blobDescriptor(b.desc) }
+func (b *blob) descriptor() ocispec.Descriptor { return blobDescriptor(*b.desc) }
 
 // A home is one repository that needs a blob, and the images that wait for it
 // there.
@@ -77,45 +72,46 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{images: make([]*image, 0, len(p.Images)), catalogs: map[string][]*image{}, shared: map[*plan.Manifest]bool{}}
+	w := &work{images: make([]*image, len(p.Images)), blobs: make([]blob, len(contents.Blobs())), shared: map[*plan.Manifest]bool{}}
+	for i := range w.blobs {
+		w.blobs[i].desc = &contents.Blobs()[i]
+	}
 	met := make(map[*plan.Manifest]bool, len(p.Manifests))
-	blobs := map[digest.Digest]*blob{}
-	for i := range p.Images {
-		img := &image{Image: &p.Images[i]}
+	seen := map[digest.Digest]bool{}
+	var manifests []*plan.Manifest
+	var blobs []*blob
+	holders := make([]int, len(w.blobs)) // images, by blob
+	images := make([]image, len(p.Images))
+	for i := range images {
+		img := &images[i]
+		w.images[i], img.Image = img, &p.Images[i]
 		if perRepository {
 			img.repository = img.Repository
 		}
-		seen := map[digest.Digest]bool{}
-		err := contents.Walk(img.Digest, func(m *plan.Manifest) error {
+		clear(seen)
+		manifests, blobs = manifests[:0], blobs[:0]
+		err := contents.WalkAt(img.Digest, func(m *plan.Manifest) error {
 			if !seen[m.Digest] {
 				seen[m.Digest] = true
-				img.manifests = append(img.manifests, m)
+				manifests = append(manifests, m)
 				if met[m] {
 					w.shared[m] = true
 				}
 				met[m] = true
 			}
 			return nil
-		}, func(pb plan.Blob) error {
-			if seen[pb.Digest] {
-				return nil
+		}, func(at int) error {
+			if b := &w.blobs[at]; !seen[b.desc.Digest] {
+				seen[b.desc.Digest] = true
+				blobs = append(blobs, b)
+				holders[at]++
 			}
-			seen[pb.Digest] = true
-			b := blobs[pb.Digest]
-			if b == nil {
-				b = &blob{desc: pb}
-				blobs[pb.Digest] = b
-				w.blobs = append(w.blobs, b)
-			}
-			if n := len(b.from); n < maxFrom && (n == 0 || b.from[n-1] != img.Source) {
-				b.from = append(b.from, img.Source)
-			}
-			img.blobs = append(img.blobs, b)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
+		img.manifests, img.blobs = slices.Clone(manifests), slices.Clone(blobs)
 		if img.Kind == plan.CatalogImage && perRepository {
 			for _, m := range p.Missing {
 				if slices.ContainsFunc(m.Because, func(b plan.Because) bool { return b.Catalog == img.Catalog }) {
@@ -124,37 +120,31 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 				}
 			}
 		}
-		w.images = append(w.images, img)
-		for _, because := range img.Because {
-			if because.Catalog != "" && img.Kind != plan.CatalogImage {
-				if list := w.catalogs[because.Catalog]; len(list) == 0 || list[len(list)-1] != img {
-					w.catalogs[because.Catalog] = append(list, img)
-				}
-			}
+	}
+	for at, n := range holders {
+		w.blobs[at].images = make([]*image, 0, n)
+	}
+	for _, img := range w.images {
+		for _, b := range img.blobs {
+			b.images = append(b.images, img)
 		}
 	}
 	return w, nil
 }
 
-// need enters the images that lack blobs into the homes of their blobs and
-// returns the blobs that have any, largest first.
+// need finds out what the images that lack blobs wait for, and returns the blobs
+// that they wait for, largest first.
 func (w *work) need() []*blob {
 	for _, img := range w.images {
-		if img.present || img.stays {
-			for _, b := range img.blobs {
-				if n := len(b.known); n == 0 || b.known[n-1] != img.repository {
-					b.known = append(b.known, img.repository)
-				}
-			}
-			continue
-		}
-		for _, b := range img.blobs {
-			b.home(img.repository).wait(img)
+		img.whole = img.present || img.stays
+		if !img.whole {
+			img.waiting += len(img.blobs)
 		}
 	}
 	var needed []*blob
-	for _, b := range w.blobs {
-		if len(b.homes) > 0 {
+	for i := range w.blobs {
+		b := &w.blobs[i]
+		if slices.ContainsFunc(b.images, func(img *image) bool { return !img.whole }) {
 			needed = append(needed, b)
 		}
 	}
@@ -164,18 +154,43 @@ func (w *work) need() []*blob {
 	return needed
 }
 
-// home returns the blob's home in the repository. Images come sorted by
-// repository, so that it is the last one or a new one.
-func (b *blob) home(repository string) *home {
-	if n := len(b.homes); n > 0 && b.homes[n-1].repository == repository {
-		return b.homes[n-1]
+// homes are the repositories that need the blob. Images come sorted by repository.
+func (b *blob) homes() []*home {
+	var homes []*home
+	for _, img := range b.images {
+		if img.whole {
+			continue
+		}
+		if n := len(homes); n == 0 || homes[n-1].repository != img.repository {
+			homes = append(homes, &home{repository: img.repository})
+		}
+		last := homes[len(homes)-1]
+		last.waiting = append(last.waiting, img)
 	}
-	h := &home{repository: repository}
-	b.homes = append(b.homes, h)
-	return h
+	return homes
 }
 
-func (h *home) wait(img *image) {
-	h.waiting = append(h.waiting, img)
-	img.waiting++
+// known are the repositories that had the blob before anything was copied.
+func (b *blob) known() []string {
+	var known []string
+	for _, img := range b.images {
+		if n := len(known); img.whole && (n == 0 || known[n-1] != img.repository) {
+			known = append(known, img.repository)
+		}
+	}
+	return known
+}
+
+// from are the sources of images that hold the blob, maxFrom at most.
+func (b *blob) from() []string {
+	var from []string
+	for _, img := range b.images {
+		if n := len(from); n == 0 || from[n-1] != img.Source {
+			from = append(from, img.Source)
+		}
+		if len(from) == maxFrom {
+			break
+		}
+	}
+	return from
 }

@@ -62,16 +62,15 @@ func (c *Contents) manifest(d digest.Digest) *Manifest {
 	return &c.manifests[i]
 }
 
-// blob is the blob of that digest.
-func (c *Contents) blob(d digest.Digest) (Blob, bool) {
-	i, ok := slices.BinarySearchFunc(c.blobs, d, func(b Blob, d digest.Digest) int {
+// blob is where the blob of that digest stands.
+func (c *Contents) blob(d digest.Digest) (at int, ok bool) {
+	return slices.BinarySearchFunc(c.blobs, d, func(b Blob, d digest.Digest) int {
 		return strings.Compare(string(b.Digest), string(d))
 	})
-	if !ok {
-		return Blob{}, false
-	}
-	return c.blobs[i], true
 }
+
+// Blobs are the blobs of the plan, sorted by digest.
+func (c *Contents) Blobs() []Blob { return c.blobs }
 
 // Manifest returns the manifest of that digest.
 func (c *Contents) Manifest(d digest.Digest) (Manifest, bool) {
@@ -87,6 +86,11 @@ func (c *Contents) Manifest(d digest.Digest) (Manifest, bool) {
 // shared within the image is visited each time it is listed. It ends with the
 // first error.
 func (c *Contents) Walk(root digest.Digest, manifest func(*Manifest) error, blob func(Blob) error) error {
+	return c.walk(root, 0, manifest, func(at int) error { return blob(c.blobs[at]) })
+}
+
+// WalkAt is Walk that tells of a blob where it stands in [Contents.Blobs].
+func (c *Contents) WalkAt(root digest.Digest, manifest func(*Manifest) error, blob func(at int) error) error {
 	return c.walk(root, 0, manifest, blob)
 }
 
@@ -109,7 +113,7 @@ func (c *Contents) size(root digest.Digest) (int64, error) {
 // maxDepth bounds indexes of indexes; an image has two levels.
 const maxDepth = 8
 
-func (c *Contents) walk(d digest.Digest, depth int, manifest func(*Manifest) error, blob func(Blob) error) error {
+func (c *Contents) walk(d digest.Digest, depth int, manifest func(*Manifest) error, blob func(at int) error) error {
 	m := c.manifest(d)
 	if m == nil {
 		return fmt.Errorf("manifest %s is not in the plan", d)
@@ -123,11 +127,11 @@ func (c *Contents) walk(d digest.Digest, depth int, manifest func(*Manifest) err
 		}
 	}
 	for _, b := range m.Blobs {
-		found, ok := c.blob(b)
+		at, ok := c.blob(b)
 		if !ok {
 			return fmt.Errorf("blob %s of manifest %s is not in the plan", b, d)
 		}
-		if err := blob(found); err != nil {
+		if err := blob(at); err != nil {
 			return err
 		}
 	}
