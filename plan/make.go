@@ -74,6 +74,9 @@ func (o Options) withDefaults() Options {
 // cannot be read is not: it is among the plan's Missing. Where not one image
 // can be read, the first reason is the error.
 func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opts Options) (*Plan, error) {
+	if r := cfg.Mirror.Platform; r != nil {
+		return nil, &InputError{fmt.Errorf("%s: mirror.platform: platform releases are not yet planned; take it out to mirror the rest", r.Pos)}
+	}
 	opts, from = opts.withDefaults(), from.once()
 	opts.Only = nil
 	p := &Plan{Kind: Kind, Version: Version, Name: name, ArchiveSize: cfg.ArchiveSize, Manifests: []Manifest{}, Blobs: []Blob{}}

@@ -37,8 +37,9 @@ type Config struct {
 	Mirror      Mirror
 }
 
-// Mirror says what is brought across: at least one operator or image.
+// Mirror says what is brought across: at least one operator, image or release.
 type Mirror struct {
+	Platform         *Releases // nil where there is none
 	Operators        []Operator
 	AdditionalImages []Image
 	BlockedImages    []Blocked

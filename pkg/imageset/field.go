@@ -12,17 +12,17 @@ import (
 )
 
 // text is a field that holds a text.
-func text[T any](name, doc string, get func(*T) *string, g grammar) field[T] {
+func text[T any, S ~string](name, doc string, get func(*T) *S, g grammar) field[T] {
 	return field[T]{
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, into *T) {
-			*get(into) = g.read(r, n, path)
+			*get(into) = S(g.read(r, n, path))
 		},
 		write: func(from *T) []byte {
 			if *get(from) == "" {
 				return nil
 			}
-			return encodeText(*get(from))
+			return encodeText(string(*get(from)))
 		},
 		shape: g.shape(doc),
 	}
@@ -126,9 +126,38 @@ func section[T, S any](name, doc string, get func(*T) *S, of object[S]) field[T]
 	return field[T]{
 		name:  name,
 		read:  func(r *reader, n *yaml.Node, path string, into *T) { of.read(r, n, path, nil, get(into)) },
-		write: func(from *T) []byte { return of.encode(get(from)) },
+		write: func(from *T) []byte { return written(of.encode(get(from))) },
 		shape: s,
 	}
+}
+
+// option is a section that keeps its position, where pos says, and is nil where
+// nothing is set in it.
+func option[T, S any](name, doc string, get func(*T) **S, pos func(*S) *Position, of object[S]) field[T] {
+	f := section(name, doc, func(v *T) *S { return *get(v) }, of)
+	f.read = func(r *reader, n *yaml.Node, path string, into *T) {
+		v := new(S)
+		of.read(r, n, path, pos(v), v)
+		if written(of.encode(v)) != nil {
+			*get(into) = v
+		}
+	}
+	write := f.write
+	f.write = func(from *T) []byte {
+		if *get(from) == nil {
+			return nil
+		}
+		return write(from)
+	}
+	return f
+}
+
+// written is the object b, or nil where it has no fields.
+func written(b []byte) []byte {
+	if string(b) == "{}" {
+		return nil
+	}
+	return b
 }
 
 // list is a field that holds a list of objects. pos is where an entry keeps its
@@ -139,20 +168,12 @@ func list[T, E any](name, doc string, get func(*T) *[]E, pos func(*E) *Position,
 	return field[T]{
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, into *T) {
-			n = resolve(n)
-			if n.Kind != yaml.SequenceNode {
-				r.fault(path, "found "+describe(n)+", wanted a list", "begin each entry with a dash")
-				return
-			}
 			all := get(into)
-			for i, item := range n.Content {
-				if !r.step(item) {
-					return
-				}
+			r.entries(n, path, func(item *yaml.Node, at string) {
 				var e E
-				of.read(r, item, path+"["+strconv.Itoa(i)+"]", pos(&e), &e)
+				of.read(r, item, at, pos(&e), &e)
 				*all = append(*all, e)
-			}
+			})
 		},
 		write: func(from *T) []byte {
 			if len(*get(from)) == 0 {
@@ -166,6 +187,71 @@ func list[T, E any](name, doc string, get func(*T) *[]E, pos func(*E) *Position,
 		},
 		shape: shape{Description: doc, Type: []string{"array", "null"}, Items: &items},
 	}
+}
+
+// entries hands the entries of the list n to read, each with its path.
+func (r *reader) entries(n *yaml.Node, path string, read func(item *yaml.Node, at string)) {
+	n = resolve(n)
+	if n.Kind != yaml.SequenceNode {
+		r.fault(path, "found "+describe(n)+", wanted a list", "begin each entry with a dash")
+		return
+	}
+	for i, item := range n.Content {
+		if !r.step(item) {
+			return
+		}
+		read(item, path+"["+strconv.Itoa(i)+"]")
+	}
+}
+
+// words is a field that holds a list of distinct texts. entry makes what is kept
+// of one, and word is its text.
+func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, string) E, word func(E) string, g grammar) field[T] {
+	items := g.shape("")
+	items.Type = []string{"string"}
+	items.Enum = slices.DeleteFunc(items.Enum, func(v any) bool { return v == nil })
+	if g.pattern != "" {
+		items.Pattern = g.pattern
+	}
+	return field[T]{
+		name: name,
+		read: func(r *reader, n *yaml.Node, path string, into *T) {
+			all, first := get(into), map[string]Position{}
+			r.entries(n, path, func(item *yaml.Node, at string) {
+				pos := r.position(item)
+				r.at[at] = pos
+				switch item := resolve(item); {
+				case item.Kind != yaml.ScalarNode:
+					r.fault(at, "found "+describe(item)+", wanted a text", "write the text alone after the dash")
+					return
+				case item.Value == "" || isNull(item):
+					r.fault(at, "is empty", "take it out")
+					return
+				}
+				s := g.read(r, item, at)
+				if before, ok := first[s]; ok {
+					r.fault(at, fmt.Sprintf("%s stands on line %d already", quote(s), before.Line), "take one of the two out")
+				} else if s != "" {
+					first[s] = pos
+					*all = append(*all, entry(pos, s))
+				}
+			})
+		},
+		write: func(from *T) []byte {
+			var all []string
+			for _, e := range *get(from) {
+				all = append(all, word(e))
+			}
+			return encodeTexts(all)
+		},
+		shape: shape{Description: doc, Type: []string{"array", "null"}, Items: &items},
+	}
+}
+
+// names is a field that holds a list of distinct texts whose positions nobody
+// asks for.
+func names[T any, S ~string](name, doc string, get func(*T) *[]S, g grammar) field[T] {
+	return words(name, doc, get, func(_ Position, s string) S { return S(s) }, func(s S) string { return string(s) }, g)
 }
 
 // refused is a field of the format that Gantry does not act on. It may stand
@@ -187,6 +273,15 @@ func refused[T any](name, doc, message, hint string) field[T] {
 		write: func(*T) []byte { return nil },
 		shape: shape{Description: doc, Enum: []any{nil, false, []any{}, map[string]any{}}},
 	}
+}
+
+// encodeTexts is a list of texts in JSON; nil where it is empty.
+func encodeTexts(all []string) []byte {
+	if len(all) == 0 {
+		return nil
+	}
+	b, _ := json.Marshal(all)
+	return b
 }
 
 // encodeText is s as a JSON string, which every text has.

@@ -43,17 +43,16 @@ func nearVersion(s string) (message, hint string) {
 }
 
 func mirrorObject() object[Mirror] {
-	const later = "take it out to mirror the rest"
 	return object[Mirror]{
 		fields: []field[Mirror]{
-			refused[Mirror]("platform", "Not yet supported: platform releases.",
-				"platform releases are not yet supported by this version of Gantry", later),
+			option("platform", "Platform releases.", func(m *Mirror) **Releases { return &m.Platform },
+				func(r *Releases) *Position { return &r.Pos }, releasesObject()),
 			list("operators", "Operator catalogs and what is taken of them.",
 				func(m *Mirror) *[]Operator { return &m.Operators }, func(o *Operator) *Position { return &o.Pos }, operatorObject()),
 			list("additionalImages", "Images to mirror beside those of the catalogs.",
 				func(m *Mirror) *[]Image { return &m.AdditionalImages }, func(i *Image) *Position { return &i.Pos }, imageObject()),
 			refused[Mirror]("helm", "Not yet supported: Helm charts.",
-				"Helm charts are not yet supported by this version of Gantry", later),
+				"Helm charts are not yet supported by this version of Gantry", "take it out to mirror the rest"),
 			list("blockedImages", "Images to leave out.",
 				func(m *Mirror) *[]Blocked { return &m.BlockedImages }, func(b *Blocked) *Position { return &b.Pos }, blockedObject()),
 			refused[Mirror]("samples", "Not supported; oc mirror accepts it and does nothing.",

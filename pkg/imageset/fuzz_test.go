@@ -23,6 +23,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Add([]byte(everything))
+	f.Add([]byte(byPlatforms))
 	schema := parseSchema(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := imageset.Parse("f", text)

@@ -3,6 +3,7 @@ package imageset
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -117,13 +118,11 @@ func expression() grammar {
 // some of them.
 func oneOf(what string, known []string, aliases map[string]string) grammar {
 	return grammar{known: known, check: func(s string) (string, string) {
-		for _, k := range known {
-			if s == k {
-				return "", ""
-			}
+		if slices.Contains(known, s) {
+			return "", ""
 		}
 		hint := suggest.Phrase(s, known)
-		if better, ok := aliases[strings.ToLower(s)]; ok {
+		if better, ok := aliases[strings.ToLower(s)]; ok && slices.Contains(known, better) {
 			hint = fmt.Sprintf("write %q", better)
 		}
 		if hint == "" {

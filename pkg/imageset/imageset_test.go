@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 var (
@@ -145,6 +146,34 @@ mirror:
     platforms: [{os: windows, architecture: amd64}]
   blockedImages:
   - name: a/.*
+  platform:
+    graph: true
+    channels:
+    - name: stable-4.20
+      minVersion: 4.20.1
+      maxVersion: 4.20.5
+      shortestPath: true
+    - name: eus-4.20
+      type: ocp
+      maxVersion: 4.20.5
+      from: [4.18.20, 4.18.30]
+      risks: {accept: [A], forbid: [B]}
+    - {name: stable-4, type: okd, full: true, risks: {policy: ignore}}
+    architectures: [amd64, multi]
+    kubeVirtContainer: true
+    updateService: https://updates.example.com/graph
+    graphData: graph-data.tar.gz
+    signatureStores: ['file:///signatures']
+    signatureKeys: [keys/release.asc]
+`
+
+// byPlatforms names one payload, which excludes what is above.
+const byPlatforms = `apiVersion: mirror.openshift.io/v2alpha1
+kind: ImageSetConfiguration
+mirror:
+  platform:
+    platforms: [{os: linux, architecture: arm64}]
+    release: quay.io/a/release:4.20.5-multi
 `
 
 func TestParse(t *testing.T) {
@@ -184,6 +213,25 @@ func TestParse(t *testing.T) {
 				Platforms: []imageset.Platform{{Pos: at(34, 17), OS: "windows", Architecture: "amd64"}},
 			}},
 			BlockedImages: []imageset.Blocked{{Pos: at(36, 5), Name: "a/.*", Pattern: regexp.MustCompile("a/.*")}},
+			Platform: &imageset.Releases{
+				Pos: at(38, 5), Graph: true,
+				Channels: []imageset.ReleaseChannel{{
+					Pos: at(40, 7), Name: "stable-4.20", Product: release.OCP,
+					Range: imageset.Range{Min: "4.20.1", Max: "4.20.5"}, ShortestPath: true,
+				}, {
+					Pos: at(44, 7), Name: "eus-4.20", Product: release.OCP, Range: imageset.Range{Max: "4.20.5"},
+					From:  []imageset.InstalledVersion{{Pos: at(47, 14), Version: "4.18.20"}, {Pos: at(47, 23), Version: "4.18.30"}},
+					Risks: imageset.RiskPolicy{Accept: []string{"A"}, Forbid: []string{"B"}},
+				}, {
+					Pos: at(49, 7), Name: "stable-4", Product: release.OKD, Full: true, Risks: imageset.RiskPolicy{Ignore: true},
+				}},
+				Architectures:     []release.Arch{"amd64", release.Multi},
+				KubeVirtContainer: true,
+				UpdateService:     "https://updates.example.com/graph",
+				GraphData:         "graph-data.tar.gz",
+				SignatureStores:   []string{"file:///signatures"},
+				SignatureKeys:     []string{"keys/release.asc"},
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got, patterns); diff != "" {
@@ -191,17 +239,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every field of the types is read: in the configuration above none is left
+// Every field of the types is read: in the configurations above none is left
 // zero throughout.
 func TestEveryFieldIsRead(t *testing.T) {
-	c, err := imageset.Parse("f.yaml", []byte(everything))
-	if err != nil {
-		t.Fatal(err)
-	}
 	set := map[string]bool{}
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
 		switch {
+		case v.Kind() == reflect.Pointer && !v.IsNil() && v.Type() != reflect.TypeFor[*regexp.Regexp]():
+			walk(v.Elem())
 		case v.Kind() == reflect.Slice:
 			for i := range v.Len() {
 				walk(v.Index(i))
@@ -214,7 +260,13 @@ func TestEveryFieldIsRead(t *testing.T) {
 			}
 		}
 	}
-	walk(reflect.ValueOf(*c))
+	for _, text := range []string{everything, byPlatforms} {
+		c, err := imageset.Parse("f.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		walk(reflect.ValueOf(*c))
+	}
 	for name, ok := range set {
 		if !ok {
 			t.Errorf("%s is not read", name)

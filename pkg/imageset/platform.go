@@ -15,10 +15,15 @@ func architectures() grammar {
 			"amd64", "arm64", "ppc64le", "s390x", "386", "arm", "loong64", "mips", "mips64", "mips64le", "mipsle",
 			"ppc64", "riscv64", "wasm",
 		},
-		map[string]string{
-			"x86_64": "amd64", "x86-64": "amd64", "x64": "amd64", "i386": "386", "i686": "386", "x86": "386",
-			"aarch64": "arm64", "armhf": "arm", "armv7": "arm", "armv7l": "arm", "ppc64el": "ppc64le", "powerpc64le": "ppc64le",
-		})
+		otherArchitectures())
+}
+
+// otherArchitectures are names that others give to architectures.
+func otherArchitectures() map[string]string {
+	return map[string]string{
+		"x86_64": "amd64", "x86-64": "amd64", "x64": "amd64", "i386": "386", "i686": "386", "x86": "386",
+		"aarch64": "arm64", "armhf": "arm", "armv7": "arm", "armv7l": "arm", "ppc64el": "ppc64le", "powerpc64le": "ppc64le",
+	}
 }
 
 // checkPlatforms reports platforms that are listed twice.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // The schemes that a catalog or an image may have in place of a registry.
@@ -36,9 +37,12 @@ func sourceFault(s string, schemes []string) (message, hint string) {
 				return "", ""
 			}
 		}
+		hint = `give host and path alone, such as "quay.io/org/name:tag"`
+		if len(schemes) > 0 {
+			hint += ", or begin with " + strings.Join(schemes, " or ")
+		}
 		// The rest may hold a password: it is not repeated.
-		return fmt.Sprintf("%s is not a way to name this", quote(scheme)),
-			"give host and path alone, such as \"quay.io/org/name:tag\", or begin with " + strings.Join(schemes, " or ")
+		return fmt.Sprintf("%s is not a way to name this", quote(scheme)), hint
 	}
 	ref, err := reference.Parse(s)
 	if err != nil {
@@ -69,11 +73,14 @@ const (
 	indexSuffix = "-operator-index"
 )
 
-// usualTag is the tag to suggest. The indexes of Red Hat are tagged by release
-// of OpenShift and have no "latest".
+// usualTag is the tag to suggest. The indexes of Red Hat and the payloads of
+// OpenShift are tagged by release and have no "latest".
 func usualTag(ref reference.Reference) string {
-	if ref.Host == redHat && strings.HasSuffix(ref.Path, indexSuffix) {
+	switch {
+	case ref.Host == redHat && strings.HasSuffix(ref.Path, indexSuffix):
 		return "v4.20"
+	case ref.Host == "quay.io" && ref.Path == "openshift-release-dev/ocp-release":
+		return release.Name("4.20.5", release.DefaultArch)
 	}
 	return "latest"
 }

@@ -141,8 +141,12 @@ func distinct[E any](r *reader, path string, list []E, hint string, key func(*E)
 
 func checkMirror(r *reader, path string, m *Mirror) {
 	// Where something else is wrong, that may be why there is nothing.
-	if len(m.Operators)+len(m.AdditionalImages) == 0 && len(r.problems) == 0 {
-		r.fault(path, "there is nothing to mirror", "add operators or additionalImages")
+	switch {
+	case len(r.problems) > 0:
+	case m.Platform != nil && m.Platform.takesNothing():
+		r.fault(join(path, "platform"), "it names nothing to mirror", "add channels, a release or `graph: true`, or take it out")
+	case m.Platform == nil && len(m.Operators)+len(m.AdditionalImages) == 0:
+		r.fault(path, "there is nothing to mirror", "add operators, additionalImages or platform")
 	}
 	operators, images := join(path, "operators"), join(path, "additionalImages")
 	if !slices.ContainsFunc(m.Operators, func(o Operator) bool { return o.Dependencies }) {

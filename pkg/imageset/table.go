@@ -16,6 +16,8 @@ type object[T any] struct {
 	fields []field[T]
 	// gone are the names that earlier formats had, with what to do about them.
 	gone map[string]string
+	// preset gives the fields of an entry their defaults, where those are not empty.
+	preset func(v *T)
 	// check looks at what holds between fields. The fields themselves may have
 	// been found wanting before; then they are empty.
 	check func(r *reader, path string, v *T)
@@ -58,6 +60,9 @@ func (o object[T]) read(r *reader, n *yaml.Node, path string, pos *Position, v *
 	if n.Kind != yaml.MappingNode {
 		r.fault(path, "found "+describe(n)+", wanted a mapping", o.entryHint(n))
 		return
+	}
+	if o.preset != nil {
+		o.preset(v)
 	}
 	given := map[string]bool{}
 	for _, m := range r.members(n, path) {

@@ -1,0 +1,131 @@
+package imageset
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+const fileScheme = "file://"
+
+func products() grammar {
+	return oneOf("type", []string{string(release.OCP), string(release.OKD)},
+		map[string]string{"openshift": string(release.OCP), "origin": string(release.OKD), "scos": string(release.OKD)})
+}
+
+// payloads are the architectures that payloads are made for.
+func payloads() grammar {
+	var known []string
+	for _, a := range release.Arches() {
+		known = append(known, string(a))
+	}
+	return oneOf("architecture", known, otherArchitectures())
+}
+
+// releaseChannelName is the grammar of a channel of an update service
+// (openshift/cincinnati, policy-engine).
+func releaseChannelName() grammar {
+	return grammar{max: 253, pattern: channelPattern, check: func(s string) (string, string) {
+		message, lower := quote(s)+" is not the name of a channel", strings.ToLower(s)
+		switch {
+		case releaseChannels.MatchString(s):
+			return "", ""
+		case releaseChannels.MatchString(lower):
+			return message, fmt.Sprintf("write %q", lower)
+		}
+		return message, `it holds lower case letters, digits, . and -, such as "stable-4.20"`
+	}}
+}
+
+const channelPattern = `^[0-9a-z.-]+$`
+
+var releaseChannels = regexp.MustCompile(channelPattern)
+
+// addressPattern is that of http and https addresses without a user and without
+// a fragment, which no server is sent.
+const addressPattern = `^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?(/[^#\s]*)?$`
+
+var addresses = regexp.MustCompile(addressPattern)
+
+// graphPath is where an update service answers; its status gives the address
+// before it.
+const graphPath = "/api/upgrades_info/v1/graph"
+
+// serviceAddress is the grammar of the address of an update service.
+func serviceAddress() grammar {
+	return grammar{pattern: addressPattern, check: func(s string) (string, string) {
+		if message, hint := addressFault(s); message != "" {
+			return message, hint
+		}
+		_, host, _ := strings.Cut(s, "://")
+		if bare := strings.TrimRight(s, "/"); !strings.Contains(strings.TrimRight(host, "/"), "/") {
+			return quote(s) + " does not say where the service answers", fmt.Sprintf("write %q", clip(bare)+graphPath)
+		}
+		return "", ""
+	}}
+}
+
+// addressOrPath is the grammar of a file on a server or here.
+func addressOrPath() grammar {
+	return grammar{check: func(s string) (string, string) {
+		if strings.Contains(s, "://") && !strings.HasPrefix(s, fileScheme) {
+			return addressFault(s)
+		}
+		return pathFault(s)
+	}}
+}
+
+// signatureStore is the grammar of a tree of signatures.
+func signatureStore() grammar {
+	return grammar{pattern: addressPattern + "|^" + fileScheme + ".", check: func(s string) (string, string) {
+		dir, ok := strings.CutPrefix(s, fileScheme)
+		switch {
+		case ok && dir == "":
+			return quote(s) + " names no folder", fmt.Sprintf("write %q", fileScheme+"/path/to/folder")
+		case ok:
+			return "", ""
+		case !strings.Contains(s, "://"):
+			return quote(s) + " is not an address", fmt.Sprintf("a folder reads %q", clip(fileScheme+s))
+		}
+		return addressFault(s)
+	}}
+}
+
+// filePath is the grammar of a path.
+func filePath() grammar { return grammar{check: pathFault} }
+
+func pathFault(s string) (message, hint string) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return "", ""
+	}
+	hint = "give the path of a file"
+	if scheme+"://" == fileScheme && rest != "" {
+		hint = fmt.Sprintf("write %q", clip(rest))
+	}
+	return quote(scheme+"://") + " is not how a path begins", hint
+}
+
+// addressFault returns what is wrong with an http or https address. One that may
+// hold a password is not repeated.
+func addressFault(s string) (message, hint string) {
+	const form = `it reads "https://host/path"`
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		rest = s
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	switch {
+	case addresses.MatchString(s):
+		return "", ""
+	case strings.Contains(host, "@"):
+		return "the address holds a user or a password", "take it out: configurations are handed on"
+	case ok && scheme != "http" && scheme != "https":
+		return quote(scheme+"://") + " is not how an http or https address begins", form
+	case !ok && addresses.MatchString("https://"+s):
+		return quote(s) + " is not an http or https address", fmt.Sprintf("write %q", clip("https://"+s))
+	}
+	return quote(s) + " is not an http or https address", form + ", without a fragment (#)"
+}
