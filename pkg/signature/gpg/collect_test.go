@@ -1,0 +1,174 @@
+package gpg
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A web is addresses with what is there: content, or an error.
+type web struct {
+	there map[string]any
+	asked []string
+}
+
+func (w *web) Get(ctx context.Context, url, _ string, limit int64) ([]byte, error) {
+	w.asked = append(w.asked, url)
+	switch v := w.there[url].(type) {
+	case []byte:
+		if int64(len(v)) > limit {
+			return nil, fmt.Errorf("more than %d bytes", limit)
+		}
+		return v, nil
+	case error:
+		return nil, v
+	case context.CancelFunc:
+		v()
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("GET %s: %w", url, fs.ErrNotExist)
+}
+
+func TestCollect(t *testing.T) {
+	first, second := signers()[0], signers()[1]
+	const a, b = "https://a.example.com/signatures", "http://b.example.com/"
+	older := first.sign(t, text(image), signed.Add(-time.Hour), 0)
+	newer := first.sign(t, text(image), signed, 0)
+	other := second.sign(t, text(image), signed.Add(-time.Minute), 0)
+	down := errors.New("connection refused")
+
+	t.Run("one keyring", func(t *testing.T) {
+		w := &web{there: map[string]any{
+			Path(a, image, 1): []byte("<html>"),
+			Path(a, image, 2): newer,
+			Path(a, image, 3): []byte{},
+			Path(a, image, 4): down,
+			Path(a, image, 5): make([]byte, MaxSize+1),
+			Path(a, image, 6): older,
+			Path(a, image, 8): other, // after a gap
+			Path(b, image, 1): newer,
+			Path(b, image, 2): other,
+		}}
+		got, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []Signature{
+			{Body: older, Key: first.keyring.Fingerprints()[0], Created: signed.Add(-time.Hour), Reference: "quay.io/org/release:4.99.0-x86_64", Place: Path(a, image, 6)},
+			{Body: newer, Key: first.keyring.Fingerprints()[0], Created: signed, Reference: "quay.io/org/release:4.99.0-x86_64", Place: Path(a, image, 2)},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		var asked []string
+		for n := 1; n <= 7; n++ {
+			asked = append(asked, Path(a, image, n))
+		}
+		for n := 1; n <= 3; n++ {
+			asked = append(asked, Path(b, image, n))
+		}
+		if diff := cmp.Diff(asked, w.asked); diff != "" {
+			t.Errorf("asked: %s", diff)
+		}
+		// The stores in another order lead to the same signatures.
+		again, err := Collect(t.Context(), w, []string{b, a}, image, []Keyring{first.keyring}, now)
+		if err != nil || len(again) != 2 || !bytes.Equal(again[0].Body, older) || !bytes.Equal(again[1].Body, newer) {
+			t.Error(again, err)
+		}
+	})
+	t.Run("each keyring in another store", func(t *testing.T) {
+		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(b, image, 1): other}}
+		got, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring, second.keyring}, now)
+		if err != nil || len(got) != 2 || !bytes.Equal(got[0].Body, other) || !bytes.Equal(got[1].Body, newer) {
+			t.Errorf("%d signatures: %v", len(got), err)
+		}
+	})
+	t.Run("a keyring is left over", func(t *testing.T) {
+		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(a, image, 2): []byte("?"), Path(b, image, 1): down}}
+		_, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring, second.keyring}, now)
+		if err == nil || !errors.Is(err, down) {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf(`the image %s is not trusted: no signature satisfies the keyring second:
+%s: it is not an OpenPGP message: openpgp: invalid data: tag byte does not have MSB set
+%s: connection refused`, image, Path(a, image, 2), Path(b, image, 1))
+		if diff := cmp.Diff(want, err.Error()); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("nothing anywhere", func(t *testing.T) {
+		_, err := Collect(t.Context(), &web{}, []string{a, b}, image, []Keyring{first.keyring}, now)
+		if !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), "the store has no signature of the image") != 2 {
+			t.Error(err)
+		}
+	})
+	t.Run("no end", func(t *testing.T) {
+		w := &web{there: map[string]any{}}
+		for n := 1; n <= 20; n++ {
+			w.there[Path(a, image, n)] = down
+		}
+		if _, err := Collect(t.Context(), w, []string{a}, image, []Keyring{first.keyring}, now); err == nil || len(w.asked) != 9 {
+			t.Errorf("%d requests: %v", len(w.asked), err)
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(a, image, 2): cancel}}
+		if _, err := Collect(ctx, w, []string{a, b}, image, []Keyring{first.keyring}, now); !errors.Is(err, context.Canceled) || len(w.asked) != 2 {
+			t.Errorf("%d requests: %v", len(w.asked), err)
+		}
+	})
+	for _, stores := range [][]string{nil, {"example.com/signatures"}, {a, "file:signatures"}} {
+		if _, err := Collect(t.Context(), &web{}, stores, image, []Keyring{first.keyring}, now); err == nil || !strings.Contains(err.Error(), "store of signatures") {
+			t.Errorf("%q: %v", stores, err)
+		}
+	}
+}
+
+// TestCollectFolder writes a static tree and reads it as a store.
+func TestCollectFolder(t *testing.T) {
+	first := signers()[0]
+	dir := filepath.Join(t.TempDir(), "with space")
+	file := filepath.FromSlash(Path(dir, image, 1))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	body := first.sign(t, text(image), signed, 0)
+	if err := os.WriteFile(file, body, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	store := "file://" + strings.ReplaceAll(filepath.ToSlash(dir), " ", "%20")
+	got, err := Collect(t.Context(), nil, []string{store}, image, []Keyring{first.keyring}, now)
+	if err != nil || len(got) != 1 || !bytes.Equal(got[0].Body, body) {
+		t.Fatal(got, err)
+	}
+	// Nothing leads out of the folder, and only files are read.
+	secret := filepath.Join(t.TempDir(), "signature")
+	if err := os.Rename(file, secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, file); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Collect(t.Context(), nil, []string{store}, image, []Keyring{first.keyring}, now); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Error(err)
+	}
+}
+
+func TestPath(t *testing.T) {
+	const want = "signatures/sha256=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef/signature-1"
+	for _, store := range []string{"signatures", "signatures/"} {
+		if got := Path(store, image, 1); got != want {
+			t.Errorf("%s: %s", store, got)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package gpg
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+func TestBuiltIn(t *testing.T) {
+	for product, want := range map[release.Product][]string{
+		release.OCP: {"567E347AD0044ADE55BA8A5F199E2F91FD431D51", "B08B659EE86AF623BC90E8DB938A80CAF21541EB"},
+		release.OKD: {"FE526D8F6FEDC123BE219E45CF4B45E2071F0337", "6A9588F07F2D3AE7973AD2A9193E53CCD2E2F7A4"},
+	} {
+		trust, err := BuiltIn(product)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(trust.Keyrings) != 1 {
+			t.Fatalf("%s has %d keyrings", product, len(trust.Keyrings))
+		}
+		if diff := cmp.Diff(want, trust.Keyrings[0].Fingerprints()); diff != "" {
+			t.Errorf("keys of %s: %s", product, diff)
+		}
+		if len(trust.Stores) == 0 {
+			t.Errorf("%s has no store", product)
+		}
+		for _, store := range trust.Stores {
+			if err := CheckStore(store); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := BuiltIn("microshift"); err == nil || !strings.Contains(err.Error(), `"microshift"; name a keyring and a store`) {
+		t.Error(err)
+	}
+}
+
+func TestParseKeyring(t *testing.T) {
+	first, second := signers()[0], signers()[1]
+	one, two := public(first.entity), public(second.entity)
+	both := slices.Concat(first.keyring.Fingerprints(), second.keyring.Fingerprints())
+	for name, text := range map[string][]byte{
+		"binary":                   slices.Concat(one, two),
+		"one block of two keys":    armored(t, openpgp.PublicKeyType, slices.Concat(one, two)),
+		"two blocks":               slices.Concat(armored(t, openpgp.PublicKeyType, one), []byte("\n\n"), armored(t, openpgp.PublicKeyType, two)),
+		"two blocks, text between": slices.Concat([]byte("first\n"), armored(t, openpgp.PublicKeyType, one), []byte("\nsecond:\n"), armored(t, openpgp.PublicKeyType, two)),
+	} {
+		k, err := ParseKeyring("k", text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(both, k.Fingerprints()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+
+	var private bytes.Buffer
+	if err := first.entity.SerializePrivate(&private, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		text []byte
+		want string
+	}{
+		{"nothing", nil, "holds no OpenPGP key"},
+		{"text", []byte("key\n"), "reading keyring k: "},
+		{"private", private.Bytes(), "private key"},
+		{"private, armored", armored(t, openpgp.PrivateKeyType, private.Bytes()), "PGP PRIVATE KEY BLOCK"},
+		{"cut short", armored(t, openpgp.PublicKeyType, one)[:600], "reading keyring k: "},
+		{"a signature", first.sign(t, "x", signed, 0), "reading keyring k: "},
+		{"large", make([]byte, maxKeyring+1), "more than 1048576 bytes"},
+	} {
+		if k, err := ParseKeyring("k", tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: want %q, got %v, %v", tc.name, tc.want, k.Fingerprints(), err)
+		}
+	}
+}
+
+// configMap is a release-verification ConfigMap.
+func configMap(t testing.TB, data map[string]string) []byte {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Keys\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: release-verification}\ndata:\n  release-repository-default: quay.io/org/release\n")
+	for key, value := range data {
+		fmt.Fprintf(&b, "  %s: |\n    %s\n", key, strings.ReplaceAll(strings.TrimSpace(value), "\n", "\n    "))
+	}
+	return []byte(b.String())
+}
+
+func TestConfiguration(t *testing.T) {
+	first, second := signers()[0], signers()[1]
+	data := map[string]string{
+		"verifier-public-key-b": string(armored(t, openpgp.PublicKeyType, public(second.entity))),
+		"verifier-public-key-a": string(armored(t, openpgp.PublicKeyType, public(first.entity))),
+		"store-2":               "https://two.example.com/signatures\n",
+		"store-1":               "file:///srv/signatures",
+	}
+	trust, err := Configuration(configMap(t, data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"file:///srv/signatures", "https://two.example.com/signatures"}, trust.Stores); diff != "" {
+		t.Error(diff)
+	}
+	var names []string
+	for _, k := range trust.Keyrings {
+		names = append(names, k.Name+" "+strings.Join(k.Fingerprints(), " "))
+	}
+	want := []string{"verifier-public-key-a " + first.keyring.Fingerprints()[0], "verifier-public-key-b " + second.keyring.Fingerprints()[0]}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+
+	for _, tc := range []struct {
+		name       string
+		key, value string // "" as value takes the key away
+		want       string
+	}{
+		{"a store elsewhere", "store-1", "ftp://example.com", `store-1: the store of signatures "ftp://example.com": want https://`},
+		{"a store on another machine", "store-1", "file://host/srv", "file:///PATH"},
+		{"a store with a query", "store-1", "https://example.com/?a=b", "query"},
+		{"a broken key", "verifier-public-key-a", "key", "reading keyring verifier-public-key-a"},
+	} {
+		changed := map[string]string{}
+		for k, v := range data {
+			changed[k] = v
+		}
+		changed[tc.key] = tc.value
+		if _, err := Configuration(configMap(t, changed)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: want %q, got %v", tc.name, tc.want, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"kind: Secret":                       `"Secret", want a ConfigMap`,
+		"kind: ConfigMap":                    "has 0 keys verifier-public-key-* and 0 keys store-*",
+		"kind: [":                            "reading the keys and stores",
+		"kind: ConfigMap\ndata: {store-1: {": "reading the keys and stores",
+	} {
+		if _, err := Configuration([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want %q, got %v", text, want, err)
+		}
+	}
+}
+
+func FuzzConfiguration(f *testing.F) {
+	f.Add(configMap(f, map[string]string{"store-1": "https://example.com", "verifier-public-key-a": string(redhat)}))
+	f.Add([]byte("kind: ConfigMap\ndata: {store-1: x, verifier-public-key-1: y}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		trust, err := Configuration(text)
+		if err != nil {
+			return
+		}
+		if len(trust.Stores) == 0 || len(trust.Keyrings) == 0 {
+			t.Fatal("accepted without keys or stores")
+		}
+		for _, store := range trust.Stores {
+			if err := CheckStore(store); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, k := range trust.Keyrings {
+			if len(k.Fingerprints()) == 0 {
+				t.Errorf("keyring %s is empty", k.Name)
+			}
+		}
+	})
+}
+
+// TestReal verifies what is published with the key that payloads bring.
+func TestReal(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "..", "shared", "releases")
+	read := func(name string) []byte {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Skipf("no real signatures: %v", err)
+		}
+		return text
+	}
+	trust, err := Configuration(read("keys/0000_90_cluster-update-keys_configmap.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := BuiltIn(release.OCP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(known.Keyrings[0].Fingerprints(), trust.Keyrings[0].Fingerprints()); diff != "" {
+		t.Errorf("the payload has other keys than Gantry: %s", diff)
+	}
+	const v4150 = digest.Digest("sha256:0da6316466d60a3a4535d5fed3589feb0391989982fba59d47d4c729912d6363")
+	const v3 = digest.Digest("sha256:e3f12513a4b22a2d7c0e7c9207f52128113758d9d68c7d06b11a0ac7672966f7")
+	body, old := read("signatures/"+path(v4150, 1)), read("signatures/"+path(v3, 1))
+	for _, keyrings := range [][]Keyring{known.Keyrings, trust.Keyrings} {
+		if err := Verify(body, v4150, keyrings, time.Now()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := Verify(body, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "another image") {
+		t.Error(err)
+	}
+	if err := Verify(body, v4150, []Keyring{signers()[0].keyring}, time.Now()); err == nil || !strings.Contains(err.Error(), "key 199E2F91FD431D51, which first does not hold") {
+		t.Error(err)
+	}
+	t.Run("version 3", func(t *testing.T) {
+		if _, err := clusterAccepts(old, redhat, v3, time.Now()); err != nil {
+			t.Skipf("no real signature of version 3: %v", err)
+		}
+		if err := Verify(old, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "version 3") {
+			t.Error(err)
+		}
+	})
+	whole, err := readMessage(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := whole.verify(known.Keyrings[0], time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(body); i += 7 {
+		broken := slices.Clone(body)
+		broken[i]++
+		m, err := readMessage(broken)
+		if err != nil {
+			continue
+		}
+		content, _, err := m.verify(known.Keyrings[0], time.Now())
+		if err == nil && !bytes.Equal(content, want) {
+			t.Errorf("byte %d: accepted %s", i, content)
+		}
+	}
+	all, err := filepath.Abs(filepath.Join(dir, "signatures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Collect(t.Context(), nil, []string{"file://" + filepath.ToSlash(all)}, v4150, known.Keyrings, time.Now())
+	if err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	s := got[0]
+	if s.Key != "567E347AD0044ADE55BA8A5F199E2F91FD431D51" || s.Reference != "quay.io/openshift-release-dev/ocp-release:4.15.0-x86_64" ||
+		!s.Created.Equal(time.Date(2024, 2, 26, 16, 0, 12, 0, time.UTC)) || !bytes.Equal(s.Body, body) {
+		t.Errorf("%s by %s on %s", s.Reference, s.Key, s.Created)
+	}
+}

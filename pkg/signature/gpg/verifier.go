@@ -1,0 +1,115 @@
+package gpg
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// A verifier sees the signatures of one image, one after another.
+type verifier struct {
+	digest    digest.Digest
+	keyrings  []Keyring
+	now       time.Time
+	satisfied []bool // by keyring
+	good      []Signature
+	problems  []error
+}
+
+func newVerifier(d digest.Digest, keyrings []Keyring, now time.Time) (*verifier, error) {
+	if err := checkDigest(d); err != nil {
+		return nil, err
+	}
+	if len(keyrings) == 0 {
+		return nil, fmt.Errorf("verifying the signature of %s: there is no key to verify it with; name a keyring", d)
+	}
+	return &verifier{digest: d, keyrings: keyrings, now: now, satisfied: make([]bool, len(keyrings))}, nil
+}
+
+// checkDigest holds d to what stores and ConfigMaps name signatures by.
+func checkDigest(d digest.Digest) error {
+	if err := d.Validate(); err != nil || d.Algorithm() != digest.SHA256 {
+		return fmt.Errorf("looking for signatures: %q is not a sha256 digest", d)
+	}
+	return nil
+}
+
+// add examines a signature that was found at place.
+func (v *verifier) add(place string, body []byte) {
+	m, err := readMessage(body)
+	if err != nil {
+		v.problem(place, err)
+		return
+	}
+	var reasons []error
+	trusted := false
+	for i, k := range v.keyrings {
+		text, s, err := m.verify(k, v.now)
+		if err == nil {
+			s.Reference, err = readPayload(text, v.digest)
+		}
+		if err != nil {
+			reasons = append(reasons, err)
+			continue
+		}
+		v.satisfied[i] = true
+		if !trusted {
+			s.Body, s.Place = bytes.Clone(body), place
+			v.keep(s)
+		}
+		trusted = true
+	}
+	if !trusted {
+		v.problem(place, reasons...)
+	}
+}
+
+// keep adds a signature, unless another store has it too.
+func (v *verifier) keep(s Signature) {
+	if !slices.ContainsFunc(v.good, func(other Signature) bool { return bytes.Equal(other.Body, s.Body) }) {
+		v.good = append(v.good, s)
+	}
+}
+
+// problem remembers what is wrong at place; several keyrings often say the same.
+func (v *verifier) problem(place string, reasons ...error) {
+	var said []string
+	for _, reason := range reasons {
+		if text := reason.Error(); !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	v.problems = append(v.problems, &problem{place, strings.Join(said, "; "), errors.Join(reasons...)})
+}
+
+// A problem is what is wrong with one signature, or with asking for it.
+type problem struct {
+	place, text string
+	cause       error
+}
+
+func (p *problem) Error() string { return p.place + ": " + p.text }
+func (p *problem) Unwrap() error { return p.cause }
+
+// result is nil if each keyring is satisfied.
+func (v *verifier) result() error {
+	var missing []string
+	for i, k := range v.keyrings {
+		if !v.satisfied[i] {
+			missing = append(missing, k.Name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("the image %s is not trusted: no signature satisfies the keyring %s", v.digest, strings.Join(missing, " nor "))
+	if len(v.problems) > 0 {
+		err = fmt.Errorf("%w:\n%w", err, errors.Join(v.problems...))
+	}
+	return err
+}
