@@ -1,0 +1,98 @@
+package payload
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// The ConfigMap of boot images.
+const (
+	bootNamespace = "openshift-machine-config-operator"
+	bootName      = "coreos-bootimages"
+	streamKey     = "stream"
+)
+
+// A stream is the metadata of a CoreOS stream, as far as it is read.
+type stream struct {
+	Architectures map[string]streamArch `json:"architectures"`
+}
+
+type streamArch struct {
+	Images struct {
+		KubeVirt *containerImage `json:"kubevirt,omitempty"`
+	} `json:"images"`
+}
+
+type containerImage struct {
+	DigestRef string `json:"digest-ref"`
+}
+
+// KubeVirt are the container disks that KubeVirt boots the release's machines
+// from, by architecture, as references by digest. They are no components, and
+// most architectures have none.
+func (p *Payload) KubeVirt() (map[release.Arch]string, error) {
+	if p.BootImages == nil {
+		return nil, nil
+	}
+	images, err := parseBootImages(p.BootImages)
+	if err != nil {
+		return nil, fmt.Errorf("reading the boot images of release %s in /%s: %w", p.Version, bootFile, err)
+	}
+	return images, nil
+}
+
+// parseBootImages reads the ConfigMap.
+func parseBootImages(text []byte) (map[release.Arch]string, error) {
+	images := map[release.Arch]string{}
+	err := eachObject(text, func(o object, text []byte) error {
+		if !o.isConfigMap(bootNamespace, bootName) {
+			return nil
+		}
+		var c configMap
+		if err := yaml.Unmarshal(text, &c); err != nil {
+			return err
+		}
+		if c.Data[streamKey] == "" {
+			return fmt.Errorf("ConfigMap %s has no data.%s", bootName, streamKey)
+		}
+		if err := parseStream([]byte(c.Data[streamKey]), images); err != nil {
+			return fmt.Errorf("data.%s: %w", streamKey, err)
+		}
+		return nil
+	})
+	return images, err
+}
+
+// parseStream adds what the metadata of a stream names.
+func parseStream(text []byte, images map[release.Arch]string) error {
+	var s stream
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	for name, a := range s.Architectures {
+		if a.Images.KubeVirt == nil || a.Images.KubeVirt.DigestRef == "" {
+			continue
+		}
+		ref, err := pinned(a.Images.KubeVirt.DigestRef)
+		if err != nil {
+			return fmt.Errorf("architecture %.200q: %w", name, err)
+		}
+		arch, err := release.ParseArch(name)
+		if err != nil {
+			if !reference.IsTag(name) { // it becomes part of one
+				return err
+			}
+			arch = release.Arch(name)
+		}
+		if old, ok := images[arch]; ok && old != ref.String() {
+			return fmt.Errorf("architecture %s stands there twice", arch)
+		}
+		images[arch] = ref.String()
+	}
+	return nil
+}
