@@ -42,6 +42,10 @@ func (h *host) broken(r *request, err error) *Error {
 // refused is about an address that a registry named and target refused.
 func (h *host) refused(r *request, what string, err error) *Error {
 	e := h.failure(r, fmt.Errorf("%s is not followed: %w", what, err))
+	if r.kind == web {
+		e.Hint = "a proxy or a portal on the way may have answered in the server's place; where it is the server, give the address that it redirects to"
+		return e
+	}
 	e.Hint = "an address with http:// often comes from a proxy before the registry that does not pass X-Forwarded-Proto on; set the registry's own external address or relative URLs (http.host, http.relativeurls)"
 	return e
 }
@@ -67,7 +71,10 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		if h.denies(resp.Request.Context(), r, resp.StatusCode) {
 			e.Err = ErrDenied
 		}
-		if r.kind == "token" || e.Host == h.name { // a CDN knows no credentials
+		switch {
+		case r.kind == web:
+			e.Hint = "it is asked without credentials: check the address, and whether a proxy or firewall on the way permits it"
+		case r.kind == "token" || e.Host == h.name: // a CDN knows no credentials
 			e.Hint = h.loginHint(resp.Request.Context(), r)
 		}
 	case resp.StatusCode == http.StatusNotFound:
@@ -85,6 +92,8 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		e.Hint = "raise the body limit of the registry or of the proxy before it (nginx: client_max_body_size)"
 	case resp.StatusCode == http.StatusProxyAuthRequired:
 		e.Hint = "give the proxy's user and password in HTTPS_PROXY or HTTP_PROXY"
+	case resp.StatusCode == http.StatusBadRequest && r.kind == web && resp.Request.URL.Scheme == "http" && e.Code == "":
+		e.Hint = "it may speak TLS: try an address with https://"
 	case resp.StatusCode == http.StatusBadRequest && r.kind == "ping" && resp.Request.URL.Scheme == "http":
 		e.Hint = fmt.Sprintf("it may speak TLS: try without %s", h.c.o.Side.flag("plain-http"))
 	}
@@ -113,8 +122,8 @@ func (h *host) loginHint(ctx context.Context, r *request) string {
 }
 
 // registryMessage reads the error body of the specification: {"errors":
-// [{"code", "message"}]}, and that of token endpoints, {"details"} or
-// {"error_description"}.
+// [{"code", "message"}]}, that of token endpoints, {"details"} or
+// {"error_description"}, and that of update services, {"kind", "value"}.
 func registryMessage(body []byte) (code, message string) {
 	var answer struct {
 		Errors []struct {
@@ -123,12 +132,17 @@ func registryMessage(body []byte) (code, message string) {
 		} `json:"errors"`
 		Details     string `json:"details"`
 		Description string `json:"error_description"`
+		Kind        string `json:"kind"`
+		Value       string `json:"value"`
 	}
 	if json.Unmarshal(body, &answer) != nil {
 		return "", ""
 	}
 	if len(answer.Errors) > 0 {
 		return clean(answer.Errors[0].Code), clean(answer.Errors[0].Message)
+	}
+	if answer.Value != "" {
+		return clean(answer.Kind), clean(answer.Value)
 	}
 	return "", clean(answer.Details + answer.Description)
 }
@@ -201,8 +215,11 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 		e.Message = fmt.Sprintf("no byte moved for %s", h.c.o.IdleTimeout)
 		e.again = true
 	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
-		e.Message = "the registry speaks plain http where TLS was expected"
+		e.Message = "it speaks plain http where TLS was expected"
 		e.Hint = fmt.Sprintf("add %s if that is as it should be", side.flag("plain-http"))
+		if r.kind == web {
+			e.Hint = "give the address with http:// if that is as it should be"
+		}
 	case errors.As(err, &verify):
 		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
 		e.Message = "its certificate is not trusted: " + verify.Err.Error() + " (issued by " + issuer(err) + ")"

@@ -12,6 +12,9 @@
 // Bytes that come in are limited and hashed: a manifest or blob whose length or
 // digest is not what was asked for never ends with io.EOF.
 //
+// What lies beside registries (update graphs, signatures) is read by [Client.Get],
+// in the same way and without credentials.
+//
 // This is the only layer of the program that tries again: 408, 429, 5xx,
 // connections that break and bodies that are cut short, after the time that
 // the registry asks for (Retry-After, at most five minutes) or else a growing

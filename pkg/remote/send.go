@@ -40,7 +40,7 @@ type request struct {
 	late time.Duration
 
 	// foreign: the address is not the registry's API and its answers are not
-	// known to be for the eyes of the user.
+	// known to be for the eyes of the user. do asks for it without credentials.
 	foreign bool
 }
 
@@ -82,6 +82,13 @@ func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 // out or that the repository asks for more: there is one more attempt, with
 // what the answer says.
 func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
+	if r.foreign {
+		if err := h.admit(ctx); err != nil {
+			return nil, err
+		}
+		r.cuts = h.streams.cuts()
+		return h.roundTrip(ctx, r, "")
+	}
 	if err := h.probe(ctx); err != nil {
 		return nil, err
 	}
@@ -223,7 +230,7 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 		h.answered.Store(true)
 		h.gone.Store(false)
 		if away, back := h.trouble.over(h.c.o.Clock.Now()); back {
-			h.c.o.Log.Warn("a registry answers again", "host", h.name, "away", away.Round(time.Millisecond))
+			h.c.o.Log.Warn("a server answers again", "host", h.name, "away", away.Round(time.Millisecond))
 		}
 	}
 	w.answered()

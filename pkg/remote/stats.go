@@ -14,7 +14,7 @@ type Stats struct {
 	// Requests counts by method and kind: "GET manifest", "HEAD manifest",
 	// "GET blob", "HEAD blob", "POST upload", "PATCH upload", "PUT upload",
 	// "DELETE upload", "PUT manifest", "GET tags", "GET ping", "GET token",
-	// "POST token". Redirects are counted with what they belong to.
+	// "POST token", "GET web". Redirects are counted with what they belong to.
 	Requests map[string]int64
 	Retries  int64
 	Mounts   int64 // blobs that a registry took from another repository

@@ -26,9 +26,9 @@ func (h *host) target(from, to string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, fmt.Errorf("the address on %s holds credentials: %w", u.Host, ErrRefused)
 	case u.Scheme == "http" && base.Scheme == "https":
-		return nil, fmt.Errorf("http://%s is plain http, and the registry speaks TLS: %w", u.Host, ErrRefused)
+		return nil, fmt.Errorf("http://%s is plain http, and the server that names it speaks TLS: %w", u.Host, ErrRefused)
 	case local(u.Host) && !local(h.addr):
-		return nil, fmt.Errorf("%s is an address of this machine, and the registry is elsewhere: %w", u.Host, ErrRefused)
+		return nil, fmt.Errorf("%s is an address of this machine, and the server that names it is elsewhere: %w", u.Host, ErrRefused)
 	}
 	u.Fragment = ""
 	return u, nil
