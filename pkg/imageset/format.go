@@ -60,6 +60,7 @@ func mirrorObject() object[Mirror] {
 				"take them out and list the images under additionalImages"),
 		},
 		gone: map[string]string{
+			"ocp":          "it is of oc mirror v1: use platform",
 			"installed":    "it stands with the catalog, under operators",
 			"dependencies": "it stands with the catalog, under operators",
 		},

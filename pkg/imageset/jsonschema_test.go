@@ -142,7 +142,7 @@ func TestSchemaAcceptsGoodFiles(t *testing.T) {
 // What the schema can say, it says: these files are refused by it too.
 func TestSchemaRefusesBadFiles(t *testing.T) {
 	s := parseSchema(t)
-	for _, glob := range []string{"testdata/bad/fields.txtar", "testdata/bad/header.txtar", "testdata/bad/later.txtar"} {
+	for _, glob := range []string{"testdata/bad/fields.txtar", "testdata/bad/header.txtar", "testdata/bad/later.txtar", "testdata/bad/releasefields.txtar"} {
 		for name, text := range cases(t, glob) {
 			switch name {
 			case "nothing.yaml", "tagged.yaml", "binary.yaml": // no matter of fields and types

@@ -79,7 +79,7 @@ func usualTag(ref reference.Reference) string {
 	switch {
 	case ref.Host == redHat && strings.HasSuffix(ref.Path, indexSuffix):
 		return "v4.20"
-	case ref.Host == "quay.io" && ref.Path == "openshift-release-dev/ocp-release":
+	case ref.Host == payloadHost && ref.Path == payloadPath:
 		return release.Name("4.20.5", release.DefaultArch)
 	}
 	return "latest"

@@ -19,20 +19,23 @@ import (
 func checkReleases(r *reader, path string, v *Releases) {
 	checkPlatforms(r, path, v.Platforms)
 	distinct(r, join(path, "channels"), v.Channels, "merge the two entries", func(c *ReleaseChannel) (string, Position) {
-		if c.Name != "" && c.Product == release.OKD {
-			return c.Name + " of okd", c.Pos
+		switch {
+		case c.Name == "" || c.Product == "":
+			return "", c.Pos
+		case c.Product == release.OCP:
+			return c.Name, c.Pos
 		}
-		return c.Name, c.Pos
+		return fmt.Sprintf("%s of %s", c.Name, c.Product), c.Pos // products share names
 	})
 	if len(v.Architectures) > 0 && len(v.Platforms) > 0 {
 		r.fault(join(path, "architectures"), "architectures cannot be combined with platforms, which thin out the multi payload",
 			"take out one of the two")
 	}
 	if v.Release != "" && len(v.Channels) > 0 {
-		r.fault(join(path, "release"), "a release cannot be combined with channels: it is the only one that is taken", "take out one of the two")
+		r.fault(join(path, "release"), "a release cannot be combined with channels, whose place it takes", "take out one of the two")
 	}
-	isOCP := func(c ReleaseChannel) bool { return c.Product != release.OKD }
-	if v.UpdateService != "" && !slices.ContainsFunc(v.Channels, isOCP) {
+	isOCP := func(c ReleaseChannel) bool { return c.Product == release.OCP }
+	if v.UpdateService != "" && !slices.ContainsFunc(v.Channels, isOCP) && len(r.problems) == 0 {
 		r.fault(join(path, "updateService"), "there is no ocp channel to ask it for", "take it out, or add channels")
 	}
 }

@@ -18,7 +18,7 @@ func releasesObject() object[Releases] {
 			list("platforms", "Take the multi payload and thin it out to these; excludes architectures.",
 				func(r *Releases) *[]Platform { return &r.Platforms }, func(p *Platform) *Position { return &p.Pos }, platformObject()),
 			text("release", "The one release to take: a registry reference with tag or digest; excludes channels.",
-				func(r *Releases) *string { return &r.Release }, source()),
+				func(r *Releases) *string { return &r.Release }, payload()),
 			flag("kubeVirtContainer", "Bring the boot images of KubeVirt too.", func(r *Releases) *bool { return &r.KubeVirtContainer }),
 			text("updateService", "The update service to ask for the graphs of ocp channels, as spec.upstream of a ClusterVersion has it; without it, the public one.",
 				func(r *Releases) *string { return &r.UpdateService }, serviceAddress()),

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -23,6 +26,26 @@ func payloads() grammar {
 	}
 	return oneOf("architecture", known, otherArchitectures())
 }
+
+// payload is the grammar of a release image.
+func payload() grammar {
+	g := source()
+	images := g.check
+	g.check = func(s string) (string, string) {
+		if v, err := semver.Parse(strings.TrimPrefix(s, "v")); err == nil {
+			image := reference.Reference{Host: payloadHost, Path: payloadPath, Tag: release.Name(v.String(), release.DefaultArch)}
+			return quote(s) + " is a version, not an image", fmt.Sprintf("write %q", clip(image.String()))
+		}
+		return images(s)
+	}
+	return g
+}
+
+// The payloads of OpenShift.
+const (
+	payloadHost = "quay.io"
+	payloadPath = "openshift-release-dev/ocp-release"
+)
 
 // releaseChannelName is the grammar of a channel of an update service
 // (openshift/cincinnati, policy-engine).
