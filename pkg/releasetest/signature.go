@@ -9,6 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
@@ -18,6 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // The types of statements, and the creator that OpenPGP ones name.
@@ -133,3 +138,79 @@ func (k *Keys) Cosign(d digest.Digest, names ...string) (v1.Image, error) {
 
 // SignatureTag is where cosign keeps the signatures of a digest.
 func SignatureTag(d digest.Digest) string { return "sha256-" + d.Encoded() + ".sig" }
+
+// sign makes the signatures of a payload: OpenPGP ones of the list and of each
+// release image, all with the name of the payload; sigstore ones of each image,
+// as vendors make them, that is not of lists.
+func (w *World) sign(p *Payload) error {
+	subjects := []digest.Digest{p.Digest}
+	for _, arch := range p.arches() {
+		if d, ok := p.Shards[arch]; ok {
+			subjects = append(subjects, d)
+		}
+	}
+	sign := w.Keys.Sign
+	if p.Flaws.Missigned {
+		sign = w.Keys.Missign
+	}
+	for _, d := range subjects {
+		if p.Flaws.Unsigned {
+			break
+		}
+		message, err := sign(p.Repository+":"+p.Name, d)
+		if err != nil {
+			return err
+		}
+		w.signatures[d] = message
+	}
+	if !p.Sigstore {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.made)) {
+		if slices.Contains(p.Flaws.Unsealed, name) {
+			continue
+		}
+		repository, names := p.content, []string{p.Content + "@"}
+		if name == "" {
+			repository, names = p.releases, []string{p.Repository + "@", p.Repository + ":" + p.Name}
+		}
+		if err := w.seal(repository, names, p.made[name]); err != nil {
+			return fmt.Errorf("signing %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// seal puts sigstore signatures of content, or of its children, beside it. A name
+// that ends in an at sign is completed by the digest.
+func (w *World) seal(repository string, names []string, content registrytest.Content) error {
+	all, err := images(content)
+	if err != nil {
+		return err
+	}
+	for _, img := range all {
+		h, err := img.Digest()
+		if err != nil {
+			return err
+		}
+		d := digest.Digest(h.String())
+		if w.isSealed[d] {
+			continue
+		}
+		w.isSealed[d] = true
+		named := slices.Clone(names)
+		for i, name := range named {
+			if strings.HasSuffix(name, "@") {
+				named[i] += d.String()
+			}
+		}
+		signed, err := w.Keys.Cosign(d, named...)
+		if err != nil {
+			return err
+		}
+		if _, err := w.put(repository, SignatureTag(d), signed); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package releasetest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// A Payload is a release as it was made.
+type Payload struct {
+	Release        // completed: Arch and Components are set
+	Name    string // and tag, "4.20.1-x86_64"
+	// Repository is that of the release image and Content that of its components,
+	// with the host that references name.
+	Repository, Content string
+	Digest              digest.Digest
+	// Shards are the release images of a list by architecture; nil of another.
+	Shards map[release.Arch]digest.Digest
+	// Images are the components' by name, and BootImages the KubeVirt disks'.
+	Images     map[string]digest.Digest
+	BootImages map[release.Arch]digest.Digest
+
+	releases, content string // the repositories, without host
+	// made has components by name, disks by "kubevirt <arch>" and, by "", the
+	// release image.
+	made map[string]registrytest.Content
+}
+
+// Reference names the payload by digest, as graphs do.
+func (p *Payload) Reference() string { return p.Repository + "@" + p.Digest.String() }
+
+// The component that release images stand on, and the one that disks are named for.
+const (
+	versionOperator = "cluster-version-operator"
+	kubevirt        = "kubevirt"
+)
+
+// build makes the images of a release.
+func (w *World) build(r Release) (*Payload, error) {
+	r.Arch = cmp.Or(r.Arch, release.DefaultArch)
+	if r.Components == nil {
+		r.Components = Components()
+	}
+	p := &Payload{
+		Release: r, Name: release.Name(r.Version, r.Arch),
+		Images: map[string]digest.Digest{}, BootImages: map[release.Arch]digest.Digest{}, made: map[string]registrytest.Content{},
+	}
+	p.releases, p.content = w.universe.repositories(r.Version)
+	p.Repository, p.Content = w.universe.host()+"/"+p.releases, w.universe.host()+"/"+p.content
+	for _, name := range r.Components {
+		content, err := w.component(p, name)
+		if err != nil {
+			return nil, fmt.Errorf("component %s: %w", name, err)
+		}
+		p.made[name] = content
+		if p.Images[name], err = w.put(p.content, "", content); err != nil {
+			return nil, fmt.Errorf("component %s: %w", name, err)
+		}
+	}
+	for _, arch := range r.BootImages {
+		img, err := w.image(p, kubevirt, arch)
+		if err != nil {
+			return nil, err
+		}
+		p.made[kubevirt+" "+string(arch)] = img
+		if p.BootImages[arch], err = w.put(p.content, "", img); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range r.Flaws.Absent {
+		if p.made[name] == nil {
+			return nil, fmt.Errorf("%s is absent and no component", name)
+		}
+		w.absent[p.Images[name]] = true
+	}
+	return p, w.assemble(p)
+}
+
+// assemble makes the release image, which holds the digests of all others.
+func (w *World) assemble(p *Payload) error {
+	manifests, err := w.manifests(p)
+	if err != nil {
+		return err
+	}
+	var images []v1.Image
+	for _, arch := range p.arches() {
+		base, err := w.image(p, versionOperator, arch)
+		if err != nil {
+			return err
+		}
+		h, err := base.Digest()
+		if err != nil {
+			return err
+		}
+		labels := map[string]string{"io.openshift.release": p.Version, "io.openshift.release.base-image-digest": h.String()}
+		img, err := registrytest.FilesImage(platform(arch), v1.Config{Labels: labels, Entrypoint: []string{"/usr/bin/" + versionOperator}},
+			w.files(p, versionOperator, arch), manifests)
+		if err != nil {
+			return err
+		}
+		images = append(images, img)
+	}
+	var content registrytest.Content = images[0]
+	if p.Arch == release.Multi {
+		p.Shards = map[release.Arch]digest.Digest{}
+		for i, arch := range p.arches() {
+			h, err := images[i].Digest()
+			if err != nil {
+				return err
+			}
+			p.Shards[arch] = digest.Digest(h.String())
+		}
+		if content, err = registrytest.ManifestList(images...); err != nil {
+			return err
+		}
+	}
+	p.made[""] = content
+	p.Digest, err = w.put(p.releases, p.Name, content)
+	return err
+}
+
+// arches are those of the images that the payload consists of.
+func (p *Payload) arches() []release.Arch {
+	if p.Arch != release.Multi {
+		return []release.Arch{p.Arch}
+	}
+	return slices.DeleteFunc(release.Arches(), func(a release.Arch) bool { return a == release.Multi })
+}
+
+func platform(arch release.Arch) v1.Platform {
+	return v1.Platform{OS: "linux", Architecture: string(arch)}
+}
+
+// component makes the image of a component, or the list of them.
+func (w *World) component(p *Payload, name string) (registrytest.Content, error) {
+	if other := aliases[name]; slices.Contains(p.Components, other) {
+		name = other
+	}
+	var images []v1.Image
+	for _, arch := range p.arches() {
+		img, err := w.image(p, name, arch)
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, img)
+	}
+	if p.Arch == release.Multi {
+		return registrytest.ManifestList(images...)
+	}
+	return images[0], nil
+}
+
+// image makes the image of a component for one architecture.
+func (w *World) image(p *Payload, name string, arch release.Arch) (v1.Image, error) {
+	key := fmt.Sprintf("%s %v", seed(p, name, arch), p.Gates)
+	if img := w.images[key]; img != nil {
+		return img, nil
+	}
+	img, err := registrytest.FilesImage(platform(arch), v1.Config{Labels: map[string]string{"name": name}}, w.files(p, name, arch))
+	w.images[key] = img
+	return img, err
+}
+
+// files are what a component consists of.
+func (w *World) files(p *Payload, name string, arch release.Arch) []registrytest.File {
+	data := make([]byte, cmp.Or(w.universe.ComponentSize, 1<<10))
+	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(seed(p, name, arch)))).Read(data) // never fails
+	if name == kubevirt {
+		return []registrytest.File{{Name: "disk/"}, {Name: "disk/rhcos.qcow2", Data: data}}
+	}
+	files := []registrytest.File{{Name: "usr/"}, {Name: "usr/bin/"}, {Name: "usr/bin/" + name, Data: data, Mode: 0o755}}
+	if name == versionOperator {
+		files = append(files, operatorManifests(p)...)
+	}
+	return files
+}
+
+// seed decides the bytes of a component. One in three is the same in all releases
+// of a minor version, as mirrors find them.
+func seed(p *Payload, name string, arch release.Arch) string {
+	version := p.Version
+	if sum := sha256.Sum256([]byte(name)); sum[0]%3 == 0 {
+		version = version[:strings.LastIndexByte(version, '.')]
+	}
+	return fmt.Sprintf("%s %s %s", name, version, arch)
+}

@@ -1,0 +1,139 @@
+package releasetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// Paths of the services, as vendors have the first two.
+const (
+	GraphPath      = "/api/upgrades_info/v1/graph"
+	GraphDataPath  = "/api/upgrades_info/graph-data"
+	SignaturesPath = "/signatures"
+)
+
+// Serve makes a World and puts it behind a server. Where the Universe names no
+// signature store, payloads name this one, and have other digests in each run.
+func Serve(t testing.TB, u Universe, o registrytest.Options) (*World, *registrytest.Server) {
+	t.Helper()
+	var made atomic.Pointer[World]
+	s := registrytest.Serve(t, o, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { made.Load().ServeHTTP(rw, r) }))
+	if u.Store == "" {
+		u.Store = s.URL() + SignaturesPath
+	}
+	w, err := New(u)
+	if err != nil {
+		t.Fatalf("releasetest: %v", err)
+	}
+	made.Store(w)
+	return w, s
+}
+
+// ServeHTTP answers as the update service, with graph data, and as signature store.
+func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	store, inStore := strings.CutPrefix(r.URL.Path, SignaturesPath+"/")
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		http.Error(rw, "method not allowed", http.StatusMethodNotAllowed)
+	case r.URL.Path == GraphPath:
+		w.serveGraph(rw, r)
+	case r.URL.Path == GraphDataPath:
+		rw.Header().Set("Content-Type", "application/gzip")
+		_, _ = rw.Write(w.graphData)
+	case inStore:
+		w.serveSignature(rw, r, store)
+	default:
+		http.NotFound(rw, r)
+	}
+}
+
+// What the update service takes (openshift/cincinnati, docs/design/cincinnati.md).
+var (
+	channelGrammar = regexp.MustCompile(`^[0-9a-z\-.]+$`)
+	archGrammar    = regexp.MustCompile(`^[0-9a-z]+$`)
+)
+
+func (w *World) serveGraph(rw http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	channel, arch := q.Get("channel"), release.DefaultArch
+	if q.Has("arch") {
+		arch = release.Arch(q.Get("arch"))
+	}
+	switch {
+	case !accepts(r.Header.Values("Accept")):
+		refuse(rw, http.StatusNotAcceptable, "invalid_content_type", "invalid Content-Type requested")
+	case channel == "":
+		refuse(rw, http.StatusBadRequest, "missing_params", "mandatory client parameters missing: channel")
+	case !channelGrammar.MatchString(channel):
+		refuse(rw, http.StatusBadRequest, "invalid_params", fmt.Sprintf("invalid client parameters: channel %q", channel))
+	case !archGrammar.MatchString(string(arch)):
+		refuse(rw, http.StatusBadRequest, "invalid_params", fmt.Sprintf("invalid client parameters: arch %q", arch))
+	default:
+		text, err := w.Graph(channel, arch)
+		if err != nil {
+			refuse(rw, http.StatusInternalServerError, "failed_json_out", err.Error())
+			return
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = rw.Write(text)
+	}
+}
+
+// accepts reports whether a client takes JSON, in general or of this service.
+func accepts(headers []string) bool {
+	for _, one := range strings.Split(strings.Join(headers, ","), ",") {
+		mt, _, err := mime.ParseMediaType(one)
+		if err != nil {
+			continue
+		}
+		switch mt {
+		case "*/*", "application/*", "application/json", "application/vnd.redhat.cincinnati.v1+json":
+			return true
+		}
+	}
+	return len(headers) == 0
+}
+
+// refuse answers as the update service does when something is wrong.
+func refuse(rw http.ResponseWriter, status int, kind, value string) {
+	text, _ := json.Marshal(map[string]string{"kind": kind, "value": value}) // of strings: never fails
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(status)
+	_, _ = rw.Write(text)
+}
+
+// Refuse is a fault: the update service answers with an error of its own form, as
+// one does whose upstream is gone (500, "failed_upstream_fetch").
+func Refuse(status int, kind, value string) registrytest.Action {
+	return func(rw http.ResponseWriter, r *http.Request, _ http.Handler) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		refuse(rw, status, kind, value)
+	}
+}
+
+// serveSignature answers for "sha256=<hex>/signature-1".
+func (w *World) serveSignature(rw http.ResponseWriter, r *http.Request, name string) {
+	of, file, _ := strings.Cut(name, "/")
+	message := w.signatures[digest.Digest(strings.Replace(of, "=", ":", 1))]
+	if message == nil || file != "signature-1" {
+		http.NotFound(rw, r)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = rw.Write(message)
+}
+
+// Signature is what the signature store has for a digest; nil is nothing.
+func (w *World) Signature(d digest.Digest) []byte { return w.signatures[d] }
