@@ -27,9 +27,9 @@ import (
 
 // The types of statements, and the creator that OpenPGP ones name.
 const (
-	atomic  = "atomic container signature"
-	cosign  = "cosign container image signature"
-	creator = "Gantry test signer"
+	simpleType = "atomic container signature"
+	cosignType = "cosign container image signature"
+	creator    = "Gantry test signer"
 )
 
 // A statement says which image has a name (containers/image, simple signing).
@@ -55,7 +55,7 @@ func state(kind, ref string, d digest.Digest, optional map[string]string) ([]byt
 // Sign returns what a signature store has for a release: an OpenPGP message of a
 // compressed packet with a one-pass signature, the statement and the signature.
 func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) {
-	text, err := state(atomic, ref, d, map[string]string{"creator": creator})
+	text, err := state(simpleType, ref, d, map[string]string{"creator": creator})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) {
 
 // Missign is Sign with the last bit of the signature proper turned over.
 func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) {
-	text, err := state(atomic, ref, d, map[string]string{"creator": creator})
+	text, err := state(simpleType, ref, d, map[string]string{"creator": creator})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (unclosed) Close() error { return nil }
 func (k *Keys) Cosign(d digest.Digest, names ...string) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, name := range names {
-		text, err := state(cosign, name, d, nil)
+		text, err := state(cosignType, name, d, nil)
 		if err != nil {
 			return nil, err
 		}

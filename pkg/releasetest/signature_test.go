@@ -181,7 +181,7 @@ func checkCosign(t *testing.T, policy []byte, img v1.Image, d digest.Digest, nam
 		if err := json.Unmarshal(text, &s); err != nil {
 			t.Fatal(err)
 		}
-		if s.Critical.Type != cosign || s.Critical.Image.Digest != d || s.Critical.Identity.Reference != names[i] ||
+		if s.Critical.Type != cosignType || s.Critical.Image.Digest != d || s.Critical.Identity.Reference != names[i] ||
 			desc.MediaType != "application/vnd.dev.cosign.simplesigning.v1+json" {
 			t.Errorf("layer %d is %s: %s, want %s of %s", i, desc.MediaType, text, names[i], d)
 		}
