@@ -71,11 +71,31 @@ func Build(ctx context.Context, store Store, source *Image, c *catalog.Catalog) 
 
 func build(ctx context.Context, store Store, source *Image, files map[string]content) (*Built, error) {
 	b := &builder{store: store, built: &Built{Directory: "/" + source.dir}, seen: map[digest.Digest]bool{}}
+	return b.build(ctx, source, files, func(p *platform) change {
+		command, warning := p.command.rebuilt(b.built.Directory, p.workingDir)
+		b.built.BinaryLess = b.built.BinaryLess || len(command.argv()) == 0
+		if warning != "" {
+			b.built.Warnings = append(b.built.Warnings, p.String()+": "+warning)
+		}
+		return change{command: command, by: "catalog in " + b.built.Directory}
+	})
+}
+
+// A change is what becomes of a platform's config beside the layers: the command
+// that it has then, and what its history says of the new layer.
+type change struct {
+	command command
+	by      string
+}
+
+// build writes the source image with the files in a layer of their own, and each
+// platform changed.
+func (b *builder) build(ctx context.Context, source *Image, files map[string]content, changed func(*platform) change) (*Built, error) {
 	l, err := source.newLayer(files)
 	if err != nil {
 		return nil, err
 	}
-	layer, diffID, err := l.write(ctx, store, layerType(source.platforms[0].desc.MediaType))
+	layer, diffID, err := l.write(ctx, b.store, layerType(source.platforms[0].desc.MediaType))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +103,7 @@ func build(ctx context.Context, store Store, source *Image, files map[string]con
 	manifests := make(map[*platform]ocispec.Descriptor, len(source.platforms))
 	for _, p := range source.platforms {
 		layer.MediaType = layerType(p.desc.MediaType)
-		if manifests[p], err = b.buildPlatform(ctx, source, p, layer, diffID); err != nil {
+		if manifests[p], err = b.buildPlatform(ctx, source, p, changed(p), layer, diffID); err != nil {
 			return nil, fmt.Errorf("platform %s: %w", p, err)
 		}
 	}
@@ -167,7 +187,7 @@ func (i *Image) above(dir string) attributes {
 }
 
 // buildPlatform writes the config and the manifest of a platform.
-func (b *builder) buildPlatform(ctx context.Context, source *Image, p *platform, layer ocispec.Descriptor, diffID digest.Digest) (ocispec.Descriptor, error) {
+func (b *builder) buildPlatform(ctx context.Context, source *Image, p *platform, c change, layer ocispec.Descriptor, diffID digest.Digest) (ocispec.Descriptor, error) {
 	var lines []json.RawMessage
 	if err := p.manifest.field("layers", &lines); err != nil {
 		return ocispec.Descriptor{}, err
@@ -186,12 +206,7 @@ func (b *builder) buildPlatform(ctx context.Context, source *Image, p *platform,
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	command, warning := p.command.rebuilt("/"+source.dir, p.workingDir)
-	b.built.BinaryLess = b.built.BinaryLess || len(command.argv()) == 0
-	if warning = p.String() + ": " + warning; len(warning) > len(p.String())+2 {
-		b.built.Warnings = append(b.built.Warnings, warning)
-	}
-	config, err := p.rebuiltConfig(drop, diffID, "/"+source.dir, command)
+	config, err := p.rebuiltConfig(drop, diffID, c)
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // rebuiltConfig is the config of a platform without the dropped layers and with
 // the new one on top. Time and everything unknown stay as they are.
-func (p *platform) rebuiltConfig(drop []bool, diffID digest.Digest, dir string, c command) (object, error) {
+func (p *platform) rebuiltConfig(drop []bool, diffID digest.Digest, c change) (object, error) {
 	rootfs, err := p.config.object("rootfs")
 	if err != nil {
 		return nil, err
@@ -28,10 +28,10 @@ func (p *platform) rebuiltConfig(drop []bool, diffID digest.Digest, dir string, 
 	if err != nil {
 		return nil, err
 	}
-	if config, err = p.withCommand(config, c); err != nil {
+	if config, err = p.withCommand(config, c.command); err != nil {
 		return nil, err
 	}
-	return p.withHistory(config, drop, dir)
+	return p.withHistory(config, drop, c.by)
 }
 
 // withCommand sets the command, where it is not what it was.
@@ -68,7 +68,7 @@ func (p *platform) withCommand(config object, c command) (object, error) {
 // withHistory takes the dropped layers out of the history and adds the new one,
 // at the time of the image. A history that does not match the layers says
 // nothing about them and goes.
-func (p *platform) withHistory(config object, drop []bool, dir string) (object, error) {
+func (p *platform) withHistory(config object, drop []bool, by string) (object, error) {
 	var history []json.RawMessage
 	if err := config.field("history", &history); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (p *platform) withHistory(config object, drop []bool, dir string) (object, 
 	if created, ok := config["created"]; ok {
 		step["created"] = created
 	}
-	step, err := step.with("created_by", "gantry: catalog in "+dir)
+	step, err := step.with("created_by", "gantry: "+by)
 	if err != nil {
 		return nil, err
 	}

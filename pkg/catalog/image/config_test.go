@@ -46,7 +46,7 @@ func rebuiltConfig(t *testing.T, config string, ids []digest.Digest, top digest.
 	o, err := decodeObject([]byte(config))
 	must(t, err)
 	p := &platform{config: o, diffIDs: ids, command: command{[]string{"opm"}, []string{"serve", "/configs", "--cache-dir=/tmp/cache"}}}
-	got, err := p.rebuiltConfig([]bool{false, true}, top, "/configs", p.command.withoutCache())
+	got, err := p.rebuiltConfig([]bool{false, true}, top, change{p.command.withoutCache(), "catalog in /configs"})
 	must(t, err)
 	return string(mustEncode(t, got))
 }

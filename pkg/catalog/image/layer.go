@@ -110,7 +110,7 @@ func (l *newLayer) write(ctx context.Context, store Store, mediaType string) (oc
 		return z.Close()
 	})
 	if err != nil {
-		return ocispec.Descriptor{}, "", fmt.Errorf("writing the catalog's layer: %w", err)
+		return ocispec.Descriptor{}, "", fmt.Errorf("writing the new layer: %w", err)
 	}
 	desc.MediaType = mediaType
 	return desc, digest.NewDigest(digest.SHA256, sum), nil

@@ -1,0 +1,107 @@
+package image
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+var grown = Tree{
+	Dir: "var/lib/data", Files: map[string][]byte{"a": []byte("A"), "d/b": []byte("B"), "empty": {}},
+	Cmd: []string{"/bin/sh", "-c", "true"}, By: "data in /var/lib/data",
+}
+
+func TestPut(t *testing.T) {
+	want := map[string]string{"a": "A", "d/b": "B", "empty": ""}
+	old := []header{{"var/", ""}, {"var/lib/data/a", "old"}, {"var/lib/data/gone", "old"}}
+	for name, sources := range map[string][]source{
+		"docker":         {{docker: true, entrypoint: []string{"/bin/tool"}, cmd: []string{"run"}, layers: [][]header{base}}},
+		"OCI":            {{layers: [][]header{base, configs}}},
+		"two platforms":  {{arch: "arm64", layers: [][]header{baseArm, configs}}, {arch: "amd64", docker: false, entrypoint: []string{"/bin/tool"}, layers: [][]header{base, configs}}},
+		"a tree already": {{docker: true, layers: [][]header{base, old}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			var root ocispec.Descriptor
+			if len(sources) == 1 {
+				root = m.putImage(t, sources[0].image(t))
+			} else {
+				root = m.putIndex(t, index(t, sources...))
+			}
+			before := images(t, m, root)
+			built, err := Put(t.Context(), m, m, root, grown)
+			must(t, err)
+			for n, img := range images(t, m, built.Root) {
+				runtime, _ := unpacked(t, img, grown.Dir)
+				if diff := cmp.Diff(want, runtime.files(grown.Dir)); diff != "" {
+					t.Errorf("files (-want +got):\n%s", diff)
+				}
+				config, err := img.ConfigFile()
+				must(t, err)
+				if len(config.Config.Entrypoint) > 0 || !cmp.Equal(config.Config.Cmd, grown.Cmd) {
+					t.Errorf("it runs %q %q", config.Config.Entrypoint, config.Config.Cmd)
+				}
+				if last := config.History[len(config.History)-1]; last.CreatedBy != "gantry: data in /var/lib/data" {
+					t.Errorf("the history ends with %q", last.CreatedBy)
+				}
+				first, err := before[n].Manifest()
+				must(t, err)
+				now, err := img.Manifest()
+				must(t, err)
+				if diff := cmp.Diff(first.Layers, now.Layers[:len(now.Layers)-1]); diff != "" {
+					t.Errorf("layers below (-want +got):\n%s", diff)
+				}
+			}
+			again, err := Put(t.Context(), newMemory(), m, root, grown)
+			must(t, err)
+			if diff := cmp.Diff(built, again); diff != "" {
+				t.Errorf("another image (-first +later):\n%s", diff)
+			}
+			if diff := cmp.Diff(want, treeOf(t, m, built.Root)); diff != "" {
+				t.Errorf("read back (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func treeOf(t *testing.T, m *memory, root ocispec.Descriptor) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	must(t, Files(t.Context(), m, root, grown.Dir, func(name string, r io.Reader) error {
+		data, err := io.ReadAll(r)
+		got[name] = string(data)
+		return err
+	}))
+	return got
+}
+
+func TestFilesOfTree(t *testing.T) {
+	for name, layers := range map[string][][]header{
+		"as tar has it":      {{{"/var/lib/data/a", "A"}, {"./var/lib/data/d/b", "B"}, {"var/lib/database", "x"}}},
+		"below other layers": {base, {{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}}, base, configs},
+		"over an older one":  {{{"var/lib/data/old", "O"}}, {{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}}},
+		"less what is gone":  {{{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}, {"var/lib/data/c", "C"}}, {{"var/lib/data/.wh.c", ""}}},
+	} {
+		m := newMemory()
+		root := m.putImage(t, source{layers: layers}.image(t))
+		if diff := cmp.Diff(map[string]string{"a": "A", "d/b": "B"}, treeOf(t, m, root)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	m := newMemory()
+	root := m.putImage(t, source{layers: [][]header{base, {{"var/lib/data/a", "A"}}, {{"var/lib/.wh.data", ""}}}}.image(t))
+	err := Files(t.Context(), m, root, grown.Dir, func(string, io.Reader) error { return nil })
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no layer of platform linux/amd64 has a file there") {
+		t.Errorf("an image without the tree: %v", err)
+	}
+	if err := Files(t.Context(), m, m.putImage(t, source{layers: [][]header{{{"var/lib/data/a", "A"}}}}.image(t)), grown.Dir, func(string, io.Reader) error {
+		return errors.ErrUnsupported
+	}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("each's own error is lost: %v", err)
+	}
+}
