@@ -11,6 +11,8 @@ import (
 	"io"
 	"math/big"
 	"math/bits"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -43,10 +45,25 @@ type signer struct {
 	keyring Keyring
 }
 
-// signers makes two key pairs once: RSA, which clusters' OpenPGP library knows.
+// signers are two key pairs that were made for these tests: RSA, which clusters'
+// OpenPGP library knows, and the same in every process that fuzzes.
 var signers = sync.OnceValue(func() [2]signer {
-	return [2]signer{newSigner("first", 0), newSigner("second", 0)}
+	return [2]signer{readSigner("first"), readSigner("second")}
 })
+
+// readSigner reads a key pair of testdata. Where that fails, there is nothing to
+// test with.
+func readSigner(name string) signer {
+	text, err := os.ReadFile(filepath.Join("testdata", name+".asc"))
+	if err != nil {
+		return signer{}
+	}
+	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(text))
+	if err != nil {
+		return signer{}
+	}
+	return withKeyring(name, keys[0])
+}
 
 // newSigner makes a key pair a year before the signatures; it expires after
 // lifetime, 0 is never. Where that fails, there is nothing to test with.
@@ -60,6 +77,10 @@ func newSigner(name string, lifetime time.Duration) signer {
 	if err != nil {
 		return signer{}
 	}
+	return withKeyring(name, e)
+}
+
+func withKeyring(name string, e *openpgp.Entity) signer {
 	keyring, err := ParseKeyring(name, public(e))
 	if err != nil {
 		return signer{}
