@@ -27,6 +27,8 @@ type From struct {
 	// that were read before; see [source.From]. Both may be nil.
 	Database  func(ctx context.Context, db io.Reader, each func(*catalog.Meta) error) error
 	Snapshots source.Snapshots
+	// Updates tells of platform releases; nil where none are to be planned.
+	Updates Updates
 }
 
 // once is where a single plan is made from: what a source names is asked once.
@@ -46,6 +48,10 @@ type Options struct {
 	// Installed is what clusters run, beside what the configuration says of it.
 	// Each is taken into account for every catalog that has its package.
 	Installed []imageset.Installed
+	// Clusters are clusters whose way to the releases of the configuration is kept.
+	Clusters []Cluster
+	// IgnoreReleaseSignatures takes payloads that nobody signed.
+	IgnoreReleaseSignatures bool
 	// Only, where set, says which packages Select and SelectAgain are asked about.
 	// Of a catalog that is taken whole they only outline the others, unless
 	// dependencies make each matter to each. Make takes no notice of it.
@@ -74,9 +80,6 @@ func (o Options) withDefaults() Options {
 // cannot be read is not: it is among the plan's Missing. Where not one image
 // can be read, the first reason is the error.
 func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opts Options) (*Plan, error) {
-	if r := cfg.Mirror.Platform; r != nil {
-		return nil, &InputError{fmt.Errorf("%s: mirror.platform: platform releases are not yet planned; take it out to mirror the rest", r.Pos)}
-	}
 	opts, from = opts.withDefaults(), from.once()
 	opts.Only = nil
 	p := &Plan{Kind: Kind, Version: Version, Name: name, ArchiveSize: cfg.ArchiveSize, Manifests: []Manifest{}, Blobs: []Blob{}}
@@ -98,6 +101,14 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 		p.Notes = append(p.Notes, c.notes...)
 		catalogs = append(catalogs, c.wish())
 	}
+	releases, err := readPlatform(ctx, cfg.Mirror.Platform, from, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := releases.collect(ws); err != nil {
+		return nil, err
+	}
+	releases.block(read)
 	if err := addLists(ws, cfg.Mirror.AdditionalImages); err != nil {
 		return nil, err
 	}
@@ -117,6 +128,11 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	if err := inputProblems(all); err != nil {
 		return nil, err
 	}
+	signatures, err := releases.signatures(ctx, f, all)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, signatures...)
 	var found []resolved
 	for _, r := range all {
 		switch {
@@ -124,13 +140,15 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 			found = append(found, r)
 		case r.wish.kind == CatalogImage:
 			return nil, fmt.Errorf("reading catalog image %s: %w", r.wish.source, r.err)
+		case r.wish.kind == ReleaseImage || r.wish.kind == GraphImage:
+			return nil, fmt.Errorf("reading %s image %s: %w", r.wish.kind, r.wish.source, r.err)
 		default:
 			p.Missing = append(p.Missing, Missing{
 				Source: r.wish.source, Kind: r.wish.kind, Reason: r.err.Error(), Because: r.wish.because, err: r.err,
 			})
 		}
 	}
-	if len(found) == len(catalogs) && len(p.Missing) > 0 {
+	if len(found) == len(catalogs)+releases.images() && len(p.Missing) > 0 {
 		return nil, fmt.Errorf("no image can be read, of %d; the first: %s: %w", len(p.Missing), p.Missing[0].Source, p.Missing[0].err)
 	}
 	if p.Images, notes, err = place(found); err != nil {
@@ -138,6 +156,7 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 	}
 	p.Notes = append(p.Notes, notes...)
 	p.placeCatalogs()
+	releases.enter(p)
 	if err := f.harvest(p); err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func TestMakeErrors(t *testing.T) {
 	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op-bundle", w.image("b0"))})
 	for _, tc := range []struct{ name, text, want string }{
 		{"misspelt package", "  operators:\n  - catalog: dir:///cat\n    packages: [{name: opp}]\n", `"op"`},
-		{"releases", "  platform:\n    channels: [{name: stable-4.20}]\n", "imageset.yaml:5: mirror.platform: platform releases are not yet planned"},
+		{"releases", "  platform:\n    channels: [{name: stable-4.20}]\n", "imageset.yaml:5: platform releases cannot be planned here"},
 		{"no folder", "  operators:\n  - catalog: dir:///nowhere\n", "imageset.yaml:5"},
 		{"no template", "  operators:\n  - catalog: dir:///cat\n    targetCatalogSourceTemplate: no.yaml\n", "targetCatalogSourceTemplate"},
 	} {

@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/blang/semver/v4"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
+)
+
+// signatures finds the signatures that cosign put beside the payloads, their
+// shards, the components and the images of their lists, and verifies them by the
+// policy that the release brings for its clusters. Those that there are belong to
+// the plan; where a release needs one that is missing or wrong, the result has that
+// error, so that the release is held back.
+func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([]resolved, error) {
+	if len(p.payloads) == 0 {
+		return nil, nil
+	}
+	policies := p.policies()
+	ws := newWishes()
+	signed := map[string]signedImage{} // by source of the signature
+	for _, r := range all {
+		if r.err != nil || r.wish.kind != ReleaseImage && r.wish.kind != ComponentImage {
+			continue
+		}
+		for _, d := range f.below(r.digest) {
+			ref := r.wish.ref
+			ref.Digest, ref.Tag = "", cosign.Tag(d)
+			ws.add(wish{
+				source: ref.String(), ref: ref, kind: SignatureImage, repo: r.wish.repo, tags: []string{ref.Tag}, because: r.wish.because, pos: r.wish.pos,
+			})
+			signed[ref.String()] = signedImage{repository: ref.Name(), digest: d, list: len(f.tree(d).children) > 0}
+		}
+	}
+	found, err := f.resolve(ctx, ws.sorted(), Options{Jobs: p.opts.Jobs})
+	if err != nil {
+		return nil, err
+	}
+	var g errgroup.Group
+	g.SetLimit(p.opts.Jobs)
+	for i := range found {
+		g.Go(func() error {
+			r := &found[i]
+			s := signed[r.wish.source]
+			switch {
+			case r.err == nil:
+				r.err = p.verifyCosigned(ctx, r.wish, s, policies)
+			case !errors.Is(r.err, fs.ErrNotExist):
+			case s.list || !p.needsCosigned(r.wish.because):
+				r.wish = nil // nobody asks for it
+			default:
+				r.err = fmt.Errorf("the signatures of %s are not there, and clusters of OpenShift 4.21 and later do not pull without: %w", s.digest, r.err)
+			}
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	return slices.DeleteFunc(found, func(r resolved) bool { return r.wish == nil }), nil
+}
+
+// signedImage is an image that has, or should have, signatures beside it.
+type signedImage struct {
+	repository string
+	digest     digest.Digest
+	list       bool
+}
+
+// policies are what the releases ask of signatures, by name of the release. One
+// that cannot be followed here is left to the clusters, and to a note.
+func (p *platform) policies() map[string][]*cosign.Policy {
+	all := map[string][]*cosign.Policy{}
+	for _, t := range p.payloads {
+		for _, text := range t.payload.Policies {
+			policy, err := cosign.ParsePolicy(text)
+			if err != nil {
+				p.notes = append(p.notes, fmt.Sprintf("release %s: signatures of images are copied, but not verified: %v", t.name(), err))
+				continue
+			}
+			all[t.name()] = append(all[t.name()], policy)
+		}
+	}
+	return all
+}
+
+// verifyCosigned holds the signatures to the policies of all releases that have the
+// image.
+func (p *platform) verifyCosigned(ctx context.Context, w *wish, s signedImage, policies map[string][]*cosign.Policy) error {
+	_, raw, err := p.from.Images.Manifest(ctx, w.source, "")
+	if err != nil {
+		return err
+	}
+	blob := func(ctx context.Context, desc ocispec.Descriptor) ([]byte, error) {
+		r, err := p.from.Images.Blob(ctx, w.source, desc)
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(io.LimitReader(r, cosign.MaxPayload+1))
+		return text, errors.Join(err, r.Close())
+	}
+	met := map[*cosign.Policy]bool{}
+	for _, b := range w.because {
+		for _, policy := range policies[b.Release] {
+			if met[policy] || !policy.Covers(s.repository) {
+				continue
+			}
+			met[policy] = true
+			if err := cosign.Verify(ctx, raw, blob, s.repository, s.digest, policy); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// needsCosigned reports whether one of the releases refuses images without
+// signatures.
+func (p *platform) needsCosigned(because []Because) bool {
+	return slices.ContainsFunc(because, func(b Because) bool {
+		return slices.ContainsFunc(p.payloads, func(t *taking) bool {
+			v, err := semver.Parse(t.version)
+			return t.name() == b.Release && err == nil && cosign.Needed(v)
+		})
+	})
+}
+
+// below are the manifest d and the children of it that are wanted.
+func (f *forest) below(d digest.Digest) []digest.Digest {
+	t := f.tree(d)
+	all := []digest.Digest{d}
+	for _, c := range t.children {
+		if t.kept[c.Digest] {
+			all = append(all, f.below(c.Digest)...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,285 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/payload"
+)
+
+// platform is what becomes of mirror.platform while a plan is made.
+type platform struct {
+	cfg      *imageset.Releases
+	from     From
+	opts     Options
+	payloads []*taking
+	updates  []UpdatePath
+	data     *GraphData // nil where none is asked for
+	notes    []string
+}
+
+// taking is a release that is taken: its payload, and what the plan says of it.
+type taking struct {
+	*chosenRelease
+	payload *payload.Payload
+	entry   Release
+}
+
+// readPlatform chooses the releases, verifies and reads their payloads, and builds
+// the image of graph data.
+func readPlatform(ctx context.Context, cfg *imageset.Releases, from From, opts Options) (*platform, error) {
+	p := &platform{cfg: cfg, from: from, opts: opts}
+	if cfg == nil {
+		return p, nil
+	}
+	if from.Updates == nil {
+		return nil, &InputError{fmt.Errorf("%s: platform releases cannot be planned here: nothing tells of them", cfg.Pos)}
+	}
+	c, err := p.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.updates, p.notes = c.updates, c.notes
+	p.payloads = make([]*taking, len(c.releases))
+	err = each(ctx, len(c.releases), func(ctx context.Context, i int) (err error) {
+		p.payloads[i], err = p.read(ctx, c.releases[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.gate(ctx); err != nil {
+		return nil, err
+	}
+	if cfg.Graph {
+		if err := p.buildGraph(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// choose finds the releases of the channels, or the one that is named.
+func (p *platform) choose(ctx context.Context) (*choice, error) {
+	if p.cfg.Release == "" {
+		return choose(ctx, p.cfg, p.from.Updates, p.opts.Clusters)
+	}
+	ref, err := reference.Parse(p.cfg.Release)
+	if err != nil {
+		return nil, &InputError{fmt.Errorf("%s: release: %w", p.cfg.Pos, err)}
+	}
+	desc, _, err := p.from.Images.Manifest(ctx, ref.String(), ref.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading release image %s: %w", p.cfg.Pos, p.cfg.Release, err)
+	}
+	named := &chosenRelease{product: release.OCP, payload: ref.WithDigest(desc.Digest).String(), reasons: []ReleaseReason{{Reason: reasonRelease}}}
+	if strings.HasPrefix(ref.Path, "okd/") || strings.HasPrefix(ref.Path, "openshift/okd") {
+		named.product = release.OKD
+	}
+	return &choice{releases: []*chosenRelease{named}}, nil
+}
+
+// read verifies and reads one payload. Its signatures come first: nothing of what
+// is not trusted is looked into.
+func (p *platform) read(ctx context.Context, c *chosenRelease) (*taking, error) {
+	p.opts.Log.Info("reading release", "ref", c.payload)
+	ref, err := reference.Parse(c.payload)
+	if err != nil || ref.Digest == "" {
+		return nil, fmt.Errorf("release %s: its payload %q is no reference by digest", c.version, c.payload)
+	}
+	t := &taking{chosenRelease: c, entry: Release{Product: c.product, Source: ref.WithDigest(ref.Digest).String(), Digest: ref.Digest, Reasons: c.reasons}}
+	if err := p.verify(ctx, t, ref.Digest); err != nil {
+		return nil, err
+	}
+	if t.payload, err = payload.Read(ctx, p.from.Images, t.entry.Source, ref.Digest); err != nil {
+		return nil, err
+	}
+	if c.version == "" { // it was named by its reference
+		c.version, c.arch = t.payload.Version, t.payload.Arch
+	}
+	switch {
+	case t.payload.Version != c.version:
+		return nil, fmt.Errorf("the update graph calls %s release %s, but it calls itself %s", t.entry.Source, c.version, t.payload.Version)
+	case t.payload.Arch != c.arch:
+		return nil, fmt.Errorf("the update graph for %s has %s as release %s, but that is for %s", c.arch, t.entry.Source, c.version, t.payload.Arch)
+	}
+	for _, child := range t.payload.Children {
+		// Shards carry signatures of their own, which clusters do not ask for.
+		if err := p.verifyShard(ctx, t, child.Digest); err != nil {
+			return nil, err
+		}
+	}
+	t.entry.Version, t.entry.Arch, t.entry.URL = c.version, c.arch, t.payload.URL
+	t.entry.Repository, t.entry.Tag = releaseImages, t.name()
+	return t, nil
+}
+
+func (p *platform) verify(ctx context.Context, t *taking, d digest.Digest) error {
+	if p.opts.IgnoreReleaseSignatures {
+		t.entry.Unverified = true
+		return nil
+	}
+	bodies, err := p.from.Updates.Signatures(ctx, t.product, d)
+	if err != nil {
+		return fmt.Errorf("release %s: %w", t.entry.Source, err)
+	}
+	for _, body := range bodies {
+		t.entry.Signatures = append(t.entry.Signatures, Signature{Digest: d, Body: body})
+	}
+	return nil
+}
+
+// verifyShard adds the signatures of an image of a list, which the signature of
+// the list vouches for already: where there are none, none are needed.
+func (p *platform) verifyShard(ctx context.Context, t *taking, d digest.Digest) error {
+	if p.opts.IgnoreReleaseSignatures {
+		return nil
+	}
+	bodies, err := p.from.Updates.Signatures(ctx, t.product, d)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		p.opts.Log.Info("no signature of a shard", "release", t.name(), "digest", d, "error", err)
+		return nil
+	}
+	for _, body := range bodies {
+		t.entry.Signatures = append(t.entry.Signatures, Signature{Digest: d, Body: body})
+	}
+	return nil
+}
+
+// collect asks for the payloads and all that they name.
+func (p *platform) collect(ws *wishes) error {
+	for _, t := range p.payloads {
+		if err := p.collectPayload(ws, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *platform) collectPayload(ws *wishes, t *taking) error {
+	name := t.name()
+	w := wish{platforms: p.cfg.Platforms, pos: p.cfg.Pos}
+	w.kind, w.repo, w.tags, w.because = ReleaseImage, releaseImages, []string{name}, []Because{{Release: name}}
+	if err := ws.addText(t.entry.Source, w); err != nil {
+		return err
+	}
+	w.kind, w.repo = ComponentImage, releaseParts
+	for _, c := range t.payload.Components {
+		w.tags, w.because = nil, nil
+		for _, part := range c.Names {
+			w.tags = append(w.tags, name+"-"+part)
+			w.because = append(w.because, Because{Release: name, Name: part})
+		}
+		if err := ws.addText(c.Ref, w); err != nil {
+			return fmt.Errorf("release %s: component %s: %w", name, c.Names[0], err)
+		}
+	}
+	if !p.cfg.KubeVirtContainer {
+		return nil
+	}
+	disks, err := t.payload.KubeVirt()
+	if err != nil {
+		return err
+	}
+	found := false
+	w.kind, w.platforms = BootImage, nil
+	for arch, ref := range disks {
+		if !p.boots(t, arch) {
+			continue
+		}
+		found = true
+		tag := name + "-" + kubeVirtName
+		if t.arch == release.Multi {
+			tag += "-" + arch.Suffix()
+		}
+		w.tags, w.because = []string{tag}, []Because{{Release: name, Name: strings.TrimPrefix(tag, name+"-")}}
+		if err := ws.addText(ref, w); err != nil {
+			return fmt.Errorf("release %s: boot image for %s: %w", name, arch, err)
+		}
+	}
+	if !found {
+		p.notes = append(p.notes, fmt.Sprintf("release %s names no disk image for KubeVirt (kubeVirtContainer)", name))
+	}
+	return nil
+}
+
+// kubeVirtName is the component that a disk image is called after.
+const kubeVirtName = "kube-virt-container"
+
+// boots reports whether machines of that architecture are started with what is
+// taken of the release.
+func (p *platform) boots(t *taking, arch release.Arch) bool {
+	if t.arch != release.Multi {
+		return arch == t.arch
+	}
+	return len(p.cfg.Platforms) == 0 || slices.ContainsFunc(p.cfg.Platforms, func(x imageset.Platform) bool { return x.Architecture == string(arch) })
+}
+
+// gate notes on the paths what administrators have to acknowledge before a hop to
+// another minor version, as the release that is left says it.
+func (p *platform) gate(ctx context.Context) error {
+	gates := map[string][]payload.Gate{}
+	for i := range p.updates {
+		u := &p.updates[i]
+		for j := range u.Hops {
+			h := &u.Hops[j]
+			if minorOf(h.From) == minorOf(h.To) {
+				continue
+			}
+			name := release.Name(h.From, u.Arch)
+			if _, known := gates[name]; !known {
+				at := slices.IndexFunc(p.payloads, func(t *taking) bool { return t.name() == name })
+				if at < 0 {
+					continue
+				}
+				var err error
+				if gates[name], err = p.payloads[at].payload.Gates(ctx, p.from.Images); err != nil {
+					return err
+				}
+			}
+			for _, g := range gates[name] {
+				if g.Minor == minorOf(h.From) {
+					h.Acks = append(h.Acks, Ack{Name: g.Name, Message: g.Message})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// minorOf is the minor version of one that parses: "4.20".
+func minorOf(version string) string {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	return major + "." + minor
+}
+
+// enter writes the releases into the plan, whose images are placed.
+func (p *platform) enter(plan *Plan) {
+	for _, t := range p.payloads {
+		plan.Releases = append(plan.Releases, t.entry)
+	}
+	slices.SortFunc(plan.Releases, func(a, b Release) int { return strings.Compare(a.Name(), b.Name()) })
+	plan.Updates, plan.GraphData = p.updates, p.data
+	plan.Notes = append(plan.Notes, p.notes...)
+}
+
+// images is how many images are in every plan of the releases: without them, the
+// plan is not made at all.
+func (p *platform) images() int {
+	n := len(p.payloads)
+	if p.data != nil {
+		n++
+	}
+	return n
+}
