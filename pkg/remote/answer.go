@@ -90,6 +90,8 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		e.after = retryAfter(resp.Header.Get("Retry-After"), h.c.o.Clock.Now())
 	case resp.StatusCode == http.StatusRequestEntityTooLarge:
 		e.Hint = "raise the body limit of the registry or of the proxy before it (nginx: client_max_body_size)"
+	case resp.StatusCode == http.StatusNotAcceptable && r.kind == web:
+		e.Hint = "it has nothing of the kind that was asked for (" + r.header.Get("Accept") + "): check the address"
 	case resp.StatusCode == http.StatusProxyAuthRequired:
 		e.Hint = "give the proxy's user and password in HTTPS_PROXY or HTTP_PROXY"
 	case resp.StatusCode == http.StatusBadRequest && r.kind == web && resp.Request.URL.Scheme == "http" && e.Code == "":

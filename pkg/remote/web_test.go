@@ -57,6 +57,7 @@ func TestGet(t *testing.T) {
 		{name: "404", answers: repeat(1, status(404)), seen: 1, want: fs.ErrNotExist, says: []string{"reading /a/b at ", "HTTP 404"}},
 		{name: "403", answers: repeat(1, status(403)), seen: 1, want: remote.ErrUnauthorized, says: []string{"without credentials", "proxy or firewall"}},
 		{name: "401", answers: repeat(1, status(401, "WWW-Authenticate", "Basic realm=x")), seen: 1, want: remote.ErrUnauthorized, says: []string{"without credentials"}},
+		{name: "406", answers: repeat(1, status(406)), seen: 1, says: []string{"(text/plain): check the address"}},
 		{name: "no content", answers: repeat(1, status(204)), seen: 1, says: []string{"no content (HTTP 204)"}},
 		{name: "too large", answers: repeat(1, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 101)) }), seen: 1, says: []string{"larger than its limit of 100 bytes"}},
 		{name: "too large, without a length", answers: repeat(1, func(w http.ResponseWriter, _ *http.Request) {
