@@ -74,8 +74,12 @@ func checkRisks(r *reader, path string, p *RiskPolicy) {
 	if p.Ignore && len(p.Accept) > 0 {
 		r.fault(join(path, "accept"), "accept cannot be combined with policy: ignore, which accepts every risk", "take out one of the two")
 	}
+	accepted := map[string]bool{}
+	for _, name := range p.Accept {
+		accepted[name] = true
+	}
 	for i, name := range p.Forbid {
-		if slices.Contains(p.Accept, name) {
+		if accepted[name] {
 			r.fault(fmt.Sprintf("%s[%d]", join(path, "forbid"), i), quote(name)+" is accepted as well", "take it out of one of the two lists")
 		}
 	}

@@ -1,0 +1,114 @@
+package imageset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// list is a field that holds a list of objects. pos is where an entry keeps its
+// position.
+func list[T, E any](name, doc string, get func(*T) *[]E, pos func(*E) *Position, of object[E]) field[T] {
+	items := of.shape()
+	items.Type = []string{"object"} // an empty entry is a mistake
+	return field[T]{
+		name: name,
+		read: func(r *reader, n *yaml.Node, path string, into *T) {
+			all := get(into)
+			r.entries(n, path, func(item *yaml.Node, at string) {
+				var e E
+				of.read(r, item, at, pos(&e), &e)
+				*all = append(*all, e)
+			})
+		},
+		write: func(from *T) []byte {
+			if len(*get(from)) == 0 {
+				return nil
+			}
+			var parts [][]byte
+			for i := range *get(from) {
+				parts = append(parts, of.encode(&(*get(from))[i]))
+			}
+			return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+		},
+		shape: shape{Description: doc, Type: []string{"array", "null"}, Items: &items},
+	}
+}
+
+// entries hands the entries of the list n to read, each with its path.
+func (r *reader) entries(n *yaml.Node, path string, read func(item *yaml.Node, at string)) {
+	n = resolve(n)
+	if n.Kind != yaml.SequenceNode {
+		r.fault(path, "found "+describe(n)+", wanted a list", "begin each entry with a dash")
+		return
+	}
+	for i, item := range n.Content {
+		if !r.step(item) {
+			return
+		}
+		read(item, path+"["+strconv.Itoa(i)+"]")
+	}
+}
+
+// words is a field that holds a list of distinct texts. entry makes what is kept
+// of one, and word is its text.
+func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, string) E, word func(E) string, g grammar) field[T] {
+	items := g.shape("")
+	items.Type = []string{"string"}
+	items.Enum = slices.DeleteFunc(items.Enum, func(v any) bool { return v == nil })
+	if g.pattern != "" {
+		items.Pattern = g.pattern
+	}
+	return field[T]{
+		name: name,
+		read: func(r *reader, n *yaml.Node, path string, into *T) {
+			all, first := get(into), map[string]Position{}
+			r.entries(n, path, func(item *yaml.Node, at string) {
+				pos := r.position(item)
+				r.at[at] = pos
+				switch item := resolve(item); {
+				case item.Kind != yaml.ScalarNode:
+					r.fault(at, "found "+describe(item)+", wanted a text", "write the text alone after the dash")
+					return
+				case item.Value == "" || isNull(item):
+					r.fault(at, "is empty", "take it out")
+					return
+				}
+				s := g.read(r, item, at)
+				if before, ok := first[s]; ok {
+					r.fault(at, fmt.Sprintf("%s stands on line %d already", quote(s), before.Line), "take one of the two out")
+				} else if s != "" {
+					first[s] = pos
+					*all = append(*all, entry(pos, s))
+				}
+			})
+		},
+		write: func(from *T) []byte {
+			var all []string
+			for _, e := range *get(from) {
+				all = append(all, word(e))
+			}
+			return encodeTexts(all)
+		},
+		shape: shape{Description: doc, Type: []string{"array", "null"}, Items: &items},
+	}
+}
+
+// names is a field that holds a list of distinct texts whose positions nobody
+// asks for.
+func names[T any, S ~string](name, doc string, get func(*T) *[]S, g grammar) field[T] {
+	return words(name, doc, get, func(_ Position, s string) S { return S(s) }, func(s S) string { return string(s) }, g)
+}
+
+// encodeTexts is a list of texts in JSON; nil where it is empty.
+func encodeTexts(all []string) []byte {
+	if len(all) == 0 {
+		return nil
+	}
+	b, _ := json.Marshal(all)
+	return b
+}
