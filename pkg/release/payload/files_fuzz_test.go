@@ -1,0 +1,56 @@
+package payload
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/layers"
+)
+
+// one is a Source of one layer.
+type one []byte
+
+func (o one) Manifest(context.Context, string, digest.Digest) (ocispec.Descriptor, []byte, error) {
+	return ocispec.Descriptor{}, nil, fs.ErrNotExist
+}
+
+func (o one) Blob(context.Context, string, ocispec.Descriptor) (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(o)), nil
+}
+
+// FuzzLayer reads any bytes as a layer. One that is taken for a release has both
+// files, of the size that they have, and reads the same in part.
+func FuzzLayer(f *testing.F) {
+	f.Add(pack(f, releaseLayer(f, "4.20.5", entry{"release-manifests/a.yaml", policyText})))
+	f.Add(pack(f, []entry{{"release-manifests/.wh.a", ""}, {referencesFile, "-> a"}, {".wh..wh..opq", ""}}))
+	for _, how := range []string{"gzip", "zstd"} {
+		data, _ := compressed(f, pack(f, releaseLayer(f, "4.20.5")), how)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		left := layers.NewBudget(1 << 22)
+		diffID, err := layers.Read(io.NopCloser(bytes.NewReader(data)), left, func(io.Reader) error { return nil })
+		if err != nil {
+			return
+		}
+		img := &image{layers: []layer{{ocispec.Descriptor{MediaType: ocispec.MediaTypeImageLayer}, diffID}}}
+		r := reader{src: one(data)}
+		all, at, err := r.manifests(t.Context(), img, false)
+		if err != nil {
+			return
+		}
+		if at != 0 || all.references == nil || all.metadata == nil {
+			t.Fatalf("it is a release without %q or %q", all.references, all.metadata)
+		}
+		brief, _, err := r.manifests(t.Context(), img, true)
+		if err != nil || !bytes.Equal(brief.metadata, all.metadata) || brief.references != nil || brief.manifests != nil {
+			t.Fatalf("in part: %+v, %v", brief, err)
+		}
+	})
+}

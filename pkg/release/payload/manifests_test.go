@@ -1,0 +1,64 @@
+package payload
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The ConfigMap of real releases has a key twice, as here.
+const (
+	policyText = "apiVersion: config.openshift.io/v1\nkind: ClusterImagePolicy\nmetadata:\n  name: openshift\n"
+	// The definition of the kind is none of it.
+	definitionText = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  names:\n    kind: ClusterImagePolicy\n"
+	keysText       = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: release-verification\n  name: release-verification\n  annotations:\n    release.openshift.io/verification-config-map: \"\"\ndata:\n  store-x: https://example.com\n"
+)
+
+func TestManifests(t *testing.T) {
+	second := strings.Replace(policyText, "openshift\n", "second\n", 1)
+	otherKeys := strings.Replace(keysText, "example.com", "example.org", 1)
+	m := newMemory()
+	s := spec{label: "4.20.5", layers: [][]entry{releaseLayer(t, "4.20.5",
+		entry{"release-manifests/0000_90_z.yaml", otherKeys},
+		entry{"release-manifests/0000_90_b.yml", "---\n# a comment\n---\n" + definitionText + "---\n" + second},
+		entry{"release-manifests/0000_90_a.json", `{"apiVersion":"config.openshift.io/v1alpha1","kind":"ClusterImagePolicy"}`},
+		entry{"release-manifests/0000_90_c.yaml", keysText + "--- \n" + policyText},
+		entry{"release-manifests/0000_10_other.yaml", "apiVersion: example.com/v1\nkind: ClusterImagePolicy\n"},
+		entry{"release-manifests/0000_10_secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n    release.openshift.io/verification-config-map: \"\"\n"},
+		entry{"release-manifests/notes.txt", policyText},
+		entry{"release-manifests/below/policy.yaml", policyText},
+		entry{"release-manifests/broken.yaml", "a: ["}, // nothing that is looked for
+	)}}
+	p, err := Read(t.Context(), m, repository, m.image(t, s).Digest)
+	must(t, err)
+	var got []string
+	for _, text := range p.Policies {
+		got = append(got, string(text))
+	}
+	want := []string{`{"apiVersion":"config.openshift.io/v1alpha1","kind":"ClusterImagePolicy"}`, second, policyText}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("policies (-want +got):\n%s", diff)
+	}
+	if string(p.SignatureConfig) != keysText {
+		t.Errorf("the signature configuration is\n%s", p.SignatureConfig)
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                             nil,
+		"---\n---\n\n---":              nil,
+		"a: 1":                         {"a: 1"},
+		"a: 1\n---\nb: 2\n":            {"a: 1\n", "b: 2\n"},
+		"---\r\na: |\r\n ---\r\n--- #": {"a: |\r\n ---\r\n"},
+	} {
+		var got []string
+		for _, d := range documents([]byte(text)) {
+			got = append(got, string(d))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
