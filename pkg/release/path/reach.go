@@ -51,28 +51,35 @@ type Instead struct {
 	Below, Above, Highest *Target
 }
 
-// instead takes from targets, which are sorted, those that are nearest to a node.
-func instead(targets []Target, to int) Instead {
-	var free []Target
-	for _, t := range targets {
-		if t.Cost.Free() {
-			free = append(free, t)
+// instead looks for what a cluster that runs source gets to, around a node that it
+// does not get to.
+func (s *search) instead(source, to int) Instead {
+	costs := s.costsFrom(source)
+	nearest := func(good func(Cost) bool) (below, above, highest int) {
+		below, above, highest = -1, -1, -1
+		for i, c := range costs {
+			if i == source || c == none || !good(c) {
+				continue
+			}
+			if highest = i; i < to {
+				below = i
+			} else if above < 0 {
+				above = i
+			}
 		}
+		return below, above, highest
 	}
-	if len(free) > 0 {
-		targets = free
+	below, above, highest := nearest(Cost.Free)
+	if highest < 0 {
+		below, above, highest = nearest(s.policy.allows)
 	}
-	var in Instead
-	for i := range targets {
-		t := &targets[i]
-		if t.Node < to {
-			in.Below = t
-		} else if in.Above == nil {
-			in.Above = t
+	target := func(i int) *Target {
+		if i < 0 {
+			return nil
 		}
-		in.Highest = t
+		return &Target{s.g.Nodes[i].Version, i, costs[i]}
 	}
-	return in
+	return Instead{target(below), target(above), target(highest)}
 }
 
 // String says what there is in half a sentence: "it gets to 4.20.3 and 4.20.12, and
@@ -83,7 +90,7 @@ func (in Instead) String() string {
 	}
 	var near []string
 	for _, t := range []*Target{in.Below, in.Above} {
-		if t != nil && t != in.Highest {
+		if t != nil && t.Node != in.Highest.Node {
 			near = append(near, t.Version.String())
 		}
 	}

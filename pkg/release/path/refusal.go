@@ -76,7 +76,7 @@ func (e *BlockedError) Error() string {
 // those to the target.
 func (s *search) refusal(i, target int, costs []Cost) error {
 	if costs[i] == none {
-		e := &NoPathError{From: s.g.Nodes[i].Version, To: s.g.Nodes[target].Version, Instead: instead(s.targets(i), target)}
+		e := &NoPathError{From: s.g.Nodes[i].Version, To: s.g.Nodes[target].Version, Instead: s.instead(i, target)}
 		for n := i + 1; n < target; n++ {
 			if costs[n] != none {
 				e.Entry = &s.g.Nodes[n].Version
@@ -88,7 +88,7 @@ func (s *search) refusal(i, target int, costs []Cost) error {
 	if s.policy.allows(costs[i]) {
 		return nil
 	}
-	e := &BlockedError{Path: s.path(i, target, costs[i], s.share([]int{i}, costs)), Instead: instead(s.targets(i), target)}
+	e := &BlockedError{Path: s.path(i, target, costs[i], s.share([]int{i}, costs)), Instead: s.instead(i, target)}
 	for _, h := range e.Path.Hops {
 		if skips(h.From, h.To) {
 			e.Skips = append(e.Skips, h)
