@@ -20,9 +20,9 @@ import (
 
 // Updates tells of platform releases: what leads to what, and who signed it.
 type Updates interface {
-	// Graph is the update graph of a channel for one architecture. A channel that
-	// does not exist is an error.
-	Graph(ctx context.Context, product release.Product, channel string, arch release.Arch) (*graph.Graph, error)
+	// Graph is the update graph of a channel for one architecture, and where it
+	// comes from. A channel that does not exist is an error.
+	Graph(ctx context.Context, product release.Product, channel string, arch release.Arch) (*graph.Graph, UpdateGraph, error)
 	// GraphData is the graph data as it is published, a tar.gz, and where it was
 	// found, without credentials.
 	GraphData(ctx context.Context) (source string, tarball []byte, err error)
@@ -55,6 +55,7 @@ const (
 type choice struct {
 	releases []*chosenRelease
 	updates  []UpdatePath
+	graphs   []UpdateGraph
 	notes    []string
 }
 
@@ -74,6 +75,7 @@ type channel struct {
 	imageset.ReleaseChannel
 	arch  release.Arch
 	graph *graph.Graph
+	whose UpdateGraph
 	// min and max are the ends of the range, in the graph.
 	min, max int
 	// from are the nodes of the graph that clusters run.
@@ -97,6 +99,7 @@ func choose(ctx context.Context, cfg *imageset.Releases, from Updates, clusters 
 		return nil, err
 	}
 	for i, ch := range all {
+		c.graphs = append(c.graphs, ch.whose)
 		c.notes = append(c.notes, ch.strangeRisks()...)
 		if err := c.take(ch); err != nil {
 			return nil, err
@@ -114,7 +117,7 @@ func choose(ctx context.Context, cfg *imageset.Releases, from Updates, clusters 
 
 // read fetches the graph and finds the ends of the range in it.
 func (ch *channel) read(ctx context.Context, from Updates) (err error) {
-	if ch.graph, err = from.Graph(ctx, ch.Product, ch.Name, ch.arch); err != nil {
+	if ch.graph, ch.whose, err = from.Graph(ctx, ch.Product, ch.Name, ch.arch); err != nil {
 		return fmt.Errorf("%s: %w", ch.Pos, err)
 	}
 	if len(ch.graph.Nodes) == 0 {
@@ -181,7 +184,7 @@ func (ch *channel) elsewhere(ctx context.Context, from Updates, v semver.Version
 		if name == ch.Name {
 			continue
 		}
-		g, err := from.Graph(ctx, ch.Product, name, ch.arch)
+		g, _, err := from.Graph(ctx, ch.Product, name, ch.arch)
 		if err != nil {
 			continue
 		}
@@ -427,6 +430,7 @@ func (c *choice) sort() {
 			return cmp.Or(strings.Compare(a.Channel, b.Channel), strings.Compare(a.Reason, b.Reason))
 		})
 	}
+	slices.SortFunc(c.graphs, func(a, b UpdateGraph) int { return strings.Compare(a.URL, b.URL) })
 	slices.SortFunc(c.updates, func(a, b UpdatePath) int {
 		return cmp.Or(strings.Compare(string(a.Product), string(b.Product)), strings.Compare(string(a.Arch), string(b.Arch)),
 			strings.Compare(a.Channel, b.Channel), compareVersions(a.From, b.From), compareVersions(a.To, b.To))

@@ -138,6 +138,8 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 		return decodeList(dec, &p.Releases, 0, nil)
 	case "updates":
 		return decodeList(dec, &p.Updates, 0, nil)
+	case "updateGraphs":
+		return decodeList(dec, &p.UpdateGraphs, 0, nil)
 	case "graphData":
 		return decode(dec, &p.GraphData)
 	case "images":

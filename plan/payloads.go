@@ -21,6 +21,7 @@ type platform struct {
 	opts     Options
 	payloads []*taking
 	updates  []UpdatePath
+	graphs   []UpdateGraph
 	data     *GraphData // nil where none is asked for
 	notes    []string
 }
@@ -46,7 +47,7 @@ func readPlatform(ctx context.Context, cfg *imageset.Releases, from From, opts O
 	if err != nil {
 		return nil, err
 	}
-	p.updates, p.notes = c.updates, c.notes
+	p.updates, p.graphs, p.notes = c.updates, c.graphs, c.notes
 	p.payloads = make([]*taking, len(c.releases))
 	err = each(ctx, len(c.releases), func(ctx context.Context, i int) (err error) {
 		p.payloads[i], err = p.read(ctx, c.releases[i])
@@ -163,7 +164,7 @@ func (p *platform) collect(ws *wishes) error {
 			return err
 		}
 	}
-	return nil
+	return p.collectGraph(ws)
 }
 
 func (p *platform) collectPayload(ws *wishes, t *taking) error {
@@ -270,7 +271,7 @@ func (p *platform) enter(plan *Plan) {
 		plan.Releases = append(plan.Releases, t.entry)
 	}
 	slices.SortFunc(plan.Releases, func(a, b Release) int { return strings.Compare(a.Name(), b.Name()) })
-	plan.Updates, plan.GraphData = p.updates, p.data
+	plan.Updates, plan.UpdateGraphs, plan.GraphData = p.updates, p.graphs, p.data
 	plan.Notes = append(plan.Notes, p.notes...)
 }
 

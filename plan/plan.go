@@ -43,9 +43,11 @@ type Plan struct {
 	Catalogs    []Catalog `json:"catalogs,omitempty"`
 	// Releases are platform releases, sorted by name; Updates the ways that clusters
 	// take between them.
-	Releases  []Release    `json:"releases,omitempty"`
-	Updates   []UpdatePath `json:"updates,omitempty"`
-	GraphData *GraphData   `json:"graphData,omitempty"`
+	Releases []Release    `json:"releases,omitempty"`
+	Updates  []UpdatePath `json:"updates,omitempty"`
+	// UpdateGraphs are those that the releases were chosen from.
+	UpdateGraphs []UpdateGraph `json:"updateGraphs,omitempty"`
+	GraphData    *GraphData    `json:"graphData,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that the source did not give; a catalog that names one

@@ -25,6 +25,7 @@ func (p *Plan) Write(w io.Writer) error {
 	writeSome(t, "catalogs", p.Catalogs)
 	writeSome(t, "releases", p.Releases)
 	writeSome(t, "updates", p.Updates)
+	writeSome(t, "updateGraphs", p.UpdateGraphs)
 	if p.GraphData != nil {
 		t.field("graphData", p.GraphData)
 	}
