@@ -263,7 +263,10 @@ func TestReadErrors(t *testing.T) {
 		{"references twice", more(entry{"./release-manifests/../" + referencesFile, "{}"}), "the layer has the name twice", true},
 		{"a linked manifest", more(entry{"release-manifests/x.yaml", "-> y.yaml"}), "it is no regular file", true},
 		{"a broken manifest", more(entry{"release-manifests/x.yaml", policyKind + ": ["}), "reading /release-manifests/x.yaml: object 1", true},
-		{"a large manifest", more(entry{"release-manifests/x.yaml", strings.Repeat("#", maxFile+1)}), "more than the 33554432 bytes", true},
+		{"a large manifest", with(func(s *spec) {
+			s.layers = [][]entry{append(s.layers[2], entry{"release-manifests/x.yaml", strings.Repeat("#", maxFile+1)})}
+			s.compression = "plain"
+		}), "more than the 33554432 bytes", true},
 		{"an encrypted layer", with(func(s *spec) { s.layerType = "application/vnd.oci.image.layer.v1.tar+gzip+encrypted" }), "is not one that can be read", true},
 		{"wrong diff IDs", with(func(s *spec) { s.diffIDs = []digest.Digest{sha("a"), sha("b"), sha("c")} }), "but the config says " + sha("c").String(), true},
 		{"few diff IDs", with(func(s *spec) { s.diffIDs = []digest.Digest{sha("a")} }), "1 diff IDs for the 3 layers", true},
