@@ -11,8 +11,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// image is a release image whose digest begins like its version ends.
-func image(version string, previous ...string) Release {
+// payload is a release image whose digest begins like its version ends.
+func payload(version string, previous ...string) Release {
 	return Release{Version: version, Arch: "amd64", Payload: "example.com/release@sha256:" + version, Previous: previous}
 }
 
@@ -48,38 +48,38 @@ func TestGraph(t *testing.T) {
 		releases []Release
 		want     []string
 	}{
-		{"what images say", nil, []Release{image("4.1.0"), image("4.1.1", "4.1.0", "4.0.9"), {Version: "4.2.0", Arch: "amd64", Previous: []string{"4.1.1"}, Next: []string{"4.3.0"}}},
+		{"what images say", nil, []Release{payload("4.1.0"), payload("4.1.1", "4.1.0", "4.0.9"), {Version: "4.2.0", Arch: "amd64", Previous: []string{"4.1.1"}, Next: []string{"4.3.0"}}},
 			[]string{"4.1.0 -> 4.1.1", "4.1.1 -> 4.2.0"}},
-		{"next", nil, []Release{{Version: "4.1.0", Arch: "amd64", Next: []string{"4.2.0", "4.1.1"}}, image("4.1.1", "4.1.0"), image("4.2.0")},
+		{"next", nil, []Release{{Version: "4.1.0", Arch: "amd64", Next: []string{"4.2.0", "4.1.1"}}, payload("4.1.1", "4.1.0"), payload("4.2.0")},
 			[]string{"4.1.0 -> 4.1.1", "4.1.0 -> 4.2.0"}},
-		{"a release of another channel", nil, []Release{image("4.0.1"), image("4.1.1", "4.0.1")}, nil},
-		{"a release of another architecture", nil, []Release{{Version: "4.1.0", Arch: "arm64"}, image("4.1.1", "4.1.0")}, nil},
+		{"a release of another channel", nil, []Release{payload("4.0.1"), payload("4.1.1", "4.0.1")}, nil},
+		{"a release of another architecture", nil, []Release{{Version: "4.1.0", Arch: "arm64"}, payload("4.1.1", "4.1.0")}, nil},
 		{"added by metadata", map[string]string{"raw/metadata.json": `{"4.1.1":{"io.openshift.upgrades.graph.previous.add":"4.1.0, 4.0.0"},"4.1.10":{"io.openshift.upgrades.graph.next.add":"4.2.0"}}`},
-			[]Release{image("4.1.0"), image("4.1.1"), image("4.1.10"), image("4.2.0")}, []string{"4.1.0 -> 4.1.1", "4.1.10 -> 4.2.0"}},
+			[]Release{payload("4.1.0"), payload("4.1.1"), payload("4.1.10"), payload("4.2.0")}, []string{"4.1.0 -> 4.1.1", "4.1.10 -> 4.2.0"}},
 		{"removed by metadata", map[string]string{"raw/metadata.json": `{"4.1.1":{"io.openshift.upgrades.graph.previous.remove":"*"},"4.2.0":{"io.openshift.upgrades.graph.previous.remove":"4.1.1"},"4.1.10":{"io.openshift.upgrades.graph.next.remove":"4.2.0"}}`},
-			[]Release{image("4.1.0"), image("4.1.1", "4.1.0"), image("4.1.10", "4.1.0"), image("4.2.0", "4.1.0", "4.1.1", "4.1.10")}, []string{"4.1.0 -> 4.1.10", "4.1.0 -> 4.2.0"}},
+			[]Release{payload("4.1.0"), payload("4.1.1", "4.1.0"), payload("4.1.10", "4.1.0"), payload("4.2.0", "4.1.0", "4.1.1", "4.1.10")}, []string{"4.1.0 -> 4.1.10", "4.1.0 -> 4.2.0"}},
 		{"blocked for all", map[string]string{"blocked-edges/a.yaml": "to: 4.2.0\nfrom: 4[.]1[.]1[+]"},
-			[]Release{image("4.1.1"), image("4.1.10"), image("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.10 -> 4.2.0"}},
+			[]Release{payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.10 -> 4.2.0"}},
 		{"the regular expression has no anchors", map[string]string{"blocked-edges/a.yaml": `to: 4.2.0
 from: 4[.]1[.]1`},
-			[]Release{image("4.1.1"), image("4.1.10"), image("4.2.0", "4.1.1", "4.1.10")}, nil},
+			[]Release{payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.1", "4.1.10")}, nil},
 		{"it sees the architecture", map[string]string{"blocked-edges/a.yaml": "to: 4.2.0\nfrom: ^4[.]1[.]1[+]arm64$", "blocked-edges/b.yaml": named("R", "4.2.0", "^4[.]1[.]10[+]amd64$")},
-			[]Release{image("4.1.1"), image("4.1.10"), image("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.1 -> 4.2.0", "4.1.10 -> 4.2.0 (R)"}},
+			[]Release{payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.1 -> 4.2.0", "4.1.10 -> 4.2.0 (R)"}},
 		{"a target of another architecture", map[string]string{"blocked-edges/a.yaml": "to: 4.2.0+arm64\nfrom: .*", "blocked-edges/b.yaml": named("R", "4.2.0+amd64", "4.1.10")},
-			[]Release{image("4.1.1"), image("4.1.10"), image("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.1 -> 4.2.0", "4.1.10 -> 4.2.0 (R)"}},
+			[]Release{payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.1 -> 4.2.0", "4.1.10 -> 4.2.0 (R)"}},
 		{"the later block replaces", map[string]string{"blocked-edges/a.yaml": "to: 4.2.0\nfrom: 4.1.10", "blocked-edges/b.yaml": "to: 4.2.0\nfrom: 4[.]1[.]1[+]"},
-			[]Release{image("4.1.1"), image("4.1.10"), image("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.10 -> 4.2.0"}},
+			[]Release{payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.10 -> 4.2.0"}},
 		{"several risks", map[string]string{"blocked-edges/b.yaml": named("B", "4.2.0", "4.1.1"), "blocked-edges/a.yaml": named("A", "4.2.0", "4.1.10")},
-			[]Release{image("4.1.0"), image("4.1.1"), image("4.1.10"), image("4.2.0", "4.1.0", "4.1.1", "4.1.10")}, []string{"4.1.0 -> 4.2.0", "4.1.1 -> 4.2.0 (B)", "4.1.10 -> 4.2.0 (A, B)"}},
+			[]Release{payload("4.1.0"), payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.0", "4.1.1", "4.1.10")}, []string{"4.1.0 -> 4.2.0", "4.1.1 -> 4.2.0 (B)", "4.1.10 -> 4.2.0 (A, B)"}},
 		{"a risk of an update that is not there", map[string]string{"blocked-edges/a.yaml": named("A", "4.2.0", ".*")},
-			[]Release{image("4.1.0"), image("4.1.1"), image("4.2.0", "4.1.1")}, []string{"4.1.1 -> 4.2.0 (A)"}},
+			[]Release{payload("4.1.0"), payload("4.1.1"), payload("4.2.0", "4.1.1")}, []string{"4.1.1 -> 4.2.0 (A)"}},
 		// Conditions are found before anything is removed, plain blocks included.
 		{"a block and a risk", map[string]string{"blocked-edges/a.yaml": named("A", "4.2.0", "4.1.1"), "blocked-edges/b.yaml": "to: 4.2.0\nfrom: .*"},
-			[]Release{image("4.1.0"), image("4.1.1"), image("4.2.0", "4.1.0", "4.1.1")}, []string{"4.1.1 -> 4.2.0 (A)"}},
-		{"an image's own metadata", nil, []Release{image("4.1.0"), {Version: "4.1.1", Arch: "amd64", Previous: []string{"4.1.0"}, Metadata: map[string]string{regexGone: "4[.]1[.]0"}}}, nil},
+			[]Release{payload("4.1.0"), payload("4.1.1"), payload("4.2.0", "4.1.0", "4.1.1")}, []string{"4.1.1 -> 4.2.0 (A)"}},
+		{"an image's own metadata", nil, []Release{payload("4.1.0"), {Version: "4.1.1", Arch: "amd64", Previous: []string{"4.1.0"}, Metadata: map[string]string{regexGone: "4[.]1[.]0"}}}, nil},
 		// Clients leave it out, and the plain update is gone, too.
 		{"a rule of an unknown type", map[string]string{"blocked-edges/a.yaml": strings.Replace(risk("4.1.1", ".*"), "Always", "Never", 1)},
-			[]Release{image("4.1.0"), image("4.1.1", "4.1.0")}, nil},
+			[]Release{payload("4.1.0"), payload("4.1.1", "4.1.0")}, nil},
 	} {
 		files := map[string]string{"channels/stable-4.2.yaml": "name: stable-4.2\nversions: " + all}
 		for name, text := range test.files {
@@ -142,11 +142,11 @@ func TestGraphWrong(t *testing.T) {
 		want     string
 	}{
 		"channel": {nil, "stabel-4.2", `no channel "stabel-4.2"; did you mean "stable-4.2"?`},
-		"version": {[]Release{image("4.2")}, "stable-4.2", `release 4.2-x86_64: "4.2" is no version`},
-		"twice":   {[]Release{image("4.2.0"), image("4.2.0")}, "stable-4.2", "release 4.2.0-x86_64: it is there twice"},
+		"version": {[]Release{payload("4.2")}, "stable-4.2", `release 4.2-x86_64: "4.2" is no version`},
+		"twice":   {[]Release{payload("4.2.0"), payload("4.2.0")}, "stable-4.2", "release 4.2.0-x86_64: it is there twice"},
 		"regular expression": {[]Release{{Version: "4.2.0", Arch: "amd64", Metadata: map[string]string{regexGone: "("}}}, "stable-4.2",
 			"making the graph of stable-4.2 for amd64: updates to 4.2.0: io.openshift.upgrades.graph.previous.remove_regex: error parsing"},
-		"itself": {[]Release{image("4.2.0", "4.2.0")}, "stable-4.2", "to itself"},
+		"itself": {[]Release{payload("4.2.0", "4.2.0")}, "stable-4.2", "to itself"},
 	} {
 		if _, err := d.Graph(test.releases, test.channel, "amd64"); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: the error is %v, want %q", name, err, test.want)

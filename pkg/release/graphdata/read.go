@@ -2,6 +2,7 @@ package graphdata
 
 import (
 	"archive/tar"
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func untar(r io.Reader) (map[string][]byte, error) {
 		return nil, fmt.Errorf("it is no tar.gz, which update services give (a proxy's page?): %w", err)
 	}
 	unpacked := limit(z, maxUnpacked, "it unpacks to")
-	c := collector{}
+	var c collector
 	for t := tar.NewReader(unpacked); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -79,12 +80,15 @@ func untar(r io.Reader) (map[string][]byte, error) {
 	return c.root()
 }
 
-// A collector keeps the files that servers read, by the folder that they are in
-// and their path there.
-type collector map[string]map[string][]byte
+// A collector keeps the files that servers read.
+type collector struct {
+	folders map[string]map[string][]byte // by the folder that they are in, and their path there
+	files   int
+	size    int64
+}
 
 // add takes in one entry of an archive.
-func (c collector) add(h *tar.Header, r io.Reader) error {
+func (c *collector) add(h *tar.Header, r io.Reader) error {
 	name := path.Clean(h.Name)
 	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
 		return fmt.Errorf("the name %.200q leads out of the archive", h.Name)
@@ -95,37 +99,42 @@ func (c collector) add(h *tar.Header, r io.Reader) error {
 			return nil
 		}
 	}
-	return c.file(folder, name, h, r)
+	if h.Typeflag != tar.TypeReg {
+		return fmt.Errorf("%.200s is no regular file", name)
+	}
+	return c.file(folder, name, r)
 }
 
 // file reads one file that is wanted.
-func (c collector) file(folder, name string, h *tar.Header, r io.Reader) error {
-	switch {
-	case h.Typeflag != tar.TypeReg:
-		return fmt.Errorf("%.200s is no regular file", name)
-	case h.Size > maxFile:
-		return fmt.Errorf("%.200s has %d bytes, more than the %d that are read", name, h.Size, maxFile)
-	case c[folder][name] != nil:
-		return fmt.Errorf("%.200s stands in the archive twice", name)
-	case len(c[folder]) == maxFiles:
-		return fmt.Errorf("it has more than the %d files that are read", maxFiles)
-	}
-	text := make([]byte, h.Size)
-	if _, err := io.ReadFull(r, text); err != nil {
+func (c *collector) file(folder, name string, r io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
 		return fmt.Errorf("unpacking %.200s: %w", name, err)
 	}
-	if c[folder] == nil {
-		c[folder] = map[string][]byte{}
+	c.files++
+	c.size += int64(len(text))
+	switch {
+	case len(text) > maxFile:
+		return fmt.Errorf("%.200s has more than the %d bytes that are read", name, maxFile)
+	case c.folders[folder][name] != nil:
+		return fmt.Errorf("%.200s stands in the archive twice", name)
+	case c.files > maxFiles || c.size > maxUnpacked:
+		return fmt.Errorf("it has more than the %d files and %d MiB that are read", maxFiles, maxUnpacked>>20)
+	case c.folders == nil:
+		c.folders = map[string]map[string][]byte{}
 	}
-	c[folder][name] = text
+	if c.folders[folder] == nil {
+		c.folders[folder] = map[string][]byte{}
+	}
+	c.folders[folder][name] = bytes.Clone(text)
 	return nil
 }
 
 // root gives the files of the folder that is graph data: the one with the file
 // version, and where there are several, the archive's own root.
-func (c collector) root() (map[string][]byte, error) {
+func (c *collector) root() (map[string][]byte, error) {
 	var found []string
-	for folder, files := range c {
+	for folder, files := range c.folders {
 		if files[versionFile] != nil {
 			found = append(found, folder)
 		}
@@ -137,7 +146,7 @@ func (c collector) root() (map[string][]byte, error) {
 	case len(found) > 1 && found[0] != "":
 		return nil, fmt.Errorf("both %.100s and %.100s have a file named version; graph data is one folder", found[0], found[1])
 	}
-	return c[found[0]], nil
+	return c.folders[found[0]], nil
 }
 
 // The files and folders that servers read.
