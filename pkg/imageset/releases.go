@@ -43,17 +43,17 @@ func (r *Releases) Arches() []release.Arch {
 }
 
 // A ReleaseChannel is one channel of a product and the releases taken of it: the
-// head; all of them, with Full; those in Range; or those on the way through it,
-// with ShortestPath or From.
+// head; all of them, with Full; those in Range; or those on update paths, with
+// ShortestPath or From.
 type ReleaseChannel struct {
 	Pos     Position
 	Name    string
 	Product release.Product // OCP where the file does not say
 	Range   Range
-	// ShortestPath takes the releases on the way from one end of the range to the
-	// other alone. It excludes Full.
+	// ShortestPath takes of the range only the path from one end to the other; an
+	// open end is that of the channel. It excludes Full.
 	ShortestPath, Full bool
-	// From is what clusters run: their ways to the upper end of the range, or to
+	// From is what clusters run: their paths to the upper end of the range, or to
 	// the head, are taken. It excludes Range.Min and Full.
 	From  []InstalledVersion // distinct
 	Risks RiskPolicy
@@ -65,8 +65,8 @@ type InstalledVersion struct {
 	Version string
 }
 
-// A RiskPolicy says what the risks of conditional updates count for on the way
-// through a channel. The zero policy goes around them where it can.
+// A RiskPolicy says what the risks of conditional updates count for on a path.
+// The zero policy takes such updates only where nothing else leads there.
 type RiskPolicy struct {
 	// Ignore lets no risk count but the forbidden ones.
 	Ignore bool
