@@ -281,9 +281,12 @@ func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archi
 		if errors.Is(err, os.ErrNotExist) && t.registry() != nil {
 			p, err = importedPlan(s, t.registry(), have, err)
 		}
+		if err == nil {
+			err = a.updates(s.client, nil, f.releaseFlags).verify(p, f.releaseFlags)
+		}
 		return f.rename(p), err
 	case f.plan != "":
-		p, err := a.loadPlan(ctx, f.plan, s)
+		p, err := a.loadPlan(ctx, f.plan, s, f.releaseFlags)
 		return f.rename(p), err
 	default:
 		return a.makePlan(ctx, f.inputs, s, &f.sides)

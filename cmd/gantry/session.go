@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -37,6 +38,7 @@ const (
 // inputs are the flags that say what is mirrored.
 type inputs struct {
 	selectFlags
+	releaseFlags
 	plan      string
 	name      string // of the plan, where it is not to be that of the file
 	workspace string
@@ -44,6 +46,7 @@ type inputs struct {
 
 func (in *inputs) addFlags(f *pflag.FlagSet) {
 	in.selectFlags.addFlags(f, wayKept)
+	in.releaseFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: that of its file)")
 	f.StringVar(&in.workspace, "workspace", defaultWorkspace, "folder for plans, cache and cluster-resources")
 }
@@ -53,6 +56,7 @@ type session struct {
 	*workspace.Workspace
 	cache  *layout.Layout
 	origin *mirror.Origin
+	client *remote.Client // for the sources
 }
 
 // open takes the workspace and makes the client for the sources.
@@ -77,7 +81,7 @@ func (a *app) open(in inputs, s *sides) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	return &session{Workspace: ws, cache: cache, origin: mirror.NewOrigin(client, cache)}, nil
+	return &session{Workspace: ws, cache: cache, origin: mirror.NewOrigin(client, cache), client: client}, nil
 }
 
 // meet begins to speak to the registry; what it returns ends that.
@@ -121,8 +125,13 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	stop := a.show("planning", func() progress.Reading {
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
 	})
-	p, err := plan.Make(ctx, in.loaded, name, s.from(), plan.Options{
-		Jobs: streams, Log: a.log, Installed: in.operators,
+	from := s.from()
+	from.Updates = a.updates(s.client, in.loaded.Mirror.Platform, in.releaseFlags)
+	if in.releaseFlags.ignore && in.loaded.Mirror.Platform != nil {
+		a.warn("platform releases are taken without a look at their signatures (--ignore-release-signature): nothing says that they are what the vendor built")
+	}
+	p, err := plan.Make(ctx, in.loaded, name, from, plan.Options{
+		Jobs: streams, Log: a.log, Installed: in.operators, IgnoreReleaseSignatures: in.releaseFlags.ignore,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()
@@ -158,13 +167,26 @@ func readPlan(path string) (*plan.Plan, error) {
 
 // loadPlan reads a plan and builds those of its catalogs again that this
 // workspace does not have.
-func (a *app) loadPlan(ctx context.Context, path string, s *session) (*plan.Plan, error) {
+func (a *app) loadPlan(ctx context.Context, path string, s *session, f releaseFlags) (*plan.Plan, error) {
 	p, err := readPlan(path)
 	if err != nil {
 		return nil, err
 	}
+	if err := a.updates(s.client, nil, f).verify(p, f); err != nil {
+		return nil, err
+	}
+	if g := p.GraphData; g != nil {
+		if _, there := s.cache.Size(g.Digest); !there {
+			a.say("building the image of graph data again")
+			from := s.from()
+			from.Updates = a.updates(s.client, &imageset.Releases{GraphData: g.Source}, f)
+			if err := plan.RebuildGraph(ctx, *g, from); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, c := range p.Catalogs {
-		if there, err := s.cached(p, c); err != nil {
+		if there, err := s.cached(p, c.Digest); err != nil {
 			return nil, err
 		} else if there || !c.Built {
 			continue
@@ -177,8 +199,9 @@ func (a *app) loadPlan(ctx context.Context, path string, s *session) (*plan.Plan
 	return p, nil
 }
 
-// cached reports whether all of a catalog's image is in the cache.
-func (s *session) cached(p *plan.Plan, c plan.Catalog) (bool, error) {
+// cached reports whether all of an image that was built for the plan is in the
+// cache.
+func (s *session) cached(p *plan.Plan, d digest.Digest) (bool, error) {
 	contents, err := p.Contents()
 	if err != nil {
 		return false, err
@@ -189,7 +212,7 @@ func (s *session) cached(p *plan.Plan, c plan.Catalog) (bool, error) {
 			there = false
 		}
 	}
-	err = contents.Walk(c.Digest,
+	err = contents.Walk(d,
 		func(m *plan.Manifest) error { look(m.Digest); return nil },
 		func(b plan.Blob) error { look(b.Digest); return nil })
 	return there, err
