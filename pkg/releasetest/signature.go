@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -162,6 +163,14 @@ func (w *World) sign(p *Payload) error {
 			return err
 		}
 		w.signatures[d] = message
+	}
+	if !p.Sigstore && len(p.Flaws.Unsealed) > 0 {
+		return errors.New("it has no sigstore signatures at all that some could be without")
+	}
+	for _, name := range p.Flaws.Unsealed {
+		if p.made[name] == nil {
+			return fmt.Errorf("%s is unsealed and no component", name)
+		}
 	}
 	if !p.Sigstore {
 		return nil
