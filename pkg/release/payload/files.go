@@ -40,6 +40,7 @@ type found struct {
 	seen    map[string]bool
 	changed bool // the layer changes the folder
 	held    int
+	text    bytes.Buffer // the file that is read
 }
 
 // A file is a manifest that may be one of those that are looked for.
@@ -138,24 +139,24 @@ func (f *found) add(h *tar.Header, r io.Reader) error {
 		return nil
 	}
 	// A sparse file of a few bytes in the archive reads as any number of zeros.
-	text, err := limited(f.left.Limit(r), maxFile)
-	if err != nil {
+	f.text.Reset()
+	if err := fill(&f.text, f.left.Limit(r), maxFile); err != nil {
 		return err
 	}
-	return f.hold(h.Name, text)
+	return f.hold(h.Name, f.text.Bytes())
 }
 
-// hold keeps a file that is wanted.
+// hold keeps a copy of a file that is wanted.
 func (f *found) hold(name string, text []byte) error {
 	switch {
 	case name == referencesFile:
-		f.references = text
+		f.references = bytes.Clone(text)
 	case name == metadataFile:
-		f.metadata = text
+		f.metadata = bytes.Clone(text)
 	case name == bootFile:
-		f.boot = text
+		f.boot = bytes.Clone(text)
 	case slices.ContainsFunc(wanted, func(w string) bool { return bytes.Contains(text, []byte(w)) }):
-		f.manifests = append(f.manifests, file{name, text})
+		f.manifests = append(f.manifests, file{name, bytes.Clone(text)})
 	default:
 		return nil
 	}

@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -172,14 +173,18 @@ func (r reader) blob(ctx context.Context, desc ocispec.Descriptor) ([]byte, erro
 
 // limited reads all of r, which must not be more than most bytes.
 func limited(r io.Reader, most int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err != nil {
-		return nil, err
+	var b bytes.Buffer
+	err := fill(&b, r, most)
+	return b.Bytes(), err
+}
+
+// fill reads all of r into an empty buffer.
+func fill(b *bytes.Buffer, r io.Reader, most int64) error {
+	n, err := b.ReadFrom(io.LimitReader(r, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("it has more than the %d bytes that are read", most)
 	}
-	if int64(len(data)) > most {
-		return nil, fmt.Errorf("it has more than the %d bytes that are read", most)
-	}
-	return data, nil
+	return err
 }
 
 // checkChildren holds the other images of a list against the one that is read.

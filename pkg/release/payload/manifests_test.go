@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // The ConfigMap of real releases has a key twice, as here.
@@ -21,6 +23,7 @@ func TestManifests(t *testing.T) {
 	m := newMemory()
 	s := spec{label: "4.20.5", layers: [][]entry{releaseLayer(t, "4.20.5",
 		entry{"release-manifests/0000_90_z.yaml", otherKeys},
+		entry{bootFile, string(bootConfigMap(t, `{"architectures":{"aarch64":`+disk(content+"@"+sha("disk").String())+`}}`))},
 		entry{"release-manifests/0000_90_b.yml", "---\n# a comment\n---\n" + definitionText + "---\n" + second},
 		entry{"release-manifests/0000_90_a.json", `{"apiVersion":"config.openshift.io/v1alpha1","kind":"ClusterImagePolicy"}`},
 		entry{"release-manifests/0000_90_c.yaml", keysText + "--- \n" + policyText},
@@ -39,6 +42,10 @@ func TestManifests(t *testing.T) {
 	want := []string{`{"apiVersion":"config.openshift.io/v1alpha1","kind":"ClusterImagePolicy"}`, second, policyText}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
+	}
+	disks, err := p.KubeVirt()
+	if diff := cmp.Diff(map[release.Arch]string{"arm64": content + "@" + sha("disk").String()}, disks); err != nil || diff != "" {
+		t.Errorf("disks: %v (-want +got):\n%s", err, diff)
 	}
 	if string(p.SignatureConfig) != keysText {
 		t.Errorf("the signature configuration is\n%s", p.SignatureConfig)
