@@ -55,7 +55,7 @@ func large(b *testing.B) *graph.Graph {
 
 func BenchmarkFind(b *testing.B) {
 	g := large(b)
-	for _, sources := range []int{1, 20, 200} {
+	for _, sources := range []int{1, 20} {
 		var from []semver.Version
 		for i := range sources {
 			from = append(from, g.Nodes[i*5].Version)

@@ -139,7 +139,7 @@ func flat(c Cost) [5]int { return [5]int{c.Skips, c.Forbidden, c.Always, c.PromQ
 
 func (tr trial) version(i int) semver.Version { return tr.g.Nodes[i].Version }
 
-const trials = 3000
+const trials = 1500
 
 // Whatever graph and policy: the path of one source is the best of all that there
 // are, and where that may not be taken or there is none, the error says so.

@@ -29,17 +29,14 @@ func Reachable(g *graph.Graph, from semver.Version, p Policy) ([]Target, error) 
 	if !ok {
 		return nil, missing(g, from, false)
 	}
-	return newSearch(g, p).targets(i), nil
-}
-
-func (s *search) targets(source int) []Target {
+	s := newSearch(g, p)
 	var targets []Target
-	for i, c := range s.costsFrom(source) {
-		if i != source && c != none && s.policy.allows(c) {
-			targets = append(targets, Target{s.g.Nodes[i].Version, i, c})
+	for to, c := range s.costsFrom(i) {
+		if to != i && c != none && p.allows(c) {
+			targets = append(targets, Target{g.Nodes[to].Version, to, c})
 		}
 	}
-	return targets
+	return targets, nil
 }
 
 // Instead are the releases that a cluster gets to where it does not get to the one
@@ -83,7 +80,7 @@ func (s *search) instead(source, to int) Instead {
 }
 
 // String says what there is in half a sentence: "it gets to 4.20.3 and 4.20.12, and
-// at most to 4.20.20, without risks".
+// at most to 4.20.20, without risks to accept".
 func (in Instead) String() string {
 	if in.Highest == nil {
 		return "it gets to no other release"
@@ -99,7 +96,7 @@ func (in Instead) String() string {
 		s = "it gets to " + strings.Join(near, " and ") + ", and at most to " + in.Highest.Version.String()
 	}
 	if in.Highest.Cost.Free() {
-		return s + ", without risks"
+		return s + ", without risks to accept"
 	}
 	return s + ", with risks"
 }
