@@ -2,12 +2,12 @@ package releasetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -31,9 +31,13 @@ func (w *World) Push(ctx context.Context, c *registrytest.Client, host string) e
 	g.SetLimit(pushes)
 	var then []placed
 	for _, p := range w.placed {
+		isAbsent, err := w.isAbsent(p)
+		if err != nil {
+			return err
+		}
 		_, isList := p.content.(v1.ImageIndex)
 		switch {
-		case w.absent[p.digest]:
+		case isAbsent:
 		case isList || w.Payload(p.tag) != nil:
 			then = append(then, p)
 		default:
@@ -54,6 +58,15 @@ func (w *World) Push(ctx context.Context, c *registrytest.Client, host string) e
 	return nil
 }
 
+// isAbsent reports whether content is absent, or a list with such a child.
+func (w *World) isAbsent(p placed) (bool, error) {
+	if w.absent[p.digest] {
+		return true, nil
+	}
+	digests, err := imagesOf(p.content)
+	return slices.ContainsFunc(digests, func(d digest.Digest) bool { return w.absent[d] }), err
+}
+
 // RegistriesConf is a registries.conf by which the registry that Push filled
 // stands for the one that references name. Those of plainHTTP are spoken to
 // without TLS, this one among them if it is one.
@@ -72,9 +85,12 @@ func (w *World) RegistriesConf(registry string, plainHTTP ...string) string {
 // WrongBytes is a fault of the registry that Push filled: of a component's image,
 // the first one of a list, a layer comes with other bytes.
 func (p *Payload) WrongBytes(component string) (registrytest.Rule, error) {
+	if p.made[component] == nil {
+		return registrytest.Rule{}, fmt.Errorf("%s has no component %s to be spoilt", p.Name, component)
+	}
 	all, err := images(p.made[component])
 	if err != nil {
-		return registrytest.Rule{}, fmt.Errorf("spoiling %s of %s: %w", component, p.Name, err)
+		return registrytest.Rule{}, err
 	}
 	layers, err := all[0].Layers()
 	if err != nil {
@@ -86,23 +102,38 @@ func (p *Payload) WrongBytes(component string) (registrytest.Rule, error) {
 
 // images are those that content consists of: itself, or its children.
 func images(content registrytest.Content) ([]v1.Image, error) {
-	switch content := content.(type) {
-	case v1.Image:
-		return []v1.Image{content}, nil
-	case v1.ImageIndex:
-		m, err := content.IndexManifest()
+	list, isList := content.(v1.ImageIndex)
+	if !isList {
+		return []v1.Image{content.(v1.Image)}, nil
+	}
+	m, err := list.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	var all []v1.Image
+	for _, desc := range m.Manifests {
+		img, err := list.Image(desc.Digest)
 		if err != nil {
 			return nil, err
 		}
-		var all []v1.Image
-		for _, desc := range m.Manifests {
-			img, err := content.Image(desc.Digest)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, img)
-		}
-		return all, nil
+		all = append(all, img)
 	}
-	return nil, errors.New("it is no component")
+	return all, nil
+}
+
+// imagesOf are the digests of the images that content consists of.
+func imagesOf(content registrytest.Content) ([]digest.Digest, error) {
+	all, err := images(content)
+	if err != nil {
+		return nil, err
+	}
+	var digests []digest.Digest
+	for _, img := range all {
+		h, err := img.Digest()
+		if err != nil {
+			return nil, err
+		}
+		digests = append(digests, digest.Digest(h.String()))
+	}
+	return digests, nil
 }

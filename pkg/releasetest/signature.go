@@ -164,21 +164,10 @@ func (w *World) sign(p *Payload) error {
 		}
 		w.signatures[d] = message
 	}
-	if !p.Sigstore && len(p.Flaws.Unsealed) > 0 {
-		return errors.New("it has no sigstore signatures at all that some could be without")
-	}
-	for _, name := range p.Flaws.Unsealed {
-		if p.made[name] == nil {
-			return fmt.Errorf("%s is unsealed and no component", name)
-		}
-	}
 	if !p.Sigstore {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.made)) {
-		if slices.Contains(p.Flaws.Unsealed, name) {
-			continue
-		}
 		repository, names := p.content, []string{p.Content + "@"}
 		if name == "" {
 			repository, names = p.releases, []string{p.Repository + "@", p.Repository + ":" + p.Name}
@@ -190,23 +179,38 @@ func (w *World) sign(p *Payload) error {
 	return nil
 }
 
-// seal puts sigstore signatures of content, or of its children, beside it. A name
-// that ends in an at sign is completed by the digest.
-func (w *World) seal(repository string, names []string, content registrytest.Content) error {
-	all, err := images(content)
-	if err != nil {
-		return err
+// unseal notes what stays without sigstore signatures.
+func (w *World) unseal(p *Payload) error {
+	if !p.Sigstore && len(p.Flaws.Unsealed) > 0 {
+		return errors.New("it has no sigstore signatures at all that some could be without")
 	}
-	for _, img := range all {
-		h, err := img.Digest()
+	for _, name := range p.Flaws.Unsealed {
+		if p.made[name] == nil {
+			return fmt.Errorf("%s is unsealed and no component", name)
+		}
+		digests, err := imagesOf(p.made[name])
 		if err != nil {
 			return err
 		}
-		d := digest.Digest(h.String())
-		if w.isSealed[d] {
+		for _, d := range digests {
+			w.unsealed[d] = true
+		}
+	}
+	return nil
+}
+
+// seal puts sigstore signatures of content, or of its children, beside it. A name
+// that ends in an at sign is completed by the digest.
+func (w *World) seal(repository string, names []string, content registrytest.Content) error {
+	digests, err := imagesOf(content)
+	if err != nil {
+		return err
+	}
+	for _, d := range digests {
+		if w.sealed[d] || w.unsealed[d] {
 			continue
 		}
-		w.isSealed[d] = true
+		w.sealed[d] = true
 		named := slices.Clone(names)
 		for i, name := range named {
 			if strings.HasSuffix(name, "@") {

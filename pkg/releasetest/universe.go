@@ -52,10 +52,10 @@ type Release struct {
 	Flaws    Flaws
 }
 
-// Flaws are what is wrong with a release.
+// Flaws are what is wrong with a release. Images that are wrong are so in other
+// releases, too, which have the same ones, alone or in a list.
 type Flaws struct {
-	// Absent are components whose images are nowhere, those of other releases that
-	// have the same ones included.
+	// Absent are components whose images are nowhere.
 	Absent []string
 	// Unsigned tells that the signature store has nothing for the release, and
 	// Missigned that what it has does not verify.

@@ -25,11 +25,12 @@ type World struct {
 	universe   Universe
 	signatures map[digest.Digest][]byte
 	graphData  []byte
-	absent     map[digest.Digest]bool
-	placed     []placed
-	isPlaced   map[string]bool
-	isSealed   map[digest.Digest]bool
-	images     map[string]v1.Image // of components, by what decides their bytes
+	// absent and unsealed are flaws; sealed has sigstore signatures.
+	absent, unsealed, sealed map[digest.Digest]bool
+
+	placed   []placed
+	isPlaced map[string]bool
+	images   map[string]v1.Image // of components, by what decides their bytes
 }
 
 // A placed is content and where it lies, without the host.
@@ -46,7 +47,8 @@ var fixed = sync.OnceValues(FixedKeys)
 func New(u Universe) (*World, error) {
 	w := &World{
 		universe: u, Keys: u.Keys, signatures: map[digest.Digest][]byte{},
-		absent: map[digest.Digest]bool{}, isPlaced: map[string]bool{}, isSealed: map[digest.Digest]bool{}, images: map[string]v1.Image{},
+		absent: map[digest.Digest]bool{}, unsealed: map[digest.Digest]bool{}, sealed: map[digest.Digest]bool{},
+		isPlaced: map[string]bool{}, images: map[string]v1.Image{},
 	}
 	w.universe.Store = cmp.Or(u.Store, nowhere)
 	if w.Keys == nil {
@@ -58,7 +60,7 @@ func New(u Universe) (*World, error) {
 	for _, r := range u.Releases {
 		p, err := w.build(r)
 		if err == nil {
-			err = w.sign(p)
+			err = w.unseal(p)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("making release %s: %w", r.Version, err)
@@ -67,6 +69,11 @@ func New(u Universe) (*World, error) {
 			return nil, fmt.Errorf("release %s is there twice", p.Name)
 		}
 		w.Payloads = append(w.Payloads, p)
+	}
+	for _, p := range w.Payloads {
+		if err := w.sign(p); err != nil {
+			return nil, fmt.Errorf("signing release %s: %w", p.Name, err)
+		}
 	}
 	if err := w.check(); err != nil {
 		return nil, err
