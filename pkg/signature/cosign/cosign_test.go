@@ -272,7 +272,7 @@ func TestParsePolicy(t *testing.T) {
 		{"no PEM", text[:strings.Index(text, "keyData:")] + "keyData: eA==\n", "no public key as PEM"},
 		{"a private key", text[:strings.Index(text, "keyData:")] + "keyData: " +
 			base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: private})) + "\n", "keyData: "},
-		{"a weak key", policyText(t, small.Public()), "1024 bits is too weak"},
+		{"a weak key", policyText(t, small.Public()), "1024 bits cannot be verified with"},
 		{"another algorithm", policyText(t, ed), "want RSA or ECDSA"},
 		{"no YAML", "kind: [", "reading the policy"},
 		{"large", text + strings.Repeat("#", maxPolicy), "more than 1048576 bytes"},
@@ -308,71 +308,4 @@ func TestRealPolicy(t *testing.T) {
 	if !p.Covers(want[1]) || p.Covers("quay.io/openshift-release-dev/ocp-release-nightly") {
 		t.Error("the policy covers other repositories than its scopes say")
 	}
-}
-
-// FuzzParse: what is accepted has signatures of bounded payloads, and those who
-// did not sign are not believed.
-func FuzzParse(f *testing.F) {
-	key, other := ecKey(f), ecKey(f)
-	var a artifact
-	a.add(f, key, statement(repository, image))
-	f.Add(a.text(f), []byte(statement(repository, image)))
-	f.Add([]byte(`{"layers":[{"mediaType":"`+PayloadType+`","digest":"`+image+`","size":3,"annotations":{"`+Annotation+`":"eA=="}}]}`), []byte("abc"))
-	f.Fuzz(func(t *testing.T, manifest, payload []byte) {
-		all, err := Parse(manifest)
-		if err != nil {
-			return
-		}
-		for _, s := range all {
-			if len(s.Bytes) == 0 || s.Payload.Size < 0 || s.Payload.Size > MaxPayload || s.Payload.Digest.Validate() != nil {
-				t.Fatalf("accepted %+v", s)
-			}
-		}
-		blob := func(context.Context, ocispec.Descriptor) ([]byte, error) { return payload, nil }
-		policy := &Policy{Name: "p", Scopes: []string{repository}, Keys: []crypto.PublicKey{other.Public()}}
-		if Verify(t.Context(), manifest, blob, repository, image, policy) == nil {
-			t.Fatal("accepted without a signature")
-		}
-	})
-}
-
-// FuzzPayload: what is accepted is written and read back equal.
-func FuzzPayload(f *testing.F) {
-	f.Add([]byte(statement(repository, image)))
-	f.Add([]byte(statement(repository+":v1", "")))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		name, d, err := readPayload(text)
-		if err != nil {
-			return
-		}
-		written, err := json.Marshal(map[string]any{"critical": map[string]any{
-			"type": payloadType, "identity": map[string]string{"docker-reference": name}, "image": map[string]string{"docker-manifest-digest": d.String()},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		againName, againD, err := readPayload(written)
-		if err != nil || againName != name || againD != d {
-			t.Errorf("%q %q became %q %q: %v", name, d, againName, againD, err)
-		}
-	})
-}
-
-// FuzzParsePolicy: what is accepted has scopes, all of which it covers, and keys.
-func FuzzParsePolicy(f *testing.F) {
-	f.Add([]byte(policyText(f, ecKey(f).Public())))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := ParsePolicy(text)
-		if err != nil {
-			return
-		}
-		if len(p.Keys) == 0 || len(p.Scopes) == 0 {
-			t.Fatalf("accepted %+v", p)
-		}
-		for _, scope := range p.Scopes {
-			if !strings.HasPrefix(scope, "*") && !p.Covers(scope) {
-				t.Errorf("the scope %q is not covered", scope)
-			}
-		}
-	})
 }

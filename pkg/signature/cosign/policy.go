@@ -2,10 +2,6 @@ package cosign
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,8 +14,6 @@ const (
 	policyVersion = "config.openshift.io/v1"
 	// maxPolicy is more than any object of a cluster has, in bytes.
 	maxPolicy = 1 << 20
-	// Bits that an RSA key has at least.
-	minRSA = 2048
 )
 
 // A Policy says for which images a signature is asked for, and whose.
@@ -109,35 +103,6 @@ func checkScope(scope string) error {
 		return fmt.Errorf("the scope %q is not that of a repository", scope)
 	}
 	return nil
-}
-
-// readKeys reads public keys as PEM.
-func readKeys(text []byte) ([]crypto.PublicKey, error) {
-	var keys []crypto.PublicKey
-	for {
-		block, rest := pem.Decode(text)
-		if block == nil {
-			break
-		}
-		key, err := x509.ParsePKIXPublicKey(block.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		switch k := key.(type) {
-		case *rsa.PublicKey:
-			if k.N.BitLen() < minRSA {
-				return nil, fmt.Errorf("an RSA key of %d bits is too weak; %d are needed", k.N.BitLen(), minRSA)
-			}
-		case *ecdsa.PublicKey:
-		default:
-			return nil, fmt.Errorf("a key of type %T cannot be verified with; want RSA or ECDSA", key)
-		}
-		keys, text = append(keys, key), rest
-	}
-	if len(keys) == 0 {
-		return nil, errors.New("it holds no public key as PEM")
-	}
-	return keys, nil
 }
 
 // Covers reports whether the policy is about a repository, "quay.io/org/name". The

@@ -1,0 +1,119 @@
+package cosign
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// FuzzParse: what is accepted has signatures of bounded payloads, and those who
+// did not sign are not believed.
+func FuzzParse(f *testing.F) {
+	key, other := ecKey(f), ecKey(f)
+	var a artifact
+	a.add(f, key, statement(repository, image))
+	f.Add(a.text(f), []byte(statement(repository, image)))
+	f.Add([]byte(`{"layers":[{"mediaType":"`+PayloadType+`","digest":"`+image+`","size":3,"annotations":{"`+Annotation+`":"eA=="}}]}`), []byte("abc"))
+	f.Fuzz(func(t *testing.T, manifest, payload []byte) {
+		all, err := Parse(manifest)
+		if err != nil {
+			return
+		}
+		for _, s := range all {
+			if len(s.Bytes) == 0 || s.Payload.Size < 0 || s.Payload.Size > MaxPayload || s.Payload.Digest.Validate() != nil {
+				t.Fatalf("accepted %+v", s)
+			}
+		}
+		blob := func(context.Context, ocispec.Descriptor) ([]byte, error) { return payload, nil }
+		policy := &Policy{Name: "p", Scopes: []string{repository}, Keys: []crypto.PublicKey{other.Public()}}
+		if Verify(t.Context(), manifest, blob, repository, image, policy) == nil {
+			t.Fatal("accepted without a signature")
+		}
+	})
+}
+
+// FuzzPayload: what is accepted is written and read back equal.
+func FuzzPayload(f *testing.F) {
+	f.Add([]byte(statement(repository, image)))
+	f.Add([]byte(statement(repository+":v1", "")))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		name, d, err := readPayload(text)
+		if err != nil {
+			return
+		}
+		written, err := json.Marshal(map[string]any{"critical": map[string]any{
+			"type": payloadType, "identity": map[string]string{"docker-reference": name}, "image": map[string]string{"docker-manifest-digest": d.String()},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		againName, againD, err := readPayload(written)
+		if err != nil || againName != name || againD != d {
+			t.Errorf("%q %q became %q %q: %v", name, d, againName, againD, err)
+		}
+	})
+}
+
+// FuzzParsePolicy: what is accepted has scopes, all of which it covers, and keys.
+func FuzzParsePolicy(f *testing.F) {
+	f.Add([]byte(policyText(f, ecKey(f).Public())))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := ParsePolicy(text)
+		if err != nil {
+			return
+		}
+		if len(p.Keys) == 0 || len(p.Scopes) == 0 {
+			t.Fatalf("accepted %+v", p)
+		}
+		for _, scope := range p.Scopes {
+			if !strings.HasPrefix(scope, "*") && !p.Covers(scope) {
+				t.Errorf("the scope %q is not covered", scope)
+			}
+		}
+	})
+}
+
+// FuzzKey: what is accepted is what the standard library makes of it.
+func FuzzKey(f *testing.F) {
+	keys := []crypto.PublicKey{rsaKey(f).Public(), ecKey(f).Public()}
+	for _, curve := range []elliptic.Curve{elliptic.P224(), elliptic.P384(), elliptic.P521()} {
+		key, err := ecdsa.GenerateKey(curve, rand.Reader)
+		if err != nil {
+			f.Fatal(err)
+		}
+		keys = append(keys, key.Public())
+	}
+	for i, key := range keys {
+		der, err := x509.MarshalPKIXPublicKey(key)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(der)
+		f.Add(append(slices.Clone(der), 0))
+		if _, err := readKey(der); (err != nil) != (i == 2) {
+			f.Errorf("key %d: %v", i, err)
+		}
+	}
+	f.Fuzz(func(t *testing.T, der []byte) {
+		key, err := readKey(der)
+		if err != nil {
+			return
+		}
+		want, err := x509.ParsePKIXPublicKey(der)
+		if err != nil {
+			t.Fatalf("the standard library refuses it: %v", err)
+		}
+		if same, ok := key.(interface{ Equal(crypto.PublicKey) bool }); !ok || !same.Equal(want) {
+			t.Errorf("read %v, want %v", key, want)
+		}
+	})
+}
