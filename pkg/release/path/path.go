@@ -12,8 +12,8 @@
 // else leads to the target, and every hop says what its risks are.
 //
 // Of paths with as many risks and hops, several sources take those that have
-// releases in common, since each release of a path has to be mirrored. Two paths
-// that meet stay together.
+// releases in common, installed ones included, since each release of a path has to
+// be mirrored. Two paths that meet stay together.
 //
 // Everything here is a pure function: the same graph, set of sources and policy
 // give the same paths, in whatever order the sources are.
@@ -145,17 +145,6 @@ func Find(g *graph.Graph, from []semver.Version, to semver.Version, p Policy) ([
 		paths = append(paths, s.path(i, target, costs[i], next))
 	}
 	return paths, errors.Join(errs...)
-}
-
-// Span returns the path of a range of versions: the best one from its minimum to
-// its maximum. Conditional updates are used where nothing else leads there,
-// whatever their risks; the hops name them. The errors are those of [Find].
-func Span(g *graph.Graph, from, to semver.Version) (Path, error) {
-	paths, err := Find(g, []semver.Version{from}, to, Policy{AllowAlways: true})
-	if err != nil {
-		return Path{}, err
-	}
-	return paths[0], nil
 }
 
 // path follows next from a node to the target.

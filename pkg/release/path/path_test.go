@@ -120,40 +120,38 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
-	g := read(t, "testdata/eus.json")
-	p, err := Span(g, semver.MustParse("4.18.20"), semver.MustParse("4.20.3"))
-	if err != nil || p.String() != "4.18.20 -> 4.19.10 -> 4.20.3" || p.Cost.Always != 1 {
-		t.Errorf("got %s, %+v, %v", p, p.Cost, err)
-	}
-	var none *NoPathError
-	if _, err := Span(g, semver.MustParse("4.18.20"), semver.MustParse("4.20.5")); !errors.As(err, &none) {
-		t.Errorf("got %v, want a NoPathError", err)
-	}
-}
-
 // Several sources share what costs them nothing, whatever their order.
 func TestFindSeveral(t *testing.T) {
 	g := read(t, "testdata/eus.json")
 	to := semver.MustParse("4.20.1")
-	from := versions("4.18.10", "4.18.5", "4.19.5", "4.18.5")
-	want := []string{"4.18.5 -> 4.19.5 -> 4.20.1", "4.18.10 -> 4.19.5 -> 4.20.1", "4.19.5 -> 4.20.1"}
-	for range 2 {
-		paths, err := Find(g, from, to, Policy{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, p := range paths {
-			got = append(got, p.String())
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-		slices.Reverse(from)
-	}
-	if from[0].String() != "4.18.10" {
-		t.Errorf("Find changed what it was given: %v", from)
+	for name, tc := range map[string]struct{ from, want []string }{
+		"alone":             {[]string{"4.18.10"}, []string{"4.18.10 -> 4.19.10 -> 4.20.1"}},
+		"a hop of another":  {[]string{"4.18.10", "4.18.5", "4.18.10"}, []string{"4.18.5 -> 4.19.5 -> 4.20.1", "4.18.10 -> 4.19.5 -> 4.20.1"}},
+		"another installed": {[]string{"4.19.5", "4.18.10"}, []string{"4.18.10 -> 4.19.5 -> 4.20.1", "4.19.5 -> 4.20.1"}},
+		"nothing to share":  {[]string{"4.18.5", "4.18.20"}, []string{"4.18.5 -> 4.19.5 -> 4.20.1", "4.18.20 -> 4.19.10 -> 4.20.1"}},
+		"the newest of two": {[]string{"4.18.5", "4.18.10", "4.18.20"}, []string{"4.18.5 -> 4.19.5 -> 4.20.1", "4.18.10 -> 4.19.10 -> 4.20.1", "4.18.20 -> 4.19.10 -> 4.20.1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := versions(tc.from...)
+			for range 2 {
+				before := slices.Clone(from)
+				paths, err := Find(g, from, to, Policy{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, p := range paths {
+					got = append(got, p.String())
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Error(diff)
+				}
+				if diff := cmp.Diff(before, from); diff != "" {
+					t.Errorf("Find changed what it was given: %s", diff)
+				}
+				slices.Reverse(from)
+			}
+		})
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // share decides for every node on the paths of the sources which one is next. All
 // best paths of a node are as long, so nodes are taken together by the hops that
 // are left, the farthest first: those that are reached choose few different next
-// ones.
+// ones beside the sources, which are mirrored anyway.
 func (s *search) share(sources []int, costs []Cost) map[int]int {
 	var levels [][]int
 	reach := func(i int) {
@@ -28,7 +28,7 @@ func (s *search) share(sources []int, costs []Cost) map[int]int {
 		for _, i := range levels[left] {
 			sets = append(sets, s.best(i, costs))
 		}
-		for at, to := range cover(sets) {
+		for at, to := range cover(sets, levels[left-1]) {
 			next[levels[left][at]] = to
 			reach(to)
 		}
@@ -48,10 +48,10 @@ func (s *search) best(i int, costs []Cost) []int {
 }
 
 // cover takes one node of each set, none of which is empty, so that few different
-// ones are taken. Finding the fewest takes too long, so it is greedy: again and
-// again the node that is in most of the sets that are left, and of those the
-// newest.
-func cover(sets [][]int) []int {
+// ones are taken beside those that are there. Finding the fewest takes too long, so
+// it is greedy: again and again the node that is in most of the sets that are left,
+// and of those the newest.
+func cover(sets [][]int, there []int) []int {
 	holders := map[int][]int{} // the sets that a node is in
 	for at, set := range sets {
 		for _, n := range set {
@@ -62,16 +62,10 @@ func cover(sets [][]int) []int {
 	for n, in := range holders {
 		gain[n] = len(in)
 	}
-	covered, chosen := make([]bool, len(sets)), map[int]bool{}
-	for left := len(sets); left > 0; {
-		most := -1
-		for n, sets := range gain {
-			if most < 0 || cmp.Or(cmp.Compare(sets, gain[most]), cmp.Compare(n, most)) > 0 {
-				most = n
-			}
-		}
-		chosen[most] = true
-		for _, at := range holders[most] {
+	left, covered, chosen := len(sets), make([]bool, len(sets)), map[int]bool{}
+	choose := func(node int) {
+		chosen[node] = true
+		for _, at := range holders[node] {
 			if covered[at] {
 				continue
 			}
@@ -81,6 +75,18 @@ func cover(sets [][]int) []int {
 				gain[n]--
 			}
 		}
+	}
+	for _, n := range there {
+		choose(n)
+	}
+	for left > 0 {
+		most := -1
+		for n, sets := range gain {
+			if most < 0 || cmp.Or(cmp.Compare(sets, gain[most]), cmp.Compare(n, most)) > 0 {
+				most = n
+			}
+		}
+		choose(most)
 	}
 	taken := make([]int, len(sets))
 	for at, set := range sets {
