@@ -1,0 +1,33 @@
+package releasetest
+
+import (
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// BenchmarkWorld makes a world and pushes it into memory: the one of most tests,
+// and single releases with as many components as real ones have.
+func BenchmarkWorld(b *testing.B) {
+	real412 := Release{Version: "4.20.1", Components: Real412(), Sigstore: true}
+	multi := real412
+	multi.Arch = release.Multi
+	for _, bc := range []struct {
+		name string
+		u    Universe
+	}{{"small", Small()}, {"183 components", Universe{Releases: []Release{real412}}}, {"183 components, multi", Universe{Releases: []Release{multi}}}} {
+		b.Run(bc.name, func(b *testing.B) {
+			for b.Loop() {
+				w, err := New(bc.u)
+				if err != nil {
+					b.Fatal(err)
+				}
+				s := registrytest.New(b, registrytest.Options{})
+				if err := w.Push(b.Context(), s.Client(), s.Host); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
