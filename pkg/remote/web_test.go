@@ -95,8 +95,11 @@ func TestGet(t *testing.T) {
 			if strings.Contains(fmt.Sprint(err), "s3cret") {
 				t.Errorf("the error shows the query: %v", err)
 			}
-			if f.seen != tc.seen || len(clock.waits) < tc.seen-1 {
-				t.Errorf("%d requests and the waits %v, want %d requests", f.seen, clock.waits, tc.seen)
+			f.mu.Lock()
+			seen := f.seen
+			f.mu.Unlock()
+			if seen != tc.seen || len(clock.waits) < tc.seen-1 {
+				t.Errorf("%d requests and the waits %v, want %d requests", seen, clock.waits, tc.seen)
 			}
 			if tc.waits != nil {
 				for i, want := range tc.waits { // that for the host's turn is a little longer

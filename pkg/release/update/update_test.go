@@ -11,7 +11,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,16 +44,23 @@ func client(t *testing.T) *remote.Client {
 	return c
 }
 
-// serve answers with f and keeps what was asked.
-func serve(t *testing.T, f http.HandlerFunc) (url string, asked *[]*http.Request) {
+// serve answers with f. asked are the requests so far.
+func serve(t *testing.T, f http.HandlerFunc) (url string, asked func() []*http.Request) {
 	t.Helper()
-	asked = &[]*http.Request{}
+	var mu sync.Mutex
+	var list []*http.Request
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		*asked = append(*asked, r)
+		mu.Lock()
+		list = append(list, r)
+		mu.Unlock()
 		f(w, r)
 	}))
 	t.Cleanup(s.Close)
-	return s.URL, asked
+	return s.URL, func() []*http.Request {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(list)
+	}
 }
 
 func says(status int, body string) http.HandlerFunc {
@@ -71,10 +80,10 @@ func TestGraph(t *testing.T) {
 	if len(g.Nodes) != 2 || g.Nodes[g.Head()].Version.String() != "4.20.1" || len(g.From(0)) != 1 {
 		t.Errorf("the graph is %+v", g)
 	}
-	if len(*asked) != 1 {
-		t.Fatalf("%d requests", len(*asked))
+	if n := len(asked()); n != 1 {
+		t.Fatalf("%d requests", n)
 	}
-	r := (*asked)[0]
+	r := asked()[0]
 	if want := "/v1/graph?arch=amd64&channel=stable-4.20&token=s3cret"; r.RequestURI != want || r.Method != http.MethodGet {
 		t.Errorf("asked %s %s, want %s", r.Method, r.RequestURI, want)
 	}
@@ -189,8 +198,8 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("the error does not say %q: %v", s, err)
 				}
 			}
-			if len(*asked) != tt.times {
-				t.Errorf("asked %d times, want %d", len(*asked), tt.times)
+			if n := len(asked()); n != tt.times {
+				t.Errorf("asked %d times, want %d", n, tt.times)
 			}
 		})
 	}
