@@ -2,6 +2,7 @@ package graph
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -53,7 +54,7 @@ func (a *answer) next(open json.Delim, first bool) (bool, error) {
 		return false, err
 	}
 	if a.left--; a.left < 0 {
-		return false, fmt.Errorf("the graph has more than %d values", maxValues)
+		return false, errors.New("the graph has more values than any that is served")
 	}
 	return true, nil
 }

@@ -27,20 +27,22 @@ const (
 //
 // Errors say where in the JSON they are. They tell an answer that was cut short,
 // a page of HTML and text that follows the graph apart.
-func Read(r io.Reader) (*Graph, error) {
-	limited := &io.LimitedReader{R: r, N: MaxSize + 1}
+func Read(r io.Reader) (*Graph, error) { return read(r, MaxSize, maxValues) }
+
+func read(r io.Reader, size int64, values int) (*Graph, error) {
+	limited := &io.LimitedReader{R: r, N: size + 1}
 	in := bufio.NewReader(limited)
 	if err := begins(in); err != nil {
 		return nil, fmt.Errorf("reading an update graph: %w", err)
 	}
-	a := answer{dec: json.NewDecoder(in), left: maxValues}
+	a := answer{dec: json.NewDecoder(in), left: values}
 	err := a.read()
 	if err == nil {
 		err = a.end()
 	}
 	switch {
 	case limited.N == 0:
-		err = fmt.Errorf("it has more than %d MiB", MaxSize>>20)
+		err = fmt.Errorf("it has more than %d bytes", size)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("it was cut short, after %d bytes: %w", a.dec.InputOffset(), io.ErrUnexpectedEOF)
 	}
