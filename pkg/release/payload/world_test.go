@@ -37,10 +37,14 @@ func (overHTTP) get(ctx context.Context, source, what string, d digest.Digest) (
 		return nil, err
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", req.URL, resp.Status)
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	if resp.StatusCode != http.StatusOK {
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s: %s", req.URL, resp.Status)
+	}
+	return resp, nil
 }
 
 func (o overHTTP) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
