@@ -81,6 +81,12 @@ func (c *Contents) Manifest(d digest.Digest) (Manifest, bool) {
 	return *m, true
 }
 
+// Has reports whether the plan has a manifest or blob of that digest.
+func (c *Contents) Has(d digest.Digest) bool {
+	_, ok := c.blob(d)
+	return ok || c.manifest(d) != nil
+}
+
 // Walk visits the manifest root and everything below it: children before the
 // index that lists them, blobs before the manifest that lists them. What is
 // shared within the image is visited each time it is listed. It ends with the

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -113,7 +112,9 @@ func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []strin
 	if err != nil {
 		return err
 	}
-	d.compare(before, after)
+	if err := d.compare(before, after); err != nil {
+		return err
+	}
 	if a.output == outputJSON {
 		err = a.encode(d)
 	} else {
@@ -160,7 +161,7 @@ func (d *archiveDifference) empty() bool {
 }
 
 // compare fills in what differs, by name.
-func (d *archiveDifference) compare(before, after *plan.Plan) {
+func (d *archiveDifference) compare(before, after *plan.Plan) error {
 	d.Added, d.Removed, d.Changed = []changedImage{}, []changedImage{}, []changedImage{}
 	old, now := byName(before), byName(after)
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -176,8 +177,12 @@ func (d *archiveDifference) compare(before, after *plan.Plan) {
 			d.Removed = append(d.Removed, changedImage{Name: name, Old: old[name].Digest, Size: old[name].Size})
 		}
 	}
-	d.NewContent, d.NewBytes = lacks(before, after)
-	d.GoneContent, d.GoneBytes = lacks(after, before)
+	var err error
+	if d.NewContent, d.NewBytes, err = lacks(before, after); err != nil {
+		return err
+	}
+	d.GoneContent, d.GoneBytes, err = lacks(after, before)
+	return err
 }
 
 // byName are the images of a plan by each of their names.
@@ -192,17 +197,23 @@ func byName(p *plan.Plan) map[string]*plan.Image {
 }
 
 // lacks is how much content of other a plan has not.
-func lacks(p, other *plan.Plan) (n int, size int64) {
-	has := map[digest.Digest]bool{}
-	for _, desc := range mirror.Content(p) {
-		has[desc.Digest] = true
+func lacks(p, other *plan.Plan) (n int, size int64, err error) {
+	contents, err := p.Contents()
+	if err != nil {
+		return 0, 0, err
 	}
-	for _, desc := range mirror.Content(other) {
-		if !has[desc.Digest] {
-			n, size = n+1, size+desc.Size
+	count := func(d digest.Digest, bytes int64) {
+		if !contents.Has(d) {
+			n, size = n+1, size+bytes
 		}
 	}
-	return n, size
+	for i := range other.Manifests {
+		count(other.Manifests[i].Digest, other.Manifests[i].Size)
+	}
+	for _, b := range other.Blobs {
+		count(b.Digest, b.Size)
+	}
+	return n, size, nil
 }
 
 func (d *archiveDifference) text() string {

@@ -322,7 +322,9 @@ func TestArchiveDiff(t *testing.T) {
 	other := p.Images[1].Digest
 	changed.Images[0].Digest = other
 	var d archiveDifference
-	d.compare(p, &changed)
+	if err := d.compare(p, &changed); err != nil {
+		t.Fatal(err)
+	}
 	if len(d.Added)+len(d.Removed) > 0 || len(d.Changed) != len(p.Images[0].Tags) || d.Changed[0].Old != p.Images[0].Digest || d.Changed[0].New != other || d.NewContent != 0 {
 		t.Errorf("%+v", d)
 	}
