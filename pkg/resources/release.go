@@ -1,0 +1,195 @@
+package resources
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+)
+
+const (
+	// updateServiceName is what `oc mirror` calls the object. Under that name, a
+	// site that comes from there keeps its update service with its address. The
+	// operator makes a host name of it, together with the namespace: at most 63
+	// characters, of which 32 are left for the name.
+	updateServiceName      = "update-service-oc-mirror"
+	updateServiceNamespace = "openshift-update-service"
+	updateServiceReplicas  = 2
+
+	signatureNamespace = "openshift-config-managed"
+	// signatureLabel makes the cluster-version operator look into a ConfigMap.
+	signatureLabel = "release.openshift.io/verification-signatures"
+)
+
+// A Platform is what a mirror holds of platform releases.
+type Platform struct {
+	// Signatures are those of the payloads, and of the list and its images where
+	// a payload is for several architectures.
+	Signatures []Signed
+	// Releases is the repository of the mirror that has a tag for each release,
+	// and GraphData the image of graph data, with its digest: with a tag alone,
+	// the operator would start it as a pod to look for newer ones. Where either
+	// has no host, no update service is written.
+	Releases, GraphData reference.Reference
+}
+
+// Signed is an image with its OpenPGP signatures as they were published, in the
+// order of their numbers.
+type Signed struct {
+	Digest     digest.Digest
+	Signatures [][]byte
+}
+
+// BuildPlatform returns the manifests that clusters need beside the mirror sets to
+// update from a mirror without the outside world, sorted by name:
+//
+//	signature-sha256-….json         ConfigMap: the signatures of one image, with
+//	                                the names that `oc adm release mirror` gives
+//	update-service-oc-mirror.yaml   UpdateService: the releases and their graph
+//
+// It fails where an image has no signature, where two differ for one image, or
+// where the graph data has no digest.
+func BuildPlatform(p Platform) ([]File, error) {
+	signed, err := sortSigned(p.Signatures)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, s := range signed {
+		file, err := signatureConfigMap(s)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(files); n > 0 && files[n-1].Name == file.Name {
+			return nil, fmt.Errorf("writing %s: two images would share it; their digests begin alike", file.Name)
+		}
+		files = append(files, file)
+	}
+	if p.Releases.Host == "" || p.GraphData.Host == "" {
+		return files, nil
+	}
+	file, err := updateService(p.Releases, p.GraphData)
+	return append(files, file), err // its name comes after "signature-"
+}
+
+// SignatureTree returns signatures as a folder for a web server, which clusters ask
+// if its address is among the signatureStores of their ClusterVersion. The names are
+// paths below folder: "signatures/sha256=<hex>/signature-1". They are no manifests.
+func SignatureTree(folder string, all []Signed) ([]File, error) {
+	signed, err := sortSigned(all)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, s := range signed {
+		for i, body := range s.Signatures {
+			files = append(files, File{Name: gpg.Path(folder, s.Digest, i+1), Text: body})
+		}
+	}
+	return files, nil
+}
+
+// GraphName is the name of the file with the update graph of a channel, which a
+// cluster without an update service can be given as its upstream:
+// "graph-stable-4.20-amd64.json". It is no manifest and must not stand among them.
+func GraphName(channel string, arch release.Arch) string {
+	return "graph-" + channel + "-" + string(arch) + ".json"
+}
+
+// sortSigned sorts by digest, and makes one of those that are the same.
+func sortSigned(all []Signed) ([]Signed, error) {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b Signed) int { return strings.Compare(a.Digest.String(), b.Digest.String()) })
+	var unique []Signed
+	for _, s := range sorted {
+		if err := s.Digest.Validate(); err != nil || s.Digest.Algorithm() != digest.SHA256 {
+			return nil, fmt.Errorf("writing signatures: %q is not a sha256 digest", s.Digest)
+		}
+		if len(s.Signatures) == 0 {
+			return nil, fmt.Errorf("writing the signatures of %s: there is none", s.Digest)
+		}
+		if n := len(unique); n > 0 && unique[n-1].Digest == s.Digest {
+			if !slices.EqualFunc(unique[n-1].Signatures, s.Signatures, slices.Equal) {
+				return nil, fmt.Errorf("writing the signatures of %s: they are given twice and differ", s.Digest)
+			}
+			continue
+		}
+		unique = append(unique, s)
+	}
+	return unique, nil
+}
+
+// A configMap is a ConfigMap in the order a person would write it.
+type configMap struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string            `json:"name"`
+		Namespace string            `json:"namespace"`
+		Labels    map[string]string `json:"labels"`
+	} `json:"metadata"`
+	BinaryData map[string][]byte `json:"binaryData"`
+}
+
+// signatureConfigMap writes the ConfigMap of one image. The cluster-version operator
+// takes all keys that begin with the digest.
+func signatureConfigMap(s Signed) (File, error) {
+	name := s.Digest.Algorithm().String() + "-" + s.Digest.Encoded()
+	m := configMap{APIVersion: "v1", Kind: "ConfigMap", BinaryData: map[string][]byte{}}
+	m.Metadata.Name, m.Metadata.Namespace = name, signatureNamespace
+	m.Metadata.Labels = map[string]string{signatureLabel: ""}
+	for i, body := range s.Signatures {
+		if len(body) == 0 {
+			return File{}, fmt.Errorf("writing the signatures of %s: number %d is empty", s.Digest, i+1)
+		}
+		m.BinaryData[name+"-"+strconv.Itoa(i+1)] = body
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return File{}, fmt.Errorf("writing the signatures of %s: %w", s.Digest, err)
+	}
+	if len(text) > defaultMaxBytes {
+		return File{}, fmt.Errorf("writing the signatures of %s: they take %d bytes, `oc apply` takes %d", s.Digest, len(text), defaultMaxBytes)
+	}
+	const shown = len("sha256-") + 16
+	return File{Name: "signature-" + name[:shown] + ".json", Text: append(text, '\n')}, nil
+}
+
+// An updateServiceManifest is an UpdateService
+// (updateservice.operator.openshift.io/v1).
+type updateServiceManifest struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Metadata   struct {
+		Name      string `yaml:"name"`
+		Namespace string `yaml:"namespace"`
+	} `yaml:"metadata"`
+	Spec struct {
+		Replicas       int    `yaml:"replicas"`
+		Releases       string `yaml:"releases"`
+		GraphDataImage string `yaml:"graphDataImage"`
+	} `yaml:"spec"`
+}
+
+// updateService writes the UpdateService.
+func updateService(releases, graphData reference.Reference) (File, error) {
+	if graphData.Digest == "" {
+		return File{}, fmt.Errorf("writing %s: the digest of the graph data %s is not known", updateServiceName, graphData)
+	}
+	m := updateServiceManifest{APIVersion: "updateservice.operator.openshift.io/v1", Kind: "UpdateService"}
+	m.Metadata.Name, m.Metadata.Namespace = updateServiceName, updateServiceNamespace
+	m.Spec.Replicas = updateServiceReplicas
+	m.Spec.Releases = releases.Name()
+	m.Spec.GraphDataImage = graphData.WithDigest(graphData.Digest).String()
+	text, err := encode(m)
+	if err != nil {
+		return File{}, fmt.Errorf("writing %s: %w", updateServiceName, err)
+	}
+	return File{Name: updateServiceName + ".yaml", Text: text}, nil
+}
