@@ -9,6 +9,9 @@
 //	cs-….yaml              CatalogSource: the catalog for OLM classic
 //	cc-….yaml              ClusterCatalog: the catalog for OLM v1
 //
+// For platform releases, BuildPlatform writes a ConfigMap with the signatures of each
+// payload, and an UpdateService.
+//
 // A node merges all mirror sets into one registries.conf, where the longest
 // source that matches a pull wins alone, whichever kind of set it came from.
 // So the sources are chosen over all images at once (see chooseScopes), and in
@@ -42,7 +45,8 @@ type Image struct {
 	// An empty digest says that it is the source's.
 	Mirror reference.Reference
 	// Kind names the group of mirror sets that the image belongs to:
-	// "operator", "generic" (additional images). It is part of their names.
+	// "operator", "release", "generic" (additional images). It is part of their
+	// names. "" keeps an image out of them: no cluster asks for it by its source.
 	Kind string
 }
 
