@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // together is how many images of a repository are asked for at once, at most,
@@ -23,10 +21,10 @@ type shelf struct {
 	put  []*image // images that were put and not asked for since
 }
 
-// expect counts an image that is to be put. A catalog is asked for by itself: it
-// waits for others that may stand on the same shelf.
+// expect counts an image that is to be put. A catalog or a release is asked for by
+// itself: it waits for others that may stand on the same shelf.
 func (r *run) expect(img *image) {
-	if r.registry == nil || img.present || img.Kind == plan.CatalogImage {
+	if r.registry == nil || img.present || img.waits() {
 		return
 	}
 	s := r.shelves[img.repository]
@@ -42,7 +40,7 @@ func (r *run) expect(img *image) {
 // they were asked for afterwards. The error returned ends the run.
 func (r *run) shelve(ctx context.Context, img *image, err error) error {
 	due := []*image{img}
-	if img.Kind != plan.CatalogImage {
+	if !img.waits() {
 		s := r.shelves[img.repository]
 		s.mu.Lock()
 		s.left--

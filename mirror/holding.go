@@ -19,6 +19,10 @@ import (
 type Holding struct {
 	Images   []resources.Image   `json:"images"`
 	Catalogs []resources.Catalog `json:"catalogs"`
+	// Releases are the platform releases that are whole, and GraphData the image
+	// of graph data, with its digest; nil where there is none.
+	Releases  []HeldRelease        `json:"releases,omitempty"`
+	GraphData *reference.Reference `json:"graphData,omitempty"`
 	// Selections tell what was chosen for the catalog that stands at a place of
 	// the mirror ("host/path:tag"), by a digest of source, selection and template.
 	Selections map[string]digest.Digest `json:"selections,omitempty"`
@@ -27,8 +31,8 @@ type Holding struct {
 }
 
 // Hold is the holding of a plan that was mirrored: the images that arrived and
-// the catalogs that were published. Images that the mirror held before stay; so
-// does a catalog that was held back this time.
+// the catalogs and releases that were published. Images and releases that the
+// mirror held before stay; so does a catalog that was held back this time.
 func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, before *Holding) Holding {
 	type place struct{ source, repository string }
 	failed := map[place]bool{}
@@ -41,10 +45,7 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 		if err != nil || img.Kind == plan.CatalogImage || failed[place{img.Source, img.Repository}] {
 			continue // oci:// is nothing that a cluster could ask for
 		}
-		kind := "operator"
-		if img.Kind == plan.AdditionalImage {
-			kind = "generic"
-		}
+		kind := kindOf(&img)
 		for _, tag := range img.Tags {
 			at := names[img.Repository]
 			at.Tag, at.Digest = tag, img.Digest
@@ -65,9 +66,12 @@ func Hold(p *plan.Plan, names map[string]reference.Reference, report *Report, be
 		}
 	}
 	h.Selections = map[string]digest.Digest{}
+	out := func(whole plan.Whole, source, repository string) bool {
+		return failed[place{source, repository}] || slices.ContainsFunc(report.Held, func(x Held) bool { return x.Whole() == whole })
+	}
+	h.holdReleases(p, names, out, before)
 	for _, c := range p.Catalogs {
-		held := slices.ContainsFunc(report.Held, func(x Held) bool { return x.Catalog == c.Name() })
-		if held || failed[place{c.Source, c.Repository}] {
+		if out(plan.Whole{Catalog: c.Name()}, c.Source, c.Repository) {
 			if before != nil {
 				if i := slices.IndexFunc(before.Catalogs, func(b resources.Catalog) bool { return b.Source == c.Source && b.Target == c.Target }); i >= 0 {
 					at := placeOf(before.Catalogs[i])
@@ -131,9 +135,15 @@ func selectionOf(c plan.Catalog) digest.Digest {
 // Merge is what a mirror holds of all its plans. Where two plans publish the same
 // catalog, that of mine is the one that stands there now.
 func Merge(mine Holding, others ...Holding) Holding {
-	all := Holding{Images: slices.Clip(mine.Images), Catalogs: slices.Clip(mine.Catalogs)} // copied where more comes
+	all := Holding{ // lists are copied where more comes
+		Images: slices.Clip(mine.Images), Catalogs: slices.Clip(mine.Catalogs), Releases: slices.Clip(mine.Releases), GraphData: mine.GraphData,
+	}
 	for _, h := range others {
 		all.Images = append(all.Images, h.Images...)
+		all.Releases = addReleases(all.Releases, h.Releases)
+		if all.GraphData == nil {
+			all.GraphData = h.GraphData
+		}
 		for _, c := range h.Catalogs {
 			if !slices.ContainsFunc(all.Catalogs, func(have resources.Catalog) bool { return have.Source == c.Source && have.Target == c.Target }) {
 				all.Catalogs = append(all.Catalogs, c)

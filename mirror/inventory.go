@@ -12,25 +12,27 @@ import (
 
 // Inventory lists the images of a plan that are at a registry, and their blobs. A nil
 // report stands for a registry to which all was brought that the plan does not miss, so
-// that catalogs which name something else were held back.
+// that catalogs and releases which name something else were held back.
 func Inventory(p *plan.Plan, report *Report) ([]receipt.Repository, error) {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil, err
 	}
 	type place struct{ source, repository string }
-	absent, held := map[place]bool{}, map[string]bool{}
+	absent, held := map[place]bool{}, map[plan.Whole]bool{}
 	if report != nil {
 		for _, f := range report.Failed {
 			absent[place{f.Source, f.Repository}] = true
 		}
 		for _, h := range report.Held {
-			held[h.Catalog] = true
+			held[h.Whole()] = true
 		}
 	} else {
 		for _, m := range p.Missing {
 			for _, because := range m.Because {
-				held[because.Catalog] = true
+				if whole, ok := because.Whole(); ok {
+					held[whole] = true
+				}
 			}
 		}
 	}
@@ -38,7 +40,7 @@ func Inventory(p *plan.Plan, report *Report) ([]receipt.Repository, error) {
 	named := map[digest.Digest]bool{}
 	for i := range p.Images {
 		img := &p.Images[i]
-		if absent[place{img.Source, img.Repository}] || img.Kind == plan.CatalogImage && held[img.Catalog] {
+		if whole, ok := img.Whole(); absent[place{img.Source, img.Repository}] || ok && held[whole] {
 			continue
 		}
 		if n := len(all); n == 0 || all[n-1].Name != img.Repository {

@@ -99,9 +99,9 @@ func (j *Job) without(ctx context.Context, lost []plan.Lost, carried bool) (*pla
 	return j.plan.Only(catalogs)
 }
 
-// lostOf are the images of the plan that failed. A registry keeps a catalog of
-// which no newer image came.
-func lostOf(p *plan.Plan, report *Report, catalogs bool) []plan.Lost {
+// lostOf are the images of the plan that failed. A registry keeps a catalog or a
+// release of which no newer image came.
+func lostOf(p *plan.Plan, report *Report, wholes bool) []plan.Lost {
 	type place struct{ source, repository string }
 	failed := map[place]error{}
 	for _, f := range report.Failed {
@@ -109,7 +109,8 @@ func lostOf(p *plan.Plan, report *Report, catalogs bool) []plan.Lost {
 	}
 	var lost []plan.Lost
 	for _, img := range p.Images {
-		if err := failed[place{img.Source, img.Repository}]; err != nil && (catalogs || img.Kind != plan.CatalogImage) {
+		_, whole := img.Whole()
+		if err := failed[place{img.Source, img.Repository}]; err != nil && (wholes || !whole) {
 			lost = append(lost, plan.Lost{Source: img.Source, Repository: img.Repository, Err: err})
 		}
 	}

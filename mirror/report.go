@@ -17,8 +17,8 @@ type Report struct {
 	// Failed are the images that are not at the destination, those among them
 	// that the source did not even give to the plan.
 	Failed []Failure `json:"failed,omitempty"`
-	// Held are the catalogs that were not published, since images that they
-	// name are among Failed.
+	// Held are the catalogs and releases that were not published, since images
+	// that they name are among Failed.
 	Held []Held `json:"held,omitempty"`
 	// LeftOut are packages that went from their catalogs, since images that they
 	// name are among Failed. Run leaves none out; see [Report.Then].
@@ -46,14 +46,19 @@ type Failure struct {
 	Err error `json:"-"`
 }
 
-// Held is a catalog that was held back and the images it waits for.
+// Held is a catalog or a release that was held back and the images it waits for.
 type Held struct {
-	Catalog string   `json:"catalog"`
+	// One of these is set, to the name that the plan has.
+	Catalog string   `json:"catalog,omitempty"`
+	Release string   `json:"release,omitempty"`
 	Missing []string `json:"missing"`
 	// Reason is why it could not be published without the packages that name
 	// them, where that was asked for.
 	Reason string `json:"reason,omitempty"`
 }
+
+// Whole is what was held back.
+func (h Held) Whole() plan.Whole { return plan.Whole{Catalog: h.Catalog, Release: h.Release} }
 
 // LeftOut is a package that went from a catalog, and the images that it names
 // and that are missing.
@@ -97,7 +102,10 @@ func (r *Report) then(next *Report, p *plan.Plan, whole bool) *Report {
 		}
 	}
 	all.Held = slices.DeleteFunc(slices.Clone(r.Held), func(h Held) bool {
-		return slices.ContainsFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.CatalogImage && img.Catalog == h.Catalog })
+		return slices.ContainsFunc(p.Images, func(img plan.Image) bool {
+			whole, ok := img.Whole()
+			return ok && whole == h.Whole()
+		})
 	})
 	all.Held = append(all.Held, next.Held...)
 	return &all
@@ -125,7 +133,8 @@ func (r *run) report(p *plan.Plan) *Report {
 			rep.Present++
 		case errors.Is(img.err, errHeld):
 			slices.Sort(img.refused)
-			rep.Held = append(rep.Held, Held{Catalog: img.Catalog, Missing: slices.Compact(img.refused)})
+			whole, _ := img.Whole()
+			rep.Held = append(rep.Held, Held{Catalog: whole.Catalog, Release: whole.Release, Missing: slices.Compact(img.refused)})
 		case img.err != nil:
 			rep.Failed = append(rep.Failed, Failure{Source: img.Source, Repository: img.Repository, Reason: img.err.Error(), Err: img.err})
 		case img.done:

@@ -182,18 +182,18 @@ func (r *run) copy(ctx context.Context) error {
 // arm counts what each image waits for and starts those that wait for nothing.
 func (r *run) arm() {
 	r.pending.Store(int64(len(r.images)))
-	r.shelves, r.catalogs = map[string]*shelf{}, map[string][]*image{}
+	r.shelves, r.wholes = map[string]*shelf{}, map[plan.Whole][]*image{}
 	for _, img := range r.images {
 		r.expect(img)
-		// A catalog waits for its images where it is published, not where it
-		// is only carried.
-		if img.Kind == plan.CatalogImage && !img.present && r.registry != nil {
-			r.catalogs[img.Catalog] = append(r.catalogs[img.Catalog], img)
+		// A catalog or a release waits for its images where it is published, not
+		// where it is only carried.
+		if whole, ok := img.Whole(); ok && !img.present && r.registry != nil {
+			r.wholes[whole] = append(r.wholes[whole], img)
 		}
 	}
 	for _, img := range r.images {
-		for _, cat := range r.feeds(img) {
-			cat.waiting++
+		for _, whole := range r.feeds(img) {
+			whole.waiting++
 		}
 	}
 	var start []*image
@@ -214,16 +214,20 @@ func (r *run) arm() {
 	}
 }
 
-// feeds are the catalog images that wait for this one, each once.
+// feeds are the images of catalogs and releases that wait for this one, each once.
 func (r *run) feeds(img *image) []*image {
-	if img.present || img.Kind == plan.CatalogImage {
+	if img.present || img.waits() {
 		return nil
 	}
 	var waiting []*image
 	for _, because := range img.Because {
-		for _, cat := range r.catalogs[because.Catalog] {
-			if !slices.Contains(waiting, cat) {
-				waiting = append(waiting, cat)
+		needs, ok := because.Whole()
+		if !ok {
+			continue
+		}
+		for _, whole := range r.wholes[needs] {
+			if !slices.Contains(waiting, whole) {
+				waiting = append(waiting, whole)
 			}
 		}
 	}

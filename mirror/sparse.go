@@ -53,7 +53,7 @@ func (r *run) probe(ctx context.Context) error {
 		case !slices.ContainsFunc(img.manifests, func(m *plan.Manifest) bool { return m.Sparse }):
 		case img.present:
 			return nil
-		case img.err == nil && img.Kind != plan.CatalogImage && (smallest == nil || img.bytes() < smallest.bytes()):
+		case img.err == nil && !img.waits() && (smallest == nil || img.bytes() < smallest.bytes()):
 			smallest = img
 		}
 	}

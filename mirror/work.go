@@ -18,9 +18,9 @@ type work struct {
 	blobs  []blob // unique, by digest
 	// shared are the manifests that more than one image has.
 	shared map[*plan.Manifest]bool
-	// catalogs are the catalog images that wait for those that the catalog names, by
-	// its name.
-	catalogs map[string][]*image
+	// wholes are the images of catalogs and releases that wait for those which these
+	// name.
+	wholes map[plan.Whole][]*image
 }
 
 // An image is one image of the plan on its way.
@@ -39,8 +39,15 @@ type image struct {
 	done    bool  // nothing more will happen to it
 	waiting int   // blobs and, for a catalog, images that have to come first
 	err     error // the first thing that went wrong
-	// refused are the images that made a catalog image fail.
+	// refused are the images that made that of a catalog or release fail.
 	refused []string
+}
+
+// waits reports whether the image is that of a catalog or release, which comes
+// after all that it names.
+func (img *image) waits() bool {
+	_, ok := img.Whole()
+	return ok
 }
 
 // A blob is one unique blob. What else there is to know of it follows from the
@@ -112,9 +119,12 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 			return nil, err
 		}
 		img.manifests, img.blobs = slices.Clone(manifests), slices.Clone(blobs)
-		if img.Kind == plan.CatalogImage && perRepository {
+		if whole, ok := img.Whole(); ok && perRepository {
 			for _, m := range p.Missing {
-				if slices.ContainsFunc(m.Because, func(b plan.Because) bool { return b.Catalog == img.Catalog }) {
+				if slices.ContainsFunc(m.Because, func(b plan.Because) bool {
+					needs, ok := b.Whole()
+					return ok && needs == whole
+				}) {
 					img.err = errHeld
 					img.refused = append(img.refused, m.Source)
 				}

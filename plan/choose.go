@@ -205,7 +205,7 @@ func (c *choice) take(ch *channel) error {
 	}
 	switch {
 	case len(ch.From) > 0:
-	case ch.ShortestPath && ch.Range.Min != "" && ch.Range.Max != "":
+	case ch.ShortestPath && !ch.Range.IsZero():
 		return c.span(ch)
 	case ch.Range.IsZero() && ch.Full:
 		for i := range g.Nodes {

@@ -77,7 +77,8 @@ func (s *session) resources(t *registryTarget, p *plan.Plan, report *mirror.Repo
 	if err != nil {
 		return mine, nil, nil, &usageError{err}
 	}
-	return mine, files, notes, nil
+	more, err := resources.BuildPlatform(all.Platform())
+	return mine, append(files, more...), notes, err
 }
 
 // saveResources notes what the mirror holds of this plan and writes the

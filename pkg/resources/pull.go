@@ -45,6 +45,9 @@ func readPulls(images []Image) (pulls []pull, tags map[content]bool, notes []str
 	pulls = make([]pull, 0, len(images))
 	var last pull // images of one repository mostly follow each other
 	for _, img := range images {
+		if img.Kind == "" {
+			continue
+		}
 		if !namePattern.MatchString(img.Kind) {
 			return nil, nil, nil, fmt.Errorf("image %s: kind %q cannot be part of an object's name", img.Source, img.Kind)
 		}

@@ -225,7 +225,7 @@ func TestBuildErrors(t *testing.T) {
 		want     string
 	}{
 		{"policy", nil, nil, Options{MirrorSourcePolicy: "NeverContactSources"}, `did you mean "NeverContactSource"?`},
-		{"kind", []Image{{Source: ref(t, "quay.io/a/b:1"), Mirror: ref(t, "m.local/a/b:1")}}, nil, Options{}, `image quay.io/a/b:1: kind ""`},
+		{"kind", []Image{{Source: ref(t, "quay.io/a/b:1"), Mirror: ref(t, "m.local/a/b:1"), Kind: "A_b"}}, nil, Options{}, `image quay.io/a/b:1: kind "A_b"`},
 		{"twice", nil, []Catalog{a, a}, Options{}, "catalog quay.io/org/index:v1: it is given twice"},
 		{"no digest", nil, []Catalog{{Source: a.Source, Mirror: a.Mirror.WithTag("v1")}}, Options{}, "the digest of mirror.local/org/index:v1 is not known"},
 		{"not a reference", nil, []Catalog{{Source: "Quay.io/Org/", Mirror: a.Mirror}}, Options{}, `catalog Quay.io/Org/`},
