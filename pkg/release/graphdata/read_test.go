@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -128,6 +130,7 @@ func TestReadWrong(t *testing.T) {
 	}{
 		"no version":         {map[string]string{"version": ""}, []string{"no file named version"}},
 		"another major":      {map[string]string{"version": "2.0.0"}, []string{"version: graph data of version 2.0.0 cannot be read, 1.0.0 to 1.2.0 can"}},
+		"an older major":     {map[string]string{"version": "0.9.0"}, []string{"0.9.0 cannot be read, 1.0.0 to 1.2.0 can"}},
 		"too new":            {map[string]string{"version": "1.3.0"}, []string{"1.3.0 cannot be read"}},
 		"no number":          {map[string]string{"version": "<html>"}, []string{`version: "<html>" is no version`}},
 		"no channel":         {map[string]string{"channels/stable-4.2.yaml": ""}, []string{"no channels"}},
@@ -180,10 +183,6 @@ func TestReadManyErrors(t *testing.T) {
 func TestReadArchive(t *testing.T) {
 	whole := packed(t, small(nil))
 	link := archive(t, []tar.Header{{Name: "version", Typeflag: tar.TypeReg}, {Name: "channels/x.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}}, map[string]string{"version": "1.1.0"})
-	zeros := map[string]string{}
-	for n := range maxUnpacked>>25 + 1 {
-		zeros[fmt.Sprintf("ignored/%d", n)] = strings.Repeat("\x00", 1<<25)
-	}
 	for name, test := range map[string]struct {
 		data []byte
 		want string
@@ -194,8 +193,8 @@ func TestReadArchive(t *testing.T) {
 		"damaged":         {append(bytes.Clone(whole[:len(whole)-8]), 1, 2, 3, 4, 5, 6, 7, 8), "checksum"},
 		"text behind":     {append(bytes.Clone(whole), "<html>"...), "unpacking it"},
 		"a link":          {link, "channels/x.yaml is no regular file"},
-		"too much inside": {packed(t, small(zeros)), "it unpacks to more than the 128 MiB"},
-		"too much":        {packed(t, small(map[string]string{"ignored": noise(MaxSize)})), "it has more than the 16 MiB"},
+		"too much inside": {append(members(t, begun(t, 10<<24)), bytes.Repeat(members(t, make([]byte, 1<<24)), 10)...), "it unpacks to more than the 128 MiB"},
+		"too much":        {members(t, begun(t, MaxSize), noise(MaxSize)), "it has more than the 16 MiB"},
 	} {
 		if _, err := Read(bytes.NewReader(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: the error is %v, want %q", name, err, test.want)
@@ -203,11 +202,32 @@ func TestReadArchive(t *testing.T) {
 	}
 }
 
+// begun is the header of a file of that size, in a tar archive.
+func begun(t testing.TB, size int64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	must(t, tar.NewWriter(&b).WriteHeader(&tar.Header{Name: "ignored", Typeflag: tar.TypeReg, Size: size}))
+	return b.Bytes()
+}
+
+// members is gzip of several parts, each packed by itself.
+func members(t testing.TB, parts ...[]byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, part := range parts {
+		z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+		must(t, err)
+		_, err = z.Write(part)
+		must(t, errors.Join(err, z.Close()))
+	}
+	return b.Bytes()
+}
+
 // noise does not become smaller when it is packed.
-func noise(n int) string {
+func noise(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // never an error
-	return string(b)
+	return b
 }
 
 func TestAddress(t *testing.T) {
@@ -232,26 +252,52 @@ func FuzzRead(f *testing.F) {
 	f.Add("1.1.0", "name: stable-4.2\nversions: [4.2.0]", risk("4.2.0", "4[.]1[.].*"), `{"4.1.0":{"k":"v"}}`)
 	f.Add("1.0.0", "name: a\nversions: [4.2.0+amd64]", "to: 4.2.0\nfrom: .*", "{}")
 	f.Fuzz(func(t *testing.T, version, channel, block, metadata string) {
-		d, err := Read(bytes.NewReader(packed(t, map[string]string{
+		readAgain(t, packed(t, map[string]string{
 			"version": version, "channels/a.yaml": channel, "blocked-edges/a.yaml": block, "raw/metadata.json": metadata,
-		})))
-		if err != nil {
-			return
-		}
-		files := map[string]string{}
-		for name, text := range d.files {
-			files[name] = string(text)
-		}
-		again := mustRead(t, files)
-		if diff := cmp.Diff(d, again, cmp.AllowUnexported(Data{}, membership{}), cmp.Comparer(sameBlock)); diff != "" {
-			t.Errorf("read again it is another (-first +again):\n%s", diff)
-		}
-		for _, name := range d.Names() {
-			if _, err := d.Graph(nil, name, "amd64"); err != nil {
-				t.Error(err)
-			}
-		}
+		}))
 	})
+}
+
+// FuzzReadTar holds the same of archives.
+func FuzzReadTar(f *testing.F) {
+	for _, folder := range []string{"", "main/"} {
+		z, err := gzip.NewReader(bytes.NewReader(packed(f, map[string]string{folder + "version": "1.1.0", folder + "channels/a.yaml": "name: a"})))
+		must(f, err)
+		data, err := io.ReadAll(z)
+		must(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write(data)
+		must(t, errors.Join(err, z.Close()))
+		readAgain(t, b.Bytes())
+	})
+}
+
+// readAgain reads graph data, packs what was kept and reads that.
+func readAgain(t *testing.T, data []byte) {
+	t.Helper()
+	d, err := Read(bytes.NewReader(data))
+	if err != nil {
+		return
+	}
+	for _, name := range d.paths() {
+		if !wanted(name) {
+			t.Errorf("the file %q was kept", name)
+		}
+	}
+	again := mustRead(t, texts(d))
+	d.Digest, again.Digest = "", ""
+	if diff := cmp.Diff(d, again, cmp.AllowUnexported(Data{}, membership{}), cmp.Comparer(sameBlock)); diff != "" {
+		t.Errorf("read again it is another (-first +again):\n%s", diff)
+	}
+	for _, name := range d.Names() {
+		if _, err := d.Graph(nil, name, "amd64"); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func sameBlock(a, b block) bool {
