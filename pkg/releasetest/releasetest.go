@@ -18,6 +18,6 @@
 // in the vendor's form, with regular expressions over what release metadata has,
 // so that code which derives a graph from those can be held against the answers.
 //
-// Like registrytest, the package shares no code with what it tests, and the
-// program that is shipped never links it.
+// The package shares no more with what it tests than the names of pkg/release, and
+// the program that is shipped never links it; a test in cmd/gantry holds that.
 package releasetest

@@ -55,20 +55,13 @@ func state(kind, ref string, d digest.Digest, optional map[string]string) ([]byt
 
 // Sign returns what a signature store has for a release: an OpenPGP message of a
 // compressed packet with a one-pass signature, the statement and the signature.
-func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) {
-	text, err := state(simpleType, ref, d, map[string]string{"creator": creator})
-	if err != nil {
-		return nil, err
-	}
-	message, err := k.message(text)
-	if err != nil {
-		return nil, fmt.Errorf("signing %s: %w", ref, err)
-	}
-	return compress(message)
-}
+func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) { return k.sign(ref, d, 0) }
 
 // Missign is Sign with the last bit of the signature proper turned over.
-func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) {
+func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) { return k.sign(ref, d, 1) }
+
+// sign changes the bits of the message's last byte that flip has.
+func (k *Keys) sign(ref string, d digest.Digest, flip byte) ([]byte, error) {
 	text, err := state(simpleType, ref, d, map[string]string{"creator": creator})
 	if err != nil {
 		return nil, err
@@ -77,7 +70,7 @@ func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("signing %s: %w", ref, err)
 	}
-	message[len(message)-1] ^= 1
+	message[len(message)-1] ^= flip
 	return compress(message)
 }
 
