@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -78,6 +80,9 @@ type Hop struct {
 	Blockers []Blocker `json:"blockers,omitempty"`
 }
 
+// NextMinor reports whether the hop leads to another minor version.
+func (h Hop) NextMinor() bool { return minorOf(h.From) != minorOf(h.To) }
+
 // A Risk is why an update is not recommended to some clusters.
 type Risk struct {
 	Name    string     `json:"name"`
@@ -86,6 +91,11 @@ type Risk struct {
 	Rules   []RiskRule `json:"rules"`
 	// Accepted says that the configuration accepts the risk by name.
 	Accepted bool `json:"accepted,omitempty"`
+}
+
+// Always reports whether the risk is one for every cluster.
+func (r Risk) Always() bool {
+	return slices.ContainsFunc(r.Rules, func(rule RiskRule) bool { return rule.Type == "Always" })
 }
 
 // A RiskRule is "Always", or "PromQL" with the query that says where a risk
@@ -127,7 +137,7 @@ type GraphData struct {
 
 // The places of platform releases in a mirror, as oc mirror has them.
 const (
-	releaseImages = "openshift/release-images"
-	releaseParts  = "openshift/release"
-	graphImages   = "openshift/graph-image"
+	ReleaseRepository   = "openshift/release-images"
+	ComponentRepository = "openshift/release"
+	GraphRepository     = "openshift/graph-image"
 )

@@ -107,6 +107,7 @@ type inspectedPlan struct {
 	Totals   plan.Totals            `json:"totals"`
 	Images   map[plan.ImageKind]int `json:"images"`
 	Catalogs []inspectedCatalog     `json:"catalogs"`
+	Releases []inspectedRelease     `json:"releases,omitempty"`
 	Missing  int                    `json:"missing,omitempty"` // images that the source did not have
 	Blocked  int                    `json:"blocked,omitempty"`
 	Notes    []string               `json:"notes,omitempty"`
@@ -116,6 +117,13 @@ type inspectedCatalog struct {
 	Name     string   `json:"name"`
 	Image    string   `json:"image"`
 	Packages []string `json:"packages"`
+}
+
+type inspectedRelease struct {
+	Name       string        `json:"name"`
+	Image      string        `json:"image"`
+	Digest     digest.Digest `json:"digest"`
+	Unverified bool          `json:"unverified,omitempty"`
 }
 
 func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, form string, args []string) error {
@@ -206,6 +214,9 @@ func inspectPlan(p *plan.Plan, d digest.Digest) *inspectedPlan {
 		}
 		in.Catalogs = append(in.Catalogs, x)
 	}
+	for _, r := range p.Releases {
+		in.Releases = append(in.Releases, inspectedRelease{r.Name(), r.Repository + ":" + r.Tag, r.Digest, r.Unverified})
+	}
 	return in
 }
 
@@ -293,13 +304,9 @@ func (r *inspected) writePlan(b *strings.Builder) {
 		fmt.Fprintf(b, "The plan cannot be read: %s.\n", r.PlanProblem)
 		return
 	}
-	var kinds []string
-	for _, kind := range []plan.ImageKind{plan.BundleImage, plan.RelatedImage, plan.AdditionalImage, plan.CatalogImage} {
-		kinds = append(kinds, fmt.Sprintf("%d %s", p.Images[kind], kind))
-	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "Plan\t%s\n", p.Digest)
-	fmt.Fprintf(t, "Images\t%d\t(%s)\n", p.Totals.Images, strings.Join(kinds, ", "))
+	fmt.Fprintf(t, "Images\t%d\t(%s)\n", p.Totals.Images, kinds(p.Images))
 	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
 	_ = t.Flush() // into memory
 	for _, c := range p.Catalogs {
@@ -307,6 +314,18 @@ func (r *inspected) writePlan(b *strings.Builder) {
 		var names []string
 		for _, name := range c.Packages {
 			names = append(names, printable(name))
+		}
+		list(b, names)
+	}
+	if len(p.Releases) > 0 {
+		b.WriteString("Platform releases\n")
+		var names []string
+		for _, r := range p.Releases {
+			name := printable(r.Name)
+			if r.Unverified {
+				name += "  " + notVerified
+			}
+			names = append(names, name)
 		}
 		list(b, names)
 	}

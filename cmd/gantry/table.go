@@ -24,6 +24,7 @@ func planTable(p *plan.Plan, destination string, missing *mirror.Missing) string
 	for _, c := range p.Catalogs {
 		writeCatalog(&b, p, c)
 	}
+	writePlatform(&b, p)
 	if extra := additional(p); len(extra) > 0 {
 		fmt.Fprintf(&b, "Additional images\n")
 		list(&b, extra)
@@ -72,12 +73,17 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog) {
 		how = "rebuilt"
 	}
 	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, how, short(c.Digest))
-	writeKept(b, c, packageSizes(p, c.Name()))
+	writeKept(b, c, sizes(p, func(because plan.Because) string {
+		if because.Catalog != c.Name() {
+			return ""
+		}
+		return because.Package
+	}))
 }
 
 // writeKept is the table of a catalog's packages, with what they bring where
 // that is known.
-func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]packageSize) {
+func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]partSize) {
 	var rows strings.Builder
 	t := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	head, known := "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR", sizes != nil
@@ -151,28 +157,31 @@ func reasons(ch plan.Channel) string {
 	return strings.Join(order, ", ")
 }
 
-type packageSize struct {
+type partSize struct {
 	images int
 	bytes  int64
 }
 
-// packageSizes is what each package of a catalog brings, what its images share
-// counted once. Packages share too, so that the sum is more than the total.
-func packageSizes(p *plan.Plan, catalog string) map[string]packageSize {
+// sizes is what each part of a plan brings, such as a package or a release, what
+// its images share counted once; of tells the part that a reason belongs to, or "".
+// Parts share too, so that the sum is more than the total. It is nil where the
+// plan's content is not known.
+func sizes(p *plan.Plan, of func(plan.Because) string) map[string]partSize {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil
 	}
 	seen := map[string]map[digest.Digest]bool{}
-	sizes := map[string]packageSize{}
+	sizes := map[string]partSize{}
+	var counted []string // the parts of an image
 	for _, img := range p.Images {
-		counted := ""
+		counted = counted[:0]
 		for _, because := range img.Because {
-			name := because.Package
-			if because.Catalog != catalog || name == "" || name == counted {
+			name := of(because)
+			if name == "" || slices.Contains(counted, name) {
 				continue
 			}
-			counted = name // reasons are sorted by package
+			counted = append(counted, name)
 			s := sizes[name]
 			s.images++
 			if seen[name] == nil {
@@ -207,7 +216,10 @@ func wantedBy(because []plan.Because) string {
 	var who []string
 	for _, b := range because {
 		name := b.Bundle
-		if name == "" {
+		switch {
+		case b.Release != "":
+			name = "release " + b.Release
+		case name == "":
 			name = "mirror." + b.List
 		}
 		if !slices.Contains(who, name) {
@@ -226,8 +238,7 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, missing *
 		count[img.Kind]++
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "Images\t%d\t(%d bundle, %d related, %d additional, %d catalog)\n", p.Totals.Images,
-		count[plan.BundleImage], count[plan.RelatedImage], count[plan.AdditionalImage], count[plan.CatalogImage])
+	fmt.Fprintf(t, "Images\t%d\t(%s)\n", p.Totals.Images, kinds(count))
 	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
 	if missing != nil {
 		fmt.Fprintf(t, "To move\t%s\t(%d images, to %s)\n", progress.Bytes(missing.Bytes), missing.Images, destination)
@@ -238,6 +249,22 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, missing *
 		fmt.Fprintf(t, "There\t%s\t(%d images%s)\n", progress.Bytes(missing.AlreadyThere), missing.Present, where)
 	}
 	_ = t.Flush() // into memory
+}
+
+// kinds counts images by their kind. Kinds of which there is none are named where
+// nothing of a release is there.
+func kinds(count map[plan.ImageKind]int) string {
+	of := func(all []plan.ImageKind, none bool) (parts []string) {
+		for _, kind := range all {
+			if n := count[kind]; n > 0 || none {
+				parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+			}
+		}
+		return parts
+	}
+	platform := of([]plan.ImageKind{plan.ReleaseImage, plan.ComponentImage, plan.BootImage, plan.SignatureImage, plan.GraphImage}, false)
+	rest := of([]plan.ImageKind{plan.BundleImage, plan.RelatedImage, plan.AdditionalImage, plan.CatalogImage}, len(platform) == 0)
+	return strings.Join(append(rest, platform...), ", ")
 }
 
 // short is a digest as far as a person reads it.
