@@ -33,7 +33,7 @@ func (p *platform) buildGraph(ctx context.Context) error {
 	}
 	p.notes = append(p.notes, built.Warnings...)
 	p.data = &GraphData{
-		Source: source, SHA256: data.Digest, Base: base.String(), Digest: built.Root.Digest, Repository: graphImages, Tag: "latest",
+		Source: source, SHA256: data.Digest, Base: base.String(), Digest: built.Root.Digest, Repository: GraphRepository, Tag: "latest",
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (p *platform) read(ctx context.Context, c *chosenRelease) (*taking, error) 
 		}
 	}
 	t.entry.Version, t.entry.Arch, t.entry.URL = c.version, c.arch, t.payload.URL
-	t.entry.Repository, t.entry.Tag = releaseImages, t.name()
+	t.entry.Repository, t.entry.Tag = ReleaseRepository, t.name()
 	return t, nil
 }
 
@@ -170,11 +170,11 @@ func (p *platform) collect(ws *wishes) error {
 func (p *platform) collectPayload(ws *wishes, t *taking) error {
 	name := t.name()
 	w := wish{platforms: p.cfg.Platforms, pos: p.cfg.Pos}
-	w.kind, w.repo, w.tags, w.because = ReleaseImage, releaseImages, []string{name}, []Because{{Release: name}}
+	w.kind, w.repo, w.tags, w.because = ReleaseImage, ReleaseRepository, []string{name}, []Because{{Release: name}}
 	if err := ws.addText(t.entry.Source, w); err != nil {
 		return err
 	}
-	w.kind, w.repo = ComponentImage, releaseParts
+	w.kind, w.repo = ComponentImage, ComponentRepository
 	for _, c := range t.payload.Components {
 		w.tags, w.because = nil, nil
 		for _, part := range c.Names {
