@@ -17,10 +17,10 @@ import (
 )
 
 // signatures finds the signatures that cosign put beside the payloads, their
-// shards, the components and the images of their lists, and verifies them by the
-// policy that the release brings for its clusters. Those that there are belong to
-// the plan; where a release needs one that is missing or wrong, the result has that
-// error, so that the release is held back.
+// shards, the components, the images of their lists and boot images, and verifies
+// them by the policy that the release brings for its clusters. Those that there are
+// belong to the plan; where a release needs one that is missing or wrong, the result
+// has that error, so that the release is held back.
 func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([]resolved, error) {
 	if len(p.payloads) == 0 {
 		return nil, nil
@@ -29,7 +29,10 @@ func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([
 	ws := newWishes()
 	signed := map[string]signedImage{} // by source of the signature
 	for _, r := range all {
-		if r.err != nil || r.wish.kind != ReleaseImage && r.wish.kind != ComponentImage {
+		switch {
+		case r.err != nil:
+			continue
+		case r.wish.kind != ReleaseImage && r.wish.kind != ComponentImage && r.wish.kind != BootImage:
 			continue
 		}
 		for _, d := range f.below(r.digest) {
@@ -38,7 +41,9 @@ func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([
 			ws.add(wish{
 				source: ref.String(), ref: ref, kind: SignatureImage, repo: r.wish.repo, tags: []string{ref.Tag}, because: r.wish.because, pos: r.wish.pos,
 			})
-			signed[ref.String()] = signedImage{repository: ref.Name(), digest: d, list: len(f.tree(d).children) > 0}
+			signed[ref.String()] = signedImage{
+				repository: ref.Name(), digest: d, optional: r.wish.kind == BootImage || len(f.tree(d).children) > 0,
+			}
 		}
 	}
 	found, err := f.resolve(ctx, ws.sorted(), Options{Jobs: p.opts.Jobs})
@@ -55,7 +60,7 @@ func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([
 			case r.err == nil:
 				r.err = p.verifyCosigned(ctx, r.wish, s, policies)
 			case !errors.Is(r.err, fs.ErrNotExist):
-			case s.list || !p.needsCosigned(r.wish.because):
+			case s.optional || !p.needsCosigned(r.wish.because):
 				r.wish = nil // nobody asks for it
 			default:
 				r.err = fmt.Errorf("the signatures of %s are not there, and clusters of OpenShift 4.21 and later do not pull without: %w", s.digest, r.err)
@@ -69,11 +74,12 @@ func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([
 	return slices.DeleteFunc(found, func(r resolved) bool { return r.wish == nil }), nil
 }
 
-// signedImage is an image that has, or should have, signatures beside it.
+// signedImage is an image that has, or should have, signatures beside it. Lists are
+// mostly not signed, and boot images are started by others than the cluster.
 type signedImage struct {
 	repository string
 	digest     digest.Digest
-	list       bool
+	optional   bool
 }
 
 // policies are what the releases ask of signatures, by name of the release. One

@@ -1,10 +1,23 @@
 package main
 
 import (
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
 // platformWorld is a world whose source has platform releases, with an update
@@ -18,17 +31,241 @@ type platformWorld struct {
 // newPlatformWorld makes one of a universe.
 func newPlatformWorld(t *testing.T, u releasetest.Universe) *platformWorld {
 	t.Helper()
+	return newPlatformWorldWith(t, u, registrytest.Options{})
+}
+
+// newPlatformWorldWith makes one with this mirror.
+func newPlatformWorldWith(t *testing.T, u releasetest.Universe, mirror registrytest.Options) *platformWorld {
+	t.Helper()
 	w := &platformWorld{world: &world{
 		t: t, dir: registrytest.TempDir(t),
-		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, registrytest.Options{}),
+		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, mirror),
 	}}
 	w.releases, w.service = releasetest.Serve(t, u, registrytest.Options{})
-	if err := w.releases.Push(t.Context(), w.source.Client(), w.source.Host); err != nil {
-		t.Fatal(err)
-	}
+	w.push(w.releases)
 	w.surroundings(w.write("registries.conf", w.releases.RegistriesConf(w.source.Host, w.source.Host, w.mirror.Host)), "")
 	w.env[signatureKeyVariable] = w.write("release.asc", string(w.releases.Keys.OpenPGP))
 	w.env[signatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
 	w.env[updateURLVariable] = w.service.URL() + releasetest.GraphPath
 	return w
+}
+
+// push fills the source.
+func (w *platformWorld) push(releases *releasetest.World) {
+	w.t.Helper()
+	if err := releases.Push(w.t.Context(), w.source.Client(), w.source.Host); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// unplug takes the source, the update service and the signature store away, until
+// what it returns is called, which wants that nobody missed them.
+func (w *platformWorld) unplug() (plug func()) {
+	w.t.Helper()
+	all := []*registrytest.Server{w.source, w.service}
+	for _, s := range all {
+		s.ResetLog()
+		s.Script(registrytest.Rule{Action: registrytest.Reset()})
+	}
+	return func() {
+		w.t.Helper()
+		for _, s := range all {
+			for _, r := range s.Log() {
+				w.t.Errorf("without a network, %s %s was asked for", r.Method, r.Path)
+			}
+			s.Script()
+		}
+	}
+}
+
+// payload is a release by its name.
+func (w *platformWorld) payload(name string) *releasetest.Payload {
+	w.t.Helper()
+	p := w.releases.Payload(name)
+	if p == nil {
+		w.t.Fatalf("there is no release %s", name)
+	}
+	return p
+}
+
+// stores is what the mirror stores below a prefix, by repository.
+func (w *platformWorld) stores(prefix string) map[string]registrytest.Repository {
+	w.t.Helper()
+	return stored(w.t, w.mirror, prefix)
+}
+
+func stored(t *testing.T, s *registrytest.Server, prefix string) map[string]registrytest.Repository {
+	t.Helper()
+	repositories, err := s.Repositories(prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]registrytest.Repository{}
+	for _, r := range repositories {
+		r.Name = strings.TrimPrefix(r.Name, prefix+"/")
+		all[r.Name] = r
+	}
+	return all
+}
+
+// The repositories of releases in a mirror.
+const (
+	releaseRepository   = "openshift/release-images"
+	componentRepository = "openshift/release"
+	graphRepository     = "openshift/graph-image"
+)
+
+// holds wants these releases below the prefix, whole and under all their names, with
+// their signatures beside them, and nothing else but an image of graph data. It
+// pulls them with nothing of Gantry's own.
+func (w *platformWorld) holds(prefix string, names ...string) {
+	w.t.Helper()
+	got := map[string]map[string]digest.Digest{}
+	sealed := map[string]bool{}
+	for name, r := range w.stores(prefix) {
+		if len(r.Tags) > 0 && name != graphRepository {
+			got[name] = r.Tags
+		}
+		for _, d := range r.Manifests {
+			sealed[releasetest.SignatureTag(d)] = true
+		}
+	}
+	want := map[string]map[string]digest.Digest{releaseRepository: {}, componentRepository: {}}
+	for _, name := range names {
+		p := w.payload(name)
+		want[releaseRepository][name] = p.Digest
+		for part, d := range p.Images {
+			want[componentRepository][name+"-"+part] = d
+		}
+		for arch, d := range p.BootImages {
+			tag := name + "-" + "kube-virt-container"
+			if p.Shards != nil {
+				tag += "-" + arch.Suffix()
+			}
+			want[componentRepository][tag] = d
+		}
+	}
+	// Of sigstore signatures, those of all that is there which the source has.
+	for repository, r := range stored(w.t, w.source, "quay.io") {
+		to := componentRepository
+		if strings.HasSuffix(repository, "-release") {
+			to = releaseRepository
+		}
+		for tag, d := range r.Tags {
+			if sealed[tag] {
+				want[to][tag] = d
+			}
+		}
+	}
+	maps.DeleteFunc(want, func(_ string, tags map[string]digest.Digest) bool { return len(tags) == 0 })
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("what %s holds (-want +got):\n%s", prefix, diff)
+	}
+	c := w.mirror.Client()
+	pulled := map[string]bool{}
+	for repository, tags := range got {
+		for _, tag := range slices.Sorted(maps.Keys(tags)) {
+			if name := repository + "@" + tags[tag].String(); !pulled[name] {
+				pulled[name] = true
+				if _, err := c.Pull(w.t.Context(), prefix+"/"+repository, tag); err != nil {
+					w.t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// manifests are the cluster resources of a workspace, by the names of their files.
+func (w *platformWorld) manifests(workspace string) map[string]string {
+	w.t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(filepath.Join(w.path(workspace), "cluster-resources"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[e.Name()] = string(text)
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		w.t.Fatal(err)
+	}
+	return files
+}
+
+// attested wants a ConfigMap for each of the releases, and each image of their
+// lists, with the signature that the store has, and none for others. What is in them
+// is verified with the key.
+func (w *platformWorld) attested(workspace string, names ...string) {
+	w.t.Helper()
+	keyring, err := gpg.ParseKeyring("release.asc", w.releases.Keys.OpenPGP)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var got, want []string
+	for _, name := range names {
+		p := w.payload(name)
+		for _, d := range append(slices.Collect(maps.Values(p.Shards)), p.Digest) {
+			want = append(want, "sha256-"+d.Encoded())
+		}
+	}
+	for name, text := range w.manifests(workspace) {
+		if !strings.HasPrefix(name, "signature-") {
+			continue
+		}
+		var m struct {
+			APIVersion, Kind string
+			Metadata         struct {
+				Name, Namespace string
+				Labels          map[string]string
+			}
+			BinaryData map[string][]byte
+		}
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			w.t.Fatalf("%s: %v", name, err)
+		}
+		got = append(got, m.Metadata.Name)
+		d := digest.Digest(strings.Replace(m.Metadata.Name, "-", ":", 1))
+		_, labelled := m.Metadata.Labels["release.openshift.io/verification-signatures"]
+		if m.APIVersion != "v1" || m.Kind != "ConfigMap" || m.Metadata.Namespace != "openshift-config-managed" || !labelled || len(m.BinaryData) != 1 {
+			w.t.Errorf("%s is no ConfigMap that clusters look into:\n%s", name, text)
+		}
+		body := m.BinaryData[m.Metadata.Name+"-"+strconv.Itoa(1)]
+		if string(body) != string(w.releases.Signature(d)) {
+			w.t.Errorf("%s has not the signature of the store", name)
+		}
+		if err := gpg.Verify(body, d, []gpg.Keyring{keyring}, time.Now()); err != nil {
+			w.t.Errorf("%s: %v", name, err)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("signatures in %s (-want +got):\n%s", workspace, diff)
+	}
+}
+
+// once wants that nobody was asked twice for the same.
+func (w *platformWorld) once(servers ...*registrytest.Server) {
+	w.t.Helper()
+	for _, s := range servers {
+		asked := map[string]int{}
+		for _, r := range s.Log() {
+			asked[r.Method+" "+r.Path+"?"+r.Query]++
+		}
+		for what, n := range asked {
+			if n > 1 {
+				w.t.Errorf("%s: asked for %d times", what, n)
+			}
+		}
+	}
+}
+
+// copies wants that nothing was sent to the mirror.
+func (w *platformWorld) copies(nothing string) {
+	w.t.Helper()
+	n := w.mirror.Requests()
+	if sent := n["PUT manifest"] + n["POST upload"] + n["POST mount"]; sent > 0 {
+		w.t.Errorf("%s sent %d times something", nothing, sent)
+	}
 }

@@ -33,6 +33,7 @@ type processConfig struct {
 	// address, where set, is "127.0.0.1:port" to listen on, for clients that
 	// nothing is to stand before; the log then has a line for each request.
 	address string
+	sparse  bool // see Options
 }
 
 // A process is a registry that listens on a socket file, so that no port can be
@@ -79,6 +80,9 @@ func (p *process) writeConfig() error {
 	if p.address != "" {
 		config["log"] = section{"level": "error", "accesslog": section{"disabled": false}}
 		config["http"] = section{"net": "tcp", "addr": p.address, "secret": "not a secret"}
+	}
+	if p.sparse {
+		config["validation"] = section{"manifests": section{"indexes": section{"platforms": "none"}}}
 	}
 	switch p.auth {
 	case BasicAuth:

@@ -55,6 +55,8 @@ type Options struct {
 	// Storage, where set, is a folder that Keep wrote: the registry begins with a
 	// copy of it. Start only.
 	Storage string
+	// Sparse takes indexes some of whose images are not there. Start only.
+	Sparse bool
 	// Rules are the faults to begin with; Script replaces them.
 	Rules []Rule
 }
@@ -121,7 +123,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatalf("registrytest: %v", err)
 	}
-	settings := processConfig{program: program, dir: TempDir(t), auth: o.Auth}
+	settings := processConfig{program: program, dir: TempDir(t), auth: o.Auth, sparse: o.Sparse}
 	if o.Auth != NoAuth {
 		s.Username, s.Password = username, password
 	}
