@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // A Whole is a catalog or a release: what is published only when everything that
 // it names is there. One of its fields is set; they are the names that the plan
 // has (Catalog.Name, Release.Name).
@@ -10,6 +12,12 @@ func (w Whole) String() string {
 		return "release " + w.Release
 	}
 	return "catalog " + w.Catalog
+}
+
+// Has reports whether the catalog or release is in the plan.
+func (p *Plan) Has(w Whole) bool {
+	return w.Catalog != "" && slices.ContainsFunc(p.Catalogs, func(c Catalog) bool { return c.Name() == w.Catalog }) ||
+		w.Release != "" && slices.ContainsFunc(p.Releases, func(r Release) bool { return r.Name() == w.Release })
 }
 
 // Whole is the catalog or release whose own image this is.

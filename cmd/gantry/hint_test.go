@@ -28,6 +28,7 @@ func TestSplitHint(t *testing.T) {
 		"several problems":  {&usageError{&imageset.Error{Problems: []imageset.Problem{problem, problem}}}, "unknown field; did you mean x?\nunknown field; did you mean x?", ""},
 		"in the middle":     {fmt.Errorf("%w (twice)", answer), "reading x at h: no; log in; then again (twice)", "log in; then again"},
 		"partial":           {&partialError{failed: 2, held: 1}, "2 images are not mirrored, 1 catalog is held back; the rest is consistent", "mend what the list names and run again"},
+		"partial release":   {&partialError{failed: 2, held: 3, releases: 2}, "2 images are not mirrored, 1 catalog is held back, 2 releases are held back; the rest is consistent", "mend what the list names and run again"},
 		"partial plan":      {&partialError{failed: 1, planned: true}, "1 image is missing at the source", "mend what the list names, or block it with mirror.blockedImages"},
 		"interrupted":       {errInterrupted, "interrupted", "run the same command again to go on where it stopped"},
 		"a sparse index":    {&mirror.SparseError{Image: "i", Err: errors.New("no")}, "the mirror does not take the index of i, some of whose platforms are left out (a sparse index): no", (&mirror.SparseError{}).Hint()},

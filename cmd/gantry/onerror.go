@@ -69,12 +69,16 @@ func (a *app) runJob(ctx context.Context, j *job, opts mirror.Options) (*mirror.
 	return report, took, err
 }
 
-// gaps reports whether a catalog of the plan names images that the plan misses,
-// so that it is held back wherever the plan is mirrored to.
-func gaps(p *plan.Plan) bool {
-	return slices.ContainsFunc(p.Missing, func(m plan.Missing) bool {
-		return slices.ContainsFunc(m.Because, func(b plan.Because) bool {
-			return slices.ContainsFunc(p.Catalogs, func(c plan.Catalog) bool { return c.Name() == b.Catalog })
-		})
-	})
+// gaps are the catalogs and releases of the plan that name images which it misses, so
+// that they are held back wherever it is mirrored to.
+func gaps(p *plan.Plan) []plan.Whole {
+	var all []plan.Whole
+	for _, m := range p.Missing {
+		for _, b := range m.Because {
+			if w, ok := b.Whole(); ok && !slices.Contains(all, w) && p.Has(w) {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
 }

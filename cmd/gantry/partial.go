@@ -14,6 +14,7 @@ import (
 // status of its own.
 type partialError struct {
 	failed, held, leftOut int
+	releases              int  // of those held
 	planned               bool // only planned: nothing was copied
 	missing               bool // the source did not even give some to the plan
 	buildsOn              bool // the source is an archive that leaves content out
@@ -22,6 +23,11 @@ type partialError struct {
 
 func newPartialError(report *mirror.Report) *partialError {
 	e := &partialError{failed: len(report.Failed), held: len(report.Held), leftOut: len(report.LeftOut)}
+	for _, x := range report.Held {
+		if x.Release != "" {
+			e.releases++
+		}
+	}
 	for _, f := range report.Failed {
 		e.missing = e.missing || f.Repository == ""
 		if f.Err != nil {
@@ -41,8 +47,11 @@ func (e *partialError) what() string {
 	if e.leftOut > 0 {
 		s += ", " + number(e.leftOut, "package is", "packages are") + " left out"
 	}
-	if e.held > 0 {
-		s += ", " + number(e.held, "catalog is", "catalogs are") + " held back"
+	if n := e.held - e.releases; n > 0 {
+		s += ", " + number(n, "catalog is", "catalogs are") + " held back"
+	}
+	if e.releases > 0 {
+		s += ", " + number(e.releases, "release is", "releases are") + " held back"
 	}
 	return s + "; the rest is consistent"
 }

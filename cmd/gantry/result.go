@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // mirrorResult is what gantry mirror --output json prints.
@@ -28,7 +30,7 @@ type mirrorResult struct {
 	// was read.
 	Receipt string `json:"receipt,omitempty"`
 
-	gaps bool // catalogs name images that the plan misses
+	gaps []plan.Whole // catalogs and releases that name images which the plan misses
 }
 
 // showResult prints what was done; what was not goes to stderr.
@@ -40,8 +42,8 @@ func (a *app) showResult(r *mirrorResult) error {
 		return a.encode(r)
 	}
 	a.sayFailed(r.Report)
-	if r.Resources == nil && r.gaps && !r.Report.Unfinished {
-		a.warn("catalogs that name these images will be held back where %s is mirrored from", r.Destination)
+	if r.Resources == nil && len(r.gaps) > 0 && !r.Report.Unfinished {
+		a.warn("%s that name these images will be held back where %s is mirrored from", wholesText(r.gaps), r.Destination)
 	}
 	var b strings.Builder
 	r.writeCopied(&b)
@@ -87,8 +89,20 @@ func (a *app) sayFailed(rep *mirror.Report) {
 		if x.Reason != "" {
 			reason = "; " + x.Reason
 		}
-		a.warn("held back: catalog %s, which names %s%s", x.Catalog, notThere(len(x.Missing)), reason)
+		a.warn("held back: %s, which names %s%s", x.Whole(), notThere(len(x.Missing)), reason)
 	}
+}
+
+// wholesText is what sort of things they are: "catalogs and releases".
+func wholesText(wholes []plan.Whole) string {
+	var sorts []string
+	if slices.ContainsFunc(wholes, func(w plan.Whole) bool { return w.Catalog != "" }) {
+		sorts = append(sorts, "catalogs")
+	}
+	if slices.ContainsFunc(wholes, func(w plan.Whole) bool { return w.Release != "" }) {
+		sorts = append(sorts, "releases")
+	}
+	return strings.Join(sorts, " and ")
 }
 
 func notThere(n int) string {

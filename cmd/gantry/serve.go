@@ -199,7 +199,11 @@ func (a *app) sayServing(at net.Addr, secure bool, what string, images *wholes, 
 	if n := len(images.lacking); n > 0 {
 		more := ""
 		if len(images.heldBack) > 0 {
-			more = ", nor are catalogs that name them: " + strings.Join(images.heldBack, ", ")
+			var names []string
+			for _, w := range images.heldBack {
+				names = append(names, w.String())
+			}
+			more = ", nor what names them: " + strings.Join(names, ", ")
 		}
 		a.warn("%s not served, since content is missing (%v)%s; give the folders of the earlier archives, too", number(n, "image is", "images are"), images.why, more)
 		for _, source := range images.lacking {

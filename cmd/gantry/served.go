@@ -25,14 +25,14 @@ type wholes struct {
 	left     map[*plan.Image]bool // out
 
 	served   int
-	example  string   // "repository:tag" of one of them that has a tag to read
-	lacking  []string // sources of images of which content is missing
-	heldBack []string // catalogs that are whole and name such an image
-	why      error    // that content is missing; nil where none is
+	example  string       // "repository:tag" of one of them that has a tag to read
+	lacking  []string     // sources of images of which content is missing
+	heldBack []plan.Whole // what is there itself and names such an image
+	why      error        // that content is missing; nil where none is
 }
 
-// wholeImages are the images that an archive can serve. A catalog that names an
-// image which is not among them is held back, as it is at a mirror.
+// wholeImages are the images that an archive can serve. A catalog or release that
+// names an image which is not among them is held back, as it is at a mirror.
 func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
 	p, err := archivePlan(ctx, have)
 	if err != nil {
@@ -42,7 +42,7 @@ func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
 	if w.contents, err = p.Contents(); err != nil {
 		return nil, err
 	}
-	incomplete := map[string]bool{} // catalogs
+	incomplete := map[plan.Whole]bool{}
 	for i := range p.Images {
 		img := &p.Images[i]
 		lacks, err := w.lacks(img, have)
@@ -57,14 +57,16 @@ func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
 		w.left[img] = true
 		w.lacking = append(w.lacking, img.Source)
 		for _, because := range img.Because {
-			incomplete[because.Catalog] = true
+			if whole, ok := because.Whole(); ok {
+				incomplete[whole] = true
+			}
 		}
 	}
 	for i := range p.Images {
 		img := &p.Images[i]
-		if img.Kind == plan.CatalogImage && incomplete[img.Catalog] && !w.left[img] {
+		if whole, ok := img.Whole(); ok && incomplete[whole] && !w.left[img] {
 			w.left[img] = true
-			w.heldBack = append(w.heldBack, img.Catalog)
+			w.heldBack = append(w.heldBack, whole)
 		}
 		if w.left[img] {
 			continue
@@ -144,10 +146,15 @@ func (w *wholes) resources(address string) (files []resources.File, notes []stri
 	report := &mirror.Report{}
 	for img := range w.left {
 		report.Failed = append(report.Failed, mirror.Failure{Source: img.Source, Repository: img.Repository})
-		if img.Kind == plan.CatalogImage {
-			report.Held = append(report.Held, mirror.Held{Catalog: img.Catalog})
+		if whole, ok := img.Whole(); ok {
+			report.Held = append(report.Held, mirror.Held{Catalog: whole.Catalog, Release: whole.Release})
 		}
 	}
 	holding := mirror.Hold(w.plan, names, report, nil)
-	return resources.Build(holding.Images, holding.Catalogs, resources.Options{})
+	files, notes, err = resources.Build(holding.Images, holding.Catalogs, resources.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := resources.BuildPlatform(holding.Platform())
+	return append(files, more...), notes, err
 }

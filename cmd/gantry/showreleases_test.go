@@ -116,7 +116,7 @@ Updates
 Graph data for an update service
   `
 	o := w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
-	w.wantIn(o.stdout, head, updates, " 3 release, 15 component, 6 signature, 1 graph)")
+	w.wantIn(o.stdout, head, updates, "(3 release, 15 component, 6 signature, 1 graph)")
 
 	o = w.must("plan", "-c", cfg, "--ignore-release-signature")
 	w.wantIn(o.stdout, "4.18.1-x86_64  fast-4.20: from  NOT VERIFIED", "\n  NOT VERIFIED: nobody has checked who made 3 releases (--ignore-release-signature), and clusters may refuse them.\n")
