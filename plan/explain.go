@@ -9,11 +9,12 @@ import (
 
 // An Explanation says why something is in a plan.
 type Explanation struct {
-	Images  []ExplainedImage  `json:"images,omitempty"`
-	Bundles []ExplainedBundle `json:"bundles,omitempty"`
+	Images   []ExplainedImage   `json:"images,omitempty"`
+	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
+	Releases []ExplainedRelease `json:"releases,omitempty"`
 }
 
-// An ExplainedImage is an image with the bundles that name it.
+// An ExplainedImage is an image with the bundles and releases that name it.
 type ExplainedImage struct {
 	Source     string        `json:"source"`
 	Digest     digest.Digest `json:"digest,omitempty"` // "" for one that is missing or blocked
@@ -25,8 +26,9 @@ type ExplainedImage struct {
 	Missing string `json:"missing,omitempty"`
 	Blocked string `json:"blocked,omitempty"`
 	// Lists are the lists of the configuration that name it themselves.
-	Lists   []string          `json:"lists,omitempty"`
-	Bundles []ExplainedBundle `json:"bundles,omitempty"`
+	Lists    []string           `json:"lists,omitempty"`
+	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
+	Releases []ExplainedRelease `json:"releases,omitempty"`
 }
 
 // An ExplainedBundle is a bundle with the reasons for which its channels keep it.
@@ -40,6 +42,23 @@ type ExplainedBundle struct {
 	Channels []Kept   `json:"channels"`
 }
 
+// An ExplainedRelease is a platform release with what it was taken for.
+type ExplainedRelease struct {
+	Name string `json:"name"` // "4.20.1-x86_64"
+	// As are the names of the components that the image in question is.
+	As      []string        `json:"as,omitempty"`
+	Reasons []ReleaseReason `json:"reasons"`
+	// Updates are the paths that have the release on them.
+	Updates []ExplainedPath `json:"updates,omitempty"`
+}
+
+// An ExplainedPath is an UpdatePath without its hops.
+type ExplainedPath struct {
+	Channel string `json:"channel"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+}
+
 // Kept is why a channel keeps a bundle; the words are those of Bundle.
 type Kept struct {
 	Channel string `json:"channel"`
@@ -48,9 +67,10 @@ type Kept struct {
 }
 
 // Explain says why the images or bundles of a name are in the plan. The name is
-// that of a bundle or of a package, for all its bundles; or else of an image:
-// its source, or any part of that which ends at a slash, colon or @, a digest, or
-// the place in the mirror. Nothing of that name gives an empty Explanation.
+// that of a bundle or of a package, for all its bundles, or the name or version of a
+// release; or else of an image: its source, or any part of that which ends at a
+// slash, colon or @, a digest, the place in the mirror, or what releases call it
+// ("etcd"). Nothing of that name gives an empty Explanation.
 func (p *Plan) Explain(name string) Explanation {
 	var e Explanation
 	for _, c := range p.Catalogs {
@@ -62,7 +82,12 @@ func (p *Plan) Explain(name string) Explanation {
 			}
 		}
 	}
-	if len(e.Bundles) > 0 {
+	for _, r := range p.Releases {
+		if r.Version == name || r.Name() == name {
+			e.Releases = append(e.Releases, p.explainRelease(r.Name()))
+		}
+	}
+	if len(e.Bundles)+len(e.Releases) > 0 {
 		return e
 	}
 	for _, img := range p.Images {
@@ -70,13 +95,13 @@ func (p *Plan) Explain(name string) Explanation {
 		for _, tag := range img.Tags {
 			places = append(places, img.Repository+":"+tag)
 		}
-		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) {
+		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) || isComponent(img, name) {
 			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size}
 			e.Images = append(e.Images, p.explainImage(x, img.Because))
 		}
 	}
 	for _, m := range p.Missing {
-		if called(m.Source, name) {
+		if called(m.Source, name) || isComponent(Image{Kind: m.Kind, Because: m.Because}, name) {
 			e.Images = append(e.Images, p.explainImage(ExplainedImage{Source: m.Source, Missing: m.Reason}, m.Because))
 		}
 	}
@@ -86,6 +111,13 @@ func (p *Plan) Explain(name string) Explanation {
 		}
 	}
 	return e
+}
+
+// isComponent reports whether releases call an image by a name. The signatures of
+// an image are not meant by it.
+func isComponent(img Image, name string) bool {
+	return name != "" && (img.Kind == ComponentImage || img.Kind == BootImage) &&
+		slices.ContainsFunc(img.Because, func(b Because) bool { return b.Release != "" && b.Name == name })
 }
 
 // called reports whether a source is called by a name: in full, or by whole parts
@@ -125,6 +157,17 @@ func (p *Plan) explainImage(x ExplainedImage, because []Because) ExplainedImage 
 			x.Lists = append(x.Lists, b.List)
 			continue
 		}
+		if b.Release != "" {
+			i := slices.IndexFunc(x.Releases, func(r ExplainedRelease) bool { return r.Name == b.Release })
+			if i < 0 {
+				i = len(x.Releases)
+				x.Releases = append(x.Releases, p.explainRelease(b.Release))
+			}
+			if b.Name != "" {
+				x.Releases[i].As = append(x.Releases[i].As, b.Name)
+			}
+			continue
+		}
 		last := len(x.Bundles) - 1
 		if last < 0 || x.Bundles[last].Catalog != b.Catalog || x.Bundles[last].Package != b.Package || x.Bundles[last].Name != b.Bundle {
 			x.Bundles = append(x.Bundles, p.explainBundle(b))
@@ -158,4 +201,25 @@ func (p *Plan) explainBundle(b Because) ExplainedBundle {
 		}
 	}
 	return x
+}
+
+func (p *Plan) explainRelease(name string) ExplainedRelease {
+	x := ExplainedRelease{Name: name, Reasons: []ReleaseReason{}}
+	i := slices.IndexFunc(p.Releases, func(r Release) bool { return r.Name() == name })
+	if i < 0 {
+		return x // it went, and what it names stayed
+	}
+	r := p.Releases[i]
+	x.Reasons = r.Reasons
+	for _, u := range p.Updates {
+		if u.Product == r.Product && u.Arch == r.Arch && u.passes(r.Version) {
+			x.Updates = append(x.Updates, ExplainedPath{Channel: u.Channel, From: u.From, To: u.To})
+		}
+	}
+	return x
+}
+
+// passes reports whether a version is on the path.
+func (u UpdatePath) passes(version string) bool {
+	return u.From == version || slices.ContainsFunc(u.Hops, func(h Hop) bool { return h.To == version })
 }

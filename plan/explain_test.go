@@ -56,3 +56,61 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+func TestExplainReleases(t *testing.T) {
+	p := &Plan{
+		Releases: []Release{
+			{Version: "4.20.1", Arch: "amd64", Product: "ocp", Reasons: []ReleaseReason{{"from", "fast-4.20"}}},
+			{Version: "4.20.1", Arch: "arm64", Product: "ocp", Reasons: []ReleaseReason{{"release", ""}}},
+			{Version: "4.20.2", Arch: "amd64", Product: "ocp", Reasons: []ReleaseReason{{"path", "fast-4.20"}}},
+		},
+		Updates: []UpdatePath{{
+			Product: "ocp", Arch: "amd64", Channel: "fast-4.20", From: "4.20.1", To: "4.20.2", Hops: []Hop{{From: "4.20.1", To: "4.20.2"}},
+		}},
+		Images: []Image{
+			{
+				Source: "quay.io/org/art@sha256:aa", Kind: ComponentImage, Digest: "sha256:aa", Repository: "openshift/release", Tags: []string{"4.20.1-x86_64-cli"},
+				Because: []Because{
+					{Release: "4.20.1-x86_64", Name: "cli"}, {Release: "4.20.1-x86_64", Name: "tools"},
+					{Release: "4.20.2-x86_64", Name: "cli"}, {Release: "4.20.9-x86_64", Name: "cli"},
+				},
+			},
+			{
+				Source: "quay.io/org/art:sha256-aa.sig", Kind: SignatureImage, Digest: "sha256:ab", Repository: "openshift/release", Tags: []string{"sha256-aa.sig"},
+				Because: []Because{{Release: "4.20.1-x86_64", Name: "cli"}},
+			},
+			{Source: "quay.io/org/release@sha256:cc", Kind: ReleaseImage, Digest: "sha256:cc", Repository: "openshift/release-images", Because: []Because{{Release: "4.20.1-x86_64"}}},
+		},
+		Missing: []Missing{{Source: "quay.io/org/art@sha256:dd", Kind: ComponentImage, Reason: "not found", Because: []Because{{Release: "4.20.2-x86_64", Name: "etcd"}}}},
+	}
+	way := []ExplainedPath{{"fast-4.20", "4.20.1", "4.20.2"}}
+	first := ExplainedRelease{Name: "4.20.1-x86_64", Reasons: []ReleaseReason{{"from", "fast-4.20"}}, Updates: way}
+	arm := ExplainedRelease{Name: "4.20.1-aarch64", Reasons: []ReleaseReason{{"release", ""}}}
+	second := ExplainedRelease{Name: "4.20.2-x86_64", Reasons: []ReleaseReason{{"path", "fast-4.20"}}, Updates: way}
+	as := func(r ExplainedRelease, names ...string) ExplainedRelease {
+		r.As = names
+		return r
+	}
+	cli := Explanation{Images: []ExplainedImage{{
+		Source: "quay.io/org/art@sha256:aa", Digest: "sha256:aa", Repository: "openshift/release", Tags: []string{"4.20.1-x86_64-cli"},
+		Releases: []ExplainedRelease{as(first, "cli", "tools"), as(second, "cli"), {Name: "4.20.9-x86_64", As: []string{"cli"}, Reasons: []ReleaseReason{}}},
+	}}}
+	for name, want := range map[string]Explanation{
+		"4.20.1":                              {Releases: []ExplainedRelease{first, arm}},
+		"4.20.1-aarch64":                      {Releases: []ExplainedRelease{arm}},
+		"4.20.2":                              {Releases: []ExplainedRelease{second}},
+		"cli":                                 cli,
+		"tools":                               cli,
+		"sha256:aa":                           cli,
+		"art@sha256:aa":                       cli,
+		"openshift/release:4.20.1-x86_64-cli": cli,
+		"etcd":                                {Images: []ExplainedImage{{Source: "quay.io/org/art@sha256:dd", Missing: "not found", Releases: []ExplainedRelease{as(second, "etcd")}}}},
+		"org/release":                         {Images: []ExplainedImage{{Source: "quay.io/org/release@sha256:cc", Digest: "sha256:cc", Repository: "openshift/release-images", Releases: []ExplainedRelease{first}}}},
+		"4.20":                                {},
+		"":                                    {},
+	} {
+		if diff := cmp.Diff(want, p.Explain(name)); diff != "" {
+			t.Errorf("%q: %s", name, diff)
+		}
+	}
+}

@@ -21,18 +21,22 @@ type explainFlags struct {
 func (a *app) explainCommand() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
-		Use:   "explain {IMAGE | BUNDLE | PACKAGE}",
-		Short: "Say why an image or a bundle is in a plan",
+		Use:   "explain {IMAGE | BUNDLE | PACKAGE | RELEASE | COMPONENT}",
+		Short: "Say why an image, a bundle or a release is in a plan",
 		Long: `Explain prints who asks for an image, a bundle or a package's bundles: the catalog,
-the package, the channels that keep the bundle, and for which reason. An image is
-named by its source or a part of it, by digest, or by its place in the mirror.
+the package, the channels that keep the bundle, and for which reason; of a platform
+release, named by its version, the channels and the update paths that it was taken
+for. An image is named by its source or a part of it, by digest, by its place in the
+mirror, or by what releases call it.
 
 The plan is that of --plan, or the one plan of the workspace.
 
 ` + exitStatusHelp,
 		Example: `  gantry explain my-operator.v1.2.0
   gantry explain registry.redhat.io/ubi9/ubi:latest --plan plan.json
-  gantry explain sha256:4a43... -o json`,
+  gantry explain sha256:4a43... -o json
+  gantry explain 4.20.1
+  gantry explain etcd`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.explain(f, args[0]) },
 	}
@@ -55,7 +59,7 @@ func (a *app) explain(f explainFlags, name string) error {
 		return err
 	}
 	e := p.Explain(strings.TrimPrefix(name, dockerScheme))
-	if len(e.Images)+len(e.Bundles) == 0 {
+	if len(e.Images)+len(e.Bundles)+len(e.Releases) == 0 {
 		return unexplained(p, path, name)
 	}
 	if f.form != outputText {
@@ -99,15 +103,23 @@ func unexplained(p *plan.Plan, path, name string) error {
 			}
 		}
 	}
+	for _, r := range p.Releases {
+		known = append(known, r.Version, r.Name())
+	}
 	for _, img := range p.Images {
 		known = append(known, img.Source)
+		for _, b := range img.Because {
+			if b.Release != "" && b.Name != "" {
+				known = append(known, b.Name)
+			}
+		}
 	}
 	slices.Sort(known)
 	hint := suggest.Phrase(name, slices.Compact(known))
 	if hint == "" {
 		hint = "gantry plan lists its packages, and with --output json its images"
 	}
-	return usageHint(hint, "%s has no image, bundle or package %q", path, name)
+	return usageHint(hint, "%s has no image, bundle, package or release %q", path, name)
 }
 
 // explanation is an Explanation for people.
@@ -116,6 +128,10 @@ func explanation(e plan.Explanation) string {
 	for _, x := range e.Bundles {
 		fmt.Fprintf(&b, "%s of package %s, catalog %s\n", x.Name, x.Package, x.Catalog)
 		writeKeptFor(&b, "  ", x)
+	}
+	for _, x := range e.Releases {
+		fmt.Fprintf(&b, "release %s\n", x.Name)
+		writeTakenFor(&b, "  ", x)
 	}
 	for _, x := range e.Images {
 		fmt.Fprintf(&b, "%s\n", x.Source)
@@ -138,6 +154,14 @@ func explanation(e plan.Explanation) string {
 			fmt.Fprintf(&b, "  named by %s%s (package %s, catalog %s)\n", bundle.Name, as, bundle.Package, bundle.Catalog)
 			writeKeptFor(&b, "    ", bundle)
 		}
+		for _, r := range x.Releases {
+			as := ""
+			if len(r.As) > 0 {
+				as = " as " + strings.Join(r.As, ", ")
+			}
+			fmt.Fprintf(&b, "  named by release %s%s\n", r.Name, as)
+			writeTakenFor(&b, "    ", r)
+		}
 	}
 	return b.String()
 }
@@ -149,5 +173,19 @@ func writeKeptFor(b *strings.Builder, indent string, x plan.ExplainedBundle) {
 			why += ", for " + kept.For
 		}
 		fmt.Fprintf(b, "%schannel %s: %s\n", indent, kept.Channel, why)
+	}
+}
+
+// writeTakenFor says what a release was taken for.
+func writeTakenFor(b *strings.Builder, indent string, x plan.ExplainedRelease) {
+	for _, why := range x.Reasons {
+		if why.Channel == "" {
+			fmt.Fprintf(b, "%snamed by the configuration\n", indent)
+			continue
+		}
+		fmt.Fprintf(b, "%schannel %s: %s\n", indent, why.Channel, why.Reason)
+	}
+	for _, u := range x.Updates {
+		fmt.Fprintf(b, "%son the way from %s to %s in channel %s\n", indent, u.From, u.To, u.Channel)
 	}
 }

@@ -131,3 +131,23 @@ func (w *world) wantIn(text string, parts ...string) {
 		}
 	}
 }
+
+func TestExplainPlatform(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	cfg := w.config("imageset.yaml", `  platform:
+    channels:
+    - name: fast-4.20
+      from: [4.19.2]
+`)
+	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
+	const way = "channel fast-4.20: path\n%on the way from 4.19.2 to 4.20.2 in channel fast-4.20\n"
+	for name, want := range map[string]string{
+		"4.20.2":        "release 4.20.2-x86_64\n  " + strings.ReplaceAll(way, "%", "  "),
+		"4.20.2-x86_64": "release 4.20.2-x86_64\n  " + strings.ReplaceAll(way, "%", "  "),
+		"cli":           "  named by release 4.20.2-x86_64 as cli\n    " + strings.ReplaceAll(way, "%", "    "),
+	} {
+		w.wantIn(w.must("explain", "--plan", w.path("plan.json"), name).stdout, want)
+	}
+	w.refuse(exitUsage, []string{`no image, bundle, package or release "4.20.3"`, "4.20.2"}, "explain", "--plan", w.path("plan.json"), "4.20.3")
+}
