@@ -282,7 +282,7 @@ func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archi
 			p, err = importedPlan(s, t.registry(), have, err)
 		}
 		if err == nil {
-			err = a.updates(s.client, nil, f.releaseFlags).verify(p, f.releaseFlags)
+			err = a.verifyReleases(s.client, p, f.releaseFlags)
 		}
 		return f.rename(p), err
 	case f.plan != "":

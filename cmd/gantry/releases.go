@@ -217,19 +217,26 @@ func (u *updates) trust(product release.Product) (gpg.Trust, error) {
 	return t, nil
 }
 
-// verify checks the signatures that a plan brings along, as they were checked when
-// it was made: it may have been on a medium, or in other hands, since.
-func (u *updates) verify(p *plan.Plan, f releaseFlags) error {
+// verifyReleases checks the signatures that a plan brings along, as they were checked
+// when it was made: it may have been on a medium, or in other hands, since.
+func (a *app) verifyReleases(client *remote.Client, p *plan.Plan, f releaseFlags) error {
+	if len(p.Releases) == 0 {
+		return nil
+	}
+	if f.ignore {
+		a.warnUnverified()
+		return nil
+	}
+	u := a.updates(client, nil, f)
 	var problems []error
 	for _, r := range p.Releases {
-		if f.ignore {
-			continue
-		}
-		if err := u.verifyRelease(r); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, u.verifyRelease(r))
 	}
 	return errors.Join(problems...)
+}
+
+func (a *app) warnUnverified() {
+	a.warn("platform releases are taken without a look at their signatures (--ignore-release-signature): nothing says that they are what the vendor built")
 }
 
 func (u *updates) verifyRelease(r plan.Release) error {
@@ -247,10 +254,11 @@ func (u *updates) verifyRelease(r plan.Release) error {
 			bodies = append(bodies, s.Body)
 		}
 	}
-	if err := gpg.VerifyAll(bodies, r.Digest, trust.Keyrings, u.now); err != nil {
-		return fmt.Errorf("release %s: %w", r.Name(), err)
+	err = gpg.VerifyAll(bodies, r.Digest, trust.Keyrings, u.now)
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &hintError{fmt.Errorf("release %s: %w", r.Name(), err), "\n", "where others than the vendor signed it, say with --release-key here too whose signatures count"}
 }
 
 // readLimited reads a file that has at most limit bytes.

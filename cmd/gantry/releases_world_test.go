@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"maps"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
@@ -267,5 +269,41 @@ func (w *platformWorld) copies(nothing string) {
 	n := w.mirror.Requests()
 	if sent := n["PUT manifest"] + n["POST upload"] + n["POST mount"]; sent > 0 {
 		w.t.Errorf("%s sent %d times something", nothing, sent)
+	}
+}
+
+// impatiently runs the program with a clock that leaps, which loses patience with
+// silent servers soon.
+func (w *platformWorld) impatiently(args ...string) outcome {
+	w.t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{stdout: &stdout, stderr: &stderr, env: w.env, tune: func(o *remote.Options) { o.Clock, o.IdleTimeout = &leapClock{}, 100*time.Millisecond }}
+	code := a.run(args)
+	return outcome{stdout.String(), stderr.String(), code}
+}
+
+// ended wants this exit code, and these words on stderr.
+func (w *platformWorld) ended(o outcome, code int, words ...string) {
+	w.t.Helper()
+	if o.code != code {
+		w.t.Errorf("it ended with %d, want %d\n%s%s", o.code, code, o.stdout, o.stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(o.stderr, word) {
+			w.t.Errorf("it does not say %q:\n%s", word, o.stderr)
+		}
+	}
+}
+
+// untouched wants that nothing was written to the mirror, and of the workspace no
+// plan and no cluster resources.
+func (w *platformWorld) untouched(workspace string) {
+	w.t.Helper()
+	w.copies("what was refused")
+	if files := w.manifests(workspace); len(files) > 0 {
+		w.t.Errorf("there are cluster resources: %v", slices.Sorted(maps.Keys(files)))
+	}
+	if plans, _ := filepath.Glob(filepath.Join(w.path(workspace), "plans", "*")); len(plans) > 0 {
+		w.t.Errorf("there are plans: %v", plans)
 	}
 }

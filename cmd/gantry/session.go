@@ -128,7 +128,7 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	from := s.from()
 	from.Updates = a.updates(s.client, in.loaded.Mirror.Platform, in.releaseFlags)
 	if in.releaseFlags.ignore && in.loaded.Mirror.Platform != nil {
-		a.warn("platform releases are taken without a look at their signatures (--ignore-release-signature): nothing says that they are what the vendor built")
+		a.warnUnverified()
 	}
 	p, err := plan.Make(ctx, in.loaded, name, from, plan.Options{
 		Jobs: streams, Log: a.log, Installed: in.operators, IgnoreReleaseSignatures: in.releaseFlags.ignore,
@@ -172,7 +172,7 @@ func (a *app) loadPlan(ctx context.Context, path string, s *session, f releaseFl
 	if err != nil {
 		return nil, err
 	}
-	if err := a.updates(s.client, nil, f).verify(p, f); err != nil {
+	if err := a.verifyReleases(s.client, p, f); err != nil {
 		return nil, err
 	}
 	if g := p.GraphData; g != nil {

@@ -55,18 +55,29 @@ func state(kind, ref string, d digest.Digest, optional map[string]string) ([]byt
 
 // Sign returns what a signature store has for a release: an OpenPGP message of a
 // compressed packet with a one-pass signature, the statement and the signature.
-func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) { return k.sign(ref, d, 0) }
+func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) {
+	return k.sign(ref, d, 0, signing())
+}
 
 // Missign is Sign with the last bit of the signature proper turned over.
-func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) { return k.sign(ref, d, 1) }
+func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) {
+	return k.sign(ref, d, 1, signing())
+}
+
+// Outdated is Sign with a signature that expired a day after it was made.
+func (k *Keys) Outdated(ref string, d digest.Digest) ([]byte, error) {
+	c := signing()
+	c.SigLifetimeSecs = 24 * 60 * 60
+	return k.sign(ref, d, 0, c)
+}
 
 // sign changes the bits of the message's last byte that flip has.
-func (k *Keys) sign(ref string, d digest.Digest, flip byte) ([]byte, error) {
+func (k *Keys) sign(ref string, d digest.Digest, flip byte, c *packet.Config) ([]byte, error) {
 	text, err := state(simpleType, ref, d, map[string]string{"creator": creator})
 	if err != nil {
 		return nil, err
 	}
-	message, err := k.message(text)
+	message, err := k.message(text, c)
 	if err != nil {
 		return nil, fmt.Errorf("signing %s: %w", ref, err)
 	}
@@ -75,9 +86,9 @@ func (k *Keys) sign(ref string, d digest.Digest, flip byte) ([]byte, error) {
 }
 
 // message is the packets within the compressed one.
-func (k *Keys) message(text []byte) ([]byte, error) {
+func (k *Keys) message(text []byte, c *packet.Config) ([]byte, error) {
 	var b bytes.Buffer
-	w, err := openpgp.Sign(&b, k.entity, &openpgp.FileHints{IsBinary: true, ModTime: published}, signing())
+	w, err := openpgp.Sign(&b, k.entity, &openpgp.FileHints{IsBinary: true, ModTime: published}, c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+)
+
+// headOf420 takes one release, 4.20.2 for amd64.
+const headOf420 = `  platform:
+    kubeVirtContainer: true
+    channels: [{name: fast-4.20}]
+`
+
+// signatureIs answers with this in place of the signature of a digest.
+func signatureIs(d digest.Digest, body []byte) registrytest.Rule {
+	return registrytest.Rule{Path: releasetest.SignaturesPath + "/sha256=" + d.Encoded() + "/signature-1$", Action: func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		_, _ = rw.Write(body)
+	}}
+}
+
+// TestReleaseSignatureRefused wants that nothing of a release is read, and nothing
+// written, where its signature is not what clusters take.
+func TestReleaseSignatureRefused(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	isc := w.config("imageset.yaml", headOf420)
+	p := w.payload("4.20.2-x86_64")
+	made := func(body []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	keys := w.releases.Keys
+	stranger, err := releasetest.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := p.Repository + ":" + p.Name
+	own, other := w.path("release.asc"), w.write("stranger.asc", string(stranger.OpenPGP))
+	for _, tc := range []struct {
+		name  string
+		rule  registrytest.Rule
+		keys  []string
+		words []string
+	}{
+		{name: "tampered", rule: signatureIs(p.Digest, made(keys.Missign(ref, p.Digest))), words: []string{"invalid signature"}},
+		{name: "cut", rule: signatureIs(p.Digest, w.releases.Signature(p.Digest)[:300]), words: []string{"cut short"}},
+		{name: "other digest", rule: signatureIs(p.Digest, w.releases.Signature(w.payload("4.20.1-x86_64").Digest)), words: []string{"signature of another image", w.payload("4.20.1-x86_64").Digest.String()}},
+		{name: "expired", rule: signatureIs(p.Digest, made(keys.Outdated(ref, p.Digest))), words: []string{"expired on 2025-01-02"}},
+		{name: "wrong key", rule: signatureIs(p.Digest, made(stranger.Sign(ref, p.Digest))), words: []string{"which " + own + " does not hold"}},
+		{name: "key of somebody else", keys: []string{other}, words: []string{"which " + other + " does not hold"}},
+		{name: "second keyring", keys: []string{own, other}, words: []string{"no signature satisfies the keyring " + other}},
+		{name: "empty", rule: signatureIs(p.Digest, nil), words: []string{"it is empty"}},
+		{name: "unsigned", rule: registrytest.Rule{Path: p.Digest.Encoded(), Action: registrytest.Status(http.StatusNotFound)}, words: []string{"the store has no signature of the image"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := w.in(t)
+			w.service.Script(tc.rule)
+			w.source.ResetLog()
+			workspace := tc.name
+			args := []string{"mirror", "-c", isc, w.docker("/refused"), "--workspace", w.path(workspace)}
+			for _, key := range tc.keys {
+				args = append(args, "--release-key", key)
+			}
+			w.ended(w.gantry(args...), exitError, append(tc.words, p.Digest.String(), "is not trusted")...)
+			w.untouched(workspace)
+			for _, r := range w.source.Log() {
+				if strings.Contains(r.Path, "/openshift-release-dev/") {
+					t.Errorf("%s %s was read of what is not trusted", r.Method, r.Path)
+				}
+			}
+		})
+	}
+
+	// What is wrong with one store's is nothing where another signature is good.
+	w.service.Script(signatureIs(p.Digest, made(keys.Missign(ref, p.Digest))),
+		registrytest.Rule{Path: p.Digest.Encoded() + "/signature-2$", Action: func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			_, _ = rw.Write(w.releases.Signature(p.Digest))
+		}})
+	w.must("mirror", "-c", isc, w.docker("/second"))
+	w.attested("workspace", p.Name)
+}
+
+// in is the world of a subtest.
+func (w *platformWorld) in(t *testing.T) *platformWorld {
+	inner, outer := *w.world, *w
+	inner.t = t
+	outer.world = &inner
+	return &outer
+}
+
+// TestReleasePlanAltered alters a signature in a plan that was kept, which is
+// verified again before anything is copied.
+func TestReleasePlanAltered(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	isc := w.config("imageset.yaml", headOf420)
+	p := w.payload("4.20.2-x86_64")
+	w.must("plan", "-c", isc, "-o", w.path("plan.json"))
+	text, err := os.ReadFile(w.path("plan.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alter := func(body []byte) string {
+		was, err := json.Marshal(w.releases.Signature(p.Digest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(text), string(was)) != 1 {
+			t.Fatal("the plan has not one signature")
+		}
+		return w.write("altered.json", strings.Replace(string(text), string(was), string(is), 1))
+	}
+	missigned, err := w.releases.Keys.Missign(p.Repository+":"+p.Name, p.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string][]byte{"invalid signature": missigned, "signature of another image": w.releases.Signature(w.payload("4.20.1-x86_64").Digest)} {
+		altered := alter(body)
+		w.refuse(exitError, []string{"release 4.20.2-x86_64", name}, "mirror", "--plan", altered, w.docker("/altered"), "--workspace", w.path("altered"))
+		w.untouched("altered")
+	}
+	w.must("mirror", "--plan", w.path("plan.json"), w.docker("/ocp"))
+	w.holds("ocp", p.Name)
+}
+
+// TestReleaseSignatureIgnored takes a release that nobody signed, says so, and has it
+// said again where it arrives.
+func TestReleaseSignatureIgnored(t *testing.T) {
+	t.Parallel()
+	u := releasetest.Small()
+	for i := range u.Releases {
+		u.Releases[i].Flaws.Unsigned = true
+	}
+	w := newPlatformWorld(t, u)
+	isc := w.config("imageset.yaml", headOf420)
+	name, disk := "4.20.2-x86_64", fileScheme+w.path("disk")
+	const ignore, warning = "--ignore-release-signature", "without a look at their signatures (--ignore-release-signature)"
+	w.refuse(exitError, []string{"is not trusted"}, "mirror", "-c", isc, disk)
+	o := w.must("mirror", "-c", isc, disk, ignore)
+	w.ended(o, exitOK, warning)
+
+	plug := w.unplug()
+	w.refuse(exitUsage, []string{"release " + name + " was planned without its signature", ignore}, "mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"))
+	w.untouched("far")
+	o = w.must("mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"), ignore)
+	w.ended(o, exitOK, warning)
+	plug()
+	w.holds("far", name)
+	w.attested("far")
+}
+
+// TestReleaseKeyAtTheFarSide wants that an archive brings no key of its own: whose
+// releases a site takes is said at the site.
+func TestReleaseKeyAtTheFarSide(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	isc := w.config("imageset.yaml", headOf420)
+	disk := fileScheme + w.path("disk")
+	w.must("mirror", "-c", isc, disk)
+	key := w.env[signatureKeyVariable]
+	delete(w.env, signatureKeyVariable)
+	defer w.unplug()()
+	w.refuse(exitError, []string{"release 4.20.2-x86_64", "is not trusted", "--release-key"}, "mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"))
+	w.untouched("far")
+	w.must("mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"), "--release-key", key)
+	w.holds("far", "4.20.2-x86_64")
+}
