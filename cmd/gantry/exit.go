@@ -12,7 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/release/update"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -66,8 +68,10 @@ func status(err error) int {
 		signature *archive.SignatureError
 		locked    *archive.LockedError
 		mismatch  *mismatchError
+		distrust  *gpg.DistrustError
 		clash     *mirror.ClashError
 		space     *archive.SpaceError
+		channel   *update.UnknownChannelError
 	)
 	switch {
 	case err == nil:
@@ -76,11 +80,11 @@ func status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errSomething):
 		return exitSomething
-	case errors.As(err, &damage), errors.As(err, &signature), errors.As(err, &mismatch):
+	case errors.As(err, &damage), errors.As(err, &signature), errors.As(err, &mismatch), errors.As(err, &distrust) && !distrust.Unknown:
 		return exitMismatch
 	case errors.As(err, &partial), errors.As(err, &repair):
 		return exitPartial
-	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked):
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked), errors.As(err, &channel):
 		return exitUsage
 	case errors.As(err, &held):
 		return exitLocked

@@ -41,7 +41,7 @@ way from there. The picture (-o svg) needs no other program and no network.
 		Example: `  gantry graph quay.io/org/catalog:v4.20 my-operator
   gantry graph quay.io/org/catalog:v4.20 my-operator --channel stable -o svg > graph.svg
   gantry graph quay.io/org/catalog:v4.20 my-operator -c imageset.yaml --installed csv.json -o svg > graph.svg`,
-		Args: cobra.ExactArgs(2),
+		Args: usageArgs(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.graph(cmd.Context(), f, args[0], args[1])
 		},
@@ -51,6 +51,7 @@ way from there. The picture (-o svg) needs no other program and no network.
 	c.Flags().StringArrayVar(&f.channels, "channel", nil, "draw this channel (may be repeated; default: all)")
 	c.Flags().StringVarP(&f.form, "output", "o", outputText, "form of the graph: "+strings.Join(diagram.Forms(), ", "))
 	offer(c.Flags(), "output", diagram.Forms())
+	c.AddCommand(a.graphReleaseCommand())
 	return c
 }
 

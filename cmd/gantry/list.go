@@ -17,11 +17,12 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List what there is to mirror",
 		Long:  "List shows what may be named in a configuration.\n\n" + exitStatusHelp,
 		Example: `  gantry list operators --catalogs --version 4.20
-  gantry list operators --catalog quay.io/org/catalog:v4.20`,
+  gantry list operators --catalog quay.io/org/catalog:v4.20
+  gantry list releases --channel stable-4.20`,
 		Args: verbArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(a.listOperatorsCommand())
+	c.AddCommand(a.listOperatorsCommand(), a.listReleasesCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

@@ -89,8 +89,6 @@ type sketch struct {
 // A box is the releases from first to last, by their indexes.
 type box struct{ first, last int }
 
-func (b box) holds(i int) bool { return b.first <= i && i <= b.last }
-
 func newSketch(g *graph.Graph, o Options) *sketch {
 	s := &sketch{
 		g: g, options: o, target: g.Head(), free: newWays(g, recommended), all: newWays(g, everything),
