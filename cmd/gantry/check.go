@@ -24,6 +24,7 @@ import (
 type checkFlags struct {
 	readFlags
 	selectFlags
+	platformFlags
 	plan           string
 	clusterVersion string
 	extensionFiles []string
@@ -37,8 +38,8 @@ type checkFlags struct {
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
-		Use:   "check {-c FILE | --plan FILE | CATALOG...}",
-		Short: "Ask what a mirror will do to the operators that clusters run",
+		Use:   "check {-c FILE | --plan FILE | CATALOG...} | check --platform docker://HOST[:PORT][/PREFIX]",
+		Short: "Ask what a mirror will do to clusters: to their operators, or to updates of the platform",
 		Long: `Check follows the update graph from each installed operator as OLM classic or OLM v1
 does: does it reach the head, by which hops, what may block a hop on the given
 version of OpenShift, and where it does not arrive, what would mend that. Operators
@@ -53,18 +54,29 @@ refuses; a package that the mirror leaves out), lacks what an update needs, or i
 downgraded; where an extension does not resolve, or gets a bundle that OLM v1 refuses.
 Operators of other catalogs than the mirror's are named, and no reason for that.
 
+With --platform, it proves that updates of the platform are possible with what a
+mirror has, and with nothing else: it makes the update graph of the release images and
+the graph data there, as an update service at the site would, and looks for every
+planned hop, for all images of the releases on it and for the ConfigMaps of their
+signatures in the workspace. Plans are those that the workspace mirrored there, or
+that of -c or --plan; --from and --to ask about any update without one. It ends with 4
+where a hop is not possible, and names the missing piece.
+
 ` + catalogHelp + `
 ` + exitStatusHelp,
 		Example: `  gantry check -c imageset.yaml --installed csv.json --cluster-version 4.20.3
   gantry check --plan plan.json --installed csv.json --installed subscription.json
   gantry check mirror.example.com:5000/org/catalog:v4.20 --installed csv.json -o json
-  gantry check -c imageset.yaml --cluster-extension extension.yaml`,
+  gantry check -c imageset.yaml --cluster-extension extension.yaml
+  gantry check --platform docker://mirror.example.com:5000/ocp
+  gantry check --platform --from 4.18.20 --to 4.20.5 docker://mirror.example.com:5000/ocp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.check(cmd.Context(), f, args)
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
 	f.selectFlags.addFlags(c.Flags(), "whether it gets on is said")
+	f.platformFlags.addFlags(c.Flags(), &f.sides)
 	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan -o wrote it")
 	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3")
 	c.Flags().StringArrayVar(&f.extensionFiles, "cluster-extension", nil, "file with ClusterExtensions to resolve (may be repeated)")
@@ -75,6 +87,12 @@ Operators of other catalogs than the mirror's are named, and no reason for that.
 
 func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
+		return err
+	}
+	if f.platform {
+		return a.checkPlatform(ctx, f, args)
+	}
+	if err := f.stray(); err != nil {
 		return err
 	}
 	given := 0

@@ -157,8 +157,7 @@ func signatureConfigMap(s Signed) (File, error) {
 	if len(text) > defaultMaxBytes {
 		return File{}, fmt.Errorf("writing the signatures of %s: they take %d bytes, `oc apply` takes %d", s.Digest, len(text), defaultMaxBytes)
 	}
-	const shown = len("sha256-") + 16
-	return File{Name: "signature-" + name[:shown] + ".json", Text: append(text, '\n')}, nil
+	return File{Name: SignatureFile(s.Digest), Text: append(text, '\n')}, nil
 }
 
 // An updateServiceManifest is an UpdateService

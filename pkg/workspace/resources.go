@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,10 +23,11 @@ type File struct {
 // Gantry wrote. Other files are somebody else's.
 const resourceDir = "cluster-resources"
 
-// resourcesOf finds the folder for a mirror and what is listed of it.
-func (w *Workspace) resourcesOf(mirror string) (dir string, earlier []string, err error) {
+// resourcesOf finds the folder for a mirror and what is listed of it, nil where
+// nothing was written yet.
+func resourcesOf(root *os.Root, mirror string) (dir string, earlier []string, err error) {
 	for _, dir := range []string{resourceDir, resourceDir + "-" + mirror} {
-		text, err := w.disk.Root.ReadFile(dir + ".txt")
+		text, err := root.ReadFile(dir + ".txt")
 		if errors.Is(err, os.ErrNotExist) {
 			return dir, nil, nil
 		}
@@ -33,19 +35,47 @@ func (w *Workspace) resourcesOf(mirror string) (dir string, earlier []string, er
 			return "", nil, fmt.Errorf("reading the list of earlier resources: %w", err)
 		}
 		if lines := strings.Fields(string(text)); len(lines) > 0 && lines[0] == mirror {
-			return dir, lines[1:], nil
+			return dir, lines[1:len(lines):len(lines)], nil
 		}
 	}
 	return "", nil, fmt.Errorf("%s-%s.txt in the workspace is not the list of that folder: remove it", resourceDir, mirror)
 }
 
+// ErrNoResources says that nothing was written for a mirror.
+var ErrNoResources = errors.New("there are no cluster resources for it")
+
+// ReadResource reads one of the manifests for a mirror, which is named as in
+// Holdings, of the workspace in dir, which need not exist: that is ErrNoResources.
+// It takes no lock. path is also returned where the file is not there, which is an
+// fs.ErrNotExist.
+func ReadResource(dir, mirror, name string) (path string, text []byte, err error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil, ErrNoResources
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("opening workspace %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	folder, listed, err := resourcesOf(root, mirror)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case listed == nil:
+		return "", nil, ErrNoResources
+	}
+	text, err = root.ReadFile(folder + "/" + name)
+	return filepath.Join(dir, folder, name), text, err
+}
+
 // SaveResources makes the files the manifests for a mirror, which is named as in
-// Holdings, and returns the folder that they are in. Files that have their text
-// already stay untouched; those of an earlier run that are not among them are
-// removed and returned.
+// Holdings, and returns the folder that they are in. Names may have folders in
+// front. Files that have their text already stay untouched; those of an earlier run
+// that are not among them are removed and returned, and so are folders that this
+// leaves empty.
 func (w *Workspace) SaveResources(mirror string, files []File) (dir string, removed []string, err error) {
 	root := w.disk.Root
-	dir, earlier, err := w.resourcesOf(mirror)
+	dir, earlier, err := resourcesOf(root, mirror)
 	if err != nil {
 		return "", nil, err
 	}
@@ -62,7 +92,11 @@ func (w *Workspace) SaveResources(mirror string, files []File) (dir string, remo
 		return "", nil, err
 	}
 	for _, f := range files {
-		if err := w.replace(dir+"/"+f.Name, f.Text); err != nil {
+		name := dir + "/" + f.Name
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return "", nil, fmt.Errorf("making the folder of %s: %w", name, err)
+		}
+		if err := w.replace(name, f.Text); err != nil {
 			return "", nil, err
 		}
 	}
@@ -73,6 +107,9 @@ func (w *Workspace) SaveResources(mirror string, files []File) (dir string, remo
 		switch err := root.Remove(dir + "/" + name); {
 		case err == nil:
 			removed = append(removed, name)
+			for folder := path.Dir(name); folder != "." && root.Remove(dir+"/"+folder) == nil; {
+				folder = path.Dir(folder)
+			}
 		case !errors.Is(err, os.ErrNotExist):
 			return "", nil, fmt.Errorf("removing a resource that no longer applies: %w", err)
 		}
