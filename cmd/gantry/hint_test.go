@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
 func TestSplitHint(t *testing.T) {
@@ -40,6 +41,12 @@ func TestSplitHint(t *testing.T) {
 		}
 		if hint != "" && !strings.Contains(tc.err.Error(), hint) {
 			t.Errorf("%s: people are not told: %v", name, tc.err)
+		}
+	}
+	for unknown, want := range map[bool]int{false: exitMismatch, true: exitUnauthorized} {
+		err := &gpg.DistrustError{Unknown: unknown, Problems: []error{errors.New("x"), remote.ErrUnauthorized}}
+		if code := status(fmt.Errorf("release x: %w", err)); code != want {
+			t.Errorf("a signature that is missing (unknown: %t) ends with %d, want %d", unknown, code, want)
 		}
 	}
 	if code := status(advised(fmt.Errorf("x: %w", syscall.ENOSPC))); code != exitNoSpace {

@@ -41,9 +41,9 @@ func path(d digest.Digest, n int) string {
 
 // Collect asks every store for the signatures of the image d and returns those that
 // a keyring trusts, each once, the oldest first: the same whichever store answered.
-// It fails if they do not satisfy every keyring, and says of each signature and each
-// store what was wrong with it; those errors are wrapped, so that the network's can
-// be told apart. A store that does not answer does no harm where another does.
+// It fails with a [DistrustError] if they do not satisfy every keyring, which says of
+// each signature and each store what was wrong with it; those errors are wrapped, so
+// that the network's can be told apart. A store that does not answer does no harm where another does.
 func Collect(ctx context.Context, get Getter, stores []string, d digest.Digest, keyrings []Keyring, now time.Time) ([]Signature, error) {
 	v, err := newVerifier(d, keyrings, now)
 	if err != nil {
@@ -85,8 +85,10 @@ func (v *verifier) collect(ctx context.Context, get Getter, store string) error 
 			}
 			return nil
 		case err != nil:
+			v.unasked = true
 			v.problem(place, err)
 		case len(body) == 0:
+			v.bad = true
 			v.problem(place, errors.New("it is empty"))
 		default:
 			v.add(place, body)

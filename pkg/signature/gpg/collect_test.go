@@ -95,7 +95,7 @@ func TestCollect(t *testing.T) {
 	t.Run("a keyring is left over", func(t *testing.T) {
 		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(a, image, 2): []byte("?"), Path(b, image, 1): down}}
 		_, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring, second.keyring}, now)
-		if err == nil || !errors.Is(err, down) {
+		if !errors.Is(err, down) || !refused(err) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf(`the image %s is not trusted: no signature satisfies the keyring second:
@@ -107,8 +107,24 @@ func TestCollect(t *testing.T) {
 	})
 	t.Run("nothing anywhere", func(t *testing.T) {
 		_, err := Collect(t.Context(), &web{}, []string{a, b}, image, []Keyring{first.keyring}, now)
-		if !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), "the store has no signature of the image") != 2 {
+		if !errors.Is(err, fs.ErrNotExist) || !refused(err) || strings.Count(err.Error(), "the store has no signature of the image") != 2 {
 			t.Error(err)
+		}
+	})
+	t.Run("nobody to ask", func(t *testing.T) {
+		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(b, image, 1): down}}
+		for _, keyrings := range [][]Keyring{{second.keyring}, {first.keyring, second.keyring}} {
+			_, err := Collect(t.Context(), w, []string{b}, image, keyrings, now)
+			if !errors.Is(err, down) || refused(err) {
+				t.Error(err)
+			}
+		}
+		_, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring, second.keyring}, now)
+		if !errors.Is(err, down) || refused(err) {
+			t.Error("one keyring is satisfied:", err)
+		}
+		if _, err = Collect(t.Context(), w, []string{a, b}, image, []Keyring{second.keyring}, now); !refused(err) {
+			t.Error("there is a signature of somebody else:", err)
 		}
 	})
 	t.Run("no end", func(t *testing.T) {
@@ -132,6 +148,12 @@ func TestCollect(t *testing.T) {
 			t.Errorf("%q: %v", stores, err)
 		}
 	}
+}
+
+// refused reports whether an image is known not to be trusted.
+func refused(err error) bool {
+	var distrust *DistrustError
+	return errors.As(err, &distrust) && !distrust.Unknown
 }
 
 // TestCollectFolder writes a static tree and reads it as a store.

@@ -19,6 +19,8 @@ type verifier struct {
 	satisfied []bool // by keyring
 	good      []Signature
 	problems  []error
+	bad       bool // there was a signature that is no good
+	unasked   bool // there was a store that could not be asked
 }
 
 func newVerifier(d digest.Digest, keyrings []Keyring, now time.Time) (*verifier, error) {
@@ -43,6 +45,7 @@ func checkDigest(d digest.Digest) error {
 func (v *verifier) add(place string, body []byte) {
 	m, err := readMessage(body)
 	if err != nil {
+		v.bad = true
 		v.problem(place, err)
 		return
 	}
@@ -65,6 +68,7 @@ func (v *verifier) add(place string, body []byte) {
 		trusted = true
 	}
 	if !trusted {
+		v.bad = true
 		v.problem(place, reasons...)
 	}
 }
@@ -96,7 +100,7 @@ type problem struct {
 func (p *problem) Error() string { return p.place + ": " + p.text }
 func (p *problem) Unwrap() error { return p.cause }
 
-// result is nil if each keyring is satisfied.
+// result is nil if each keyring is satisfied, and else a *DistrustError.
 func (v *verifier) result() error {
 	var missing []string
 	for i, k := range v.keyrings {
@@ -107,9 +111,26 @@ func (v *verifier) result() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("the image %s is not trusted: no signature satisfies the keyring %s", v.digest, strings.Join(missing, " nor "))
-	if len(v.problems) > 0 {
-		err = fmt.Errorf("%w:\n%w", err, errors.Join(v.problems...))
-	}
-	return err
+	return &DistrustError{Digest: v.digest, Keyrings: missing, Unknown: v.unasked && !v.bad, Problems: v.problems}
 }
+
+// A DistrustError is an image whose signatures do not satisfy every keyring.
+type DistrustError struct {
+	Digest   digest.Digest
+	Keyrings []string // those that are not satisfied
+	// Unknown says that nothing speaks against the image: no bad signature was seen,
+	// and a store that may have good ones could not be asked.
+	Unknown bool
+	// Problems are what is wrong with each signature and each store.
+	Problems []error
+}
+
+func (e *DistrustError) Error() string {
+	text := fmt.Sprintf("the image %s is not trusted: no signature satisfies the keyring %s", e.Digest, strings.Join(e.Keyrings, " nor "))
+	if len(e.Problems) > 0 {
+		text += ":\n" + errors.Join(e.Problems...).Error()
+	}
+	return text
+}
+
+func (e *DistrustError) Unwrap() []error { return e.Problems }
