@@ -11,7 +11,6 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 )
@@ -25,7 +24,6 @@ func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([
 	if len(p.payloads) == 0 {
 		return nil, nil
 	}
-	policies := p.policies()
 	ws := newWishes()
 	signed := map[string]signedImage{} // by source of the signature
 	for _, r := range all {
@@ -41,37 +39,44 @@ func (p *platform) signatures(ctx context.Context, f *forest, all []resolved) ([
 			ws.add(wish{
 				source: ref.String(), ref: ref, kind: SignatureImage, repo: r.wish.repo, tags: []string{ref.Tag}, because: r.wish.because, pos: r.wish.pos,
 			})
-			signed[ref.String()] = signedImage{
-				repository: ref.Name(), digest: d, optional: r.wish.kind == BootImage || len(f.tree(d).children) > 0,
+			s := signedImage{repository: ref.Name(), digest: d, optional: r.wish.kind == BootImage || len(f.tree(d).children) > 0}
+			if other, ok := signed[ref.String()]; ok {
+				s.optional = s.optional && other.optional
 			}
+			signed[ref.String()] = s
 		}
 	}
-	found, err := f.resolve(ctx, ws.sorted(), Options{Jobs: p.opts.Jobs})
-	if err != nil {
-		return nil, err
+	wishes, policies, needed := ws.sorted(), p.policies(), p.needingCosigned()
+	found := make([]resolved, len(wishes))
+	err := eachOf(ctx, len(wishes), p.opts.Jobs, func(ctx context.Context, i int) error {
+		w := wishes[i]
+		s := signed[w.source]
+		// There are as many as images, so the text of none is held.
+		desc, raw, err := p.from.fresh.Manifest(ctx, w.source, "")
+		switch {
+		case err == nil:
+			err = p.signature(ctx, f, w, s, policies, desc, raw)
+		case !errors.Is(err, fs.ErrNotExist):
+		case s.optional || !slices.ContainsFunc(w.because, func(b Because) bool { return needed[b.Release] }):
+			return nil // nobody asks for it
+		default:
+			err = fmt.Errorf("the signatures of %s are not there, and clusters of OpenShift 4.21 and later do not pull without: %w", s.digest, err)
+		}
+		found[i] = resolved{wish: w, digest: desc.Digest, err: err}
+		return nil
+	})
+	return slices.DeleteFunc(found, func(r resolved) bool { return r.wish == nil }), err
+}
+
+// signature enters and verifies the signatures of an image, whose manifest was read.
+func (p *platform) signature(ctx context.Context, f *forest, w *wish, s signedImage, policies map[string][]*cosign.Policy, desc ocispec.Descriptor, raw []byte) error {
+	if err := f.plant(desc, raw); err != nil {
+		return err
 	}
-	var g errgroup.Group
-	g.SetLimit(p.opts.Jobs)
-	for i := range found {
-		g.Go(func() error {
-			r := &found[i]
-			s := signed[r.wish.source]
-			switch {
-			case r.err == nil:
-				r.err = p.verifyCosigned(ctx, r.wish, s, policies)
-			case !errors.Is(r.err, fs.ErrNotExist):
-			case s.optional || !p.needsCosigned(r.wish.because):
-				r.wish = nil // nobody asks for it
-			default:
-				r.err = fmt.Errorf("the signatures of %s are not there, and clusters of OpenShift 4.21 and later do not pull without: %w", s.digest, r.err)
-			}
-			return ctx.Err()
-		})
+	if err := f.grow(ctx, w, desc, 0); err != nil {
+		return err
 	}
-	if err := g.Wait(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	return slices.DeleteFunc(found, func(r resolved) bool { return r.wish == nil }), nil
+	return p.verifyCosigned(ctx, raw, w, s, policies)
 }
 
 // signedImage is an image that has, or should have, signatures beside it. Lists are
@@ -99,13 +104,9 @@ func (p *platform) policies() map[string][]*cosign.Policy {
 	return all
 }
 
-// verifyCosigned holds the signatures to the policies of all releases that have the
-// image.
-func (p *platform) verifyCosigned(ctx context.Context, w *wish, s signedImage, policies map[string][]*cosign.Policy) error {
-	_, raw, err := p.from.Images.Manifest(ctx, w.source, "")
-	if err != nil {
-		return err
-	}
+// verifyCosigned holds the signatures, whose manifest is raw, to the policies of all
+// releases that have the image.
+func (p *platform) verifyCosigned(ctx context.Context, raw []byte, w *wish, s signedImage, policies map[string][]*cosign.Policy) error {
 	blob := func(ctx context.Context, desc ocispec.Descriptor) ([]byte, error) {
 		r, err := p.from.Images.Blob(ctx, w.source, desc)
 		if err != nil {
@@ -129,15 +130,15 @@ func (p *platform) verifyCosigned(ctx context.Context, w *wish, s signedImage, p
 	return nil
 }
 
-// needsCosigned reports whether one of the releases refuses images without
+// needingCosigned are the names of the releases that refuse images without
 // signatures.
-func (p *platform) needsCosigned(because []Because) bool {
-	return slices.ContainsFunc(because, func(b Because) bool {
-		return slices.ContainsFunc(p.payloads, func(t *taking) bool {
-			v, err := semver.Parse(t.version)
-			return t.name() == b.Release && err == nil && cosign.Needed(v)
-		})
-	})
+func (p *platform) needingCosigned() map[string]bool {
+	all := map[string]bool{}
+	for _, t := range p.payloads {
+		v, err := semver.Parse(t.version)
+		all[t.name()] = err == nil && cosign.Needed(v)
+	}
+	return all
 }
 
 // below are the manifest d and the children of it that are wanted.

@@ -2,14 +2,18 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graphdata"
 )
 
@@ -17,25 +21,34 @@ import (
 // it has a shell and cp, and is in the mirror anyway.
 const baseComponent = "cli"
 
-// buildGraph reads the graph data and builds the image that carries it.
+// platformList is what Because.List says of the image of graph data.
+const platformList = "platform"
+
+// buildGraph reads the graph data and builds the image that carries it, on the first
+// of its bases that is there.
 func (p *platform) buildGraph(ctx context.Context) error {
 	source, data, err := readGraphData(ctx, p.from)
 	if err != nil {
 		return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
 	}
-	base := reference.Reference{}
-	if base, err = p.graphBase(ctx); err != nil {
-		return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
+	for _, base := range p.graphBases() {
+		var built *image.Built
+		built, err = graphdata.Build(ctx, p.from.Images, base, data, p.from.Store)
+		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			break
+		}
+		base, err := p.pinBase(ctx, base)
+		if err != nil {
+			return err
+		}
+		p.notes = append(p.notes, built.Warnings...)
+		p.data = &GraphData{Source: source, SHA256: data.Digest, Base: base, Digest: built.Root.Digest, Repository: GraphRepository, Tag: "latest"}
+		return nil
 	}
-	built, err := graphdata.Build(ctx, p.from.Images, base.String(), data, p.from.Store)
-	if err != nil {
-		return err
-	}
-	p.notes = append(p.notes, built.Warnings...)
-	p.data = &GraphData{
-		Source: source, SHA256: data.Digest, Base: base.String(), Digest: built.Root.Digest, Repository: GraphRepository, Tag: "latest",
-	}
-	return nil
+	return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
 }
 
 func readGraphData(ctx context.Context, from From) (source string, data *graphdata.Data, err error) {
@@ -49,32 +62,34 @@ func readGraphData(ctx context.Context, from From) (source string, data *graphda
 	return source, data, nil
 }
 
-// graphBase is the image to build on, by digest: a part of the newest release, or
-// what graph data is built on without any.
-func (p *platform) graphBase(ctx context.Context) (reference.Reference, error) {
-	var newest *taking
-	for _, t := range p.payloads {
-		if newest == nil || compareVersions(t.version, newest.version) > 0 {
-			newest = t
-		}
-	}
-	if newest != nil {
-		for _, c := range newest.payload.Components {
+// graphBases are the images to build on, the best first: a part of a release, that
+// of most architectures and the newest, and what graph data is built on without any.
+func (p *platform) graphBases() []string {
+	var bases []string
+	rank := func(t *taking) int { return slices.Index([]release.Arch{release.DefaultArch, release.Multi}, t.arch) }
+	for _, t := range slices.SortedStableFunc(slices.Values(p.payloads), func(a, b *taking) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), compareVersions(b.version, a.version))
+	}) {
+		for _, c := range t.payload.Components {
 			if slices.Contains(c.Names, baseComponent) {
-				return reference.Parse(c.Ref)
+				bases = append(bases, c.Ref)
 			}
 		}
 	}
-	ref, err := reference.Parse(graphdata.BaseImage)
-	if err != nil {
-		return ref, err
+	return append(slices.Compact(bases), graphdata.BaseImage)
+}
+
+// pinBase is the reference of a base by digest.
+func (p *platform) pinBase(ctx context.Context, base string) (string, error) {
+	ref, err := reference.Parse(base)
+	if err != nil || ref.Digest != "" {
+		return base, err
 	}
-	desc, _, err := p.from.Images.Manifest(ctx, ref.String(), "")
+	desc, _, err := p.from.Images.Manifest(ctx, base, "")
 	if err != nil {
-		return ref, fmt.Errorf("reading %s, on which the image of graph data is built: %w", ref, err)
+		return "", err
 	}
-	ref.Tag = ""
-	return ref.WithDigest(desc.Digest), nil
+	return ref.WithDigest(desc.Digest).String(), nil
 }
 
 // collectGraph asks for the image of graph data.
@@ -88,7 +103,7 @@ func (p *platform) collectGraph(ws *wishes) error {
 	}
 	ws.add(wish{
 		source: p.data.Base, ref: ref, digest: p.data.Digest, kind: GraphImage, repo: p.data.Repository, tags: []string{p.data.Tag},
-		because: []Because{{List: "platform"}}, pos: p.cfg.Pos,
+		because: []Because{{List: platformList}}, platforms: p.cfg.Platforms, pos: p.cfg.Pos,
 	})
 	return nil
 }

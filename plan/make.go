@@ -29,11 +29,20 @@ type From struct {
 	Snapshots source.Snapshots
 	// Updates tells of platform releases; nil where none are to be planned.
 	Updates Updates
+
+	// fresh is Images as it was given: what it says is held by nobody.
+	fresh Images
 }
 
 // once is where a single plan is made from: what a source names is asked once.
 func (f From) once() From {
-	f.Images = localImages{&pinned{Images: f.Images}}
+	f.fresh, f.Images = f.Images, localImages{&pinned{Images: f.Images}}
+	return f
+}
+
+// planting is where the forest has what was read, so that it does not read it again.
+func (f From) planting(in *forest) From {
+	f.Images = planted{f.Images, in}
 	return f
 }
 
@@ -101,7 +110,8 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 		p.Notes = append(p.Notes, c.notes...)
 		catalogs = append(catalogs, c.wish())
 	}
-	releases, err := readPlatform(ctx, cfg.Mirror.Platform, from, opts)
+	f := newForest(from.Images)
+	releases, err := readPlatform(ctx, cfg.Mirror.Platform, cfg.Mirror.BlockedImages, from.planting(f), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +123,7 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 		return nil, err
 	}
 	p.Blocked = ws.block(cfg.Mirror.BlockedImages)
+	releases.remark(p.Blocked)
 	if ws.empty > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s an empty reference; passed over", count(ws.empty, "related image has", "related images have")))
 	}
@@ -120,7 +131,6 @@ func Make(ctx context.Context, cfg *imageset.Config, name string, from From, opt
 		p.Notes = append(p.Notes, fmt.Sprintf("image %s has no registry; it is taken from docker.io", short))
 	}
 
-	f := newForest(from.Images)
 	all, err := f.resolve(ctx, append(catalogs, ws.sorted()...), opts)
 	if err != nil {
 		return nil, err

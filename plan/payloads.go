@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type platform struct {
 	cfg      *imageset.Releases
 	from     From
 	opts     Options
+	blocked  []imageset.Blocked
 	payloads []*taking
 	updates  []UpdatePath
 	graphs   []UpdateGraph
@@ -35,8 +37,8 @@ type taking struct {
 
 // readPlatform chooses the releases, verifies and reads their payloads, and builds
 // the image of graph data.
-func readPlatform(ctx context.Context, cfg *imageset.Releases, from From, opts Options) (*platform, error) {
-	p := &platform{cfg: cfg, from: from, opts: opts}
+func readPlatform(ctx context.Context, cfg *imageset.Releases, blocked []imageset.Blocked, from From, opts Options) (*platform, error) {
+	p := &platform{cfg: cfg, from: from, opts: opts, blocked: blocked}
 	if cfg == nil {
 		return p, nil
 	}
@@ -49,7 +51,7 @@ func readPlatform(ctx context.Context, cfg *imageset.Releases, from From, opts O
 	}
 	p.updates, p.graphs, p.notes = c.updates, c.graphs, c.notes
 	p.payloads = make([]*taking, len(c.releases))
-	err = each(ctx, len(c.releases), func(ctx context.Context, i int) (err error) {
+	err = eachOf(ctx, len(c.releases), opts.Jobs, func(ctx context.Context, i int) (err error) {
 		p.payloads[i], err = p.read(ctx, c.releases[i])
 		return err
 	})
@@ -70,18 +72,21 @@ func readPlatform(ctx context.Context, cfg *imageset.Releases, from From, opts O
 // choose finds the releases of the channels, or the one that is named.
 func (p *platform) choose(ctx context.Context) (*choice, error) {
 	if p.cfg.Release == "" {
-		return choose(ctx, p.cfg, p.from.Updates, p.opts.Clusters)
+		return choose(ctx, p.cfg, p.from.Updates, p.opts.Clusters, p.blocked)
 	}
 	ref, err := reference.Parse(p.cfg.Release)
 	if err != nil {
 		return nil, &InputError{fmt.Errorf("%s: release: %w", p.cfg.Pos, err)}
+	}
+	if pattern, ok := blockedBy(p.blocked, ref.String(), ReleaseRepository); ok {
+		return nil, &InputError{fmt.Errorf("%s: release %s is left out by blockedImages (%s): take out one of the two", p.cfg.Pos, p.cfg.Release, pattern)}
 	}
 	desc, _, err := p.from.Images.Manifest(ctx, ref.String(), ref.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading release image %s: %w", p.cfg.Pos, p.cfg.Release, err)
 	}
 	named := &chosenRelease{product: release.OCP, payload: ref.WithDigest(desc.Digest).String(), reasons: []ReleaseReason{{Reason: reasonRelease}}}
-	if strings.HasPrefix(ref.Path, "okd/") || strings.HasPrefix(ref.Path, "openshift/okd") {
+	if strings.HasPrefix(ref.Path, "okd/") || strings.HasPrefix(ref.Path, "openshift/okd") || strings.Contains(ref.Tag, "okd") {
 		named.product = release.OKD
 	}
 	return &choice{releases: []*chosenRelease{named}}, nil
@@ -194,7 +199,8 @@ func (p *platform) collectPayload(ws *wishes, t *taking) error {
 	}
 	found := false
 	w.kind, w.platforms = BootImage, nil
-	for arch, ref := range disks {
+	for _, arch := range slices.Sorted(maps.Keys(disks)) {
+		ref := disks[arch]
 		if !p.boots(t, arch) {
 			continue
 		}
@@ -209,7 +215,7 @@ func (p *platform) collectPayload(ws *wishes, t *taking) error {
 		}
 	}
 	if !found {
-		p.notes = append(p.notes, fmt.Sprintf("release %s names no disk image for KubeVirt (kubeVirtContainer)", name))
+		p.notes = append(p.notes, fmt.Sprintf("release %s names no boot image of KubeVirt for what is mirrored of it (kubeVirtContainer)", name))
 	}
 	return nil
 }
@@ -229,26 +235,32 @@ func (p *platform) boots(t *taking, arch release.Arch) bool {
 // gate notes on the paths what administrators have to acknowledge before a hop to
 // another minor version, as the release that is left says it.
 func (p *platform) gate(ctx context.Context) error {
-	gates := map[string][]payload.Gate{}
-	for i := range p.updates {
-		u := &p.updates[i]
+	left := map[string]bool{} // the releases that such hops lead away from
+	for _, u := range p.updates {
+		for _, h := range u.Hops {
+			if minorOf(h.From) != minorOf(h.To) {
+				left[release.Name(h.From, u.Arch)] = true
+			}
+		}
+	}
+	gates := make([][]payload.Gate, len(p.payloads))
+	err := eachOf(ctx, len(p.payloads), p.opts.Jobs, func(ctx context.Context, i int) (err error) {
+		if t := p.payloads[i]; left[t.name()] {
+			gates[i], err = t.payload.Gates(ctx, p.from.Images)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, u := range p.updates {
 		for j := range u.Hops {
 			h := &u.Hops[j]
 			if minorOf(h.From) == minorOf(h.To) {
 				continue
 			}
-			name := release.Name(h.From, u.Arch)
-			if _, known := gates[name]; !known {
-				at := slices.IndexFunc(p.payloads, func(t *taking) bool { return t.name() == name })
-				if at < 0 {
-					continue
-				}
-				var err error
-				if gates[name], err = p.payloads[at].payload.Gates(ctx, p.from.Images); err != nil {
-					return err
-				}
-			}
-			for _, g := range gates[name] {
+			at := slices.IndexFunc(p.payloads, func(t *taking) bool { return t.name() == release.Name(h.From, u.Arch) })
+			for _, g := range gates[at] { // every release of a path is taken
 				if g.Minor == minorOf(h.From) {
 					h.Acks = append(h.Acks, Ack{Name: g.Name, Message: g.Message})
 				}
@@ -263,6 +275,28 @@ func minorOf(version string) string {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	return major + "." + minor
+}
+
+// remark notes which releases are mirrored without parts, since blockedImages leaves
+// those out. Without its image there is no graph data.
+func (p *platform) remark(blocked []Blocked) {
+	parts := map[string][]string{}
+	for _, b := range blocked {
+		for _, why := range b.Because {
+			switch {
+			case why.Release != "":
+				parts[why.Release] = append(parts[why.Release], why.Name)
+			case why.List == platformList && p.data != nil:
+				p.data = nil
+				p.notes = append(p.notes, fmt.Sprintf("graph data is not mirrored, since blockedImages leaves out its image (%s)", b.Pattern))
+			}
+		}
+	}
+	for name, all := range parts {
+		slices.Sort(all)
+		p.notes = append(p.notes, fmt.Sprintf("release %s is mirrored without what blockedImages leaves out of it: %s; clusters that need that cannot be installed with it or updated to it",
+			name, few(all)))
+	}
 }
 
 // enter writes the releases into the plan, whose images are placed.

@@ -101,13 +101,7 @@ func (f *forest) read(ctx context.Context, w *wish) (digest.Digest, error) {
 	if err != nil {
 		return "", err
 	}
-	t := f.tree(desc.Digest)
-	t.Lock()
-	if t.node == nil {
-		t.node, err = f.parse(desc, raw)
-	}
-	t.Unlock()
-	if err != nil {
+	if err := f.plant(desc, raw); err != nil {
 		return "", err
 	}
 	return desc.Digest, f.grow(ctx, w, desc, 0)
@@ -197,6 +191,32 @@ func (f *forest) load(ctx context.Context, t *tree, source string, desc ocispec.
 	}
 	t.node, err = f.parse(got, raw)
 	return t.node, err
+}
+
+// planted puts the manifests that others read into a forest.
+type planted struct {
+	Images
+	in *forest
+}
+
+func (p planted) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	desc, raw, err := p.Images.Manifest(ctx, source, d)
+	if err == nil {
+		// Whoever wants the image hears what is wrong with its manifest.
+		_ = p.in.plant(desc, raw)
+	}
+	return desc, raw, err
+}
+
+// plant enters a manifest that was read.
+func (f *forest) plant(desc ocispec.Descriptor, raw []byte) (err error) {
+	t := f.tree(desc.Digest)
+	t.Lock()
+	defer t.Unlock()
+	if t.node == nil {
+		t.node, err = f.parse(desc, raw)
+	}
+	return err
 }
 
 // parse is parseManifest with texts that the nodes of the forest share.

@@ -132,9 +132,14 @@ func readCatalogs(ctx context.Context, from From, ops []imageset.Operator, opts 
 // each calls do for 0 to n-1, a few at a time, and returns what went wrong with
 // any of them, in their order.
 func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	return eachOf(ctx, n, maxCatalogs, do)
+}
+
+// eachOf is each, so many at a time.
+func eachOf(ctx context.Context, n, jobs int, do func(ctx context.Context, i int) error) error {
 	problems := make([]error, n)
 	var g errgroup.Group
-	g.SetLimit(maxCatalogs)
+	g.SetLimit(jobs)
 	for i := range n {
 		g.Go(func() error {
 			problems[i] = do(ctx, i)

@@ -177,9 +177,7 @@ func compareBecause(a, b Because) int {
 		strings.Compare(a.Name, b.Name))
 }
 
-// block takes out what mirror.blockedImages matches. Patterns are tried on the
-// reference as the source has it and on the repository it would get, both
-// without a transport, as oc mirror does.
+// block takes out what mirror.blockedImages matches.
 func (ws *wishes) block(patterns []imageset.Blocked) []Blocked {
 	var blocked []Blocked
 	for key, w := range ws.byKey {
@@ -187,18 +185,26 @@ func (ws *wishes) block(patterns []imageset.Blocked) []Blocked {
 		if target == "" {
 			target = w.ref.Path
 		}
-		source := strings.TrimPrefix(w.source, ociScheme)
-		for _, p := range patterns {
-			if p.Pattern.MatchString(source) || p.Pattern.MatchString(target) {
-				slices.SortFunc(w.because, compareBecause)
-				blocked = append(blocked, Blocked{Source: w.source, Pattern: p.Name, Because: slices.Compact(w.because)})
-				delete(ws.byKey, key)
-				break
-			}
+		if pattern, ok := blockedBy(patterns, strings.TrimPrefix(w.source, ociScheme), target); ok {
+			slices.SortFunc(w.because, compareBecause)
+			blocked = append(blocked, Blocked{Source: w.source, Pattern: pattern, Because: slices.Compact(w.because)})
+			delete(ws.byKey, key)
 		}
 	}
 	slices.SortFunc(blocked, func(a, b Blocked) int {
 		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Pattern, b.Pattern), slices.CompareFunc(a.Because, b.Because, compareBecause))
 	})
 	return blocked
+}
+
+// blockedBy is the pattern of blockedImages that leaves out an image, if one does.
+// Patterns are tried on the reference as the source has it and on the repository
+// it would get, both without a transport, as oc mirror does.
+func blockedBy(patterns []imageset.Blocked, source, target string) (string, bool) {
+	for _, p := range patterns {
+		if p.Pattern.MatchString(source) || p.Pattern.MatchString(target) {
+			return p.Name, true
+		}
+	}
+	return "", false
 }

@@ -13,8 +13,7 @@ import (
 // in two ways, architectures and platforms choose among them in two ways; a range,
 // `full` and `from` say three different things about a channel. What oc mirror
 // lets pass without a contradiction passes: `full` beside a range, which takes
-// every release in it anyway, and shortestPath of a range with an open end,
-// which is taken whole.
+// every release in it anyway, and shortestPath without a range.
 
 func checkReleases(r *reader, path string, v *Releases) {
 	checkPlatforms(r, path, v.Platforms)

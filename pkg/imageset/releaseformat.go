@@ -40,7 +40,7 @@ func releaseChannelObject() object[ReleaseChannel] {
 			text("type", "The product: ocp, which it is without this, or okd.", func(c *ReleaseChannel) *release.Product { return &c.Product }, products()),
 			text("minVersion", "The lowest release taken.", func(c *ReleaseChannel) *string { return &c.Range.Min }, version()),
 			text("maxVersion", "The highest release taken.", func(c *ReleaseChannel) *string { return &c.Range.Max }, version()),
-			flag("shortestPath", "Of a range with both ends, take only the update path from one to the other.",
+			flag("shortestPath", "Of a range, take only the update path from one end to the other.",
 				func(c *ReleaseChannel) *bool { return &c.ShortestPath }),
 			flag("full", "Without a range, take every release of the channel instead of its head.", func(c *ReleaseChannel) *bool { return &c.Full }),
 			words("from", "The versions that clusters run: the update paths from there to maxVersion or the head are taken; excludes minVersion.",

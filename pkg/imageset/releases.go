@@ -50,8 +50,9 @@ type ReleaseChannel struct {
 	Name    string
 	Product release.Product // OCP where the file does not say
 	Range   Range
-	// ShortestPath takes of a range with both ends only the path from one to the
-	// other. It excludes Full.
+	// ShortestPath takes of a range only the path from one end to the other; one
+	// that is left open is the channel's lowest release, or its head. It excludes
+	// Full, and says nothing without a range.
 	ShortestPath, Full bool
 	// From is what clusters run: their paths to the upper end of the range, or to
 	// the head, are taken. It excludes Range.Min and Full.
