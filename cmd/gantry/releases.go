@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"slices"
@@ -55,6 +56,7 @@ const (
 // before the environment, and that before the configuration.
 type updates struct {
 	client *remote.Client
+	stores *signatureStores
 	cfg    imageset.Releases
 	getenv func(string) string
 	keys   []string
@@ -77,7 +79,10 @@ type answer struct {
 
 // updates makes them; cfg is nil where there is no configuration.
 func (a *app) updates(client *remote.Client, cfg *imageset.Releases, f releaseFlags) *updates {
-	u := &updates{client: client, getenv: a.getenv, keys: f.keys, now: time.Now(), asked: map[question]func() (answer, error){}}
+	u := &updates{
+		client: client, stores: &signatureStores{client: client, lost: map[string]error{}},
+		getenv: a.getenv, keys: f.keys, now: time.Now(), asked: map[question]func() (answer, error){},
+	}
 	if cfg != nil {
 		u.cfg = *cfg
 	}
@@ -91,7 +96,7 @@ func (u *updates) Graph(ctx context.Context, product release.Product, channel st
 	ask := u.asked[q]
 	if ask == nil {
 		ask = sync.OnceValues(func() (answer, error) {
-			s := &update.Service{Product: product, URL: u.service(product), Get: u.client, Channels: u.names(product)}
+			s := &update.Service{Product: product, URL: u.service(product), Get: u.client, Channels: u.others(q)}
 			g, from, err := s.Graph(ctx, channel, arch)
 			return answer{g, plan.UpdateGraph{URL: from.URL, SHA256: digest.NewDigestFromEncoded(digest.SHA256, from.SHA256)}}, err
 		})
@@ -113,11 +118,11 @@ func (u *updates) service(product release.Product) string {
 	return ""
 }
 
-// names are channels that the configuration names, to suggest one of them.
-func (u *updates) names(product release.Product) []string {
+// others are channels that the configuration names, too, to suggest one of them.
+func (u *updates) others(q question) []string {
 	var all []string
 	for _, c := range u.cfg.Channels {
-		if c.Product == product {
+		if c.Product == q.product && c.Name != q.channel {
 			all = append(all, c.Name)
 		}
 	}
@@ -146,7 +151,10 @@ func (u *updates) GraphData(ctx context.Context) (source string, tarball []byte,
 		return address, tarball, err
 	}
 	tarball, err = u.client.Get(ctx, address, "", maxGraphData)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = &hintError{fmt.Errorf("reading graph data: %w", err), "; ", "say with mirror.platform.graphData where it is"}
+	case err != nil:
 		err = fmt.Errorf("reading graph data: %w", err)
 	}
 	return shown(address), tarball, err
@@ -168,7 +176,7 @@ func (u *updates) Signatures(ctx context.Context, product release.Product, paylo
 	if err != nil {
 		return nil, err
 	}
-	found, err := gpg.Collect(ctx, u.client, trust.Stores, payload, trust.Keyrings, u.now)
+	found, err := gpg.Collect(ctx, u.stores, trust.Stores, payload, trust.Keyrings, u.now)
 	if err != nil {
 		return nil, err
 	}

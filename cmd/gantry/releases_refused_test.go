@@ -72,7 +72,7 @@ func TestReleaseSignatureRefused(t *testing.T) {
 			for _, key := range tc.keys {
 				args = append(args, "--release-key", key)
 			}
-			w.ended(w.gantry(args...), exitError, append(tc.words, p.Digest.String(), "is not trusted")...)
+			w.ended(w.gantry(args...), exitMismatch, append(tc.words, p.Digest.String(), "is not trusted")...)
 			w.untouched(workspace)
 			for _, r := range w.source.Log() {
 				if strings.Contains(r.Path, "/openshift-release-dev/") {
@@ -131,7 +131,7 @@ func TestReleasePlanAltered(t *testing.T) {
 	}
 	for name, body := range map[string][]byte{"invalid signature": missigned, "signature of another image": w.releases.Signature(w.payload("4.20.1-x86_64").Digest)} {
 		altered := alter(body)
-		w.refuse(exitError, []string{"release 4.20.2-x86_64", name}, "mirror", "--plan", altered, w.docker("/altered"), "--workspace", w.path("altered"))
+		w.refuse(exitMismatch, []string{"release 4.20.2-x86_64", name}, "mirror", "--plan", altered, w.docker("/altered"), "--workspace", w.path("altered"))
 		w.untouched("altered")
 	}
 	w.must("mirror", "--plan", w.path("plan.json"), w.docker("/ocp"))
@@ -150,7 +150,7 @@ func TestReleaseSignatureIgnored(t *testing.T) {
 	isc := w.config("imageset.yaml", headOf420)
 	name, disk := "4.20.2-x86_64", fileScheme+w.path("disk")
 	const ignore, warning = "--ignore-release-signature", "without a look at their signatures (--ignore-release-signature)"
-	w.refuse(exitError, []string{"is not trusted"}, "mirror", "-c", isc, disk)
+	w.refuse(exitMismatch, []string{"is not trusted"}, "mirror", "-c", isc, disk)
 	o := w.must("mirror", "-c", isc, disk, ignore)
 	w.ended(o, exitOK, warning)
 
@@ -175,7 +175,7 @@ func TestReleaseKeyAtTheFarSide(t *testing.T) {
 	key := w.env[signatureKeyVariable]
 	delete(w.env, signatureKeyVariable)
 	defer w.unplug()()
-	w.refuse(exitError, []string{"release 4.20.2-x86_64", "is not trusted", "--release-key"}, "mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"))
+	w.refuse(exitMismatch, []string{"release 4.20.2-x86_64", "is not trusted", "--release-key"}, "mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"))
 	w.untouched("far")
 	w.must("mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"), "--release-key", key)
 	w.holds("far", "4.20.2-x86_64")

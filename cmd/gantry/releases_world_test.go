@@ -272,12 +272,12 @@ func (w *platformWorld) copies(nothing string) {
 	}
 }
 
-// impatiently runs the program with a clock that leaps, which loses patience with
-// silent servers soon.
-func (w *platformWorld) impatiently(args ...string) outcome {
+// impatiently runs the program with a clock that leaps, and this patience with
+// servers that are silent.
+func (w *platformWorld) impatiently(idle time.Duration, args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdout: &stdout, stderr: &stderr, env: w.env, tune: func(o *remote.Options) { o.Clock, o.IdleTimeout = &leapClock{}, 100*time.Millisecond }}
+	a := &app{stdout: &stdout, stderr: &stderr, env: w.env, tune: func(o *remote.Options) { o.Clock, o.IdleTimeout = &leapClock{}, idle }}
 	code := a.run(args)
 	return outcome{stdout.String(), stderr.String(), code}
 }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+)
+
+// TestUpdateServiceFaults mirrors from update services, graph data and signature
+// stores of which something is wrong, and wants to be told what, and nothing half
+// done.
+func TestUpdateServiceFaults(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	stanza := headOf420 + "    graph: true\n"
+	isc := w.config("imageset.yaml", stanza)
+	graph, data := releasetest.GraphPath, releasetest.GraphDataPath
+	p := w.payload("4.20.2-x86_64")
+	at := func(path string, action rt.Action) rt.Rule { return rt.Rule{Path: path, Action: action} }
+	for _, tc := range []struct {
+		name  string
+		rule  rt.Rule
+		isc   string // "" is that of all
+		code  int
+		words []string
+		idle  time.Duration // 0 is a long one
+	}{
+		{name: "slow graph", idle: 100 * time.Millisecond, rule: at(releasetest.GraphPath, rt.Stall(40)), words: []string{"update graph of channel fast-4.20 for amd64", graph}},
+		{name: "silent service", idle: 100 * time.Millisecond, rule: at(releasetest.GraphPath, rt.NoAnswer()), words: []string{graph}},
+		{name: "broken off", rule: at(releasetest.GraphPath, rt.Cut(200)), words: []string{graph}},
+		{name: "cut short", rule: at(releasetest.GraphPath, rt.ShortBody(200)), words: []string{graph, "cut"}},
+		{name: "HTML", rule: at(releasetest.GraphPath, rt.Page()), words: []string{graph, "proxy"}},
+		{name: "406", rule: at(releasetest.GraphPath, releasetest.Refuse(http.StatusNotAcceptable, "invalid_content_type", "invalid Content-Type requested")), words: []string{graph, "406", "invalid Content-Type requested"}},
+		{name: "500", rule: at(releasetest.GraphPath, releasetest.Refuse(http.StatusInternalServerError, "failed_upstream_fetch", "upstream is gone")), words: []string{graph, "500", "upstream is gone"}},
+		{name: "404", rule: at(releasetest.GraphPath, rt.Status(http.StatusNotFound)), words: []string{"there is no update service at", graph, "check its address"}},
+		{name: "denied", rule: at(releasetest.GraphPath, rt.Status(http.StatusForbidden)), code: exitUnauthorized, words: []string{graph, "403"}},
+		{name: "unknown channel", isc: "  platform:\n    channels: [{name: fast-4.02}, {name: fast-4.20}]\n", code: exitUsage, words: []string{"imageset.yaml:5", "fast-4.02", `did you mean "fast-4.20"?`}},
+		{name: "store is down", rule: at(releasetest.SignaturesPath, rt.Reset()), words: []string{p.Digest.String(), "is not trusted", w.service.Host + releasetest.SignaturesPath}},
+		{name: "store is broken", rule: at(releasetest.SignaturesPath, rt.Status(http.StatusInternalServerError)), words: []string{p.Digest.String(), "500"}},
+		{name: "store is a page", rule: at(releasetest.SignaturesPath, rt.Page()), code: exitMismatch, words: []string{p.Digest.String(), "is not an OpenPGP message"}},
+		{name: "store is denied", rule: at(releasetest.SignaturesPath, rt.Status(http.StatusUnauthorized)), code: exitUnauthorized, words: []string{p.Digest.String(), "401"}},
+		{name: "data cut short", rule: at(releasetest.GraphDataPath, rt.ShortBody(200)), words: []string{data, "graph"}},
+		{name: "data is a page", rule: at(releasetest.GraphDataPath, rt.Page()), words: []string{data, "graph"}},
+		{name: "data is gone", rule: at(releasetest.GraphDataPath, rt.Status(http.StatusNotFound)), words: []string{data, "404", "mirror.platform.graphData"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := w.in(t)
+			w.service.Script(tc.rule)
+			defer w.service.Script()
+			isc, code := isc, exitError
+			if tc.isc != "" {
+				isc = w.config("imageset.yaml", tc.isc)
+				defer w.config("imageset.yaml", stanza)
+			}
+			if tc.code != 0 {
+				code = tc.code
+			}
+			o := w.impatiently(cmp.Or(tc.idle, 30*time.Second), "mirror", "-c", isc, w.docker("/refused"), "--workspace", w.path(tc.name))
+			w.ended(o, code, tc.words...)
+			w.untouched(tc.name)
+		})
+	}
+}
+
+// TestSignatureStores asks the next store where one is down.
+func TestSignatureStores(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	down := rt.Serve(t, rt.Options{Rules: []rt.Rule{{Action: rt.Reset()}}}, http.NotFoundHandler())
+	store := w.env[signatureURLVariable]
+	delete(w.env, signatureURLVariable)
+	isc := w.config("imageset.yaml", headOf420+"    signatureStores: ["+down.URL()+", "+store+"]\n")
+	o := w.impatiently(30*time.Second, "mirror", "-c", isc, w.docker("/ocp"), "--workspace", w.path("workspace"))
+	w.ended(o, exitOK)
+	asked := map[string]bool{}
+	for _, r := range down.Log() {
+		asked[r.Path] = true
+	}
+	if len(asked) != 1 {
+		t.Errorf("the store that is down was asked for %v, want one signature, which it is asked for again", slices.Sorted(maps.Keys(asked)))
+	}
+	w.holds("ocp", "4.20.2-x86_64")
+	w.attested("workspace", "4.20.2-x86_64")
+}
