@@ -107,6 +107,9 @@ func (p *platform) read(ctx context.Context, c *chosenRelease) (*taking, error) 
 	if t.payload, err = payload.Read(ctx, p.from.Images, t.entry.Source, ref.Digest); err != nil {
 		return nil, err
 	}
+	if t.payload.Shard {
+		return nil, fmt.Errorf("%s is one image of release %s for all architectures, not the release: name the list that it is in", t.entry.Source, t.payload.Version)
+	}
 	if c.version == "" { // it was named by its reference
 		c.version, c.arch = t.payload.Version, t.payload.Arch
 	}

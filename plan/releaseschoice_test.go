@@ -1,0 +1,430 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
+)
+
+// services are update services in memory: graphs by "product channel arch".
+type services map[string]*graph.Graph
+
+func (s services) Graph(_ context.Context, product release.Product, channel string, arch release.Arch) (*graph.Graph, UpdateGraph, error) {
+	key := fmt.Sprintf("%s %s %s", product, channel, arch)
+	g := s[key]
+	if g == nil {
+		return nil, UpdateGraph{}, fmt.Errorf("channel %s has no releases for %s", channel, arch)
+	}
+	return g, UpdateGraph{URL: "https://updates.example.com/" + strings.ReplaceAll(key, " ", "/"), SHA256: digest.FromString(key)}, nil
+}
+
+func (services) GraphData(context.Context) (string, []byte, error) {
+	return "", nil, errors.New("nobody asked for graph data")
+}
+
+func (services) Signatures(context.Context, release.Product, digest.Digest) ([][]byte, error) {
+	return nil, errors.New("nobody asked for signatures")
+}
+
+// updateGraph makes a graph of versions and of updates "a b", "a b !Risk" for one
+// with a risk for every cluster, or "a b ?Risk" for one that a query decides on.
+func updateGraph(t testing.TB, versions string, updates ...string) *graph.Graph {
+	t.Helper()
+	var nodes []graph.Node
+	at := map[string]int{}
+	for v := range strings.FieldsSeq(versions) {
+		at[v] = len(nodes)
+		nodes = append(nodes, graph.Node{Version: semver.MustParse(v), Payload: payloadOf(v)})
+	}
+	var plain [][2]int
+	var conditional []graph.Conditional
+	for _, u := range updates {
+		f := strings.Fields(u)
+		if len(f) == 2 {
+			plain = append(plain, [2]int{at[f[0]], at[f[1]]})
+			continue
+		}
+		rule := graph.Rule{Type: graph.Always}
+		if f[2][0] == '?' {
+			rule = graph.Rule{Type: graph.PromQL, PromQL: "up"}
+		}
+		conditional = append(conditional, graph.Conditional{
+			Pairs: []graph.Pair{{From: f[0], To: f[1]}},
+			Risks: []graph.Risk{{Name: f[2][1:], Message: "Beware of " + f[2][1:] + ".", URL: "https://issues.example.com/" + f[2][1:], Rules: []graph.Rule{rule}}},
+		})
+	}
+	g, err := graph.New(nodes, plain, conditional)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func payloadOf(version string) string {
+	return "quay.io/openshift-release-dev/ocp-release@" + digest.FromString(version).String()
+}
+
+// testServices have a channel of an even minor version, with those before it, one
+// of an odd one, and one whose releases are on no other.
+func testServices(t testing.TB) services {
+	const all = "4.18.1 4.18.2 4.19.1 4.19.2 4.19.3 4.20.0 4.20.1 4.20.2"
+	updates := []string{
+		"4.18.1 4.18.2", "4.18.1 4.19.1", "4.18.2 4.19.1 ?Sometimes", "4.18.2 4.19.2 !Ever", "4.18.2 4.19.3 !Ever",
+		"4.19.1 4.19.2", "4.19.1 4.19.3", "4.19.2 4.20.0", "4.19.2 4.20.1 ?Sometimes", "4.19.3 4.20.2", "4.20.0 4.20.1", "4.20.1 4.20.2 !Ever",
+	}
+	s := services{
+		"ocp stable-4.20 amd64": updateGraph(t, all, updates...),
+		"ocp stable-4.20 arm64": updateGraph(t, "4.19.2 4.20.0 4.20.1", "4.19.2 4.20.1", "4.20.0 4.20.1"),
+		"ocp stable-4.19 amd64": updateGraph(t, "4.18.1 4.18.2 4.19.1 4.19.2 4.19.3 4.19.9", "4.18.1 4.19.1", "4.19.1 4.19.3", "4.19.3 4.19.9"),
+		"ocp stable-4.18 amd64": updateGraph(t, "4.17.5 4.18.1 4.18.2", "4.17.5 4.18.1", "4.18.1 4.18.2"),
+		"ocp fast-4.21 amd64":   updateGraph(t, "4.20.2 4.20.7 4.21.0", "4.20.2 4.21.0", "4.20.7 4.21.0"),
+		"ocp stable-4.9 amd64":  updateGraph(t, "4.9.0 4.9.10 4.9.9", "4.9.0 4.9.9", "4.9.9 4.9.10"),
+		"okd stable amd64":      updateGraph(t, "4.20.0-okd-scos.1 4.20.0-okd-scos.10 4.20.0-okd-scos.9", "4.20.0-okd-scos.1 4.20.0-okd-scos.9", "4.20.0-okd-scos.9 4.20.0-okd-scos.10"),
+	}
+	return s
+}
+
+// chooseFrom chooses of a mirror.platform stanza.
+func chooseFrom(t testing.TB, s Updates, stanza string, clusters ...Cluster) (*choice, error) {
+	t.Helper()
+	cfg := parseConfig(t, "  platform:\n"+stanza)
+	return choose(t.Context(), cfg.Mirror.Platform, s, clusters, cfg.Mirror.BlockedImages)
+}
+
+// versionsOf are what was chosen, with the reasons that are not those of a range.
+func versionsOf(c *choice) string {
+	var all []string
+	for _, r := range c.releases {
+		all = append(all, r.name())
+	}
+	return strings.ReplaceAll(strings.Join(all, " "), "-x86_64", "")
+}
+
+// pathsOf are the updates, "4.18.1 4.19.1? 4.20.0!": to the latter two there are
+// risks that a query decides on, and risks for every cluster.
+func pathsOf(c *choice) []string {
+	var all []string
+	for _, u := range c.updates {
+		text := u.From
+		for _, h := range u.Hops {
+			text += " " + h.To
+			for _, r := range h.Risks {
+				if r.Rules[0].Type == graph.Always {
+					text += "!"
+				} else {
+					text += "?"
+				}
+			}
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// Every way to say what is taken of a channel.
+func TestChannelsMeanWhatOcMirrorTakes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, entry, want string
+		paths             []string
+	}{
+		{"nothing: the head", "", "4.20.2", nil},
+		{"shortestPath of nothing: the head", ", shortestPath: true", "4.20.2", nil},
+		{"full", ", full: true", "4.18.1 4.18.2 4.19.1 4.19.2 4.19.3 4.20.0 4.20.1 4.20.2", nil},
+		{"a minimum", ", minVersion: 4.19.3", "4.19.3 4.20.0 4.20.1 4.20.2", []string{"4.19.3 4.20.2"}},
+		{"the head as minimum", ", minVersion: 4.20.2", "4.20.2", nil},
+		{"a maximum", ", maxVersion: 4.19.1", "4.18.1 4.18.2 4.19.1", nil},
+		{"the lowest as maximum", ", maxVersion: 4.18.1", "4.18.1", nil},
+		{"both", ", minVersion: 4.18.2, maxVersion: 4.19.2", "4.18.2 4.19.1 4.19.2", []string{"4.18.2 4.19.1? 4.19.2"}},
+		{"one release", ", minVersion: 4.19.2, maxVersion: 4.19.2", "4.19.2", nil},
+		{"a path", ", minVersion: 4.18.1, maxVersion: 4.20.0, shortestPath: true", "4.18.1 4.19.1 4.19.2 4.20.0", []string{"4.18.1 4.19.1 4.19.2 4.20.0"}},
+		{"a path of nothing", ", minVersion: 4.19.2, maxVersion: 4.19.2, shortestPath: true", "4.19.2", []string{"4.19.2"}},
+		{
+			"a path over conditional updates", ", minVersion: 4.18.2, maxVersion: 4.19.1, shortestPath: true",
+			"4.18.2 4.19.1", []string{"4.18.2 4.19.1?"},
+		},
+		{
+			"a path over what nobody is recommended", ", minVersion: 4.20.1, maxVersion: 4.20.2, shortestPath: true",
+			"4.20.1 4.20.2", []string{"4.20.1 4.20.2!"},
+		},
+		{"a path to the head", ", minVersion: 4.19.1, shortestPath: true", "4.19.1 4.19.3 4.20.2", []string{"4.19.1 4.19.3 4.20.2"}},
+		{"a path from the lowest", ", maxVersion: 4.19.2, shortestPath: true", "4.18.1 4.19.1 4.19.2", []string{"4.18.1 4.19.1 4.19.2"}},
+		{"what clusters run", ", from: [4.18.1, 4.19.3]", "4.18.1 4.19.1 4.19.3 4.20.2", []string{"4.18.1 4.19.1 4.19.3 4.20.2", "4.19.3 4.20.2"}},
+		{"what clusters run, to a release", ", from: [4.19.2], maxVersion: 4.20.0", "4.19.2 4.20.0", []string{"4.19.2 4.20.0"}},
+		{"what clusters run is the head", ", from: [4.20.2]", "4.20.2", []string{"4.20.2"}},
+		{
+			"a risk that is accepted", ", from: [4.18.2], maxVersion: 4.19.3, risks: {accept: [Ever]}",
+			"4.18.2 4.19.3", []string{"4.18.2 4.19.3!"},
+		},
+		{
+			"a risk that is forbidden", ", from: [4.19.2], maxVersion: 4.20.1, risks: {forbid: [Sometimes]}",
+			"4.19.2 4.20.0 4.20.1", []string{"4.19.2 4.20.0 4.20.1"},
+		},
+		{"risks that are ignored", ", from: [4.18.2], risks: {policy: ignore}", "4.18.2 4.19.3 4.20.2", []string{"4.18.2 4.19.3! 4.20.2"}},
+	} {
+		c, err := chooseFrom(t, testServices(t), "    channels: [{name: stable-4.20"+tc.entry+"}]\n")
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if got := versionsOf(c); got != tc.want {
+			t.Errorf("%s: chose %s, want %s", tc.name, got, tc.want)
+		}
+		if diff := cmp.Diff(tc.paths, pathsOf(c)); diff != "" {
+			t.Errorf("%s: paths %s", tc.name, diff)
+		}
+		for _, r := range c.releases {
+			if r.payload != payloadOf(r.version) || r.product != release.OCP || len(r.reasons) == 0 || r.reasons[0].Channel != "stable-4.20" {
+				t.Errorf("%s: %+v", tc.name, r)
+			}
+		}
+	}
+}
+
+// The head is the highest version, not the last text.
+func TestHeadIsByVersion(t *testing.T) {
+	t.Parallel()
+	c, err := chooseFrom(t, testServices(t), "    channels: [{name: stable-4.9}, {name: stable, type: okd}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := versionsOf(c); got != "4.20.0-okd-scos.10 4.9.10" {
+		t.Errorf("chose %s", got)
+	}
+}
+
+func TestReasonsOfReleases(t *testing.T) {
+	t.Parallel()
+	c, err := chooseFrom(t, testServices(t), `    channels:
+    - {name: stable-4.20, from: [4.19.1]}
+    - {name: stable-4.19, minVersion: 4.19.1, maxVersion: 4.19.3}
+    - {name: fast-4.21, maxVersion: 4.20.7}
+    - {name: stable-4.18, full: true}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, r := range c.releases {
+		for _, why := range r.reasons {
+			got[r.version] = strings.TrimSpace(got[r.version] + " " + why.Reason + ":" + why.Channel)
+		}
+	}
+	want := map[string]string{
+		"4.17.5": "full:stable-4.18",
+		"4.18.1": "full:stable-4.18",
+		"4.18.2": "full:stable-4.18",
+		"4.19.1": "range:stable-4.19 from:stable-4.20",
+		"4.19.2": "range:stable-4.19",
+		"4.19.3": "path:stable-4.19 range:stable-4.19 path:stable-4.20",
+		"4.20.2": "range:fast-4.21 path:stable-4.20",
+		"4.20.7": "range:fast-4.21",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := "channel stable-4.18 for amd64 is taken whole: 3 releases from 4.17.5 to 4.18.2"; !slices.Contains(c.notes, want) {
+		t.Errorf("notes: %q", c.notes)
+	}
+}
+
+// Between several channels the path leads from the lowest release to the highest,
+// in the channel of the latter.
+func TestPathsAcrossChannels(t *testing.T) {
+	t.Parallel()
+	const noted = "no update from 4.17.5 of stable-4.18 to 4.20.2 is planned for amd64, since stable-4.20 does not have it: " +
+		"mirror a channel between them, or write from: under that which clusters go to"
+	for _, tc := range []struct {
+		name, channels, want string
+		paths                []string
+		note, fails          string
+	}{
+		{
+			"ranges", "{name: stable-4.18, minVersion: 4.18.1, maxVersion: 4.18.2}, {name: stable-4.20, minVersion: 4.20.0, maxVersion: 4.20.1}",
+			"4.18.1 4.18.2 4.19.1 4.19.2 4.20.0 4.20.1", []string{"4.18.1 4.18.2", "4.18.1 4.19.1 4.19.2 4.20.0 4.20.1", "4.20.0 4.20.1"}, "", "",
+		},
+		{
+			"the order does not matter", "{name: stable-4.20, maxVersion: 4.20.0, minVersion: 4.20.0}, {name: stable-4.18, minVersion: 4.18.1, maxVersion: 4.18.1}",
+			"4.18.1 4.19.1 4.19.2 4.20.0", []string{"4.18.1 4.19.1 4.19.2 4.20.0"}, "", "",
+		},
+		{"heads", "{name: stable-4.18}, {name: stable-4.20, maxVersion: 4.20.0, minVersion: 4.20.0}", "4.18.2 4.19.1 4.19.2 4.20.0", []string{"4.18.2 4.19.1? 4.19.2 4.20.0"}, "", ""},
+		{"the channel above lacks the lowest", "{name: stable-4.18, full: true}, {name: stable-4.20}", "4.17.5 4.18.1 4.18.2 4.20.2", nil, noted, ""},
+		{"what clusters run leads itself", "{name: stable-4.18, from: [4.18.1]}, {name: stable-4.20}", "4.18.1 4.18.2 4.20.2", []string{"4.18.1 4.18.2"}, "", ""},
+		{"one in the other", "{name: stable-4.19, maxVersion: 4.19.3, minVersion: 4.19.3}, {name: stable-4.20, maxVersion: 4.19.2, minVersion: 4.18.1, shortestPath: true}",
+			"4.18.1 4.19.1 4.19.2 4.19.3", []string{"4.18.1 4.19.1 4.19.3", "4.18.1 4.19.1 4.19.2"}, "", ""},
+		{
+			"no way", "{name: stable-4.19, maxVersion: 4.19.2, minVersion: 4.19.2}, {name: stable-4.20, maxVersion: 4.19.3, minVersion: 4.19.3}",
+			"4.19.2 4.19.3", nil, "channel stable-4.20 for amd64: no updates lead from 4.19.2 to 4.19.3", "",
+		},
+		{
+			"no way for who asked for one", "{name: stable-4.19, maxVersion: 4.19.2, minVersion: 4.19.2, shortestPath: true}, {name: stable-4.20, maxVersion: 4.19.3, minVersion: 4.19.3}",
+			"", nil, "", "imageset.yaml:5: channel stable-4.20 for amd64: no updates lead from 4.19.2 to 4.19.3",
+		},
+		{"products apart", "{name: stable-4.18}, {name: stable, type: okd}", "4.18.2 4.20.0-okd-scos.10", nil, "", ""},
+	} {
+		c, err := chooseFrom(t, testServices(t), "    channels: ["+tc.channels+"]\n")
+		if tc.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.fails) {
+				t.Errorf("%s: %v", tc.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if got := versionsOf(c); got != tc.want {
+			t.Errorf("%s: chose %s, want %s", tc.name, got, tc.want)
+		}
+		slices.Sort(tc.paths)
+		got := pathsOf(c)
+		slices.Sort(got)
+		if diff := cmp.Diff(tc.paths, slices.DeleteFunc(got, func(s string) bool { return !strings.Contains(s, " ") })); diff != "" && len(tc.paths)+len(got) > 0 {
+			t.Errorf("%s: paths %s", tc.name, diff)
+		}
+		if found := slices.ContainsFunc(c.notes, func(n string) bool { return strings.HasPrefix(n, tc.note) }); tc.note != "" && !found {
+			t.Errorf("%s: notes %q", tc.name, c.notes)
+		}
+	}
+}
+
+func TestArchitecturesAreApart(t *testing.T) {
+	t.Parallel()
+	c, err := chooseFrom(t, testServices(t), "    architectures: [amd64, arm64]\n    channels: [{name: stable-4.20, from: [4.19.2]}]\n")
+	if err == nil {
+		t.Fatalf("for amd64 nobody recommends 4.20.2 to anybody: %v", pathsOf(c))
+	}
+	c, err = chooseFrom(t, testServices(t), "    architectures: [amd64, arm64]\n    channels: [{name: stable-4.20, from: [4.19.2], maxVersion: 4.20.1}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := versionsOf(c); got != "4.19.2-aarch64 4.19.2 4.20.0 4.20.1-aarch64 4.20.1" {
+		t.Errorf("chose %s", got)
+	}
+	if len(c.graphs) != 2 || c.graphs[0].URL >= c.graphs[1].URL {
+		t.Errorf("graphs: %+v", c.graphs)
+	}
+}
+
+// What is wrong is said with its place, what there is instead, and what to do.
+func TestChannelErrors(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, channel, want string }{
+		{"an unknown channel", "{name: stable-4.99}", "imageset.yaml:5: channel stable-4.99 has no releases for amd64"},
+		{
+			"a version of another channel", "{name: stable-4.20, minVersion: 4.19.9}",
+			"imageset.yaml:5: 4.19.9 is not in channel stable-4.20 for amd64; stable-4.19 has it: take it of that channel, or name what is next to it here, 4.19.3 and 4.20.0",
+		},
+		{
+			"a version of a less careful channel", "{name: stable-4.20, maxVersion: 4.21.0}",
+			"imageset.yaml:5: 4.21.0 is not in channel stable-4.20 for amd64; fast-4.21 has it: take it of that channel, or name what is next to it here, 4.20.2",
+		},
+		{
+			"a version of none", "{name: stable-4.20, maxVersion: 4.18.99}",
+			"imageset.yaml:5: 4.18.99 is not in channel stable-4.20 for amd64: name what is next to it there, 4.18.2 and 4.19.1",
+		},
+		{
+			"two of them", "{name: stable-4.20, minVersion: 4.17.5, maxVersion: 4.18.99}",
+			"imageset.yaml:5: 4.17.5 is not in channel stable-4.20 for amd64: name what is next to it there, 4.18.1\n" +
+				"imageset.yaml:5: 4.18.99 is not in channel stable-4.20 for amd64: name what is next to it there, 4.18.2 and 4.19.1",
+		},
+		{
+			"a cluster's version", "{name: stable-4.20, from: [4.18.1, 4.19.9]}",
+			"imageset.yaml:5: 4.19.9 is not in channel stable-4.20 for amd64; stable-4.19 has it: take it of that channel, or name what is next to it here, 4.19.3 and 4.20.0",
+		},
+		{
+			"no path", "{name: stable-4.20, from: [4.19.1, 4.19.2], maxVersion: 4.19.3}",
+			"imageset.yaml:5: channel stable-4.20 for amd64: no updates lead from 4.19.2 to 4.19.3: no release above it leads there, and it gets to 4.20.0, and at most to 4.20.1, without risks to accept",
+		},
+		{
+			"a path that nobody is recommended", "{name: stable-4.20, from: [4.20.1]}",
+			"imageset.yaml:5: channel stable-4.20 for amd64: 4.20.1 does not get to 4.20.2 as it should: of its best path 4.20.1 -> 4.20.2, " +
+				"these risks apply to every cluster: Ever; accept them by name or choose another target: ",
+		},
+		{
+			"a path that is forbidden", "{name: stable-4.20, minVersion: 4.18.2, maxVersion: 4.19.1, shortestPath: true, risks: {forbid: [Sometimes]}}",
+			"these risks are forbidden: Sometimes; forbid them no longer or choose another target",
+		},
+		{"no path of the range", "{name: stable-4.20, minVersion: 4.19.2, maxVersion: 4.19.3, shortestPath: true}", "no updates lead from 4.19.2 to 4.19.3"},
+	} {
+		c, err := chooseFrom(t, testServices(t), "    channels: ["+tc.channel+"]\n")
+		switch {
+		case err == nil:
+			t.Errorf("%s: chose %s", tc.name, versionsOf(c))
+		case !strings.Contains(err.Error(), tc.want):
+			t.Errorf("%s:\n%v\nwant\n%s", tc.name, err, tc.want)
+		case !errors.As(err, new(*InputError)) && tc.name != "an unknown channel":
+			t.Errorf("%s: %T is no mistake of the configuration", tc.name, err)
+		}
+	}
+}
+
+// A range is taken though nothing leads through it, which is said.
+func TestARangeWithoutAPathIsNoted(t *testing.T) {
+	t.Parallel()
+	c, err := chooseFrom(t, testServices(t), "    channels: [{name: stable-4.20, minVersion: 4.19.2, maxVersion: 4.19.3, risks: {accept: [Sometime]}}]\n")
+	if err != nil || versionsOf(c) != "4.19.2 4.19.3" {
+		t.Fatalf("%v, %v", c, err)
+	}
+	want := []string{
+		`imageset.yaml:5: no update of channel stable-4.20 has the risk "Sometime"; did you mean "Sometimes"?`,
+		"channel stable-4.20 for amd64: no updates lead from 4.19.2 to 4.19.3: no release above it leads there, and it gets to 4.20.0, and at most to 4.20.1, without risks to accept",
+	}
+	if diff := cmp.Diff(want, c.notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Channels that have one version with two payloads cannot be mirrored together.
+func TestOnePayloadToAName(t *testing.T) {
+	t.Parallel()
+	s := testServices(t)
+	nodes := []graph.Node{{Version: semver.MustParse("4.20.2"), Payload: payloadOf("another")}}
+	g, err := graph.New(nodes, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s["ocp fast-4.20 amd64"] = g
+	_, err = chooseFrom(t, s, "    channels: [{name: stable-4.20}, {name: fast-4.20}]\n")
+	if err == nil || !strings.Contains(err.Error(), "release 4.20.2-x86_64 is "+payloadOf("4.20.2")+" in channel stable-4.20 and "+payloadOf("another")+" in channel fast-4.20") {
+		t.Error(err)
+	}
+}
+
+// A release whose payload is blocked is none: heads, ranges and paths do without.
+func TestBlockedPayloads(t *testing.T) {
+	t.Parallel()
+	block := func(stanza, versions string) (*choice, error) {
+		text := stanza + "  blockedImages:\n"
+		for v := range strings.FieldsSeq(versions) {
+			text += "  - name: " + digest.FromString(v).Encoded()[:12] + "\n"
+		}
+		return chooseFrom(t, testServices(t), text)
+	}
+	c, err := block("    channels: [{name: stable-4.20}]\n", "4.20.2")
+	if err != nil || versionsOf(c) != "4.20.1" || !strings.Contains(strings.Join(c.notes, " "), "channel stable-4.20 for amd64 is without what blockedImages leaves out: 4.20.2 (") {
+		t.Errorf("the head: %v, %v", c, err)
+	}
+	c, err = block("    channels: [{name: stable-4.20, from: [4.18.1]}]\n", "4.19.3 4.20.2")
+	if err != nil || pathsOf(c)[0] != "4.18.1 4.19.1 4.19.2 4.20.0 4.20.1" {
+		t.Errorf("a path: %v, %v", c, err)
+	}
+	if _, err = block("    channels: [{name: stable-4.20, maxVersion: 4.19.3}]\n", "4.19.3"); err == nil ||
+		!strings.Contains(err.Error(), "4.19.3 of channel stable-4.20 for amd64 is left out by blockedImages (") {
+		t.Errorf("a release that is asked for: %v", err)
+	}
+	_, err = chooseFrom(t, testServices(t), "    channels: [{name: stable-4.20}]\n  blockedImages: [{name: '^openshift/release-images$'}]\n")
+	if err == nil || !strings.Contains(err.Error(), "blockedImages leaves out every release of channel stable-4.20 for amd64") {
+		t.Errorf("all: %v", err)
+	}
+}
