@@ -27,9 +27,17 @@ import (
 // A sample is content for an archive and the bytes behind it.
 type sample struct {
 	Content
-	plan  []byte
-	names []ocispec.Descriptor // of Index
-	bytes map[digest.Digest][]byte
+	Entries []ocispec.Descriptor // those of Content
+	plan    []byte
+	names   []ocispec.Descriptor // of Index
+	bytes   map[digest.Digest][]byte
+}
+
+// content is what Create is given.
+func (s *sample) content() Content {
+	c := s.Content
+	c.Entries = slices.Values(s.Entries)
+	return c
 }
 
 func (s *sample) add(mediaType string, raw []byte) ocispec.Descriptor {
@@ -99,7 +107,7 @@ func (s *sample) put(t testing.TB, w *Writer) int {
 // write writes an archive of the sample.
 func (s *sample) write(t testing.TB, dir string, opts Options) {
 	t.Helper()
-	w, err := Create(t.Context(), dir, s.Content, opts)
+	w, err := Create(t.Context(), dir, s.content(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,20 +243,18 @@ func TestDeterminism(t *testing.T) {
 	var first map[string]string
 	for i := range 5 {
 		dir := t.TempDir()
-		c := s.Content
-		c.Entries = slices.Clone(c.Entries)
-		rand.Shuffle(len(c.Entries), func(i, j int) { c.Entries[i], c.Entries[j] = c.Entries[j], c.Entries[i] })
-		w, err := Create(t.Context(), dir, c, Options{VolumeSize: 40000})
+		rand.Shuffle(len(s.Entries), func(i, j int) { s.Entries[i], s.Entries[j] = s.Entries[j], s.Entries[i] })
+		w, err := Create(t.Context(), dir, s.content(), Options{VolumeSize: 40000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error)
-		for _, e := range c.Entries {
+		for _, e := range s.Entries {
 			for range 2 { // the second finds the first at work, or done
 				go func() { done <- w.PutBlob(t.Context(), "", e, s.open(e.Digest)) }()
 			}
 		}
-		for range 2 * len(c.Entries) {
+		for range 2 * len(s.Entries) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
@@ -269,7 +275,7 @@ func TestSecondRunHasNothingToDo(t *testing.T) {
 	s, dir := newSample(1, 1000, 2000), t.TempDir()
 	s.write(t, dir, Options{})
 	before := folder(t, dir)
-	w, err := Create(t.Context(), dir, s.Content, Options{free: func(string) (int64, error) { return 0, nil }})
+	w, err := Create(t.Context(), dir, s.content(), Options{free: func(string) (int64, error) { return 0, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,14 +328,14 @@ func TestCreateRefuses(t *testing.T) {
 		opts    Options
 		want    string
 	}{
-		"twice":            {Content{Plan: s.Plan, Entries: []ocispec.Descriptor{entry, entry}}, Options{}, "twice"},
-		"digest":           {Content{Plan: s.Plan, Entries: []ocispec.Descriptor{{Digest: "sha256:../../x"}}}, Options{}, "digest"},
-		"size":             {Content{Plan: s.Plan, Entries: []ocispec.Descriptor{{Digest: entry.Digest, Size: -1}}}, Options{}, "size -1"},
+		"twice":            {Content{Plan: s.Plan, Entries: slices.Values([]ocispec.Descriptor{entry, entry})}, Options{}, "twice"},
+		"digest":           {Content{Plan: s.Plan, Entries: slices.Values([]ocispec.Descriptor{{Digest: "sha256:../../x"}})}, Options{}, "digest"},
+		"size":             {Content{Plan: s.Plan, Entries: slices.Values([]ocispec.Descriptor{{Digest: entry.Digest, Size: -1}})}, Options{}, "size -1"},
 		"index":            {Content{Plan: s.Plan, Index: s.Index}, Options{}, "not among the content"},
 		"plan":             {Content{}, Options{}, "no plan"},
-		"small volumes":    {s.Content, Options{VolumeSize: 10000}, "at least"},
-		"negative volumes": {s.Content, Options{VolumeSize: -1}, "at least"},
-		"strict":           {s.Content, Options{VolumeSize: 16 << 10, Strict: true}, "does not fit"},
+		"small volumes":    {s.content(), Options{VolumeSize: 10000}, "at least"},
+		"negative volumes": {s.content(), Options{VolumeSize: -1}, "at least"},
+		"strict":           {s.content(), Options{VolumeSize: 16 << 10, Strict: true}, "does not fit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -360,7 +366,7 @@ func TestOpenWithoutArchive(t *testing.T) {
 	}
 	open("bring gantry-000001.json too")
 	dir = t.TempDir()
-	w, err := Create(t.Context(), dir, s.Content, Options{})
+	w, err := Create(t.Context(), dir, s.content(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

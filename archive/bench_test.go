@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -46,7 +47,7 @@ func benchmarkWrite(b *testing.B, volumeSize int64) {
 	b.SetBytes(256 * 4_000_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		w, err := Create(b.Context(), b.TempDir(), s.Content, Options{VolumeSize: volumeSize})
+		w, err := Create(b.Context(), b.TempDir(), s.content(), Options{VolumeSize: volumeSize})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func BenchmarkOpenLarge(b *testing.B) {
 	for i := range sizes {
 		sizes[i] = int64(2_000_000 + i)
 	}
-	c := Content{Plan: bytesText([]byte("{}")), Entries: blobs(sizes...)}
+	c := Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(sizes...))}
 	b.Run("pack", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -136,7 +137,7 @@ func BenchmarkWriteEncrypted(b *testing.B) {
 	b.SetBytes(256 * 4_000_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		w, err := Create(b.Context(), b.TempDir(), s.Content, Options{VolumeSize: 300_000_000, Encrypt: how})
+		w, err := Create(b.Context(), b.TempDir(), s.content(), Options{VolumeSize: 300_000_000, Encrypt: how})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -23,8 +23,8 @@ type Content struct {
 	// none. It is gone through several times.
 	Index iter.Seq[ocispec.Descriptor]
 	// Entries are all manifests and blobs, each digest once. A manifest is told
-	// by its media type.
-	Entries []ocispec.Descriptor
+	// by its media type. They are gone through several times.
+	Entries iter.Seq[ocispec.Descriptor]
 }
 
 // A Text writes a file, the same bytes each time that it is called. It may have
@@ -59,13 +59,21 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// all are the entries.
+func (c *Content) all() iter.Seq[ocispec.Descriptor] {
+	if c.Entries == nil {
+		return func(func(ocispec.Descriptor) bool) {}
+	}
+	return c.Entries
+}
+
 // check looks for what would make an archive that cannot be read.
 func (c *Content) check() error {
 	if !seriesName.MatchString(c.Name) {
 		return fmt.Errorf("the name %.60q: use up to 255 letters, digits, dots, dashes and underscores, no dot or dash first", c.Name)
 	}
-	sizes := make(map[digest.Digest]int64, len(c.Entries))
-	for _, d := range c.Entries {
+	sizes := map[digest.Digest]int64{}
+	for d := range c.all() {
 		if err := layout.CheckDigest(d.Digest); err != nil {
 			return err
 		}
@@ -116,7 +124,7 @@ func (c *Content) fits(o *Options) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range c.Entries {
+	for d := range c.all() {
 		e := entry{Digest: d.Digest, Size: d.Size}
 		if !e.fits(o.VolumeSize, how) && !o.leftOut(d.Digest) {
 			return fmt.Errorf("%s of %d bytes does not fit into a volume of %d bytes: choose larger volumes (--volume-size or archiveSize), or leave out --strict-archive", d.Digest, d.Size, o.VolumeSize)

@@ -92,31 +92,24 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 	if !ok {
 		return nil, nil
 	}
-	s, d, err := readManifest(root, id)
+	e, err := readEarlier(root, id)
 	if err != nil {
 		opts.Log.Warn("the newest archive in the folder cannot be read, another is written", "dir", dir, "error", err)
 		return nil, nil
 	}
-	p, err := opts.pack(c, s.Sequence, s.Parent, s.Encryption)
+	p, err := opts.pack(c, id.sequence, e.head.Parent, e.head.Encryption)
 	if err != nil {
 		return nil, err
 	}
-	if s.split() {
-		if d, err = s.identity(); err != nil {
-			return nil, err
-		}
-	}
-	if !p.resembles(s, d) || s.Encryption != nil && s.checkSealed(root) != nil {
+	if !p.resembles(&e.head, e.identity) || e.outer != nil && e.outer.checkSealed(root) != nil {
 		return nil, nil
 	}
-	for i := range s.Volumes {
-		if err := s.Volumes[i].recognise(root); err != nil {
+	p.become(e)
+	for i := range p.outer.Volumes {
+		if err := p.outer.Volumes[i].recognise(root); err != nil {
 			opts.Log.Warn("the newest archive in the folder is damaged, another is written", "dir", dir, "error", err)
 			return nil, nil
 		}
-	}
-	if p.outer = s; s.Encryption == nil {
-		p.set = s
 	}
 	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
 	w.arrange()

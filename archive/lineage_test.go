@@ -142,16 +142,16 @@ func TestBuildsOn(t *testing.T) {
 func TestNothingNewIsSmall(t *testing.T) {
 	const images = 5000
 	c := Content{Name: "series", Plan: bytesText(bytes.Repeat([]byte(`{"source":"registry.example.com/org/name@sha256:..."},`), images))}
-	var index []ocispec.Descriptor
+	var index, entries []ocispec.Descriptor
 	for i := range images {
 		m := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromString(fmt.Sprint("manifest", i)), Size: 1000}
 		index = append(index, m)
-		c.Entries = append(c.Entries, m)
+		entries = append(entries, m)
 		for j := range 5 {
-			c.Entries = append(c.Entries, ocispec.Descriptor{Digest: digest.FromString(fmt.Sprint("layer", i, j)), Size: 1_000_000})
+			entries = append(entries, ocispec.Descriptor{Digest: digest.FromString(fmt.Sprint("layer", i, j)), Size: 1_000_000})
 		}
 	}
-	c.Index = slices.Values(index)
+	c.Index, c.Entries = slices.Values(index), slices.Values(entries)
 	whole, err := (&Options{VolumeSize: 4 << 30}).pack(c, 1, "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestBaseRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if _, err := Create(t.Context(), dir, s.Content, tc.opts); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := Create(t.Context(), dir, s.content(), tc.opts); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Create = %v, want %q", err, tc.want)
 			}
 			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
@@ -298,13 +298,13 @@ func TestOtherSeries(t *testing.T) {
 	s.Name = "platform"
 	s.write(t, dir, Options{})
 	s.Name = "operators"
-	if _, err := Create(t.Context(), dir, s.Content, Options{}); err == nil || !strings.Contains(err.Error(), `archives of "platform", these would be of "operators"`) {
+	if _, err := Create(t.Context(), dir, s.content(), Options{}); err == nil || !strings.Contains(err.Error(), `archives of "platform", these would be of "operators"`) {
 		t.Errorf("Create = %v", err)
 	}
 	s.write(t, dir, Options{Replace: true})
 	s.check(t, dir)
 	s.Name = "-x"
-	if _, err := Create(t.Context(), t.TempDir(), s.Content, Options{}); err == nil || !strings.Contains(err.Error(), `"-x"`) {
+	if _, err := Create(t.Context(), t.TempDir(), s.content(), Options{}); err == nil || !strings.Contains(err.Error(), `"-x"`) {
 		t.Errorf("Create = %v", err)
 	}
 }

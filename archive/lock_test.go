@@ -13,7 +13,7 @@ import (
 func TestLock(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	w := begin(t, dir, s, Options{})
-	_, err := Create(t.Context(), dir, s.Content, Options{})
+	_, err := Create(t.Context(), dir, s.content(), Options{})
 	var held *lockfile.HeldError
 	if !errors.As(err, &held) || !strings.Contains(err.Error(), dir) {
 		t.Fatalf("Create = %v", err)
@@ -37,7 +37,7 @@ func TestLockRace(t *testing.T) {
 	done := make(chan error)
 	for range 8 {
 		go func() {
-			w, err := Create(t.Context(), dir, s.Content, Options{})
+			w, err := Create(t.Context(), dir, s.content(), Options{})
 			if err == nil {
 				for _, e := range s.Entries {
 					err = errors.Join(err, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"filippo.io/age"
@@ -20,7 +21,7 @@ func sparse(b *testing.B, dir string, how *Encryption) {
 	for i := range sizes {
 		sizes[i] = int64(2_000_000 + i)
 	}
-	p, err := (&Options{VolumeSize: 4 << 30, Encrypt: how}).pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(sizes...)}, 1, "", nil)
+	p, err := (&Options{VolumeSize: 4 << 30, Encrypt: how}).pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(sizes...))}, 1, "", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

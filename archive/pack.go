@@ -133,8 +133,14 @@ func (p *packing) lineage(o *Options) error {
 // choose returns the content that the set has, in the order of the volumes, and
 // notes what of the rest is needed.
 func (p *packing) choose(c Content, o *Options) ([]entry, error) {
-	entries := make([]entry, 0, len(c.Entries))
-	for _, d := range c.Entries {
+	n := 0
+	for d := range c.all() {
+		if !o.leftOut(d.Digest) {
+			n++
+		}
+	}
+	entries := make([]entry, 0, n)
+	for d := range c.all() {
 		if o.leftOut(d.Digest) {
 			if o.Base.Where == nil {
 				continue

@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,7 +80,7 @@ func TestPack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(tc.sizes...)}, 1, "", limit)
+			p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(tc.sizes...))}, 1, "", limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +118,7 @@ func TestPackTooManyVolumes(t *testing.T) {
 	for i := range many {
 		many[i] = minVolumeSize - 4*blockSize - 512
 	}
-	if _, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(many...)}, 1, "", minVolumeSize); err == nil {
+	if _, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(many...))}, 1, "", minVolumeSize); err == nil {
 		t.Error("more volumes than the names have digits for")
 	}
 }
@@ -130,7 +131,7 @@ func TestOverhead(t *testing.T) {
 		content[i] = 100_000 + int64(i)
 		total += content[i]
 	}
-	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(content...)}, 1, "", 1<<30)
+	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(content...))}, 1, "", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}

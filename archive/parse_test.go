@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // sound is a set manifest that parseSet accepts.
 func sound(t testing.TB) *packing {
 	t.Helper()
-	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(20000, 20000, 10)}, 1, digest.FromString("parent"), 32<<10)
+	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(20000, 20000, 10))}, 1, digest.FromString("parent"), 32<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestParseSetPassesOverUnknownFields(t *testing.T) {
 
 func FuzzSet(f *testing.F) {
 	f.Add(encoded(f, sound(f).set))
-	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: blobs(1)}, maxSequence, "", 1<<40)
+	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(1))}, maxSequence, "", 1<<40)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func inParts(t testing.TB) *set {
 		Holds: func(d digest.Digest) bool { return d == held },
 		Where: func(digest.Digest) string { return "org/name" },
 	}}
-	p, err := o.pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: all}, 3, digest.FromString("2"), nil)
+	p, err := o.pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: slices.Values(all)}, 3, digest.FromString("2"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func inParts(t testing.TB) *set {
 func repairing(t testing.TB) *set {
 	t.Helper()
 	o := &Options{VolumeSize: 32 << 10, Repair: &Repair{BaseSet{4, digest.FromString("4")}, digest.FromString("plan")}}
-	p, err := o.pack(Content{Name: "series", Entries: blobs(100)}, 4, "", nil)
+	p, err := o.pack(Content{Name: "series", Entries: slices.Values(blobs(100))}, 4, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func sealedPair(t testing.TB) (outer, inner *set) {
 		VolumeSize: 64 << 10, Encrypt: to(person(t)),
 		Base: &Base{Sets: []BaseSet{{2, digest.FromString("2")}}, Holds: func(d digest.Digest) bool { return d == blobs(1)[0].Digest }, Where: func(digest.Digest) string { return "some/where" }},
 	}
-	p, err := o.pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: blobs(1, 100, 20_000, 150_000)}, 3, digest.FromString("parent"), nil)
+	p, err := o.pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(1, 100, 20_000, 150_000))}, 3, digest.FromString("parent"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func reference(t *testing.T, s *sample, opts Options) map[string]string {
 
 func begin(t *testing.T, dir string, s *sample, opts Options) *Writer {
 	t.Helper()
-	w, err := Create(t.Context(), dir, s.Content, opts)
+	w, err := Create(t.Context(), dir, s.content(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestMisuse(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if _, err := Create(ctx, dir, s.Content, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Create(ctx, dir, s.content(), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Create = %v", err)
 	}
 	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
@@ -350,7 +350,7 @@ func TestCancelledWhileRecalling(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Create(ctx, dir, s.Content, Options{free: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
+	_, err := Create(ctx, dir, s.content(), Options{free: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("Create = %v", err)
 	}
@@ -381,7 +381,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(t.Context(), dir, newSample(1).Content, Options{}); err == nil || !strings.Contains(err.Error(), "cannot be written to") {
+	if _, err := Create(t.Context(), dir, newSample(1).content(), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be written to") {
 		t.Errorf("Create = %v", err)
 	}
 }

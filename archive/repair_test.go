@@ -23,7 +23,7 @@ func TestRepair(t *testing.T) {
 	base := s.onto(t, dir, 1)
 	lost := s.Entries[1]
 	repair := *s
-	repair.Content = Content{Entries: []ocispec.Descriptor{lost}}
+	repair.Content, repair.Entries = Content{}, []ocispec.Descriptor{lost}
 	opts := Options{Repair: &Repair{base.Sets[0], base.Plan}, VolumeSize: 16 << 10}
 	to := t.TempDir()
 	w := begin(t, to, &repair, opts)
@@ -55,8 +55,8 @@ func TestRepair(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	repair.Content.Entries = []ocispec.Descriptor{s.Entries[0]}
-	if _, err := Create(t.Context(), to, repair.Content, opts); err == nil || !strings.Contains(err.Error(), "gantry-000001-repair.json mends that set already") {
+	repair.Entries = []ocispec.Descriptor{s.Entries[0]}
+	if _, err := Create(t.Context(), to, repair.content(), opts); err == nil || !strings.Contains(err.Error(), "gantry-000001-repair.json mends that set already") {
 		t.Errorf("another repair: %v", err)
 	}
 

@@ -172,7 +172,7 @@ func TestEncryptedHybrid(t *testing.T) {
 		t.Error("the files are encrypted to another kind of key")
 	}
 	mixed := Options{Encrypt: &Encryption{Recipients: []age.Recipient{id.Recipient(), person(t).Recipient()}}}
-	if _, err := Create(t.Context(), t.TempDir(), s.Content, mixed); err == nil || !strings.Contains(err.Error(), "post-quantum") {
+	if _, err := Create(t.Context(), t.TempDir(), s.content(), mixed); err == nil || !strings.Contains(err.Error(), "post-quantum") {
 		t.Errorf("mixed recipients: %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestEncryptedHybrid(t *testing.T) {
 func TestEncryptedIsAge(t *testing.T) {
 	t.Parallel()
 	s, dir, ann := newSample(1, 0, 5000, 70_000, 200_000), t.TempDir(), person(t)
-	w, err := Create(t.Context(), dir, s.Content, Options{VolumeSize: 96 << 10, Encrypt: to(ann)})
+	w, err := Create(t.Context(), dir, s.content(), Options{VolumeSize: 96 << 10, Encrypt: to(ann)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestEncryptedSeries(t *testing.T) {
 	}
 	dir, s := t.TempDir(), newSample(1, 3000, 70_000)
 	s.write(t, dir, Options{})
-	w, err := Create(t.Context(), dir, s.Content, Options{Encrypt: to(ann), Replace: true})
+	w, err := Create(t.Context(), dir, s.content(), Options{Encrypt: to(ann), Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func TestEncryptedRepair(t *testing.T) {
 	info, lost := a.Newest(), s.Entries[1]
 	e := places(a.blobs, lost.Digest)[0].entry
 	alter(t, filepath.Join(dir, volumeName(1, 1)), flip(e.Offset*8))
-	repair := &sample{Content: Content{Entries: []ocispec.Descriptor{lost}}, bytes: s.bytes}
+	repair := &sample{Entries: []ocispec.Descriptor{lost}, bytes: s.bytes}
 	repair.write(t, dir, Options{Repair: &Repair{BaseSet: info.BaseSet, Plan: info.Plan}, Encrypt: to(ann)})
 	tells(t, dir, s.secrets())
 	mended := openAs(t, dir, ann)

@@ -19,7 +19,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 	s, dir, ann := newSample(1, 3000, 70_000, 200_000, 12), t.TempDir(), person(t)
 	s.Name = "the-name"
 	opts := Options{VolumeSize: 96 << 10, Encrypt: to(ann)}
-	w, err := Create(t.Context(), dir, s.Content, opts)
+	w, err := Create(t.Context(), dir, s.content(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 	tells(t, dir, s.secrets())
 	key := w.outer.Encryption.Recipient
 
-	if w, err = Create(t.Context(), dir, s.Content, opts); err != nil {
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range half {
@@ -69,7 +69,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 
 	// The same once more has nothing to do; for another recipient it has.
 	before := folder(t, dir)
-	if w, err = Create(t.Context(), dir, s.Content, opts); err != nil || !w.Complete() {
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil || !w.Complete() {
 		t.Fatalf("it is written again: %v", err)
 	}
 	set, err := w.Set()
@@ -83,7 +83,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 		t.Error(diff)
 	}
 	opts.Encrypt = to(person(t))
-	if w, err = Create(t.Context(), dir, s.Content, opts); err != nil || w.Complete() {
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil || w.Complete() {
 		t.Errorf("for another recipient nothing is written: %v", err)
 	}
 	if err := w.Close(); err != nil {
@@ -96,7 +96,7 @@ func TestEncryptedInterruptedDamage(t *testing.T) {
 	t.Parallel()
 	s, dir, ann := newSample(1, 3000, 70_000, 200_000), t.TempDir(), person(t)
 	opts := Options{Encrypt: to(ann)}
-	w, err := Create(t.Context(), dir, s.Content, opts)
+	w, err := Create(t.Context(), dir, s.content(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestEncryptedInterruptedDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	alter(t, filepath.Join(dir, partialName, volumeName(1, 1)), flip((e.Offset+e.Size-1)*8))
-	if w, err = Create(t.Context(), dir, s.Content, opts); err != nil {
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.put(t, w); n != 1 {
@@ -128,7 +128,7 @@ func TestEncryptedAnew(t *testing.T) {
 	s, dir, ann := newSample(1, 3000), t.TempDir(), person(t)
 	opts := Options{Encrypt: &Encryption{Recipients: []age.Recipient{ann.Recipient()}}}
 	for range 2 {
-		w, err := Create(t.Context(), dir, s.Content, opts)
+		w, err := Create(t.Context(), dir, s.content(), opts)
 		if err != nil {
 			t.Fatal(err)
 		}

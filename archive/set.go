@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -79,14 +80,23 @@ func (s *set) features() []string {
 	return used
 }
 
-// split reports whether content lies in parts.
-func (s *set) split() bool {
-	for i := range s.Volumes {
-		for j := range s.Volumes[i].Entries {
-			if s.Volumes[i].Entries[j].Part != nil {
-				return true
+// inParts are the entries that are parts of content.
+func (s *set) inParts() iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for i := range s.Volumes {
+			for j := range s.Volumes[i].Entries {
+				if e := &s.Volumes[i].Entries[j]; e.Part != nil && !yield(e) {
+					return
+				}
 			}
 		}
+	}
+}
+
+// split reports whether content lies in parts.
+func (s *set) split() bool {
+	for range s.inParts() {
+		return true
 	}
 	return false
 }

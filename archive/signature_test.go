@@ -253,7 +253,7 @@ func TestSigning(t *testing.T) {
 	dir := t.TempDir()
 	s := newSample(1, 3000)
 	away := errors.New("the agent is away")
-	w, err := Create(t.Context(), dir, s.Content, Options{Sign: func(context.Context, io.Reader) ([]byte, error) { return nil, away }})
+	w, err := Create(t.Context(), dir, s.content(), Options{Sign: func(context.Context, io.Reader) ([]byte, error) { return nil, away }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestSigning(t *testing.T) {
 		t.Errorf("there is %v, %v", left, err)
 	}
 	// The next run has all that the first wrote.
-	w, err = Create(t.Context(), dir, s.Content, Options{})
+	w, err = Create(t.Context(), dir, s.content(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

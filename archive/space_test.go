@@ -16,7 +16,7 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 	volume := int64(len(want[volumeName(1, 1)]))
 	with := func(n int64) Options { return Options{free: func(string) (int64, error) { return n, nil }} }
 	dir := t.TempDir()
-	_, err := Create(t.Context(), dir, s.Content, with(volume))
+	_, err := Create(t.Context(), dir, s.content(), with(volume))
 	var space *SpaceError
 	if !errors.As(err, &space) {
 		t.Fatalf("Create = %v", err)
@@ -41,7 +41,7 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What is there already needs no room again.
-	if _, err := Create(t.Context(), dir, s.Content, with(100_000)); !errors.As(err, &space) {
+	if _, err := Create(t.Context(), dir, s.content(), with(100_000)); !errors.As(err, &space) {
 		t.Fatalf("Create = %v", err)
 	}
 	if space.Needed >= needed-290_000 {
@@ -64,7 +64,7 @@ func TestSpaceThatCannotBeKnown(t *testing.T) {
 		t.Error(err)
 	}
 	broken := errors.New("broken")
-	if _, err := Create(t.Context(), t.TempDir(), s.Content, Options{free: func(string) (int64, error) { return 0, broken }}); !errors.Is(err, broken) {
+	if _, err := Create(t.Context(), t.TempDir(), s.content(), Options{free: func(string) (int64, error) { return 0, broken }}); !errors.Is(err, broken) {
 		t.Errorf("Create = %v", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestSpaceThatCannotBeKnown(t *testing.T) {
 func TestLargestFile(t *testing.T) {
 	s, dir := newSample(1, 100_000), t.TempDir()
 	opts := Options{largest: func(string) (int64, error) { return 64 << 10, nil }}
-	_, err := Create(t.Context(), dir, s.Content, opts)
+	_, err := Create(t.Context(), dir, s.content(), opts)
 	if err == nil || !strings.Contains(err.Error(), "files of at most 65536 bytes, and gantry-000001.0001.tar would have") || !strings.Contains(err.Error(), "--volume-size fat32") {
 		t.Errorf("Create = %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,6 +149,10 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	if !w.Complete() || !w.Has(s.Entries[1]) {
 		t.Error("it is not known again")
 	}
+	raw, err := os.ReadFile(filepath.Join(dir, setName(1)))
+	if is, setErr := w.Set(); errors.Join(err, setErr) != nil || is != (BaseSet{1, digest.FromBytes(raw)}) {
+		t.Errorf("it is said to be %v: %v", is, errors.Join(err, setErr))
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +255,7 @@ func FuzzSplit(f *testing.F) {
 		if long {
 			content[0].Digest = digest.SHA512.FromString(fmt.Sprint(a))
 		}
-		p, err := pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: content}, 1, "", limit)
+		p, err := pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: slices.Values(content)}, 1, "", limit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,17 +9,21 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// Content lists every manifest and blob of a plan, each once: what an archive
-// or a layout of it holds.
-func Content(p *plan.Plan) []ocispec.Descriptor {
-	all := make([]ocispec.Descriptor, 0, len(p.Manifests)+len(p.Blobs))
-	for i := range p.Manifests {
-		all = append(all, manifestDescriptor(&p.Manifests[i]))
+// Content is every manifest and blob of a plan, each once: what an archive or a
+// layout of it holds. The descriptors are made while they are gone through.
+func Content(p *plan.Plan) iter.Seq[ocispec.Descriptor] {
+	return func(yield func(ocispec.Descriptor) bool) {
+		for i := range p.Manifests {
+			if !yield(manifestDescriptor(&p.Manifests[i])) {
+				return
+			}
+		}
+		for _, b := range p.Blobs {
+			if !yield(blobDescriptor(b)) {
+				return
+			}
+		}
 	}
-	for _, b := range p.Blobs {
-		all = append(all, blobDescriptor(b))
-	}
-	return all
 }
 
 func manifestDescriptor(m *plan.Manifest) ocispec.Descriptor {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -97,7 +98,7 @@ var places = map[string]func(t *testing.T, c *content) place{
 	},
 	"archive": func(t *testing.T, c *content) place {
 		dir := t.TempDir()
-		w, err := archive.Create(t.Context(), dir, archive.Content{Plan: func(io.Writer) error { return nil }, Entries: c.all()}, archive.Options{})
+		w, err := archive.Create(t.Context(), dir, archive.Content{Plan: func(io.Writer) error { return nil }, Entries: slices.Values(c.all())}, archive.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

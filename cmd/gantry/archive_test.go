@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func (w *world) follow(name string, have *archive.Archive, opts archive.Options,
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c := archive.Content{Name: have.Newest().Series, Entries: content, Plan: func(to io.Writer) error { _, err := to.Write(text); return err }}
+	c := archive.Content{Name: have.Newest().Series, Entries: slices.Values(content), Plan: func(to io.Writer) error { _, err := to.Write(text); return err }}
 	writer, err := archive.Create(w.t.Context(), w.path(name), c, opts)
 	if err != nil {
 		w.t.Fatal(err)
@@ -171,7 +172,7 @@ func TestArchiveInspectChain(t *testing.T) {
 	disk, have, p := w.disk("disk")
 	info := have.Newest()
 	base := &archive.Base{Sets: []archive.BaseSet{info.BaseSet}, Holds: func(digest.Digest) bool { return true }, Plan: info.Plan}
-	next := w.follow("next", have, archive.Options{Base: base}, mirror.Content(p))
+	next := w.follow("next", have, archive.Options{Base: base}, slices.Collect(mirror.Content(p)))
 	o := w.looked(exitOK, "archive", "inspect", next)
 	w.says(o.stdout, "Sequence 2\n", "builds on sequence 1", "Sequence 1, which it builds on, is not here: "+info.Set.String(), "format features: builds-on", "plan of an earlier archive")
 	w.refuseLook(exitUsage, []string{"name the folder of gantry-000001"}, "archive", "list", next)
@@ -183,7 +184,7 @@ func TestArchiveInspectChain(t *testing.T) {
 	// Of all images, but for one manifest, the content is in the absent set.
 	keep := p.Images[0].Digest
 	part := &archive.Base{Sets: []archive.BaseSet{info.BaseSet}, Holds: func(d digest.Digest) bool { return d != keep }}
-	third := w.follow("third", have, archive.Options{Base: part}, mirror.Content(p))
+	third := w.follow("third", have, archive.Options{Base: part}, slices.Collect(mirror.Content(p)))
 	got := decoded[listedImages](t, w.looked(exitOK, "archive", "list", third, "-o", "json").stdout)
 	for _, x := range got.Images {
 		if x.Here != imageEarlier {

@@ -149,7 +149,7 @@ func TestRepairRequestOfAChain(t *testing.T) {
 	info, file := whole.Newest(), w.path("request.json")
 	old, fresh := largest(whole, "gantry-000001.0002.tar"), largest(whole, "gantry-000001.0003.tar")
 	base := &archive.Base{Sets: []archive.BaseSet{info.BaseSet}, Holds: func(d digest.Digest) bool { return d != fresh.Digest }, Plan: info.Plan}
-	next := w.follow("next", whole, archive.Options{Base: base}, mirror.Content(p))
+	next := w.follow("next", whole, archive.Options{Base: base}, slices.Collect(mirror.Content(p)))
 	have, err := archive.Open(w.path("next"))
 	if err != nil {
 		t.Fatal(err)

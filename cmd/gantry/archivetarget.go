@@ -257,6 +257,9 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 	if err != nil {
 		return &mirror.Report{}, err
 	}
+	if t.lineage != nil && t.lineage.base != nil {
+		t.lineage.base.receipt = nil // as large as the plan, and looked into
+	}
 	if e.done {
 		folder := t.lineage.folder
 		t.wrote = &archiveResult{Sequence: folder.Sequence, Set: folder.Set, BuildsOn: folder.BuildsOn[len(folder.BuildsOn)-1].Sequence, already: true}
@@ -313,7 +316,7 @@ func (t *archiveTarget) finish(ctx context.Context, w *archive.Writer, e *errand
 	if e.left != nil {
 		t.wrote.BuildsOn = t.lineage.base.set.Sequence
 		t.wrote.LeftOut = &leftOut{Manifests: e.left.Manifests, Blobs: e.left.Blobs, Bytes: e.left.Bytes}
-		t.wrote.Empty = !slices.ContainsFunc(mirror.Content(p), func(desc ocispec.Descriptor) bool { return !e.left.Holds(desc.Digest) })
+		t.wrote.Empty = e.left.Manifests+e.left.Blobs == len(p.Manifests)+len(p.Blobs)
 		t.wrote.said = t.lineage.base.where
 	}
 	if t.note == nil || known {

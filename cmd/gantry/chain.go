@@ -225,7 +225,7 @@ func (c *chain) has(desc ocispec.Descriptor) bool { return c.have.Lacks(desc) ==
 
 // whole reports whether nothing of the plan is left out of what is in the folders.
 func (c *chain) whole(p *plan.Plan) bool {
-	for _, desc := range mirror.Content(p) {
+	for desc := range mirror.Content(p) {
 		if !c.has(desc) {
 			return false
 		}
@@ -237,7 +237,7 @@ func (c *chain) whole(p *plan.Plan) bool {
 func (c *chain) lacking(ctx context.Context, r *registryTarget, p *plan.Plan) ([]ocispec.Descriptor, error) {
 	if r == nil {
 		var lacking []ocispec.Descriptor
-		for _, desc := range mirror.Content(p) {
+		for desc := range mirror.Content(p) {
 			if !c.has(desc) {
 				lacking = append(lacking, desc)
 			}

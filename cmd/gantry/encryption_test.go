@@ -56,7 +56,7 @@ func (w *world) ageKey(name, passphrase string) (file, recipient string) {
 // and its configuration are about.
 func (w *world) tellsNothing(folder string, p *plan.Plan, secrets ...string) {
 	w.t.Helper()
-	for _, desc := range mirror.Content(p) {
+	for desc := range mirror.Content(p) {
 		secrets = append(secrets, desc.Digest.Encoded(), desc.Digest.Encoded()[:12])
 	}
 	for i := range p.Images {

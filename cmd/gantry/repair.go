@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -94,11 +95,13 @@ func (a *app) repair(ctx context.Context, f mirrorFlags, destination string) err
 			return err
 		}
 	}
+	var content []ocispec.Descriptor
 	result := repairResult{Version: 1, Destination: destination, Name: r.Name, Sequence: r.Sequence, Content: len(r.Content)}
 	for _, want := range r.Content {
-		c.Entries = append(c.Entries, wanted(want))
+		content = append(content, wanted(want))
 		result.Bytes += want.Size
 	}
+	c.Entries = slices.Values(content)
 	opts := archive.Options{
 		Strict: f.strictArchive, Sign: signWith(key), Encrypt: encryption, Log: a.log,
 		Repair: &archive.Repair{BaseSet: archive.BaseSet{Sequence: r.Sequence, Set: r.Set}, Plan: r.Plan},

@@ -310,7 +310,7 @@ func TestServeChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, desc := range mirror.Content(p) {
+	for desc := range mirror.Content(p) {
 		open := func(ctx context.Context, offset int64) (io.ReadCloser, error) {
 			return first.Blob(ctx, "", desc, offset)
 		}

@@ -158,7 +158,7 @@ func (r *verifiedArchive) enter(damage []archive.Damage, p *plan.Plan, have *arc
 	if p != nil {
 		// What the plan has and no set does is lost, too, unless it can be in one that
 		// was carried before.
-		for _, desc := range mirror.Content(p) {
+		for desc := range mirror.Content(p) {
 			switch {
 			case have.Has(desc):
 			case r.Earlier != nil:

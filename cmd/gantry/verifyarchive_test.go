@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func TestVerifySeveralFolders(t *testing.T) {
 	write := func(dir string, opts archive.Options, content ...ocispec.Descriptor) {
 		t.Helper()
 		writer, err := archive.Create(t.Context(), dir, archive.Content{
-			Name: info.Series, Entries: content,
+			Name: info.Series, Entries: slices.Values(content),
 			Plan: func(to io.Writer) error { _, err := to.Write(plan); return err },
 		}, opts)
 		if err != nil {
@@ -109,7 +110,7 @@ func TestVerifySeveralFolders(t *testing.T) {
 		Sets:  []archive.BaseSet{info.BaseSet},
 		Holds: func(digest.Digest) bool { return true },
 		Plan:  info.Plan,
-	}}, mirror.Content(p)...)
+	}}, slices.Collect(mirror.Content(p))...)
 	if o := w.must("verify", "file://"+next); !strings.Contains(o.stdout, "is whole") || !strings.Contains(o.stdout, "builds on sequence 1, carried before and not here: what it leaves out, its plan included") {
 		t.Errorf("%s", o.stdout)
 	}
