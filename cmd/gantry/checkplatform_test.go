@@ -1,28 +1,288 @@
 package main
 
 import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// TestCheckPlatform proves the updates of a mirror, and that each missing piece is
-// found and named.
-func TestCheckPlatform(t *testing.T) {
-	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
-	cfg := w.config("imageset.yaml", `  platform:
+// A provenMirror has the releases on the way from 4.18.1 to 4.20.2 below a prefix, by
+// the plan in plan.json.
+type provenMirror struct {
+	*platformWorld
+	prefix string
+}
+
+const provenPlatform = `  platform:
     graph: true
     channels:
     - name: fast-4.20
       from: [4.18.1]
-`)
+`
+
+// newProvenMirrors makes a mirror of each name in one registry, by workspaces of
+// these names.
+func newProvenMirrors(t *testing.T, names ...string) map[string]*provenMirror {
+	t.Helper()
+	w := newPlatformWorld(t, releasetest.Small())
+	cfg := w.config("imageset.yaml", provenPlatform)
 	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
-	w.must("mirror", "-c", cfg, w.docker("/ocp"))
-	o := w.must("check", "--platform", w.docker("/ocp"))
-	t.Log(o.stdout, o.stderr)
-	o = w.must("check", "--platform", "--from", "4.18.1", "--to", "4.20.2", w.docker("/ocp"))
-	t.Log(o.stdout, o.stderr)
-	o = w.must("check", "--platform", "--plan", w.path("plan.json"), w.docker("/ocp"), "-o", "json")
-	t.Log(o.stdout, o.stderr)
+	all := map[string]*provenMirror{}
+	for _, name := range names {
+		m := &provenMirror{w, strings.ReplaceAll(strings.ToLower(name), " ", "-")}
+		m.must("mirror", "--plan", w.path("plan.json"), m.at(), "--workspace", m.path(m.prefix))
+		all[name] = m
+	}
+	return all
+}
+
+func (w *provenMirror) at() string { return w.docker("/" + w.prefix) }
+
+// remove deletes a manifest of the mirror, with its tags.
+func (w *provenMirror) remove(repository, what string) {
+	w.t.Helper()
+	if d, ok := w.stores(w.prefix)[repository].Tags[what]; ok {
+		what = d.String()
+	}
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodDelete, w.mirror.URL()+"/v2/"+w.prefix+"/"+repository+"/manifests/"+what, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		w.t.Fatalf("deleting %s of %s: %s", what, repository, resp.Status)
+	}
+}
+
+// proves runs the check, wants this exit status, and returns the report.
+func (w *provenMirror) proves(code int, args ...string) platformReport {
+	w.t.Helper()
+	o := w.gantry(append([]string{"check", "--platform", w.at(), "-o", "json", "--workspace", w.path(w.prefix)}, args...)...)
+	if o.code != code {
+		w.t.Errorf("the check ended with %d, want %d\n%s%s", o.code, code, o.stdout, o.stderr)
+	}
+	var r platformReport
+	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil || r.Version != 1 || r.Mirror != w.at() {
+		w.t.Fatalf("it prints %q, %v", o.stdout, err)
+	}
+	return r
+}
+
+// offer replaces the graph data of the mirror by that of releases with more blocked
+// updates.
+func (w *provenMirror) offer(more ...releasetest.Blocked) {
+	w.t.Helper()
+	u := releasetest.Small()
+	u.Blocked = append(u.Blocked, more...)
+	other, err := releasetest.New(u)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cfg := w.config("other.yaml", strings.Replace(provenPlatform, "[4.18.1]", "[4.20.1]", 1)+"    graphData: "+w.write("other.tar.gz", string(other.GraphData()))+"\n")
+	w.must("mirror", "-c", cfg, w.at(), "--workspace", w.path(w.prefix))
+}
+
+// outcomes are hops with whether they are possible, and what is in the way.
+func outcomes(r platformReport) (hops, problems []string) {
+	for _, u := range r.Updates {
+		for _, h := range u.Hops {
+			word := " no"
+			if h.Possible {
+				word = " yes"
+			}
+			hops = append(hops, strings.Join(append([]string{h.From + " " + h.To + word}, h.Risks...), " "))
+			for _, p := range h.Problems {
+				problems = append(problems, p.Problem)
+			}
+		}
+	}
+	for _, x := range r.Releases {
+		for _, p := range x.Problems {
+			problems = append(problems, x.Name+": "+p.Problem)
+		}
+	}
+	for _, p := range r.Problems {
+		problems = append(problems, p.Problem)
+	}
+	return hops, problems
+}
+
+func TestCheckPlatform(t *testing.T) {
+	t.Parallel()
+	w := newProvenMirrors(t, "ocp")["ocp"]
+	want := platformReport{
+		Version: 1, Mirror: w.at(),
+		GraphData: w.mirror.Host + "/ocp/openshift/graph-image@" + w.stores("ocp")[graphRepository].Tags["latest"].String(),
+		Updates: []provedUpdate{{
+			Plan: "imageset", Channel: "fast-4.20", Arch: "amd64", From: "4.18.1", To: "4.20.2",
+			Hops: []provedHop{{From: "4.18.1", To: "4.19.2", Possible: true}, {From: "4.19.2", To: "4.20.2", Possible: true}},
+		}},
+	}
+	for _, name := range []string{"4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"} {
+		want.Releases = append(want.Releases, provedRelease{Name: name, Digest: w.payload(name).Digest})
+	}
+	// The plan may be that of the workspace, of a file or of a configuration; where
+	// it is not needed, nobody outside is asked.
+	plug := w.unplug()
+	for _, args := range [][]string{nil, {"--plan", w.path("plan.json")}} {
+		if diff := cmp.Diff(want, w.proves(exitOK, args...)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", args, diff)
+		}
+	}
+	versions := w.proves(exitOK, "--from", "4.18.1,4.19.2", "--to", "4.20.2", "--channel", "fast-4.20")
+	plug()
+	if diff := cmp.Diff(want, w.proves(exitOK, "-c", w.path("imageset.yaml"))); diff != "" {
+		t.Errorf("of the configuration (-want +got):\n%s", diff)
+	}
+	hops, problems := outcomes(versions)
+	if diff := cmp.Diff([]string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 yes", "4.19.2 4.20.2 yes"}, hops); diff != "" || len(problems) > 0 || len(versions.Releases) != 3 {
+		t.Errorf("without a plan there are %v, and %d releases, hops (-want +got):\n%s", problems, len(versions.Releases), diff)
+	}
+
+	text := w.must("check", "--platform", w.at(), "--workspace", w.path("ocp")).stdout
+	if diff := cmp.Diff("Updates with what is at "+w.at()+`
+  CHANNEL    ARCH   HOP               POSSIBLE  RISKS
+  fast-4.20  amd64  4.18.1 -> 4.19.2  yes       -
+  fast-4.20  amd64  4.19.2 -> 4.20.2  yes       -
+3 of 3 releases are whole.
+`, text); diff != "" {
+		t.Errorf("as text (-want +got):\n%s", diff)
+	}
+}
+
+// TestCheckPlatformLacking takes one thing away from a mirror each.
+func TestCheckPlatformLacking(t *testing.T) {
+	t.Parallel()
+	const (
+		first, second     = "4.18.1 4.19.2 ", "4.19.2 4.20.2 "
+		release, lastHead = "4.19.2-x86_64", "4.20.2-x86_64"
+	)
+	configMap := func(w *provenMirror, name string) string {
+		return filepath.Join(w.path(w.prefix), "cluster-resources", resources.SignatureFile(w.payload(name).Digest))
+	}
+	tests := []struct {
+		name           string
+		harm           func(w *provenMirror)
+		hops, problems []string
+		versions       int // the exit status of a check without a plan
+	}{
+		{
+			"a component", func(w *provenMirror) { w.remove(componentRepository, release+"-rhel-coreos") },
+			[]string{first + "no", second + "no"}, []string{release + ": component rhel-coreos: it is not there"}, exitMismatch,
+		},
+		{
+			"a release", func(w *provenMirror) { w.remove(releaseRepository, release) },
+			[]string{first + "no", second + "no"},
+			[]string{"no tag names release " + release, "no tag names release " + release, release + ": release image: it is not there"}, exitMismatch,
+		},
+		{
+			"sigstore signatures", func(w *provenMirror) {
+				w.remove(componentRepository, releasetest.SignatureTag(w.payload(lastHead).Images["rhel-coreos"]))
+			},
+			[]string{first + "yes", second + "no"}, []string{lastHead + ": signatures of component rhel-coreos: it is not there"},
+			exitOK, // clusters of 4.20 do not ask for them
+		},
+		{
+			"graph data", func(w *provenMirror) { w.remove(graphRepository, "latest") },
+			[]string{first + "yes", second + "yes"}, []string{"the image of graph data is not there, without which no update service answers"}, exitMismatch,
+		},
+		{
+			"a ConfigMap", func(w *provenMirror) { _ = os.Remove(configMap(w, release)) },
+			[]string{first + "no", second + "no"}, []string{release + ": the ConfigMap with the signatures of PAYLOAD is not there"}, exitOK,
+		},
+		{
+			"another signature", func(w *provenMirror) {
+				text, err := resources.BuildPlatform(resources.Platform{Signatures: []resources.Signed{{
+					Digest: w.payload(release).Digest, Signatures: [][]byte{w.releases.Signature(w.payload(lastHead).Digest)},
+				}}})
+				if err == nil {
+					err = os.WriteFile(configMap(w, release), text[0].Text, 0o600)
+				}
+				if err != nil {
+					w.t.Fatal(err)
+				}
+			},
+			[]string{first + "no", second + "no"}, []string{release + ": the image PAYLOAD is not trusted: no signature satisfies the keyring KEY:\nsignature 1: it is the signature of another image, OTHER"}, exitOK,
+		},
+		{
+			"an update", func(w *provenMirror) { w.offer(releasetest.Blocked{To: "4.19.2", From: []string{"4.18.1"}}) },
+			[]string{first + "no", second + "yes", "4.20.1 4.20.2 yes"},
+			[]string{"the graph data of the mirror blocks the update from 4.18.1 to 4.19.2"}, exitMismatch,
+		},
+		{
+			"an update without risks", func(w *provenMirror) {
+				w.offer(releasetest.Blocked{To: "4.19.2", From: []string{"4.18.1"}, Name: "NewRisk", Message: "It breaks.", URL: "https://issues.example.com/NewRisk"})
+			},
+			[]string{first + "no NewRisk", second + "yes", "4.20.1 4.20.2 yes"},
+			[]string{"the update from 4.18.1 to 4.19.2 is conditional in the graph data of the mirror, and was planned without the risk NewRisk"}, exitOK,
+		},
+	}
+	var names []string
+	for _, test := range tests {
+		names = append(names, test.name)
+	}
+	mirrors := newProvenMirrors(t, names...)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := mirrors[test.name]
+			test.harm(w)
+			hops, problems := outcomes(w.proves(exitMismatch))
+			for i, p := range problems {
+				p = strings.ReplaceAll(p, w.payload(release).Digest.String(), "PAYLOAD")
+				p = strings.ReplaceAll(p, w.payload(lastHead).Digest.String(), "OTHER")
+				problems[i] = strings.ReplaceAll(p, w.env[signatureKeyVariable], "KEY")
+			}
+			slices.Sort(hops)
+			slices.Sort(test.hops)
+			if diff := cmp.Diff(test.hops, hops); diff != "" {
+				t.Errorf("hops (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.problems, problems); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			if o := w.gantry("check", "--platform", w.at(), "--workspace", w.path(w.prefix), "--from", "4.18.1", "--to", "4.20.2", "--channel", "fast-4.20"); o.code != test.versions {
+				t.Errorf("without a plan it ends with %d, want %d\n%s%s", o.code, test.versions, o.stdout, o.stderr)
+			}
+		})
+	}
+}
+
+func TestCheckPlatformFlags(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Universe{})
+	at := w.docker("/ocp")
+	cfg := w.config("no.yaml", "  additionalImages: [{name: example.com/a:1}]\n")
+	for _, test := range []struct {
+		says string
+		args []string
+	}{
+		{"--platform looks at one mirror", []string{"--platform"}},
+		{"--platform looks at one mirror", []string{"--platform", "example.com/catalog:v1"}},
+		{"--platform looks at one mirror", []string{"--platform", at, at}},
+		{"which updates should be possible", []string{"--platform", at}},
+		{"which updates should be possible", []string{"--platform", at, "--plan", "p", "--from", "4.18.1", "--to", "4.18.2"}},
+		{"give both", []string{"--platform", at, "--from", "4.18.1"}},
+		{"--channel and --arch are for", []string{"--platform", at, "--plan", "p", "--channel", "c"}},
+		{"check operators in a run of its own", []string{"--platform", at, "--cluster-version", "4.20.1"}},
+		{"no.yaml has no mirror.platform", []string{"--platform", at, "-c", cfg}},
+		{"is no version", []string{"--platform", at, "--from", "4.18", "--to", "4.20.2"}},
+		{"--arch", []string{"--platform", at, "--from", "4.18.1", "--to", "4.20.2", "--arch", "vax"}},
+		{"--to is for --platform", []string{"-c", cfg, "--to", "4.20.2"}},
+		{"--dest-tls-verify is for --platform", []string{"-c", cfg, "--dest-tls-verify=false"}},
+	} {
+		w.refuse(exitUsage, []string{test.says}, append([]string{"check"}, test.args...)...)
+	}
 }

@@ -287,7 +287,10 @@ func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archi
 		return f.rename(p), err
 	case f.plan != "":
 		p, err := a.loadPlan(ctx, f.plan, s, f.releaseFlags)
-		return f.rename(p), err
+		if p = f.rename(p); err == nil {
+			err = s.SavePlan(p.Name, p.Write)
+		}
+		return p, err
 	default:
 		return a.makePlan(ctx, f.inputs, s, &f.sides)
 	}

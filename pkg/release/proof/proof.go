@@ -106,25 +106,22 @@ func (m *Mirror) Prove(u Update) []Verdict {
 
 // absent reports whether one of the releases of a hop is not there.
 func (m *Mirror) absent(v *Verdict, arch release.Arch) bool {
-	var names, reasons []string
+	var reasons []string
 	for _, version := range []string{v.From, v.To} {
-		name := release.Name(version, arch)
 		if m.find(version, arch) != nil {
 			continue
 		}
-		names = append(names, name)
+		name := release.Name(version, arch)
+		reason := "no tag names release " + name
 		if i := slices.IndexFunc(m.Releases, func(r Release) bool { return r.Err != nil && r.Tag == name }); i >= 0 {
-			reasons = append(reasons, m.Releases[i].Err.Error())
+			reason = m.Releases[i].Err.Error()
 		}
+		reasons = append(reasons, reason)
 	}
-	switch {
-	case len(names) == 0:
+	if len(reasons) == 0 {
 		return false
-	case len(reasons) > 0:
-		v.Problem = fmt.Sprintf("release %s cannot be read: %s", strings.Join(names, " and "), strings.Join(reasons, "; "))
-	default:
-		v.Problem = fmt.Sprintf("release %s has no tag", strings.Join(names, " and "))
 	}
+	v.Problem = strings.Join(reasons, "; ")
 	v.Hint = bringIt
 	return true
 }
