@@ -145,10 +145,7 @@ func (ch *channel) wrong(err error) error {
 // same ends the first stays: it is the one that clusters or from asked for.
 func (c *choice) follow(ch *channel, paths []path.Path, first string) {
 	for _, p := range paths {
-		u := UpdatePath{
-			Product: ch.Product, Arch: ch.arch, Channel: ch.Name,
-			From: p.From.String(), To: p.To.String(), Hops: []Hop{},
-		}
+		u := NewUpdatePath(ch.Product, ch.arch, ch.Name, p)
 		if slices.ContainsFunc(c.updates, func(o UpdatePath) bool {
 			return o.Product == u.Product && o.Arch == u.Arch && o.Channel == u.Channel && o.From == u.From && o.To == u.To
 		}) {
@@ -157,7 +154,6 @@ func (c *choice) follow(ch *channel, paths []path.Path, first string) {
 		c.add(ch, p.Nodes[0], first)
 		for _, h := range p.Hops {
 			c.add(ch, h.ToNode, reasonPath)
-			u.Hops = append(u.Hops, Hop{From: h.From.String(), To: h.To.String(), Risks: risks(h)})
 		}
 		c.updates = append(c.updates, u)
 	}
