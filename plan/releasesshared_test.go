@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
+)
+
+// recorded answers with the graphs that lie beside the checkout.
+type recorded struct {
+	services
+	folders []string
+}
+
+func (r recorded) Graph(_ context.Context, _ release.Product, channel string, arch release.Arch) (*graph.Graph, UpdateGraph, error) {
+	for _, folder := range r.folders {
+		f, err := os.Open("../../shared/graphs/" + folder + "/" + string(arch) + "-" + channel + ".json")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, UpdateGraph{}, err
+		}
+		defer f.Close()
+		g, err := graph.Read(f)
+		return g, UpdateGraph{URL: channel}, err
+	}
+	return nil, UpdateGraph{}, errors.New("channel " + channel + " has no releases for " + string(arch))
+}
+
+// risksOf are the names of the risks of each hop.
+func risksOf(u UpdatePath) [][]string {
+	all := [][]string{}
+	for _, h := range u.Hops {
+		var names []string
+		for _, r := range h.Risks {
+			names = append(names, r.Name)
+		}
+		all = append(all, names)
+	}
+	return all
+}
+
+// What is chosen of real channels, and over which risks.
+func TestChooseReal(t *testing.T) {
+	t.Parallel()
+	r := recorded{folders: []string{"derived", "recorded"}}
+	if _, err := os.Stat("../../shared/graphs/derived"); err != nil {
+		t.Skip("the graphs are not beside this checkout")
+	}
+	eus := [][]string{
+		{"IPsecLargeClusterConnectivity", "NetworkManagerOVNBridgeMapping"},
+		{"ARO420UDRWorkerNodesFail", "HyperShiftRedundantRouter", "RuncShareProcessNamespace"},
+	}
+	for _, tc := range []struct {
+		name, stanza string
+		releases     int
+		path         string
+		risks        [][]string
+		fails        string
+	}{
+		{name: "a head", stanza: "channels: [{name: stable-4.15}]", releases: 1},
+		{name: "a whole channel", stanza: "channels: [{name: stable-4.16, full: true}]", releases: 161},
+		{
+			name: "EUS to EUS, which only conditional updates lead to", stanza: "channels: [{name: eus-4.20, minVersion: 4.18.20, maxVersion: 4.20.5, shortestPath: true}]",
+			releases: 3, path: "4.18.20 4.19.17?? 4.20.5??!", risks: eus,
+		},
+		{
+			name: "the same for clusters", stanza: "channels: [{name: eus-4.20, from: [4.18.20], maxVersion: 4.20.5}]",
+			fails: "imageset.yaml:5: channel eus-4.20 for amd64: 4.18.20 does not get to 4.20.5 as it should: of its best path 4.18.20 -> 4.19.17 -> 4.20.5, " +
+				"these risks apply to every cluster: RuncShareProcessNamespace; accept them by name or choose another target: " +
+				"it gets to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept",
+		},
+		{
+			name: "the same, accepted by name", stanza: "channels: [{name: eus-4.20, from: [4.18.20], maxVersion: 4.20.5, risks: {accept: [RuncShareProcessNamespace]}}]",
+			releases: 3, path: "4.18.20 4.19.19??! 4.20.5?!", // a query less than over 4.19.17
+			risks: [][]string{{"HyperShiftRedundantRouter", "IPsecLargeClusterConnectivity", "RuncShareProcessNamespace"}, {"ARO420UDRWorkerNodesFail", "RuncShareProcessNamespace"}},
+		},
+		{
+			name: "a minor version on, which only conditional updates lead to", stanza: "channels: [{name: stable-4.20, from: [4.19.15], maxVersion: 4.20.10}]",
+			releases: 2, path: "4.19.15 4.20.10??", risks: [][]string{{"ARO420UDRWorkerNodesFail", "HyperShiftRedundantRouter"}},
+		},
+		{
+			name: "one of those risks is forbidden", stanza: "channels: [{name: stable-4.20, from: [4.19.15], maxVersion: 4.20.10, risks: {forbid: [HyperShiftRedundantRouter]}}]",
+			fails: "these risks are forbidden: HyperShiftRedundantRouter",
+		},
+		{
+			name: "all architectures", stanza: "architectures: [multi]\n    channels: [{name: stable-4.20, from: [4.19.20]}]",
+			releases: 2, path: "4.19.20 4.20.33", risks: [][]string{nil},
+		},
+		{
+			name: "a channel that lags", stanza: "channels: [{name: stable-4.16, minVersion: 4.13.0}]",
+			fails: "imageset.yaml:5: 4.13.0 is not in channel stable-4.16 for amd64; stable-4.13 has it: take it of that channel, or name what is next to it here, 4.14.",
+		},
+	} {
+		c, err := chooseFrom(t, r, "    "+tc.stanza+"\n")
+		if tc.fails != "" || err != nil {
+			if err == nil || tc.fails == "" || !strings.Contains(err.Error(), tc.fails) {
+				t.Errorf("%s: %v", tc.name, err)
+			}
+			continue
+		}
+		if len(c.releases) != tc.releases {
+			t.Errorf("%s: %d releases: %s", tc.name, len(c.releases), versionsOf(c))
+		}
+		if tc.path == "" {
+			continue
+		}
+		if diff := cmp.Diff([]string{tc.path}, pathsOf(c)); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+			continue
+		}
+		if diff := cmp.Diff(tc.risks, risksOf(c.updates[0])); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+		for _, h := range c.updates[0].Hops {
+			for _, risk := range h.Risks {
+				if risk.Message == "" || risk.URL == "" || len(risk.Rules) == 0 || risk.Accepted != strings.Contains(tc.stanza, "accept: ["+risk.Name) {
+					t.Errorf("%s: %+v", tc.name, risk)
+				}
+			}
+		}
+	}
+}
+
+// Updates that a real answer has both as recommended and as conditional are
+// conditional.
+func TestUpdatesThatAreThereTwice(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../shared/graphs/recorded/amd64-stable-4.13.json")
+	if err != nil {
+		t.Skip("the graphs are not beside this checkout")
+	}
+	var answer struct {
+		Nodes            []struct{ Version string }
+		Edges            [][2]int
+		ConditionalEdges []struct{ Edges []graph.Pair }
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		t.Fatal(err)
+	}
+	plain := map[graph.Pair]bool{}
+	for _, e := range answer.Edges {
+		plain[graph.Pair{From: answer.Nodes[e[0]].Version, To: answer.Nodes[e[1]].Version}] = true
+	}
+	twice, taken := 0, 0
+	for _, c := range answer.ConditionalEdges {
+		for _, pair := range c.Edges {
+			if !plain[pair] {
+				continue
+			}
+			twice++
+			stanza := "    channels: [{name: stable-4.13, shortestPath: true, minVersion: " + pair.From + ", maxVersion: " + pair.To + "}]\n"
+			chosen, err := chooseFrom(t, recorded{folders: []string{"recorded"}}, stanza)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h := chosen.updates[0].Hops[0]; h.To == pair.To {
+				taken++
+				if len(h.Risks) == 0 {
+					t.Errorf("%s -> %s has no risk", h.From, h.To)
+				}
+			}
+		}
+	}
+	if twice != 136 || taken == 0 {
+		t.Errorf("%d updates are there twice, %d of them were taken", twice, taken)
+	}
+}
