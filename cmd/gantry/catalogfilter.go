@@ -73,7 +73,7 @@ func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
 		err = usagef("where to? give a folder with --output-dir")
 	}
 	if err == nil {
-		err = f.load()
+		err = cmp.Or(f.load(), f.operatorsOnly())
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ where a hop is not possible, and names the missing piece.
 	f.selectFlags.addFlags(c.Flags(), "whether it gets on is said")
 	f.platformFlags.addFlags(c.Flags(), &f.sides)
 	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan -o wrote it")
-	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3")
+	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3 (default: what a ClusterVersion of --installed says)")
 	c.Flags().StringArrayVar(&f.extensionFiles, "cluster-extension", nil, "file with ClusterExtensions to resolve (may be repeated)")
 	c.Flags().StringArrayVar(&f.catalogFiles, "cluster-catalog", nil, "file with the ClusterCatalogs of the cluster (may be repeated)")
 	formFlag(c.Flags(), &f.form, "form of the report: text, json or yaml", outputText, outputJSON, outputYAML)
@@ -140,7 +141,7 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 			return err
 		}
 	}
-	report, err := upgrade.Check(operators, catalogs, upgrade.Options{ClusterVersion: f.clusterVersion})
+	report, err := upgrade.Check(operators, catalogs, upgrade.Options{ClusterVersion: cmp.Or(f.clusterVersion, f.release())})
 	if err != nil {
 		return &usageError{err}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -63,7 +64,7 @@ func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
 	if f.dependencies && f.config == "" {
 		return errNoDependencies
 	}
-	if err := f.loadGiven(); err != nil {
+	if err := cmp.Or(f.loadGiven(), f.operatorsOnly()); err != nil {
 		return err
 	}
 	r, err := a.read(&f.readFlags)

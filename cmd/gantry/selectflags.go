@@ -14,6 +14,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // selectFlags say what is selected: a configuration, and what may be added to it
@@ -23,16 +25,17 @@ type selectFlags struct {
 	installed    []string
 	dependencies bool
 
-	loaded    *imageset.Config     // what load read
-	clusters  []installed.Operator // of the files of --installed
-	operators []imageset.Installed // the same, as a configuration has them
+	loaded    *imageset.Config           // what load read
+	clusters  []installed.Operator       // of the files of --installed
+	operators []imageset.Installed       // the same, as a configuration has them
+	releases  []installed.ClusterVersion // of the files of --installed
 }
 
 // addFlags adds the flags. purpose is what --installed is for: most verbs keep the
 // way from there, some only ask about it.
 func (s *selectFlags) addFlags(f *pflag.FlagSet, purpose string) {
 	f.StringVarP(&s.config, "config", "c", "", "ImageSetConfiguration to read")
-	f.StringArrayVar(&s.installed, "installed", nil, "what a cluster runs, as oc get csv, subscription or clusterextension -A -o json prints it; "+purpose+" (may be repeated)")
+	f.StringArrayVar(&s.installed, "installed", nil, "what a cluster runs, as oc get csv, subscription, clusterextension or clusterversion -A -o json prints it; "+purpose+" (may be repeated)")
 	f.BoolVar(&s.dependencies, "dependencies", false, "add the operators that the chosen ones need, as dependencies: true does for each catalog")
 }
 
@@ -83,11 +86,11 @@ func (s *selectFlags) loadGiven() error {
 
 func (s *selectFlags) loadInstalled() error {
 	for _, name := range s.installed {
-		operators, err := readInstalled(name)
+		operators, releases, err := readInstalled(name)
 		if err != nil {
 			return usagef("--installed: %w", err)
 		}
-		s.clusters = append(s.clusters, operators...)
+		s.clusters, s.releases = append(s.clusters, operators...), append(s.releases, releases...)
 	}
 	s.clusters = installed.Merge(s.clusters)
 	for _, o := range s.clusters {
@@ -96,6 +99,52 @@ func (s *selectFlags) loadInstalled() error {
 		}
 	}
 	return nil
+}
+
+// leads refuses releases of clusters, and nothing else, where no update is planned for
+// them.
+func (s *selectFlags) leads() error {
+	if len(s.releases) == 0 || len(s.clusters) > 0 || s.loaded == nil {
+		return nil
+	}
+	if p := s.loaded.Mirror.Platform; p == nil || len(p.Channels) == 0 {
+		return usageHint("name the channels that clusters follow in mirror.platform, or give what oc get csv -A -o json prints",
+			"--installed says only which releases clusters run, and the configuration asks for no channel of releases")
+	}
+	return nil
+}
+
+// operatorsOnly refuses the same where operators are all that is asked about.
+func (s *selectFlags) operatorsOnly() error {
+	if len(s.releases) == 0 || len(s.clusters) > 0 {
+		return nil
+	}
+	return usageHint("give what oc get csv -A -o json prints", "--installed says only which releases clusters run, and not which operators")
+}
+
+// release is what all clusters run, "" where that is not known or not the same.
+func (s *selectFlags) release() string {
+	version := ""
+	for i, r := range s.releases {
+		if i > 0 && r.Version != version {
+			return ""
+		}
+		version = r.Version
+	}
+	return version
+}
+
+// running are the releases that clusters run, for a plan.
+func (s *selectFlags) running() []plan.Cluster {
+	var all []plan.Cluster
+	for _, r := range s.releases {
+		cl := plan.Cluster{Version: r.Version, Channel: r.Channel, Where: r.Origin}
+		if r.Multi {
+			cl.Arch = release.Multi
+		}
+		all = append(all, cl)
+	}
+	return all
 }
 
 // places are where operators that clusters run stand in a package, each once.
@@ -124,10 +173,10 @@ func places(operators []installed.Operator, p *catalog.Package) []graph.At {
 	return places
 }
 
-func readInstalled(name string) (operators []installed.Operator, err error) {
+func readInstalled(name string) (operators []installed.Operator, releases []installed.ClusterVersion, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	return installed.Read(name, f)

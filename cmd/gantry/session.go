@@ -131,7 +131,7 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 		a.warnUnverified()
 	}
 	p, err := plan.Make(ctx, in.loaded, name, from, plan.Options{
-		Jobs: streams, Log: a.log, Installed: in.operators, IgnoreReleaseSignatures: in.releaseFlags.ignore,
+		Jobs: streams, Log: a.log, Installed: in.operators, Clusters: in.running(), IgnoreReleaseSignatures: in.releaseFlags.ignore,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()
@@ -149,7 +149,10 @@ func (in *inputs) load() error {
 	if err := in.checkName(); err != nil {
 		return err
 	}
-	return in.selectFlags.load()
+	if err := in.selectFlags.load(); err != nil {
+		return err
+	}
+	return in.leads()
 }
 
 // readPlan reads a plan that was written with -o.

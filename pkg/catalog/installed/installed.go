@@ -1,12 +1,14 @@
 // Package installed reads what clusters run: which operators, at which version,
-// and which channel they follow.
+// and which channel they follow, and which release of the platform.
 //
-// What goes in is what `oc get csv -A -o json`, `oc get subscription -A -o json`
-// and `oc get clusterextension -o json` print, or the same as YAML: lists of one
-// or several kinds, single objects, several documents in a file. What comes out
-// is a list of [Operator], one for each operator of each generation of OLM, so
-// that the paths from there can be kept in a mirror (pkg/catalog/filter) and
-// judged before anything is carried across (pkg/catalog/upgrade).
+// What goes in is what `oc get csv -A -o json`, `oc get subscription -A -o json`,
+// `oc get clusterextension -o json` and `oc get clusterversion -o json` print, or
+// the same as YAML: lists of one or several kinds, single objects, several
+// documents in a file. What comes out is a list of [Operator], one for each operator
+// of each generation of OLM, so that the paths from there can be kept in a mirror
+// (pkg/catalog/filter) and judged before anything is carried across
+// (pkg/catalog/upgrade), and one of [ClusterVersion], for the paths between releases
+// (package plan).
 //
 // A ClusterServiceVersion says what runs, a Subscription which channel it
 // follows; where both are there they become one Operator. Objects that say

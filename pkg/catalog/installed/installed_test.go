@@ -25,7 +25,7 @@ func read(t *testing.T, name string) []installed.Operator {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	operators, err := installed.Read(name, f)
+	operators, _, err := installed.Read(name, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestReadForms(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			operators, err := installed.Read("f", strings.NewReader(test.input))
+			operators, _, err := installed.Read("f", strings.NewReader(test.input))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,7 +179,7 @@ func TestReadForms(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	const wanted = "what is wanted is the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json` or `oc get clusterextension -o json`"
+	const wanted = "what is wanted is the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
 	tests := map[string]struct{ input, want string }{
 		"empty":           {" \n", "it is empty; " + wanted},
 		"a table":         {"NAMESPACE   NAME   PACKAGE\nfoo   bar   baz\n", "the YAML document that begins on line 1: it holds something else than Kubernetes objects; print them with -o json: " + wanted},
@@ -188,7 +188,7 @@ func TestReadErrors(t *testing.T) {
 		"a null list":     {`{"apiVersion":"v1","kind":"List","items":null}`, "the list in it is empty"},
 		"no object":       {"---\n", "it holds no object; " + wanted},
 		"other API group": {`{"apiVersion":"apps.open-cluster-management.io/v1","kind":"Subscription","metadata":{"name":"x"}}`, "it holds Subscriptions that are not OLM's; print these with `oc get subscriptions.operators.coreos.com -A -o json`"},
-		"nothing counts":  {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x"}}`, "nothing is installed: none of its 1 objects is an operator that runs"},
+		"nothing counts":  {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x"}}`, "nothing is installed: none of its 1 objects is an operator or a cluster that runs"},
 		"cut off":         {`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod"`, "the JSON ends in the middle; was the file written and carried as a whole?"},
 		"broken":          {`{"apiVersion":"v1",,}`, "the JSON is broken at byte 19:"},
 		"broken YAML":     {"a: b\n---\na: [\n", "the YAML document that begins on line 2 is broken:"},
@@ -200,7 +200,7 @@ func TestReadErrors(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := installed.Read("f.json", strings.NewReader(test.input))
+			_, _, err := installed.Read("f.json", strings.NewReader(test.input))
 			if err == nil {
 				t.Fatal("there is no error")
 			}
@@ -223,13 +223,13 @@ func (b blanks) Read(p []byte) (int, error) {
 
 func TestReadLimits(t *testing.T) {
 	t.Parallel()
-	if _, err := installed.Read("f", blanks("kind: a\n")); err == nil || !strings.Contains(err.Error(), "more than 32 MiB of YAML; print it with -o json") {
+	if _, _, err := installed.Read("f", blanks("kind: a\n")); err == nil || !strings.Contains(err.Error(), "more than 32 MiB of YAML; print it with -o json") {
 		t.Errorf("endless YAML gives %v", err)
 	}
 	if testing.Short() {
 		return
 	}
-	if _, err := installed.Read("f", blanks("{}")); err == nil || !strings.Contains(err.Error(), "more than 1000000 objects") {
+	if _, _, err := installed.Read("f", blanks("{}")); err == nil || !strings.Contains(err.Error(), "more than 1000000 objects") {
 		t.Errorf("endless objects give %v", err)
 	}
 }
@@ -248,12 +248,17 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add("---\nkind: List\nitems: [{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription}]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		operators, err := installed.Read("f", strings.NewReader(text))
+		operators, clusters, err := installed.Read("f", strings.NewReader(text))
 		if err != nil {
 			return
 		}
-		if len(operators) == 0 {
-			t.Fatal("there are neither operators nor an error")
+		if len(operators)+len(clusters) == 0 {
+			t.Fatal("there are neither operators, clusters nor an error")
+		}
+		for _, c := range clusters {
+			if c.Version == "" || !strings.HasPrefix(c.Origin, "f: ClusterVersion") {
+				t.Errorf("a cluster without version or origin: %+v", c)
+			}
 		}
 		for _, o := range operators {
 			if o.Bundle == "" || o.Origin == "" {

@@ -29,6 +29,8 @@ type file struct {
 	name string
 	// found are operators, and what is left of their objects.
 	found []record
+	// clusters are the releases that clusters run.
+	clusters []ClusterVersion
 	// seen counts the objects of the wanted kinds, others those of other kinds
 	// as "Kind (group)".
 	seen   int
@@ -211,6 +213,11 @@ func (f *file) take(o object) error {
 		r, counts, err = subscription(o)
 	case o.Kind == kindExtension && o.group() == groupV1:
 		r, counts, err = clusterExtension(o)
+	case o.Kind == kindClusterVersion && o.group() == groupConfig:
+		f.seen++
+		clusters, err := clusterVersions(f.name, o)
+		f.clusters = append(f.clusters, clusters...)
+		return err
 	default:
 		f.others[strings.TrimSpace(fmt.Sprintf("%s of %s", orUnknown(o.Kind), orUnknown(o.APIVersion)))]++
 		return nil
@@ -251,13 +258,13 @@ func (f *file) operators() []Operator {
 	return all
 }
 
-// judge says why an input has no operators.
+// judge says why an input has neither operators nor clusters.
 func (f *file) judge() error {
 	switch {
-	case len(f.found) > 0:
+	case len(f.found)+len(f.clusters) > 0:
 		return nil
 	case f.seen > 0:
-		return fmt.Errorf("nothing is installed: none of its %d objects is an operator that runs (copies, what is being deleted, and what waits for its first install do not count)", f.seen)
+		return fmt.Errorf("nothing is installed: none of its %d objects is an operator or a cluster that runs (copies, what is being deleted, and what waits for its first install do not count)", f.seen)
 	case f.others["Subscription of apps.open-cluster-management.io/v1"] > 0, f.others["Subscription of messaging.knative.dev/v1"] > 0:
 		return fmt.Errorf("it holds Subscriptions that are not OLM's; print these with `oc get subscriptions.%s -A -o json`", groupClassic)
 	case len(f.others) > 0:

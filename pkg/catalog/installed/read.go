@@ -21,15 +21,16 @@ const (
 )
 
 // wanted is what an input should be, for messages.
-const wanted = "what is wanted is the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json` or `oc get clusterextension -o json`"
+const wanted = "what is wanted is the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
 
 // Read reads what clusters run from an input of at most 256 MiB of JSON or 32 MiB
-// of YAML. The name of the file is for messages. The result is as [Merge] makes
-// it and not empty.
+// of YAML: the operators, as [Merge] makes a list of them, and the releases of the
+// platform, in the order of the input. One of the two is not empty. The name of the
+// file is for messages.
 //
 // The error says what is wrong with the input: that it is neither JSON nor YAML,
 // holds objects of other kinds, or that nothing is installed.
-func Read(name string, r io.Reader) ([]Operator, error) {
+func Read(name string, r io.Reader) ([]Operator, []ClusterVersion, error) {
 	f := &file{name: name, others: map[string]int{}}
 	in := bufio.NewReaderSize(r, 64<<10)
 	err := f.read(in)
@@ -37,9 +38,9 @@ func Read(name string, r io.Reader) ([]Operator, error) {
 		err = f.judge()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what is installed from %s: %w", name, err)
+		return nil, nil, fmt.Errorf("reading what is installed from %s: %w", name, err)
 	}
-	return Merge(f.operators()), nil
+	return Merge(f.operators()), f.clusters, nil
 }
 
 // read takes every object of the input, whatever its form.

@@ -88,7 +88,8 @@ type UnknownChannelError struct {
 // Error implements error.
 func (e *UnknownChannelError) Error() string {
 	s := fmt.Sprintf("channel %s has no releases for %s at %s: it does not exist, or not for that architecture", e.Channel, e.Arch, e.URL)
-	if p := suggest.Phrase(e.Channel, e.Channels); p != "" {
+	others := slices.DeleteFunc(slices.Clone(e.Channels), func(c string) bool { return c == e.Channel })
+	if p := suggest.Phrase(e.Channel, others); p != "" {
 		return s + "; " + p
 	}
 	return s + "; check its name"
