@@ -188,8 +188,9 @@ func malformed(err error) error {
 
 // verify returns what the message signs and says, if a key of the keyring made it.
 func (m *message) verify(k Keyring, now time.Time) ([]byte, Signature, error) {
-	// Whether a key is expired or revoked is asked for the moment it signed:
-	// keys are replaced every few years, releases are not signed again.
+	// Whether a key had expired is asked for the moment it signed: keys are
+	// replaced every few years, releases are not signed again. One that was revoked
+	// since, for whatever reason, is no key any more to clusters.
 	config := &packet.Config{Time: func() time.Time { return m.created }}
 	md, err := openpgp.ReadMessage(bytes.NewReader(m.packets), k.entities, nil, config)
 	if err != nil {
@@ -203,6 +204,8 @@ func (m *message) verify(k Keyring, now time.Time) ([]byte, Signature, error) {
 		return nil, Signature{}, fmt.Errorf("key %016X: %w", m.keyID, md.SignatureError)
 	case md.SignedBy == nil || md.Signature == nil:
 		return nil, Signature{}, fmt.Errorf("it was made with key %016X, which %s does not hold", m.keyID, k.Name)
+	case len(md.SignedBy.Revocations)+len(md.SignedBy.Entity.Revocations) > 0:
+		return nil, Signature{}, fmt.Errorf("key %016X, which made it, was revoked; clusters take nothing that it signed", m.keyID)
 	case md.Signature.CreationTime.After(now):
 		return nil, Signature{}, fmt.Errorf("it was made on %s, which is still to come; set the clock of this machine", date(md.Signature.CreationTime))
 	case md.Signature.SigExpired(now):

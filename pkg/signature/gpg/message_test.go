@@ -25,6 +25,12 @@ func TestVerify(t *testing.T) {
 	}
 	brief := newSigner("brief", 366*24*time.Hour) // expires the day after it signed
 	retired := newSigner("retired", 24*time.Hour) // long before
+	revoked := newSigner("revoked", 0)
+	before := revoked.sign(t, text(image), signed, 0)
+	revoked = revoked.revoke(t, signed.Add(time.Hour))
+	if _, err := clusterAccepts(before, public(revoked.entity), image, now); err == nil {
+		t.Fatal("clusters take what a revoked key signed before")
+	}
 
 	// What a message is made of, to put together others.
 	onePass, literal, signature := split(t, good)
@@ -47,6 +53,7 @@ func TestVerify(t *testing.T) {
 		{name: "expired", body: first.sign(t, text(image), signed, time.Hour), want: "expired on 2026-03-01T13:00:00Z"},
 		{name: "from the future", body: good, at: signed.Add(-time.Second), want: "still to come"},
 		{name: "a key that had expired", body: anyway(t, retired), keyrings: []Keyring{retired.keyring}, want: "key expired"},
+		{name: "a key that was revoked since", body: before, keyrings: []Keyring{revoked.keyring}, want: "was revoked"},
 		{name: "another key", body: good, keyrings: []Keyring{second.keyring}, want: "which second does not hold"},
 		{name: "two keyrings, one signature", body: good, keyrings: []Keyring{first.keyring, second.keyring}, want: "satisfies the keyring second"},
 		{name: "no keyring", body: good, keyrings: []Keyring{}, want: "name a keyring"},

@@ -80,6 +80,15 @@ func newSigner(name string, lifetime time.Duration) signer {
 	return withKeyring(name, e)
 }
 
+// revoke is the signer whose key was replaced by another.
+func (s signer) revoke(t testing.TB, at time.Time) signer {
+	t.Helper()
+	if err := s.entity.RevokeKey(packet.KeySuperseded, "", &packet.Config{Time: func() time.Time { return at }}); err != nil {
+		t.Fatal(err)
+	}
+	return withKeyring(s.keyring.Name, s.entity)
+}
+
 func withKeyring(name string, e *openpgp.Entity) signer {
 	keyring, err := ParseKeyring(name, public(e))
 	if err != nil {
