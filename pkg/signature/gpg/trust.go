@@ -2,6 +2,7 @@ package gpg
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -96,14 +97,18 @@ func Configuration(configMap []byte) (Trust, error) {
 	return t, nil
 }
 
-// CheckStore reports what is wrong with the address of a store.
+// CheckStore reports what is wrong with the address of a store. Errors show nothing
+// of it that may be secret.
 func CheckStore(store string) error {
 	u, err := url.Parse(store)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the store of signatures %q: %w", store, err)
+		return errors.New("the address of a store of signatures is malformed: want https://HOST/PATH, http://HOST/PATH or file:///PATH") // the cause shows it
+	case u.User != nil:
+		return fmt.Errorf("the store of signatures %q: the address holds credentials, which are not sent; give it without", u.Redacted())
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("the store of signatures %q: a query cannot be part of the address", store)
+		u.RawQuery, u.Fragment = "", ""
+		return fmt.Errorf("the store of signatures %q: neither a query nor a fragment can be part of the address", u)
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return nil
 	case u.Scheme == "file" && u.Host == "" && strings.HasPrefix(u.Path, "/"):

@@ -155,6 +155,29 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
+func TestCheckStore(t *testing.T) {
+	for store, want := range map[string]string{
+		"https://example.com/signatures": "",
+		"http://example.com:8080":        "",
+		"file:///srv/with%20space":       "",
+
+		"https://user:secret@example.com/signatures": `"https://user:xxxxx@example.com/signatures": the address holds credentials`,
+		"https://example.com/?token=secret":          `"https://example.com/": neither a query`,
+		"https://user:secret@example.com:port/":      "the address of a store of signatures is malformed",
+		"ftp://example.com":                          "want https://HOST/PATH",
+		"file://host/srv":                            "want https://HOST/PATH",
+		"example.com/signatures":                     "want https://HOST/PATH",
+	} {
+		err := CheckStore(store)
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", store, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")):
+			t.Errorf("%s: want %q, got %v", store, want, err)
+		}
+	}
+}
+
 func FuzzConfiguration(f *testing.F) {
 	f.Add(configMap(f, map[string]string{"store-1": "https://example.com", "verifier-public-key-a": string(redhat)}))
 	f.Add([]byte("kind: ConfigMap\ndata: {store-1: x, verifier-public-key-1: y}"))
