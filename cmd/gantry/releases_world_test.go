@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -177,13 +179,20 @@ func (w *platformWorld) holds(prefix string, names ...string) {
 	}
 }
 
-// manifests are the cluster resources of a workspace, by the names of their files.
+// manifests are the cluster resources of a workspace, by the names of their files:
+// those that oc apply -f reads.
 func (w *platformWorld) manifests(workspace string) map[string]string {
 	w.t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(filepath.Join(w.path(workspace), "cluster-resources"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	dir := filepath.Join(w.path(workspace), "cluster-resources")
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
+		case e.IsDir() && path != dir:
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
 		}
 		text, err := os.ReadFile(path)
 		files[e.Name()] = string(text)
@@ -306,4 +315,33 @@ func (w *platformWorld) untouched(workspace string) {
 	if plans, _ := filepath.Glob(filepath.Join(w.path(workspace), "plans", "*")); len(plans) > 0 {
 		w.t.Errorf("there are plans: %v", plans)
 	}
+}
+
+// serve puts one update service and one signature store in front of several worlds,
+// whose content it pushes. The first is that of the graph data, and w's.
+func (w *platformWorld) serve(universes ...releasetest.Universe) {
+	w.t.Helper()
+	var worlds []*releasetest.World
+	for _, u := range universes {
+		one, err := releasetest.New(u)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.push(one)
+		worlds = append(worlds, one)
+	}
+	w.releases = worlds[0]
+	w.service = registrytest.Serve(w.t, registrytest.Options{}, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		for _, one := range worlds {
+			probe := httptest.NewRecorder()
+			one.ServeHTTP(probe, r)
+			if probe.Code == http.StatusOK && !strings.Contains(probe.Body.String(), `"nodes":[]`) {
+				one.ServeHTTP(rw, r)
+				return
+			}
+		}
+		worlds[0].ServeHTTP(rw, r)
+	}))
+	w.env[signatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
+	w.env[updateURLVariable] = w.service.URL() + releasetest.GraphPath
 }
