@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -77,16 +75,15 @@ func (p *Plan) check() error {
 
 // checkReleases holds releases and their images together.
 func (p *Plan) checkReleases() error {
-	payloads := map[string]digest.Digest{}
-	graphs := 0
+	payloads := map[string]*Image{}
+	var graphs *Image
 	for i := range p.Images {
 		switch img := &p.Images[i]; img.Kind {
 		case ReleaseImage:
 			whole, _ := img.Whole()
-			payloads[whole.Release] = img.Digest
+			payloads[whole.Release] = img
 		case GraphImage:
-			graphs++
-			if p.GraphData == nil || p.GraphData.Digest != img.Digest {
+			if graphs = img; p.GraphData == nil || p.GraphData.Digest != img.Digest {
 				return fmt.Errorf("image %s is not that of the plan's graph data", img.Source)
 			}
 		}
@@ -97,21 +94,66 @@ func (p *Plan) checkReleases() error {
 			return fmt.Errorf("release %s is there twice", r.Name())
 		}
 		known[r.Name()] = true
-		if payloads[r.Name()] != r.Digest {
-			return fmt.Errorf("release %s has no image in the plan", r.Name())
+		if err := r.check(payloads[r.Name()]); err != nil {
+			return err
 		}
 	}
 	if len(payloads) > len(p.Releases) {
 		return errors.New("it has payloads of releases that it does not list")
 	}
-	if p.GraphData != nil && graphs == 0 {
+	switch g := p.GraphData; {
+	case g == nil:
+	case graphs == nil:
 		return errors.New("its graph data has no image in the plan")
+	case !graphs.isAt(g.Repository, g.Tag):
+		return fmt.Errorf("the image of graph data is not at %s:%s", g.Repository, g.Tag)
 	}
 	for _, u := range p.Updates {
-		for _, version := range u.versions() {
-			if name := release.Name(version, u.Arch); !known[name] {
-				return fmt.Errorf("the update from %s to %s in %s leads over %s, which the plan does not have", u.From, u.To, u.Channel, name)
-			}
+		if err := u.check(known); err != nil {
+			return fmt.Errorf("the update from %s to %s in %s %w", u.From, u.To, u.Channel, err)
+		}
+	}
+	return nil
+}
+
+// check holds a release against its image, nil where there is none.
+func (r Release) check(img *Image) error {
+	switch {
+	case img == nil || img.Digest != r.Digest:
+		return fmt.Errorf("release %s has no image in the plan", r.Name())
+	case img.Source != r.Source:
+		return fmt.Errorf("release %s: its image is not that of %s", r.Name(), r.Source)
+	case !img.isAt(r.Repository, r.Tag):
+		return fmt.Errorf("release %s: its image is not at %s:%s", r.Name(), r.Repository, r.Tag)
+	}
+	for _, s := range r.Signatures {
+		if err := s.Digest.Validate(); err != nil {
+			return fmt.Errorf("release %s: a signature is of %q: %w", r.Name(), s.Digest, err)
+		}
+	}
+	return nil
+}
+
+// isAt reports whether the image gets this tag in this repository.
+func (img *Image) isAt(repository, tag string) bool {
+	return img.Repository == repository && slices.Contains(img.Tags, tag)
+}
+
+// check follows the path over releases that are known.
+func (u UpdatePath) check(known map[string]bool) error {
+	at := u.From
+	for _, h := range u.Hops {
+		if h.From != at {
+			return fmt.Errorf("has a gap before %s", h.To)
+		}
+		at = h.To
+	}
+	if at != u.To {
+		return fmt.Errorf("ends at %s", at)
+	}
+	for _, version := range u.versions() {
+		if name := release.Name(version, u.Arch); !known[name] {
+			return fmt.Errorf("leads over %s, which the plan does not have", name)
 		}
 	}
 	return nil

@@ -91,12 +91,17 @@ type signedImage struct {
 // that cannot be followed here is left to the clusters, and to a note.
 func (p *platform) policies() map[string][]*cosign.Policy {
 	all := map[string][]*cosign.Policy{}
+	same := map[string]*cosign.Policy{} // by text: most releases have the one
 	for _, t := range p.payloads {
 		for _, text := range t.payload.Policies {
-			policy, err := cosign.ParsePolicy(text)
-			if err != nil {
-				p.notes = append(p.notes, fmt.Sprintf("release %s: signatures of images are copied, but not verified: %v", t.name(), err))
-				continue
+			policy := same[string(text)]
+			if policy == nil {
+				var err error
+				if policy, err = cosign.ParsePolicy(text); err != nil {
+					p.notes = append(p.notes, fmt.Sprintf("release %s: signatures of images are copied, but not verified: %v", t.name(), err))
+					continue
+				}
+				same[string(text)] = policy
 			}
 			all[t.name()] = append(all[t.name()], policy)
 		}

@@ -27,11 +27,16 @@ const platformList = "platform"
 // buildGraph reads the graph data and builds the image that carries it, on the first
 // of its bases that is there.
 func (p *platform) buildGraph(ctx context.Context) error {
+	bases := p.graphBases()
+	if len(bases) == 0 {
+		p.notes = append(p.notes, "graph data is not mirrored, since blockedImages leaves out its image")
+		return nil
+	}
 	source, data, err := readGraphData(ctx, p.from)
 	if err != nil {
 		return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
 	}
-	for _, base := range p.graphBases() {
+	for _, base := range bases {
 		var built *image.Built
 		built, err = graphdata.Build(ctx, p.from.Images, base, data, p.from.Store)
 		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
@@ -64,6 +69,7 @@ func readGraphData(ctx context.Context, from From) (source string, data *graphda
 
 // graphBases are the images to build on, the best first: a part of a release, that
 // of most architectures and the newest, and what graph data is built on without any.
+// Those that are blocked are not among them.
 func (p *platform) graphBases() []string {
 	var bases []string
 	rank := func(t *taking) int { return slices.Index([]release.Arch{release.DefaultArch, release.Multi}, t.arch) }
@@ -76,7 +82,11 @@ func (p *platform) graphBases() []string {
 			}
 		}
 	}
-	return append(slices.Compact(bases), graphdata.BaseImage)
+	bases = append(slices.Compact(bases), graphdata.BaseImage)
+	return slices.DeleteFunc(bases, func(base string) bool {
+		_, ok := blockedBy(p.blocked, base, GraphRepository)
+		return ok
+	})
 }
 
 // pinBase is the reference of a base by digest.

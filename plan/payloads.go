@@ -281,17 +281,13 @@ func minorOf(version string) string {
 }
 
 // remark notes which releases are mirrored without parts, since blockedImages leaves
-// those out. Without its image there is no graph data.
+// those out.
 func (p *platform) remark(blocked []Blocked) {
 	parts := map[string][]string{}
 	for _, b := range blocked {
 		for _, why := range b.Because {
-			switch {
-			case why.Release != "":
+			if why.Release != "" {
 				parts[why.Release] = append(parts[why.Release], why.Name)
-			case why.List == platformList && p.data != nil:
-				p.data = nil
-				p.notes = append(p.notes, fmt.Sprintf("graph data is not mirrored, since blockedImages leaves out its image (%s)", b.Pattern))
 			}
 		}
 	}
@@ -308,6 +304,10 @@ func (p *platform) enter(plan *Plan) {
 		plan.Releases = append(plan.Releases, t.entry)
 	}
 	slices.SortFunc(plan.Releases, func(a, b Release) int { return strings.Compare(a.Name(), b.Name()) })
+	if p.opts.IgnoreReleaseSignatures && len(p.payloads) > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("nobody has checked who made %s (--ignore-release-signature): nothing says that they are what the vendor built",
+			count(len(p.payloads), "release", "releases")))
+	}
 	plan.Updates, plan.UpdateGraphs, plan.GraphData = p.updates, p.graphs, p.data
 	plan.Notes = append(plan.Notes, p.notes...)
 }

@@ -25,6 +25,9 @@ type named struct {
 
 func (p *pinned) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	if d != "" {
+		if n, ok := p.known(source, d); ok {
+			return n.desc, n.raw, nil
+		}
 		return p.Images.Manifest(ctx, source, d)
 	}
 	p.mu.Lock()
@@ -42,4 +45,16 @@ func (p *pinned) Manifest(ctx context.Context, source string, d digest.Digest) (
 	p.mu.Unlock()
 	n, err := find()
 	return n.desc, n.raw, err
+}
+
+// known is what the source names, where that was asked and is d.
+func (p *pinned) known(source string, d digest.Digest) (named, bool) {
+	p.mu.Lock()
+	find := p.found[source]
+	p.mu.Unlock()
+	if find == nil {
+		return named{}, false
+	}
+	n, err := find()
+	return n, err == nil && n.desc.Digest == d
 }

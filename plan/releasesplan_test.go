@@ -1,0 +1,301 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+)
+
+// everything asks for releases, an operator and graph data.
+const everything = `  platform:
+    graph: true
+    kubeVirtContainer: true
+    architectures: [amd64, multi]
+    channels:
+    - {name: fast-4.20, minVersion: 4.20.1}
+  operators: [{catalog: dir:///cat}]
+`
+
+// The same input gives the same bytes, which read back as what they were.
+func TestPlansOfReleasesAreTheSame(t *testing.T) {
+	t.Parallel()
+	w := newReleaseWorld(t, releasetest.Small())
+	w.catalog("/cat", "op", map[string]any{"image": w.world.push("quay.io/org/op", w.world.image("b"))})
+	var first []byte
+	for range 3 {
+		p, err := w.make(everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := jsonOf(t, p)
+		if first == nil {
+			first = text
+		}
+		if !bytes.Equal(first, text) {
+			t.Fatal(cmp.Diff(string(first), string(text)))
+		}
+	}
+	p, err := Read(bytes.NewReader(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := jsonOf(t, p); !bytes.Equal(first, again) {
+		t.Error(cmp.Diff(string(first), string(again)))
+	}
+	if len(p.Releases) != 4 || len(p.Updates) != 2 || p.GraphData == nil || len(p.UpdateGraphs) != 2 || len(p.Catalogs) != 1 {
+		t.Errorf("%d releases, %d updates, %d graphs", len(p.Releases), len(p.Updates), len(p.UpdateGraphs))
+	}
+}
+
+// Of a plan that was altered nothing is carried out.
+func TestAlteredPlansOfReleases(t *testing.T) {
+	t.Parallel()
+	w := newReleaseWorld(t, releasetest.Small())
+	text := jsonOf(t, w.platform("    graph: true\n    channels: [{name: eus-4.20, from: [4.18.1]}]\n"))
+	for name, tc := range map[string]struct {
+		alter func(*Plan)
+		want  string
+	}{
+		"nothing":                {func(*Plan) {}, ""},
+		"another version":        {func(p *Plan) { p.Releases[0].Version = "4.18.9" }, "release 4.18.9-x86_64 has no image in the plan"},
+		"another digest":         {func(p *Plan) { p.Releases[0].Digest = p.Releases[1].Digest }, "release 4.18.1-x86_64 has no image in the plan"},
+		"another tag":            {func(p *Plan) { p.Releases[0].Tag = "latest" }, "release 4.18.1-x86_64: its image is not at openshift/release-images:latest"},
+		"another repository":     {func(p *Plan) { p.Releases[0].Repository = "a/b" }, "release 4.18.1-x86_64: its image is not at a/b:4.18.1-x86_64"},
+		"another source":         {func(p *Plan) { p.Releases[0].Source = "a.example.com/b@" + string(p.Releases[0].Digest) }, "release 4.18.1-x86_64: its image is not that of a.example.com/b"},
+		"a release is gone":      {func(p *Plan) { p.Releases = p.Releases[1:] }, "it has payloads of releases that it does not list"},
+		"a release stands twice": {func(p *Plan) { p.Releases = append(p.Releases, p.Releases[0]) }, "release 4.18.1-x86_64 is there twice"},
+		"a hop elsewhere":        {func(p *Plan) { p.Updates[0].Hops[0].To, p.Updates[0].Hops[1].From = "4.19.1", "4.19.1" }, "leads over 4.19.1-x86_64, which the plan does not have"},
+		"a hop from elsewhere":   {func(p *Plan) { p.Updates[0].Hops[1].From = "4.18.1" }, "the update from 4.18.1 to 4.20.2 in eus-4.20 has a gap before 4.20.2"},
+		"a hop less":             {func(p *Plan) { p.Updates[0].Hops = p.Updates[0].Hops[:1] }, "the update from 4.18.1 to 4.20.2 in eus-4.20 ends at 4.19.2"},
+		"graph data is gone":     {func(p *Plan) { p.GraphData = nil }, "is not that of the plan's graph data"},
+		"other graph data":       {func(p *Plan) { p.GraphData.Digest = p.Releases[0].Digest }, "is not that of the plan's graph data"},
+		"graph data elsewhere":   {func(p *Plan) { p.GraphData.Tag = "v2" }, "the image of graph data is not at openshift/graph-image:v2"},
+		"no image of graph data": {
+			func(p *Plan) {
+				i := slices.IndexFunc(p.Images, func(img Image) bool { return img.Kind == GraphImage })
+				p.Images[i].Kind = AdditionalImage
+			}, "its graph data has no image in the plan",
+		},
+		"a signature of something else": {
+			func(p *Plan) { p.Releases[0].Signatures[0].Digest = "sha256:12" }, "release 4.18.1-x86_64: a signature is of \"sha256:12\"",
+		},
+	} {
+		p, err := Read(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tc.alter(p)
+		_, err = Read(bytes.NewReader(jsonOf(t, p)))
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What administrators have to acknowledge, and which operators are in the way, is
+// said of hops to the next minor version alone.
+func TestWhatStandsAgainstMinorHops(t *testing.T) {
+	t.Parallel()
+	u := releasetest.Small()
+	for i := range u.Releases[:4] {
+		u.Releases[i].Gates = map[string]string{
+			"ack-4.19-api-removals-in-4.20": "APIs go.", "ack-4.19-another-in-4.20": "Another thing.", "ack-4.18-old-in-4.19": "An old thing.",
+		}
+	}
+	w := newReleaseWorld(t, u)
+	catalog := func(dir string, limits ...string) {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"schema":"olm.package","name":"op%s","defaultChannel":"stable"}`+"\n", dir[1:])
+		var entries []string
+		for i, limit := range limits {
+			image := w.world.push("quay.io/org/op", w.world.image(fmt.Sprint(dir, i)))
+			entries = append(entries, fmt.Sprintf(`{"name":"op.v1.%d.0"}`, i))
+			if i > 0 {
+				entries[i] = fmt.Sprintf(`{"name":"op.v1.%d.0","replaces":"op.v1.%d.0"}`, i, i-1)
+			}
+			property := ""
+			if limit != "" {
+				property = `,{"type":"olm.maxOpenShiftVersion","value":` + limit + `}`
+			}
+			fmt.Fprintf(&b, `{"schema":"olm.bundle","package":"op%s","name":"op.v1.%d.0","image":"%s","properties":[{"type":"olm.package","value":{"packageName":"op%s","version":"1.%d.0"}}%s]}`+"\n",
+				dir[1:], i, image, dir[1:], i, property)
+		}
+		fmt.Fprintf(&b, `{"schema":"olm.channel","package":"op%s","name":"stable","entries":[%s]}`+"\n", dir[1:], strings.Join(entries, ","))
+		w.files[dir] = fstest.MapFS{"catalog.json": {Data: []byte(b.String())}}
+	}
+	catalog("/old", `"4.18"`, `"4.19"`)
+	catalog("/new", `"4.18"`, `"4.20"`)
+	catalog("/free", `"4.18"`, ``)
+	catalog("/number", `4.18`)
+	p, err := w.make(`  platform: {channels: [{name: fast-4.20, from: [4.18.1]}, {name: stable-4.18, minVersion: 4.18.1}]}
+  operators: [{catalog: dir:///old, full: true}, {catalog: dir:///new, full: true}, {catalog: dir:///free, full: true}, {catalog: dir:///number, full: true}]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := Blocker{Catalog: "dir:///old", Package: "opold", Bundle: "op.v1.1.0", Max: "4.19"}
+	number := Blocker{Catalog: "dir:///number", Package: "opnumber", Bundle: "op.v1.0.0", Max: "4.18"}
+	want := map[string]Hop{
+		"4.18.1 -> 4.18.2": {},
+		"4.18.1 -> 4.19.2": {Acks: []Ack{{"ack-4.18-old-in-4.19", "An old thing."}}, Blockers: []Blocker{number}},
+		"4.19.2 -> 4.20.2": {
+			Acks:     []Ack{{"ack-4.19-another-in-4.20", "Another thing."}, {"ack-4.19-api-removals-in-4.20", "APIs go."}},
+			Blockers: []Blocker{old, number},
+		},
+	}
+	got := map[string]Hop{}
+	for _, u := range p.Updates {
+		for _, h := range u.Hops {
+			got[h.From+" -> "+h.To] = Hop{Acks: h.Acks, Blockers: h.Blockers}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	const note = "operator opold of catalog dir:///old keeps clusters from 4.20: no bundle of it that is mirrored goes beyond OpenShift 4.19 (op.v1.1.0)"
+	if !slices.Contains(p.Notes, note) {
+		t.Errorf("notes: %q", p.Notes)
+	}
+}
+
+// A component that is blocked on purpose does not hold the release back, and is
+// said.
+func TestBlockedComponents(t *testing.T) {
+	t.Parallel()
+	w := newReleaseWorld(t, releasetest.Small())
+	made := w.Payload("4.20.1-x86_64")
+	block := func(patterns ...string) *Plan {
+		text := "  platform: {graph: true, channels: [{name: stable-4.20}]}\n  blockedImages:\n"
+		for _, p := range patterns {
+			text += "  - name: '" + p + "'\n"
+		}
+		p, err := w.make(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := block(made.Images["ovn-kubernetes"].Encoded())
+	if len(p.Missing) > 0 || len(p.Blocked) != 1 || p.Blocked[0].Because[0].Release != made.Name {
+		t.Errorf("missing %+v, blocked %+v", p.Missing, p.Blocked)
+	}
+	const want = "release 4.20.1-x86_64 is mirrored without what blockedImages leaves out of it: ovn-kubernetes, ovn-kubernetes-microshift; " +
+		"clusters that need that cannot be installed with it or updated to it"
+	if !slices.Contains(p.Notes, want) {
+		t.Errorf("notes: %q", p.Notes)
+	}
+	if tags := tagsOf(p, SignatureImage); slices.Contains(slices.Concat(slices.Collect(valuesOf(tags))...), releasetest.SignatureTag(made.Images["ovn-kubernetes"])) {
+		t.Error("the signatures of the blocked image are there")
+	}
+	p = block("openshift/graph-image")
+	if p.GraphData != nil || !slices.Contains(p.Notes, "graph data is not mirrored, since blockedImages leaves out its image") {
+		t.Errorf("graph data %+v, notes %q", p.GraphData, p.Notes)
+	}
+	_, err := w.make("  platform: {release: '" + made.Reference() + "'}\n  blockedImages: [{name: ocp-release}]\n")
+	if err == nil || !strings.Contains(err.Error(), "is left out by blockedImages (ocp-release): take out one of the two") {
+		t.Error(err)
+	}
+}
+
+func valuesOf[K comparable, V any](m map[K]V) func(func(V) bool) {
+	return func(yield func(V) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// The image of graph data stands on what most clusters run, or on the next best that
+// is there, and is the same again.
+func TestGraphImage(t *testing.T) {
+	t.Parallel()
+	u := releasetest.Small()
+	for _, version := range []string{"4.19.2", "4.20.1"} {
+		u.Releases = append(u.Releases, releasetest.Release{Version: version, Arch: "arm64"})
+	}
+	whole := newReleaseWorld(t, u)
+	u.Releases[5].Flaws.Absent = []string{"cli"} // and so in 4.20.1 for amd64
+	less := newReleaseWorld(t, u)
+	blocked := whole.Payload("4.20.2-x86_64").Images["cli"].Encoded()
+	for _, tc := range []struct {
+		world                 *releaseWorld
+		stanza, blocked, base string
+	}{
+		{whole, "channels: [{name: fast-4.20, minVersion: 4.19.1}]", "", "4.20.2-x86_64"},
+		{whole, "architectures: [amd64, multi], channels: [{name: stable-4.20}]", "", "4.20.1-multi"},
+		{whole, "architectures: [arm64, amd64], channels: [{name: stable-4.20}]", "", "4.20.1-x86_64"},
+		{whole, "channels: [{name: fast-4.20, minVersion: 4.19.2}]", blocked, "4.19.2-x86_64"},
+		{less, "channels: [{name: fast-4.20, minVersion: 4.19.2}]", "", "4.19.2-x86_64"},
+	} {
+		text := "  platform: {graph: true, " + tc.stanza + "}\n"
+		if tc.blocked != "" {
+			text += "  blockedImages: [{name: '" + tc.blocked + "'}]\n"
+		}
+		p, err := tc.world.make(text)
+		if err != nil {
+			t.Errorf("%s: %v", tc.stanza, err)
+			continue
+		}
+		made := tc.world.Payload(tc.base)
+		g := p.GraphData
+		if want := made.Content + "@" + made.Images["cli"].String(); g.Base != want {
+			t.Errorf("%s: it stands on %s, want %s", tc.stanza, g.Base, want)
+		}
+		if g.Source != "https://updates.example.com/graph-data" || g.SHA256 != digest.FromBytes(tc.world.World.GraphData()) || g.Repository != "openshift/graph-image" || g.Tag != "latest" {
+			t.Errorf("%s: %+v", tc.stanza, g)
+		}
+		if err := RebuildGraph(t.Context(), *g, tc.world.from()); err != nil {
+			t.Errorf("%s: built again: %v", tc.stanza, err)
+		}
+		other := *g
+		other.SHA256 = digest.FromString("other data")
+		if err := RebuildGraph(t.Context(), other, tc.world.from()); !errors.Is(err, errGraphData) {
+			t.Errorf("%s: built again of other data: %v", tc.stanza, err)
+		}
+		other = *g
+		other.Digest = digest.FromString("another image")
+		if err := RebuildGraph(t.Context(), other, tc.world.from()); err == nil {
+			t.Errorf("%s: built again as another image", tc.stanza)
+		}
+	}
+	_, err := whole.make("  platform: {graph: true}\n")
+	if err == nil || !strings.Contains(err.Error(), "imageset.yaml:4: graph: building the image of graph data on registry.access.redhat.com/ubi9/ubi-minimal:latest: ") {
+		t.Errorf("without a release, and without the image for that: %v", err)
+	}
+}
+
+// Every manifest is asked for once, and of release images no blob but the config
+// and the layer with the release, and that with the gates.
+func TestReleasesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	w := newReleaseWorld(t, releasetest.Small())
+	w.platform("    graph: true\n    architectures: [amd64, multi]\n    channels: [{name: fast-4.20, minVersion: 4.20.1}]\n")
+	asked := map[string]int{}
+	for _, r := range w.registry.Log() {
+		asked[r.Method+" "+r.Path]++
+	}
+	for what, n := range asked {
+		if n > 1 {
+			t.Errorf("%s: %d times", what, n)
+		}
+	}
+	if len(asked) < 50 {
+		t.Errorf("%d requests", len(asked))
+	}
+	for channel, n := range w.asked {
+		if n > 1 {
+			t.Errorf("%s was asked for %d times", channel, n)
+		}
+	}
+}
