@@ -47,6 +47,7 @@ var rules = []rule{
 	{from: "./archive/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
 	{from: "./pkg/catalog/...", never: []string{"net/...", "./pkg/remote/...", "modernc.org/sqlite/..."}},
 	// Update graphs are values, and paths through them are found in those alone.
+	{from: "./pkg/release/picture/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
 	{from: "./pkg/release/path/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
 	// What is known of platform releases does not know how it came here.
 	{from: "./pkg/release/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/..."}},

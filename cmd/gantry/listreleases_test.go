@@ -244,7 +244,7 @@ func TestListReleasesRefuses(t *testing.T) {
 		"--channel stable-4.20 --to 4.20.1":    "say with --from what the cluster runs",
 		"--channel stable-4.20 --from 4.20":    "--from \"4.20\"",
 		"--channel stable-4.20 --from 4.18.9":  "--from 4.18.9 is not in channel stable-4.20 for amd64: it has 4.18.2 and 4.19.1",
-		"--channel stable-4.20 --from 4.18.1 --to 4.20.2": "--to 4.20.2 is not in channel stable-4.20 for amd64: it has 4.20.1;",
+		"--channel stable-4.20 --from 4.18.1 --to 4.20.2": "--to 4.20.2 is not in channel stable-4.20 for amd64: channel eus-4.20 has it",
 		"--channel stable-4.20 --arch amd46":              "did you mean",
 		"--channel stable-4.20 --product rhel":            "give ocp or okd",
 		"--version 4.20 --product okd":                    "name a channel with --channel",

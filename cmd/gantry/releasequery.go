@@ -149,7 +149,7 @@ func (q *releaseQuery) graph(ctx context.Context, a *app, u *updates, channel st
 		}
 		i, ok := g.Find(parsed)
 		if !ok {
-			return nil, absentRelease(v.flag, parsed, out)
+			return nil, q.absent(ctx, u, v.flag, parsed, out)
 		}
 		*v.at = i
 	}
@@ -163,9 +163,21 @@ func (q *releaseQuery) graph(ctx context.Context, a *app, u *updates, channel st
 	return out, nil
 }
 
-// absentRelease is the error of a version that a channel does not have, with those
-// next to it.
-func absentRelease(flag string, v semver.Version, g *releaseGraph) error {
+// absent is the error of a version that a channel does not have, with the channel of
+// its minor version that has it, or else the versions next to it.
+func (q *releaseQuery) absent(ctx context.Context, u *updates, flag string, v semver.Version, g *releaseGraph) error {
+	for _, kind := range kindsOfChannels {
+		name := fmt.Sprintf("%s-%d.%d", kind, v.Major, v.Minor)
+		if name == g.channel || q.product != string(release.OCP) {
+			continue
+		}
+		// That it is not there, or cannot be asked for, is not what was asked.
+		if other, _, err := u.Graph(ctx, release.OCP, name, g.arch); err == nil {
+			if _, ok := other.Find(v); ok {
+				return usageHint("channel "+name+" has it", "%s %s is not in %s", flag, v, g)
+			}
+		}
+	}
 	at, _ := g.Find(v)
 	var near []string
 	if at > 0 {
