@@ -238,7 +238,6 @@ func TestReleaseScopes(t *testing.T) {
 }
 
 func TestPlatformCRD(t *testing.T) {
-	check := crdcheck(t)
 	files, err := BuildPlatform(platform(t))
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +250,7 @@ func TestPlatformCRD(t *testing.T) {
 		}
 		return File{service.Name, []byte(text)}
 	}
-	said := check(t, []File{service, broken("replicas: 2", "replicas: 0"), broken("  releases:", "  release:"), broken("replicas: 2", "replicas: two")})
+	said := crdcheck(t, []File{service, broken("replicas: 2", "replicas: 0"), broken("  releases:", "  release:"), broken("replicas: 2", "replicas: two")})
 	if !strings.HasPrefix(said[0], "ok ") {
 		t.Errorf("refused: %s\n%s", said[0], service.Text)
 	}
