@@ -84,7 +84,12 @@ type sketch struct {
 	next    map[int]int // on the path
 	boxes   []box
 	boxOf   []int // by release
+	// into counts the updates that lead to each release.
+	into []updates
 }
+
+// updates are numbers of updates that are recommended to everybody, and of others.
+type updates struct{ plain, conditional int }
 
 // A box is the releases from first to last, by their indexes.
 type box struct{ first, last int }
@@ -92,7 +97,16 @@ type box struct{ first, last int }
 func newSketch(g *graph.Graph, o Options) *sketch {
 	s := &sketch{
 		g: g, options: o, target: g.Head(), free: newWays(g, recommended), all: newWays(g, everything),
-		onPath: map[int]bool{}, next: map[int]int{}, boxOf: make([]int, len(g.Nodes)),
+		onPath: map[int]bool{}, next: map[int]int{}, boxOf: make([]int, len(g.Nodes)), into: make([]updates, len(g.Nodes)),
+	}
+	for i := range g.Nodes {
+		for _, e := range g.From(i) {
+			if e.Group < 0 {
+				s.into[e.To].plain++
+			} else {
+				s.into[e.To].conditional++
+			}
+		}
 	}
 	if o.Path != nil {
 		s.follow(*o.Path)
@@ -210,18 +224,7 @@ func (s *sketch) node(b box) diagram.Node {
 
 // leading says how many releases lead to one directly.
 func (s *sketch) leading(to int) string {
-	plain, conditional := 0, 0
-	for i := range s.g.Nodes {
-		for _, e := range s.g.From(i) {
-			switch {
-			case int(e.To) != to:
-			case e.Group >= 0:
-				conditional++
-			default:
-				plain++
-			}
-		}
-	}
+	plain, conditional := s.into[to].plain, s.into[to].conditional
 	switch {
 	case plain+conditional == 0:
 		return ""
@@ -249,16 +252,12 @@ func (s *sketch) minors() []string {
 
 // notes are the sentences below the title.
 func (s *sketch) notes() []string {
-	updates, conditional := 0, 0
-	for i := range s.g.Nodes {
-		for _, e := range s.g.From(i) {
-			updates++
-			if e.Group >= 0 {
-				conditional++
-			}
-		}
+	plain, conditional := 0, 0
+	for _, n := range s.into {
+		plain += n.plain
+		conditional += n.conditional
 	}
-	first := fmt.Sprintf("%s and %s", counted(len(s.g.Nodes), "release"), counted(updates, "update"))
+	first := fmt.Sprintf("%s and %s", counted(len(s.g.Nodes), "release"), counted(plain+conditional, "update"))
 	if conditional > 0 {
 		first += fmt.Sprintf(", of which %s recommended only where no risk applies", verb(conditional, "is", "are"))
 	}
