@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"fmt"
+	"io"
 )
 
 const (
@@ -16,15 +17,26 @@ const (
 )
 
 // checkDensity refuses the text of a set manifest that would take far more memory than
-// it is long.
-func checkDensity(raw []byte) error {
-	if n := bytes.Count(raw, []byte("{")); n > dense+len(raw)/minObject {
-		return fmt.Errorf("it has %d objects in %d bytes and is no set manifest", n, len(raw))
+// it is long. objects is at least how many it has.
+func checkDensity(text io.Reader) (objects int, err error) {
+	size, fields := 0, 0
+	buf := make([]byte, 32<<10)
+	for err == nil {
+		var n int
+		n, err = text.Read(buf)
+		size += n
+		objects += bytes.Count(buf[:n], []byte("{"))
+		fields += bytes.Count(buf[:n], []byte(","))
 	}
-	if n := bytes.Count(raw, []byte(",")); n > dense+len(raw)/minField {
-		return fmt.Errorf("it has %d fields in %d bytes and is no set manifest", n, len(raw))
+	switch {
+	case err != io.EOF:
+		return 0, err
+	case objects > dense+size/minObject:
+		return 0, fmt.Errorf("it has %d objects in %d bytes and is no set manifest", objects, size)
+	case fields > dense+size/minField:
+		return 0, fmt.Errorf("it has %d fields in %d bytes and is no set manifest", fields, size)
 	}
-	return nil
+	return objects, nil
 }
 
 // entries is how many entries all volumes have.

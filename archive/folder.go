@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -79,11 +80,19 @@ func readManifest(root *os.Root, id setID) (*set, digest.Digest, error) {
 	damaged := func(file, problem string) error {
 		return &DamageError{Dir: root.Name(), Damage: []Damage{{File: file, Problem: problem}}}
 	}
-	raw, err := regular.Read(root, name, maxSet)
+	f, info, err := regular.Open(root, name)
 	if err != nil {
 		return nil, "", damaged(name, problemOf(err))
 	}
-	d := digest.FromBytes(raw)
+	defer f.Close() // only read from
+	if info.Size() > maxSet {
+		return nil, "", damaged(name, fmt.Sprintf("it has more than the %d bytes that are allowed", maxSet))
+	}
+	whole := &hashed{io.NewSectionReader(f, 0, info.Size()), digest.SHA256.Digester()}
+	d, err := whole.digest()
+	if err != nil {
+		return nil, "", damaged(name, problemOf(err))
+	}
 	text, err := regular.Read(root, id.sum(), blockSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -96,7 +105,10 @@ func readManifest(root *os.Root, id setID) (*set, digest.Digest, error) {
 	default:
 		return nil, "", damaged(name, fmt.Sprintf("its digest is %s, which is not what %s says: one of the two was altered", d, id.sum()))
 	}
-	s, err := parseSet(raw)
+	s, err := parse(whole, false, nil)
+	if is, readErr := whole.digest(); readErr != nil || is != d {
+		return nil, "", damaged(name, "it was altered while it was read")
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("reading %s in %s: %w", name, root.Name(), err)
 	}
@@ -104,6 +116,29 @@ func readManifest(root *os.Root, id setID) (*set, digest.Digest, error) {
 		return nil, "", damaged(name, fmt.Sprintf("it is the set manifest %s: it was renamed", s.id().manifest()))
 	}
 	return s, d, nil
+}
+
+// hashed computes the digest of a text that is read from its beginning.
+type hashed struct {
+	io.ReadSeeker
+	sum digest.Digester
+}
+
+func (h *hashed) Seek(offset int64, whence int) (int64, error) {
+	h.sum = digest.SHA256.Digester()
+	return h.ReadSeeker.Seek(offset, whence)
+}
+
+func (h *hashed) Read(p []byte) (int, error) {
+	n, err := h.ReadSeeker.Read(p)
+	_, _ = h.sum.Hash().Write(p[:n]) // never an error
+	return n, err
+}
+
+// digest reads what is left of the text. It is the digest of all of it.
+func (h *hashed) digest() (digest.Digest, error) {
+	_, err := io.Copy(io.Discard, h)
+	return h.sum.Digest(), err
 }
 
 // nearly reports whether a text is another but for a few bytes. The digests of

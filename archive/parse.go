@@ -1,12 +1,16 @@
 package archive
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
@@ -22,24 +26,33 @@ const maxVolume = 1 << 62
 // consistent in itself: names and paths are of the grammar, entries lie in their
 // volume as this package lays them out, so that the frame holds no header but
 // theirs, parts make a whole, and what has to be there is.
-func parseSet(raw []byte) (*set, error) { return parse(raw, false, nil) }
+func parseSet(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), false, nil) }
 
 // parseUnfinished is parseSet for one whose parts may not be written yet: they
 // have no digests.
-func parseUnfinished(raw []byte) (*set, error) { return parse(raw, true, nil) }
+func parseUnfinished(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), true, nil) }
 
 // parseInner reads the inner set manifest of an encrypted set, whose files are those
 // of the outer.
 func parseInner(raw []byte, outer *set) (*set, error) {
-	s, err := parse(raw, true, outer)
+	s, err := parse(bytes.NewReader(raw), true, outer)
 	if err == nil {
 		err = s.matches(outer)
 	}
 	return s, err
 }
 
-func parse(raw []byte, unfinished bool, outer *set) (*set, error) {
-	if err := checkDensity(raw); err != nil {
+// parse reads the text from its beginning three times, and takes what it returns from
+// the last.
+func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
+	if _, err := text.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	objects, err := checkDensity(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := text.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	// An archive of another version may have other fields of other types.
@@ -47,7 +60,7 @@ func parse(raw []byte, unfinished bool, outer *set) (*set, error) {
 		Format   *int     `json:"format"`
 		Features []string `json:"features"`
 	}
-	if err := json.Unmarshal(raw, &version); err != nil {
+	if err := json.UnmarshalRead(text, &version); err != nil {
 		return nil, err
 	}
 	switch {
@@ -62,8 +75,11 @@ func parse(raw []byte, unfinished bool, outer *set) (*set, error) {
 	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(known, f) }); len(unknown) > 0 {
 		return nil, fmt.Errorf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(unknown))
 	}
+	if _, err := text.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
 	s := &set{}
-	if err := json.Unmarshal(raw, s); err != nil {
+	if err := json.UnmarshalRead(text, s, entriesIn(make([]entry, 0, objects))); err != nil {
 		return nil, err
 	}
 	if err := s.check(); err != nil {
@@ -79,6 +95,29 @@ func parse(raw []byte, unfinished bool, outer *set) (*set, error) {
 		}
 	}
 	return s, c.complete()
+}
+
+// entriesIn has the entries of all volumes read into one list, which grows only where
+// it is too small for them.
+func entriesIn(all []entry) json.Options {
+	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, entries *[]entry) error {
+		if dec.PeekKind() != '[' {
+			return errors.ErrUnsupported // json knows what to say
+		}
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+		first := len(all)
+		for k := dec.PeekKind(); k != ']' && k != 0; k = dec.PeekKind() {
+			all = append(all, entry{})
+			if err := json.UnmarshalDecode(dec, &all[len(all)-1]); err != nil {
+				return err
+			}
+		}
+		*entries = all[first:len(all):len(all)]
+		_, err := dec.ReadToken()
+		return err
+	}))
 }
 
 // A checker goes through the volumes of a set.
@@ -105,8 +144,6 @@ func (c *checker) volume(i int) error {
 	if v.Entries == nil {
 		return fmt.Errorf("no entries")
 	}
-	// json leaves room for a quarter more behind a long list.
-	v.Entries = append(make([]entry, 0, len(v.Entries)), v.Entries...)
 	if c.outer != nil {
 		return c.inner(i)
 	}
