@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+)
+
+// lose is the plan without images, as if the source had not given them.
+func lose(t *testing.T, p *Plan, images ...*Image) *Plan {
+	t.Helper()
+	var lost []Lost
+	for _, img := range images {
+		lost = append(lost, Lost{Source: img.Source, Repository: img.Repository, Err: errors.New("gone")})
+	}
+	q, err := p.Without(lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func (p *Plan) imageAt(t *testing.T, repository, tag string) *Image {
+	t.Helper()
+	i := slices.IndexFunc(p.Images, func(img Image) bool { return img.isAt(repository, tag) })
+	if i < 0 {
+		t.Fatalf("nothing is at %s:%s", repository, tag)
+	}
+	return &p.Images[i]
+}
+
+// What is lost goes, and what cannot be without it: a release without its payload,
+// updates over that, graph data without its image. A release without a component
+// stays, and is held back.
+func TestReleasesWithoutWhatIsLost(t *testing.T) {
+	t.Parallel()
+	w := newReleaseWorld(t, releasetest.Small())
+	p := w.platform("    graph: true\n    channels: [{name: eus-4.20, from: [4.18.1]}, {name: stable-4.18, minVersion: 4.18.1}]\n")
+	if len(p.Updates) != 2 || len(p.Releases) != 4 {
+		t.Fatalf("%s, %+v", releaseNames(p), p.Updates)
+	}
+	payload := p.imageAt(t, ReleaseRepository, "4.19.2-x86_64")
+	q := lose(t, p, payload, p.imageAt(t, GraphRepository, "latest"))
+	if releaseNames(q) != "4.18.1-x86_64 4.18.2-x86_64 4.20.2-x86_64" || q.GraphData != nil {
+		t.Errorf("left are %s, %+v", releaseNames(q), q.GraphData)
+	}
+	if len(q.Updates) != 1 || q.Updates[0].Channel != "stable-4.18" {
+		t.Errorf("updates: %+v", q.Updates)
+	}
+	if len(q.Missing) != 2 || len(q.Images) != len(p.Images)-2 {
+		t.Errorf("missing: %+v", q.Missing)
+	}
+	if len(p.Releases) != 4 || len(p.Updates) != 2 || p.GraphData == nil {
+		t.Error("the plan itself has changed")
+	}
+	q = lose(t, p, p.imageAt(t, ComponentRepository, "4.19.2-x86_64-cli"))
+	if len(q.Releases) != 4 || len(q.Updates) != 2 || len(q.Missing) != 1 {
+		t.Errorf("left are %s; missing %+v", releaseNames(q), q.Missing)
+	}
+	if whole, _ := q.Missing[0].Because[0].Whole(); whole.Release == "" {
+		t.Errorf("nothing is held back for %+v", q.Missing[0])
+	}
+}
+
+// A part of a plan has no releases: their images are images like any other.
+func TestPartsOfPlansOfReleases(t *testing.T) {
+	t.Parallel()
+	w := newReleaseWorld(t, releasetest.Small())
+	w.catalog("/cat", "op", map[string]any{"image": w.world.push("quay.io/org/op", w.world.image("b"))})
+	p, err := w.make(everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	only, err := p.Only([]string{"dir:///cat"})
+	if err != nil || len(only.Images) != 1 || len(only.Releases)+len(only.Updates)+len(only.UpdateGraphs) > 0 || only.GraphData != nil {
+		t.Errorf("the catalog alone: %+v, %v", only, err)
+	}
+	payload, graphs := p.imageAt(t, ReleaseRepository, "4.20.1-multi"), p.imageAt(t, GraphRepository, "latest")
+	cli := p.imageAt(t, ComponentRepository, "4.20.1-multi-cli")
+	picked, err := p.Pick([]Image{*payload, *graphs, *cli})
+	if err != nil || len(picked.Images) != 3 || len(picked.Releases) > 0 || picked.GraphData != nil {
+		t.Fatalf("picked: %+v, %v", picked, err)
+	}
+	for _, img := range picked.Images {
+		if _, ok := img.Whole(); ok {
+			t.Errorf("%s waits for what it names", img.Source)
+		}
+	}
+	if payload.Kind != ReleaseImage || graphs.Kind != GraphImage {
+		t.Error("the plan itself has changed")
+	}
+}
+
+// A catalog is built again without packages that name missing images; releases
+// that name some stay as they are, with what they lack.
+func TestReduceBesideReleases(t *testing.T) {
+	t.Parallel()
+	u := releasetest.Small()
+	u.Releases[5].Flaws.Absent = []string{"rhel-coreos"}
+	w := newReleaseWorld(t, u)
+	made := w.Payload("4.20.2-x86_64")
+	missing := made.Content + "@" + made.Images["rhel-coreos"].String() // an operator names it, too
+	w.catalog("/cat", "op", map[string]any{"image": w.world.push("quay.io/org/op", w.world.image("b"))})
+	w.catalog("/bad", "bad", map[string]any{"image": w.world.push("quay.io/org/bad", w.world.image("c")), "relatedImages": related(missing)})
+	w.files["/cat"] = fstest.MapFS{"cat.json": catalogFile(t, w.files["/cat"]), "bad.json": catalogFile(t, w.files["/bad"])}
+	p, err := w.make("  platform: {graph: true, channels: [{name: fast-4.20, from: [4.19.2]}]}\n  operators: [{catalog: dir:///cat, full: true}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Missing) != 2 || len(p.Catalogs[0].Packages) != 2 {
+		t.Fatalf("missing %+v of %d packages", p.Missing, len(p.Catalogs[0].Packages))
+	}
+	r, err := Reduce(t.Context(), p, w.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := r.Plan
+	if len(r.Catalogs) != 1 || len(q.Catalogs[0].Packages) != 1 || len(q.Catalogs[0].LeftOut) != 1 {
+		t.Errorf("built again: %v, kept %v", r.Catalogs, r.Kept)
+	}
+	if len(q.Missing) != 1 || q.Missing[0].Because[0].Release != made.Name {
+		t.Errorf("missing: %+v", q.Missing)
+	}
+	if releaseNames(q) != releaseNames(p) || len(q.Updates) != 1 || q.GraphData == nil {
+		t.Errorf("releases %s, updates %+v", releaseNames(q), q.Updates)
+	}
+	for _, tag := range []string{"4.20.2-x86_64-cli", "4.19.2-x86_64-cli"} {
+		q.imageAt(t, ComponentRepository, tag)
+	}
+}
+
+// catalogFile is the file of a catalog that world made.
+func catalogFile(t *testing.T, f fs.FS) *fstest.MapFile {
+	t.Helper()
+	data, err := fs.ReadFile(f, "catalog.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fstest.MapFile{Data: data}
+}
