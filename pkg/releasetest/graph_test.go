@@ -45,7 +45,7 @@ func answered(t *testing.T, w *World, channel string, arch release.Arch) *graph.
 
 func TestGraph(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	none := []string{}
 	paused, slow := []string{"PausedPools"}, []string{"SlowPulls"}
 	for _, tc := range []struct {
@@ -92,7 +92,7 @@ func TestGraph(t *testing.T) {
 // An unknown channel has lists in its answer, and nothing in them.
 func TestGraphOfUnknownChannel(t *testing.T) {
 	t.Parallel()
-	text, err := newWorld(t, Small()).Graph("stable-4.99", "amd64")
+	text, err := small(t).Graph("stable-4.99", "amd64")
 	if err != nil || string(text) != `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}` {
 		t.Errorf("answer %s, %v", text, err)
 	}
@@ -167,7 +167,7 @@ func TestBlockedSources(t *testing.T) {
 // Updates with the same risks are one group.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	text, err := newWorld(t, Small()).Graph("fast-4.20", "amd64")
+	text, err := small(t).Graph("fast-4.20", "amd64")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,18 @@ import (
 func newWorld(t *testing.T, u Universe) *World {
 	t.Helper()
 	w, err := New(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// theSmall is made once: nothing changes a World, and its signatures take a while.
+var theSmall = sync.OnceValues(func() (*World, error) { return New(Small()) })
+
+func small(t *testing.T) *World {
+	t.Helper()
+	w, err := theSmall()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +89,7 @@ func unmarshal(t *testing.T, text string, v any) {
 // A release image is the version operator's with one layer more.
 func TestReleaseImage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	p := w.Payload("4.20.1-x86_64")
 	img, base := p.made[""].(v1.Image), p.made[versionOperator].(v1.Image)
 	all := layers(t, img)
@@ -199,7 +212,7 @@ func TestReleaseImage(t *testing.T) {
 // refers to the lists.
 func TestMulti(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	p, single := w.Payload("4.20.1-multi"), w.Payload("4.20.1-x86_64")
 	list := p.made[""].(v1.ImageIndex)
 	m, err := list.IndexManifest()
@@ -246,7 +259,7 @@ func TestMulti(t *testing.T) {
 // Bytes depend on the Universe alone. The digests hold the whole payload.
 func TestDigests(t *testing.T) {
 	t.Parallel()
-	w, again := newWorld(t, Small()), newWorld(t, Small())
+	w, again := small(t), newWorld(t, Small())
 	for i, p := range w.Payloads {
 		if q := again.Payloads[i]; p.Digest != q.Digest {
 			t.Errorf("%s is %s and then %s", p.Name, p.Digest, q.Digest)
@@ -309,7 +322,7 @@ func TestRepositories(t *testing.T) {
 
 func TestBootImages(t *testing.T) {
 	t.Parallel()
-	p := newWorld(t, Small()).Payload("4.20.2-multi")
+	p := small(t).Payload("4.20.2-multi")
 	img, err := p.made[""].(v1.ImageIndex).Image(v1.Hash{Algorithm: "sha256", Hex: p.Shards["arm64"].Encoded()})
 	if err != nil {
 		t.Fatal(err)

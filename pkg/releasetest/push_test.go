@@ -31,7 +31,7 @@ func (w *World) tags(repository string) []string {
 // and a real one.
 func TestPush(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	for name, start := range map[string]func(testing.TB, registrytest.Options) *registrytest.Server{"memory": registrytest.New, "real": registrytest.Start} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +119,7 @@ func TestRegistriesConf(t *testing.T) {
 // two, with its names by digest and by tag.
 func TestSeals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	signed := map[string]v1.Image{}
 	for _, p := range w.placed {
 		if strings.HasSuffix(p.tag, ".sig") {
@@ -177,7 +177,7 @@ func TestFlaws(t *testing.T) {
 	if _, err := c.Pull(t.Context(), content, p.Images["cli"].String()); err != nil {
 		t.Errorf("a component that is there: %v", err)
 	}
-	clean := newWorld(t, Small())
+	clean := small(t)
 	gone := func(repository string) []string {
 		return slices.DeleteFunc(clean.tags(repository), func(tag string) bool { return slices.Contains(w.tags(repository), tag) })
 	}

@@ -107,7 +107,7 @@ func (c contents) get(source string, d digest.Digest) ([]byte, error) {
 // Gantry's readers find in a payload what the Universe says.
 func TestPayloadsAreRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	src := contentsOf(t, w)
 	for _, p := range w.Payloads {
 		got, err := payload.Read(t.Context(), src, p.Reference(), p.Digest)
@@ -163,7 +163,7 @@ func TestPayloadsAreRead(t *testing.T) {
 // The policy that a payload has is satisfied by the signatures of its images.
 func TestSealsAreVerified(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	src := contentsOf(t, w)
 	p := w.Payload("4.20.2-multi")
 	read, err := payload.Read(t.Context(), src, p.Reference(), p.Digest)

@@ -40,7 +40,7 @@ func ask(t *testing.T, client *http.Client, address string, accept ...string) re
 
 func TestService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	s := registrytest.Serve(t, registrytest.Options{}, w)
 	graph, err := w.Graph("stable-4.20", "amd64")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestSignatureStore(t *testing.T) {
 // The scripted faults of registries work for these services, too.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Small())
+	w := small(t)
 	elsewhere := registrytest.Serve(t, registrytest.Options{}, w)
 	s := registrytest.Serve(t, registrytest.Options{}, w)
 	address := s.URL() + GraphPath + "?channel=stable-4.18"

@@ -70,13 +70,13 @@ func New(u Universe) (*World, error) {
 		}
 		w.Payloads = append(w.Payloads, p)
 	}
+	if err := w.check(); err != nil {
+		return nil, err
+	}
 	for _, p := range w.Payloads {
 		if err := w.sign(p); err != nil {
 			return nil, fmt.Errorf("signing release %s: %w", p.Name, err)
 		}
-	}
-	if err := w.check(); err != nil {
-		return nil, err
 	}
 	var err error
 	w.graphData, err = w.tarball()
