@@ -134,7 +134,7 @@ func (a *app) channelsOf(ctx context.Context, u *updates, f listReleasesFlags, a
 			g, err := f.graph(ctx, a, u, kind+"-"+f.version, arch)
 			switch {
 			case err == nil:
-				found = append(found, outline(g))
+				found = append(found, g.outline())
 			case !errors.As(err, &absent):
 				return nil, err
 			}
@@ -155,13 +155,13 @@ func joinedArches(arches []release.Arch) string {
 }
 
 // outline is what a list of channels says of one.
-func outline(g *releaseGraph) listedReleases {
+func (g *releaseGraph) outline() listedReleases {
 	return listedReleases{Name: g.channel, Arch: g.arch, URL: g.url, Head: g.Nodes[g.Head()].Version.String(), Count: len(g.Nodes)}
 }
 
 // list is what is to be said of one channel. The entry stands beside the error, too.
 func (f *listReleasesFlags) list(a *app, g *releaseGraph) (listedReleases, error) {
-	out := outline(g)
+	out := g.outline()
 	if g.from < 0 {
 		for i := range slices.Backward(g.Nodes) {
 			out.Releases = append(out.Releases, listRelease(g, i))
