@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -64,6 +64,9 @@ type archiveDifference struct {
 	Added   []changedImage `json:"added"`
 	Removed []changedImage `json:"removed"`
 	Changed []changedImage `json:"changed"`
+	// AddedReleases and RemovedReleases are names of platform releases.
+	AddedReleases   []string `json:"addedReleases,omitempty"`
+	RemovedReleases []string `json:"removedReleases,omitempty"`
 	// NewBytes is the content that the new plan has and the old one has not, each
 	// blob and manifest once, GoneBytes the reverse.
 	NewContent  int   `json:"newContent"`
@@ -112,9 +115,7 @@ func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []strin
 	if err != nil {
 		return err
 	}
-	if err := d.compare(before, after); err != nil {
-		return err
-	}
+	d.compare(before, after)
 	if a.output == outputJSON {
 		err = a.encode(d)
 	} else {
@@ -144,8 +145,9 @@ func (a *app) before(arg string) (int, error) {
 	return sequences[len(sequences)-2], nil
 }
 
-// compared reads the plan of one side and says in c which that is.
-func (a *app) compared(ctx context.Context, f *archiveFlags, arg string, c *comparedSet) (*plan.Plan, error) {
+// compared reads the plan of one side, of which it keeps the outline, and says in c
+// which that is.
+func (a *app) compared(ctx context.Context, f *archiveFlags, arg string, c *comparedSet) (*planOutline, error) {
 	have, err := a.lookInto(f, []string{arg})
 	if err != nil {
 		return nil, err
@@ -153,67 +155,113 @@ func (a *app) compared(ctx context.Context, f *archiveFlags, arg string, c *comp
 	defer func() { _ = have.Close() }() // only read from
 	s := have.Newest()
 	*c = comparedSet{Archive: arg, Name: s.Series, Sequence: s.Sequence, Plan: have.PlanDigest()}
-	return a.planIn(ctx, have)
+	p, err := a.planIn(ctx, have)
+	if err != nil {
+		return nil, err
+	}
+	return outlineOf(p), nil
 }
 
 func (d *archiveDifference) empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Changed)+d.NewContent+d.GoneContent == 0
 }
 
-// compare fills in what differs, by name.
-func (d *archiveDifference) compare(before, after *plan.Plan) error {
-	d.Added, d.Removed, d.Changed = []changedImage{}, []changedImage{}, []changedImage{}
-	old, now := byName(before), byName(after)
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		x := changedImage{Name: name, New: now[name].Digest, Size: now[name].Size}
-		if was, ok := old[name]; !ok {
-			d.Added = append(d.Added, x)
-		} else if x.Old = was.Digest; x.Old != x.New {
-			d.Changed = append(d.Changed, x)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(old)) {
-		if _, ok := now[name]; !ok {
-			d.Removed = append(d.Removed, changedImage{Name: name, Old: old[name].Digest, Size: old[name].Size})
-		}
-	}
-	var err error
-	if d.NewContent, d.NewBytes, err = lacks(before, after); err != nil {
-		return err
-	}
-	d.GoneContent, d.GoneBytes, err = lacks(after, before)
-	return err
+// A planOutline is what two plans are compared by, each list in its order: the names of
+// releases, the images by name, and every manifest and blob by digest. It is a
+// fraction of the plan.
+type planOutline struct {
+	releases []string
+	images   []outlinedImage
+	content  []outlinedContent
 }
 
-// byName are the images of a plan by each of their names.
-func byName(p *plan.Plan) map[string]*plan.Image {
-	names := map[string]*plan.Image{}
+type outlinedImage struct {
+	name   string
+	digest digest.Digest
+	size   int64 // bytes
+}
+
+type outlinedContent struct {
+	digest digest.Digest
+	size   int64 // bytes
+}
+
+func outlineOf(p *plan.Plan) *planOutline {
+	o := &planOutline{content: make([]outlinedContent, 0, len(p.Manifests)+len(p.Blobs))}
+	for i := range p.Releases {
+		o.releases = append(o.releases, p.Releases[i].Name())
+	}
 	for i := range p.Images {
-		for _, tag := range p.Images[i].Tags {
-			names[p.Images[i].Repository+":"+tag] = &p.Images[i]
+		img := &p.Images[i]
+		for _, tag := range img.Tags {
+			o.images = append(o.images, outlinedImage{img.Repository + ":" + tag, img.Digest, img.Size})
 		}
 	}
-	return names
+	for i := range p.Manifests {
+		o.content = append(o.content, outlinedContent{p.Manifests[i].Digest, p.Manifests[i].Size})
+	}
+	for _, b := range p.Blobs {
+		o.content = append(o.content, outlinedContent{b.Digest, b.Size})
+	}
+	slices.Sort(o.releases)
+	slices.SortFunc(o.images, func(x, y outlinedImage) int { return strings.Compare(x.name, y.name) })
+	slices.SortFunc(o.content, func(x, y outlinedContent) int { return cmp.Compare(x.digest, y.digest) })
+	return o
 }
 
-// lacks is how much content of other a plan has not.
-func lacks(p, other *plan.Plan) (n int, size int64, err error) {
-	contents, err := p.Contents()
-	if err != nil {
-		return 0, 0, err
-	}
-	count := func(d digest.Digest, bytes int64) {
-		if !contents.Has(d) {
-			n, size = n+1, size+bytes
+// compare fills in what differs, by name.
+func (d *archiveDifference) compare(before, after *planOutline) {
+	d.Added, d.Removed, d.Changed = []changedImage{}, []changedImage{}, []changedImage{}
+	pairs(before.releases, after.releases, func(name *string) string { return *name }, func(old, now *string) {
+		switch {
+		case old == nil:
+			d.AddedReleases = append(d.AddedReleases, *now)
+		case now == nil:
+			d.RemovedReleases = append(d.RemovedReleases, *old)
 		}
+	})
+	pairs(before.images, after.images, func(x *outlinedImage) string { return x.name }, func(old, now *outlinedImage) {
+		switch {
+		case old == nil:
+			d.Added = append(d.Added, changedImage{Name: now.name, New: now.digest, Size: now.size})
+		case now == nil:
+			d.Removed = append(d.Removed, changedImage{Name: old.name, Old: old.digest, Size: old.size})
+		case old.digest != now.digest:
+			d.Changed = append(d.Changed, changedImage{Name: now.name, Old: old.digest, New: now.digest, Size: now.size})
+		}
+	})
+	pairs(before.content, after.content, func(x *outlinedContent) string { return string(x.digest) }, func(old, now *outlinedContent) {
+		switch {
+		case old == nil:
+			d.NewContent, d.NewBytes = d.NewContent+1, d.NewBytes+now.size
+		case now == nil:
+			d.GoneContent, d.GoneBytes = d.GoneContent+1, d.GoneBytes+old.size
+		}
+	})
+}
+
+// pairs goes through two lists that are sorted by key. What only one of them has comes
+// with nil in place of the other.
+func pairs[T any](old, now []T, key func(*T) string, each func(old, now *T)) {
+	for len(old)+len(now) > 0 {
+		order := 0
+		switch {
+		case len(old) == 0:
+			order = 1
+		case len(now) == 0:
+			order = -1
+		default:
+			order = strings.Compare(key(&old[0]), key(&now[0]))
+		}
+		var was, is *T
+		if order <= 0 {
+			was, old = &old[0], old[1:]
+		}
+		if order >= 0 {
+			is, now = &now[0], now[1:]
+		}
+		each(was, is)
 	}
-	for i := range other.Manifests {
-		count(other.Manifests[i].Digest, other.Manifests[i].Size)
-	}
-	for _, b := range other.Blobs {
-		count(b.Digest, b.Size)
-	}
-	return n, size, nil
 }
 
 func (d *archiveDifference) text() string {
@@ -226,6 +274,19 @@ func (d *archiveDifference) text() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "From %s\n  to %s\n", which(d.Old), which(d.New))
+	for _, part := range []struct {
+		title    string
+		releases []string
+	}{{"Added", d.AddedReleases}, {"Removed", d.RemovedReleases}} {
+		if len(part.releases) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", part.title, number(len(part.releases), "platform release", "platform releases"))
+			var lines []string
+			for _, name := range part.releases {
+				lines = append(lines, printable(name))
+			}
+			list(&b, lines)
+		}
+	}
 	for _, part := range []struct {
 		title  string
 		images []changedImage

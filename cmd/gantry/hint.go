@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
 // A hintError keeps what to do about an error apart from what happened. People
@@ -27,6 +28,10 @@ func (e *hintError) Hint() string { return e.hint }
 func advised(err error) error {
 	if errors.Is(err, syscall.ENOSPC) && hintOf(err) == "" {
 		return &hintError{err, "; ", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"}
+	}
+	var distrust *gpg.DistrustError
+	if errors.As(err, &distrust) && !distrust.Unknown && hintOf(err) == "" {
+		return &hintError{err, "\n", "say where else its signatures are with mirror.platform.signatureStores, or with --release-key whose signatures count; --ignore-release-signature takes it as it comes, whoever made it"}
 	}
 	return adviseIdentity(err)
 }

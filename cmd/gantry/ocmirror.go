@@ -30,7 +30,7 @@ type ocFlag struct{ name, word string }
 func unneededFlags() []ocFlag {
 	return []ocFlag{
 		{"v2", "configurations of version 2 are all that is read"},
-		{"remove-signatures", "signatures that belong to images are not mirrored by this version"},
+		{"remove-signatures", "signatures of images are mirrored with platform releases alone, whose clusters want them"},
 		{"image-timeout", "no image has a time limit; a transfer in which nothing moves is tried again"},
 		{"port", "no registry is started for a cache"},
 		{"rootless-storage-path", "no container storage is used"},
@@ -54,9 +54,9 @@ func instead(name string) string {
 	case "dry-run-manifest-lists":
 		return "use --dry-run for what would be copied, or gantry plan -o plan.json, which lists every manifest"
 	case "policy", "secure-policy", "registries.d":
-		return "leave it out: this version verifies no signatures, and a policy would not be followed"
+		return "leave it out: signatures are verified of platform releases alone, with the vendor's keys or those of --release-key, and a policy would not be followed"
 	case "ignore-release-signature":
-		return "leave it out: this version mirrors no platform releases"
+		return "leave it out: gantry plan and gantry mirror have it, and take platform releases here no other way"
 	case "tls-verify":
 		return "use --src-tls-verify or --dest-tls-verify"
 	case "creds", "src-creds", "dest-creds", "username", "src-username", "dest-username", "password", "src-password", "dest-password":

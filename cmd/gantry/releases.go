@@ -228,11 +228,8 @@ func (u *updates) trust(product release.Product) (gpg.Trust, error) {
 // verifyReleases checks the signatures that a plan brings along, as they were checked
 // when it was made: it may have been on a medium, or in other hands, since.
 func (a *app) verifyReleases(client *remote.Client, p *plan.Plan, f releaseFlags) error {
-	if len(p.Releases) == 0 {
-		return nil
-	}
+	a.sayTrust(f, len(p.Releases) > 0)
 	if f.ignore {
-		a.warnUnverified()
 		return nil
 	}
 	u := a.updates(client, nil, f)
@@ -243,8 +240,30 @@ func (a *app) verifyReleases(client *remote.Client, p *plan.Plan, f releaseFlags
 	return errors.Join(problems...)
 }
 
-func (a *app) warnUnverified() {
-	a.warn("platform releases are taken without a look at their signatures (--ignore-release-signature): nothing says that they are what the vendor built")
+// check refuses flags that contradict each other.
+func (r *releaseFlags) check() error {
+	if r.ignore && len(r.keys) > 0 {
+		return usageHint("leave one of them out", "--release-key and --ignore-release-signature contradict each other")
+	}
+	return nil
+}
+
+// wantsReleases reports whether a configuration asks for platform releases.
+func wantsReleases(cfg *imageset.Releases) bool {
+	return cfg != nil && (len(cfg.Channels) > 0 || cfg.Release != "")
+}
+
+// sayTrust says what the flags do: nothing, where no release is mirrored, and else
+// what is dangerous.
+func (a *app) sayTrust(f releaseFlags, releases bool) {
+	switch {
+	case releases && f.ignore:
+		a.warn("platform releases are taken without a look at their signatures (--ignore-release-signature): nothing says that they are what the vendor built")
+	case !releases && f.ignore:
+		a.say("--ignore-release-signature changes nothing: no platform release is mirrored")
+	case !releases && len(f.keys) > 0:
+		a.say("--release-key changes nothing: no platform release is mirrored")
+	}
 }
 
 func (u *updates) verifyRelease(r plan.Release) error {

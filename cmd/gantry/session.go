@@ -61,6 +61,9 @@ type session struct {
 
 // open takes the workspace and makes the client for the sources.
 func (a *app) open(in inputs, s *sides) (*session, error) {
+	if err := in.releaseFlags.check(); err != nil {
+		return nil, err
+	}
 	client, err := a.client(s, remote.Source)
 	if err != nil {
 		return nil, err
@@ -127,9 +130,7 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	})
 	from := s.from()
 	from.Updates = a.updates(s.client, in.loaded.Mirror.Platform, in.releaseFlags)
-	if in.releaseFlags.ignore && in.loaded.Mirror.Platform != nil {
-		a.warnUnverified()
-	}
+	a.sayTrust(in.releaseFlags, wantsReleases(in.loaded.Mirror.Platform))
 	p, err := plan.Make(ctx, in.loaded, name, from, plan.Options{
 		Jobs: streams, Log: a.log, Installed: in.operators, Clusters: in.running(), IgnoreReleaseSignatures: in.releaseFlags.ignore,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },

@@ -134,7 +134,7 @@ func writeHop(b *strings.Builder, h plan.Hop) {
 		fmt.Fprintf(b, "      to acknowledge: %s\n", ack.Name)
 	}
 	for _, o := range h.Blockers {
-		fmt.Fprintf(b, "      kept up by operator %s of catalog %s: no bundle here goes beyond OpenShift %s (%s)\n", o.Package, o.Catalog, o.Max, o.Bundle)
+		fmt.Fprintf(b, "      held up by operator %s of catalog %s: no bundle here goes beyond OpenShift %s (%s)\n", o.Package, o.Catalog, o.Max, o.Bundle)
 	}
 }
 

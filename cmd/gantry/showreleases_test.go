@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -62,7 +63,7 @@ Updates
       risk SlowPulls: every cluster; accepted
       risk PausedPools: clusters that a query finds
       to acknowledge: ack-4.19-x-in-4.20
-      kept up by operator quay of catalog registry.example.com/index:v1: no bundle here goes beyond OpenShift 4.19 (quay.v1.0.0)
+      held up by operator quay of catalog registry.example.com/index:v1: no bundle here goes beyond OpenShift 4.19 (quay.v1.0.0)
     4.20.1 -> 4.20.2
       risk SlowPulls: every cluster; accepted
   4.20.2 to 4.20.2 for amd64, in channel stable-4.20 of OKD: nothing to do
@@ -116,20 +117,10 @@ Updates
 Graph data for an update service
   `
 	o := w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
-	w.wantIn(o.stdout, head, updates, "(3 release, 15 component, 6 signature, 1 graph)")
+	w.says(o.stdout, head, updates, "(3 release, 15 component, 6 signature, 1 graph)")
 
 	o = w.must("plan", "-c", cfg, "--ignore-release-signature")
-	w.wantIn(o.stdout, "4.18.1-x86_64  fast-4.20: from  NOT VERIFIED", "\n  NOT VERIFIED: nobody has checked who made 3 releases (--ignore-release-signature), and clusters may refuse them.\n")
-}
-
-// wantIn checks that a text has some others in it.
-func (w *world) wantIn(text string, parts ...string) {
-	w.t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			w.t.Errorf("this is not said: %q in\n%s", part, text)
-		}
-	}
+	w.says(o.stdout, "4.18.1-x86_64  fast-4.20: from  NOT VERIFIED", "\n  NOT VERIFIED: nobody has checked who made 3 releases (--ignore-release-signature), and clusters may refuse them.\n")
 }
 
 func TestExplainPlatform(t *testing.T) {
@@ -147,7 +138,51 @@ func TestExplainPlatform(t *testing.T) {
 		"4.20.2-x86_64": "release 4.20.2-x86_64\n  " + strings.ReplaceAll(way, "%", "  "),
 		"cli":           "  named by release 4.20.2-x86_64 as cli\n    " + strings.ReplaceAll(way, "%", "    "),
 	} {
-		w.wantIn(w.must("explain", "--plan", w.path("plan.json"), name).stdout, want)
+		w.says(w.must("explain", "--plan", w.path("plan.json"), name).stdout, want)
 	}
 	w.refuse(exitUsage, []string{`no image, bundle, package or release "4.20.3"`, "4.20.2"}, "explain", "--plan", w.path("plan.json"), "4.20.3")
+}
+
+// TestReleaseFlags says what the flags do where they do nothing, and that together
+// they say nothing.
+func TestReleaseFlags(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	cfg := w.config("imageset.yaml", "  platform:\n    graph: true\n    channels:\n    - name: fast-4.20\n")
+	const ignore = "--ignore-release-signature"
+	o := w.must("plan", "-c", cfg, ignore, "-o", w.path("plan.json"))
+	w.says(o.stderr, "taken without a look at their signatures ("+ignore+")")
+	w.says(o.stdout, "nobody has checked who made 1 release ("+ignore+"): nothing says")
+	p, err := readPlan(w.path("plan.json"))
+	if err != nil || len(p.Releases) != 1 || !p.Releases[0].Unverified || !strings.Contains(strings.Join(p.Notes, "\n"), ignore) {
+		t.Errorf("the plan does not say that it is not verified: %+v %q, %v", p.Releases, p.Notes, err)
+	}
+	key := w.env[signatureKeyVariable]
+	w.refuse(exitUsage, []string{"contradict each other", "leave one of them out"}, "plan", "-c", cfg, ignore, "--release-key", key)
+
+	none := w.config("none.yaml", "  additionalImages:\n  - name: "+w.releases.Payload("4.20.2-x86_64").Reference()+"\n")
+	w.says(w.must("plan", "-c", none, ignore).stderr, ignore+" changes nothing: no platform release is mirrored")
+	w.says(w.must("plan", "-c", none, "--release-key", key).stderr, "--release-key changes nothing")
+}
+
+// TestArchiveReleases looks at archives that have releases.
+func TestArchiveReleases(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	disk := fileScheme + w.path("disk")
+	const stanza = "  platform:\n    channels:\n    - name: "
+	w.must("mirror", "-c", w.config("imageset.yaml", stanza+"stable-4.20\n"), disk)
+	w.must("mirror", "-c", w.config("imageset.yaml", stanza+"fast-4.20\n      minVersion: 4.20.1\n"), disk, "--ignore-release-signature")
+	w.says(w.looked(exitOK, "archive", "inspect", disk).stdout,
+		" (2 release, 9 component, ", "\nPlatform releases\n  4.20.1-x86_64  NOT VERIFIED\n  4.20.2-x86_64  NOT VERIFIED\n")
+	o := w.looked(exitSomething, "archive", "diff", disk)
+	w.says(o.stdout, "\nAdded: 1 platform release\n  4.20.2-x86_64\nAdded: ")
+	var d archiveDifference
+	if err := json.Unmarshal([]byte(w.looked(exitSomething, "archive", "diff", disk, "-o", "json").stdout), &d); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]string{{"4.20.2-x86_64"}, nil}, [][]string{d.AddedReleases, d.RemovedReleases}); diff != "" {
+		t.Error(diff)
+	}
+	w.says(w.looked(exitOK, "archive", "list", disk, "--filter", "*:4.20.2-x86_64").stdout, "openshift/release-images:4.20.2-x86_64")
 }
