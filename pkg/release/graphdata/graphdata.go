@@ -32,7 +32,7 @@ type Data struct {
 	Digest digest.Digest
 
 	files map[string][]byte // what servers read, by path
-	names []string          // of channels, in their order
+	names []string          // of channels, in the order of Channels
 	// memberships and blocks are sorted by name of the channel and of the file.
 	memberships map[string][]membership // by version without build metadata
 	blocks      map[string][]block      // by target without build metadata
@@ -54,12 +54,9 @@ type block struct {
 	risk int // in Data.risks, -1 for none
 }
 
-// Names are the names of all channels, in the order that services give them:
-// by what is behind the first dash, then by name.
-func (d *Data) Names() []string { return slices.Clone(d.names) }
-
-// Channels are the names of the channels that have a release, in the order of
-// Names. Some old releases are in a channel for one architecture only.
+// Channels are the names of the channels that have a release, in the order that
+// services give them: by what is behind the first dash, then by name. Some old
+// releases are in a channel for one architecture only.
 func (d *Data) Channels(v semver.Version, arch release.Arch) []string {
 	var out []string
 	for _, m := range d.memberships[bare(v)] {

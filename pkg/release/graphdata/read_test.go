@@ -97,7 +97,7 @@ func TestRead(t *testing.T) {
 		if diff := cmp.Diff(want, d.paths()); diff != "" {
 			t.Errorf("below %q, files (-want +got):\n%s", folder, diff)
 		}
-		if diff := cmp.Diff([]string{"eus-4.10", "stable-4.10", "stable-4.2"}, d.Names()); diff != "" {
+		if diff := cmp.Diff([]string{"eus-4.10", "stable-4.10", "stable-4.2"}, d.names); diff != "" {
 			t.Errorf("below %q, channels (-want +got):\n%s", folder, diff)
 		}
 		v := semver.MustParse
@@ -293,7 +293,7 @@ func readAgain(t *testing.T, data []byte) {
 	if diff := cmp.Diff(d, again, cmp.AllowUnexported(Data{}, membership{}), cmp.Comparer(sameBlock)); diff != "" {
 		t.Errorf("read again it is another (-first +again):\n%s", diff)
 	}
-	for _, name := range d.Names() {
+	for _, name := range d.names {
 		if _, err := d.Graph(nil, name, "amd64"); err != nil {
 			t.Error(err)
 		}

@@ -194,8 +194,8 @@ func trueOnes(m map[string]bool) []string {
 
 func TestRealData(t *testing.T) {
 	d := sharedData(t)
-	if d.Version != "1.1.0" || len(d.Names()) != 76 || len(d.risks) == 0 {
-		t.Errorf("version %s, %d channels, %d risks", d.Version, len(d.Names()), len(d.risks))
+	if d.Version != "1.1.0" || len(d.names) != 76 || len(d.risks) == 0 {
+		t.Errorf("version %s, %d channels, %d risks", d.Version, len(d.names), len(d.risks))
 	}
 	plain, conditional := 0, 0
 	for _, blocks := range d.blocks {

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -184,18 +183,4 @@ func (p *Payload) checkNames() error {
 		}
 	}
 	return nil
-}
-
-// Repositories are the repositories that the components are in, sorted:
-// "quay.io/openshift-release-dev/ocp-v4.0-art-dev". The release image's own is not
-// among them.
-func (p *Payload) Repositories() []string {
-	var names []string
-	for _, c := range p.Components {
-		if r, err := reference.Parse(c.Ref); err == nil { // it was when it was read
-			names = append(names, r.Name())
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -314,14 +314,3 @@ func TestReadListErrors(t *testing.T) {
 		t.Errorf("another repository: %v", err)
 	}
 }
-
-func TestRepositories(t *testing.T) {
-	p := &Payload{Components: []Component{
-		{Ref: "quay.io/okd/scos-content@" + sha("a").String()},
-		{Ref: "quay.io/example/b@" + sha("b").String()},
-		{Ref: "quay.io/okd/scos-content@" + sha("c").String()},
-	}}
-	if diff := cmp.Diff([]string{"quay.io/example/b", "quay.io/okd/scos-content"}, p.Repositories()); diff != "" {
-		t.Error(diff)
-	}
-}

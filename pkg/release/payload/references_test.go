@@ -102,8 +102,10 @@ func TestRealRelease(t *testing.T) {
 	if len(digests) != 183 || len(names) != 183 || !names["machine-os-content"] || !names["rhel-coreos-8"] {
 		t.Errorf("%d digests and %d names", len(digests), len(names))
 	}
-	if diff := cmp.Diff([]string{"quay.io/openshift-release-dev/ocp-v4.0-art-dev"}, p.Repositories()); diff != "" {
-		t.Error(diff)
+	for _, c := range p.Components {
+		if c.Ref != "quay.io/openshift-release-dev/ocp-v4.0-art-dev@"+c.Digest.String() {
+			t.Errorf("component %s is %s", c.Names, c.Ref)
+		}
 	}
 	if len(p.Policies) != 1 || string(p.Policies[0]) != string(policy) {
 		t.Errorf("%d policies", len(p.Policies))

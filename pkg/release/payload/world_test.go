@@ -95,8 +95,10 @@ func TestWorld(t *testing.T) {
 			if diff := cmp.Diff(made.Images, images); diff != "" {
 				t.Errorf("components (-made +read):\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{made.Content}, p.Repositories()); diff != "" {
-				t.Errorf("repositories (-made +read):\n%s", diff)
+			for _, c := range p.Components {
+				if c.Ref != made.Content+"@"+c.Digest.String() {
+					t.Errorf("component %s is %s, want it in %s", c.Names, c.Ref, made.Content)
+				}
 			}
 			shards := map[release.Arch]digest.Digest{}
 			for _, c := range p.Children {
