@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
 // updateScripts, where it is set, has the expected output in the scripts
@@ -32,6 +33,9 @@ const updateScripts = "GANTRY_TEST_UPDATE_SCRIPTS"
 const (
 	scriptMirror = "mirror.example.com:5000"
 	scriptSource = "source.example.com"
+	// scriptUpdates is where the update service, graph data and signatures of the
+	// small releases of pkg/releasetest are.
+	scriptUpdates = "updates.example.com"
 )
 
 // TestScripts runs the transcripts in testdata/script, which show what the
@@ -43,8 +47,8 @@ const (
 //	pull PREFIX CATALOG:TAG  pull a catalog of the mirror and all that it names,
 //	                         with nothing of Gantry's own, and say what came
 //
-// All scripts share one source, which has the sample, and one mirror, in which
-// each has a prefix named after itself.
+// All scripts share one source, which has the sample, one update service, and one
+// mirror, in which each has a prefix named after itself.
 func TestScripts(t *testing.T) {
 	sample, err := registrytest.NewSample()
 	if err != nil {
@@ -54,7 +58,10 @@ func TestScripts(t *testing.T) {
 	if err := sample.Push(t.Context(), source.Client()); err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host}))
+	releases := releasetest.Small()
+	releases.Store = "http://" + scriptUpdates + releasetest.SignaturesPath
+	_, updates := releasetest.Serve(t, releases, registrytest.Options{})
+	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host, scriptUpdates: updates.Host}))
 	t.Cleanup(proxy.Close)
 	etc, bin := t.TempDir(), t.TempDir()
 	if err := sample.WriteConfig(etc, scriptSource, scriptSource, scriptMirror); err != nil {
@@ -77,6 +84,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv(asProgram, "1")
 			env.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(etc, "registries.conf"))
+			env.Setenv(updateURLVariable, "http://"+scriptUpdates+releasetest.GraphPath)
 			env.Setenv("HTTP_PROXY", proxy.URL)
 			env.Setenv("HTTPS_PROXY", proxy.URL)
 			return nil
