@@ -20,9 +20,11 @@ type Holding struct {
 	Images   []resources.Image   `json:"images"`
 	Catalogs []resources.Catalog `json:"catalogs"`
 	// Releases are the platform releases that are whole, and GraphData the image
-	// of graph data, with its digest; nil where there is none.
+	// of graph data, with its digest; nil where there is none. Updates are the paths
+	// of the plan.
 	Releases  []HeldRelease        `json:"releases,omitempty"`
 	GraphData *reference.Reference `json:"graphData,omitempty"`
+	Updates   []plan.UpdatePath    `json:"updates,omitempty"`
 	// Selections tell what was chosen for the catalog that stands at a place of
 	// the mirror ("host/path:tag"), by a digest of source, selection and template.
 	Selections map[string]digest.Digest `json:"selections,omitempty"`
@@ -137,10 +139,12 @@ func selectionOf(c plan.Catalog) digest.Digest {
 func Merge(mine Holding, others ...Holding) Holding {
 	all := Holding{ // lists are copied where more comes
 		Images: slices.Clip(mine.Images), Catalogs: slices.Clip(mine.Catalogs), Releases: slices.Clip(mine.Releases), GraphData: mine.GraphData,
+		Updates: slices.Clip(mine.Updates),
 	}
 	for _, h := range others {
 		all.Images = append(all.Images, h.Images...)
 		all.Releases = addReleases(all.Releases, h.Releases)
+		all.Updates = append(all.Updates, h.Updates...)
 		if all.GraphData == nil {
 			all.GraphData = h.GraphData
 		}

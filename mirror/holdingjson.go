@@ -27,7 +27,7 @@ func (h *Holding) Write(w io.Writer) error {
 	rest := []struct {
 		name  string
 		value any
-	}{{"catalogs", h.Catalogs}, {"releases", h.Releases}, {"graphData", h.GraphData}, {"selections", h.Selections}, {"turn", h.Turn}}
+	}{{"catalogs", h.Catalogs}, {"releases", h.Releases}, {"graphData", h.GraphData}, {"updates", h.Updates}, {"selections", h.Selections}, {"turn", h.Turn}}
 	for _, field := range rest {
 		_, _ = out.WriteString(", \"" + field.name + "\": ")
 		if err := enc.Encode(field.value); err != nil {
@@ -60,6 +60,8 @@ func ReadHolding(dec *json.Decoder) (Holding, error) {
 			err = dec.Decode(&h.Releases)
 		case "graphData":
 			err = dec.Decode(&h.GraphData)
+		case "updates":
+			err = dec.Decode(&h.Updates)
 		case "selections":
 			err = dec.Decode(&h.Selections)
 		case "turn":

@@ -7,15 +7,23 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 // A HeldRelease is a platform release that a mirror holds whole.
 type HeldRelease struct {
-	// Mirror is where the payload stands, by tag and digest.
-	Mirror     reference.Reference `json:"mirror"`
-	Signatures []plan.Signature    `json:"signatures,omitempty"`
+	Version string       `json:"version"`
+	Arch    release.Arch `json:"arch"`
+	// Source is the payload by the name that clusters know, and Mirror where it
+	// stands, by tag and digest.
+	Source string              `json:"source"`
+	Mirror reference.Reference `json:"mirror"`
+	// Channels are those for which it was chosen, and URL is the erratum.
+	Channels   []string         `json:"channels,omitempty"`
+	URL        string           `json:"url,omitempty"`
+	Signatures []plan.Signature `json:"signatures,omitempty"`
 }
 
 // holdReleases notes the releases of the plan that arrived whole, and those that
@@ -27,8 +35,13 @@ func (h *Holding) holdReleases(p *plan.Plan, names map[string]reference.Referenc
 		}
 		at := names[r.Repository]
 		at.Tag, at.Digest = r.Tag, r.Digest
-		h.Releases = append(h.Releases, HeldRelease{Mirror: at, Signatures: r.Signatures})
+		held := HeldRelease{Version: r.Version, Arch: r.Arch, Source: r.Source, Mirror: at, URL: r.URL, Signatures: r.Signatures}
+		for _, why := range r.Reasons {
+			held.addChannel(why.Channel)
+		}
+		h.Releases = append(h.Releases, held)
 	}
+	h.Updates = p.Updates
 	if g := p.GraphData; g != nil && !out(plan.Whole{}, g.Base, g.Repository) {
 		at := names[g.Repository]
 		at.Tag, at.Digest = g.Tag, g.Digest
@@ -43,14 +56,27 @@ func (h *Holding) holdReleases(p *plan.Plan, names map[string]reference.Referenc
 	}
 }
 
-// addReleases adds releases that stand elsewhere than those that are there.
+// addChannel notes a channel for which the release was chosen.
+func (r *HeldRelease) addChannel(name string) {
+	if name != "" && !slices.Contains(r.Channels, name) {
+		r.Channels = append(slices.Clip(r.Channels), name)
+	}
+}
+
+// addReleases adds releases that stand elsewhere than those that are there, and the
+// channels of the others.
 func addReleases(all, more []HeldRelease) []HeldRelease {
+	all = slices.Clone(all)
 	for _, r := range more {
-		same := func(x HeldRelease) bool {
+		i := slices.IndexFunc(all, func(x HeldRelease) bool {
 			return x.Mirror.Repository() == r.Mirror.Repository() && x.Mirror.Tag == r.Mirror.Tag
-		}
-		if !slices.ContainsFunc(all, same) {
+		})
+		if i < 0 {
 			all = append(all, r)
+			continue
+		}
+		for _, name := range r.Channels {
+			all[i].addChannel(name)
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -114,7 +115,7 @@ func (a *app) checkPlatform(ctx context.Context, f checkFlags, args []string) er
 		return err
 	}
 	t := named.registry()
-	c := &platformCheck{app: a, flags: &f, target: t, images: mirrorImages{t.client}, report: platformReport{
+	c := &platformCheck{app: a, flags: &f, target: t, images: newMirrorImages(t.client), report: platformReport{
 		Version: 1, Mirror: t.String(), Updates: []provedUpdate{}, Releases: []provedRelease{},
 	}}
 	if err := c.run(ctx); err != nil {
@@ -156,7 +157,7 @@ type platformCheck struct {
 	*app
 	flags  *checkFlags
 	target *registryTarget
-	images mirrorImages
+	images *mirrorImages
 	mirror proof.Mirror
 	report platformReport
 	// configured is mirror.platform of -c; nil without.
@@ -287,10 +288,24 @@ const (
 )
 
 // mirrorImages reads images of a mirror as they are there now: nothing comes out of
-// a cache. It is a payload.Source.
-type mirrorImages struct{ client *remote.Client }
+// the workspace's cache. A manifest is asked for once. It is a payload.Source.
+type mirrorImages struct {
+	client *remote.Client
 
-func (m mirrorImages) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	mu   sync.Mutex
+	read map[string]manifestText // by repository and digest
+}
+
+type manifestText struct {
+	desc ocispec.Descriptor
+	raw  []byte
+}
+
+func newMirrorImages(client *remote.Client) *mirrorImages {
+	return &mirrorImages{client: client, read: map[string]manifestText{}}
+}
+
+func (m *mirrorImages) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	ref, err := reference.Parse(source)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, err
@@ -298,10 +313,22 @@ func (m mirrorImages) Manifest(ctx context.Context, source string, d digest.Dige
 	if d != "" {
 		ref = ref.Repository().WithDigest(d)
 	}
-	return m.client.Manifest(ctx, ref)
+	m.mu.Lock()
+	known, ok := m.read[ref.String()]
+	m.mu.Unlock()
+	if ok {
+		return known.desc, known.raw, nil
+	}
+	desc, raw, err := m.client.Manifest(ctx, ref)
+	if err == nil {
+		m.mu.Lock()
+		m.read[ref.Repository().WithDigest(desc.Digest).String()] = manifestText{desc, raw}
+		m.mu.Unlock()
+	}
+	return desc, raw, err
 }
 
-func (m mirrorImages) Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+func (m *mirrorImages) Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
 	ref, err := reference.Parse(source)
 	if err != nil {
 		return nil, err

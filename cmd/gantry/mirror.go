@@ -309,7 +309,7 @@ func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, j *job) (
 	}
 	result.Notes, result.Blocked, result.gaps = j.Plan().Notes, len(j.Plan().Blocked), gaps(j.Plan())
 	if r := j.target.registry(); r != nil {
-		result.Resources, err = s.saveResources(r, j.Plan(), result.Report, f.policy())
+		result.Resources, err = s.saveResources(ctx, r, j.Plan(), result.Report, f.policy())
 	}
 	return result, err
 }

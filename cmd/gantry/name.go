@@ -149,7 +149,7 @@ func (s *session) admitTo(t *registryTarget, p *plan.Plan, in inputs, opts resou
 		return &hintError{s.whose(clash), "; ", fmt.Sprintf(
 			"give one of the two a targetCatalog or targetTag of its own, merge the two configurations, or say --name %s where this one takes the place of that one", clash.Other)}
 	}
-	_, _, _, err = s.resources(t, p, &mirror.Report{}, opts)
+	_, err = s.resources(t, p, &mirror.Report{}, opts)
 	return err
 }
 

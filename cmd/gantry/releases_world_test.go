@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -245,7 +246,7 @@ func (w *platformWorld) attested(workspace string, names ...string) {
 		if string(body) != string(w.releases.Signature(d)) {
 			w.t.Errorf("%s has not the signature of the store", name)
 		}
-		if err := gpg.Verify(body, d, []gpg.Keyring{keyring}, time.Now()); err != nil {
+		if err := gpg.VerifyAll([][]byte{body}, d, []gpg.Keyring{keyring}, time.Now()); err != nil {
 			w.t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -253,6 +254,43 @@ func (w *platformWorld) attested(workspace string, names ...string) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.t.Errorf("signatures in %s (-want +got):\n%s", workspace, diff)
+	}
+}
+
+// gnupg verifies the signatures in a workspace with another program, where there is
+// one, and wants each to be about the digest that it stands for.
+func (w *platformWorld) gnupg(workspace string) {
+	w.t.Helper()
+	program, err := exec.LookPath("gpg")
+	if err != nil {
+		return
+	}
+	home := w.t.TempDir()
+	gpg := func(stdin []byte, args ...string) string {
+		w.t.Helper()
+		cmd := exec.CommandContext(w.t.Context(), program, append([]string{"--homedir", home, "--batch", "--quiet", "--no-autostart"}, args...)...)
+		cmd.Stdin = bytes.NewReader(stdin)
+		out, err := cmd.Output()
+		if err != nil {
+			w.t.Errorf("gpg %v: %v", args, err)
+		}
+		return string(out)
+	}
+	gpg(w.releases.Keys.OpenPGP, "--import")
+	for name, text := range w.manifests(workspace) {
+		var m struct{ BinaryData map[string][]byte }
+		if !strings.HasPrefix(name, "signature-") {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			w.t.Fatal(err)
+		}
+		for key, body := range m.BinaryData {
+			hex := strings.Split(key, "-")[1]
+			if signed := gpg(body, "--trust-model", "always", "--decrypt"); !strings.Contains(signed, `"sha256:`+hex+`"`) {
+				w.t.Errorf("%s signs\n%s", key, signed)
+			}
+		}
 	}
 }
 

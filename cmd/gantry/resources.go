@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -15,8 +16,11 @@ import (
 
 // resourceFiles says which cluster resources were written.
 type resourceFiles struct {
-	Dir     string   `json:"dir"`
-	Files   []string `json:"files"`
+	Dir   string   `json:"dir"`
+	Files []string `json:"files"`
+	// Web are files for a web server, which are no manifests and stand in folders
+	// of their own.
+	Web     []string `json:"web,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 }
@@ -60,41 +64,57 @@ func (s *session) receipt(t *registryTarget, name string) (*mirror.Receipt, erro
 	return mirror.NewReceipt(t.names, mine, slices.Collect(maps.Values(others))...), nil
 }
 
+// A clusterResources is what clusters apply for everything that a mirror holds.
+type clusterResources struct {
+	// mine is what it holds of one plan, all of every plan.
+	mine, all mirror.Holding
+	files     []resources.File
+	notes     []string
+}
+
 // resources are the manifests for everything that the mirror holds: of p, as far
 // as the report says that it arrived, and of other plans. It changes nothing.
-func (s *session) resources(t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (mine mirror.Holding, files []resources.File, notes []string, err error) {
+func (s *session) resources(t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (*clusterResources, error) {
 	before, others, err := s.holdings(t, p.Name)
 	if err != nil {
-		return mine, nil, nil, err
+		return nil, err
 	}
-	mine = mirror.Hold(p, t.names, report, before)
+	r := &clusterResources{mine: mirror.Hold(p, t.names, report, before)}
 	var rest []mirror.Holding
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		rest = append(rest, others[name])
 	}
-	all := mirror.Merge(mine, rest...)
-	files, notes, err = resources.Build(all.Images, all.Catalogs, opts)
-	if err != nil {
-		return mine, nil, nil, &usageError{err}
+	r.all = mirror.Merge(r.mine, rest...)
+	if r.files, r.notes, err = resources.Build(r.all.Images, r.all.Catalogs, opts); err != nil {
+		return nil, &usageError{err}
 	}
-	more, err := resources.BuildPlatform(all.Platform())
-	return mine, append(files, more...), notes, err
+	more, err := resources.BuildPlatform(r.all.Platform())
+	r.files = append(r.files, more...)
+	return r, err
 }
 
-// saveResources notes what the mirror holds of this plan and writes the
-// manifests.
-func (s *session) saveResources(t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (*resourceFiles, error) {
-	mine, files, notes, err := s.resources(t, p, report, opts)
+// saveResources notes what the mirror holds of this plan and writes the manifests,
+// and what else clusters may be given.
+func (s *session) saveResources(ctx context.Context, t *registryTarget, p *plan.Plan, report *mirror.Report, opts resources.Options) (*resourceFiles, error) {
+	r, err := s.resources(t, p, report, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.SaveHolding(t.key(), p.Name, mine.Write); err != nil {
+	if err := s.SaveHolding(t.key(), p.Name, r.mine.Write); err != nil {
 		return nil, err
 	}
-	out := &resourceFiles{Files: []string{}, Notes: notes}
+	web, notes, err := t.webFiles(ctx, &r.all)
+	if err != nil {
+		return nil, err
+	}
+	out := &resourceFiles{Files: []string{}, Notes: append(r.notes, notes...)}
 	var write []workspace.File
-	for _, f := range files {
+	for _, f := range r.files {
 		out.Files = append(out.Files, f.Name)
+		write = append(write, workspace.File{Name: f.Name, Text: f.Text})
+	}
+	for _, f := range web {
+		out.Web = append(out.Web, f.Name)
 		write = append(write, workspace.File{Name: f.Name, Text: f.Text})
 	}
 	out.Dir, out.Removed, err = s.SaveResources(t.key(), write)

@@ -153,6 +153,9 @@ func (f *resourceFiles) write(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "Cluster resources: %s (%s)\n", f.Dir, number(len(f.Files), "file", "files"))
+	if len(f.Web) > 0 {
+		fmt.Fprintf(b, "  and %s for a web server in its folders: graphs for clusters without an update service, signatures\n", number(len(f.Web), "file", "files"))
+	}
 	for _, name := range f.Removed {
 		fmt.Fprintf(b, "  removed %s, which no longer applies\n", name)
 	}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
+	"github.com/gantry-mirror/gantry/pkg/release/update"
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+)
+
+// web are the files of a workspace for a web server, by their paths.
+func (w *platformWorld) web(workspace string) map[string]string {
+	w.t.Helper()
+	dir := filepath.Join(w.path(workspace), "cluster-resources")
+	files := map[string]string{}
+	for _, pattern := range []string{"*/*", "*/*/*"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, name := range found {
+			if info, err := os.Stat(name); err != nil || info.IsDir() {
+				continue
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			rel, _ := filepath.Rel(dir, name)
+			files[filepath.ToSlash(rel)] = string(text)
+		}
+	}
+	return files
+}
+
+// drawn are the updates of a graph as text.
+func drawn(g *graph.Graph) (lines []string) {
+	for i, n := range g.Nodes {
+		for _, e := range g.From(i) {
+			line := n.Version.String() + " -> " + g.Nodes[e.To].Version.String()
+			for _, r := range g.Risks(e) {
+				line += " " + r.Name
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// TestWebFiles serves what is written beside the manifests, and asks it as a cluster
+// does that has no update service and no other store.
+func TestWebFiles(t *testing.T) {
+	t.Parallel()
+	w := newPlatformWorld(t, releasetest.Small())
+	mirrored := func(workspace, graph string) *graph.Graph {
+		t.Helper()
+		cfg := w.config(workspace+".yaml", "  platform:\n"+graph+`    channels:
+    - {name: fast-4.20, minVersion: 4.18.1, maxVersion: 4.19.1}
+    - {name: eus-4.20, from: [4.18.2]}
+`)
+		w.must("mirror", "-c", cfg, w.docker("/"+workspace), "--workspace", w.path(workspace))
+		return w.servedGraph(workspace, "fast-4.20")
+	}
+	// With graph data it is what an update service at the site answers: of all that is
+	// there, also the release that the other channel brought.
+	site := mirrored("data", "    graph: true\n")
+	if diff := cmp.Diff([]string{
+		"4.18.1 -> 4.18.2", "4.18.1 -> 4.19.1 PausedPools", "4.18.1 -> 4.19.2", "4.18.2 -> 4.19.1 PausedPools", "4.18.2 -> 4.19.2",
+		"4.19.1 -> 4.19.2", "4.19.2 -> 4.20.2",
+	}, drawn(site)); diff != "" {
+		t.Errorf("with graph data (-want +got):\n%s", diff)
+	}
+	for _, n := range site.Nodes {
+		if want := w.payload(release.Name(n.Version.String(), release.DefaultArch)).Reference(); n.Payload != want {
+			t.Errorf("%s is called %s, clusters know it as %s", n.Version, n.Payload, want)
+		}
+	}
+	// Without, it is what was planned: the way from the lowest version, too.
+	if diff := cmp.Diff([]string{"4.18.1 -> 4.19.1 PausedPools"}, drawn(mirrored("hops", ""))); diff != "" {
+		t.Errorf("without graph data (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"4.18.1 -> 4.19.2", "4.18.2 -> 4.19.2", "4.19.2 -> 4.20.2"}, drawn(w.servedGraph("hops", "eus-4.20"))); diff != "" {
+		t.Errorf("without graph data, of the other channel (-want +got):\n%s", diff)
+	}
+	w.storesSignatures("data", "4.18.1-x86_64", "4.18.2-x86_64", "4.19.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64")
+
+	// Again, they are the same bytes; without releases, they go, and their folders.
+	before := w.web("data")
+	w.must("mirror", "-c", w.path("data.yaml"), w.docker("/data"), "--workspace", w.path("data"))
+	if diff := cmp.Diff(before, w.web("data")); diff != "" {
+		t.Errorf("the second run wrote others (-first +second):\n%s", diff)
+	}
+	if err := os.Remove(filepath.Join(w.path("data"), "mirrors", strings.ReplaceAll(w.mirror.Host, ":", "-")+"-data.json")); err != nil {
+		files, _ := filepath.Glob(filepath.Join(w.path("data"), "mirrors", "*"))
+		t.Fatal(err, files)
+	}
+	cfg := w.config("data.yaml", "  additionalImages: [{name: "+w.source.Host+"/quay.io/openshift-release-dev/ocp-release:4.18.1-x86_64}]\n")
+	w.must("mirror", "-c", cfg, w.docker("/data"), "--workspace", w.path("data"))
+	folders, err := filepath.Glob(filepath.Join(w.path("data"), "cluster-resources", "*", "*"))
+	if err != nil || len(folders) > 0 {
+		t.Errorf("there is still %v, %v", folders, err)
+	}
+	for _, name := range []string{graphFolder, signatureFolder} {
+		if _, err := os.Stat(filepath.Join(w.path("data"), "cluster-resources", name)); !os.IsNotExist(err) {
+			t.Errorf("the folder %s is still there: %v", name, err)
+		}
+	}
+}
+
+// servedGraph puts the graph of a channel behind a web server and reads it as clients
+// of update services do.
+func (w *platformWorld) servedGraph(workspace, channel string) *graph.Graph {
+	w.t.Helper()
+	text, ok := w.web(workspace)[graphFolder+"/graph-"+channel+"-amd64.json"]
+	if !ok {
+		w.t.Fatalf("no graph of %s: there are %v", channel, sortedKeys(w.web(workspace)))
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = rw.Write([]byte(text))
+	}))
+	defer s.Close()
+	service := &update.Service{URL: s.URL + "/graph.json", Get: w.webClient()}
+	g, _, err := service.Graph(w.t.Context(), channel, release.DefaultArch)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return g
+}
+
+// storesSignatures wants that the folder of signatures is a store that has those of
+// these releases, and of no other.
+func (w *platformWorld) storesSignatures(workspace string, names ...string) {
+	w.t.Helper()
+	keyring, err := gpg.ParseKeyring("release.asc", w.releases.Keys.OpenPGP)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(w.path(workspace), "cluster-resources"))))
+	defer s.Close()
+	for _, name := range names {
+		if _, err := gpg.Collect(w.t.Context(), w.webClient(), []string{s.URL + "/" + signatureFolder}, w.payload(name).Digest, []gpg.Keyring{keyring}, time.Now()); err != nil {
+			w.t.Errorf("%s: %v", name, err)
+		}
+	}
+	files := slices.DeleteFunc(sortedKeys(w.web(workspace)), func(name string) bool { return !strings.HasPrefix(name, signatureFolder+"/") })
+	if len(files) != len(names) {
+		w.t.Errorf("there are signatures of %d releases, want %d: %v", len(files), len(names), files)
+	}
+}
+
+// webClient reads what a web server of this machine has.
+func (w *platformWorld) webClient() *remote.Client {
+	w.t.Helper()
+	c, err := remote.New(remote.Options{Side: remote.Source})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(c.Close)
+	return c
+}
