@@ -148,6 +148,17 @@ func listingOf(t *testing.T, dir string) map[string]string {
 	return names
 }
 
+// byName are the images of a plan by each of their names.
+func byName(p *plan.Plan) map[string]*plan.Image {
+	names := map[string]*plan.Image{}
+	for i := range p.Images {
+		for _, tag := range p.Images[i].Tags {
+			names[p.Images[i].Repository+":"+tag] = &p.Images[i]
+		}
+	}
+	return names
+}
+
 // wholeLayout has another library read every image of a layout.
 func wholeLayout(t *testing.T, dir string) {
 	t.Helper()
@@ -322,9 +333,7 @@ func TestArchiveDiff(t *testing.T) {
 	other := p.Images[1].Digest
 	changed.Images[0].Digest = other
 	var d archiveDifference
-	if err := d.compare(p, &changed); err != nil {
-		t.Fatal(err)
-	}
+	d.compare(outlineOf(p), outlineOf(&changed))
 	if len(d.Added)+len(d.Removed) > 0 || len(d.Changed) != len(p.Images[0].Tags) || d.Changed[0].Old != p.Images[0].Digest || d.Changed[0].New != other || d.NewContent != 0 {
 		t.Errorf("%+v", d)
 	}
