@@ -124,7 +124,7 @@ func (w *world) Manifest(_ context.Context, source string, d digest.Digest) (oci
 			d = w.tags[ref.Name()+":"+ref.Tag]
 		}
 		if !w.repos[ref.Name()][d] {
-			return ocispec.Descriptor{}, nil, fmt.Errorf("%s is not there", source)
+			return ocispec.Descriptor{}, nil, fmt.Errorf("%s is not there: %w", source, fs.ErrNotExist)
 		}
 	}
 	w.reads[d]++

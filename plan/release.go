@@ -1,11 +1,10 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
 // A Release is one platform release: its payload, and why it is mirrored. Its
@@ -93,10 +92,8 @@ type Risk struct {
 	Accepted bool `json:"accepted,omitempty"`
 }
 
-// Always reports whether the risk is one for every cluster.
-func (r Risk) Always() bool {
-	return slices.ContainsFunc(r.Rules, func(rule RiskRule) bool { return rule.Type == "Always" })
-}
+// Always reports whether the risk is one for every cluster, as graph.Risk does.
+func (r Risk) Always() bool { return len(r.Rules) > 0 && r.Rules[0].Type == graph.Always }
 
 // A RiskRule is "Always", or "PromQL" with the query that says where a risk
 // applies.
