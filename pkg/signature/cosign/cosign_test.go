@@ -242,7 +242,7 @@ func TestParsePolicy(t *testing.T) {
 	for name, want := range map[string]bool{
 		"quay.io/org/release": true, "quay.io/org/release/sub": true, "quay.io/org/release2": false, "quay.io/org": false, "quay.io": false,
 		"registry.example.com:5000/any/thing": true, "registry.example.com/any": false, "quay.io/team/x": true, "quay.io/teams/x": false,
-		"a.example.org/x": true, "a.b.example.org/x/y": true, "example.org/x": false, "quay.io/a.example.org": false,
+		"a.example.org/x": true, "a.b.example.org/x/y": true, "a.example.org:5000/x": true, "example.org/x": false, "quay.io/a.example.org": false,
 	} {
 		if got := p.Covers(name); got != want {
 			t.Errorf("%s: covered is %v", name, got)

@@ -109,6 +109,7 @@ func checkScope(scope string) error {
 // repository is the one that the images are known by, not the mirror's.
 func (p *Policy) Covers(repository string) bool {
 	host, _, _ := strings.Cut(repository, "/")
+	host, _, _ = strings.Cut(host, ":") // as containers/image does for domains
 	return slices.ContainsFunc(p.Scopes, func(scope string) bool {
 		if domain, ok := strings.CutPrefix(scope, "*"); ok {
 			return strings.HasSuffix(host, domain)
