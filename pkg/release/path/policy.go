@@ -76,15 +76,19 @@ func (p Policy) allows(c Cost) bool {
 
 // Names are the names of all risks of a graph, sorted.
 func Names(g *graph.Graph) []string {
-	seen := map[string]bool{}
+	seen, names := map[int32]bool{}, map[string]bool{} // thousands of updates share a group
 	for i := range g.Nodes {
 		for _, e := range g.From(i) {
+			if seen[e.Group] {
+				continue
+			}
+			seen[e.Group] = true
 			for _, r := range g.Risks(e) {
-				seen[r.Name] = true
+				names[r.Name] = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(seen))
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Unknown returns the names in a policy that no risk of the graph has, sorted. A
