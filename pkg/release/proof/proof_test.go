@@ -46,6 +46,7 @@ func small(t *testing.T) *Mirror {
 }
 
 func TestProve(t *testing.T) {
+	all := small(t)
 	without := func(version string) func(*Mirror) {
 		return func(m *Mirror) {
 			m.Releases = slices.DeleteFunc(m.Releases, func(r Release) bool { return r.Version == version })
@@ -87,7 +88,7 @@ func TestProve(t *testing.T) {
 		{"told by nobody, without graph data", noData, "fast-4.20", Hop{From: "4.18.1", To: "4.20.2"}, nil, "neither release tells"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := small(t)
+			m := &Mirror{Releases: slices.Clone(all.Releases), Data: all.Data}
 			if test.change != nil {
 				test.change(m)
 			}
