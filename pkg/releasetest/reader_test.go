@@ -154,7 +154,7 @@ func TestPayloadsAreRead(t *testing.T) {
 		if diff := cmp.Diff([]string{nowhere}, trust.Stores); diff != "" {
 			t.Errorf("%s: stores (-want +got):\n%s", p.Name, diff)
 		}
-		if err := gpg.Verify(w.Signature(p.Digest), p.Digest, trust.Keyrings, published.Add(time.Hour)); err != nil {
+		if err := gpg.VerifyAll([][]byte{w.Signature(p.Digest)}, p.Digest, trust.Keyrings, published.Add(time.Hour)); err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}

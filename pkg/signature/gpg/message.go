@@ -73,13 +73,6 @@ type payload struct {
 	} `json:"optional"`
 }
 
-// Verify reports what is wrong with body as the only signature of the image d: it
-// has to satisfy every keyring. Where there are several signatures, VerifyAll is
-// what is meant.
-func Verify(body []byte, d digest.Digest, keyrings []Keyring, now time.Time) error {
-	return VerifyAll([][]byte{body}, d, keyrings, now)
-}
-
 // VerifyAll reports what is wrong with bodies as the signatures of the image d:
 // each keyring has to be satisfied by at least one of them. Signatures that are no
 // good do no harm beside those that are.

@@ -16,11 +16,11 @@ import (
 func TestVerify(t *testing.T) {
 	first, second := signers()[0], signers()[1]
 	good := first.sign(t, text(image), signed, 0)
-	if err := Verify(good, image, []Keyring{first.keyring}, now); err != nil {
+	if err := verifyOne(good, image, []Keyring{first.keyring}, now); err != nil {
 		t.Fatal(err)
 	}
 	small := compressed(t, good)
-	if err := Verify(small, image, []Keyring{first.keyring}, now); err != nil {
+	if err := verifyOne(small, image, []Keyring{first.keyring}, now); err != nil {
 		t.Fatalf("compressed: %v", err)
 	}
 	brief := newSigner("brief", 366*24*time.Hour) // expires the day after it signed
@@ -92,7 +92,7 @@ func TestVerify(t *testing.T) {
 			if tc.at.IsZero() {
 				tc.at = now
 			}
-			err := Verify(tc.body, image, tc.keyrings, tc.at)
+			err := verifyOne(tc.body, image, tc.keyrings, tc.at)
 			switch {
 			case tc.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -102,7 +102,7 @@ func TestVerify(t *testing.T) {
 		})
 	}
 	for _, d := range []digest.Digest{"", "sha256:0", digest.SHA512.FromString("x")} {
-		if err := Verify(good, d, []Keyring{first.keyring}, now); err == nil || !strings.Contains(err.Error(), "is not a sha256 digest") {
+		if err := verifyOne(good, d, []Keyring{first.keyring}, now); err == nil || !strings.Contains(err.Error(), "is not a sha256 digest") {
 			t.Errorf("%q: %v", d, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestTampered(t *testing.T) {
 			t.Errorf("%d of %d changes are accepted", accepted, len(body))
 		}
 		for n := range body {
-			if err := Verify(body[:n], image, []Keyring{first.keyring}, now); err == nil {
+			if err := verifyOne(body[:n], image, []Keyring{first.keyring}, now); err == nil {
 				t.Fatalf("accepted although only %d of %d bytes are left", n, len(body))
 			}
 		}
@@ -184,7 +184,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add(bomb.Bytes())
 	keys := public(first.entity)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if Verify(body, image, []Keyring{first.keyring}, now) != nil {
+		if verifyOne(body, image, []Keyring{first.keyring}, now) != nil {
 			return
 		}
 		content, err := clusterAccepts(body, keys, image, now)

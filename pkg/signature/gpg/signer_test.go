@@ -180,6 +180,11 @@ func (s signer) version3(t testing.TB, content string) []byte {
 	return slices.Concat(onePass, literal, header, body)
 }
 
+// verifyOne verifies a body as the only signature of an image.
+func verifyOne(body []byte, d digest.Digest, keyrings []Keyring, now time.Time) error {
+	return VerifyAll([][]byte{body}, d, keyrings, now)
+}
+
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }

@@ -227,21 +227,21 @@ func TestReal(t *testing.T) {
 	const v3 = digest.Digest("sha256:e3f12513a4b22a2d7c0e7c9207f52128113758d9d68c7d06b11a0ac7672966f7")
 	body, old := read("signatures/"+path(v4150, 1)), read("signatures/"+path(v3, 1))
 	for _, keyrings := range [][]Keyring{known.Keyrings, trust.Keyrings} {
-		if err := Verify(body, v4150, keyrings, time.Now()); err != nil {
+		if err := verifyOne(body, v4150, keyrings, time.Now()); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := Verify(body, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "another image") {
+	if err := verifyOne(body, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "another image") {
 		t.Error(err)
 	}
-	if err := Verify(body, v4150, []Keyring{signers()[0].keyring}, time.Now()); err == nil || !strings.Contains(err.Error(), "key 199E2F91FD431D51, which first does not hold") {
+	if err := verifyOne(body, v4150, []Keyring{signers()[0].keyring}, time.Now()); err == nil || !strings.Contains(err.Error(), "key 199E2F91FD431D51, which first does not hold") {
 		t.Error(err)
 	}
 	t.Run("version 3", func(t *testing.T) {
 		if _, err := clusterAccepts(old, redhat, v3, time.Now()); err != nil {
 			t.Skipf("no real signature of version 3: %v", err)
 		}
-		if err := Verify(old, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "version 3") {
+		if err := verifyOne(old, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "version 3") {
 			t.Error(err)
 		}
 	})
