@@ -240,6 +240,8 @@ func TestListReleasesRefuses(t *testing.T) {
 		"--version 4.20.1":                     "give the minor version as 4.20",
 		"--channel stable-4.2":                 "channel stable-4.2 has no releases for amd64 at " + k.env[updateURLVariable],
 		"--channel stable_4":                   "it is no name of a channel",
+		"--channel stabel-4.20":                `did you mean "stable-4.20"?`,
+		"--channel eus-4.21":                   "gantry list releases --version 4.21 --channels lists those that exist",
 		"--channel stable-4.20 --version 4.20": "leave out one of them",
 		"--channel stable-4.20 --to 4.20.1":    "say with --from what the cluster runs",
 		"--channel stable-4.20 --from 4.20":    "--from \"4.20\"",

@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/pkg/release/path"
+	"github.com/gantry-mirror/gantry/pkg/release/update"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
@@ -132,7 +133,11 @@ func (g *releaseGraph) String() string { return fmt.Sprintf("channel %s for %s",
 // graph asks for a channel and finds the versions in it.
 func (q *releaseQuery) graph(ctx context.Context, a *app, u *updates, channel string, arch release.Arch) (*releaseGraph, error) {
 	g, answered, err := u.Graph(ctx, release.Product(q.product), channel, arch)
-	if err != nil {
+	var unknown *update.UnknownChannelError
+	switch {
+	case errors.As(err, &unknown):
+		return nil, q.suggest(unknown)
+	case err != nil:
 		return nil, err
 	}
 	out := &releaseGraph{Graph: g, channel: channel, arch: arch, url: answered.URL, from: -1, to: -1}
@@ -161,6 +166,22 @@ func (q *releaseQuery) graph(ctx context.Context, a *app, u *updates, channel st
 		a.warn("no update of %s has the risk %q%s", out, name, near)
 	}
 	return out, nil
+}
+
+// suggest adds to the error of a channel that does not exist how it may be called.
+func (q *releaseQuery) suggest(e *update.UnknownChannelError) error {
+	kind, minor, _ := strings.Cut(e.Channel, "-")
+	if q.product != string(release.OCP) || !minorVersion.MatchString(minor) {
+		return e
+	}
+	if slices.Contains(kindsOfChannels[:], kind) {
+		return &hintError{e, "; ", "gantry list releases --version " + minor + " --channels lists those that exist"}
+	}
+	with := *e
+	for _, kind := range kindsOfChannels {
+		with.Channels = append(slices.Clip(with.Channels), kind+"-"+minor)
+	}
+	return &with
 }
 
 // absent is the error of a version that a channel does not have, with the channel of

@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // few is up to how many releases each has its box without being asked for.
-const few = 20
+const few = 12
 
 // Part is the graph of the releases on all ways from one to another: with from
 // only, of those that it leads to; with to only, of those that lead to it. A
