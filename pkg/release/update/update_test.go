@@ -126,6 +126,13 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s %s asks %s (%s), %v, want %s", tt.product, tt.channel, get.address, from.URL, err, tt.want)
 		}
 	}
+	// What is shown of an address has no password; that it is refused is the
+	// Getter's affair.
+	get := &getter{body: "{}"}
+	_, from, err := (&update.Service{URL: "https://user:s3cret@example.com/graph", Get: get}).Graph(t.Context(), "stable-4.20", "amd64")
+	if want := "https://example.com/graph?arch=amd64&channel=stable-4.20"; from.URL != want || err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("the address is shown as %s, and in %v", from.URL, err)
+	}
 }
 
 func TestQuestion(t *testing.T) {
