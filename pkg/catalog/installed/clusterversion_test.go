@@ -13,7 +13,7 @@ import (
 
 func TestReadClusterVersions(t *testing.T) {
 	t.Parallel()
-	real, err := os.ReadFile(filepath.Join("testdata", "clusterversion.json"))
+	printed, err := os.ReadFile(filepath.Join("testdata", "clusterversion.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestReadClusterVersions(t *testing.T) {
 		want      []installed.ClusterVersion
 		operators int
 	}{
-		"an update goes on": {input: string(real), want: []installed.ClusterVersion{
+		"an update goes on": {input: string(printed), want: []installed.ClusterVersion{
 			{Version: "4.19.2", Channel: "eus-4.20", Multi: true, Origin: id + " (on its way)"},
 			{Version: "4.18.5", Channel: "eus-4.20", Multi: true, Origin: id},
 		}},
