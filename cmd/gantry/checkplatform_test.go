@@ -33,7 +33,7 @@ const provenPlatform = `  platform:
 // these names.
 func newProvenMirrors(t *testing.T, names ...string) map[string]*provenMirror {
 	t.Helper()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	cfg := w.config("imageset.yaml", provenPlatform)
 	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
 	all := map[string]*provenMirror{}

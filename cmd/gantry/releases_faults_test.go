@@ -12,7 +12,6 @@ import (
 	"time"
 
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
 // twoReleases takes 4.19.2 and 4.20.2 for amd64.
@@ -43,7 +42,7 @@ func (w *platformWorld) heldBack(o outcome, prefix, workspace, held, other strin
 // it when it can.
 func TestReleaseHeldBack(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", twoReleases)
 	const held, other = "4.20.2-x86_64", "4.19.2-x86_64"
 	p := w.payload(held)
@@ -103,7 +102,7 @@ func TestReleaseHeldBack(t *testing.T) {
 // does not arrive: its tag, its signatures, its mirror sets.
 func TestReleaseStaysWhenTheNextFails(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	stanza := func(to string) string {
 		return "  platform:\n    kubeVirtContainer: true\n    channels: [{name: fast-4.20, minVersion: 4.20.1, maxVersion: " + to + "}]\n"
 	}
@@ -126,7 +125,7 @@ func TestReleaseStaysWhenTheNextFails(t *testing.T) {
 // does or at once, or takes the mirror from it, and goes on from there.
 func TestReleaseInterrupted(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", headOf420)
 	const name = "4.20.2-x86_64"
 	stuck := rt.Rule{Method: http.MethodPut, Path: "/" + componentRepository + "/manifests/", Nth: 3, Action: rt.NoAnswer()}

@@ -91,7 +91,7 @@ func TestTwoArchitectures(t *testing.T) {
 // images that are left out.
 func TestPlatformsOfReleases(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorldWith(t, releasetest.Small(), registrytest.Options{Sparse: true})
+	w := newSmallWorldAt(t, registrytest.Options{Sparse: true})
 	const name = "4.20.2-multi"
 	isc := w.config("imageset.yaml", `  platform:
     kubeVirtContainer: true
@@ -161,7 +161,7 @@ func TestPlatformsOfReleases(t *testing.T) {
 // that it keeps clusters from.
 func TestOperatorsBlockHops(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	bundle, err := registrytest.BundleImage("anchor", "1.2.0")
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestOperatorsBlockHops(t *testing.T) {
 // TestReleaseByReference mirrors one payload that the configuration names.
 func TestReleaseByReference(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	const name = "4.20.1-multi"
 	p := w.payload(name)
 	for i, ref := range []string{p.Repository + ":" + name, p.Reference()} {

@@ -30,7 +30,7 @@ func signatureIs(d digest.Digest, body []byte) registrytest.Rule {
 // written, where its signature is not what clusters take.
 func TestReleaseSignatureRefused(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", headOf420)
 	p := w.payload("4.20.2-x86_64")
 	made := func(body []byte, err error) []byte {
@@ -103,7 +103,7 @@ func (w *platformWorld) in(t *testing.T) *platformWorld {
 // verified again before anything is copied.
 func TestReleasePlanAltered(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", headOf420)
 	p := w.payload("4.20.2-x86_64")
 	w.must("plan", "-c", isc, "-o", w.path("plan.json"))
@@ -168,7 +168,7 @@ func TestReleaseSignatureIgnored(t *testing.T) {
 // releases a site takes is said at the site.
 func TestReleaseKeyAtTheFarSide(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", headOf420)
 	disk := fileScheme + w.path("disk")
 	w.must("mirror", "-c", isc, disk)

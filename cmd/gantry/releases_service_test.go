@@ -17,7 +17,7 @@ import (
 // done.
 func TestUpdateServiceFaults(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	stanza := headOf420 + "    graph: true\n"
 	isc := w.config("imageset.yaml", stanza)
 	graph, data := releasetest.GraphPath, releasetest.GraphDataPath
@@ -71,7 +71,7 @@ func TestUpdateServiceFaults(t *testing.T) {
 // TestSignatureStores asks the next store where one is down.
 func TestSignatureStores(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	down := rt.Serve(t, rt.Options{Rules: []rt.Rule{{Action: rt.Reset()}}}, http.NotFoundHandler())
 	store := w.env[signatureURLVariable]
 	delete(w.env, signatureURLVariable)

@@ -14,7 +14,7 @@ import (
 
 func TestPlatform(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	cfg := w.config("imageset.yaml", `  platform:
     graph: true
     kubeVirtContainer: true
@@ -64,6 +64,7 @@ func TestReal412(t *testing.T) {
 	w.once(w.source, w.service)
 	w.holds("near", names...)
 	w.attested("workspace", names...)
+	w.gnupg("workspace")
 	w.platformManifests("workspace", "near")
 
 	// Again: nothing is copied, and what is there costs a request at most.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,23 +34,62 @@ type platformWorld struct {
 	service  *registrytest.Server
 }
 
-// newPlatformWorld makes one of a universe.
-func newPlatformWorld(t *testing.T, u releasetest.Universe) *platformWorld {
-	t.Helper()
-	return newPlatformWorldWith(t, u, registrytest.Options{})
+// small is releasetest.Small and what a registry stores that was filled with it. It
+// is made for the first test that needs it.
+var small struct {
+	once     sync.Once
+	releases *releasetest.World
+	storage  string // a folder
+	err      error
 }
 
-// newPlatformWorldWith makes one with this mirror.
-func newPlatformWorldWith(t *testing.T, u releasetest.Universe, mirror registrytest.Options) *platformWorld {
+// newSmallWorld makes a world of releasetest.Small.
+func newSmallWorld(t *testing.T) *platformWorld {
 	t.Helper()
-	w := &platformWorld{world: &world{
-		t: t, dir: registrytest.TempDir(t),
-		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, mirror),
-	}}
-	w.releases, w.service = releasetest.Serve(t, u, registrytest.Options{})
-	w.push(w.releases)
-	w.surroundings(w.write("registries.conf", w.releases.RegistriesConf(w.source.Host, w.source.Host, w.mirror.Host)), "")
-	w.env[signatureKeyVariable] = w.write("release.asc", string(w.releases.Keys.OpenPGP))
+	return newSmallWorldAt(t, registrytest.Options{})
+}
+
+// newSmallWorldAt makes one with this mirror.
+func newSmallWorldAt(t *testing.T, mirror registrytest.Options) *platformWorld {
+	t.Helper()
+	small.once.Do(func() {
+		if small.releases, small.err = releasetest.New(releasetest.Small()); small.err != nil {
+			return
+		}
+		first := registrytest.Start(t, registrytest.Options{})
+		if small.err = small.releases.Push(t.Context(), first.Client(), first.Host); small.err == nil {
+			small.storage, small.err = first.Keep()
+		}
+	})
+	if small.err != nil {
+		t.Fatalf("making releases: %v", small.err)
+	}
+	return newReleaseWorld(t, small.releases, registrytest.Options{Storage: small.storage}, mirror)
+}
+
+// newPlatformWorld makes a world of a universe.
+func newPlatformWorld(t *testing.T, u releasetest.Universe) *platformWorld {
+	t.Helper()
+	releases, err := releasetest.New(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newReleaseWorld(t, releases, registrytest.Options{}, registrytest.Options{})
+	w.push(releases)
+	return w
+}
+
+func newReleaseWorld(t *testing.T, releases *releasetest.World, source, mirror registrytest.Options) *platformWorld {
+	t.Helper()
+	w := &platformWorld{
+		world: &world{
+			t: t, dir: registrytest.TempDir(t),
+			source: registrytest.Start(t, source), mirror: registrytest.Start(t, mirror),
+		},
+		releases: releases, service: registrytest.Serve(t, registrytest.Options{}, releases),
+	}
+	w.surroundings(w.write("registries.conf", releases.RegistriesConf(w.source.Host, w.source.Host, w.mirror.Host)), "")
+	w.env[signatureKeyVariable] = w.write("release.asc", string(releases.Keys.OpenPGP))
 	w.env[signatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
 	w.env[updateURLVariable] = w.service.URL() + releasetest.GraphPath
 	return w

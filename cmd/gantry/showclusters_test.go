@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
 // clusterVersion is one as oc prints it.
@@ -18,7 +16,7 @@ func clusterVersion(id, channel, architecture, history string) string {
 // TestInstalledReleases plans for clusters as they say what they run.
 func TestInstalledReleases(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	const platform = `  platform:
     architectures: [amd64, multi]
     channels:

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -98,7 +97,7 @@ Graph data for an update service
 // A release's size is that of all it brings, what its images share counted once.
 func TestPlatformPlan(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	cfg := w.config("imageset.yaml", `  platform:
     graph: true
     channels:
@@ -125,7 +124,7 @@ Graph data for an update service
 
 func TestExplainPlatform(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	cfg := w.config("imageset.yaml", `  platform:
     channels:
     - name: fast-4.20
@@ -147,7 +146,7 @@ func TestExplainPlatform(t *testing.T) {
 // they say nothing.
 func TestReleaseFlags(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	cfg := w.config("imageset.yaml", "  platform:\n    graph: true\n    channels:\n    - name: fast-4.20\n")
 	const ignore = "--ignore-release-signature"
 	o := w.must("plan", "-c", cfg, ignore, "-o", w.path("plan.json"))
@@ -168,7 +167,7 @@ func TestReleaseFlags(t *testing.T) {
 // TestArchiveReleases looks at archives that have releases.
 func TestArchiveReleases(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	disk := fileScheme + w.path("disk")
 	const stanza = "  platform:\n    channels:\n    - name: "
 	w.must("mirror", "-c", w.config("imageset.yaml", stanza+"stable-4.20\n"), disk)

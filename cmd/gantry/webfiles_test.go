@@ -15,7 +15,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/pkg/release/update"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
@@ -63,7 +62,7 @@ func drawn(g *graph.Graph) (lines []string) {
 // does that has no update service and no other store.
 func TestWebFiles(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Small())
+	w := newSmallWorld(t)
 	mirrored := func(workspace, graph string) *graph.Graph {
 		t.Helper()
 		cfg := w.config(workspace+".yaml", "  platform:\n"+graph+`    channels:

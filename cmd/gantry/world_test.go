@@ -22,8 +22,10 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	m.Run() // what it returns becomes the exit status
-	if filled.storage != "" {
-		_ = os.RemoveAll(filled.storage)
+	for _, storage := range []string{filled.storage, small.storage} {
+		if storage != "" {
+			_ = os.RemoveAll(storage)
+		}
 	}
 }
 
