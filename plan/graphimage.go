@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
+	"github.com/blang/semver/v4"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
@@ -49,11 +51,36 @@ func (p *platform) buildGraph(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.notes = append(p.notes, built.Warnings...)
+		p.notes = append(append(p.notes, built.Warnings...), p.unoffered(data)...)
 		p.data = &GraphData{Source: source, SHA256: data.Digest, Base: base, Digest: built.Root.Digest, Repository: GraphRepository, Tag: "latest"}
 		return nil
 	}
 	return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
+}
+
+// unoffered notes the paths that an update service with the graph data does not
+// offer, since it knows a release on them in no such channel: the data is of another
+// product or service, or older than the graph.
+func (p *platform) unoffered(data *graphdata.Data) []string {
+	missing := map[string][]string{} // by channel
+	for _, t := range p.payloads {
+		v, err := semver.Parse(t.version)
+		if err != nil {
+			continue // no channel has it
+		}
+		channels := data.Channels(v, t.arch)
+		for _, why := range t.reasons {
+			if why.Channel != "" && !slices.Contains(channels, why.Channel) && !slices.Contains(missing[why.Channel], t.name()) {
+				missing[why.Channel] = append(missing[why.Channel], t.name())
+			}
+		}
+	}
+	var notes []string
+	for _, channel := range slices.Sorted(maps.Keys(missing)) {
+		notes = append(notes, fmt.Sprintf("the graph data does not have %s in channel %s: an update service with it does not offer that there; mirror.platform.graphData names other graph data",
+			few(missing[channel]), channel))
+	}
+	return notes
 }
 
 func readGraphData(ctx context.Context, from From) (source string, data *graphdata.Data, err error) {

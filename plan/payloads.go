@@ -105,7 +105,7 @@ func (p *platform) read(ctx context.Context, c *chosenRelease) (*taking, error) 
 		return nil, err
 	}
 	if t.payload, err = payload.Read(ctx, p.from.Images, t.entry.Source, ref.Digest); err != nil {
-		return nil, err
+		return nil, c.wrong(err)
 	}
 	if t.payload.Shard {
 		return nil, fmt.Errorf("%s is one image of release %s for all architectures, not the release: name the list that it is in", t.entry.Source, t.payload.Version)
@@ -130,6 +130,14 @@ func (p *platform) read(ctx context.Context, c *chosenRelease) (*taking, error) 
 	return t, nil
 }
 
+// wrong says which release an error is about, where that is known already.
+func (c *chosenRelease) wrong(err error) error {
+	if c.version == "" {
+		return err
+	}
+	return fmt.Errorf("release %s: %w", c.name(), err)
+}
+
 func (p *platform) verify(ctx context.Context, t *taking, d digest.Digest) error {
 	if p.opts.IgnoreReleaseSignatures {
 		t.entry.Unverified = true
@@ -137,7 +145,7 @@ func (p *platform) verify(ctx context.Context, t *taking, d digest.Digest) error
 	}
 	bodies, err := p.from.Updates.Signatures(ctx, t.product, d)
 	if err != nil {
-		return fmt.Errorf("release %s: %w", t.entry.Source, err)
+		return t.wrong(fmt.Errorf("verifying %s: %w", t.entry.Source, err))
 	}
 	for _, body := range bodies {
 		t.entry.Signatures = append(t.entry.Signatures, Signature{Digest: d, Body: body})
@@ -305,7 +313,7 @@ func (p *platform) enter(plan *Plan) {
 	}
 	slices.SortFunc(plan.Releases, func(a, b Release) int { return strings.Compare(a.Name(), b.Name()) })
 	if p.opts.IgnoreReleaseSignatures && len(p.payloads) > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("nobody has checked who made %s (--ignore-release-signature): nothing says that they are what the vendor built",
+		p.notes = append(p.notes, fmt.Sprintf("nobody has checked who made %s (--ignore-release-signature): nothing says that they are what the vendor built, and clusters find no signatures, so that they update with --force alone",
 			count(len(p.payloads), "release", "releases")))
 	}
 	plan.Updates, plan.UpdateGraphs, plan.GraphData = p.updates, p.graphs, p.data

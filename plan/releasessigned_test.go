@@ -126,7 +126,7 @@ func TestPayloadsThatNobodySigned(t *testing.T) {
 	const stanza = "    architectures: [multi]\n    channels: [{name: fast-4.21}]\n"
 	w.signatures = func(d digest.Digest) ([][]byte, error) { return nil, fmt.Errorf("nobody signed %s", d) }
 	_, err := w.make("  platform:\n" + stanza)
-	if err == nil || !strings.Contains(err.Error(), "release "+made.Reference()+": nobody signed "+made.Digest.String()) {
+	if err == nil || !strings.Contains(err.Error(), "release 4.21.0-multi: verifying "+made.Reference()+": nobody signed "+made.Digest.String()) {
 		t.Error(err)
 	}
 	if log := w.registry.Log(); len(log) > 0 {
