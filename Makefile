@@ -27,7 +27,7 @@ test: ## run all tests, with the race detector, against a real registry too
 	cd .ci/tools/crdcheck && $(GO) test ./...
 
 .PHONY: demo
-demo: build ## mirror sample catalogs over signed disks and directly, and check the result
+demo: build ## mirror sample catalogs over signed disks and directly, and platform releases, and check the result
 	$(GO) run ./cmd/demo -gantry $(BIN)/gantry
 
 .PHONY: bench

@@ -23,6 +23,9 @@ const (
 	farSpace     = "workspace-far"
 	imageSetFile = "imageset.yaml"
 	registries   = "registries.conf"
+
+	platformFile   = "platform.yaml"
+	releaseKeyFile = "release-key.asc"
 )
 
 // A mirrored is something of the sample that the mirrors have to have.
@@ -54,7 +57,7 @@ func newDemo(program, dir string, out io.Writer) (*demo, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{planFile, archiveDir, nextDir, keyFile, keyFile + ".pub", nearSpace, farSpace, imageSetFile, registries} {
+	for _, name := range []string{planFile, archiveDir, nextDir, keyFile, keyFile + ".pub", nearSpace, farSpace, imageSetFile, registries, platformFile, releaseKeyFile} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}

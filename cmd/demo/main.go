@@ -6,8 +6,11 @@
 // a person would: it plans, mirrors to a disk and signs it, unplugs the source,
 // checks the disk and mirrors from it to the first mirror. With a changed
 // configuration, another disk brings what is new. Plugged in again, it mirrors
-// directly to the second mirror. At the end it reads both mirrors with a client that shares no code
-// with Gantry, and pulls every image that the filtered catalogs name.
+// directly to the second mirror, which also gets the platform releases on an update
+// path, from an update service and a signature store on loopback, and proves that
+// the updates are possible with what that mirror has. At the end it
+// reads both mirrors with a client that shares no code with Gantry, and pulls every
+// image that the filtered catalogs name.
 //
 // It is started by "make demo". What it writes stays in its folder (-dir) until
 // the next run, to be looked at.
@@ -44,7 +47,7 @@ func run(ctx context.Context, program, dir string) error {
 	}
 	defer d.close()
 	for _, step := range []func(context.Context) error{
-		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.carryWhatIsNew, d.mirrorDirectly, d.mirrorAgain, d.verify,
+		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.carryWhatIsNew, d.mirrorDirectly, d.mirrorAgain, d.platformReleases, d.verify,
 	} {
 		if err := step(ctx); err != nil {
 			return err

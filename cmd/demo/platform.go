@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+)
+
+// platformSet is what the part about platform releases asks for.
+const platformSet = `kind: ImageSetConfiguration
+apiVersion: mirror.openshift.io/v2alpha1
+mirror:
+  platform:
+    graph: true
+    updateService: %[1]s` + releasetest.GraphPath + `
+    signatureStores: [%[1]s` + releasetest.SignaturesPath + `]
+    signatureKeys: [%[2]s]
+    channels:
+    - name: fast-4.20
+      from: [4.18.1]       # what clusters run: the way from there to the head
+`
+
+// The path that leads from 4.18.1 to the head of the channel without a risk.
+var platformPath = []string{"4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"}
+
+// platformReleases mirrors the releases on an update path, from an update service
+// and a signature store on loopback.
+func (d *demo) platformReleases(ctx context.Context) error {
+	d.title("Platform releases: the way from 4.18.1 to the head of fast-4.20, signed, with everything that clusters need to go it")
+	releases, err := releasetest.New(releasetest.Small())
+	if err != nil {
+		return err
+	}
+	if err := releases.Push(ctx, registrytest.NewClient(d.source.host), d.source.host); err != nil {
+		return err
+	}
+	services, stop, err := serve(ctx, releases)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	conf := filepath.Join(d.dir, registries)
+	text, err := os.ReadFile(conf)
+	if err != nil {
+		return err
+	}
+	// Only what the vendor's registry is: the others are there.
+	_, vendor, _ := strings.Cut(releases.RegistriesConf(d.source.host, d.source.host), "\n\n")
+	if err := errors.Join(
+		os.WriteFile(conf, append(append(text, '\n'), vendor...), 0o600),
+		os.WriteFile(filepath.Join(d.dir, releaseKeyFile), releases.Keys.OpenPGP, 0o600),
+		os.WriteFile(filepath.Join(d.dir, platformFile), fmt.Appendf(nil, platformSet, services, releaseKeyFile), 0o600),
+	); err != nil {
+		return err
+	}
+	if err := d.show(platformFile); err != nil {
+		return err
+	}
+	if err := d.gantry(ctx, "plan", "-c", platformFile, "--workspace", nearSpace); err != nil {
+		return err
+	}
+	if err := d.gantry(ctx, "mirror", "-c", platformFile, "--workspace", nearSpace, "docker://"+d.near.host+"/ocp"); err != nil {
+		return err
+	}
+	if err := d.checkReleases(ctx, releases); err != nil {
+		return err
+	}
+	stop() // what clusters need, they find in the mirror
+	d.source.unplugged.Store(true)
+	defer d.source.unplugged.Store(false)
+	return d.gantry(ctx, "check", "--platform", "--release-key", releaseKeyFile, "--workspace", nearSpace, "docker://"+d.near.host+"/ocp")
+}
+
+// checkReleases pulls the releases and all their components.
+func (d *demo) checkReleases(ctx context.Context, releases *releasetest.World) error {
+	c := registrytest.NewClient(d.near.host)
+	for _, name := range platformPath {
+		p := releases.Payload(name)
+		got, err := c.Pull(ctx, "ocp/openshift/release-images", name)
+		if err != nil {
+			return err
+		}
+		if got.Digest != p.Digest {
+			return fmt.Errorf("release %s is %s at the mirror and %s at its vendor", name, got.Digest, p.Digest)
+		}
+		for part, digest := range p.Images {
+			if got, err = c.Pull(ctx, "ocp/openshift/release", name+"-"+part); err != nil {
+				return err
+			}
+			if got.Digest != digest {
+				return fmt.Errorf("%s of release %s is %s at the mirror and %s at its vendor", part, name, got.Digest, digest)
+			}
+		}
+		d.say("%s/ocp/openshift/release-images:%s  with %d components pulled", d.near.host, name, len(p.Images))
+	}
+	return nil
+}
+
+// serve answers on loopback until it is stopped.
+func serve(ctx context.Context, h http.Handler) (address string, stop func(), err error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(l) // until it is closed
+	}()
+	return "http://" + l.Addr().String(), func() {
+		_ = s.Close()
+		<-done
+	}, nil
+}
