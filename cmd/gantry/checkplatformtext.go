@@ -73,9 +73,16 @@ func (r *platformReport) text() string {
 		fmt.Fprintf(&b, "Updates with what is at %s\n", r.Mirror)
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  CHANNEL\tARCH\tHOP\tPOSSIBLE\tRISKS")
+		shown := map[string]bool{} // paths share hops, and plans paths
+		row := func(format string, args ...any) {
+			if line := fmt.Sprintf(format, args...); !shown[line] {
+				shown[line] = true
+				fmt.Fprintln(t, line)
+			}
+		}
 		for _, u := range r.Updates {
 			if len(u.Hops) == 0 {
-				fmt.Fprintf(t, "  %s\t%s\t%s\tthere already\t-\n", u.Channel, u.Arch, u.To)
+				row("  %s\t%s\t%s\tthere already\t-", u.Channel, u.Arch, u.To)
 			}
 			for _, h := range u.Hops {
 				possible, risks := "yes", "-"
@@ -85,16 +92,21 @@ func (r *platformReport) text() string {
 				if len(h.Risks) > 0 {
 					risks = strings.Join(h.Risks, ", ")
 				}
-				fmt.Fprintf(t, "  %s\t%s\t%s -> %s\t%s\t%s\n", u.Channel, u.Arch, h.From, h.To, possible, risks)
+				row("  %s\t%s\t%s -> %s\t%s\t%s", u.Channel, u.Arch, h.From, h.To, possible, risks)
 			}
 		}
 		_ = t.Flush() // into memory
 	}
 	whole := 0
 	var lacking strings.Builder
+	told := map[string]bool{}
 	for _, u := range r.Updates {
 		for _, h := range u.Hops {
-			writeProblems(&lacking, fmt.Sprintf("update %s -> %s in %s for %s", h.From, h.To, u.Channel, u.Arch), h.Problems)
+			what := fmt.Sprintf("update %s -> %s in %s for %s", h.From, h.To, u.Channel, u.Arch)
+			if !told[what] {
+				writeProblems(&lacking, what, h.Problems)
+			}
+			told[what] = told[what] || len(h.Problems) > 0
 		}
 	}
 	for _, x := range r.Releases {

@@ -31,7 +31,7 @@ func (a *app) graphCommand() *cobra.Command {
 	var f graphFlags
 	c := &cobra.Command{
 		Use:   "graph CATALOG PACKAGE",
-		Short: "Draw the update graph of a package",
+		Short: "Draw the update graph of a package, or of platform releases",
 		Long: `Graph draws the channels of a package: which bundle leads to which. With -c it tells
 what the configuration keeps of it and what is pruned, with --installed and the
 configuration's own installed lists where clusters stand, and what is kept for their

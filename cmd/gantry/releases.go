@@ -258,7 +258,7 @@ func wantsReleases(cfg *imageset.Releases) bool {
 func (a *app) sayTrust(f releaseFlags, releases bool) {
 	switch {
 	case releases && f.ignore:
-		a.warn("platform releases are taken without a look at their signatures (--ignore-release-signature): nothing says that they are what the vendor built")
+		a.warn("platform releases are taken without a look at their signatures (--ignore-release-signature): nothing says that they are what the vendor built, and clusters, which find no signatures, update to them with --force alone")
 	case !releases && f.ignore:
 		a.say("--ignore-release-signature changes nothing: no platform release is mirrored")
 	case !releases && len(f.keys) > 0:

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Hops that paths of several plans share are shown once, with what is in their way.
+func TestCheckPlatformText(t *testing.T) {
+	t.Parallel()
+	free := provedHop{From: "4.18.1", To: "4.19.2", Possible: true}
+	shut := provedHop{From: "4.19.2", To: "4.20.2", Problems: []platformProblem{{Problem: "no tag names it", Hint: "mirror again"}}}
+	r := platformReport{
+		Mirror: "docker://mirror.example.com",
+		Updates: []provedUpdate{
+			{Plan: "a", Channel: "eus-4.20", Arch: "amd64", Hops: []provedHop{free, shut}},
+			{Plan: "b", Channel: "eus-4.20", Arch: "amd64", Hops: []provedHop{shut}},
+			{Plan: "b", Channel: "fast-4.20", Arch: "amd64", Hops: []provedHop{shut}},
+		},
+	}
+	want := `Updates with what is at docker://mirror.example.com
+  CHANNEL    ARCH   HOP               POSSIBLE  RISKS
+  eus-4.20   amd64  4.18.1 -> 4.19.2  yes       -
+  eus-4.20   amd64  4.19.2 -> 4.20.2  NO        -
+  fast-4.20  amd64  4.19.2 -> 4.20.2  NO        -
+0 of 0 releases are whole.
+Missing
+  update 4.19.2 -> 4.20.2 in eus-4.20 for amd64
+    no tag names it
+        mirror again
+  update 4.19.2 -> 4.20.2 in fast-4.20 for amd64
+    no tag names it
+        mirror again
+`
+	if diff := cmp.Diff(want, r.text()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
