@@ -157,6 +157,9 @@ func (ch *channel) lowest() int {
 	return ch.min
 }
 
+// end is the version that the channel is taken up to.
+func (ch *channel) end() semver.Version { return ch.graph.Nodes[ch.max].Version }
+
 // through is the path of the range. Who asks for it and says nothing of risks gets
 // it, over conditional updates where nothing else leads there; the plan names
 // their risks.

@@ -197,8 +197,9 @@ func (c *choice) add(ch *channel, node int, reason string) {
 
 // across leads from the lowest version that channels of one product and
 // architecture begin with to the highest that they end with, in the graph of the
-// channel that has the latter, which holds earlier minor versions too. That there
-// is no such path is an error where shortestPath asks for paths, else a note.
+// channel that has the latter, which holds earlier minor versions too. Where that
+// does not go back so far, it leads over the ends of other channels. That there is
+// no such path is an error where shortestPath asks for paths, else a note.
 func (c *choice) across(all []*channel, arch release.Arch, product release.Product) error {
 	var target, source *channel
 	for _, ch := range all {
@@ -215,23 +216,41 @@ func (c *choice) across(all []*channel, arch release.Arch, product release.Produ
 	if source == nil || source == target || !higher(target, target.max, source, source.lowest()) {
 		return nil
 	}
-	low := source.graph.Nodes[source.lowest()].Version
-	i, ok := target.graph.Find(low)
-	if !ok {
-		c.notes = append(c.notes, fmt.Sprintf("no update from %s of %s to %s is planned for %s, since %s does not have it: mirror a channel between them, or write from: under that which clusters go to",
-			low, source.Name, target.graph.Nodes[target.max].Version, arch, target.Name))
-		return nil
-	}
-	paths, err := target.through(i)
-	c.follow(target, paths, reasonPath)
-	switch {
-	case err == nil:
-	case source.ShortestPath || target.ShortestPath:
-		return target.wrong(err)
-	default:
-		c.notes = append(c.notes, fmt.Sprintf("%s: %v", target, err))
+	for at, where := source.graph.Nodes[source.lowest()].Version, source; graph.Compare(at, target.end()) < 0; {
+		next, node := leading(all, where, at)
+		if next == nil {
+			c.notes = append(c.notes, fmt.Sprintf("no update from %s of %s to %s is planned for %s, since no channel that ends above it has it: mirror one that does, or write from: under that which clusters go to",
+				at, where.Name, target.end(), arch))
+			return nil
+		}
+		paths, err := next.through(node)
+		c.follow(next, paths, reasonPath)
+		switch {
+		case err == nil:
+		case source.ShortestPath || next.ShortestPath:
+			return next.wrong(err)
+		default:
+			c.notes = append(c.notes, fmt.Sprintf("%s: %v", next, err))
+			return nil
+		}
+		at, where = next.end(), next
 	}
 	return nil
+}
+
+// leading is the channel that leads highest from a version which a channel of the
+// same product and architecture has, and the version's node there; nil where none
+// ends above it.
+func leading(all []*channel, where *channel, at semver.Version) (next *channel, node int) {
+	for _, ch := range all {
+		if ch.arch != where.arch || ch.Product != where.Product || graph.Compare(ch.end(), at) <= 0 {
+			continue
+		}
+		if i, ok := ch.graph.Find(at); ok && (next == nil || higher(ch, ch.max, next, next.max)) {
+			next, node = ch, i
+		}
+	}
+	return next, node
 }
 
 func higher(a *channel, i int, b *channel, j int) bool {

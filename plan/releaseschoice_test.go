@@ -104,10 +104,10 @@ func TestReasonsOfReleases(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"4.17.5": "full:stable-4.18",
-		"4.18.1": "full:stable-4.18",
-		"4.18.2": "full:stable-4.18",
-		"4.19.1": "range:stable-4.19 from:stable-4.20",
+		"4.17.5": "full:stable-4.18 path:stable-4.18",
+		"4.18.1": "full:stable-4.18 path:stable-4.18",
+		"4.18.2": "full:stable-4.18 path:stable-4.18 path:stable-4.20",
+		"4.19.1": "range:stable-4.19 from:stable-4.20 path:stable-4.20",
 		"4.19.2": "range:stable-4.19",
 		"4.19.3": "path:stable-4.19 range:stable-4.19 path:stable-4.20",
 		"4.20.2": "range:fast-4.21 path:stable-4.20",
@@ -122,11 +122,12 @@ func TestReasonsOfReleases(t *testing.T) {
 }
 
 // Between several channels the path leads from the lowest release to the highest,
-// in the channel of the latter.
+// in the channel of the latter, or over the ends of others where that does not go
+// back so far.
 func TestPathsAcrossChannels(t *testing.T) {
 	t.Parallel()
-	const noted = "no update from 4.17.5 of stable-4.18 to 4.20.2 is planned for amd64, since stable-4.20 does not have it: " +
-		"mirror a channel between them, or write from: under that which clusters go to"
+	const noted = "no update from 4.19.9 of stable-4.19 to 4.21.0 is planned for amd64, since no channel that ends above it has it: " +
+		"mirror one that does, or write from: under that which clusters go to"
 	for _, tc := range []struct {
 		name, channels, want string
 		paths                []string
@@ -141,7 +142,15 @@ func TestPathsAcrossChannels(t *testing.T) {
 			"4.18.1 4.19.1 4.19.2 4.20.0", []string{"4.18.1 4.19.1 4.19.2 4.20.0"}, "", "",
 		},
 		{"heads", "{name: stable-4.18}, {name: stable-4.20, maxVersion: 4.20.0, minVersion: 4.20.0}", "4.18.2 4.19.1 4.19.2 4.20.0", []string{"4.18.2 4.19.1? 4.19.2 4.20.0"}, "", ""},
-		{"the channel above lacks the lowest", "{name: stable-4.18, full: true}, {name: stable-4.20}", "4.17.5 4.18.1 4.18.2 4.20.2", nil, noted, ""},
+		{
+			"the channel above lacks the lowest", "{name: stable-4.18, full: true}, {name: stable-4.20}",
+			"4.17.5 4.18.1 4.18.2 4.19.1 4.19.3 4.20.2", []string{"4.17.5 4.18.1 4.18.2", "4.18.2 4.19.1? 4.19.3 4.20.2"}, "", "",
+		},
+		{
+			"over the end of one", "{name: fast-4.21}, {name: stable-4.20}, {name: stable-4.18, minVersion: 4.18.2}",
+			"4.18.2 4.19.1 4.19.3 4.20.2 4.21.0", []string{"4.18.2 4.19.1? 4.19.3 4.20.2", "4.20.2 4.21.0"}, "", "",
+		},
+		{"no channel leads on", "{name: stable-4.19}, {name: fast-4.21}", "4.19.9 4.21.0", nil, noted, ""},
 		{"what clusters run leads itself", "{name: stable-4.18, from: [4.18.1]}, {name: stable-4.20}", "4.18.1 4.18.2 4.20.2", []string{"4.18.1 4.18.2"}, "", ""},
 		{"one in the other", "{name: stable-4.19, maxVersion: 4.19.3, minVersion: 4.19.3}, {name: stable-4.20, maxVersion: 4.19.2, minVersion: 4.18.1, shortestPath: true}",
 			"4.18.1 4.19.1 4.19.2 4.19.3", []string{"4.18.1 4.19.1 4.19.3", "4.18.1 4.19.1 4.19.2"}, "", ""},
