@@ -28,11 +28,36 @@ func (p *platform) block(read []*taken) {
 				h.Blockers = append(h.Blockers, blockers(r.entry.Name(), r.result.Catalog, to)...)
 			}
 			for _, b := range h.Blockers {
-				p.notes = append(p.notes, fmt.Sprintf("operator %s of catalog %s keeps clusters from %s: no bundle of it that is mirrored goes beyond OpenShift %s (%s)",
-					b.Package, b.Catalog, minorOf(h.To), b.Max, b.Bundle))
+				p.notes = append(p.notes, b.note(*h))
 			}
 		}
 	}
+}
+
+func (b Blocker) note(h Hop) string {
+	return fmt.Sprintf("operator %s of catalog %s keeps clusters from %s: no bundle of it that is mirrored goes beyond OpenShift %s (%s)",
+		b.Package, b.Catalog, minorOf(h.To), b.Max, b.Bundle)
+}
+
+// unblock takes from the paths, and from the notes, operators that are no longer in
+// the plan. What it changes, it copies: other plans share the paths.
+func (p *Plan) unblock(gone func(Blocker) bool) {
+	notes := map[string]bool{}
+	p.Updates = slices.Clone(p.Updates)
+	for i := range p.Updates {
+		u := &p.Updates[i]
+		u.Hops = slices.Clone(u.Hops)
+		for j := range u.Hops {
+			h := &u.Hops[j]
+			h.Blockers = slices.DeleteFunc(slices.Clone(h.Blockers), func(b Blocker) bool {
+				if gone(b) {
+					notes[b.note(*h)] = true
+				}
+				return gone(b)
+			})
+		}
+	}
+	p.Notes = slices.DeleteFunc(slices.Clone(p.Notes), func(note string) bool { return notes[note] })
 }
 
 // blockers are the packages of a catalog without a bundle for that minor version.

@@ -192,7 +192,8 @@ func (w *world) catalog(dir, pkg string, bundles ...map[string]any) {
 		}
 		entries = append(entries, e)
 		bundle["schema"], bundle["package"], bundle["name"] = "olm.bundle", pkg, name
-		bundle["properties"] = []map[string]any{{"type": "olm.package", "value": map[string]string{"packageName": pkg, "version": fmt.Sprintf("1.%d.0", i)}}}
+		properties, _ := bundle["properties"].([]map[string]any)
+		bundle["properties"] = append(properties, map[string]any{"type": "olm.package", "value": map[string]string{"packageName": pkg, "version": fmt.Sprintf("1.%d.0", i)}})
 		emit(bundle)
 	}
 	emit(map[string]any{"schema": "olm.channel", "package": pkg, "name": "stable", "entries": entries})

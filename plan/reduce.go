@@ -148,6 +148,7 @@ func (p *Plan) exchange(before *Plan, r *Reduced, f *forest) error {
 	if err := f.harvest(built); err != nil {
 		return err
 	}
+	p.unblock(func(b Blocker) bool { return left[Because{Catalog: b.Catalog, Package: b.Package}] })
 	p.Notes = slices.Compact(slices.Sorted(slices.Values(append(p.Notes, built.Notes...))))
 	p.Images = append(p.Images, built.Images...)
 	slices.SortFunc(p.Images, compareImages)

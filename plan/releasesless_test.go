@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
@@ -130,6 +133,55 @@ func TestReduceBesideReleases(t *testing.T) {
 	}
 	for _, tag := range []string{"4.20.2-x86_64-cli", "4.19.2-x86_64-cli"} {
 		q.imageAt(t, ComponentRepository, tag)
+	}
+}
+
+// An operator that is left out, or that is in a catalog which is, keeps clusters from
+// nothing by what the plan has of it.
+func TestBlockersGoWithTheirPackages(t *testing.T) {
+	t.Parallel()
+	w := newReleaseWorld(t, releasetest.Small())
+	limited := func(dir, pkg string, more map[string]any) *fstest.MapFile {
+		more["image"] = w.world.push("quay.io/org/"+pkg, w.world.image(pkg))
+		more["properties"] = []map[string]any{{"type": "olm.maxOpenShiftVersion", "value": "4.19"}}
+		w.catalog(dir, pkg, more)
+		return catalogFile(t, w.files[dir])
+	}
+	good := limited("/cat", "good", map[string]any{})
+	bad := limited("/bad", "bad", map[string]any{"relatedImages": related("quay.io/org/gone:1")})
+	w.files["/cat"] = fstest.MapFS{"good.json": good, "bad.json": bad}
+	p, err := w.make("  platform: {channels: [{name: fast-4.20, from: [4.19.2]}]}\n  operators: [{catalog: dir:///cat, full: true}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blockers := func(p *Plan) (packages []string) {
+		for _, b := range p.Updates[0].Hops[0].Blockers {
+			packages = append(packages, b.Package)
+		}
+		for _, note := range p.Notes {
+			if name, ok := strings.CutPrefix(note, "operator "); ok {
+				packages = append(packages, "note of "+name[:strings.IndexByte(name, ' ')])
+			}
+		}
+		return packages
+	}
+	all := []string{"bad", "good", "note of bad", "note of good"}
+	if diff := cmp.Diff(all, blockers(p)); diff != "" {
+		t.Fatal(diff)
+	}
+	r, err := Reduce(t.Context(), p, w.from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"good", "note of good"}, blockers(r.Plan)); diff != "" {
+		t.Error(diff)
+	}
+	i := slices.IndexFunc(p.Images, func(img Image) bool { return img.Kind == CatalogImage })
+	if got := blockers(lose(t, p, &p.Images[i])); got != nil {
+		t.Errorf("without the catalog: %v", got)
+	}
+	if diff := cmp.Diff(all, blockers(p)); diff != "" {
+		t.Error("the plan itself has changed", diff)
 	}
 }
 

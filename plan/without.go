@@ -50,6 +50,7 @@ func (p *Plan) Without(lost []Lost) (*Plan, error) {
 	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
 		return slices.ContainsFunc(u.versions(), func(v string) bool { return gone[Whole{Release: release.Name(v, u.Arch)}] })
 	})
+	q.unblock(func(b Blocker) bool { return gone[Whole{Catalog: b.Catalog}] })
 	return &q, q.gather(p.Manifests, p.Blobs)
 }
 
