@@ -111,6 +111,10 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 			return nil, nil
 		}
 	}
+	if opts.Sign != nil && opts.Known != nil && !opts.Known(BaseSet{id.sequence, e.digest}) {
+		opts.Log.Warn("the newest archive in the folder is not signed, since it is not known whose it is; another is written", "dir", dir)
+		return nil, nil
+	}
 	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
 	w.arrange()
 	for i := range w.slots {
@@ -119,7 +123,7 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 	if err := w.tidy(root, l); err != nil {
 		opts.Log.Warn("what an earlier run left in the folder stays there", "dir", dir, "error", err)
 	}
-	return w, w.sign(ctx, durable.Folder{Root: root})
+	return w, w.sign(ctx, durable.Folder{Root: root}, e.digest)
 }
 
 // recognise looks whether a file in folder has the volume's length and label.

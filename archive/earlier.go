@@ -11,6 +11,7 @@ import (
 // of encrypted files, which no packing knows beforehand.
 type earlier struct {
 	head     set                      // without volumes
+	digest   digest.Digest            // of its manifest
 	identity digest.Digest            // of the set
 	parts    map[string]digest.Digest // by path
 	outer    *set                     // an encrypted set; nil for others
@@ -22,7 +23,7 @@ func readEarlier(root *os.Root, id setID) (*earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &earlier{head: *s, identity: d}
+	e := &earlier{head: *s, digest: d, identity: d}
 	e.head.Volumes = nil
 	if s.Encryption != nil {
 		e.outer = s

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
@@ -66,12 +67,12 @@ func (w *Writer) describe(ctx context.Context) error {
 	if err := disk.WriteFile(id.sum(), sum(id, final)); err != nil {
 		return w.writeError(err, id.sum())
 	}
-	return w.sign(ctx, disk)
+	return w.sign(ctx, disk, final)
 }
 
-// sign writes the signature of the set manifest into its folder, where one is
-// wanted.
-func (w *Writer) sign(ctx context.Context, disk durable.Folder) error {
+// sign writes the signature of the set manifest, which has to be the one of that
+// digest, into its folder, where one is wanted.
+func (w *Writer) sign(ctx context.Context, disk durable.Folder, manifest digest.Digest) error {
 	if w.opts.Sign == nil {
 		return nil
 	}
@@ -80,7 +81,15 @@ func (w *Writer) sign(ctx context.Context, disk durable.Folder) error {
 	if err != nil {
 		return err
 	}
-	signature, err := w.opts.Sign(ctx, text)
+	sum := digest.SHA256.Digester()
+	hashed := io.TeeReader(text, sum.Hash())
+	signature, err := w.opts.Sign(ctx, hashed)
+	if err == nil {
+		_, err = io.Copy(io.Discard, hashed)
+	}
+	if err == nil && sum.Digest() != manifest {
+		err = fmt.Errorf("it is %s now and was %s: another run or the medium changed it", sum.Digest(), manifest)
+	}
 	if err := errors.Join(err, text.Close()); err != nil {
 		return fmt.Errorf("signing %s: %w", id.manifest(), err)
 	}

@@ -10,16 +10,17 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
-// Sign signs a set that is complete in a folder. Nothing else of it changes.
-func Sign(ctx context.Context, dir string, sequence int, sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)) error {
+// Sign signs a set that is complete in a folder. Nothing else of it changes. A set
+// with another digest is not signed.
+func Sign(ctx context.Context, dir string, set BaseSet, sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("signing the archive in %s: %w", dir, err)
 	}
-	s, _, err := readSet(root, sequence)
+	s, _, err := readSet(root, set.Sequence)
 	if err == nil {
 		w := &Writer{dir: dir, opts: Options{Sign: sign}, packing: &packing{set: s}}
-		err = w.sign(ctx, durable.Folder{Root: root})
+		err = w.sign(ctx, durable.Folder{Root: root}, set.Set)
 	}
 	if err := errors.Join(err, root.Close()); err != nil {
 		return fmt.Errorf("signing the archive in %s: %w", dir, err)

@@ -40,6 +40,9 @@ type Options struct {
 	// Sign, where it is not nil, signs the set manifest: the signature is put
 	// beside it, with a name that ends in ".sig".
 	Sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
+	// Known reports whether a set that lies in the folder complete may be signed. Where
+	// it looks like the one to be written and may not, another is written. Nil is always.
+	Known func(BaseSet) bool
 	// Encrypt, where it is not nil, encrypts all that the archive holds and says of it.
 	// Nothing of it is readable in the folder at any time.
 	Encrypt *Encryption

@@ -28,6 +28,8 @@ import (
 type archiveTarget struct {
 	dir  string
 	opts archive.Options
+	// voucher says what may be signed; nil where nothing is.
+	voucher *voucher
 	// lineage says what may be left out; nil is nothing.
 	lineage *lineage
 	// note enters an archive into the history; nil for none.
@@ -145,6 +147,9 @@ func (t *archiveTarget) errand(p *plan.Plan) (*errand, error) {
 		return e, nil
 	}
 	e.opts.After = l.after
+	if l.voucher != nil {
+		e.opts.Known = func(set archive.BaseSet) bool { return l.vouchFor(t.dir, set) == nil }
+	}
 	if l.stranger { // nobody knows whose place this one would take
 		e.opts.Replace = false
 	}
@@ -264,7 +269,7 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 		folder := t.lineage.folder
 		t.wrote = &archiveResult{Sequence: folder.Sequence, Set: folder.Set, BuildsOn: folder.BuildsOn[len(folder.BuildsOn)-1].Sequence, already: true}
 		if t.opts.Sign != nil {
-			if err := archive.Sign(ctx, t.dir, folder.Sequence, t.opts.Sign); err != nil {
+			if err := archive.Sign(ctx, t.dir, folder.BaseSet, t.opts.Sign); err != nil {
 				return &mirror.Report{}, err
 			}
 		}
@@ -297,6 +302,7 @@ func (t *archiveTarget) finish(ctx context.Context, w *archive.Writer, e *errand
 	c := workspace.Carried{Sequence: w.Sequence(), Date: time.Now().UTC(), Plan: e.digest, Full: e.opts.Base == nil, Encrypted: e.opts.Encrypt != nil, Dir: dir}
 	known := w.Complete() && t.lineage != nil && slices.ContainsFunc(t.lineage.past, func(past workspace.Carried) bool { return past.Sequence == c.Sequence })
 	if t.note != nil && !known {
+		c.Found = w.Complete() && t.voucher == nil
 		r, err := predicted(p, p.Name)
 		if err != nil {
 			return err

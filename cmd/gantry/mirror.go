@@ -155,7 +155,7 @@ func (f *mirrorFlags) check(destination string) error {
 	if reads {
 		f.sign.what = "the receipt"
 	}
-	err := errors.Join(f.sinceFlags.check(toArchive), f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads), f.trust.check(reads || f.receipt != ""))
+	err := errors.Join(f.sinceFlags.check(toArchive), f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads), f.trust.check(reads || f.receipt != "" || toArchive && f.sign.key != ""))
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 		have = c.have // another one, where more folders were named
 	}
 	if to, ok := t.(*archiveTarget); ok {
-		if err := a.prepare(ctx, s, to, &f, p); err != nil {
+		if err := a.prepare(ctx, s, to, &f, key, p); err != nil {
 			return err
 		}
 	}

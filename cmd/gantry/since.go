@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +91,10 @@ type lineage struct {
 	// stranger says that the newest in the folder is encrypted, and this workspace
 	// does not know it.
 	stranger bool
-	base     *base  // what the next leaves out; nil is nothing
-	chosen   bool   // the base is: what is in the folder already has no say
-	sayOf    string // why that is so, for people; "" where it goes without saying
+	voucher  *voucher // says what may be signed and built on; nil where nothing is signed
+	base     *base    // what the next leaves out; nil is nothing
+	chosen   bool     // the base is: what is in the folder already has no say
+	sayOf    string   // why that is so, for people; "" where it goes without saying
 }
 
 // A base is what the next archive builds on.
@@ -107,7 +107,7 @@ type base struct {
 
 // prepare tells an archive that is to be written what it may leave out, and where it is
 // entered.
-func (a *app) prepare(ctx context.Context, s *session, t *archiveTarget, f *mirrorFlags, p *plan.Plan) (err error) {
+func (a *app) prepare(ctx context.Context, s *session, t *archiveTarget, f *mirrorFlags, key *sshsig.Key, p *plan.Plan) (err error) {
 	var policy *sshsig.Policy
 	if f.receipt != "" {
 		if policy, err = a.policy(&f.trust); err != nil {
@@ -117,6 +117,9 @@ func (a *app) prepare(ctx context.Context, s *session, t *archiveTarget, f *mirr
 	t.note = func(c workspace.Carried, record func(io.Writer) error) error { return s.SaveCarried(p.Name, c, record) }
 	if err := s.encryptTo(ctx, t.opts.Encrypt); err != nil {
 		return err
+	}
+	if key != nil {
+		t.voucher = &voucher{key: key.Signer().Key, policy: func() (*sshsig.Policy, error) { return a.policy(&f.trust) }}
 	}
 	if t.lineage, err = a.settle(ctx, s, t, f.sinceFlags, policy, p); err != nil {
 		return err
@@ -128,7 +131,7 @@ func (a *app) prepare(ctx context.Context, s *session, t *archiveTarget, f *mirr
 // settle finds what the archive of a plan may leave out. With --receipt, the policy
 // says whose receipts are taken.
 func (a *app) settle(ctx context.Context, s *session, t *archiveTarget, f sinceFlags, policy *sshsig.Policy, p *plan.Plan) (*lineage, error) {
-	l := &lineage{name: p.Name, chosen: f.since != "" || f.receipt != ""}
+	l := &lineage{name: p.Name, voucher: t.voucher, chosen: f.since != "" || f.receipt != ""}
 	dir, err := filepath.Abs(t.dir)
 	if err != nil {
 		return nil, err
@@ -167,7 +170,7 @@ func (l *lineage) recall(s *session, dir string) error {
 	for _, c := range all {
 		if c.Set == "" {
 			if info, ok := written(c); ok {
-				c.Set = info.Set
+				c.Set, c.Found = info.Set, true
 				if err := s.SaveCarried(l.name, c, nil); err != nil {
 					return err
 				}
@@ -228,6 +231,11 @@ func (l *lineage) agree(dir string) error {
 
 // newest builds on the newest archive, of the history or in the folder.
 func (l *lineage) newest(ctx context.Context, s *session, dir string) error {
+	if l.folder != nil && l.sound {
+		if err := l.vouchFor(dir, l.folder.BaseSet); err != nil {
+			return err
+		}
+	}
 	switch n := len(l.past); {
 	case l.folder != nil && l.folder.Sequence >= l.after && !l.sound:
 		l.sayOf = fmt.Sprintf("%s in %s is damaged, so that all content is written again", l.folder.Manifest, dir)
@@ -267,6 +275,9 @@ func (l *lineage) since(s *session, f sinceFlags) error {
 
 // fromPast builds on an archive of the history.
 func (l *lineage) fromPast(s *session, c workspace.Carried) error {
+	if err := l.vouchFor(c.Dir, archive.BaseSet{Sequence: c.Sequence, Set: c.Set}); err != nil {
+		return err
+	}
 	f, err := s.OpenRecord(l.name, c.Sequence)
 	var r *receipt.Receipt
 	if err == nil {
@@ -322,7 +333,7 @@ func (l *lineage) fromFolder(ctx context.Context, s *session, dir string) error 
 	if err != nil {
 		return err
 	}
-	c := workspace.Carried{Sequence: set.Sequence, Set: set.Set, Date: info.ModTime().UTC(), Plan: l.folder.Plan, Full: len(l.folder.BuildsOn) == 0, Dir: abs}
+	c := workspace.Carried{Sequence: set.Sequence, Set: set.Set, Date: info.ModTime().UTC(), Plan: l.folder.Plan, Full: len(l.folder.BuildsOn) == 0, Dir: abs, Found: l.voucher == nil}
 	l.past = append(l.past, c)
 	l.base = &base{set: set, plan: l.folder.Plan, receipt: r, where: l.among(set.Sequence)}
 	return s.SaveCarried(l.name, c, r.Write)
@@ -332,60 +343,4 @@ func (l *lineage) fromFolder(ctx context.Context, s *session, dir string) error 
 func predicted(p *plan.Plan, name string, sets ...receipt.Set) (*receipt.Receipt, error) {
 	repositories, err := mirror.Inventory(p, nil)
 	return &receipt.Receipt{Name: name, Sets: sets, Repositories: repositories}, err
-}
-
-// fromReceipt builds on what a site has by its receipt.
-func (l *lineage) fromReceipt(file string, policy *sshsig.Policy) error {
-	r, err := readReceipt(file, policy)
-	if err != nil {
-		return err
-	}
-	switch n := len(r.Sets); {
-	case r.Name != l.name:
-		return usageHint("give the receipt of the same configuration, or its name with --name", "--receipt: %s is of %q, and the archive would be of %q", file, r.Name, l.name)
-	case n == 0:
-		return usageHint("write all content with --full", "--receipt: by %s, the site imported no archive whole", file)
-	default:
-		l.base = &base{set: r.Sets[n-1], plan: r.Plan, receipt: r, where: fmt.Sprintf("the site has by its receipt, which goes up to sequence %d", r.Sets[n-1].Sequence)}
-		l.after = max(l.after, r.Sets[n-1].Sequence)
-	}
-	for _, c := range l.past {
-		if c.Sequence == l.base.set.Sequence && c.Set != l.base.set.Set {
-			return usageHint("use the workspace that it was written with, or write all content with --full",
-				"--receipt: the site imported a sequence %d that this workspace did not write", c.Sequence)
-		}
-	}
-	return nil
-}
-
-// readReceipt reads a receipt, if it is signed as it has to be. It is read once, so that
-// what is used is what was checked.
-func readReceipt(file string, policy *sshsig.Policy) (*receipt.Receipt, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, usagef("--receipt: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, receipt.MaxSize+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, usagef("--receipt: %w", err)
-	}
-	if policy != nil {
-		var armored []byte
-		signature, err := os.Open(file + ".sig")
-		if err == nil {
-			armored, err = io.ReadAll(io.LimitReader(signature, sshsig.MaxSize))
-			err = errors.Join(err, signature.Close())
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("reading the signature of the receipt: %w", err)
-		}
-		if _, err := policy.Check(archive.SignatureNamespace, bytes.NewReader(text), armored); err != nil {
-			return nil, &mismatchError{fmt.Sprintf("the receipt %s is refused: %v", file, err)}
-		}
-	}
-	r, err := receipt.Read(bytes.NewReader(text))
-	if err != nil {
-		return nil, usagef("%s: %w", file, err)
-	}
-	return r, nil
 }

@@ -28,6 +28,8 @@ type Carried struct {
 	Encrypted bool `json:"encrypted,omitempty"`
 	// Dir is where it was written to.
 	Dir string `json:"dir"`
+	// Found says that it lay in Dir complete, and that nothing tells who wrote it.
+	Found bool `json:"found,omitempty"`
 }
 
 // Carried returns the archives that were written of the plan called name, by
