@@ -120,7 +120,7 @@ func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []strin
 	if a.output == outputJSON {
 		err = a.encode(d)
 	} else {
-		_, err = fmt.Fprint(a.stdout, d.text())
+		err = a.text(d.text())
 	}
 	if err == nil && !d.empty() {
 		err = errSomething

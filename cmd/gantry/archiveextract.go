@@ -207,7 +207,7 @@ func (a *app) extractImages(ctx context.Context, have *archive.Archive, p *plan.
 		if report.Copied == 0 && len(report.Failed) == 0 {
 			text = fmt.Sprintf("Nothing to extract: %s at %s%s.\n", everything(len(whole)), ociScheme, dir)
 		}
-		_, err = fmt.Fprint(a.stdout, text)
+		err = a.text(text)
 		a.say("%s", took)
 	}
 	if err == nil && len(report.Failed) > 0 {

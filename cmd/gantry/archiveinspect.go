@@ -158,8 +158,7 @@ func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, form string, 
 	if a.output == outputJSON {
 		return a.encode(result)
 	}
-	_, err = fmt.Fprint(a.stdout, result.text())
-	return err
+	return a.text(result.text())
 }
 
 func (r *inspected) add(s archive.SetInfo) {

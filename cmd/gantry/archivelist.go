@@ -166,8 +166,7 @@ func (a *app) listImages(have *archive.Archive, p *plan.Plan, filter glob) error
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", x.Name, printable(string(x.Kind)), progress.Bytes(x.Size), x.Here, x.Digest)
 	}
 	_ = t.Flush() // into memory
-	_, err = fmt.Fprint(a.stdout, trimmed(rows.String()))
-	return err
+	return a.text(trimmed(rows.String()))
 }
 
 // whereIs reports whether all content of an image can be read; partial says that
@@ -223,6 +222,5 @@ func (a *app) listContent(have *archive.Archive, filter glob) error {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", x.Volume, x.Offset, x.Size, x.Digest, what)
 	}
 	_ = t.Flush() // into memory
-	_, err := fmt.Fprint(a.stdout, trimmed(rows.String()))
-	return err
+	return a.text(trimmed(rows.String()))
 }

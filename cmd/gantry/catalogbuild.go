@@ -134,6 +134,5 @@ func (a *app) catalogBuild(ctx context.Context, f buildFlags, arg, dest string) 
 	for _, note := range p.Notes {
 		a.say("note: %s", note)
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n%s\n", name, img.Digest)
-	return err
+	return a.text(fmt.Sprintf("%s\n%s\n", name, img.Digest))
 }

@@ -76,8 +76,7 @@ func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files string
 			Packages []string `json:"packages"`
 		}{1, dir, c.Names})
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s written to %s (%s)\n", arg, dir, number(len(c.Packages), "package", "packages"))
-	return err
+	return a.text(fmt.Sprintf("%s written to %s (%s)\n", arg, dir, number(len(c.Packages), "package", "packages")))
 }
 
 // migrated is a catalog without manifests in olm.bundle.object.

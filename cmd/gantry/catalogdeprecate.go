@@ -93,6 +93,5 @@ func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name 
 	if f.remove {
 		what = "is no longer deprecated"
 	}
-	_, err = fmt.Fprintf(a.stdout, "package %q: %s %s\n", name, target, what)
-	return err
+	return a.text(fmt.Sprintf("package %q: %s %s\n", name, target, what))
 }

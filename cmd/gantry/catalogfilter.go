@@ -114,8 +114,7 @@ func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
 	if f.form != outputText {
 		return a.print(f.form, report)
 	}
-	_, err = fmt.Fprint(a.stdout, selectionTable(selection, names, f.outputDir, len(report.Images)))
-	return err
+	return a.text(selectionTable(selection, names, f.outputDir, len(report.Images)))
 }
 
 // lines is a text of one line each.

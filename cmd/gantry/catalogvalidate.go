@@ -116,7 +116,7 @@ func (a *app) printFaults(c *catalog.Catalog, arg string, faults []fault) error 
 		if at != "" {
 			at += ": "
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%s%s (%s)\n", at, f.Message, f.Rule); err != nil {
+		if err := a.text(fmt.Sprintf("%s%s (%s)\n", at, f.Message, f.Rule)); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,6 @@ func (a *app) printFaults(c *catalog.Catalog, arg string, faults []fault) error 
 		channels += len(p.Channels)
 		bundles += len(p.Bundles)
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s: valid (%s, %s, %s)\n", arg, number(len(c.Packages), "package", "packages"),
-		number(channels, "channel", "channels"), number(bundles, "bundle", "bundles"))
-	return err
+	return a.text(fmt.Sprintf("%s: valid (%s, %s, %s)\n", arg, number(len(c.Packages), "package", "packages"),
+		number(channels, "channel", "channels"), number(bundles, "bundle", "bundles")))
 }

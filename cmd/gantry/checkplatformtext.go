@@ -62,8 +62,7 @@ func (a *app) showPlatformCheck(form string, r *platformReport) error {
 	if form != outputText {
 		return a.print(form, r)
 	}
-	_, err := fmt.Fprint(a.stdout, r.text())
-	return err
+	return a.text(r.text())
 }
 
 // text is the report as a person reads it: hops first, then what is missing.
@@ -90,7 +89,7 @@ func (r *platformReport) text() string {
 					possible = "NO"
 				}
 				if len(h.Risks) > 0 {
-					risks = strings.Join(h.Risks, ", ")
+					risks = oneLine(strings.Join(h.Risks, ", "))
 				}
 				row("  %s\t%s\t%s -> %s\t%s\t%s", u.Channel, u.Arch, h.From, h.To, possible, risks)
 			}

@@ -24,8 +24,7 @@ func (a *app) showCheck(form string, report upgrade.Report, resolved []resolvedE
 	for _, r := range resolved {
 		writeResolved(&b, r)
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
-	return err
+	return a.text(b.String())
 }
 
 func writeAnswer(b *strings.Builder, a upgrade.Answer) {

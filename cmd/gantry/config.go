@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -108,7 +107,7 @@ func (a *app) configCheck(paths []string) error {
 			Files   []checkedFile `json:"files"`
 		}{1, results})
 	} else {
-		_, err = fmt.Fprintln(a.stdout, strings.Join(lines, "\n"))
+		err = a.text(strings.Join(lines, "\n") + "\n")
 	}
 	if err != nil {
 		return err

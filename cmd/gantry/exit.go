@@ -115,7 +115,7 @@ func (a *app) finish(err error) int {
 		message, hint := splitHint(err)
 		a.people.Error(message, "code", code, "hint", hint)
 	default:
-		fmt.Fprintf(a.stderr, "gantry: %v\n", err)
+		a.line("gantry: %v", err)
 	}
 	if a.logFile != nil {
 		if err := a.logFile.Close(); err != nil && !errors.Is(err, os.ErrClosed) {

@@ -68,8 +68,7 @@ func (a *app) explain(f explainFlags, name string) error {
 			plan.Explanation
 		}{1, e})
 	}
-	_, err = fmt.Fprint(a.stdout, explanation(e))
-	return err
+	return a.text(explanation(e))
 }
 
 // path is the plan that is looked into.

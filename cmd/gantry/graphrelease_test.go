@@ -94,13 +94,13 @@ func TestGraphReleaseRefuses(t *testing.T) {
 	} {
 		k.refuse(exitUsage, []string{words}, append([]string{"graph", "release"}, strings.Fields(args)...)...)
 	}
-	k.refuse(exitError, []string{"4.20.1 is newer than 4.19.1"}, "graph", "release", "stable-4.20", "--from", "4.20.1", "--to", "4.19.1")
+	k.refuse(exitUsage, []string{"4.20.1 is newer than 4.19.1"}, "graph", "release", "stable-4.20", "--from", "4.20.1", "--to", "4.19.1")
 	b, _ := blockedService(t)
 	// Risks are shown, not refused, unless they are forbidden.
 	if o := b.gantry("graph", "release", "stable-4.20", "--from", "4.19.2"); o.code != exitOK || !strings.Contains(o.stdout, "1 risk: SlowPulls") {
 		t.Errorf("ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	b.refuse(exitError, []string{"these risks are forbidden: SlowPulls"}, "graph", "release", "stable-4.20", "--from", "4.19.2", "--forbid-risk", "SlowPulls")
+	b.refuse(exitUsage, []string{"these risks are forbidden: SlowPulls"}, "graph", "release", "stable-4.20", "--from", "4.19.2", "--forbid-risk", "SlowPulls")
 }
 
 // What catalogs are drawn by is as it was.

@@ -125,6 +125,5 @@ func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 			Catalogs []string `json:"catalogs"`
 		}{1, found})
 	}
-	_, err = fmt.Fprint(a.stdout, lines(found))
-	return err
+	return a.text(lines(found))
 }

@@ -158,8 +158,7 @@ func (a *app) printListing(l listing, one bool) error {
 		writePackages(t, l.Packages)
 	}
 	_ = t.Flush() // into memory
-	_, err := fmt.Fprint(a.stdout, trimmed(rows.String()))
-	return err
+	return a.text(trimmed(rows.String()))
 }
 
 func writeBundles(t io.Writer, p listedPackage) {

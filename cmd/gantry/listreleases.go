@@ -35,7 +35,7 @@ exist for that version.
 With --from it lists the releases that a cluster gets to, by how many hops and with
 how many risks on the best path, and with --to the path as a plan chooses it: its
 hops, and the risks of each with what they say and where they apply. Where no path
-may be taken, the best one there is gets printed, and the exit status is 1.
+may be taken, the best one there is gets printed, and the exit status is 10.
 
 ` + updateServiceHelp + `
 ` + exitStatusHelp,

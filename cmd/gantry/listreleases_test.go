@@ -164,19 +164,19 @@ Risks of these updates
     rule: Always, for every cluster
 `
 	from := []string{"list", "releases", "--channel", "stable-4.20", "--from", "4.19.1", "--to", "4.20.1"}
-	k.want(exitError, fmt.Sprintf(blocked, ""), "gantry: channel stable-4.20 for amd64: 4.19.1 does not get to 4.20.1 as it should: "+
+	k.want(exitUsage, fmt.Sprintf(blocked, ""), "gantry: channel stable-4.20 for amd64: 4.19.1 does not get to 4.20.1 as it should: "+
 		"of its best path 4.19.1 -> 4.20.1, these risks apply to every cluster: SlowPulls; accept them by name or choose another target: "+
 		"it gets to 4.19.2, without risks to accept\n", append(from, "--forbid-risk", "PausedPools")...)
 	k.want(exitOK, fmt.Sprintf(blocked, "; accepted"), "", append(from, "--ignore-risks")...)
 	k.want(exitOK, fmt.Sprintf(blocked, "; accepted"), "no update of channel stable-4.20 for amd64 has the risk \"SlowPull\"; did you mean \"SlowPulls\"?\n",
 		append(from, "--accept-risk", "SlowPulls", "--accept-risk", "SlowPull")...)
 	o := k.gantry(append(from, "--forbid-risk", "SlowPulls")...)
-	if o.code != exitError || !strings.Contains(o.stderr, "these risks are forbidden: SlowPulls") {
+	if o.code != exitUsage || !strings.Contains(o.stderr, "these risks are forbidden: SlowPulls") {
 		t.Errorf("a forbidden risk was taken: %d\n%s", o.code, o.stderr)
 	}
 
 	// Nothing leads there at all.
-	k.refuse(exitError, []string{"4.20.1 is newer than 4.18.1"}, "list", "releases", "--channel", "stable-4.20", "--from", "4.20.1", "--to", "4.18.1")
+	k.refuse(exitUsage, []string{"4.20.1 is newer than 4.18.1"}, "list", "releases", "--channel", "stable-4.20", "--from", "4.20.1", "--to", "4.18.1")
 	k.want(exitOK, "Updates\n  4.20.1 to 4.20.1 for amd64, in channel stable-4.20: nothing to do\n", "", "list", "releases", "--channel", "stable-4.20", "--from", "4.20.1", "--to", "4.20.1")
 	k.want(exitOK, "no updates lead from 4.20.1 to any release\n", "", "list", "releases", "--channel", "stable-4.20", "--from", "4.20.1")
 }
@@ -211,7 +211,7 @@ func TestListReleasesJSON(t *testing.T) {
 	k, _ = blockedService(t)
 	o = k.gantry("list", "releases", "--channel", "stable-4.20", "--from", "4.19.1", "--to", "4.20.1", "-o", "json")
 	got = releaseListing{}
-	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != exitError {
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != exitUsage {
 		t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 	}
 	path := &plan.UpdatePath{Product: "ocp", Arch: "amd64", Channel: "stable-4.20", From: "4.19.1", To: "4.20.1", Hops: []plan.Hop{{
@@ -223,7 +223,7 @@ func TestListReleasesJSON(t *testing.T) {
 		t.Error(diff)
 	}
 	var failed struct{ Error errorText }
-	if err := json.Unmarshal([]byte(o.stderr), &failed); err != nil || failed.Error.Code != exitError {
+	if err := json.Unmarshal([]byte(o.stderr), &failed); err != nil || failed.Error.Code != exitUsage {
 		t.Errorf("the error is no object: %v\n%s", err, o.stderr)
 	}
 	if o := k.gantry("list", "releases", "--version", "4.18", "--channels", "-o", "yaml"); !strings.HasPrefix(o.stdout, "---\nchannels:\n- arch: amd64\n  count: 2\n  head: 4.18.2\n  name: stable-4.18\n") {
@@ -314,7 +314,7 @@ stable-4.20  multi  4.20.33  124
 eus-4.20     amd64  4.20.33  124
 `, "", "list", "releases", "--version", "4.20", "--channels", "--arch", "amd64,multi")
 	o := k.gantry("list", "releases", "--channel", "eus-4.20", "--from", "4.18.20", "--to", "4.20.5")
-	if o.code != exitError || !strings.Contains(o.stderr, "it gets to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept") {
+	if o.code != exitUsage || !strings.Contains(o.stderr, "it gets to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept") {
 		t.Errorf("ended with %d\n%s", o.code, o.stderr)
 	}
 	for _, word := range []string{"4.18.20 -> 4.19.17", "4.19.17 -> 4.20.5", "risk RuncShareProcessNamespace: every cluster", "https://issues.redhat.com/browse/RUN-3748", `cluster_installer{_id="",invoker="hypershift"}`} {

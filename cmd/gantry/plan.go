@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -119,6 +118,5 @@ func (a *app) showPlan(p *plan.Plan, destination string, missing *mirror.Missing
 			Missing     *mirror.Missing `json:"missing,omitempty"`
 		}{1, p, destination, missing})
 	}
-	_, err := fmt.Fprint(a.stdout, planTable(p, destination, missing))
-	return err
+	return a.text(planTable(p, destination, missing))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/plan"
@@ -71,13 +70,7 @@ func (a *app) printReleases(form string, l releaseListing) error {
 			c.write(&b)
 		}
 	}
-	_, err := fmt.Fprintln(a.stdout, strings.TrimRight(b.String(), "\n"))
-	return err
-}
-
-// oneLine is a text of a stranger for one line of a terminal.
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }), " ")
+	return a.text(strings.TrimRight(b.String(), "\n") + "\n")
 }
 
 // columns writes rows of cells below each other; the first is the heading.

@@ -212,7 +212,8 @@ func (q *releaseQuery) absent(ctx context.Context, u *updates, flag string, v se
 }
 
 // path is the best path from one version of the flags to the other, or to the head.
-// One that may not be taken is returned with its error.
+// One that may not be taken is returned with its error, which is a usage error as
+// plans have it: the flags ask for what cannot be.
 func (q *releaseQuery) path(g *releaseGraph, policy path.Policy) (*path.Path, error) {
 	to := g.to
 	if to < 0 {
@@ -220,7 +221,7 @@ func (q *releaseQuery) path(g *releaseGraph, policy path.Policy) (*path.Path, er
 	}
 	paths, err := path.Find(g.Graph, []semver.Version{g.Nodes[g.from].Version}, g.Nodes[to].Version, policy)
 	if err != nil {
-		return blockedPath(err), fmt.Errorf("%s: %w", g, err)
+		return blockedPath(err), usagef("%s: %w", g, err)
 	}
 	return &paths[0], nil
 }

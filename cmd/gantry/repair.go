@@ -286,6 +286,5 @@ func (a *app) showRepair(r repairResult) error {
 	if r.Nothing {
 		text = fmt.Sprintf("Nothing to write: the repair of sequence %d is at %s.\n", r.Sequence, r.Destination)
 	}
-	_, err := fmt.Fprint(a.stdout, text)
-	return err
+	return a.text(text)
 }

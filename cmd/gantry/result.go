@@ -61,7 +61,7 @@ func (a *app) showResult(r *mirrorResult) error {
 	if r.Receipt != "" {
 		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
 	}
-	if _, err := fmt.Fprint(a.stdout, b.String()); err != nil {
+	if err := a.text(b.String()); err != nil {
 		return err
 	}
 	a.say("%s", r.Transfer)

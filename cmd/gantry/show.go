@@ -87,7 +87,7 @@ func (a *app) tell(format string, args ...any) {
 		a.people.Info(fmt.Sprintf(format, args...))
 		return
 	}
-	fmt.Fprintf(a.stderr, format+"\n", args...)
+	a.line(format, args...)
 }
 
 // warn writes what people have to know, quiet or not.
@@ -96,7 +96,12 @@ func (a *app) warn(format string, args ...any) {
 		a.people.Warn(fmt.Sprintf(format, args...))
 		return
 	}
-	fmt.Fprintf(a.stderr, format+"\n", args...)
+	a.line(format, args...)
+}
+
+// line writes a line to stderr.
+func (a *app) line(format string, args ...any) {
+	fmt.Fprintln(a.stderr, plain(fmt.Sprintf(format, args...)))
 }
 
 // Write makes app the place for the lines of package progress.

@@ -124,14 +124,14 @@ func writeHop(b *strings.Builder, h plan.Hop) {
 	}
 	b.WriteByte('\n')
 	for _, r := range h.Risks {
-		fmt.Fprintf(b, "      risk %s: %s", r.Name, concerned(r))
+		fmt.Fprintf(b, "      risk %s: %s", oneLine(r.Name), concerned(r))
 		if r.Accepted {
 			b.WriteString("; accepted")
 		}
 		b.WriteByte('\n')
 	}
 	for _, ack := range h.Acks {
-		fmt.Fprintf(b, "      to acknowledge: %s\n", ack.Name)
+		fmt.Fprintf(b, "      to acknowledge: %s\n", oneLine(ack.Name))
 	}
 	for _, o := range h.Blockers {
 		fmt.Fprintf(b, "      held up by operator %s of catalog %s: no bundle here goes beyond OpenShift %s (%s)\n", o.Package, o.Catalog, o.Max, o.Bundle)
@@ -171,10 +171,10 @@ func writeRisks(b *strings.Builder, p *plan.Plan) {
 }
 
 func writeRisk(b *strings.Builder, r plan.Risk) {
-	fmt.Fprintf(b, "  %s\n", r.Name)
+	fmt.Fprintf(b, "  %s\n", oneLine(r.Name))
 	writeWrapped(b, "    ", r.Message)
 	if r.URL != "" {
-		fmt.Fprintf(b, "    %s\n", r.URL)
+		fmt.Fprintf(b, "    %s\n", oneLine(r.URL))
 	}
 	for _, rule := range r.Rules {
 		if rule.PromQL == "" {
@@ -200,7 +200,7 @@ func writeAcks(b *strings.Builder, p *plan.Plan) {
 					b.WriteString("To acknowledge before the update, in ConfigMap openshift-config/admin-acks\n")
 				}
 				told = append(told, ack)
-				fmt.Fprintf(b, "  %s\n", ack.Name)
+				fmt.Fprintf(b, "  %s\n", oneLine(ack.Name))
 				writeWrapped(b, "    ", ack.Message)
 			}
 		}

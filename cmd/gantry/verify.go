@@ -205,7 +205,7 @@ func (a *app) verifyRegistry(ctx context.Context, t *registryTarget, p *plan.Pla
 	if a.output == outputJSON {
 		err = a.encode(verifiedMirror{Version: 1, Destination: where, Images: total, Lacking: append([]mirror.Lack{}, lacks...)})
 	} else {
-		_, err = fmt.Fprint(a.stdout, t.lackTable(lacks, total, where))
+		err = a.text(t.lackTable(lacks, total, where))
 	}
 	if err != nil || len(lacks) == 0 {
 		return err

@@ -111,7 +111,7 @@ func (a *app) verifyArchive(ctx context.Context, dirs []string, trust *trustFlag
 	if a.output == outputJSON {
 		err = a.encode(result)
 	} else {
-		_, err = fmt.Fprint(a.stdout, result.table())
+		err = a.text(result.table())
 	}
 	if err == nil && !result.whole() {
 		err = &hintError{&mismatchError{fmt.Sprintf("the archive in %s is damaged", strings.Join(dirs, ", "))}, ": ", "bring the files that are named again, or ask for what is lost with gantry archive repair-request"}
