@@ -2,9 +2,11 @@ package archive
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"io"
 	"slices"
+	"sort"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -69,21 +71,46 @@ func (a *Archive) pieces(all []place, take func(piece) bool) []piece {
 func anyPiece(piece) bool { return true }
 
 // cover chooses from the pieces those that make up content of size bytes, in their
-// order. accept is asked about each that is about to be chosen; the first that it
-// accepts is. ok is false where they do not reach.
+// order. accept is asked once about each that is about to be chosen; the first that it
+// accepts is. ok is false where they do not reach. It takes n log n steps.
 func cover(pieces []piece, size int64, accept func(*piece) bool) (chosen []piece, ok bool) {
+	later := make([]int, len(pieces)) // pieces that begin behind what is chosen
+	for i := range later {
+		later[i] = i
+	}
+	slices.SortFunc(later, func(i, j int) int { return cmp.Compare(pieces[i].at(), pieces[j].at()) })
+	var next preferred // the others
 	var end int64
 	for end < size || len(chosen) == 0 {
-		i := slices.IndexFunc(pieces, func(p piece) bool {
-			return p.at() <= end && (p.end() > end || size == 0) && accept(&p)
-		})
-		if i < 0 {
+		for len(later) > 0 && pieces[later[0]].at() <= end {
+			heap.Push(&next, later[0])
+			later = later[1:]
+		}
+		if next.Len() == 0 {
 			return nil, false
 		}
-		chosen = append(chosen, pieces[i])
-		end = pieces[i].end()
+		p := &pieces[heap.Pop(&next).(int)]
+		if p.end() <= end && size > 0 || !accept(p) {
+			continue
+		}
+		chosen = append(chosen, *p)
+		end = p.end()
 	}
 	return chosen, true
+}
+
+// preferred is a heap of places in a list, the first of them on top.
+type preferred struct{ sort.IntSlice }
+
+// Push implements heap.Interface.
+func (p *preferred) Push(x any) { p.IntSlice = append(p.IntSlice, x.(int)) }
+
+// Pop implements heap.Interface.
+func (p *preferred) Pop() any {
+	last := len(p.IntSlice) - 1
+	x := p.IntSlice[last]
+	p.IntSlice = p.IntSlice[:last]
+	return x
 }
 
 // covered reports whether the pieces make up content of size bytes.
