@@ -132,8 +132,8 @@ type OpenOptions struct {
 // media. Each of its volumes has to be in one of them, in its length, and to
 // begin as that volume does, unless repairs have all that it holds; what is not so
 // is a *DamageError. Folders without a set manifest are an error that wraps
-// fs.ErrNotExist. Sets of two series, or two sets of one sequence, are an error
-// that names both.
+// fs.ErrNotExist. Sets of two series, or two sets of one sequence, are a
+// *MixedError that names both.
 func Open(dirs ...string) (*Archive, error) { return OpenWith(OpenOptions{}, dirs...) }
 
 // OpenWith is Open with options.

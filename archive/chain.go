@@ -148,7 +148,7 @@ func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, e
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				a.absent = append(a.absent, absence{base: b})
-			case errors.As(err, new(*mixedError)):
+			case errors.As(err, new(*MixedError)):
 				return nil, err
 			case err != nil:
 				// The site may have its content already. Whoever needs it is told.
@@ -159,10 +159,10 @@ func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, e
 					a.spoilt = append(a.spoilt, damage.Damage...)
 				}
 			case c.digest != b.Set:
-				return nil, fmt.Errorf("opening the archive in %s: %s in %s is another set (%s) than the one that %s builds on (%s): they are of different series; name the folders of one",
+				return nil, mixed("opening the archive in %s: %s in %s is another set (%s) than the one that %s builds on (%s): they are of different series",
 					a.dir(), setName(b.Sequence), a.dirs[c.dir], c.digest, setName(sets[i].set.Sequence), b.Set)
 			case c.set.Name != first.set.Name && !c.locked() && !first.locked():
-				return nil, fmt.Errorf("opening the archive in %s: %s in %s is of %q and builds on %s, which is of %q", a.dir(), first.set.id().manifest(), a.dirs[first.dir], first.set.Name, setName(b.Sequence), c.set.Name)
+				return nil, mixed("opening the archive in %s: %s in %s is of %q and builds on %s, which is of %q", a.dir(), first.set.id().manifest(), a.dirs[first.dir], first.set.Name, setName(b.Sequence), c.set.Name)
 			default:
 				if n += c.set.entries(); n > a.most {
 					return nil, fmt.Errorf("opening the archive in %s: %s and the sets that it builds on have more than %d entries together: name the folders of fewer, or write it again with all content",
@@ -184,10 +184,22 @@ func (a *Archive) chain(lists []*listing, first manifestCopy) ([]manifestCopy, e
 	return all, nil
 }
 
-// A mixedError says that folders have files of two archives.
-type mixedError struct{ text string }
+// A MixedError says that folders have sets of two archives, which one that is opened
+// cannot be both of.
+type MixedError struct {
+	what string
+	hint string
+}
 
-func (e *mixedError) Error() string { return e.text }
+func (e *MixedError) Error() string { return e.what + "; " + e.hint }
+
+// Hint says what to do.
+func (e *MixedError) Hint() string { return e.hint }
+
+// mixed makes a MixedError of folders that the user named.
+func mixed(format string, args ...any) *MixedError {
+	return &MixedError{what: fmt.Sprintf(format, args...), hint: "name the folders of one"}
+}
 
 // read reads the set manifest of a sequence from the folders that have it. One
 // that is damaged is passed over where another is sound.
@@ -209,8 +221,8 @@ func (a *Archive) read(lists []*listing, sequence int) (found manifestCopy, err 
 		case found.set == nil:
 			found, err = c, nil
 		case found.digest != d:
-			return found, &mixedError{fmt.Sprintf("opening the archive in %s: two different sets are called %s: that in %s (%s) and that in %s (%s); name the folders of one",
-				a.dir(), setName(sequence), a.dirs[found.dir], found.digest, a.dirs[i], d)}
+			return found, mixed("opening the archive in %s: two different sets are called %s: that in %s (%s) and that in %s (%s)",
+				a.dir(), setName(sequence), a.dirs[found.dir], found.digest, a.dirs[i], d)
 		}
 	}
 	if found.set == nil && len(bad) > 0 {
@@ -300,8 +312,10 @@ func (a *Archive) oneSeries(lists []*listing, chosen manifestCopy) error {
 		for _, sequence := range lists[i].sets {
 			name, ok := series(root, setName(sequence))
 			if ok && chosen.outer.Encryption == nil && name != chosen.set.Name {
-				return fmt.Errorf("opening the archive in %s: there are two series: %s in %s is of %q and %s in %s is of %q; name the folders of one, or keep each in a folder of its own",
+				e := mixed("opening the archive in %s: there are two series: %s in %s is of %q and %s in %s is of %q",
 					a.dir(), setName(chosen.set.Sequence), a.dirs[chosen.dir], chosen.set.Name, setName(sequence), a.dirs[i], name)
+				e.hint += ", or keep each in a folder of its own"
+				return e
 			}
 		}
 	}

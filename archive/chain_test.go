@@ -302,7 +302,10 @@ func TestTwoArchives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(tc.dirs...)
-			for _, want := range tc.want {
+			if !errors.As(err, new(*MixedError)) {
+				t.Errorf("Open = %v, want a *MixedError", err)
+			}
+			for _, want := range append(tc.want, "name the folders of one") {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("Open = %v, want %q", err, want)
 				}

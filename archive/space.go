@@ -15,11 +15,26 @@ type SpaceError struct {
 	Dir       string
 	Needed    int64 // bytes that are still to be written
 	Available int64 // bytes that the file system has left
+	Err       error // of the write that it had no room for; nil before the first
 }
 
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("not enough space in %s: %s are still to be written, %s are free: make room for %s more and run again",
-		e.Dir, progress.Bytes(e.Needed), progress.Bytes(e.Available), progress.Bytes(max(0, e.Needed-e.Available)))
+	why := ""
+	if e.Err != nil {
+		why = fmt.Sprintf(" (%v)", e.Err)
+	}
+	return fmt.Sprintf("not enough space in %s: %s are still to be written, %s are free%s: %s",
+		e.Dir, progress.Bytes(e.Needed), progress.Bytes(e.Available), why, e.Hint())
+}
+
+func (e *SpaceError) Unwrap() error { return e.Err }
+
+// Hint says what to do.
+func (e *SpaceError) Hint() string {
+	if e.Needed <= e.Available { // a quota, or space that came back
+		return "make room and run again"
+	}
+	return fmt.Sprintf("make room for %s more and run again", progress.Bytes(e.Needed-e.Available))
 }
 
 // writeError makes sense of an error while a volume is written: a full disk is
@@ -36,7 +51,7 @@ func (w *Writer) writeError(err error, name string) error {
 		if freeErr != nil || available < 0 {
 			available = 0
 		}
-		return fmt.Errorf("%w (%w)", &SpaceError{Dir: w.dir, Needed: left, Available: available}, err)
+		return &SpaceError{Dir: w.dir, Needed: left, Available: available, Err: err}
 	case errors.Is(err, syscall.EFBIG):
 		return fmt.Errorf("writing %s: the file system of %s takes no files of that size: choose smaller volumes, of at most 4 GiB - 1 where it is FAT32 (--volume-size fat32): %w", name, w.dir, err)
 	case errors.Is(err, fs.ErrClosed):

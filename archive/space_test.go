@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestSpaceIsCheckedFirst(t *testing.T) {
@@ -104,7 +105,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := w.writeError(full, "x"); !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("ENOSPC is %v", err)
 	}
-	if diff := cmp.Diff(SpaceError{Dir: dir, Needed: w.left, Available: 12}, *space); diff != "" || w.left < 1000 {
+	if diff := cmp.Diff(SpaceError{Dir: dir, Needed: w.left, Available: 12, Err: full}, *space, cmpopts.EquateErrors()); diff != "" || w.left < 1000 {
 		t.Error(diff, w.left)
 	}
 	if err := w.writeError(&os.PathError{Op: "write", Path: "x", Err: syscall.EFBIG}, "x"); !strings.Contains(err.Error(), "smaller volumes") {

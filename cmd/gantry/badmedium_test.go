@@ -166,8 +166,8 @@ func TestWrongMedium(t *testing.T) {
 				return bytes.Replace(text, []byte(`"features":[]`), []byte(`"features":["hologram"]`), 1)
 			})
 		}, nil},
-		{"two sets of one number", exitError, []string{manifest, w.path("b")}, nil, []string{w.path("b")}},
-		{"two series", exitError, []string{w.path("c"), "name the folders of one"}, nil, []string{w.path("c")}},
+		{"two sets of one number", exitUsage, []string{manifest, w.path("b"), "name the folders of one"}, nil, []string{w.path("b")}},
+		{"two series", exitUsage, []string{w.path("c"), "name the folders of one"}, nil, []string{w.path("c")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := *w

@@ -127,7 +127,9 @@ func TestMonthFillsMedium(t *testing.T) {
 	}
 	m.source.Script(registrytest.Rule{Method: http.MethodGet, Path: "/tidewater/server/blobs/", Action: once(fill)})
 	again := []string{"mirror", "-c", m.isc[2], fileScheme + dir, "--name", "ops"}
-	m.refuse(exitNoSpace, []string{"not enough space in " + dir, "more and run again"}, again...)
+	if o := m.gantry(again...); o.code != exitNoSpace || !strings.Contains(o.stderr, "not enough space in "+dir) || strings.Count(o.stderr, "make room") != 1 {
+		t.Errorf("a medium that filled up ends with %d and says\n%s", o.code, o.stderr)
+	}
 	// Now the error comes before anything is asked for.
 	m.source.ResetLog()
 	m.refuse(exitNoSpace, []string{"not enough space in " + dir, "are still to be written"}, again...)

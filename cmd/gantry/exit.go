@@ -67,6 +67,7 @@ func status(err error) int {
 		damage    *archive.DamageError
 		signature *archive.SignatureError
 		locked    *archive.LockedError
+		mixed     *archive.MixedError
 		mismatch  *mismatchError
 		distrust  *gpg.DistrustError
 		clash     *mirror.ClashError
@@ -84,7 +85,7 @@ func status(err error) int {
 		return exitMismatch
 	case errors.As(err, &partial), errors.As(err, &repair):
 		return exitPartial
-	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked), errors.As(err, &channel):
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked), errors.As(err, &mixed), errors.As(err, &channel):
 		return exitUsage
 	case errors.As(err, &held):
 		return exitLocked
