@@ -1,4 +1,4 @@
-// Command gantry takes Kubernetes operator content across an air gap.
+// Command gantry takes Kubernetes operators and platform releases across an air gap.
 //
 // Each verb is a file here: flags become a struct, one call does the work, and
 // its result is rendered. Decisions live in the packages below.

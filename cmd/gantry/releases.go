@@ -222,7 +222,19 @@ func (u *updates) trust(product release.Product) (gpg.Trust, error) {
 	case len(u.cfg.SignatureStores) > 0:
 		t.Stores = slices.Clone(u.cfg.SignatureStores)
 	}
+	for _, store := range t.Stores {
+		if err := gpg.CheckStore(store); err != nil {
+			return t, &usageError{err}
+		}
+	}
 	return t, nil
+}
+
+// check finds what is wrong with the keys and stores that the user names, once and
+// before anything is asked for.
+func (u *updates) check() error {
+	_, err := u.trust(release.OCP) // what the user names is for all products
+	return err
 }
 
 // verifyReleases checks the signatures that a plan brings along, as they were checked

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,4 +88,32 @@ func TestSignatureStores(t *testing.T) {
 	}
 	w.holds("ocp", "4.20.2-x86_64")
 	w.attested("workspace", "4.20.2-x86_64")
+}
+
+// TestTrustThatCannotBe is told of wrong keys and stores once, before anybody is asked
+// for anything, and without what may be secret in them.
+func TestTrustThatCannotBe(t *testing.T) {
+	t.Parallel()
+	w := newSmallWorld(t)
+	isc := w.config("imageset.yaml", "  platform: {channels: [{name: fast-4.20, from: [4.18.1]}]}\n")
+	store := w.env[signatureURLVariable]
+	for _, tc := range []struct{ name, store, key, word string }{
+		{"password", strings.Replace(store, "//", "//me:hidden@", 1) + "?token=hidden", "", "holds credentials, which are not sent"},
+		{"query", store + "?token=hidden", "", "neither a query nor a fragment"},
+		{"no address", "signatures", "", "want https://HOST/PATH"},
+		{"no key", store, w.path("absent.asc"), "absent.asc"},
+		{"not a key", store, isc, "imageset.yaml"},
+	} {
+		w.env[signatureURLVariable] = tc.store
+		args := []string{"plan", "-c", isc, "--workspace", w.path(tc.name)}
+		if tc.key != "" {
+			args = append(args, "--release-key", tc.key)
+		}
+		w.service.ResetLog()
+		o := w.gantry(args...)
+		w.ended(o, exitUsage, tc.word)
+		if strings.Contains(o.stderr, "hidden") || strings.Count(o.stderr, "\n") > 1 || len(w.service.Log()) > 0 {
+			t.Errorf("%s: %d requests\n%s", tc.name, len(w.service.Log()), o.stderr)
+		}
+	}
 }

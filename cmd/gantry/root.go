@@ -55,7 +55,7 @@ const exitStatusHelp = `EXIT STATUS
   1    error
   3    some content failed, the rest is consistent; the list is on stderr
   4    a damaged or missing part, or a signature that is none, was found; check:
-       an operator does not get on
+       an operator, or a cluster, does not get on
   5    plan and catalog diff with --exit-code, archive diff: there is something to
        do, something changed
   10   configuration or flags are wrong; nothing was touched
@@ -68,10 +68,10 @@ const exitStatusHelp = `EXIT STATUS
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gantry",
-		Short: "Take Kubernetes operator content across an air gap",
-		Long: `Gantry reads an ImageSetConfiguration, works out everything that it asks for,
-and brings that to a mirror registry, directly or on removable media, with the
-manifests that a cluster applies.
+		Short: "Take Kubernetes operators and platform releases across an air gap",
+		Long: `Gantry reads an ImageSetConfiguration, works out everything that it asks for
+(operators, platform releases, other images), and brings that to a mirror
+registry, directly or on removable media, with the manifests that a cluster applies.
 
 ` + exitStatusHelp,
 		SilenceUsage:  true,

@@ -123,13 +123,19 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	if err := s.claim(in, name); err != nil {
 		return nil, err
 	}
+	tells := a.updates(s.client, in.loaded.Mirror.Platform, in.releaseFlags)
+	if wantsReleases(in.loaded.Mirror.Platform) && !in.releaseFlags.ignore {
+		if err := tells.check(); err != nil {
+			return nil, err
+		}
+	}
 	a.say("planning %s", in.config)
 	var done, images atomic.Int64
 	stop := a.show("planning", func() progress.Reading {
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
 	})
 	from := s.from()
-	from.Updates = a.updates(s.client, in.loaded.Mirror.Platform, in.releaseFlags)
+	from.Updates = tells
 	a.sayTrust(in.releaseFlags, wantsReleases(in.loaded.Mirror.Platform))
 	p, err := plan.Make(ctx, in.loaded, name, from, plan.Options{
 		Jobs: streams, Log: a.log, Installed: in.operators, Clusters: in.running(), IgnoreReleaseSignatures: in.releaseFlags.ignore,

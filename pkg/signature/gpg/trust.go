@@ -105,6 +105,7 @@ func CheckStore(store string) error {
 	case err != nil:
 		return errors.New("the address of a store of signatures is malformed: want https://HOST/PATH, http://HOST/PATH or file:///PATH") // the cause shows it
 	case u.User != nil:
+		u.RawQuery, u.Fragment = "", ""
 		return fmt.Errorf("the store of signatures %q: the address holds credentials, which are not sent; give it without", u.Redacted())
 	case u.RawQuery != "" || u.Fragment != "":
 		u.RawQuery, u.Fragment = "", ""
