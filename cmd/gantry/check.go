@@ -59,7 +59,8 @@ With --platform, it proves that updates of the platform are possible with what a
 mirror has, and with nothing else: it makes the update graph of the release images and
 the graph data there, as an update service at the site would, and looks for every
 planned hop, for all images of the releases on it and for the ConfigMaps of their
-signatures in the workspace. Plans are those that the workspace mirrored there, or
+signatures in the workspace, which the keys of the release that a hop leaves have to
+accept, as clusters do. Plans are those that the workspace mirrored there, or
 that of -c or --plan; --from and --to ask about any update without one. It ends with 4
 where a hop is not possible, and names the missing piece.
 

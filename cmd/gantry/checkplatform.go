@@ -44,7 +44,7 @@ func (f *platformFlags) addFlags(all *pflag.FlagSet, sides *sides) {
 	f.own.StringVar(&f.channel, "channel", "", "with --to: the channel that clusters follow (default: one of the mirror's graph data that has the version, stable first)")
 	f.own.StringVar(&f.arch, "arch", "amd64", "with --to: the architecture of the clusters, such as arm64 or multi")
 	f.own.IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "with --platform: path components that the mirror allows, as it was mirrored with; 0 is no limit")
-	sides.dest.addFlags(f.own, "dest", "mirror that --platform looks at,")
+	sides.dest.addFlags(f.own, "dest", "mirror of --platform")
 	all.AddFlagSet(f.own)
 }
 
@@ -117,7 +117,7 @@ func (a *app) checkPlatform(ctx context.Context, f checkFlags, args []string) er
 	t := named.registry()
 	c := &platformCheck{app: a, flags: &f, target: t, images: newMirrorImages(t.client), report: platformReport{
 		Version: 1, Mirror: t.String(), Updates: []provedUpdate{}, Releases: []provedRelease{},
-	}}
+	}, signatures: map[digest.Digest][][]byte{}, keys: map[digest.Digest]proof.Keys{}}
 	if err := c.run(ctx); err != nil {
 		return err
 	}
@@ -162,6 +162,10 @@ type platformCheck struct {
 	report platformReport
 	// configured is mirror.platform of -c; nil without.
 	configured *imageset.Releases
+	// signatures are those that clusters will find, by release image; one whose
+	// signatures are missing, or wrong, is not there. keys are by release image, too.
+	signatures map[digest.Digest][][]byte
+	keys       map[digest.Digest]proof.Keys
 }
 
 func (c *platformCheck) run(ctx context.Context) error {

@@ -2,20 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strings"
-	"time"
-
-	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
-	"github.com/gantry-mirror/gantry/pkg/resources"
-	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -39,6 +30,9 @@ func (c *platformCheck) prove(ctx context.Context, p *plan.Plan) error {
 		c.addProblem(platformProblem{Problem: "the image of graph data is not there, without which no update service answers", At: image, Hint: "mirror again to bring it"})
 	default:
 		c.note(fmt.Sprintf("there is no graph data (%s), so that no update service can answer from this mirror: hops are held to what the releases tell, and risks are those of the plan", image))
+	}
+	if err := c.readKeys(ctx, p.Updates); err != nil {
+		return err
 	}
 	for _, u := range p.Updates {
 		c.addUpdate(p.Name, u)
@@ -65,6 +59,7 @@ func (c *platformCheck) addUpdate(name string, u plan.UpdatePath) {
 		if v.Problem != "" {
 			hop.Problems = append(hop.Problems, platformProblem{Problem: v.Problem, Hint: v.Hint})
 		}
+		hop.Problems = append(hop.Problems, c.refused(v.Hop, u.Arch)...)
 		proved.Hops = append(proved.Hops, hop)
 	}
 	c.report.Updates = append(c.report.Updates, proved)
@@ -121,49 +116,6 @@ func partName(kind plan.ImageKind, b plan.Because) string {
 		return "signatures of " + name
 	}
 	return name
-}
-
-// unsigned says which signatures of a release clusters will not find, or not
-// believe. Where the workspace is not here, those of the plan are looked at.
-func (c *platformCheck) unsigned(r plan.Release) ([]platformProblem, error) {
-	if r.Unverified && len(r.Signatures) == 0 {
-		c.note("release " + r.Name() + " was planned without its signature (--ignore-release-signature): clusters take it with --force alone")
-		return nil, nil
-	}
-	var problems []platformProblem
-	for i, s := range r.Signatures {
-		if slices.ContainsFunc(r.Signatures[:i], func(o plan.Signature) bool { return o.Digest == s.Digest }) {
-			continue
-		}
-		file, text, err := workspace.ReadResource(strings.TrimPrefix(c.flags.workspace, fileScheme), c.target.key(), resources.SignatureFile(s.Digest))
-		switch {
-		case errors.Is(err, workspace.ErrNoResources):
-			c.note("there are no cluster resources for this mirror in the workspace " + c.flags.workspace + ": whether the ConfigMaps of signatures were written was not looked at")
-			return problems, nil
-		case errors.Is(err, fs.ErrNotExist):
-			problems = append(problems, platformProblem{Problem: "the ConfigMap with the signatures of " + s.Digest.String() + " is not there", At: file, Hint: "mirror again from this workspace to write it"})
-			continue
-		case err != nil:
-			return nil, err
-		}
-		if err := c.believed(r, s.Digest, text); err != nil {
-			problems = append(problems, platformProblem{Problem: err.Error(), At: file, Hint: "mirror again from this workspace to write it"})
-		}
-	}
-	return problems, nil
-}
-
-// believed verifies the signatures of a ConfigMap as clusters do.
-func (c *platformCheck) believed(r plan.Release, d digest.Digest, configMap []byte) error {
-	bodies, err := resources.ReadSignatures(configMap, d)
-	if err != nil || c.flags.ignore {
-		return err
-	}
-	trust, err := c.updates(nil, c.configured, c.flags.releaseFlags).trust(r.Product)
-	if err != nil {
-		return err
-	}
-	return gpg.VerifyAll(bodies, d, trust.Keyrings, time.Now())
 }
 
 // addRelease enters what was found of a release, once.

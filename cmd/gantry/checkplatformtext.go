@@ -133,7 +133,7 @@ func writeProblems(b *strings.Builder, what string, problems []platformProblem) 
 	fmt.Fprintf(b, "  %s\n", what)
 	var lines []string
 	for _, p := range problems {
-		line := "  " + p.Problem
+		line := "  " + strings.ReplaceAll(p.Problem, "\n", "\n      ")
 		if p.At != "" {
 			line += "\n        at " + p.At
 		}

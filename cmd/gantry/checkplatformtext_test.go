@@ -10,7 +10,7 @@ import (
 func TestCheckPlatformText(t *testing.T) {
 	t.Parallel()
 	free := provedHop{From: "4.18.1", To: "4.19.2", Possible: true}
-	shut := provedHop{From: "4.19.2", To: "4.20.2", Problems: []platformProblem{{Problem: "no tag names it", Hint: "mirror again"}}}
+	shut := provedHop{From: "4.19.2", To: "4.20.2", Problems: []platformProblem{{Problem: "no tag names it:\nit is gone", Hint: "mirror again"}}}
 	r := platformReport{
 		Mirror: "docker://mirror.example.com",
 		Updates: []provedUpdate{
@@ -27,10 +27,12 @@ func TestCheckPlatformText(t *testing.T) {
 0 of 0 releases are whole.
 Missing
   update 4.19.2 -> 4.20.2 in eus-4.20 for amd64
-    no tag names it
+    no tag names it:
+      it is gone
         mirror again
   update 4.19.2 -> 4.20.2 in fast-4.20 for amd64
-    no tag names it
+    no tag names it:
+      it is gone
         mirror again
 `
 	if diff := cmp.Diff(want, r.text()); diff != "" {

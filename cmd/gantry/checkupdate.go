@@ -19,7 +19,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/path"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -86,9 +85,9 @@ func (c *platformCheck) addWhole(ctx context.Context, version string, arch relea
 	if slices.ContainsFunc(c.report.Releases, func(r provedRelease) bool { return r.Name == name }) {
 		return nil
 	}
-	i := slices.IndexFunc(c.mirror.Releases, func(r proof.Release) bool { return r.Err == nil && r.Version == version && r.Arch == arch })
-	r := provedRelease{Name: name, Digest: c.mirror.Releases[i].Digest} // it is in the graph
-	p, err := payload.Read(ctx, c.images, c.mirror.Releases[i].Ref, "")
+	there := c.mirror.Find(version, arch) // it is in the graph
+	r := provedRelease{Name: name, Digest: there.Digest}
+	p, err := payload.Read(ctx, c.images, there.Ref, "")
 	switch {
 	case err == nil:
 		r.Problems, err = c.parts(ctx, p)

@@ -127,9 +127,11 @@ func (w *World) manifests(p *Payload) ([]registrytest.File, error) {
 		"0000_30_config-operator_00_namespace.yaml": {
 			"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": "openshift-config"},
 		},
-		"0000_90_cluster-update-keys_configmap.yaml": configMap("release-verification", "openshift-config-managed",
+	}
+	if !p.Flaws.Keyless {
+		operators["0000_90_cluster-update-keys_configmap.yaml"] = configMap("release-verification", "openshift-config-managed",
 			map[string]string{"release.openshift.io/verification-config-map": ""},
-			map[string]string{"store-test": w.universe.Store, "verifier-public-key-test": string(w.Keys.OpenPGP)}),
+			map[string]string{"store-test": w.universe.Store, "verifier-public-key-test": string(w.Keys.OpenPGP)})
 	}
 	if p.Sigstore {
 		operators["0000_90_openshift-cluster-image-policy.yaml"] = object{

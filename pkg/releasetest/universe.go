@@ -60,6 +60,8 @@ type Flaws struct {
 	// Unsigned tells that the signature store has nothing for the release, and
 	// Missigned that what it has does not verify.
 	Unsigned, Missigned bool
+	// Keyless tells that the payload brings no keys for clusters that run it.
+	Keyless bool
 	// Unsealed are components without sigstore signatures; "" is the release image.
 	Unsealed []string
 }

@@ -6,7 +6,9 @@
 // in its way. Where the mirror has no graph data, no service can answer, and no
 // more can be said than what the releases tell of each other.
 //
-// Whether all parts of a release are there is not looked into.
+// A cluster takes a release that it is offered where the keys which the release that
+// it runs brings have signed it; see Keys. Whether all parts of a release are there is
+// not looked into.
 package proof
 
 import (
@@ -108,7 +110,7 @@ func (m *Mirror) Prove(u Update) []Verdict {
 func (m *Mirror) absent(v *Verdict, arch release.Arch) bool {
 	var reasons []string
 	for _, version := range []string{v.From, v.To} {
-		if m.find(version, arch) != nil {
+		if m.Find(version, arch) != nil {
 			continue
 		}
 		name := release.Name(version, arch)
@@ -126,8 +128,8 @@ func (m *Mirror) absent(v *Verdict, arch release.Arch) bool {
 	return true
 }
 
-// find is the release of a version; nil where it is not there.
-func (m *Mirror) find(version string, arch release.Arch) *Release {
+// Find is the release of a version; nil where it is not there.
+func (m *Mirror) Find(version string, arch release.Arch) *Release {
 	i := slices.IndexFunc(m.Releases, func(r Release) bool { return r.Err == nil && r.Version == version && r.Arch == arch })
 	if i < 0 {
 		return nil
@@ -184,5 +186,5 @@ func untold(v *Verdict) string {
 
 // tells reports whether a release of a hop that is there tells of it.
 func (m *Mirror) tells(v *Verdict, arch release.Arch) bool {
-	return slices.Contains(m.find(v.To, arch).Previous, v.From) || slices.Contains(m.find(v.From, arch).Next, v.To)
+	return slices.Contains(m.Find(v.To, arch).Previous, v.From) || slices.Contains(m.Find(v.From, arch).Next, v.To)
 }
