@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/opencontainers/go-digest"
@@ -26,11 +27,11 @@ const baseComponent = "cli"
 // platformList is what Because.List says of the image of graph data.
 const platformList = "platform"
 
-// buildGraph reads the graph data and builds the image that carries it, on the first
-// of its bases that is there.
+// buildGraph reads the graph data and builds the image that carries it, for the
+// architectures of the releases.
 func (p *platform) buildGraph(ctx context.Context) error {
-	bases := p.graphBases()
-	if len(bases) == 0 {
+	candidates := p.graphBases()
+	if len(candidates) == 0 {
 		p.notes = append(p.notes, "graph data is not mirrored, since blockedImages leaves out its image")
 		return nil
 	}
@@ -38,24 +39,74 @@ func (p *platform) buildGraph(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
 	}
-	for _, base := range bases {
-		var built *image.Built
-		built, err = graphdata.Build(ctx, p.from.Images, base, data, p.from.Store)
-		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
-			continue
-		}
-		if err != nil {
+	bases, built, err := p.buildOn(ctx, data, candidates)
+	if err != nil {
+		return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
+	}
+	if bases[0], err = p.pinBase(ctx, bases[0]); err != nil {
+		return err
+	}
+	p.notes = append(append(p.notes, built.Warnings...), p.unoffered(data)...)
+	p.data = &GraphData{Source: source, SHA256: data.Digest, Base: bases[0], Digest: built.Root.Digest, Repository: GraphRepository, Tag: "latest"}
+	if len(bases) > 1 {
+		p.data.MoreBases = bases[1:]
+	}
+	return nil
+}
+
+// buildOn builds on one image for all architectures, or on the best of each that is
+// there, and says on which.
+func (p *platform) buildOn(ctx context.Context, data *graphdata.Data, candidates []graphBase) (bases []string, built *image.Built, err error) {
+	var lacking []string
+	missing := error(fs.ErrNotExist)
+	for _, c := range candidates {
+		if c.arch == "" && len(bases) > 0 {
 			break
 		}
-		base, err := p.pinBase(ctx, base)
-		if err != nil {
-			return err
+		base, one, err := p.buildOnFirst(ctx, data, c.refs)
+		switch {
+		case err == nil:
+			bases, built = append(bases, base), one
+		case !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil:
+			return nil, nil, err
+		default:
+			lacking = append(lacking, string(c.arch))
+			if len(c.refs) > 0 {
+				missing = err
+			}
+			continue
 		}
-		p.notes = append(append(p.notes, built.Warnings...), p.unoffered(data)...)
-		p.data = &GraphData{Source: source, SHA256: data.Digest, Base: base, Digest: built.Root.Digest, Repository: GraphRepository, Tag: "latest"}
-		return nil
+		if c.arch == release.Multi || c.arch == "" {
+			return bases, built, nil
+		}
 	}
-	return fmt.Errorf("%s: graph: %w", p.cfg.Pos, err)
+	if len(bases) == 0 {
+		return nil, nil, missing
+	}
+	if len(lacking) > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("the image of graph data does not run on %s: no release for that has a component %s to build it on that is there",
+			strings.Join(lacking, ", "), baseComponent))
+	}
+	if len(bases) > 1 {
+		built, err = graphdata.Build(ctx, p.from.Images, data, p.from.Store, bases[0], bases[1:]...)
+	}
+	return bases, built, err
+}
+
+// buildOnFirst builds on the first of some images that is there. The error is
+// fs.ErrNotExist (by errors.Is) where none is.
+func (p *platform) buildOnFirst(ctx context.Context, data *graphdata.Data, refs []string) (string, *image.Built, error) {
+	err := error(fs.ErrNotExist)
+	for _, ref := range refs {
+		var built *image.Built
+		if built, err = graphdata.Build(ctx, p.from.Images, data, p.from.Store, ref); err == nil {
+			return ref, built, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
+			break
+		}
+	}
+	return "", nil, err
 }
 
 // unoffered notes the paths that an update service with the graph data does not
@@ -94,26 +145,52 @@ func readGraphData(ctx context.Context, from From) (source string, data *graphda
 	return source, data, nil
 }
 
-// graphBases are the images to build on, the best first: a part of a release, that
-// of most architectures and the newest, and what graph data is built on without any.
-// Those that are blocked are not among them.
-func (p *platform) graphBases() []string {
-	var bases []string
-	rank := func(t *taking) int { return slices.Index([]release.Arch{release.DefaultArch, release.Multi}, t.arch) }
-	for _, t := range slices.SortedStableFunc(slices.Values(p.payloads), func(a, b *taking) int {
-		return cmp.Or(cmp.Compare(rank(b), rank(a)), compareVersions(b.version, a.version))
+// A graphBase is what the image of graph data may stand on for one architecture, the
+// best first; of "" for any, where there is nothing else.
+type graphBase struct {
+	arch release.Arch
+	refs []string
+}
+
+// graphBases are those of the releases, that for all architectures first, and what
+// graph data is built on without any. Images that are blocked are not among them; it
+// is empty where all are.
+func (p *platform) graphBases() []graphBase {
+	refs := map[release.Arch][]string{}
+	for _, t := range slices.SortedStableFunc(slices.Values(p.payloads), func(a, b *taking) int { return compareVersions(b.version, a.version) }) {
+		refs[t.arch] = append(refs[t.arch], t.component(baseComponent)...)
+	}
+	var all []graphBase
+	for _, arch := range slices.SortedFunc(maps.Keys(refs), func(a, b release.Arch) int {
+		rank := []release.Arch{release.DefaultArch, release.Multi}
+		return cmp.Or(cmp.Compare(slices.Index(rank, b), slices.Index(rank, a)), cmp.Compare(a, b))
 	}) {
-		for _, c := range t.payload.Components {
-			if slices.Contains(c.Names, baseComponent) {
-				bases = append(bases, c.Ref)
-			}
+		all = append(all, graphBase{arch, refs[arch]})
+	}
+	all = append(all, graphBase{"", []string{graphdata.BaseImage}})
+	left := false
+	for i := range all {
+		all[i].refs = slices.DeleteFunc(slices.Compact(all[i].refs), func(ref string) bool {
+			_, ok := blockedBy(p.blocked, ref, GraphRepository)
+			return ok
+		})
+		left = left || len(all[i].refs) > 0
+	}
+	if !left {
+		return nil
+	}
+	return all
+}
+
+// component are the images that the release calls by a name.
+func (t *taking) component(name string) []string {
+	var refs []string
+	for _, c := range t.payload.Components {
+		if slices.Contains(c.Names, name) {
+			refs = append(refs, c.Ref)
 		}
 	}
-	bases = append(slices.Compact(bases), graphdata.BaseImage)
-	return slices.DeleteFunc(bases, func(base string) bool {
-		_, ok := blockedBy(p.blocked, base, GraphRepository)
-		return ok
-	})
+	return refs
 }
 
 // pinBase is the reference of a base by digest.
@@ -161,7 +238,7 @@ func RebuildGraph(ctx context.Context, g GraphData, from From) error {
 	case data.Digest != g.SHA256:
 		err = fmt.Errorf("%s: %w", source, errGraphData)
 	default:
-		built, buildErr := graphdata.Build(ctx, from.Images, g.Base, data, from.Store)
+		built, buildErr := graphdata.Build(ctx, from.Images, data, from.Store, g.Base, g.MoreBases...)
 		if err = buildErr; err == nil && built.Root.Digest != g.Digest {
 			err = fmt.Errorf("it came out as %s, the plan has %s: make the plan again", built.Root.Digest, g.Digest)
 		}

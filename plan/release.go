@@ -125,8 +125,10 @@ type GraphData struct {
 	// digest of what was read there.
 	Source string        `json:"source"`
 	SHA256 digest.Digest `json:"sha256"`
-	// Base is the image that the other stands on.
+	// Base is the image that the other stands on. Where that is for one architecture,
+	// MoreBases are those for others.
 	Base       string        `json:"base"`
+	MoreBases  []string      `json:"moreBases,omitempty"`
 	Digest     digest.Digest `json:"digest"`
 	Repository string        `json:"repository"`
 	Tag        string        `json:"tag"`

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
@@ -231,12 +233,15 @@ func TestGraphImage(t *testing.T) {
 	for _, tc := range []struct {
 		world                 *releaseWorld
 		stanza, blocked, base string
+		more                  string // of another architecture
 	}{
-		{whole, "channels: [{name: fast-4.20, minVersion: 4.19.1}]", "", "4.20.2-x86_64"},
-		{whole, "architectures: [amd64, multi], channels: [{name: stable-4.20}]", "", "4.20.1-multi"},
-		{whole, "architectures: [arm64, amd64], channels: [{name: stable-4.20}]", "", "4.20.1-x86_64"},
-		{whole, "channels: [{name: fast-4.20, minVersion: 4.19.2}]", blocked, "4.19.2-x86_64"},
-		{less, "channels: [{name: fast-4.20, minVersion: 4.19.2}]", "", "4.19.2-x86_64"},
+		{whole, "channels: [{name: fast-4.20, minVersion: 4.19.1}]", "", "4.20.2-x86_64", ""},
+		{whole, "architectures: [amd64, multi], channels: [{name: stable-4.20}]", "", "4.20.1-multi", ""},
+		{whole, "architectures: [arm64, amd64], channels: [{name: stable-4.20}]", "", "4.20.1-x86_64", "4.20.1-aarch64"},
+		{whole, "architectures: [arm64], channels: [{name: stable-4.20}]", "", "4.20.1-aarch64", ""},
+		{whole, "channels: [{name: fast-4.20, minVersion: 4.19.2}]", blocked, "4.19.2-x86_64", ""},
+		{less, "channels: [{name: fast-4.20, minVersion: 4.19.2}]", "", "4.19.2-x86_64", ""},
+		{less, "architectures: [amd64, arm64], channels: [{name: stable-4.20}]", "", "4.20.1-aarch64", ""},
 	} {
 		text := "  platform: {graph: true, " + tc.stanza + "}\n"
 		if tc.blocked != "" {
@@ -251,6 +256,21 @@ func TestGraphImage(t *testing.T) {
 		g := p.GraphData
 		if want := made.Content + "@" + made.Images["cli"].String(); g.Base != want {
 			t.Errorf("%s: it stands on %s, want %s", tc.stanza, g.Base, want)
+		}
+		var more, platforms []string
+		if tc.more != "" {
+			made := tc.world.Payload(tc.more)
+			more, platforms = []string{made.Content + "@" + made.Images["cli"].String()}, []string{"linux/amd64", "linux/arm64"}
+		}
+		if diff := cmp.Diff(more, g.MoreBases); diff != "" {
+			t.Errorf("%s: further bases (-want +got):\n%s", tc.stanza, diff)
+		}
+		lacks := strings.Contains(strings.Join(p.Notes, "\n"), "the image of graph data does not run on amd64: ")
+		if want := tc.world == less && tc.base == "4.20.1-aarch64"; lacks != want {
+			t.Errorf("%s: %q", tc.stanza, p.Notes)
+		}
+		if got := graphPlatforms(t, tc.world, g.Digest); tc.base != "4.20.1-multi" && !slices.Equal(got, platforms) {
+			t.Errorf("%s: it is for %v, want %v", tc.stanza, got, platforms)
 		}
 		if g.Source != "https://updates.example.com/graph-data" || g.SHA256 != digest.FromBytes(tc.world.World.GraphData()) || g.Repository != "openshift/graph-image" || g.Tag != "latest" {
 			t.Errorf("%s: %+v", tc.stanza, g)
@@ -273,6 +293,24 @@ func TestGraphImage(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "imageset.yaml:4: graph: building the image of graph data on registry.access.redhat.com/ubi9/ubi-minimal:latest: ") {
 		t.Errorf("without a release, and without the image for that: %v", err)
 	}
+}
+
+// graphPlatforms are those that an index names; none of a manifest.
+func graphPlatforms(t *testing.T, w *releaseWorld, d digest.Digest) []string {
+	t.Helper()
+	_, raw, ok := w.own(d)
+	if !ok {
+		t.Fatalf("%s was not built", d)
+	}
+	var index ocispec.Index
+	if err := json.Unmarshal(raw, &index); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, m := range index.Manifests {
+		all = append(all, m.Platform.OS+"/"+m.Platform.Architecture)
+	}
+	return all
 }
 
 // Every manifest is asked for once, and of release images no blob but the config

@@ -77,13 +77,31 @@ func TestTwoArchitectures(t *testing.T) {
 	}
 	w := newPlatformWorld(t, u)
 	isc := w.config("imageset.yaml", `  platform:
+    graph: true
     architectures: [amd64, arm64]
     channels: [{name: stable-4.20, from: [4.20.1]}]
 `)
+	w.must("plan", "-c", isc, "-o", w.path("plan.json"))
 	w.must("mirror", "-c", isc, w.docker("/two"))
 	names := []string{"4.20.1-aarch64", "4.20.1-x86_64", "4.20.2-aarch64", "4.20.2-x86_64"}
 	w.holds("two", names...)
 	w.attested("workspace", names...)
+	w.must("check", "--platform", w.docker("/two"))
+
+	// The image of graph data runs on both, and comes out the same where the plan is
+	// carried out elsewhere.
+	w.must("mirror", "--plan", w.path("plan.json"), "--workspace", w.path("elsewhere"), w.docker("/again"))
+	var graphs []registrytest.Pulled
+	for _, prefix := range []string{"two", "again"} {
+		pulled, err := w.mirror.Client().Pull(t.Context(), prefix+"/"+graphRepository, "latest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		graphs = append(graphs, pulled)
+	}
+	if diff := cmp.Diff(graphs[0], graphs[1]); diff != "" || graphs[0].Manifests != 3 {
+		t.Errorf("%d manifests of the image of graph data (-first +again):\n%s", graphs[0].Manifests, diff)
+	}
 }
 
 // TestPlatformsOfReleases thins a payload for all architectures out. Its list, which

@@ -26,7 +26,7 @@ func writePlatform(b *strings.Builder, p *plan.Plan) {
 	writeAcks(b, p)
 	if g := p.GraphData; g != nil {
 		fmt.Fprintf(b, "Graph data for an update service\n  %s (%s)\n  becomes %s:%s (built on %s, %s)\n\n",
-			g.Source, short(g.SHA256), g.Repository, g.Tag, g.Base, short(g.Digest))
+			g.Source, short(g.SHA256), g.Repository, g.Tag, strings.Join(append([]string{g.Base}, g.MoreBases...), " and "), short(g.Digest))
 	}
 }
 

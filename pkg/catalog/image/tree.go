@@ -3,9 +3,11 @@ package image
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -22,21 +24,38 @@ type Tree struct {
 	By    string            // what the history says, "data in /var/lib/data"
 }
 
-// Put writes the image that desc names to store, with a tree on top of its layers
-// on every platform. What the image itself has in that directory is hidden; no
-// layer of it is read, left out or written.
-func Put(ctx context.Context, store Store, content Content, desc ocispec.Descriptor, t Tree) (*Built, error) {
-	built, err := put(ctx, store, content, desc, t)
+// A Base is an image to put a tree on: its manifest or index, and where the rest
+// of it is.
+type Base struct {
+	Content Content
+	Root    ocispec.Descriptor
+}
+
+// Put writes an image to store, which is base with a tree on top of its layers on
+// every platform. What the base itself has in that directory is hidden; no layer
+// of it is read, left out or written. Where there are more bases, the image is an
+// OCI index of the platforms of all; what several have comes from the first.
+func Put(ctx context.Context, store Store, t Tree, base Base, more ...Base) (*Built, error) {
+	built, err := put(ctx, store, t, base, more)
 	if err != nil {
-		return nil, fmt.Errorf("adding %s to image %s: %w", t.By, desc.Digest, err)
+		return nil, fmt.Errorf("adding %s to image %s: %w", t.By, base.Root.Digest, err)
 	}
 	return built, nil
 }
 
-func put(ctx context.Context, store Store, source Content, desc ocispec.Descriptor, t Tree) (*Built, error) {
-	img, err := openPlatforms(ctx, source, desc)
+func put(ctx context.Context, store Store, t Tree, base Base, more []Base) (*Built, error) {
+	img, err := openPlatforms(ctx, base.Content, base.Root)
 	if err != nil {
 		return nil, err
+	}
+	for _, b := range more {
+		other, err := openPlatforms(ctx, b.Content, b.Root)
+		if err != nil {
+			return nil, fmt.Errorf("joining it with image %s: %w", b.Root.Digest, err)
+		}
+		if img, err = img.join(other); err != nil {
+			return nil, err
+		}
 	}
 	if img.dir, err = cleanName(t.Dir); err != nil {
 		return nil, err
@@ -49,6 +68,32 @@ func put(ctx context.Context, store Store, source Content, desc ocispec.Descript
 	return b.build(ctx, img, files, func(*platform) change {
 		return change{command: command{cmd: t.Cmd}, by: t.By}
 	})
+}
+
+// join returns an OCI index of the platforms of both images, which nothing is read
+// of any more.
+func (i *Image) join(other *Image) (*Image, error) {
+	all := &Image{root: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: i.root.Digest}, listings: map[digest.Digest]*listing{}}
+	for _, p := range slices.Concat(i.platforms, other.platforms) {
+		if slices.ContainsFunc(all.platforms, func(o *platform) bool { return o.String() == p.String() }) {
+			continue
+		}
+		line, err := encode(ocispec.Descriptor{
+			MediaType: p.desc.MediaType, Digest: p.desc.Digest, Size: p.desc.Size,
+			Platform: &ocispec.Platform{OS: p.os, Architecture: p.architecture, Variant: p.variant},
+		})
+		if err != nil {
+			return nil, err
+		}
+		o, err := decodeObject(line)
+		if err != nil {
+			return nil, err
+		}
+		all.platforms, all.children = append(all.platforms, p), append(all.children, child{o, p})
+	}
+	var err error
+	all.index, err = object{"schemaVersion": json.RawMessage("2")}.with("mediaType", all.root.MediaType)
+	return all, err
 }
 
 // held is a file whose content is in memory.

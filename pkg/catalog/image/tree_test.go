@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestPut(t *testing.T) {
 				root = m.putIndex(t, index(t, sources...))
 			}
 			before := images(t, m, root)
-			built, err := Put(t.Context(), m, m, root, grown)
+			built, err := Put(t.Context(), m, grown, Base{m, root})
 			must(t, err)
 			for n, img := range images(t, m, built.Root) {
 				runtime, _ := unpacked(t, img, grown.Dir)
@@ -57,7 +58,7 @@ func TestPut(t *testing.T) {
 					t.Errorf("layers below (-want +got):\n%s", diff)
 				}
 			}
-			again, err := Put(t.Context(), newMemory(), m, root, grown)
+			again, err := Put(t.Context(), newMemory(), grown, Base{m, root})
 			must(t, err)
 			if diff := cmp.Diff(built, again); diff != "" {
 				t.Errorf("another image (-first +later):\n%s", diff)
@@ -66,6 +67,45 @@ func TestPut(t *testing.T) {
 				t.Errorf("read back (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPutOnSeveral joins the images of single platforms. What two of them have is
+// taken from the first.
+func TestPutOnSeveral(t *testing.T) {
+	m := newMemory()
+	amd64 := Base{m, m.putImage(t, source{docker: true, layers: [][]header{base}}.image(t))}
+	arm64 := Base{m, m.putImage(t, source{arch: "arm64", layers: [][]header{baseArm}}.image(t))}
+	both := Base{m, m.putIndex(t, index(t, source{arch: "arm64", layers: [][]header{baseArm, configs}}, source{arch: "s390x", layers: [][]header{base}}))}
+	built, err := Put(t.Context(), m, grown, amd64, arm64, both)
+	must(t, err)
+	joined, err := openPlatforms(t.Context(), m, built.Root)
+	must(t, err)
+	var got []string
+	for _, p := range joined.platforms {
+		got = append(got, p.String())
+	}
+	if want := []string{"linux/amd64", "linux/arm64", "linux/s390x"}; !slices.Equal(got, want) || built.Root.MediaType != ocispec.MediaTypeImageIndex {
+		t.Fatalf("a %s of %v, want %v", built.Root.MediaType, got, want)
+	}
+	// Each is what it would be alone.
+	for n, one := range []Base{amd64, arm64} {
+		alone, err := Put(t.Context(), newMemory(), grown, one)
+		must(t, err)
+		if line := joined.platforms[n].desc; line.Digest != alone.Root.Digest || line.MediaType != alone.Root.MediaType || line.Size != alone.Root.Size {
+			t.Errorf("%s is %v, and alone %v", joined.platforms[n], line, alone.Root)
+		}
+	}
+	again, err := Put(t.Context(), newMemory(), grown, amd64, arm64, both)
+	must(t, err)
+	if diff := cmp.Diff(built, again); diff != "" {
+		t.Errorf("another image (-first +later):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "A", "d/b": "B", "empty": ""}, treeOf(t, m, built.Root)); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	if _, err := Put(t.Context(), m, grown, amd64, Base{m, ocispec.Descriptor{Digest: "sha256:none"}}); err == nil || !strings.Contains(err.Error(), "joining it with image sha256:none: ") {
+		t.Errorf("an image that is not there: %v", err)
 	}
 }
 

@@ -39,18 +39,22 @@ type Images interface {
 // Build writes the image for the update service operator to store: base with the
 // graph data on top, on each of its platforms. base is BaseImage or any image with
 // bash and cp, such as the component "cli" of a release, whose layers are in the
-// mirror already; none is read here. The same data and base give the same image.
+// mirror already; none is read here. Where the base is for one architecture, more
+// are those for others. The same data and bases give the same image.
 //
 // The operator must be given the image by digest; by tag, it starts another pod
 // of it, with a command of its own.
-func Build(ctx context.Context, images Images, base string, d *Data, store image.Store) (*image.Built, error) {
-	desc, _, err := images.Manifest(ctx, base, "")
-	if err != nil {
-		return nil, fmt.Errorf("building the image of graph data on %s: %w", base, err)
+func Build(ctx context.Context, images Images, d *Data, store image.Store, base string, more ...string) (*image.Built, error) {
+	bases := make([]image.Base, 1+len(more))
+	for i, name := range append([]string{base}, more...) {
+		desc, _, err := images.Manifest(ctx, name, "")
+		if err != nil {
+			return nil, fmt.Errorf("building the image of graph data on %s: %w", name, err)
+		}
+		bases[i] = image.Base{Content: source.Content(images, name), Root: desc}
 	}
-	built, err := image.Put(ctx, store, source.Content(images, base), desc, image.Tree{
-		Dir: imageDir, Files: d.files, Cmd: command, By: "graph data in /" + imageDir,
-	})
+	tree := image.Tree{Dir: imageDir, Files: d.files, Cmd: command, By: "graph data in /" + imageDir}
+	built, err := image.Put(ctx, store, tree, bases[0], bases[1:]...)
 	if err != nil {
 		return nil, fmt.Errorf("building the image of graph data on %s: %w", base, err)
 	}

@@ -105,7 +105,7 @@ func TestBuild(t *testing.T) {
 	d := mustRead(t, small(map[string]string{"LICENSE": "Apache", "raw/metadata.json": "{}", "blocked-edges/a.yaml": risk("4.2.0", ".*")}))
 	m := newMemory()
 	img := m.image(t, "quay.io/release@sha256:cli", bottom, bottom)
-	built, err := Build(t.Context(), m, "quay.io/release@sha256:cli", d, m)
+	built, err := Build(t.Context(), m, d, m, "quay.io/release@sha256:cli")
 	must(t, err)
 	if m.reads != 0 {
 		t.Errorf("%d layers of the base were read", m.reads)
@@ -128,7 +128,7 @@ func TestBuild(t *testing.T) {
 	}
 	checkLayer(t, m.blobs[digest.Digest(now.Layers[2].Digest.String())], d)
 
-	again, err := Build(t.Context(), m, "quay.io/release@sha256:cli", mustRead(t, texts(d)), newMemory())
+	again, err := Build(t.Context(), m, mustRead(t, texts(d)), newMemory(), "quay.io/release@sha256:cli")
 	must(t, err)
 	if diff := cmp.Diff(built, again); diff != "" {
 		t.Errorf("another image (-first +again):\n%s", diff)
@@ -139,7 +139,7 @@ func TestBuild(t *testing.T) {
 	if diff := cmp.Diff(texts(d), texts(back)); diff != "" || back.Digest != "" {
 		t.Errorf("digest %q, files read back (-want +got):\n%s", back.Digest, diff)
 	}
-	if _, err := Build(t.Context(), m, "nowhere", d, m); err == nil || !strings.Contains(err.Error(), "on nowhere: no image nowhere") {
+	if _, err := Build(t.Context(), m, d, m, "nowhere"); err == nil || !strings.Contains(err.Error(), "on nowhere: no image nowhere") {
 		t.Errorf("a base that is not there: %v", err)
 	}
 }
@@ -202,7 +202,7 @@ func TestBuildIndex(t *testing.T) {
 	raw, err := list.RawManifest()
 	must(t, err)
 	m.names["list"] = m.put(manifest.DockerList, raw)
-	built, err := Build(t.Context(), m, "list", d, m)
+	built, err := Build(t.Context(), m, d, m, "list")
 	must(t, err)
 	index, err := v1.ParseIndexManifest(bytes.NewReader(m.blobs[built.Root.Digest]))
 	must(t, err)
