@@ -245,7 +245,7 @@ func (d *archiveDifference) compare(before, after *planOutline) {
 // with nil in place of the other.
 func pairs[T any](old, now []T, key func(*T) string, each func(old, now *T)) {
 	for len(old)+len(now) > 0 {
-		order := 0
+		var order int
 		switch {
 		case len(old) == 0:
 			order = 1
