@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -92,7 +94,30 @@ func (w *Writer) checkSpace() error {
 	if w.set.split() {
 		needed += 2 * w.size
 	}
-	available, err := w.opts.free(w.dir)
+	return enough(w.opts.free, w.dir, needed)
+}
+
+// CheckSpace is a *SpaceError where the file system that dir lies on has less than
+// needed bytes free for this user. A folder that is not there lies on that of the one
+// above it; where nobody can tell what is free, it is enough.
+func CheckSpace(dir string, needed int64) error {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("asking for free space: %w", err)
+	}
+	for {
+		_, err := os.Stat(at)
+		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	return enough(func(string) (int64, error) { return free(at) }, dir, needed)
+}
+
+// enough compares what is free for dir with what is needed.
+func enough(free func(dir string) (int64, error), dir string, needed int64) error {
+	available, err := free(dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
@@ -100,7 +125,7 @@ func (w *Writer) checkSpace() error {
 		return fmt.Errorf("asking for free space: %w", err)
 	}
 	if available < needed {
-		return &SpaceError{Dir: w.dir, Needed: needed, Available: available}
+		return &SpaceError{Dir: dir, Needed: needed, Available: available}
 	}
 	return nil
 }

@@ -89,6 +89,24 @@ func TestLargestFile(t *testing.T) {
 	}
 }
 
+// What is free is asked of the folder, or of where it would be made.
+func TestCheckSpace(t *testing.T) {
+	dir := t.TempDir()
+	available, err := free(dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("nobody knows what is free")
+	}
+	for _, at := range []string{dir, dir + "/not/yet"} {
+		if err := CheckSpace(at, 1); err != nil {
+			t.Errorf("%s: %v", at, err)
+		}
+		var space *SpaceError
+		if err := CheckSpace(at, available*2+1<<40); !errors.As(err, &space) || space.Dir != at || space.Available <= 0 {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
 func TestFree(t *testing.T) {
 	if n, err := free(t.TempDir()); err != nil && !errors.Is(err, errors.ErrUnsupported) || err == nil && n <= 0 {
 		t.Errorf("free = %d, %v", n, err)

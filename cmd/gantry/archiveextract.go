@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -156,9 +157,32 @@ type extracted struct {
 	Report  *mirror.Report `json:"report"`
 }
 
+// block is what file systems mostly give to files in multiples of, in bytes.
+const block = 4 << 10
+
+// roomFor is an error where there is no space for what a layout in a folder lacks of a
+// plan, as far as the archive has it.
+func roomFor(have *archive.Archive, p *plan.Plan, dir string) error {
+	there, err := layout.Open(dir)
+	if err != nil {
+		there = nil // it will be made, or refused
+	}
+	needed := int64(2 * block) // index.json and oci-layout
+	for desc := range mirror.Content(p) {
+		if there != nil && there.Has(desc) || have.Lacks(desc) != nil {
+			continue
+		}
+		needed += (desc.Size + block - 1) / block * block
+	}
+	return archive.CheckSpace(dir, needed)
+}
+
 // extractImages writes the images of a plan into the layout in a folder, which lists
 // those that could be read.
 func (a *app) extractImages(ctx context.Context, have *archive.Archive, p *plan.Plan, dir string) (err error) {
+	if err := roomFor(have, p, dir); err != nil {
+		return err
+	}
 	l, err := layout.Create(dir, layout.Options{})
 	if err != nil {
 		return usagef("--to: %w", err)
@@ -234,7 +258,7 @@ func (e *extractError) Unwrap() []error { return []error{e.partialError} }
 // extractContent writes a manifest, a blob or the plan to a file, or to stdout where
 // that is "" or "-".
 func (a *app) extractContent(ctx context.Context, have *archive.Archive, d digest.Digest, to string) error {
-	body, err := openContent(ctx, have, d)
+	body, size, err := openContent(ctx, have, d)
 	if err != nil {
 		return err
 	}
@@ -246,6 +270,9 @@ func (a *app) extractContent(ctx context.Context, have *archive.Archive, d diges
 	if info, err := os.Stat(to); err == nil && !info.Mode().IsRegular() {
 		return usageHint("name a file", "--to %s is no regular file", to)
 	}
+	if err := archive.CheckSpace(filepath.Dir(to), size); err != nil {
+		return err
+	}
 	err = durable.Write(to, func(w io.Writer) error {
 		_, err := io.Copy(w, body)
 		return err
@@ -256,20 +283,23 @@ func (a *app) extractContent(ctx context.Context, have *archive.Archive, d diges
 	return err
 }
 
-// openContent opens what a digest names. Its reader ends in an error where it is
-// damaged.
-func openContent(ctx context.Context, have *archive.Archive, d digest.Digest) (io.ReadCloser, error) {
-	if d == have.PlanDigest() {
-		return have.OpenPlan(ctx)
-	}
+// openContent opens what a digest names, and says how many bytes it has. Its reader
+// ends in an error where it is damaged.
+func openContent(ctx context.Context, have *archive.Archive, d digest.Digest) (body io.ReadCloser, size int64, err error) {
 	for e := range have.Entries() {
-		if e.Content && e.Digest == d {
-			return have.Blob(ctx, "", ocispec.Descriptor{Digest: d, Size: e.Whole}, 0)
+		switch {
+		case e.Digest != d:
+		case e.Content:
+			body, err = have.Blob(ctx, "", ocispec.Descriptor{Digest: d, Size: e.Whole}, 0)
+			return body, e.Whole, err
+		case d == have.PlanDigest():
+			body, err = have.OpenPlan(ctx)
+			return body, e.Whole, err
 		}
 	}
 	hint := "gantry archive list --blobs shows what it has"
 	if earlier(have) != nil {
 		hint = "it may be in an earlier archive, whose folder has to be named, too"
 	}
-	return nil, usageHint(hint, "the archive has no %s", d)
+	return nil, 0, usageHint(hint, "the archive has no %s", d)
 }
