@@ -58,7 +58,7 @@ func (p *platform) buildGraph(ctx context.Context) error {
 // there, and says on which.
 func (p *platform) buildOn(ctx context.Context, data *graphdata.Data, candidates []graphBase) (bases []string, built *image.Built, err error) {
 	var lacking []string
-	missing := error(fs.ErrNotExist)
+	missing := fs.ErrNotExist
 	for _, c := range candidates {
 		if c.arch == "" && len(bases) > 0 {
 			break
@@ -96,7 +96,7 @@ func (p *platform) buildOn(ctx context.Context, data *graphdata.Data, candidates
 // buildOnFirst builds on the first of some images that is there. The error is
 // fs.ErrNotExist (by errors.Is) where none is.
 func (p *platform) buildOnFirst(ctx context.Context, data *graphdata.Data, refs []string) (string, *image.Built, error) {
-	err := error(fs.ErrNotExist)
+	err := fs.ErrNotExist
 	for _, ref := range refs {
 		var built *image.Built
 		if built, err = graphdata.Build(ctx, p.from.Images, data, p.from.Store, ref); err == nil {

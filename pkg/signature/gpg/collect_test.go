@@ -136,6 +136,36 @@ func TestCollect(t *testing.T) {
 			t.Errorf("%d requests: %v", len(w.asked), err)
 		}
 	})
+	t.Run("the same of each", func(t *testing.T) {
+		w := &web{there: map[string]any{Path(a, image, 4): other}}
+		for n := range 9 {
+			if place := Path(a, image, n+1); n != 3 {
+				w.there[place] = fmt.Errorf("reading %s: 403 Forbidden", place)
+			}
+		}
+		w.there[Path(a, image, 7)] = down
+		_, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now)
+		if err == nil {
+			t.Fatal("it is trusted")
+		}
+		at := strings.TrimSuffix(Path(a, image, 1), "1")
+		var got []string
+		for line := range strings.Lines(err.Error()) {
+			got = append(got, strings.ReplaceAll(strings.TrimSpace(line), at, "-"))
+		}
+		want := []string{
+			"-1 to signature-3: reading -1: 403 Forbidden", "-4: ", "-5 to signature-6: reading -5: 403 Forbidden",
+			"-7: connection refused", "-8 to signature-9: reading -8: 403 Forbidden", Path(b, image, 1),
+		}
+		if len(got) != 1+len(want) || !errors.Is(err, down) {
+			t.Fatal(err)
+		}
+		for i, line := range want {
+			if !strings.HasPrefix(got[1+i], line) {
+				t.Errorf("%q, want %q", got[1+i], line)
+			}
+		}
+	})
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(a, image, 2): cancel}}

@@ -128,9 +128,47 @@ type DistrustError struct {
 func (e *DistrustError) Error() string {
 	text := fmt.Sprintf("the image %s is not trusted: no signature satisfies the keyring %s", e.Digest, strings.Join(e.Keyrings, " nor "))
 	if len(e.Problems) > 0 {
-		text += ":\n" + errors.Join(e.Problems...).Error()
+		text += ":\n" + strings.Join(fold(e.Problems), "\n")
 	}
 	return text
+}
+
+// fold are the texts of problems. Signatures of one store of which the same is said,
+// as where a proxy answers in its place, share one: "STORE/…/signature-1 to
+// signature-9: why".
+func fold(problems []error) []string {
+	var lines []string
+	var first, last *problem // of the line before
+	for _, err := range problems {
+		var p *problem
+		switch {
+		case !errors.As(err, &p):
+			first, lines = nil, append(lines, err.Error())
+		case first != nil && p.follows(last):
+			last, lines[len(lines)-1] = p, first.place+" to "+p.name()+": "+first.text
+		default:
+			first, last, lines = p, p, append(lines, p.Error())
+		}
+	}
+	return lines
+}
+
+// name is that of the signature: "signature-9", as its store has it.
+func (p *problem) name() string { return p.place[strings.LastIndexByte(p.place, '/')+1:] }
+
+// follows reports whether the same is said of the next signature of the same store.
+// Errors of the network hold the name.
+func (p *problem) follows(o *problem) bool {
+	var n, before int
+	const form = "signature-%d"
+	if _, err := fmt.Sscanf(p.name(), form, &n); err != nil {
+		return false
+	}
+	if _, err := fmt.Sscanf(o.name(), form, &before); err != nil {
+		return false
+	}
+	return n == before+1 && strings.TrimSuffix(p.place, p.name()) == strings.TrimSuffix(o.place, o.name()) &&
+		strings.ReplaceAll(p.text, p.name(), o.name()) == o.text
 }
 
 func (e *DistrustError) Unwrap() []error { return e.Problems }
