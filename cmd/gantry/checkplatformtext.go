@@ -42,7 +42,11 @@ func (r *platformReport) verdict() error {
 		}
 	}
 	if not > 0 {
-		texts = append(texts, fmt.Sprintf("%d of %s not possible", not, number(hops, "planned hop is", "planned hops are")))
+		are := "are"
+		if not == 1 {
+			are = "is"
+		}
+		texts = append(texts, fmt.Sprintf("%d of %s %s not possible", not, number(hops, "planned hop", "planned hops"), are))
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(r.Releases), func(x provedRelease) bool { return len(x.Problems) == 0 })); n > 0 {
 		texts = append(texts, number(n, "release is", "releases are")+" not whole")

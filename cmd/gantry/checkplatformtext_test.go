@@ -38,4 +38,10 @@ Missing
 	if diff := cmp.Diff(want, r.text()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	for not, want := range map[int]string{1: "1 of 3 planned hops is not possible", 2: "2 of 3 planned hops are not possible"} {
+		r := platformReport{Updates: []provedUpdate{{Hops: []provedHop{{Possible: not < 3}, {Possible: not < 2}, {}}}}}
+		if err := r.verdict(); err == nil || err.Error() != "with this mirror "+want {
+			t.Errorf("the verdict on %d hops is %v, want %q", not, err, want)
+		}
+	}
 }

@@ -47,7 +47,11 @@ func (c *platformCheck) unsigned(r plan.Release) ([]platformProblem, error) {
 		}
 		bodies, err := c.believed(r, s.Digest, text)
 		if err != nil {
-			problems = append(problems, platformProblem{Problem: err.Error(), At: file, Hint: "mirror again from this workspace to write it"})
+			problem := platformProblem{Problem: err.Error(), At: file, Hint: "mirror again from this workspace to write it"}
+			if errors.As(err, new(*gpg.DistrustError)) {
+				problem.Hint += "; where others than the vendor signed it, say with --release-key here too whose signatures count"
+			}
+			problems = append(problems, problem)
 			continue
 		}
 		c.signatures[s.Digest] = bodies
@@ -136,13 +140,14 @@ func (c *platformCheck) refused(h proof.Hop, arch release.Arch) []platformProble
 	if err == nil {
 		return nil
 	}
-	p := platformProblem{
+	if len(signatures) == 0 {
+		return []platformProblem{{
+			Problem: fmt.Sprintf("a cluster that runs %s will not accept %s, which was mirrored without signatures", h.From, h.To), At: to.Ref,
+			Hint: "mirror without --ignore-release-signature; clusters take it with --force alone, and where they are to, say the flag here too",
+		}}
+	}
+	return []platformProblem{{
 		Problem: fmt.Sprintf("a cluster that runs %s will not accept the signatures of %s: %v", h.From, h.To, err), At: from.Ref,
 		Hint: "the keys are those of " + h.From + ": mirror without --release-key, from a store with signatures by them (mirror.platform.signatureStores), or go by a release that brings the new key; else clusters take it with --force alone",
-	}
-	if len(signatures) == 0 {
-		p.Problem = fmt.Sprintf("a cluster that runs %s will not accept %s, which was mirrored without signatures", h.From, h.To)
-		p.Hint = "mirror without --ignore-release-signature; else clusters take it with --force alone"
-	}
-	return []platformProblem{p}
+	}}
 }

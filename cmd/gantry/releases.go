@@ -287,13 +287,7 @@ func (u *updates) verifyRelease(r plan.Release) error {
 	if err != nil {
 		return err
 	}
-	var bodies [][]byte
-	for _, s := range r.Signatures {
-		if s.Digest == r.Digest {
-			bodies = append(bodies, s.Body)
-		}
-	}
-	err = gpg.VerifyAll(bodies, r.Digest, trust.Keyrings, u.now)
+	err = gpg.VerifyAll(signaturesOf(r), r.Digest, trust.Keyrings, u.now)
 	if err == nil {
 		return nil
 	}
