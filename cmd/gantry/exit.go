@@ -73,6 +73,8 @@ func status(err error) int {
 		clash     *mirror.ClashError
 		space     *archive.SpaceError
 		channel   *update.UnknownChannelError
+		question  *update.QuestionError
+		address   *remote.AddressError
 	)
 	switch {
 	case err == nil:
@@ -85,7 +87,8 @@ func status(err error) int {
 		return exitMismatch
 	case errors.As(err, &partial), errors.As(err, &repair):
 		return exitPartial
-	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked), errors.As(err, &mixed), errors.As(err, &channel):
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked), errors.As(err, &mixed),
+		errors.As(err, &channel), errors.As(err, &question), errors.As(err, &address):
 		return exitUsage
 	case errors.As(err, &held):
 		return exitLocked

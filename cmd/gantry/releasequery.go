@@ -80,6 +80,9 @@ func (q *releaseQuery) open(a *app) (*updates, error) {
 	if !slices.Contains(products(), q.product) {
 		return nil, usageHint("give ocp or okd", "--product %q", q.product)
 	}
+	if q.from == "" && (q.ignore || len(q.accept)+len(q.forbid) > 0) {
+		return nil, usageHint("say with --from what the cluster runs", "--accept-risk, --forbid-risk and --ignore-risks are for the way from a version")
+	}
 	if q.ignore && len(q.accept) > 0 {
 		return nil, usageHint("leave out one of them", "--ignore-risks accepts every risk, --accept-risk some")
 	}

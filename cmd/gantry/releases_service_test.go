@@ -117,3 +117,28 @@ func TestTrustThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// TestServiceThatCannotBe is told that nothing can be asked for at an address.
+func TestServiceThatCannotBe(t *testing.T) {
+	t.Parallel()
+	w := newSmallWorld(t)
+	isc := w.config("imageset.yaml", headOf420+"    graph: true\n")
+	for address, word := range map[string]string{
+		"http://me:hidden@updates.example.com/graph?token=hidden": "holds credentials, which are not sent",
+		"ftp://updates.example.com/graph?token=hidden":            "is not one of http or https",
+		"http://updates.example.com/%zz?token=hidden":             "is malformed",
+	} {
+		w.env[updateURLVariable] = address
+		k := ask(t, address)
+		for _, o := range []outcome{
+			w.gantry("plan", "-c", isc),
+			k.gantry("list", "releases", "--channel", "stable-4.20"),
+			k.gantry("graph", "release", "stable-4.20"),
+		} {
+			w.ended(o, exitUsage, word)
+			if strings.Contains(o.stderr, "hidden") {
+				t.Errorf("%s: %s", address, o.stderr)
+			}
+		}
+	}
+}

@@ -39,16 +39,23 @@ func (c *Client) Get(ctx context.Context, address, accept string, limit int64) (
 	return body, err
 }
 
-// webAddress reads an address. Its errors show nothing that may be secret.
+// An AddressError says why nothing can be asked for at an address, and shows nothing of
+// it that may be secret.
+type AddressError struct{ reason string }
+
+func (e *AddressError) Error() string { return e.reason }
+
+// webAddress reads an address; what is wrong with it is an [AddressError].
 func webAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return nil, errors.New("an address is malformed: give one as https://HOST/PATH")
+		return nil, &AddressError{"an address is malformed: give one as https://HOST/PATH"}
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, fmt.Errorf("the address %s is not one of http or https: give one as https://HOST/PATH", u.Redacted())
+		u.RawQuery, u.Fragment = "", ""
+		return nil, &AddressError{fmt.Sprintf("the address %s is not one of http or https: give one as https://HOST/PATH", u.Redacted())}
 	case u.User != nil:
-		return nil, fmt.Errorf("the address on %s holds credentials, which are not sent: give it without", u.Host)
+		return nil, &AddressError{fmt.Sprintf("the address on %s holds credentials, which are not sent: give it without", u.Host)}
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Fragment, u.RawFragment = "", ""

@@ -96,7 +96,7 @@ func (e *UnknownChannelError) Error() string {
 }
 
 // Graph asks for the graph of a channel for one architecture. A channel without
-// releases is an *UnknownChannelError.
+// releases is an *UnknownChannelError, what cannot be asked a *QuestionError.
 func (s *Service) Graph(ctx context.Context, channel string, arch release.Arch) (*graph.Graph, Provenance, error) {
 	ask, from, err := s.question(channel, arch)
 	if err != nil {
@@ -131,16 +131,25 @@ func (s *Service) Graph(ctx context.Context, channel string, arch release.Arch) 
 // channels is the grammar of channels (openshift/cincinnati, policy-engine).
 var channels = regexp.MustCompile(`^[0-9a-z.-]{1,253}$`)
 
+// A QuestionError says why something was not asked: there can be no such channel,
+// architecture or service.
+type QuestionError struct{ err error }
+
+func (e *QuestionError) Error() string { return e.err.Error() }
+func (e *QuestionError) Unwrap() error { return e.err }
+
+func refuse(format string, args ...any) error { return &QuestionError{fmt.Errorf(format, args...)} }
+
 // question is the address that asks for a graph, and how it is shown.
 func (s *Service) question(channel string, arch release.Arch) (string, Provenance, error) {
 	if !channels.MatchString(channel) {
-		return "", Provenance{}, errors.New("it is no name of a channel: those consist of lower-case letters, digits, dots and hyphens, such as stable-4.20")
+		return "", Provenance{}, refuse("it is no name of a channel: those consist of lower-case letters, digits, dots and hyphens, such as stable-4.20")
 	}
 	if !slices.Contains(release.Arches(), arch) {
 		if _, err := release.ParseArch(string(arch)); err != nil {
-			return "", Provenance{}, err
+			return "", Provenance{}, &QuestionError{err}
 		}
-		return "", Provenance{}, fmt.Errorf("update services have another name for the architecture %s", arch)
+		return "", Provenance{}, refuse("update services have another name for the architecture %s", arch)
 	}
 	address := s.URL
 	if address == "" {
@@ -148,7 +157,7 @@ func (s *Service) question(channel string, arch release.Arch) (string, Provenanc
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", Provenance{}, errors.New("the address of the update service is malformed: give one as https://HOST/PATH") // the cause shows it
+		return "", Provenance{}, refuse("the address of the update service is malformed: give one as https://HOST/PATH") // the cause shows it
 	}
 	own := url.Values{"arch": {string(arch)}}
 	if s.Product != release.OKD || controlled(channel) {
@@ -156,7 +165,7 @@ func (s *Service) question(channel string, arch release.Arch) (string, Provenanc
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return "", Provenance{}, fmt.Errorf("the query in the address of the update service at %s is malformed", u.Host)
+		return "", Provenance{}, refuse("the query in the address of the update service at %s is malformed", u.Host)
 	}
 	for name := range own {
 		query.Set(name, own.Get(name))
