@@ -260,6 +260,31 @@ func TestCheckPlatformLacking(t *testing.T) {
 	}
 }
 
+// TestCheckPlatformServed checks an archive that gantry serve serves, with nobody
+// outside to be asked.
+func TestCheckPlatformServed(t *testing.T) {
+	t.Parallel()
+	w := newSmallWorld(t)
+	disk, plan := fileScheme+w.path("disk"), w.path("plan.json")
+	w.must("plan", "-c", w.config("imageset.yaml", provenPlatform), "-o", plan)
+	w.must("mirror", "--plan", plan, disk)
+	plug := w.unplug()
+	s := serveDisk(w.world, disk)
+	for _, which := range [][]string{{"--plan", plan}, {"--from", "4.18.1", "--to", "4.20.2", "--channel", "fast-4.20"}} {
+		args := append([]string{"check", "--platform", dockerScheme + s.Address, "--dest-plain-http", "--workspace", w.path("far"), "-o", "json"}, which...)
+		var r platformReport
+		if err := json.Unmarshal([]byte(w.must(args...).stdout), &r); err != nil {
+			t.Fatal(err)
+		}
+		hops, problems := outcomes(r)
+		if diff := cmp.Diff([]string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 yes"}, hops); diff != "" || len(problems) > 0 || len(r.Releases) != 3 {
+			t.Errorf("%v: %d releases, %v, hops (-want +got):\n%s", which, len(r.Releases), problems, diff)
+		}
+	}
+	s.end(os.Interrupt)
+	plug()
+}
+
 func TestCheckPlatformFlags(t *testing.T) {
 	t.Parallel()
 	w := newPlatformWorld(t, releasetest.Universe{})
