@@ -26,7 +26,7 @@ func Inspect(dirs ...string) (*Archive, error) { return InspectWith(OpenOptions{
 func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 	a := &Archive{most: maxEntries, log: cmp.Or(opts.Log, slog.New(slog.DiscardHandler)), chosen: map[digest.Digest][]piece{}}
 	if len(dirs) == 0 {
-		return nil, absentError("opening an archive: no folder is named")
+		return nil, &absentError{what: "opening an archive: no folder is named", hint: "name the folder that it lies in"}
 	}
 	for _, dir := range dirs {
 		if err := a.addRoot(dir); err != nil {
@@ -44,14 +44,14 @@ func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 func (a *Archive) addRoot(dir string) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		return absentError(fmt.Sprintf("opening the archive %s: it is a file; name the folder that it lies in", dir))
+		return &absentError{fmt.Sprintf("opening the archive %s: it is a file", dir), "name the folder that it lies in"}
 	}
 	for _, have := range a.folders {
 		if other, statErr := have.Stat("."); err == nil && statErr == nil && os.SameFile(info, other) {
 			return nil
 		}
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return fmt.Errorf("opening the archive in %s: %w", dir, err)
 	}
@@ -107,7 +107,7 @@ func (a *Archive) load(sequence int) error {
 	}
 	first, err := a.read(lists, sequence)
 	if errors.Is(err, fs.ErrNotExist) {
-		return absentError(fmt.Sprintf("opening the archive in %s: it has no %s; the newest is %s", a.dir(), setName(sequence), setName(newest)))
+		return &absentError{fmt.Sprintf("opening the archive in %s: it has no %s", a.dir(), setName(sequence)), "the newest is " + setName(newest)}
 	}
 	if err != nil {
 		return err
@@ -363,7 +363,7 @@ func absent(lists []*listing) error {
 	high, repair := 0, 0
 	for _, l := range lists {
 		if l.partial {
-			return absentError("writing it was not finished: run that again")
+			return &absentError{"writing it was not finished", "run that again"}
 		}
 		high = max(high, l.highest())
 		for _, sequence := range l.repairs {
@@ -372,15 +372,27 @@ func absent(lists []*listing) error {
 	}
 	switch {
 	case repair > 0:
-		return absentError(fmt.Sprintf("%s repairs a set that is not there: bring %s and its volumes too", setID{repair, true}.manifest(), setName(repair)))
+		return &absentError{setID{repair, true}.manifest() + " repairs a set that is not there", "bring " + setName(repair) + " and its volumes too"}
 	case high > 0:
-		return absentError("it has volumes and no set manifest: bring " + setName(high) + " too")
+		return &absentError{"it has volumes and no set manifest", "bring " + setName(high) + " too"}
 	}
-	return absentError("there is none, its set manifest would be called like " + setName(1))
+	return &absentError{"there is none, since there is no set manifest such as " + setName(1), "name the folder that has it"}
+}
+
+// openFolder opens a folder of an archive.
+func openFolder(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &absentError{err.Error(), "check the path, and that the medium is mounted"}
+	}
+	return root, err
 }
 
 // An absentError says why there is no archive, and is fs.ErrNotExist.
-type absentError string
+type absentError struct{ what, hint string }
 
-func (e absentError) Error() string { return string(e) }
-func (absentError) Unwrap() error   { return fs.ErrNotExist }
+func (e *absentError) Error() string { return e.what + "; " + e.hint }
+func (*absentError) Unwrap() error   { return fs.ErrNotExist }
+
+// Hint says what to do.
+func (e *absentError) Hint() string { return e.hint }

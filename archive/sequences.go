@@ -3,7 +3,6 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -30,7 +29,7 @@ func Sequences(dirs ...string) ([]int, error) {
 }
 
 func listDir(dir string) (l *listing, err error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}

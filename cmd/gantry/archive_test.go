@@ -222,8 +222,8 @@ func TestArchiveRefuses(t *testing.T) {
 		}{
 			{exitUsage, []string{"file://DIR"}, []string{w.path("disk")}},
 			{exitUsage, []string{"file://DIR"}, []string{fileScheme}},
-			{exitUsage, []string{"there is none"}, []string{fileScheme + empty}},
-			{exitUsage, []string{"no such file"}, []string{fileScheme + w.path("absent")}},
+			{exitUsage, []string{"there is none", "name the folder that has it"}, []string{fileScheme + empty}},
+			{exitUsage, []string{"no such file", "check the path, and that the medium is mounted"}, []string{fileScheme + w.path("absent")}},
 			{exitUsage, []string{"name the folder that it lies in"}, []string{fileScheme + w.path("disk/gantry-000001.json")}},
 			{exitUsage, []string{"bring gantry-000001.json too"}, []string{fileScheme + volumes}},
 			{exitMismatch, []string{"not signed"}, []string{disk, "--verify-key", key + ".pub"}},

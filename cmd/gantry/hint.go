@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"syscall"
 
@@ -24,10 +25,18 @@ func (e *hintError) Unwrap() error { return e.err }
 // Hint says what to do.
 func (e *hintError) Hint() string { return e.hint }
 
+// checkPath is what to do where a file that a flag names is not there.
+const checkPath = "check the path, which is relative to the working directory"
+
 // advised adds what to do to errors that nobody on the way had advice for.
 func advised(err error) error {
 	if errors.Is(err, syscall.ENOSPC) && hintOf(err) == "" {
 		return &hintError{err, "; ", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"}
+	}
+	var usage *usageError
+	var file *fs.PathError
+	if errors.As(err, &usage) && errors.As(err, &file) && errors.Is(file, fs.ErrNotExist) && hintOf(err) == "" {
+		return &hintError{err, "; ", checkPath}
 	}
 	var distrust *gpg.DistrustError
 	if errors.As(err, &distrust) && !distrust.Unknown && hintOf(err) == "" {

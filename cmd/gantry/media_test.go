@@ -56,7 +56,7 @@ func TestMedia(t *testing.T) {
 	m.verify("site", acme, 1)
 	m.must("mirror", m.docker("/again"), "--workspace", m.path("at-again"), "--from", beside, "--from", m.disks[1])
 	m.refuse(exitUsage, []string{`--from "/x"`, "write file://DIR"}, append(to, "--from", m.disks[1]+",/x")...)
-	m.refuse(exitUsage, []string{"--from", "no such file"}, append(to, "--from", fileScheme+m.path("absent"))...)
+	m.refuse(exitUsage, []string{"--from", "no such file", "that the medium is mounted"}, append(to, "--from", fileScheme+m.path("absent"))...)
 }
 
 // TestUnfinishedMonth leaves what was written before as it is while an archive that

@@ -72,7 +72,7 @@ func (s *selectFlags) loadGiven() error {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &absent):
 		err = fmt.Errorf("reading the configuration: %w", absent)
-		return &usageError{&hintError{err, "; ", "check the path, which is relative to the working directory"}}
+		return &usageError{&hintError{err, "; ", checkPath}}
 	default:
 		return &usageError{err}
 	}

@@ -174,7 +174,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{[]string{"oci://x", "file://DIR"}, []string{"oci://x"}},
 		{[]string{"file://DIR"}, []string{"file://"}},
 		{[]string{"set manifest"}, []string{"file://" + w.dir}},
-		{[]string{"no such file"}, []string{"file://" + w.path("absent")}},
+		{[]string{"no such file", "that the medium is mounted"}, []string{"file://" + w.path("absent")}},
 		{[]string{"leave -c"}, []string{"-c", "x", "file://" + w.dir}},
 		{[]string{"give one of"}, []string{"docker://localhost:1"}},
 		{[]string{"give one of"}, []string{"-c", "x", "--plan", "y", "docker://localhost:1"}},
