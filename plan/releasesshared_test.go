@@ -78,7 +78,7 @@ func TestChooseReal(t *testing.T) {
 			name: "the same for clusters", stanza: "channels: [{name: eus-4.20, from: [4.18.20], maxVersion: 4.20.5}]",
 			fails: "imageset.yaml:5: channel eus-4.20 for amd64: 4.18.20 does not get to 4.20.5 as it should: of its best path 4.18.20 -> 4.19.17 -> 4.20.5, " +
 				"these risks apply to every cluster: RuncShareProcessNamespace; accept them by name or choose another target: " +
-				"it gets to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept",
+				"it gets to 4.20.3 and 4.20.8 with risks for some clusters, and to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept",
 		},
 		{
 			name: "the same, accepted by name", stanza: "channels: [{name: eus-4.20, from: [4.18.20], maxVersion: 4.20.5, risks: {accept: [RuncShareProcessNamespace]}}]",

@@ -311,7 +311,7 @@ stable-4.20  multi  4.20.33  124
 eus-4.20     amd64  4.20.33  124
 `, "", "list", "releases", "--version", "4.20", "--channels", "--arch", "amd64,multi")
 	o := k.gantry("list", "releases", "--channel", "eus-4.20", "--from", "4.18.20", "--to", "4.20.5")
-	if o.code != exitUsage || !strings.Contains(o.stderr, "it gets to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept") {
+	if o.code != exitUsage || !strings.Contains(o.stderr, "it gets to 4.20.3 and 4.20.8 with risks for some clusters, and to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept") {
 		t.Errorf("ended with %d\n%s", o.code, o.stderr)
 	}
 	for _, word := range []string{"4.18.20 -> 4.19.17", "4.19.17 -> 4.20.5", "risk RuncShareProcessNamespace: every cluster", "https://issues.redhat.com/browse/RUN-3748", `cluster_installer{_id="",invoker="hypershift"}`} {

@@ -288,18 +288,21 @@ func TestReachableIsFound(t *testing.T) {
 
 // wantInstead looks for each of the three by itself.
 func wantInstead(targets []Target, to int) Instead {
-	free := slices.ContainsFunc(targets, func(t Target) bool { return t.Cost.Free() })
-	pick := func(side func(Target) bool, sign int) *Target {
-		of := slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return free && !t.Cost.Free() || !side(t) })
-		if len(of) == 0 {
-			return nil
+	around := func(of []Target) Around {
+		pick := func(side func(Target) bool, sign int) *Target {
+			left := slices.DeleteFunc(slices.Clone(of), func(t Target) bool { return !side(t) })
+			if len(left) == 0 {
+				return nil
+			}
+			best := slices.MaxFunc(left, func(a, b Target) int { return sign * (a.Node - b.Node) })
+			return &best
 		}
-		best := slices.MaxFunc(of, func(a, b Target) int { return sign * (a.Node - b.Node) })
-		return &best
+		return Around{
+			Below:   pick(func(t Target) bool { return t.Node < to }, 1),
+			Above:   pick(func(t Target) bool { return t.Node > to }, -1),
+			Highest: pick(func(Target) bool { return true }, 1),
+		}
 	}
-	return Instead{
-		Below:   pick(func(t Target) bool { return t.Node < to }, 1),
-		Above:   pick(func(t Target) bool { return t.Node > to }, -1),
-		Highest: pick(func(Target) bool { return true }, 1),
-	}
+	free := slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return !t.Cost.Free() })
+	return Instead{around(targets), around(free)}
 }

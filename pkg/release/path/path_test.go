@@ -169,14 +169,14 @@ func TestFindErrors(t *testing.T) {
 		"down":                  {"eus", "4.19.20", "4.19.5", Policy{}, "4.19.20 is newer than 4.19.5, and clusters do not go back: choose a target that is not older"},
 		"a dead end":            {"eus", "4.18.40", "4.20.4", Policy{}, "no updates lead from 4.18.40 to 4.20.4: the lowest release above it that leads there is 4.19.5, and it gets to no other release"},
 		"nobody's target":       {"eus", "4.18.20", "4.20.5", Policy{}, "no updates lead from 4.18.20 to 4.20.5: no release above it leads there, and it gets to 4.20.4, without risks to accept"},
-		"a risk for all":        {"eus", "4.18.20", "4.20.3", Policy{}, "4.18.20 does not get to 4.20.3 as it should: of its best path 4.18.20 -> 4.19.10 -> 4.20.3, these risks apply to every cluster: EtcdLosesQuorum; accept them by name or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks to accept"},
+		"a risk for all":        {"eus", "4.18.20", "4.20.3", Policy{}, "4.18.20 does not get to 4.20.3 as it should: of its best path 4.18.20 -> 4.19.10 -> 4.20.3, these risks apply to every cluster: EtcdLosesQuorum; accept them by name or choose another target: it gets to 4.20.2 with risks for some clusters, and to 4.20.1, and at most to 4.20.4, without risks to accept"},
 		"a forbidden risk":      {"eus", "4.19.10", "4.20.2", Policy{Mode: Ignore, Forbid: []string{"RouterStalls"}}, "4.19.10 does not get to 4.20.2 as it should: of its best path 4.19.10 -> 4.20.2, these risks are forbidden: RouterStalls; forbid them no longer or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks to accept"},
 		"forbidden, and for all": {"eus", "4.19.10", "4.20.3", Policy{Forbid: []string{"RouterStalls"}},
 			"4.19.10 does not get to 4.20.3 as it should: of its best path 4.19.10 -> 4.20.3, these risks are forbidden: RouterStalls; these risks apply to every cluster: EtcdLosesQuorum; forbid them no longer or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks to accept"},
 		"a minor left out":   {"major", "4.20.9", "5.0.1", Policy{}, "4.20.9 does not get to 5.0.1 as it should: of its best path 4.20.9 -> 4.22.1 -> 5.0.1, 4.20.9 -> 4.22.1 leaves out a minor version, which no cluster does; choose another target: it gets to no other release"},
 		"an unknown mode":    {"eus", "4.18.20", "4.20.4", Policy{Mode: "fear"}, `"fear" is no way to treat risks; there are "avoid" and "ignore"`},
 		"yes and no":         {"eus", "4.18.20", "4.20.4", Policy{Accept: []string{"A", "B"}, Forbid: []string{"B"}}, `risk "B" is both accepted and forbidden; take it out of one of the lists`},
-		"risks on all sides": {"eus", "4.19.15", "4.20.3", Policy{Forbid: []string{"EtcdLosesQuorum"}}, "4.19.15 does not get to 4.20.3 as it should: of its best path 4.19.15 -> 4.20.3, these risks are forbidden: EtcdLosesQuorum; forbid them no longer or choose another target: it gets to 4.19.20, and at most to 4.20.4, without risks to accept"},
+		"risks on all sides": {"eus", "4.19.15", "4.20.3", Policy{Forbid: []string{"EtcdLosesQuorum"}}, "4.19.15 does not get to 4.20.3 as it should: of its best path 4.19.15 -> 4.20.3, these risks are forbidden: EtcdLosesQuorum; forbid them no longer or choose another target: it gets to 4.20.2 with risks for some clusters, and to 4.19.20, and at most to 4.20.4, without risks to accept"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths, err := Find(read(t, "testdata/"+tc.file+".json"), versions(tc.from), semver.MustParse(tc.to), tc.policy)
@@ -184,6 +184,31 @@ func TestFindErrors(t *testing.T) {
 				t.Errorf("got %v\n%v, want\n%s", paths, err, tc.want)
 			}
 		})
+	}
+}
+
+// What there is instead is told of by its risks, the nearest first.
+func TestInstead(t *testing.T) {
+	at := func(patch int, cost Cost) *Target { // 4.20.patch
+		return &Target{semver.Version{Major: 4, Minor: 20, Patch: uint64(patch)}, patch, cost}
+	}
+	free, query, always := Cost{Hops: 1}, Cost{PromQL: 1, Hops: 1}, Cost{Always: 1, Hops: 1}
+	for want, in := range map[string]Instead{
+		"it gets to no other release":                {},
+		"it gets to 4.20.1, without risks to accept": {Around{at(1, free), nil, at(1, free)}, Around{at(1, free), nil, at(1, free)}},
+		"it gets to 4.20.3 and 4.20.5, and at most to 4.20.9, with risks": {
+			Allowed: Around{at(3, query), at(5, query), at(9, query)},
+		},
+		"it gets to 4.20.5 with risks for some clusters, and to 4.20.3, without risks to accept": {
+			Around{at(3, free), at(5, query), at(9, query)}, Around{at(3, free), nil, at(3, free)},
+		},
+		"it gets to 4.20.3 and 4.20.5 with risks, and to 4.20.8, and at most to 4.20.9, without risks to accept": {
+			Around{at(3, always), at(5, query), at(9, free)}, Around{nil, at(8, free), at(9, free)},
+		},
+	} {
+		if got := in.String(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
 	}
 }
 
@@ -208,7 +233,7 @@ func TestFindSomeErrors(t *testing.T) {
 		t.Errorf("got %#v", errs[1])
 	}
 	var none *NoPathError
-	if !errors.As(errs[2], &none) || none.Entry == nil || none.Instead.Highest != nil {
+	if !errors.As(errs[2], &none) || none.Entry == nil || none.Instead.Allowed.Highest != nil {
 		t.Errorf("got %#v", errs[2])
 	}
 }

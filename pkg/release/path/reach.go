@@ -40,11 +40,14 @@ func Reachable(g *graph.Graph, from semver.Version, p Policy) ([]Target, error) 
 }
 
 // Instead are the releases that a cluster gets to where it does not get to the one
-// it should: those free of risks if there are any, else those that the policy
-// allows.
+// it should: those that the policy allows, and of them those free of risks.
 type Instead struct {
-	// Below is the highest below that one, Above the lowest above it, Highest the
-	// highest of all; nil where there is none.
+	Allowed, Free Around
+}
+
+// Around are releases around one that is not among them: the highest below it, the
+// lowest above it, and the highest of all; nil where there is none.
+type Around struct {
 	Below, Above, Highest *Target
 }
 
@@ -52,8 +55,14 @@ type Instead struct {
 // does not get to.
 func (s *search) instead(source, to int) Instead {
 	costs := s.costsFrom(source)
-	nearest := func(good func(Cost) bool) (below, above, highest int) {
-		below, above, highest = -1, -1, -1
+	target := func(i int) *Target {
+		if i < 0 {
+			return nil
+		}
+		return &Target{s.g.Nodes[i].Version, i, costs[i]}
+	}
+	around := func(good func(Cost) bool) Around {
+		below, above, highest := -1, -1, -1
 		for i, c := range costs {
 			if i == source || c == none || !good(c) {
 				continue
@@ -64,39 +73,45 @@ func (s *search) instead(source, to int) Instead {
 				above = i
 			}
 		}
-		return below, above, highest
+		return Around{target(below), target(above), target(highest)}
 	}
-	below, above, highest := nearest(Cost.Free)
-	if highest < 0 {
-		below, above, highest = nearest(s.policy.allows)
-	}
-	target := func(i int) *Target {
-		if i < 0 {
-			return nil
-		}
-		return &Target{s.g.Nodes[i].Version, i, costs[i]}
-	}
-	return Instead{target(below), target(above), target(highest)}
+	return Instead{around(s.policy.allows), around(Cost.Free)}
 }
 
-// String says what there is in half a sentence: "it gets to 4.20.3 and 4.20.12, and
-// at most to 4.20.20, without risks to accept".
+// String says what there is in half a sentence: "it gets to 4.20.8 with risks for some
+// clusters, and to 4.20.3 and 4.20.12, and at most to 4.20.20, without risks to accept".
 func (in Instead) String() string {
-	if in.Highest == nil {
-		return "it gets to no other release"
+	var near []string // with risks, and nearer than those without
+	with := " with risks for some clusters"
+	for _, t := range []*Target{in.Allowed.Below, in.Allowed.Above} {
+		if t != nil && !t.Cost.Free() {
+			near = append(near, t.Version.String())
+			if t.Cost.Always > 0 {
+				with = " with risks"
+			}
+		}
 	}
+	switch {
+	case in.Allowed.Highest == nil:
+		return "it gets to no other release"
+	case in.Free.Highest == nil:
+		return "it gets to " + in.Allowed.String() + ", with risks"
+	case len(near) > 0:
+		return "it gets to " + strings.Join(near, " and ") + with + ", and to " + in.Free.String() + ", without risks to accept"
+	}
+	return "it gets to " + in.Free.String() + ", without risks to accept"
+}
+
+// String lists the releases, of which there is one at least.
+func (a Around) String() string {
 	var near []string
-	for _, t := range []*Target{in.Below, in.Above} {
-		if t != nil && t.Node != in.Highest.Node {
+	for _, t := range []*Target{a.Below, a.Above} {
+		if t != nil && t.Node != a.Highest.Node {
 			near = append(near, t.Version.String())
 		}
 	}
-	s := "it gets to " + in.Highest.Version.String()
-	if len(near) > 0 {
-		s = "it gets to " + strings.Join(near, " and ") + ", and at most to " + in.Highest.Version.String()
+	if len(near) == 0 {
+		return a.Highest.Version.String()
 	}
-	if in.Highest.Cost.Free() {
-		return s + ", without risks to accept"
-	}
-	return s + ", with risks"
+	return strings.Join(near, " and ") + ", and at most to " + a.Highest.Version.String()
 }

@@ -59,9 +59,12 @@ func TestBlockedReal(t *testing.T) {
 	for _, tc := range []struct {
 		channel, from, to string
 		risks             []string
+		instead           string
 	}{
-		{"eus-4.20", "4.18.20", "4.20.5", []string{"RuncShareProcessNamespace"}},
-		{"fast-4.18", "4.16.10", "4.18.10", []string{"KubeletStartFailingFromRestoreconTimeout", "WhereaboutsControllerCreateContainerError"}},
+		{"eus-4.20", "4.18.20", "4.20.5", []string{"RuncShareProcessNamespace"},
+			"it gets to 4.20.3 and 4.20.8 with risks for some clusters, and to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept"},
+		{"fast-4.18", "4.16.10", "4.18.10", []string{"KubeletStartFailingFromRestoreconTimeout", "WhereaboutsControllerCreateContainerError"},
+			"it gets to 4.18.22 with risks for some clusters, and to 4.17.56 and 4.18.27, and at most to 4.18.53, without risks to accept"},
 	} {
 		t.Run(tc.from+" to "+tc.to, func(t *testing.T) {
 			g := read(t, derived+tc.channel+".json")
@@ -70,7 +73,10 @@ func TestBlockedReal(t *testing.T) {
 			if !errors.As(err, &blocked) || !slices.Equal(blocked.Always, tc.risks) || len(blocked.Forbidden)+len(blocked.Skips) > 0 {
 				t.Fatalf("got %v, want a BlockedError about %v", err, tc.risks)
 			}
-			above := blocked.Instead.Above
+			if got := blocked.Instead.String(); got != tc.instead {
+				t.Errorf("instead: %s\nwant:    %s", got, tc.instead)
+			}
+			above := blocked.Instead.Free.Above
 			if above == nil || !above.Cost.Free() {
 				t.Fatalf("no later target free of risks: %v", err)
 			}
