@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 )
 
@@ -251,10 +250,12 @@ func (a *app) writeServed(f serveFlags, images *wholes, at net.Addr) error {
 	if err := os.MkdirAll(f.resources, 0o755); err != nil {
 		return usagef("--resources: %w", err)
 	}
-	for _, file := range files {
-		if err := durable.WriteFile(filepath.Join(f.resources, file.Name), file.Text); err != nil {
-			return fmt.Errorf("writing cluster resources: %w", err)
-		}
+	removed, err := saveServed(f.resources, files)
+	if err != nil {
+		return fmt.Errorf("writing cluster resources: %w", err)
+	}
+	for _, name := range removed {
+		a.say("removed %s, which no longer applies", filepath.Join(f.resources, name))
 	}
 	for _, note := range notes {
 		a.warn("%s", note)
