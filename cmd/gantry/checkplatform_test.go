@@ -300,6 +300,7 @@ func TestCheckPlatformFlags(t *testing.T) {
 		{"which updates should be possible", []string{"--platform", at}},
 		{"which updates should be possible", []string{"--platform", at, "--plan", "p", "--from", "4.18.1", "--to", "4.18.2"}},
 		{"give both", []string{"--platform", at, "--from", "4.18.1"}},
+		{"check a plan", []string{"--platform", at, "--from", "4.18.1", "--to", "4.20.2", "--ignore-release-signature"}},
 		{"--channel and --arch are for", []string{"--platform", at, "--plan", "p", "--channel", "c"}},
 		{"check operators in a run of its own", []string{"--platform", at, "--cluster-version", "4.20.1"}},
 		{"no.yaml has no mirror.platform", []string{"--platform", at, "-c", cfg}},
