@@ -47,8 +47,10 @@ func TestExtractNeedsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := int64(0)
-	for n := 0; err == nil; size += int64(n) {
+	for err == nil {
+		var n int
 		n, err = filler.Write(make([]byte, 4<<10))
+		size += int64(n)
 	}
 	if err := filler.Truncate(size - 16<<10); err != nil {
 		t.Fatal(err)
