@@ -16,7 +16,7 @@ func TestKilledEncrypting(t *testing.T) {
 	w := newWorld(t, registrytest.Options{})
 	identity, recipient := w.ageKey("site", "")
 	disk := fileScheme + w.path("disk")
-	args := []string{"mirror", "-c", w.path("imageset.yaml"), disk, "--encrypt-to", recipient}
+	args := []string{"mirror", "-c", w.path("imageset.yaml"), disk, "--encrypt-to", recipient, "--workspace", w.path("workspace")}
 	const nth = 20
 	w.source.Script(registrytest.Rule{Method: http.MethodGet, Path: "/blobs/sha256", Nth: nth, Action: registrytest.Stall(10)})
 	cmd := w.process(t.Context(), args...)
