@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -103,9 +105,11 @@ func (s *session) saveResources(ctx context.Context, t *registryTarget, p *plan.
 	if err := s.SaveHolding(t.key(), p.Name, r.mine.Write); err != nil {
 		return nil, err
 	}
-	web, notes, err := t.webFiles(ctx, &r.all)
-	if err != nil {
-		return nil, err
+	// A mirror that cannot be read just now does not keep clusters from the
+	// manifests.
+	web, notes, unread := t.webFiles(ctx, &r.all)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	out := &resourceFiles{Files: []string{}, Notes: append(r.notes, notes...)}
 	var write []workspace.File
@@ -118,5 +122,8 @@ func (s *session) saveResources(ctx context.Context, t *registryTarget, p *plan.
 		write = append(write, workspace.File{Name: f.Name, Text: f.Text})
 	}
 	out.Dir, out.Removed, err = s.SaveResources(t.key(), write)
-	return out, err
+	if unread != nil {
+		unread = fmt.Errorf("the manifests in %s were written; making update graphs for a web server: %w", out.Dir, unread)
+	}
+	return out, errors.Join(err, unread)
 }

@@ -26,7 +26,7 @@ const (
 // webFiles are the files of the releases that a mirror holds for a web server: the
 // update graph of each channel, for clusters without an update service, and the
 // signatures, for those that ask a store. What keeps a graph from being made is a
-// note.
+// note; a mirror that cannot be read is an error beside what needs no reading.
 func (t *registryTarget) webFiles(ctx context.Context, h *mirror.Holding) (files []resources.File, notes []string, err error) {
 	if files, err = resources.SignatureTree(signatureFolder, h.Platform().Signatures); err != nil {
 		return nil, nil, err
@@ -42,7 +42,7 @@ func (t *registryTarget) webFiles(ctx context.Context, h *mirror.Holding) (files
 			return files, []string{fmt.Sprintf("no update graphs were written: %v", err)}, nil
 		}
 		if err != nil {
-			return nil, nil, err
+			return files, nil, err
 		}
 		answer = func(f mirror.Followed) (*graph.Graph, error) { return held.graph(h, f) }
 	}

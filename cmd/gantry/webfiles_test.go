@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/pkg/release/update"
@@ -169,4 +170,22 @@ func (w *platformWorld) webClient() *remote.Client {
 	}
 	w.t.Cleanup(c.Close)
 	return c
+}
+
+// TestWebFilesUnread keeps a mirror from being read once all is copied: clusters get
+// their manifests and signatures all the same, and the next run makes the graphs.
+func TestWebFilesUnread(t *testing.T) {
+	t.Parallel()
+	w := newSmallWorld(t)
+	cfg := w.config("unread.yaml", "  platform:\n    graph: true\n    channels: [{name: fast-4.20}]\n")
+	args := []string{"mirror", "-c", cfg, w.docker("/unread"), "--workspace", w.path("unread")}
+	w.mirror.Script(registrytest.Rule{Method: http.MethodGet, Path: "/release-images/manifests/", Action: registrytest.Refuse(http.StatusBadRequest, "UNSUPPORTED")})
+	w.refuse(exitError, []string{"the manifests in ", " were written; making update graphs for a web server: "}, args...)
+	if _, err := os.Stat(filepath.Join(w.path("unread"), "cluster-resources", "idms-release-0.yaml")); err != nil {
+		t.Errorf("the manifests were not written: %v", err)
+	}
+	w.storesSignatures("unread", "4.20.2-x86_64")
+	w.mirror.Script()
+	w.must(args...)
+	w.servedGraph("unread", "fast-4.20")
 }
