@@ -71,7 +71,7 @@ func (r *run) place(ctx context.Context, what *blob) error {
 			b.known = append(b.known, h.repository)
 			r.note(b, h)
 		}
-		if end := r.took(h.repository, b.desc.Digest, err); end != nil {
+		if end := r.tookBlob(h.repository, b.desc.Digest, err); end != nil {
 			return end
 		}
 		r.deny(h.repository, err)

@@ -102,7 +102,7 @@ type run struct {
 
 	halt
 	denials
-	failures failures
+	failedBlobs, failedManifests failures
 
 	used    sync.Map // repositories that are not fresh: string -> struct{}
 	pushed  sync.Map // manifests that this run put: pushKey -> *push
@@ -370,7 +370,7 @@ func (r *run) put(ctx context.Context, img *image, m *plan.Manifest, tags []stri
 		return &sourceError{explain(err, "reading manifest "+desc.Digest.String())}
 	}
 	err = r.write(ctx, img, m, raw, tags)
-	if end := r.took(img.repository, m.Digest, err); end != nil {
+	if end := r.tookManifest(img.repository, m.Digest, err); end != nil {
 		return end
 	}
 	if err != nil {

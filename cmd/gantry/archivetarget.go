@@ -34,6 +34,9 @@ type archiveTarget struct {
 	lineage *lineage
 	// note enters an archive into the history; nil for none.
 	note func(c workspace.Carried, record func(io.Writer) error) error
+	// again says that less of the plan may be carried out after it (--on-error
+	// package), so that what the site has has to be known then, too.
+	again bool
 	// wrote is the archive, once it is complete.
 	wrote *archiveResult
 }
@@ -262,7 +265,7 @@ func (t *archiveTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	if t.lineage != nil && t.lineage.base != nil {
+	if !t.again && t.lineage != nil && t.lineage.base != nil {
 		t.lineage.base.receipt = nil // as large as the plan, and looked into
 	}
 	if e.done {

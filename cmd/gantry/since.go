@@ -124,6 +124,7 @@ func (a *app) prepare(ctx context.Context, s *session, t *archiveTarget, f *mirr
 	if t.lineage, err = a.settle(ctx, s, t, f.sinceFlags, policy, p); err != nil {
 		return err
 	}
+	t.again = f.onError == onErrorPackage
 	a.warnUnencrypted(t)
 	return nil
 }
