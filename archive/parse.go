@@ -22,14 +22,8 @@ const maxSet = 128 << 20
 // maxVolume bounds a volume, in bytes, so that sums of offsets cannot overflow.
 const maxVolume = 1 << 62
 
-// parseSet reads a set manifest that may come from anybody. What it returns is
-// consistent in itself: names and paths are of the grammar, entries lie in their
-// volume as this package lays them out, so that the frame holds no header but
-// theirs, parts make a whole, and what has to be there is.
-func parseSet(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), false, nil) }
-
-// parseUnfinished is parseSet for one whose parts may not be written yet: they
-// have no digests.
+// parseUnfinished is parse for a set whose parts may not be written yet: they have
+// no digests.
 func parseUnfinished(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), true, nil) }
 
 // parseInner reads the inner set manifest of an encrypted set, whose files are those
@@ -42,8 +36,11 @@ func parseInner(raw []byte, outer *set) (*set, error) {
 	return s, err
 }
 
-// parse reads the text from its beginning three times, and takes what it returns from
-// the last.
+// parse reads a set manifest that may come from anybody. What it returns is
+// consistent in itself: names and paths are of the grammar, entries lie in their
+// volume as this package lays them out, so that the frame holds no header but
+// theirs, parts make a whole, and what has to be there is. It reads the text from its
+// beginning three times, and takes what it returns from the last.
 func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
 	if _, err := text.Seek(0, io.SeekStart); err != nil {
 		return nil, err

@@ -188,3 +188,6 @@ func FuzzSet(f *testing.F) {
 		}
 	})
 }
+
+// parseSet parses the text of a whole set that is not encrypted.
+func parseSet(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), false, nil) }
