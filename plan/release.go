@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -34,6 +36,30 @@ type Release struct {
 
 // Name is what the release is called, and its tag: "4.20.5-x86_64".
 func (r Release) Name() string { return release.Name(r.Version, r.Arch) }
+
+// OwnSignatures are those of the payload itself, without those of its children.
+func (r Release) OwnSignatures() [][]byte {
+	var bodies [][]byte
+	for _, s := range r.Signatures {
+		if s.Digest == r.Digest {
+			bodies = append(bodies, s.Body)
+		}
+	}
+	return bodies
+}
+
+// OfReleases is the plan without what is of no release: catalogs, and images that no
+// release has. The image of graph data is none of a release.
+func (p *Plan) OfReleases() *Plan {
+	of := func(because []Because) bool {
+		return slices.ContainsFunc(because, func(b Because) bool { return b.Release != "" })
+	}
+	part := *p
+	part.Catalogs = nil
+	part.Images = slices.DeleteFunc(slices.Clone(p.Images), func(img Image) bool { return !of(img.Because) })
+	part.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(m Missing) bool { return !of(m.Because) })
+	return &part
+}
 
 // A ReleaseReason is why a release is in the plan: Reason is head, range, full,
 // path, from (a cluster runs it) or release (it was named); Channel is the channel

@@ -4,21 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
+	"github.com/blang/semver/v4"
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/release/graphdata"
+	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
-	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -59,52 +59,6 @@ func (f *platformFlags) stray() error {
 	return err
 }
 
-// A platformReport is what gantry check --platform found.
-type platformReport struct {
-	Version int    `json:"version"`
-	Mirror  string `json:"mirror"`
-	// GraphData is the image of graph data by digest; "" where there is none.
-	GraphData string          `json:"graphData,omitempty"`
-	Updates   []provedUpdate  `json:"updates"`
-	Releases  []provedRelease `json:"releases"`
-	// Problems are of no single release or hop.
-	Problems []platformProblem `json:"problems,omitempty"`
-	Notes    []string          `json:"notes,omitempty"`
-}
-
-// A provedUpdate is a path that clusters take.
-type provedUpdate struct {
-	Plan    string      `json:"plan,omitempty"`
-	Channel string      `json:"channel"`
-	Arch    string      `json:"arch"`
-	From    string      `json:"from"`
-	To      string      `json:"to"`
-	Hops    []provedHop `json:"hops"`
-}
-
-// A provedHop is possible where it has no problem, and its releases have none.
-type provedHop struct {
-	From     string            `json:"from"`
-	To       string            `json:"to"`
-	Risks    []string          `json:"risks,omitempty"`
-	Possible bool              `json:"possible"`
-	Problems []platformProblem `json:"problems,omitempty"`
-}
-
-// A provedRelease is a release that is whole where it has no problem.
-type provedRelease struct {
-	Name     string            `json:"name"`
-	Digest   digest.Digest     `json:"digest"`
-	Problems []platformProblem `json:"problems,omitempty"`
-}
-
-// A platformProblem is a piece that is missing: what, where, and what to do.
-type platformProblem struct {
-	Problem string `json:"problem"`
-	At      string `json:"at,omitempty"`
-	Hint    string `json:"hint"`
-}
-
 // checkPlatform proves that updates are possible with what a mirror has.
 func (a *app) checkPlatform(ctx context.Context, f checkFlags, args []string) error {
 	if err := f.checkPlatform(args); err != nil {
@@ -115,16 +69,21 @@ func (a *app) checkPlatform(ctx context.Context, f checkFlags, args []string) er
 		return err
 	}
 	t := named.registry()
-	c := &platformCheck{app: a, flags: &f, target: t, images: newMirrorImages(t.client), report: platformReport{
-		Version: 1, Mirror: t.String(), Updates: []provedUpdate{}, Releases: []provedRelease{},
-	}, signatures: map[digest.Digest][][]byte{}, keys: map[digest.Digest]proof.Keys{}}
-	if err := c.run(ctx); err != nil {
+	c := &platformCheck{app: a, flags: &f, target: t}
+	report, err := c.run(ctx)
+	var impossible *proof.ImpossibleError
+	switch {
+	case errors.As(err, &impossible) && impossible.Hint != "":
+		return &hintError{&mismatchError{impossible.Problem}, ": ", impossible.Hint}
+	case errors.As(err, &impossible):
+		return &mismatchError{impossible.Problem}
+	case err != nil:
 		return err
 	}
-	if err := a.showPlatformCheck(f.form, &c.report); err != nil {
+	if err := a.showPlatformCheck(f.form, report); err != nil {
 		return err
 	}
-	return c.report.verdict()
+	return platformVerdict(report)
 }
 
 // checkPlatform says which flags do not go together.
@@ -159,38 +118,89 @@ type platformCheck struct {
 	*app
 	flags  *checkFlags
 	target *registryTarget
-	images *mirrorImages
-	mirror proof.Mirror
-	report platformReport
 	// configured is mirror.platform of -c; nil without.
 	configured *imageset.Releases
-	// signatures are those that clusters will find, by release image; one whose
-	// signatures are missing, or wrong, is not there. keys are by release image, too.
-	signatures map[digest.Digest][][]byte
-	keys       map[digest.Digest]proof.Keys
 }
 
-func (c *platformCheck) run(ctx context.Context) error {
-	var plans []*plan.Plan
-	if c.flags.to == "" {
-		var err error
-		if plans, err = c.plans(ctx); err != nil {
-			return err
+func (c *platformCheck) run(ctx context.Context) (*proof.Report, error) {
+	f := c.flags
+	if f.to != "" {
+		u, err := f.update()
+		if err != nil {
+			return nil, err
 		}
+		check, err := c.open(ctx)
+		if err == nil {
+			err = check.Versions(ctx, u.from, u.to, f.channel, u.arch)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return check.Report(), nil
 	}
-	c.say("reading the releases of %s", c.target)
-	if err := c.read(ctx); err != nil {
-		return err
+	plans, err := c.plans(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if c.flags.to != "" {
-		return c.proveVersions(ctx)
+	check, err := c.open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range plans {
-		if err := c.prove(ctx, p); err != nil {
-			return err
+		planned, err := c.planned(ctx, p)
+		if err == nil {
+			err = check.Plan(ctx, planned)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return check.Report(), nil
+}
+
+// A wantedUpdate is that of --from and --to.
+type wantedUpdate struct {
+	from []semver.Version
+	to   semver.Version
+	arch release.Arch
+}
+
+func (f *platformFlags) update() (u wantedUpdate, err error) {
+	if u.arch, err = release.ParseArch(f.arch); err != nil {
+		return u, usagef("--arch: %w", err)
+	}
+	for _, text := range append(slices.Clone(f.from), f.to) {
+		v, err := semver.Parse(text)
+		if err != nil {
+			return u, usagef("%q is no version such as 4.20.5: %w", text, err)
+		}
+		u.from = append(u.from, v)
+	}
+	last := len(u.from) - 1
+	u.from, u.to = u.from[:last], u.from[last]
+	return u, nil
+}
+
+// open reads what the mirror has of releases.
+func (c *platformCheck) open(ctx context.Context) (*proof.Check, error) {
+	t := c.target
+	c.say("reading the releases of %s", t)
+	return proof.Open(ctx, newMirrorImages(t.client), proof.Options{
+		Mirror:   t.String(),
+		Releases: t.Name(plan.ReleaseRepository).Name(), Components: t.Name(plan.ComponentRepository).Name(), GraphData: t.Name(plan.GraphRepository).Name(),
+		Jobs: min(t.streams, maxReleaseReads), Now: time.Now(), IgnoreSignatures: c.flags.ignore, Workspace: c.flags.workspace,
+		ConfigMap: func(image digest.Digest) (file string, text []byte, err error) {
+			file, text, err = workspace.ReadResource(strings.TrimPrefix(c.flags.workspace, fileScheme), t.key(), resources.SignatureFile(image))
+			if errors.Is(err, workspace.ErrNoResources) {
+				err = proof.ErrNoConfigMaps
+			}
+			return file, text, err
+		},
+		Keyrings: func(product release.Product) ([]gpg.Keyring, error) {
+			trust, err := c.updates(nil, c.configured, c.flags.releaseFlags).trust(product)
+			return trust.Keyrings, err
+		},
+	})
 }
 
 // plans are those that the flags name, or all that the workspace brought to the
@@ -214,7 +224,7 @@ func (c *platformCheck) plans(ctx context.Context) ([]*plan.Plan, error) {
 		}
 		c.configured = in.loaded.Mirror.Platform
 	}
-	s, err := c.open(in, &f.sides)
+	s, err := c.app.open(in, &f.sides)
 	if err != nil {
 		return nil, err
 	}
@@ -257,87 +267,4 @@ func (s *session) mirroredPlans(t *registryTarget) ([]*plan.Plan, error) {
 	}
 	slices.SortFunc(plans, func(a, b *plan.Plan) int { return strings.Compare(a.Name, b.Name) })
 	return plans, nil
-}
-
-// read reads what the mirror has of releases, and its graph data.
-func (c *platformCheck) read(ctx context.Context) error {
-	repository := c.target.Name(plan.ReleaseRepository)
-	tags, err := c.target.client.Tags(ctx, repository, 0)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if c.mirror.Releases, err = proof.Read(ctx, c.images, repository.Name(), tags, min(c.target.streams, maxReleaseReads)); err != nil {
-		return err
-	}
-	image := c.target.Name(plan.GraphRepository).WithTag(graphTag)
-	desc, err := c.target.client.Resolve(ctx, image)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	}
-	c.report.GraphData = image.Repository().WithDigest(desc.Digest).String()
-	c.mirror.Data, err = graphdata.ReadImage(ctx, c.images, c.report.GraphData)
-	if err != nil && errors.Is(err, fs.ErrNotExist) {
-		c.report.Problems = append(c.report.Problems, platformProblem{Problem: err.Error(), At: c.report.GraphData, Hint: "mirror again to bring it"})
-		return nil
-	}
-	return err
-}
-
-const (
-	// graphTag is the tag of the newest image of graph data.
-	graphTag = "latest"
-	// maxReleaseReads is how many release images are read at a time.
-	maxReleaseReads = 16
-)
-
-// mirrorImages reads images of a mirror as they are there now: nothing comes out of
-// the workspace's cache. A manifest is asked for once. It is a payload.Source.
-type mirrorImages struct {
-	client *remote.Client
-
-	mu   sync.Mutex
-	read map[string]manifestText // by repository and digest
-}
-
-type manifestText struct {
-	desc ocispec.Descriptor
-	raw  []byte
-}
-
-func newMirrorImages(client *remote.Client) *mirrorImages {
-	return &mirrorImages{client: client, read: map[string]manifestText{}}
-}
-
-func (m *mirrorImages) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	ref, err := reference.Parse(source)
-	if err != nil {
-		return ocispec.Descriptor{}, nil, err
-	}
-	if d != "" {
-		ref = ref.Repository().WithDigest(d)
-	}
-	m.mu.Lock()
-	known, ok := m.read[ref.String()]
-	m.mu.Unlock()
-	if ok {
-		return known.desc, known.raw, nil
-	}
-	desc, raw, err := m.client.Manifest(ctx, ref)
-	if err == nil {
-		m.mu.Lock()
-		m.read[ref.Repository().WithDigest(desc.Digest).String()] = manifestText{desc, raw}
-		m.mu.Unlock()
-	}
-	return desc, raw, err
-}
-
-func (m *mirrorImages) Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
-	ref, err := reference.Parse(source)
-	if err != nil {
-		return nil, err
-	}
-	return m.client.Blob(ctx, ref.Repository(), desc, 0)
 }

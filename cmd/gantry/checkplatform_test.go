@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/release/proof"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -68,13 +69,13 @@ func (w *provenMirror) remove(repository, what string) {
 }
 
 // proves runs the check, wants this exit status, and returns the report.
-func (w *provenMirror) proves(code int, args ...string) platformReport {
+func (w *provenMirror) proves(code int, args ...string) proof.Report {
 	w.t.Helper()
 	o := w.gantry(append([]string{"check", "--platform", w.at(), "-o", "json", "--workspace", w.path(w.prefix)}, args...)...)
 	if o.code != code {
 		w.t.Errorf("the check ended with %d, want %d\n%s%s", o.code, code, o.stdout, o.stderr)
 	}
-	var r platformReport
+	var r proof.Report
 	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil || r.Version != 1 || r.Mirror != w.at() {
 		w.t.Fatalf("it prints %q, %v", o.stdout, err)
 	}
@@ -96,7 +97,7 @@ func (w *provenMirror) offer(more ...releasetest.Blocked) {
 }
 
 // outcomes are hops with whether they are possible, and what is in the way.
-func outcomes(r platformReport) (hops, problems []string) {
+func outcomes(r proof.Report) (hops, problems []string) {
 	for _, u := range r.Updates {
 		for _, h := range u.Hops {
 			word := " no"
@@ -123,16 +124,16 @@ func outcomes(r platformReport) (hops, problems []string) {
 func TestCheckPlatform(t *testing.T) {
 	t.Parallel()
 	w := newProvenMirrors(t, "ocp")["ocp"]
-	want := platformReport{
+	want := proof.Report{
 		Version: 1, Mirror: w.at(),
 		GraphData: w.mirror.Host + "/ocp/openshift/graph-image@" + w.stores("ocp")[graphRepository].Tags["latest"].String(),
-		Updates: []provedUpdate{{
+		Updates: []proof.UpdateReport{{
 			Plan: "imageset", Channel: "fast-4.20", Arch: "amd64", From: "4.18.1", To: "4.20.2",
-			Hops: []provedHop{{From: "4.18.1", To: "4.19.2", Possible: true}, {From: "4.19.2", To: "4.20.2", Possible: true}},
+			Hops: []proof.HopReport{{From: "4.18.1", To: "4.19.2", Possible: true}, {From: "4.19.2", To: "4.20.2", Possible: true}},
 		}},
 	}
 	for _, name := range []string{"4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"} {
-		want.Releases = append(want.Releases, provedRelease{Name: name, Digest: w.payload(name).Digest})
+		want.Releases = append(want.Releases, proof.ReleaseReport{Name: name, Digest: w.payload(name).Digest})
 	}
 	// The plan may be that of the workspace, of a file or of a configuration; where
 	// it is not needed, nobody outside is asked.
@@ -272,7 +273,7 @@ func TestCheckPlatformServed(t *testing.T) {
 	s := serveDisk(w.world, disk)
 	for _, which := range [][]string{{"--plan", plan}, {"--from", "4.18.1", "--to", "4.20.2", "--channel", "fast-4.20"}} {
 		args := append([]string{"check", "--platform", dockerScheme + s.Address, "--dest-plain-http", "--workspace", w.path("far"), "-o", "json"}, which...)
-		var r platformReport
+		var r proof.Report
 		if err := json.Unmarshal([]byte(w.must(args...).stdout), &r); err != nil {
 			t.Fatal(err)
 		}

@@ -2,54 +2,25 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/proof"
 )
 
-// judge says which hops are possible: those without problems of their own, between
-// releases that have none.
-func (r *platformReport) judge() {
-	broken := map[string]bool{}
-	for _, x := range r.Releases {
-		broken[x.Name] = broken[x.Name] || len(x.Problems) > 0
-	}
-	for i := range r.Updates {
-		u := &r.Updates[i]
-		for j := range u.Hops {
-			h := &u.Hops[j]
-			h.Possible = len(h.Problems) == 0
-			for _, version := range []string{h.From, h.To} {
-				if broken[release.Name(version, release.Arch(u.Arch))] {
-					h.Possible = false
-				}
-			}
-		}
-	}
-}
-
-// verdict is an error where anything is missing.
-func (r *platformReport) verdict() error {
+// platformVerdict is an error where anything is missing.
+func platformVerdict(r *proof.Report) error {
 	var texts []string
-	hops, not := 0, 0
-	for _, u := range r.Updates {
-		for _, h := range u.Hops {
-			if hops++; !h.Possible {
-				not++
-			}
-		}
-	}
-	if not > 0 {
+	hops, impossible, broken := r.Count()
+	if impossible > 0 {
 		are := "are"
-		if not == 1 {
+		if impossible == 1 {
 			are = "is"
 		}
-		texts = append(texts, fmt.Sprintf("%d of %s %s not possible", not, number(hops, "planned hop", "planned hops"), are))
+		texts = append(texts, fmt.Sprintf("%d of %s %s not possible", impossible, number(hops, "planned hop", "planned hops"), are))
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(r.Releases), func(x provedRelease) bool { return len(x.Problems) == 0 })); n > 0 {
-		texts = append(texts, number(n, "release is", "releases are")+" not whole")
+	if broken > 0 {
+		texts = append(texts, number(broken, "release is", "releases are")+" not whole")
 	}
 	for _, p := range r.Problems {
 		texts = append(texts, p.Problem)
@@ -61,16 +32,15 @@ func (r *platformReport) verdict() error {
 }
 
 // showPlatformCheck prints the report.
-func (a *app) showPlatformCheck(form string, r *platformReport) error {
-	r.judge()
+func (a *app) showPlatformCheck(form string, r *proof.Report) error {
 	if form != outputText {
 		return a.print(form, r)
 	}
-	return a.text(r.text())
+	return a.text(platformText(r))
 }
 
-// text is the report as a person reads it: hops first, then what is missing.
-func (r *platformReport) text() string {
+// platformText is the report as a person reads it: hops first, then what is missing.
+func platformText(r *proof.Report) string {
 	var b strings.Builder
 	if len(r.Updates) > 0 {
 		fmt.Fprintf(&b, "Updates with what is at %s\n", r.Mirror)
@@ -100,7 +70,6 @@ func (r *platformReport) text() string {
 		}
 		_ = t.Flush() // into memory
 	}
-	whole := 0
 	var lacking strings.Builder
 	told := map[string]bool{}
 	for _, u := range r.Updates {
@@ -113,13 +82,11 @@ func (r *platformReport) text() string {
 		}
 	}
 	for _, x := range r.Releases {
-		if len(x.Problems) == 0 {
-			whole++
-		}
 		writeProblems(&lacking, "release "+x.Name, x.Problems)
 	}
 	writeProblems(&lacking, "graph data", r.Problems)
-	fmt.Fprintf(&b, "%d of %s whole.\n", whole, number(len(r.Releases), "release is", "releases are"))
+	_, _, broken := r.Count()
+	fmt.Fprintf(&b, "%d of %s whole.\n", len(r.Releases)-broken, number(len(r.Releases), "release is", "releases are"))
 	if lacking.Len() > 0 {
 		b.WriteString("Missing\n" + lacking.String())
 	}
@@ -130,7 +97,7 @@ func (r *platformReport) text() string {
 	return b.String()
 }
 
-func writeProblems(b *strings.Builder, what string, problems []platformProblem) {
+func writeProblems(b *strings.Builder, what string, problems []proof.Problem) {
 	if len(problems) == 0 {
 		return
 	}

@@ -287,7 +287,7 @@ func (u *updates) verifyRelease(r plan.Release) error {
 	if err != nil {
 		return err
 	}
-	err = gpg.VerifyAll(signaturesOf(r), r.Digest, trust.Keyrings, u.now)
+	err = gpg.VerifyAll(r.OwnSignatures(), r.Digest, trust.Keyrings, u.now)
 	if err == nil {
 		return nil
 	}

@@ -7,8 +7,9 @@
 // more can be said than what the releases tell of each other.
 //
 // A cluster takes a release that it is offered where the keys which the release that
-// it runs brings have signed it; see Keys. Whether all parts of a release are there is
-// not looked into.
+// it runs brings have signed it (Keys), and where the mirror has all images that the
+// release names. A Check asks all of that, of a plan or of any two versions, and its
+// Report says what is possible, and what is missing where.
 package proof
 
 import (
@@ -31,11 +32,12 @@ type Mirror struct {
 }
 
 // An Update is what is to be proven: hops that clusters of one architecture
-// take while they follow a channel.
+// take while they follow a channel, From and To being the ends.
 type Update struct {
-	Channel string
-	Arch    release.Arch
-	Hops    []Hop
+	Channel  string
+	Arch     release.Arch
+	From, To string
+	Hops     []Hop
 }
 
 // A Hop leads from one version to another. Risks are the names of those that are
