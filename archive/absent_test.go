@@ -35,7 +35,7 @@ func TestAbsentContent(t *testing.T) {
 	if err := a.Verify(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Verify = %v, want it cancelled", err)
 	}
-	if _, err := a.Plan(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Plan = %v, want it cancelled", err)
+	if _, err := a.OpenPlan(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("OpenPlan = %v, want it cancelled", err)
 	}
 }

@@ -217,18 +217,26 @@ func (a *Archive) replaceable(m, i int) bool {
 	}
 	for j := range a.members[m].set.Volumes[i].Entries {
 		e := &a.members[m].set.Volumes[i].Entries[j]
-		all := a.blobs
-		switch {
-		case e.Path != "" && e.Path != planPath:
+		if e.Path != "" && e.Path != planPath {
 			continue // nothing is read from it
-		case e.Path != "":
-			all = a.files
 		}
-		if !covered(a.pieces(places(all, e.Digest), func(p piece) bool { return p.medium.problem == "" }), e.length()) {
+		if !a.holds(a.members[m].set, e, piece.fit) {
 			return false
 		}
 	}
 	return true
+}
+
+// holds reports whether the pieces that take accepts have what an entry of s brings:
+// content, or the plan.
+func (a *Archive) holds(s *set, e *entry, take func(piece) bool) bool {
+	copies := [][]place{places(a.blobs, e.Digest)}
+	if e.Path != "" {
+		copies = a.plans(s.Plan)
+	}
+	return slices.ContainsFunc(copies, func(have []place) bool {
+		return len(have) > 0 && covered(a.pieces(have, take), have[0].entry.length())
+	})
 }
 
 // dir names the folders.

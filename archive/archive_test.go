@@ -117,6 +117,16 @@ func (s *sample) write(t testing.TB, dir string, opts Options) {
 	}
 }
 
+// readPlan reads the plan of an archive.
+func readPlan(ctx context.Context, a *Archive) ([]byte, error) {
+	text, err := a.OpenPlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close()
+	return io.ReadAll(text)
+}
+
 // check reads everything back.
 func (s *sample) check(t testing.TB, dir string) {
 	t.Helper()
@@ -129,7 +139,7 @@ func (s *sample) check(t testing.TB, dir string) {
 			t.Error(err)
 		}
 	}()
-	plan, err := a.Plan(t.Context())
+	plan, err := readPlan(t.Context(), a)
 	if diff := cmp.Diff(string(s.plan), string(plan)); diff != "" || err != nil {
 		t.Errorf("the plan: %s %v", diff, err)
 	}

@@ -110,7 +110,7 @@ func TestChainOfSets(t *testing.T) {
 		if n := s.samples[2].readable(t, a); n != 0 {
 			t.Errorf("%v: %d are lost", order, n)
 		}
-		if plan, err := a.Plan(t.Context()); err != nil || !bytes.Equal(plan, s.samples[2].plan) {
+		if plan, err := readPlan(t.Context(), a); err != nil || !bytes.Equal(plan, s.samples[2].plan) {
 			t.Errorf("%v: Plan = %s, %v", order, plan, err)
 		}
 		if err := a.Verify(t.Context(), nil); err != nil {

@@ -17,7 +17,7 @@ type Content struct {
 	// Name is what the series of archives is called: the plan's name. It has
 	// letters, digits, dots, dashes and underscores; "" is a name too.
 	Name string
-	// Plan is for the far side. The archive does not look into it.
+	// Plan is for the far side. The archive compresses it, and does not look into it.
 	Plan Text
 	// Index are the manifests of index.json; all have to be among Entries. Nil is
 	// none. It is gone through several times.

@@ -64,7 +64,7 @@ func parseName(name string) (id setID, suffix string, ok bool) {
 const (
 	markerPath = ocispec.ImageLayoutFile
 	indexPath  = ocispec.ImageIndexFile
-	planPath   = "gantry/plan.json"
+	planPath   = "gantry/plan.json.gz"
 	sumsPath   = "SHA256SUMS"
 	joinPath   = "gantry/join.sh"
 )

@@ -181,7 +181,7 @@ func (p *packing) choose(c Content, o *Options) ([]entry, error) {
 // and what mending a set does not need, is left out.
 func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, error) {
 	var files []entry
-	add := func(path string, text Text, known digest.Digest) (digest.Digest, error) {
+	add := func(path string, text Text, known digest.Digest) error {
 		d, size, err := text.measure()
 		if err == nil && size > maxPlan {
 			err = fmt.Errorf("a %s of %d bytes: the limit is %d", path, size, maxPlan)
@@ -190,7 +190,7 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 			p.files[path] = text
 			files = append(files, entry{Path: path, Digest: d, Size: size})
 		}
-		return d, err
+		return err
 	}
 	var has Base
 	if o.Base != nil {
@@ -201,29 +201,28 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 		if err != nil {
 			return nil, err
 		}
-		if _, err := add(markerPath, bytesText(marker), ""); err != nil {
+		if err := add(markerPath, bytesText(marker), ""); err != nil {
 			return nil, err
 		}
 		index := c.Index
 		if index == nil {
 			index = func(func(ocispec.Descriptor) bool) {}
 		}
-		if _, err := add(indexPath, func(w io.Writer) error { return layout.WriteIndex(w, index) }, has.Index); err != nil {
+		if err := add(indexPath, func(w io.Writer) error { return layout.WriteIndex(w, index) }, has.Index); err != nil {
 			return nil, err
 		}
 	}
 	if c.Plan != nil {
-		d, err := add(planPath, c.Plan, has.Plan)
+		e, err := p.addPlan(c.Plan, has.Plan)
 		if err != nil {
 			return nil, err
 		}
-		if o.Repair != nil && d != p.set.Plan {
-			return nil, fmt.Errorf("the plan is %s, but that of the set to be mended is %s", d, p.set.Plan)
+		if e != nil {
+			files = append(files, *e)
 		}
-		p.set.Plan = d
 	}
 	if slices.ContainsFunc(entries, func(e entry) bool { return !e.fits(o.VolumeSize, p.sealer) }) {
-		if _, err := add(joinPath, bytesText([]byte(joinScript)), ""); err != nil {
+		if err := add(joinPath, bytesText([]byte(joinScript)), ""); err != nil {
 			return nil, err
 		}
 	}

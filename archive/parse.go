@@ -189,8 +189,6 @@ func (c *checker) entry(e *entry, i, j int) error {
 	case (j == 0) != (e.Path == name):
 		return fmt.Errorf("%s has to be the first entry and only that", name)
 	case e.Path == "", e.Path == name:
-	case e.Path == planPath && e.Digest != c.set.Plan:
-		return fmt.Errorf("%s has the digest %s, the plan is %s", planPath, e.Digest, c.set.Plan)
 	case e.Path == markerPath, e.Path == indexPath, e.Path == planPath, e.Path == sumsPath:
 		if i > 0 {
 			return fmt.Errorf("path %q is none that this volume has", e.Path)

@@ -79,7 +79,6 @@ func TestParseSealed(t *testing.T) {
 		"inner: hostile":     {func(_, i *set) { i.Volumes[0].Entries[1].Path = "../../etc/passwd" }, "is none that an archive has"},
 		"inner: twice":       {func(_, i *set) { i.Volumes[0].Entries[2].Path = i.Volumes[0].Entries[1].Path }, "is there twice"},
 		"inner: part":        {func(_, i *set) { i.Volumes[1].Entries[1].Part.At++ }, "begins at"},
-		"inner: wrong plan":  {func(_, i *set) { i.Plan = d }, "the plan is"},
 		"inner: no features": {func(_, i *set) { i.Features = nil }, "its features are"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,46 +16,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-// Plan returns the plan that came with the content. One that none of the sets has
-// that are here wraps fs.ErrNotExist.
-func (a *Archive) Plan(ctx context.Context) ([]byte, error) {
-	have, err := a.plan()
-	if err != nil {
-		return nil, err
-	}
-	return a.content(ctx, have, maxPlan)
-}
-
-// OpenPlan is Plan for one that is not to be held in memory. One that was altered
-// ends in a *DamageError in place of io.EOF.
-func (a *Archive) OpenPlan(ctx context.Context) (io.ReadCloser, error) {
-	have, err := a.plan()
-	if err != nil {
-		return nil, err
-	}
-	return a.open(ctx, have, 0)
-}
-
-// PlanDigest is what the set manifest says that the plan's digest is.
-func (a *Archive) PlanDigest() digest.Digest { return a.set.Plan }
-
-// plan finds the plan of the newest set, which a set before it may have.
-func (a *Archive) plan() ([]place, error) {
-	if err := a.Locked(); err != nil {
-		return nil, err
-	}
-	var found []place
-	for _, p := range places(a.files, a.set.Plan) {
-		if p.entry.Path == planPath {
-			found = append(found, p)
-		}
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("the archive in %s has no plan: it is that of an earlier set: %w", a.dir(), a.wanted())
-	}
-	return found, nil
-}
-
 // wanted says which sets are built on and not here.
 func (a *Archive) wanted() error {
 	if len(a.absent) == 0 {

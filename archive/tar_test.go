@@ -91,7 +91,7 @@ func TestVolumesAreTar(t *testing.T) {
 		}
 	}
 	first := a.set.Volumes[0].Entries
-	for i, want := range []string{"gantry/000001.0001.json", "oci-layout", "index.json", "gantry/plan.json"} {
+	for i, want := range []string{"gantry/000001.0001.json", "oci-layout", "index.json", "gantry/plan.json.gz"} {
 		if first[i].Path != want {
 			t.Errorf("entry %d is %s, not %s", i, first[i].Path, want)
 		}

@@ -71,7 +71,7 @@ func (a *Archive) Verify(ctx context.Context, progress func(n int64)) error {
 	if damage := append(a.judge(visits), a.spoilt...); len(damage) > 0 {
 		return &DamageError{Dir: a.dir(), Damage: damage}
 	}
-	return nil
+	return a.verifyPlan(ctx)
 }
 
 // visits are all files that are read, and the same by the medium they lie on.
@@ -146,13 +146,7 @@ func (a *Archive) judge(visits []*visit) []Damage {
 			}
 		}
 	}
-	lost := func(e *entry) bool {
-		all := a.blobs
-		if e.Path != "" {
-			all = a.files
-		}
-		return !covered(a.pieces(places(all, e.Digest), func(p piece) bool { return !bad[spot{p.entry, p.file}] }), e.length())
-	}
+	sound := func(p piece) bool { return !bad[spot{p.entry, p.file}] }
 	var damage []Damage
 	for _, v := range visits {
 		for _, f := range v.found {
@@ -164,7 +158,7 @@ func (a *Archive) judge(visits []*visit) []Damage {
 						gone++
 					}
 					continue
-				case lost(e):
+				case !a.holds(v.member.set, e, sound):
 					gone++
 					f.Lost = append(f.Lost, e.content()...)
 				}

@@ -64,7 +64,7 @@ type Base struct {
 	// content that is left out; "" where no image that is new in this set needs it.
 	// Nil is "" for everything.
 	Where func(digest.Digest) (repository string)
-	// Plan and Index are digests of the gantry/plan.json and index.json that the
+	// Plan and Index are digests of the plan and the index.json that the
 	// site has, or "": what is the same is left out.
 	Plan, Index digest.Digest
 }

@@ -71,14 +71,25 @@ func (w *world) disk(name string, args ...string) (where string, have *archive.A
 	return where, have, p
 }
 
+// planText is the plan of an archive as it was written.
+func planText(t testing.TB, have *archive.Archive) []byte {
+	t.Helper()
+	text, err := have.OpenPlan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(text)
+	if err := errors.Join(err, text.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
 // follow writes a set with content of another archive to a folder: what builds on
 // it, or repairs it.
 func (w *world) follow(name string, have *archive.Archive, opts archive.Options, content []ocispec.Descriptor) string {
 	w.t.Helper()
-	text, err := have.Plan(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	text := planText(w.t, have)
 	c := archive.Content{Name: have.Newest().Series, Entries: slices.Values(content), Plan: func(to io.Writer) error { _, err := to.Write(text); return err }}
 	writer, err := archive.Create(w.t.Context(), w.path(name), c, opts)
 	if err != nil {

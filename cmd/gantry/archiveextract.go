@@ -42,7 +42,7 @@ func (a *app) archiveExtractCommand() *cobra.Command {
 reads, under the names that gantry archive list prints: all of them, or those that
 --image names. What a layout in that folder lists under other names stays; a folder
 that holds anything else is refused. With --digest it writes one manifest, one blob
-or the plan (the digest of gantry/plan.json) to a file, or to stdout.
+or the plan (the digest that the set manifest gives it) to a file, or to stdout.
 
 Everything is compared with its digest while it passes. An image or a file that
 cannot be read whole is not there afterwards, under no name.

@@ -116,12 +116,8 @@ func TestVerifyAnArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := have.Plan(t.Context())
+	p, err := archivePlan(t.Context(), have)
 	if err := errors.Join(err, have.Close()); err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Read(strings.NewReader(string(text)))
-	if err != nil {
 		t.Fatal(err)
 	}
 	img := p.Images[0]

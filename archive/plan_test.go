@@ -1,0 +1,174 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// forge replaces text in the set manifest of sequence 1 and makes its checksum right.
+func forge(t *testing.T, dir, from, to string) {
+	t.Helper()
+	file := filepath.Join(dir, setName(1))
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := bytes.ReplaceAll(raw, []byte(from), []byte(to))
+	if bytes.Equal(raw, forged) {
+		t.Fatalf("the set manifest has no %s", from)
+	}
+	err = errors.Join(os.WriteFile(file, forged, 0o644),
+		os.WriteFile(filepath.Join(dir, sumName(1)), sum(setID{sequence: 1}, digest.FromBytes(forged)), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The file with the plan may be as it was written and still not have the plan that the
+// set manifest names.
+func TestPlanOfAnotherDigest(t *testing.T) {
+	s, dir := newSample(1, 1000), t.TempDir()
+	s.write(t, dir, Options{})
+	forge(t, dir, `"plan":"`+string(digest.FromBytes(s.plan)), `"plan":"`+string(digest.FromString("another")))
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	_, read := readPlan(t.Context(), a)
+	for what, err := range map[string]error{"reading": read, "Verify": a.Verify(t.Context(), nil)} {
+		var damage *DamageError
+		if !errors.As(err, &damage) || damage.Damage[0].Entry != planPath || !strings.Contains(err.Error(), "the plan in it is") {
+			t.Errorf("%s = %v, want damage of %s", what, err, planPath)
+		}
+	}
+}
+
+// A file that is no gzip is damage of the medium, whatever the decompressor says of it.
+func TestPlanDoesNotDecompress(t *testing.T) {
+	s, dir := newSample(1, 1000), t.TempDir()
+	s.write(t, dir, Options{})
+	volume := filepath.Join(dir, setID{sequence: 1}.volume(1))
+	raw, err := os.ReadFile(volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(raw, []byte{0x1f, 0x8b})
+	if at < 0 {
+		t.Fatal("no gzip in the volume")
+	}
+	for name, offset := range map[string]int{"the first byte": 0, "a byte in the middle": 20} {
+		altered := bytes.Clone(raw)
+		altered[at+offset] ^= 0x10
+		if err := os.WriteFile(volume, altered, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var damage *DamageError
+		if _, err := readPlan(t.Context(), a); !errors.As(err, &damage) || !strings.Contains(err.Error(), "digest") {
+			t.Errorf("%s: %v, want what the digest says", name, err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A repair of another version may have compressed the plan to other bytes.
+func TestPlansOfTwoCompressors(t *testing.T) {
+	plan, other := digest.FromString("the plan"), digest.FromString("another plan")
+	at := func(member int32, bytes string) place {
+		return place{member: member, entry: &entry{Path: planPath, Digest: digest.FromString(bytes), Size: int64(len(bytes))}}
+	}
+	a := &Archive{
+		members: []*member{{set: &set{Plan: plan}}, {set: &set{Plan: plan}}, {set: &set{Plan: other}}, {set: &set{Plan: plan}}},
+		files: []place{
+			at(1, "as it was written"), at(3, "as it was written"),
+			at(2, "of another plan"),
+			at(0, "as the repair has it"),
+			{entry: &entry{Path: indexPath, Digest: digest.FromString("index")}},
+		},
+	}
+	var members [][]int32
+	for _, same := range a.plans(plan) {
+		var in []int32
+		for _, p := range same {
+			in = append(in, p.member)
+		}
+		members = append(members, in)
+	}
+	if len(members) != 2 || len(members[0]) != 1 || members[0][0] != 0 || len(members[1]) != 2 {
+		t.Errorf("the plan is in members %v, want the repair's [[0] [1 3]]", members)
+	}
+}
+
+// With tar and gzip alone, the plan can be read.
+func TestPlanWithTarAndGzip(t *testing.T) {
+	for _, name := range []string{"tar", "gzip"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(err)
+		}
+	}
+	s, dir := newSample(1, 1000), t.TempDir()
+	s.write(t, dir, Options{})
+	packed, err := exec.CommandContext(t.Context(), "tar", "xOf", filepath.Join(dir, setID{sequence: 1}.volume(1)), planPath).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpack := exec.CommandContext(t.Context(), "gzip", "-dc")
+	unpack.Stdin = bytes.NewReader(packed)
+	if text, err := unpack.Output(); err != nil || !bytes.Equal(text, s.plan) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A plan that cannot be written is an error of Create, and leaves nothing behind.
+func TestPlanFails(t *testing.T) {
+	s, dir := newSample(1, 1000), t.TempDir()
+	c := s.content()
+	broken := errors.New("no plan")
+	c.Plan = func(io.Writer) error { return broken }
+	if _, err := Create(t.Context(), dir, c, Options{}); !errors.Is(err, broken) {
+		t.Errorf("Create = %v", err)
+	}
+}
+
+// A repair with another file for the plan does not stand in the way of the plan.
+func TestPlanBesideARepairWithAnother(t *testing.T) {
+	s, dir := newSample(1, 1000), t.TempDir()
+	s.write(t, dir, Options{})
+	other := newSample(2, 1000) // and its plan, of which the repair says that it is that of the set
+	spare := t.TempDir()
+	other.write(t, spare, Options{})
+	forge(t, spare, `"plan":"`+string(digest.FromBytes(other.plan)), `"plan":"`+string(digest.FromBytes(s.plan)))
+	a, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := Open(spare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	// As if spare were a repair of dir: its members come first.
+	a.members = append(b.members, a.members...)
+	a.index()
+	if text, err := readPlan(t.Context(), a); err != nil || !bytes.Equal(text, s.plan) {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := a.verifyPlan(t.Context()); err != nil {
+		t.Errorf("verifyPlan = %v", err)
+	}
+}
