@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A reader is a Registry that content can be read from, too.
+// A reader is a Registry that content can be read from, too, while it is sent there.
 type reader interface {
 	Blob(ctx context.Context, repository string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error)
 }

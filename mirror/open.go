@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"hash"
 	"io"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -41,6 +42,9 @@ type counted struct {
 
 // Verifies hands on whether the bytes are compared with desc.
 func (c *counted) Verifies(desc ocispec.Descriptor) bool { return layout.Verifies(c.ReadCloser, desc) }
+
+// Hashed hands on the hash of what was read.
+func (c *counted) Hashed() (h hash.Hash, n int64) { return layout.Hashed(c.ReadCloser) }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)

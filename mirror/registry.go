@@ -61,7 +61,7 @@ func (s *registrySink) Blob(ctx context.Context, repository string, desc ocispec
 	if err != nil {
 		return nil, err
 	}
-	return s.client.Blob(ctx, ref, desc, offset)
+	return s.client.BlobBeside(ctx, ref, desc, offset)
 }
 
 func (s *registrySink) Tags(ctx context.Context, repository string, limit int) ([]string, error) {

@@ -11,8 +11,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// What a source compares with its digest, no sink has to hash again: the
-// readers in between hand that on.
+// What a source compares with its digest, no sink has to hash again, and an upload
+// that goes on reading elsewhere needs the hash of what it read: the readers in
+// between hand that on.
 func TestReadersHandOnThatBytesAreCompared(t *testing.T) {
 	const text = "the content of a blob"
 	desc := ocispec.Descriptor{Digest: digest.FromString(text), Size: int64(len(text))}
@@ -23,9 +24,19 @@ func TestReadersHandOnThatBytesAreCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, wrap := range map[string]func(io.ReadCloser) io.ReadCloser{
-		"counted":    func(r io.ReadCloser) io.ReadCloser { return &counted{ReadCloser: r} },
+		"counted":    func(r io.ReadCloser) io.ReadCloser { return &counted{ReadCloser: r, flight: &flight{}} },
 		"cachedBlob": func(r io.ReadCloser) io.ReadCloser { return &cachedBlob{ReadCloser: r} },
 	} {
+		whole, err := layout.Verified(t.Context(), io.NopCloser(strings.NewReader(text)), desc, "it")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, wrap(whole), 5); err != nil {
+			t.Fatal(err)
+		}
+		if h, n := layout.Hashed(wrap(whole)); h == nil || n != 5 {
+			t.Errorf("%s keeps the hash of what was read to itself: of %d bytes", name, n)
+		}
 		if !layout.Verifies(wrap(compared), desc) {
 			t.Errorf("%s keeps to itself that the bytes are compared", name)
 		}

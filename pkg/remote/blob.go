@@ -48,10 +48,21 @@ func (t *tries) again(ctx context.Context, c *Client, err error, at int64) error
 //
 // The reader is an io.WriterTo with a large buffer of its own.
 func (c *Client) Blob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	return c.blob(ctx, repo, desc, offset, false)
+}
+
+// BlobBeside is Blob for the source of an upload to the same host. It goes by the
+// stream that the upload holds: uploads that waited for a second one each would
+// wait for each other.
+func (c *Client) BlobBeside(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	return c.blob(ctx, repo, desc, offset, true)
+}
+
+func (c *Client) blob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64, held bool) (io.ReadCloser, error) {
 	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 || offset < 0 || offset > desc.Size {
 		return nil, fmt.Errorf("reading a blob of %s: the descriptor %s of %d bytes is malformed, or has no byte %d", repo.Name(), desc.Digest, desc.Size, offset)
 	}
-	b := &blob{c: c, ctx: ctx, desc: desc, off: offset, tries: tries{from: offset}}
+	b := &blob{c: c, ctx: ctx, held: held, desc: desc, off: offset, tries: tries{from: offset}}
 	switch offset {
 	case 0:
 		b.hash = desc.Digest.Algorithm().Hash()
@@ -73,6 +84,7 @@ type blob struct {
 	c    *Client
 	ctx  context.Context //nolint:containedctx // for the requests that continue the body
 	at   spot
+	held bool // of its requests
 	desc ocispec.Descriptor
 
 	body  io.ReadCloser // nil when it has to be opened again
@@ -89,6 +101,7 @@ func (b *blob) request(method, op string) *request {
 		scopes: []string{pull(b.at.ref.Path)},
 		path:   "/v2/" + b.at.ref.Path + "/blobs/" + b.desc.Digest.String(),
 		header: http.Header{},
+		held:   b.held,
 	}
 }
 

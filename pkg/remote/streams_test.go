@@ -88,3 +88,27 @@ func TestStreamsAreFreeInTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// A blob that is read from the host that it is sent to needs no second stream: with
+// as many uploads as streams, none would get one.
+func TestReadingBackTakesNoStream(t *testing.T) {
+	blob, desc := blobOf(100_000)
+	for _, most := range []int{1, 4} {
+		t.Run(strconv.Itoa(most), func(t *testing.T) {
+			inBubble(t, Options{Side: Destination, Streams: most}, serve(blob), func(t *testing.T, c *Client) {
+				var wg sync.WaitGroup
+				for range 2 * most {
+					wg.Go(func() {
+						_, err := c.PushBlob(t.Context(), repo, desc, nil, func(ctx context.Context, offset int64) (io.ReadCloser, error) {
+							return c.BlobBeside(ctx, repo, desc, offset)
+						})
+						if err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait() // in the bubble, waiting forever is a failure
+			})
+		})
+	}
+}
