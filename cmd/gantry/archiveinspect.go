@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/plan"
@@ -145,7 +146,7 @@ func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, form string, 
 	if err := result.addOthers(args); err != nil {
 		return err
 	}
-	switch p, err := archivePlan(ctx, have); {
+	switch p, err := carry.ReadPlan(ctx, have); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil:

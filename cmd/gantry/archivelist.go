@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -123,7 +124,7 @@ func (a *app) archiveList(ctx context.Context, f *archiveListFlags, args []strin
 
 // planIn is the plan of an archive that was opened to be looked into.
 func (a *app) planIn(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
-	p, err := archivePlan(ctx, have)
+	p, err := carry.ReadPlan(ctx, have)
 	if err != nil && errors.Is(err, fs.ErrNotExist) {
 		var names []string
 		for _, s := range have.Sets() {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -156,7 +157,7 @@ func lostOf(have *archive.Archive, damage []archive.Damage, chosen int) (owner a
 func requestOf(ctx context.Context, have *archive.Archive, lost []archive.EntryInfo) (*repair.Request, error) {
 	s := have.Newest()
 	r := &repair.Request{Name: s.Series, Sequence: s.Sequence, Set: s.Set, Plan: have.PlanDigest(), Encrypted: s.Encrypted}
-	p, err := archivePlan(ctx, have)
+	p, err := carry.ReadPlan(ctx, have)
 	var planDamage *archive.DamageError
 	switch {
 	case errors.As(err, &planDamage):

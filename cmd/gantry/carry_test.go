@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/receipt"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -236,6 +238,11 @@ func TestLeftOutIsLost(t *testing.T) {
 	m.mirror.Script()
 	m.must(m.bring("site", 3)...)
 	m.world.verify("site", acme, 4)
+}
+
+// archivePlan reads the plan of an archive.
+func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
+	return carry.ReadPlan(ctx, have)
 }
 
 // readArchivePlan reads the plan of an archive.

@@ -240,23 +240,3 @@ func (s *session) encryptTo(ctx context.Context, e *archive.Encryption) error {
 	e.Secret, err = s.Secret()
 	return err
 }
-
-// know fills in what an encrypted archive does not say of itself, if the history does.
-func (l *lineage) know(info *archive.SetInfo) {
-	if !info.Locked {
-		return
-	}
-	for _, c := range l.past {
-		if c.Set == info.Set {
-			info.Series, info.Plan = l.name, c.Plan
-		}
-	}
-	l.stranger = info.Plan == ""
-}
-
-// warnUnencrypted says where --encrypt-to may have been forgotten.
-func (a *app) warnUnencrypted(t *archiveTarget) {
-	if n := len(t.lineage.past); n > 0 && t.lineage.past[n-1].Encrypted && t.opts.Encrypt == nil {
-		a.warn("the archive before this one is encrypted, and this one will not be: give --encrypt-to where it should be")
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -69,6 +70,8 @@ func status(err error) int {
 		locked    *archive.LockedError
 		mixed     *archive.MixedError
 		mismatch  *mismatchError
+		unfit     *carry.MismatchError
+		request   *carry.RequestError
 		distrust  *gpg.DistrustError
 		clash     *mirror.ClashError
 		space     *archive.SpaceError
@@ -83,11 +86,11 @@ func status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errSomething):
 		return exitSomething
-	case errors.As(err, &damage), errors.As(err, &signature), errors.As(err, &mismatch), errors.As(err, &distrust) && !distrust.Unknown:
+	case errors.As(err, &damage), errors.As(err, &signature), errors.As(err, &mismatch), errors.As(err, &unfit), errors.As(err, &distrust) && !distrust.Unknown:
 		return exitMismatch
 	case errors.As(err, &partial), errors.As(err, &repair):
 		return exitPartial
-	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked), errors.As(err, &mixed),
+	case errors.As(err, &usage), errors.As(err, &request), errors.As(err, &config), errors.As(err, &selection), errors.As(err, &input), errors.As(err, &clash), errors.As(err, &locked), errors.As(err, &mixed),
 		errors.As(err, &channel), errors.As(err, &question), errors.As(err, &address):
 		return exitUsage
 	case errors.As(err, &held):

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
@@ -34,8 +35,9 @@ func advised(err error) error {
 		return &hintError{err, "; ", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"}
 	}
 	var usage *usageError
+	var request *carry.RequestError
 	var file *fs.PathError
-	if errors.As(err, &usage) && errors.As(err, &file) && errors.Is(file, fs.ErrNotExist) && hintOf(err) == "" {
+	if (errors.As(err, &usage) || errors.As(err, &request)) && errors.As(err, &file) && errors.Is(file, fs.ErrNotExist) && hintOf(err) == "" {
 		return &hintError{err, "; ", checkPath}
 	}
 	var distrust *gpg.DistrustError

@@ -34,11 +34,14 @@ type rule struct {
 }
 
 var rules = []rule{
-	// Imports point downward: cmd, then plan, mirror and archive, then pkg.
-	{from: "./pkg/...", never: []string{"./plan/...", "./mirror/...", "./archive/...", "./cmd/..."}},
-	{from: "./plan/...", never: []string{"./mirror/...", "./archive/...", "./cmd/..."}},
-	{from: "./mirror/...", never: []string{"./archive/...", "./cmd/..."}},
-	{from: "./archive/...", never: []string{"./plan/...", "./mirror/...", "./cmd/..."}},
+	// Imports point downward: cmd, then carry, then plan, mirror and archive, then pkg.
+	{from: "./pkg/...", never: []string{"./plan/...", "./mirror/...", "./archive/...", "./carry/...", "./cmd/..."}},
+	{from: "./plan/...", never: []string{"./mirror/...", "./archive/...", "./carry/...", "./cmd/..."}},
+	{from: "./mirror/...", never: []string{"./archive/...", "./carry/...", "./cmd/..."}},
+	{from: "./archive/...", never: []string{"./plan/...", "./mirror/...", "./carry/...", "./cmd/..."}},
+	// What is carried does not depend on how it is asked for and shown.
+	{from: "./carry/...", never: []string{"./cmd/...", "github.com/spf13/..."}},
+	{from: "./carry/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
 	// A plan is made without network or disk of its own.
 	{from: "./plan/...", never: []string{"net/...", "os/exec", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/...", "./pkg/workspace/..."}},
 	{from: "./plan/...", never: []string{"os", "path/filepath"}, direct: true},

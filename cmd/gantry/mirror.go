@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
@@ -250,7 +251,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	}
 	result.Version, result.Destination = 1, destination
 	if to, ok := t.(*archiveTarget); ok {
-		result.Archive = to.wrote
+		result.Archive = to.next.Written()
 	}
 	if have != nil {
 		result.Signature = signatureOf(have)
@@ -277,7 +278,7 @@ func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archi
 		if f.config != "" {
 			a.say("the plan in %s says what is mirrored; %s was only checked", strings.Join(f.from, ", "), f.config)
 		}
-		p, err := archivePlan(ctx, have)
+		p, err := carry.ReadPlan(ctx, have)
 		if errors.Is(err, os.ErrNotExist) && t.registry() != nil {
 			p, err = importedPlan(s, t.registry(), have, err)
 		}
@@ -312,23 +313,6 @@ func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, j *job) (
 		result.Resources, err = s.saveResources(ctx, r, j.Plan(), result.Report, f.policy())
 	}
 	return result, err
-}
-
-func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
-	text, err := have.OpenPlan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer text.Close() // only read from
-	p, err := plan.Read(text, have.Digests())
-	if err == nil {
-		return p, nil
-	}
-	// What was altered may be no plan any more; its digest says why.
-	if _, damage := io.Copy(io.Discard, text); damage != nil {
-		return nil, damage
-	}
-	return nil, err
 }
 
 // copy does the job, shows progress and keeps the journal, and first has cancelled

@@ -121,7 +121,7 @@ func (s *session) admit(ctx context.Context, t target, p *plan.Plan, in inputs, 
 	case *registryTarget:
 		return s.admitTo(t, p, in, opts)
 	case *archiveTarget:
-		return t.admit(ctx, p)
+		return t.next.Admit(ctx, p)
 	}
 	return nil
 }

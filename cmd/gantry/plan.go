@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -76,13 +77,13 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	}
 	var missing *mirror.Missing
 	if t != nil {
-		if err := s.admit(ctx, t, p, f.inputs, resources.Options{}); err != nil {
-			return err
-		}
 		if to, ok := t.(*archiveTarget); ok {
-			if to.lineage, err = a.settle(ctx, s, to, sinceFlags{}, nil, p); err != nil {
+			if err := a.settle(ctx, s, to, carry.Options{}, p); err != nil {
 				return err
 			}
+		}
+		if err := s.admit(ctx, t, p, f.inputs, resources.Options{}); err != nil {
+			return err
 		}
 		if missing, err = t.look(ctx, p); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
@@ -25,7 +26,7 @@ type mirrorResult struct {
 	Resources *resourceFiles `json:"resources,omitempty"`
 	Transfer  *transfer      `json:"transfer,omitempty"`
 	// Archive is the one that was written; nil for other destinations.
-	Archive *archiveResult `json:"archive,omitempty"`
+	Archive *carry.Written `json:"archive,omitempty"`
 	// Receipt is the file that says what the mirror has of the archive; "" where none
 	// was read.
 	Receipt string `json:"receipt,omitempty"`
@@ -47,7 +48,7 @@ func (a *app) showResult(r *mirrorResult) error {
 	}
 	var b strings.Builder
 	r.writeCopied(&b)
-	r.Archive.write(&b)
+	writeLeftOut(&b, r.Archive)
 	if r.Blocked > 0 {
 		fmt.Fprintf(&b, "Blocked by the configuration: %s, which catalogs may still list.\n", number(r.Blocked, "image", "images"))
 	}
@@ -116,7 +117,7 @@ func (r *mirrorResult) writeCopied(b *strings.Builder) {
 		fmt.Fprintf(b, "Not finished: nothing new stands at %s, since images failed while they were copied. What was copied is kept there for the next run.\n", r.Destination)
 		return
 	case rep.Nothing() && r.Archive != nil && r.Archive.BuildsOn > 0:
-		r.Archive.headline(b, rep.Images, r.Destination)
+		writeHeadline(b, r.Archive, rep.Images, r.Destination)
 		return
 	case rep.Nothing():
 		fmt.Fprintf(b, "Nothing to copy: %s at %s.\n", everything(rep.Images), r.Destination)

@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -34,7 +35,7 @@ type wholes struct {
 // wholeImages are the images that an archive can serve. A catalog or release that
 // names an image which is not among them is held back, as it is at a mirror.
 func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
-	p, err := archivePlan(ctx, have)
+	p, err := carry.ReadPlan(ctx, have)
 	if err != nil {
 		return nil, err
 	}

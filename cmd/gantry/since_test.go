@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
@@ -29,10 +30,10 @@ func (m *months) sets(folder string) []string {
 }
 
 // write writes an archive of a month to a folder and returns what JSON says of it.
-func (m *months) written(month int, folder string, args ...string) archiveResult {
+func (m *months) written(month int, folder string, args ...string) carry.Written {
 	m.t.Helper()
 	o := m.must(append([]string{"mirror", "-c", m.isc[month], fileScheme + m.path(folder), "--name", "ops", "--output", "json"}, args...)...)
-	var result struct{ Archive *archiveResult }
+	var result struct{ Archive *carry.Written }
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Archive == nil {
 		m.t.Fatalf("%v\n%s", err, o.stdout)
 	}
@@ -40,7 +41,7 @@ func (m *months) written(month int, folder string, args ...string) archiveResult
 }
 
 // want compares what is said of an archive.
-func (m *months) want(what string, got archiveResult, sequence, buildsOn int) {
+func (m *months) want(what string, got carry.Written, sequence, buildsOn int) {
 	m.t.Helper()
 	if got.Sequence != sequence || got.BuildsOn != buildsOn || (got.LeftOut != nil && got.LeftOut.Bytes > 0) != (buildsOn > 0) || got.Set == "" {
 		m.t.Errorf("%s: sequence %d builds on %d, leaves out %+v; want sequence %d on %d", what, got.Sequence, got.BuildsOn, got.LeftOut, sequence, buildsOn)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -134,7 +135,7 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags, t *registryTarget
 		}
 		defer func() { _ = have.Close() }() // only read from
 		a.saySigned(have)
-		p, err := archivePlan(ctx, have)
+		p, err := carry.ReadPlan(ctx, have)
 		if errors.Is(err, os.ErrNotExist) {
 			return a.planBefore(f, t, have, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
@@ -91,7 +92,7 @@ func (a *app) verifyArchive(ctx context.Context, dirs []string, trust *trustFlag
 	}
 	newest := have.Newest()
 	result.Encrypted, result.Locked = newest.Encrypted, newest.Locked
-	p, err := archivePlan(ctx, have)
+	p, err := carry.ReadPlan(ctx, have)
 	var planDamage *archive.DamageError
 	switch {
 	case result.Locked:

@@ -1,4 +1,4 @@
-package main
+package carry
 
 import (
 	"cmp"
@@ -10,23 +10,25 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
 
-// A voucher says whose archives a run that signs may sign or build on, besides those
+// A Voucher says whose archives a run that signs may sign or build on, besides those
 // that its workspace wrote: a signature answers for all that the archive builds on, and
 // what lies on a medium may be anybody's.
-type voucher struct {
-	key    string                         // fingerprint of the key that the run signs with
-	policy func() (*sshsig.Policy, error) // of the flags and the site
+type Voucher struct {
+	// Key is the fingerprint of the key that the run signs with.
+	Key string
+	// Policy is that of the site. It is asked for when it is needed.
+	Policy func() (*sshsig.Policy, error)
 }
 
 // vouch is an error where a set in a folder is signed neither with the run's own key nor
 // as the policy wants.
-func (v *voucher) vouch(dir string, set archive.BaseSet) error {
+func (v *Voucher) vouch(dir string, set archive.BaseSet) error {
 	signed, err := signedAs(dir, set, &sshsig.Policy{Now: time.Now()})
 	switch {
 	case err == nil && !signed.Signed:
 		err = sshsig.ErrUnsigned
-	case err == nil && signed.Key != v.key:
-		policy, policyErr := v.policy()
+	case err == nil && signed.Key != v.Key:
+		policy, policyErr := v.Policy()
 		if policyErr != nil {
 			return policyErr
 		}
@@ -42,10 +44,8 @@ func (v *voucher) vouch(dir string, set archive.BaseSet) error {
 	if errors.As(err, &refused) {
 		err = refused.Err
 	}
-	return &hintError{
-		&mismatchError{fmt.Sprintf("sequence %d in %s is neither signed anew nor built on: this workspace did not write it, and %v", set.Sequence, dir, err)},
-		"; ", "write all content with --full, or name the key that signed it with --verify-key or --allowed-signers",
-	}
+	return mismatchf("write all content with --full, or name the key that signed it with --verify-key or --allowed-signers",
+		"sequence %d in %s is neither signed anew nor built on: this workspace did not write it, and %v", set.Sequence, dir, err)
 }
 
 // signedAs is who signed a set in a folder.

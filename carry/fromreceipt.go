@@ -1,4 +1,4 @@
-package main
+package carry
 
 import (
 	"bytes"
@@ -19,21 +19,22 @@ func (l *lineage) fromReceipt(file string, policy *sshsig.Policy) error {
 	if err != nil {
 		return err
 	}
-	switch n := len(r.Sets); {
+	n := len(r.Sets)
+	switch {
 	case r.Name != l.name:
-		return usageHint("give the receipt of the same configuration, or its name with --name", "--receipt: %s is of %q, and the archive would be of %q", file, r.Name, l.name)
+		return requestf("give the receipt of the same configuration, or its name with --name", "--receipt: %s is of %q, and the archive would be of %q", file, r.Name, l.name)
 	case n == 0:
-		return usageHint("write all content with --full", "--receipt: by %s, the site imported no archive whole", file)
-	default:
-		l.base = &base{set: r.Sets[n-1], plan: r.Plan, receipt: r, where: fmt.Sprintf("the site has by its receipt, which goes up to sequence %d", r.Sets[n-1].Sequence)}
-		l.after = max(l.after, r.Sets[n-1].Sequence)
+		return requestf("write all content with --full", "--receipt: by %s, the site imported no archive whole", file)
 	}
+	last := r.Sets[n-1]
 	for _, c := range l.past {
-		if c.Sequence == l.base.set.Sequence && c.Set != l.base.set.Set {
-			return usageHint("use the workspace that it was written with, or write all content with --full",
+		if c.Sequence == last.Sequence && c.Set != last.Set {
+			return requestf("use the workspace that it was written with, or write all content with --full",
 				"--receipt: the site imported a sequence %d that this workspace did not write", c.Sequence)
 		}
 	}
+	l.base = &base{set: last, plan: r.Plan, receipt: r, where: Where{Last: last.Sequence, Receipt: true}}
+	l.after = max(l.after, last.Sequence)
 	return nil
 }
 
@@ -42,15 +43,15 @@ func (l *lineage) fromReceipt(file string, policy *sshsig.Policy) error {
 func readReceipt(file string, policy *sshsig.Policy) (*receipt.Receipt, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, usagef("--receipt: %w", err)
+		return nil, requestf("", "--receipt: %w", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, receipt.MaxSize+1))
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, usagef("--receipt: %w", err)
+		return nil, requestf("", "--receipt: %w", err)
 	}
 	if policy != nil {
 		var armored []byte
-		signature, err := os.Open(file + ".sig")
+		signature, err := os.Open(file + signatureSuffix)
 		if err == nil {
 			armored, err = io.ReadAll(io.LimitReader(signature, sshsig.MaxSize))
 			err = errors.Join(err, signature.Close())
@@ -59,12 +60,15 @@ func readReceipt(file string, policy *sshsig.Policy) (*receipt.Receipt, error) {
 			return nil, fmt.Errorf("reading the signature of the receipt: %w", err)
 		}
 		if _, err := policy.Check(archive.SignatureNamespace, bytes.NewReader(text), armored); err != nil {
-			return nil, &mismatchError{fmt.Sprintf("the receipt %s is refused: %v", file, err)}
+			return nil, mismatchf("", "the receipt %s is refused: %v", file, err)
 		}
 	}
 	r, err := receipt.Read(bytes.NewReader(text))
 	if err != nil {
-		return nil, usagef("%s: %w", file, err)
+		return nil, requestf("", "%s: %w", file, err)
 	}
 	return r, nil
 }
+
+// signatureSuffix is how the name of a receipt's signature ends.
+const signatureSuffix = ".sig"
