@@ -214,12 +214,12 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	if err != nil {
 		return err
 	}
-	var c *chain
+	var c *carry.Chain
 	if have != nil {
-		if c, err = a.checkChain(ctx, &f, s, t, have, p); err != nil {
+		if c, err = a.fit(ctx, &f, s, t, have, p); err != nil {
 			return err
 		}
-		have = c.have // another one, where more folders were named
+		have = c.Archive // another one, where more folders were named
 	}
 	if to, ok := t.(*archiveTarget); ok {
 		if err := a.prepare(ctx, s, to, &f, key, p); err != nil {
@@ -255,7 +255,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	}
 	if have != nil {
 		result.Signature = signatureOf(have)
-		if result.Receipt, err = c.note(ctx, s, &f, opts.sign, j, result.Report); err != nil {
+		if result.Receipt, err = c.Note(ctx, j.Plan(), result.Report, carry.NoteOptions{File: f.writeReceipt, Sign: opts.sign}); err != nil {
 			return err
 		}
 	}
@@ -280,7 +280,7 @@ func (a *app) planOf(ctx context.Context, f mirrorFlags, s *session, have *archi
 		}
 		p, err := carry.ReadPlan(ctx, have)
 		if errors.Is(err, os.ErrNotExist) && t.registry() != nil {
-			p, err = importedPlan(s, t.registry(), have, err)
+			p, err = carry.ImportedPlan(s.Workspace, t.registry().key(), have, err)
 		}
 		if err == nil {
 			err = a.verifyReleases(s.client, p, f.releaseFlags)

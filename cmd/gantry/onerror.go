@@ -7,6 +7,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -39,7 +40,7 @@ func newJob(ctx context.Context, onError string, p *plan.Plan, s *session, have 
 		}}
 		planning := *o
 		if r := t.registry(); r != nil && len(have.Newest().BuildsOn) > 0 {
-			planning.Source = &leftOutSource{Source: have, at: r, plan: p}
+			planning.Source = carry.ReadBack(have, &r.site, p)
 		}
 		j.source, from.Images = o, planning.Planning()
 	}

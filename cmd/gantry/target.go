@@ -10,9 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -65,7 +64,9 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &registryTarget{Destination: d, client: client, streams: streams, checkBlobs: opts.checkBlobs}, nil
+		t := &registryTarget{Destination: d, client: client, streams: streams, checkBlobs: opts.checkBlobs}
+		t.site = carry.Site{Name: t.key(), Registry: t.sink, Streams: streams, CheckBlobs: opts.checkBlobs}
+		return t, nil
 	case opts.maxNestedPaths != 0:
 		return nil, usageHint("give it when the content is pushed", "--max-nested-paths is for docker:// destinations and %s keeps the paths", destination)
 	case strings.HasPrefix(destination, fileScheme) && len(destination) > len(fileScheme):
@@ -94,10 +95,7 @@ type registryTarget struct {
 	streams    int
 	checkBlobs bool
 	names      map[string]reference.Reference
-	// others are repositories of earlier plans that have what an archive leaves out,
-	// and elsewhere tells which of them has a blob; nil where nothing is left out.
-	others    []string
-	elsewhere func(ocispec.Descriptor) (repository string)
+	site       carry.Site // what it is to an archive that is brought there
 }
 
 func (t *registryTarget) registry() *registryTarget { return t }
@@ -105,13 +103,14 @@ func (t *registryTarget) registry() *registryTarget { return t }
 // nameAll finds the names that the plan's repositories have there. A part of a
 // plan keeps the names of the whole.
 func (t *registryTarget) nameAll(p *plan.Plan) (err error) {
-	if t.names != nil && !slices.ContainsFunc(p.Images, func(img plan.Image) bool { return t.names[img.Repository].Path == "" }) {
+	unnamed := func(repository string) bool { return t.names[repository].Path == "" }
+	if t.names != nil && !slices.ContainsFunc(p.Images, func(img plan.Image) bool { return unnamed(img.Repository) }) && !slices.ContainsFunc(t.site.Others, unnamed) {
 		return nil
 	}
 	if t.names, err = t.Names(p); err != nil {
 		return &usageError{err}
 	}
-	for _, repository := range t.others {
+	for _, repository := range t.site.Others {
 		if _, ok := t.names[repository]; !ok {
 			t.names[repository] = t.Name(repository)
 		}
@@ -131,7 +130,7 @@ func (t *registryTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missin
 	if err != nil {
 		return nil, err
 	}
-	return mirror.Look(ctx, p, sink, mirror.Options{Streams: t.streams, CheckBlobs: t.checkBlobs, Elsewhere: t.elsewhere})
+	return mirror.Look(ctx, p, sink, mirror.Options{Streams: t.streams, CheckBlobs: t.checkBlobs, Elsewhere: t.site.Elsewhere})
 }
 
 func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (*mirror.Report, error) {
@@ -139,7 +138,7 @@ func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	opts.CheckBlobs, opts.Elsewhere = t.checkBlobs, t.elsewhere
+	opts.CheckBlobs, opts.Elsewhere = t.checkBlobs, t.site.Elsewhere
 	return mirror.Run(ctx, p, source, sink, opts)
 }
 

@@ -170,14 +170,14 @@ func (a *app) inspectArchive(trust *trustFlags, dirs ...string) (*archive.Archiv
 // the mirror got it; lacks says that it is left out.
 func (a *app) planBefore(f verifyFlags, t *registryTarget, have *archive.Archive, lacks error) (*plan.Plan, error) {
 	if _, err := os.Stat(strings.TrimPrefix(f.workspace, fileScheme)); errors.Is(err, os.ErrNotExist) {
-		return nil, carryAll(have, lacks) // without making one
+		return carry.ImportedPlan(nil, t.key(), have, lacks) // without making one
 	}
 	s, err := a.open(f.inputs, &f.sides)
 	if err != nil {
 		return nil, err
 	}
 	defer a.leave(s)
-	return importedPlan(s, t, have, lacks)
+	return carry.ImportedPlan(s.Workspace, t.key(), have, lacks)
 }
 
 // verifiedMirror is what gantry verify --output json prints of a mirror.

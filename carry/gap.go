@@ -1,4 +1,4 @@
-package main
+package carry
 
 import (
 	"context"
@@ -19,9 +19,9 @@ const goneSample = 3
 // gone reports whether the mirror has none of the images, as far as a few tell, whose
 // manifests the archive leaves out: it was emptied since the last import, or images go
 // to other repositories than then. What it lost of some is met when they are copied.
-func (c *chain) gone(ctx context.Context, r *registryTarget, p *plan.Plan) (bool, error) {
-	if r == nil || r.checkBlobs || len(c.have.Newest().BuildsOn) == 0 {
-		return false, nil // --check-blobs is to write a receipt of what is left
+func (c *Chain) gone(ctx context.Context, p *plan.Plan) (bool, error) {
+	if c.site == nil || c.site.CheckBlobs || len(c.Archive.Newest().BuildsOn) == 0 {
+		return false, nil // a run that asks for all is to write a receipt of what is left
 	}
 	left := map[digest.Digest]ocispec.Descriptor{}
 	for _, m := range p.Manifests {
@@ -32,7 +32,7 @@ func (c *chain) gone(ctx context.Context, r *registryTarget, p *plan.Plan) (bool
 	if len(left) == 0 {
 		return false, nil
 	}
-	sink, err := r.sink(p)
+	registry, err := c.site.Registry(p)
 	if err != nil {
 		return false, err
 	}
@@ -43,7 +43,7 @@ func (c *chain) gone(ctx context.Context, r *registryTarget, p *plan.Plan) (bool
 			continue
 		}
 		asked++
-		if has, err := sink.HasManifest(ctx, img.Repository, "", desc); has || err != nil {
+		if has, err := registry.HasManifest(ctx, img.Repository, "", desc); has || err != nil {
 			return false, context.Cause(ctx) // another error is met again when the image is copied
 		}
 	}
@@ -51,14 +51,10 @@ func (c *chain) gone(ctx context.Context, r *registryTarget, p *plan.Plan) (bool
 }
 
 // gap says which archives are needed, too.
-func (c *chain) gap(unknown []archive.BaseSet, lacking []ocispec.Descriptor, f *mirrorFlags) error {
+func (c *Chain) gap(unknown []archive.BaseSet, lacking []ocispec.Descriptor) error {
 	b := unknown[len(unknown)-1]
-	var size int64
-	for _, desc := range lacking {
-		size += desc.Size
-	}
 	since := "--full"
-	if c.receipt != nil {
+	if c.receipt != nil && !c.emptied {
 		for _, s := range c.receipt.Sets {
 			if s.Sequence < b.Sequence {
 				since = fmt.Sprintf("--since %d", s.Sequence)
@@ -66,23 +62,27 @@ func (c *chain) gap(unknown []archive.BaseSet, lacking []ocispec.Descriptor, f *
 		}
 	}
 	where := "at the mirror"
-	if c.mirror == "" {
+	if c.site == nil {
 		where = "at the destination, which is no mirror"
 	}
-	what := fmt.Sprintf("%s is", lacking[0].Digest)
-	if n := len(lacking); n > 1 {
-		what = fmt.Sprintf("%d manifests and blobs (%s), such as %s, are", n, progress.Bytes(size), lacking[0].Digest)
-	}
-	past := "which this site never imported"
+	past, needed := "which this site never imported", "carry gantry-%06d too and name its folder with a second --from"
 	if c.emptied {
 		past = "which this site imported, but the mirror lost it since or keeps it under other names"
-		since = "--full"
+		needed = "carry gantry-%06d and those before it too and name their folders with --from"
 	}
-	text := fmt.Sprintf("sequence %d builds on %d, %s: %s neither in %s nor %s",
-		c.have.Newest().Sequence, b.Sequence, past, what, strings.Join(f.from, ", "), where)
-	needed := fmt.Sprintf("carry gantry-%06d too and name its folder with a second --from", b.Sequence)
-	if c.emptied {
-		needed = fmt.Sprintf("carry gantry-%06d and those before it too and name their folders with --from", b.Sequence)
+	return mismatchf(fmt.Sprintf(needed, b.Sequence)+", or write the archive again with "+since,
+		"sequence %d builds on %d, %s: %s neither in %s nor %s",
+		c.Archive.Newest().Sequence, b.Sequence, past, lackingText(lacking), strings.Join(c.from, ", "), where)
+}
+
+// lackingText says what is nowhere, and that it "is" or "are".
+func lackingText(lacking []ocispec.Descriptor) string {
+	if len(lacking) == 1 {
+		return fmt.Sprintf("%s is", lacking[0].Digest)
 	}
-	return &hintError{&mismatchError{text}, "; ", needed + ", or write the archive again with " + since}
+	var size int64
+	for _, desc := range lacking {
+		size += desc.Size
+	}
+	return fmt.Sprintf("%d manifests and blobs (%s), such as %s, are", len(lacking), progress.Bytes(size), lacking[0].Digest)
 }
