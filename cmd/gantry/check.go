@@ -61,8 +61,8 @@ the graph data there, as an update service at the site would, and looks for ever
 planned hop, for all images of the releases on it and for the ConfigMaps of their
 signatures in the workspace, which the keys of the release that a hop leaves have to
 accept, as clusters do. Plans are those that the workspace mirrored there, or
-that of -c or --plan; --from and --to ask about any update without one. It ends with 4
-where a hop is not possible, and names the missing piece.
+that of -c or --plan; --from and --to ask the same about any update without one. It
+ends with 4 where a hop is not possible, and names the missing piece.
 
 ` + catalogHelp + `
 ` + exitStatusHelp,

@@ -103,8 +103,8 @@ func (f *checkFlags) checkPlatform(args []string) error {
 		return usageHint("give both", "--from and --to are the ends of an update")
 	case f.to == "" && (f.channel != "" || f.own.Changed("arch")):
 		return usagef("--channel and --arch are for --from and --to: a plan says them itself")
-	case f.to != "" && (f.ignore || len(f.keys) > 0):
-		return usageHint("check a plan", "--release-key and --ignore-release-signature say whose signatures count, and --from and --to look at none")
+	case f.to != "" && len(f.keys) > 0:
+		return usageHint("check a plan", "--release-key says whose signatures count when releases are mirrored, and with --from and --to those count that clusters accept by the keys of the release that they run")
 	case len(f.extensionFiles)+len(f.catalogFiles) > 0 || f.clusterVersion != "":
 		return usageHint("check operators in a run of its own", "--platform asks about updates of the platform, and the flags about operators")
 	case f.given() && f.config == "":

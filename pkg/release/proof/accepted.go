@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	notLookedAt = "whether clusters accept the signatures of releases was not looked at (--ignore-release-signature)"
+
 	writeIt = "mirror again from this workspace to write it"
 	sayKeys = "; where others than the vendor signed it, say with --release-key here too whose signatures count"
 )
@@ -27,6 +29,13 @@ func (c *Check) unsigned(r Planned) ([]Problem, error) {
 		c.report.note("release " + r.name() + " was planned without its signature (--ignore-release-signature): clusters take it with --force alone")
 		c.signatures[r.Digest] = nil
 		return nil, nil
+	}
+	var keyrings []gpg.Keyring
+	if !c.IgnoreSignatures {
+		var err error
+		if keyrings, err = c.Keyrings(r.Product); err != nil {
+			return nil, err
+		}
 	}
 	var problems []Problem
 	for i, s := range r.Signatures {
@@ -40,12 +49,15 @@ func (c *Check) unsigned(r Planned) ([]Problem, error) {
 			c.signatures[r.Digest] = r.signatures()
 			return problems, nil
 		case errors.Is(err, fs.ErrNotExist):
-			problems = append(problems, Problem{Problem: "the ConfigMap with the signatures of " + s.Digest.String() + " is not there", At: file, Hint: writeIt})
+			problems = append(problems, noConfigMap(s.Digest, file))
 			continue
 		case err != nil:
 			return nil, err
 		}
-		bodies, err := c.believed(r.Product, s.Digest, text)
+		bodies, err := resources.ReadSignatures(text, s.Digest)
+		if err == nil && !c.IgnoreSignatures {
+			err = gpg.VerifyAll(bodies, s.Digest, keyrings, c.Now)
+		}
 		if err != nil {
 			problem := Problem{Problem: err.Error(), At: file, Hint: writeIt}
 			if errors.As(err, new(*gpg.DistrustError)) {
@@ -59,18 +71,39 @@ func (c *Check) unsigned(r Planned) ([]Problem, error) {
 	return problems, nil
 }
 
-// believed returns the signatures of a ConfigMap, verified with the keys by which
-// releases are mirrored.
-func (c *Check) believed(product release.Product, d digest.Digest, configMap []byte) ([][]byte, error) {
-	bodies, err := resources.ReadSignatures(configMap, d)
-	if err != nil || c.IgnoreSignatures {
-		return bodies, err
+func noConfigMap(image digest.Digest, file string) Problem {
+	return Problem{Problem: "the ConfigMap with the signatures of " + image.String() + " is not there", At: file, Hint: writeIt}
+}
+
+// signed looks for the signatures of a release that clusters are updated to, where no
+// plan says what there was to be. By whose keys they are is for the clusters to say.
+func (c *Check) signed(version string, arch release.Arch) error {
+	r := c.mirror.Find(version, arch) // it is in the graph
+	if _, known := c.signatures[r.Digest]; known || c.IgnoreSignatures {
+		return nil
 	}
-	keyrings, err := c.Keyrings(product)
-	if err != nil {
-		return nil, err
+	file, text, err := c.ConfigMap(r.Digest)
+	var problem Problem
+	switch {
+	case errors.Is(err, ErrNoConfigMaps):
+		c.report.note("there are no cluster resources for this mirror in the workspace " + c.Workspace +
+			": whether clusters find the signatures of the releases, and accept them, was not looked at: name the workspace from which it was mirrored (--workspace), or check a plan (--plan)")
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		problem = noConfigMap(r.Digest, file)
+		problem.Hint += "; where it was mirrored with --ignore-release-signature, clusters take it with --force alone: where they are to, say the flag here too"
+	case err != nil:
+		return err
+	default:
+		bodies, err := resources.ReadSignatures(text, r.Digest)
+		if err == nil {
+			c.signatures[r.Digest] = bodies
+			return nil
+		}
+		problem = Problem{Problem: err.Error(), At: file, Hint: writeIt}
 	}
-	return bodies, gpg.VerifyAll(bodies, d, keyrings, c.Now)
+	c.report.addRelease(ReleaseReport{Name: release.Name(version, arch), Digest: r.Digest, Problems: []Problem{problem}})
+	return nil
 }
 
 // signatures are those of a release image itself, without those of its children.
@@ -87,7 +120,7 @@ func (r Planned) signatures() [][]byte {
 // readKeys reads the keys of the releases that hops lead away from.
 func (c *Check) readKeys(ctx context.Context, updates []Update) error {
 	if c.IgnoreSignatures {
-		c.report.note("whether clusters accept the signatures of releases was not looked at (--ignore-release-signature)")
+		c.report.note(notLookedAt)
 		return nil
 	}
 	var from []*Release
@@ -129,10 +162,10 @@ func (c *Check) refused(fromVersion, toVersion string, arch release.Arch) []Prob
 		return nil
 	}
 	signatures, ok := c.signatures[to.Digest]
-	keys := c.keys[from.Digest]
+	keys, read := c.keys[from.Digest]
 	switch {
-	case !ok:
-		return nil // which is in the way of the release
+	case !ok || !read:
+		return nil // which is in the way of the release, or not known
 	case keys == nil:
 		c.report.note("release " + release.Name(fromVersion, arch) + " brings no keys of signatures: clusters that run it take any other with --force alone")
 		return nil

@@ -1,0 +1,285 @@
+package proof
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+)
+
+const (
+	first, middle, last = "4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"
+	gone                = ": it is not there"
+)
+
+// TestCheckPlan holds mirrors that lack one thing each to a plan.
+func TestCheckPlan(t *testing.T) {
+	t.Parallel()
+	all := newSite(t, universe())
+	digestOf := func(name string) digest.Digest { return all.world.Payload(name).Digest }
+	stranger, err := releasetest.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := func(name string) []byte {
+		body, err := stranger.Sign("example.com/r:"+name, digestOf(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	// Either key may have signed what is mirrored, as with --release-key.
+	either, err := gpg.ParseKeyring("either.asc", slices.Concat(all.world.Keys.OpenPGP, stranger.OpenPGP))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byEither := func(s *site) {
+		s.options.Keyrings = func(release.Product) ([]gpg.Keyring, error) { return []gpg.Keyring{either}, nil }
+	}
+	signed := func(name string, bodies ...[]byte) func(*site, *Plan) {
+		return func(s *site, p *Plan) {
+			byEither(s)
+			s.configMaps[digestOf(name)] = configMap(t, digestOf(name), bodies...)
+			for i := range p.Releases {
+				if r := &p.Releases[i]; r.Digest == digestOf(name) {
+					r.Signatures = nil
+					for _, body := range bodies {
+						r.Signatures = append(r.Signatures, Signature{r.Digest, body})
+					}
+				}
+			}
+		}
+	}
+	lack := func(l Lack) func(*site, *Plan) { return func(_ *site, p *Plan) { p.Lacks = []Lack{l} } }
+	const yes1, no1, yes2, no2 = "4.18.1 4.19.2 yes", "4.18.1 4.19.2 no", "4.19.2 4.20.2 yes", "4.19.2 4.20.2 no"
+	const unsignedNote = "there are no cluster resources for this mirror in the workspace work: whether the ConfigMaps of signatures were written was not looked at"
+	notAccepted := "a cluster that runs 4.19.2 will not accept the signatures of 4.20.2: the image " + digestOf(last).String() + " is not trusted"
+	for _, test := range []struct {
+		name                  string
+		change                func(*site, *Plan)
+		hops, problems, notes []string
+	}{
+		{"nothing", nil, []string{yes1, yes2}, nil, nil},
+		{
+			"a component", lack(Lack{Problem: "it is not there", At: "m/release@sha256:0", Parts: []Part{{Release: middle, Component: "cli"}}}),
+			[]string{no1, no2}, []string{middle + ": component cli" + gone}, nil,
+		},
+		{
+			"a component of two releases", lack(Lack{Problem: "it is not there", Parts: []Part{{Release: first, Component: "cli"}, {Release: first, Component: "cli-too"}, {Release: last, Component: "cli"}}}),
+			[]string{no1, no2}, []string{first + ": component cli" + gone, first + ": component cli-too" + gone, last + ": component cli" + gone}, nil,
+		},
+		{
+			"signatures of a component", lack(Lack{Problem: "it is not there", Parts: []Part{{Release: last, Component: "cli", Signatures: true}}}),
+			[]string{yes1, no2}, []string{last + ": signatures of component cli" + gone}, nil,
+		},
+		{
+			"signatures of a release", lack(Lack{Problem: "it is not there", Parts: []Part{{Release: first, Signatures: true}}}),
+			[]string{no1, yes2}, []string{first + ": signatures of release image" + gone}, nil,
+		},
+		{
+			"a disk", lack(Lack{Problem: "the plan has it as missing", AtSource: true, Parts: []Part{{Release: first, Component: "kube-virt-container", Disk: true}}}),
+			[]string{no1, yes2}, []string{first + ": disk image kube-virt-container: the plan has it as missing"}, nil,
+		},
+		{
+			"a tag", func(s *site, _ *Plan) { s.gone[s.options.Releases+":"+middle] = true },
+			[]string{no1, no2}, []string{"no tag names release " + middle, "no tag names release " + middle}, nil,
+		},
+		{
+			"graph data", func(s *site, _ *Plan) { s.data = nil },
+			[]string{yes1, yes2}, []string{"the image of graph data is not there, without which no update service answers"}, nil,
+		},
+		{
+			"graph data that nobody planned", func(s *site, p *Plan) { s.data, p.GraphData = nil, false },
+			[]string{yes1, yes2}, nil, []string{"there is no graph data (" + all.options.GraphData + ":latest), so that no update service can answer"},
+		},
+		{
+			"graph data, with a risk that was planned", func(s *site, p *Plan) {
+				s.data, p.GraphData, p.Updates[0].Hops[0].Risks = nil, false, []string{"PausedPools"}
+			},
+			[]string{yes1 + " PausedPools", yes2}, nil, []string{"there is no graph data"},
+		},
+		{
+			"an update", func(_ *site, p *Plan) { p.Updates[0].Hops = []Hop{{From: "4.18.1", To: "4.20.2"}} },
+			[]string{"4.18.1 4.20.2 no"}, []string{"neither release tells of an update from 4.18.1 to 4.20.2"}, nil,
+		},
+		{
+			"a ConfigMap", func(s *site, _ *Plan) { delete(s.configMaps, digestOf(middle)) },
+			[]string{no1, no2}, []string{middle + ": the ConfigMap with the signatures of " + digestOf(middle).String() + " is not there"}, nil,
+		},
+		{
+			"what is in a ConfigMap", func(s *site, _ *Plan) { s.configMaps[digestOf(last)] = []byte("{}") },
+			[]string{yes1, no2}, []string{last + ": reading the signatures of " + digestOf(last).String() + ": it is no ConfigMap in namespace"}, nil,
+		},
+		{
+			"a ConfigMap about its image", func(s *site, _ *Plan) { s.configMaps[digestOf(last)] = s.configMaps[digestOf(first)] },
+			[]string{yes1, no2}, []string{last + ": reading the signatures of " + digestOf(last).String() + ": the ConfigMap is about another image"}, nil,
+		},
+		{
+			"a signature of the image", func(s *site, _ *Plan) {
+				s.configMaps[digestOf(last)] = configMap(t, digestOf(last), s.world.Signature(digestOf(first)))
+			},
+			[]string{yes1, no2}, []string{last + ": the image " + digestOf(last).String() + " is not trusted: no signature satisfies the keyring own.asc"}, nil,
+		},
+		{
+			"a signature by a key of the configuration", func(s *site, _ *Plan) { s.configMaps[digestOf(last)] = configMap(t, digestOf(last), strange(last)) },
+			[]string{yes1, no2}, []string{last + ": the image " + digestOf(last).String() + " is not trusted: no signature satisfies the keyring own.asc"}, nil,
+		},
+		{"a signature by a key of clusters", signed(last, strange(last)), []string{yes1, no2}, []string{notAccepted}, nil},
+		{"no signature by one of two keys", signed(last, strange(last), all.world.Signature(digestOf(last))), []string{yes1, yes2}, nil, nil},
+		{"a signature that no cluster asks for", signed(first, strange(first)), []string{yes1, yes2}, nil, nil},
+		{"the workspace", func(s *site, _ *Plan) { s.configMaps = nil }, []string{yes1, yes2}, nil, []string{unsignedNote}},
+		{
+			"the workspace, and a signature by a key of clusters", func(s *site, p *Plan) {
+				signed(last, strange(last))(s, p)
+				s.configMaps = nil
+			},
+			[]string{yes1, no2}, []string{notAccepted}, []string{unsignedNote},
+		},
+		{
+			"all signatures", func(s *site, p *Plan) {
+				s.configMaps = map[digest.Digest][]byte{}
+				for i := range p.Releases {
+					p.Releases[i].Signatures, p.Releases[i].Unverified = nil, true
+				}
+			},
+			[]string{no1, no2},
+			[]string{
+				"a cluster that runs 4.18.1 will not accept 4.19.2, which was mirrored without signatures",
+				"a cluster that runs 4.19.2 will not accept 4.20.2, which was mirrored without signatures",
+			},
+			[]string{"release " + first + " was planned without its signature", "release " + middle + " was planned", "release " + last + " was planned"},
+		},
+		{
+			"signatures that somebody asks for", func(s *site, p *Plan) {
+				s.options.IgnoreSignatures = true
+				signed(last, strange(last))(s, p)
+			},
+			[]string{yes1, yes2}, nil, []string{notLookedAt},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := all.changed(nil)
+			p := s.plan("fast-4.20", release.DefaultArch, "4.18.1", "4.19.2", "4.20.2")
+			if test.change != nil {
+				test.change(s, &p)
+			}
+			c := s.check(t)
+			if err := c.Plan(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, c.Report(), test.hops, test.problems, test.notes)
+		})
+	}
+}
+
+// Clusters of all architectures are offered the list, not its images: of these the
+// ConfigMaps are wanted, and whoever signed them.
+func TestCheckPlanOfLists(t *testing.T) {
+	t.Parallel()
+	all := newSite(t, universe())
+	list := all.world.Payload("4.20.2-multi")
+	shard := list.Shards["s390x"]
+	stranger, err := releasetest.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := func(d digest.Digest) []byte {
+		body, err := stranger.Sign("example.com/r:"+list.Name, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return configMap(t, d, body)
+	}
+	anybody := func(release.Product) ([]gpg.Keyring, error) {
+		k, err := gpg.ParseKeyring("anybody.asc", slices.Concat(all.world.Keys.OpenPGP, stranger.OpenPGP))
+		return []gpg.Keyring{k}, err
+	}
+	for _, test := range []struct {
+		name     string
+		change   func(*site)
+		hops     string
+		problems []string
+	}{
+		{"nothing", nil, "4.20.1 4.20.2 yes", nil},
+		{
+			"the ConfigMap of an image", func(s *site) { delete(s.configMaps, shard) },
+			"4.20.1 4.20.2 no", []string{"4.20.2-multi: the ConfigMap with the signatures of " + shard.String() + " is not there"},
+		},
+		{
+			"the ConfigMap of the list", func(s *site) { delete(s.configMaps, list.Digest) },
+			"4.20.1 4.20.2 no", []string{"4.20.2-multi: the ConfigMap with the signatures of " + list.Digest.String() + " is not there"},
+		},
+		{
+			"a signature of the list by a key of clusters", func(s *site) { s.configMaps[list.Digest], s.options.Keyrings = strange(list.Digest), anybody },
+			"4.20.1 4.20.2 no", []string{"a cluster that runs 4.20.1 will not accept the signatures of 4.20.2"},
+		},
+		{
+			"a signature of an image by a key of clusters", func(s *site) { s.configMaps[shard], s.options.Keyrings = strange(shard), anybody },
+			"4.20.1 4.20.2 yes", nil,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := all.changed(nil)
+			body := s.world.Signature(shard)
+			s.configMaps[shard] = configMap(t, shard, body)
+			p := s.plan("fast-4.20", release.Multi, "4.20.1", "4.20.2")
+			p.Releases[1].Signatures = append(p.Releases[1].Signatures, Signature{shard, body})
+			if test.change != nil {
+				test.change(s)
+			}
+			c := s.check(t)
+			if err := c.Plan(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, c.Report(), []string{test.hops}, test.problems, nil)
+		})
+	}
+}
+
+// Clusters that know no keys take nothing but by force, which is said once.
+func TestCheckPlanWithoutKeys(t *testing.T) {
+	t.Parallel()
+	u := universe()
+	u.Releases[0].Flaws.Keyless = true
+	s := newSite(t, u)
+	c := s.check(t)
+	p := s.plan("fast-4.20", release.DefaultArch, "4.18.1", "4.19.2")
+	for range 2 { // as the workspace may have two plans
+		if err := c.Plan(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := c.Report()
+	holds(t, r, []string{"4.18.1 4.19.2 yes", "4.18.1 4.19.2 yes"}, nil, []string{"release " + first + " brings no keys of signatures"})
+	if len(r.Releases) != 2 {
+		t.Errorf("there are %d releases: %+v", len(r.Releases), r.Releases)
+	}
+}
+
+// What cannot be read is no finding.
+func TestCheckFailing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, universe())
+	broken := errors.New("the disk is broken")
+	c := s.check(t)
+	c.ConfigMap = func(digest.Digest) (string, []byte, error) { return "", nil, broken }
+	if err := c.Plan(t.Context(), s.plan("fast-4.20", release.DefaultArch, "4.18.1", "4.19.2")); !errors.Is(err, broken) {
+		t.Errorf("a workspace that cannot be read: %v", err)
+	}
+	c = s.check(t)
+	c.Keyrings = func(release.Product) ([]gpg.Keyring, error) { return nil, broken }
+	if err := c.Plan(t.Context(), s.plan("fast-4.20", release.DefaultArch, "4.18.1", "4.19.2")); !errors.Is(err, broken) {
+		t.Errorf("keys that cannot be read: %v", err)
+	}
+	o := s.options
+	o.Releases = "127.0.0.1:1/" + o.Releases
+	if _, err := Open(t.Context(), s, o); err == nil {
+		t.Error("a registry that does not answer is no error")
+	}
+}
