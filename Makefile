@@ -21,6 +21,10 @@ help: ## list the targets
 build: ## build ./bin/gantry
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))' -o $(BIN)/gantry ./cmd/gantry
 
+.PHONY: man
+man: ## write manual pages to ./bin/man
+	$(GO) run -tags man ./cmd/gantry man $(BIN)/man
+
 .PHONY: test
 test: ## run all tests, with the race detector, against a real registry too
 	$(RACE) -timeout 30m ./...

@@ -102,6 +102,7 @@ registry, directly or on removable media, with the manifests that a cluster appl
 		}
 	}
 	addCompletion(root)
+	addManual(root)
 	return root
 }
 
