@@ -118,6 +118,14 @@ func partly(body []byte, n int, ranges bool) http.HandlerFunc {
 	}
 }
 
+// patience is the IdleTimeout of a test: little where something stalls.
+func patience(test string) time.Duration {
+	if strings.Contains(test, "stall") {
+		return 300 * time.Millisecond
+	}
+	return 0
+}
+
 // stalled sends nothing until the client gives up.
 func stalled(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
@@ -160,6 +168,7 @@ func TestRetries(t *testing.T) {
 		{name: "429 with seconds", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", "7")), waits: []time.Duration{7 * time.Second}, seen: 2},
 		{name: "429 with a date", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", clock.Now().Add(90*time.Second).Format(http.TimeFormat))), waits: []time.Duration{90 * time.Second}, seen: 2},
 		{name: "429 for an hour is cut to five minutes", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", "3600")), waits: []time.Duration{5 * time.Minute}, seen: 2},
+		{name: "429 for longer than can be counted", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", "99999999999999999999")), waits: []time.Duration{5 * time.Minute}, seen: 2},
 		{name: "429 without a time", part: "/manifests/", answers: repeat(2, status(429)), seen: 3},
 		{name: "429 with a date that is past", part: "/manifests/", answers: repeat(1, status(429, "Retry-After", clock.Now().Add(-time.Hour).Format(http.TimeFormat))), seen: 2},
 		{name: "429 and an interruption", part: "/manifests/", answers: repeat(9, status(429, "Retry-After", "7")), waits: []time.Duration{7 * time.Second}, cancel: true, want: context.Canceled, seen: 1},
@@ -201,7 +210,7 @@ func TestRetries(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var waits []time.Duration
-			c := newClient(t, remote.Options{Clock: newClock(), IdleTimeout: 100 * time.Millisecond, OnRetry: func(a remote.Again) {
+			c := newClient(t, remote.Options{Clock: newClock(), IdleTimeout: patience(tc.name), OnRetry: func(a remote.Again) {
 				if waits = append(waits, a.Wait); tc.cancel {
 					cancel()
 				}

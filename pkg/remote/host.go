@@ -121,7 +121,8 @@ func (h *host) detect(ctx context.Context) error {
 		return err
 	}
 	plain := h.ping(ctx, "http")
-	if e := answer(plain); plain == nil || e != nil && temporary(e.Status) {
+	var record tls.RecordHeaderError
+	if e := answer(plain); plain == nil || e != nil && (temporary(e.Status) || e.again && errors.As(err, &record)) {
 		return plain // it speaks http, though it may have no time now
 	}
 	return err

@@ -205,9 +205,12 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 		if err != nil {
 			return err
 		}
-		if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
+		switch resp.StatusCode {
+		case http.StatusCreated, http.StatusOK, http.StatusAccepted:
+		default:
 			e := at.h.refusal(r, resp)
-			if e.Code == "MANIFEST_BLOB_UNKNOWN" || e.Code == "BLOB_UNKNOWN" {
+			switch e.Code {
+			case "MANIFEST_BLOB_UNKNOWN", "BLOB_UNKNOWN", "MANIFEST_UNKNOWN": // the last is a child
 				e.Err, e.again = ErrBlobUnknown, false
 			}
 			return e

@@ -160,6 +160,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if s, err := strconv.ParseUint(value, 10, 32); err == nil {
 		return time.Duration(s) * time.Second
+	} else if errors.Is(err, strconv.ErrRange) {
+		return maxRetryAfter
 	}
 	if t, err := http.ParseTime(value); err == nil {
 		return max(t.Sub(now), 0)

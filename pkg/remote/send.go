@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -256,7 +257,7 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 	case r.form != "":
 		reader = strings.NewReader(r.form)
 	case len(r.body) > 0:
-		reader = strings.NewReader(string(r.body))
+		reader = bytes.NewReader(r.body)
 	}
 	req := &http.Request{
 		Method: r.method, URL: u, Host: u.Host, Header: r.header.Clone(),
@@ -269,6 +270,8 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 	if w.body = reader != nil; w.body {
 		req.Body = &sentBody{Reader: reader, ctx: ctx, watch: w, source: source}
 		req.ContentLength = size
+	} else if r.method == http.MethodPut {
+		w.sent() // the upload, in other requests: now the registry puts it together
 	}
 	return req.WithContext(ctx), nil
 }

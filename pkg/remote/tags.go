@@ -33,6 +33,7 @@ func (c *Client) Tags(ctx context.Context, repo reference.Reference, limit int) 
 			op: "listing tags", kind: "tags", method: http.MethodGet, repo: at.ref.Path,
 			scopes: []string{pull(at.ref.Path)}, path: "/v2/" + next,
 		}
+		been := map[string]bool{}
 		for {
 			page, following, err := c.tags(ctx, at, r)
 			if err != nil {
@@ -46,7 +47,7 @@ func (c *Client) Tags(ctx context.Context, repo reference.Reference, limit int) 
 			if following == "" {
 				return nil
 			}
-			if len(page) == 0 || following == r.url {
+			if been[r.url] = true; len(page) == 0 || been[following] {
 				return at.h.failure(r, errors.New("the registry's pages lead nowhere"))
 			}
 			r.url = following

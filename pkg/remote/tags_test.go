@@ -16,7 +16,11 @@ func TestTagPages(t *testing.T) {
 	s := startRegistry(t, func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.URL.Path, "/loop/") {
-				w.Header().Set("Link", "<"+r.URL.RequestURI()+`>; rel="next"`)
+				next := map[string]string{"": "b", "b": "c", "c": "b"}[r.URL.Query().Get("last")]
+				if strings.Contains(r.URL.Path, "/short/") {
+					next = ""
+				}
+				w.Header().Set("Link", "<"+r.URL.Path+"?n=1000&last="+next+`>; rel="next"`)
 				_, _ = fmt.Fprint(w, `{"tags":["a"]}`)
 				return
 			}
@@ -38,7 +42,9 @@ func TestTagPages(t *testing.T) {
 			t.Errorf("limit %d: %v %s", limit, err, diff)
 		}
 	}
-	if _, err := c.Tags(t.Context(), repoAt(s, "loop"), 0); err == nil {
-		t.Error("pages that lead to themselves: no error")
+	for _, path := range []string{"loop", "short/loop"} {
+		if _, err := c.Tags(t.Context(), repoAt(s, path), 0); err == nil || !strings.Contains(err.Error(), "lead nowhere") {
+			t.Errorf("%s: pages that lead to themselves: %v", path, err)
+		}
 	}
 }

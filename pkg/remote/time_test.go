@@ -53,8 +53,12 @@ func inBubble(t *testing.T, o Options, h http.HandlerFunc, f func(t *testing.T, 
 		}
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
-			l.conns <- theirs
-			return ours, nil
+			select {
+			case l.conns <- theirs:
+				return ours, nil
+			case <-l.done: // nobody waits for it any more
+				return nil, net.ErrClosed
+			}
 		}}
 		c.transports[place{repo.Host, false}] = transport
 		f(t, c)
@@ -173,6 +177,29 @@ func TestSlowSourceIsNoStall(t *testing.T) {
 			return r, nil
 		})
 		if err != nil || c.Stats().Retries != 0 {
+			t.Errorf("%v, %d retries", err, c.Stats().Retries)
+		}
+	})
+}
+
+// A registry that is sent a blob in parts takes its time to put them together.
+func TestPuttingTogetherIsNoStall(t *testing.T) {
+	blob, desc := blobOf(1000)
+	inBubble(t, Options{Side: Destination}, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPatch:
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(http.StatusAccepted)
+		case r.Method == http.MethodPut && r.ContentLength > 0:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.Method == http.MethodPut:
+			<-time.After(4 * time.Minute)
+			w.WriteHeader(http.StatusCreated)
+		default:
+			serve(blob)(w, r)
+		}
+	}, func(t *testing.T, c *Client) {
+		if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil || c.Stats().Retries != 0 {
 			t.Errorf("%v, %d retries", err, c.Stats().Retries)
 		}
 	})

@@ -309,3 +309,14 @@ func TestPlainHTTPWhereTLSIsExpected(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A registry that speaks http, and is in trouble for a moment, is asked again and
+// not told to be another kind of server.
+func TestTroubleWhileHTTPIsTried(t *testing.T) {
+	f := &faults{method: http.MethodGet, part: "/v2/", answers: repeat(2, reset)}
+	s := startRegistry(t, f.wrap)
+	c := newClient(t, remote.Options{Clock: newClock()})
+	if _, err := c.Tags(t.Context(), repoAt(s, "a"), 0); !errors.Is(err, remote.ErrNotFound) {
+		t.Errorf("want an answer to the question: %v", err)
+	}
+}

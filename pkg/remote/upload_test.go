@@ -166,6 +166,22 @@ func TestPatchIsRemembered(t *testing.T) {
 	}
 }
 
+// A session that the registry lost is none that it refuses: the blob is sent again
+// in the same way, and so are those after it.
+func TestLostSessionIsNoRefusal(t *testing.T) {
+	u := &uploadServer{put: repeat(1, status(404)), sessions: map[string][]byte{}, blobs: map[string][]byte{}}
+	s := startRegistry(t, func(http.Handler) http.Handler { return u })
+	c := newClient(t, remote.Options{Side: remote.Destination})
+	for _, b := range []string{"one", "two"} {
+		if _, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"POST", "PUT", "DELETE", "POST", "PUT", "POST", "PUT"}, u.log); diff != "" {
+		t.Error(diff)
+	}
+}
+
 type brokenReader struct{ err error }
 
 func (b brokenReader) Read([]byte) (int, error) { return 0, b.err }
@@ -246,6 +262,7 @@ func TestPushManifestBlobUnknown(t *testing.T) {
 		{"MANIFEST_BLOB_UNKNOWN", 400, remote.ErrBlobUnknown},
 		{"MANIFEST_BLOB_UNKNOWN", 404, remote.ErrBlobUnknown},
 		{"BLOB_UNKNOWN", 404, remote.ErrBlobUnknown},
+		{"MANIFEST_UNKNOWN", 404, remote.ErrBlobUnknown},
 		{"NAME_UNKNOWN", 404, remote.ErrNotFound},
 	} {
 		s := startRegistry(t, func(http.Handler) http.Handler {

@@ -42,7 +42,7 @@ type refusals struct {
 	chunks bool // parts with a Content-Range
 	put    bool // a PUT with a body
 	size   bool // a body, for being too large
-	lost   bool // a part that was not the first, once
+	lost   bool // a part that was not the first, or as not found, once
 	doubt  bool // what had come up in parts, as another content, once
 }
 
@@ -91,7 +91,7 @@ func (u *upload) fallBack(err error) bool {
 		return true
 	case !refusesWay(e.Status):
 		return false
-	case parts && u.off > 0 && !u.refused.lost:
+	case (parts && u.off > 0 || e.Status == http.StatusNotFound) && !u.refused.lost:
 		u.refused.lost = true // the session may have been
 		return true
 	case parts && !u.refused.chunks && !u.refused.size:
