@@ -14,7 +14,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/pkg/release/path"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // A channel is an entry of the configuration with its graph for one architecture.
@@ -186,8 +185,7 @@ func (ch *channel) policy() path.Policy {
 	return p
 }
 
-// remarks are notes on the channel itself: on releases that are left out, and on
-// names of risks that no update of it has. A risk may be gone, or misspelt.
+// remarks are notes on the channel itself: on releases that are left out.
 func (ch *channel) remarks() []string {
 	var notes []string
 	if len(ch.blocked) > 0 {
@@ -201,13 +199,6 @@ func (ch *channel) remarks() []string {
 			return compareVersions(a, b)
 		})
 		notes = append(notes, fmt.Sprintf("%s is without what blockedImages leaves out: %s", ch, few(gone)))
-	}
-	for _, name := range path.Unknown(ch.graph, ch.policy()) {
-		note := fmt.Sprintf("%s: no update of channel %s has the risk %q", ch.Pos, ch.Name, name)
-		if p := suggest.Phrase(name, path.Names(ch.graph)); p != "" {
-			note += "; " + p
-		}
-		notes = append(notes, note)
 	}
 	return notes
 }

@@ -26,7 +26,7 @@ type Updates interface {
 	// found, without credentials.
 	GraphData(ctx context.Context) (source string, tarball []byte, err error)
 	// Signatures are the signatures of a payload, each of which was verified. That
-	// none verifies is an error.
+	// none verifies is an error, a release.ErrUnsigned where there is none at all.
 	Signatures(ctx context.Context, product release.Product, payload digest.Digest) ([][]byte, error)
 }
 
@@ -47,6 +47,7 @@ type choice struct {
 	updates  []UpdatePath
 	graphs   []UpdateGraph
 	notes    []string
+	warnings []string // those of the notes that are dangerous
 	problems []error
 }
 
@@ -77,6 +78,7 @@ func choose(ctx context.Context, cfg *imageset.Releases, from Updates, clusters 
 	if err := c.enter(all, clusters); err != nil {
 		return nil, err
 	}
+	c.unknownRisks(all)
 	var problems []error
 	for i, ch := range all {
 		c.graphs = append(c.graphs, ch.whose)

@@ -54,6 +54,9 @@ type Options struct {
 	// It is called from several goroutines.
 	Progress func(done, images int)
 	Log      *slog.Logger // nil means none
+	// Warn, where set, is told at once what somebody has to know who does not read the
+	// plan's notes, which say it, too.
+	Warn func(text string)
 	// Installed is what clusters run, beside what the configuration says of it.
 	// Each is taken into account for every catalog that has its package.
 	Installed []imageset.Installed
@@ -76,6 +79,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
 	}
 	return o
 }

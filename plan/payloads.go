@@ -2,12 +2,14 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -33,6 +35,7 @@ type taking struct {
 	*chosenRelease
 	payload *payload.Payload
 	entry   Release
+	notes   []string
 }
 
 // readPlatform chooses the releases, verifies and reads their payloads, and builds
@@ -46,6 +49,11 @@ func readPlatform(ctx context.Context, cfg *imageset.Releases, blocked []imagese
 		return nil, &InputError{fmt.Errorf("%s: platform releases cannot be planned here: nothing tells of them", cfg.Pos)}
 	}
 	c, err := p.choose(ctx)
+	if c != nil {
+		for _, text := range c.warnings {
+			opts.Warn(text)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +65,9 @@ func readPlatform(ctx context.Context, cfg *imageset.Releases, blocked []imagese
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range p.payloads {
+		p.notes = append(p.notes, t.notes...)
 	}
 	if err := p.gate(ctx); err != nil {
 		return nil, err
@@ -121,7 +132,7 @@ func (p *platform) read(ctx context.Context, c *chosenRelease) (*taking, error) 
 	}
 	for _, child := range t.payload.Children {
 		// Shards carry signatures of their own, which clusters do not ask for.
-		if err := p.verifyShard(ctx, t, child.Digest); err != nil {
+		if err := p.verifyShard(ctx, t, child); err != nil {
 			return nil, err
 		}
 	}
@@ -154,21 +165,23 @@ func (p *platform) verify(ctx context.Context, t *taking, d digest.Digest) error
 }
 
 // verifyShard adds the signatures of an image of a list, which the signature of
-// the list vouches for already: where there are none, none are needed.
-func (p *platform) verifyShard(ctx context.Context, t *taking, d digest.Digest) error {
+// the list vouches for already: where there are none, none are needed, and where none is
+// good, or no store says, that is noted.
+func (p *platform) verifyShard(ctx context.Context, t *taking, shard ocispec.Descriptor) error {
 	if p.opts.IgnoreReleaseSignatures {
 		return nil
 	}
-	bodies, err := p.from.Updates.Signatures(ctx, t.product, d)
-	if ctx.Err() != nil {
+	bodies, err := p.from.Updates.Signatures(ctx, t.product, shard.Digest)
+	switch {
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	}
-	if err != nil {
-		p.opts.Log.Info("no signature of a shard", "release", t.name(), "digest", d, "error", err)
-		return nil
+	case errors.Is(err, release.ErrUnsigned):
+	case err != nil:
+		t.notes = append(t.notes, fmt.Sprintf("release %s: no signature of its image for %s is taken along; clusters ask for that of the list, which is good, but look what is wrong here: %s",
+			t.name(), strings.Join(platformsOf([]ocispec.Descriptor{shard}), ""), strings.NewReplacer(":\n", ": ", "\n", "; ").Replace(err.Error())))
 	}
 	for _, body := range bodies {
-		t.entry.Signatures = append(t.entry.Signatures, Signature{Digest: d, Body: body})
+		t.entry.Signatures = append(t.entry.Signatures, Signature{Digest: shard.Digest, Body: body})
 	}
 	return nil
 }

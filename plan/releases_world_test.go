@@ -78,7 +78,7 @@ func (w *releaseWorld) Signatures(_ context.Context, _ release.Product, d digest
 	}
 	body := w.Signature(d)
 	if body == nil {
-		return nil, fmt.Errorf("no signature of %s: %w", d, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s: %w", d, release.ErrUnsigned)
 	}
 	return [][]byte{body}, nil
 }

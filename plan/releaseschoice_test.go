@@ -277,6 +277,38 @@ func TestARangeWithoutAPathIsNoted(t *testing.T) {
 	}
 }
 
+// A misspelt name of a risk that is forbidden lets the risk pass, of which somebody has
+// to be warned; one that an update of any architecture has is none.
+func TestUnknownRisks(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		risks, arches string
+		warnings      []string
+	}{
+		{"forbid: [Sometimes, Ever]", "[amd64]", nil},
+		{"accept: [Sometime], forbid: [Evre]", "[amd64]", []string{
+			`imageset.yaml:6: no update of channel stable-4.20 has the risk "Evre", so that forbidding it (risks.forbid) keeps no update away; did you mean "Ever"?`,
+		}},
+		{"forbid: [GoneFromHere]", "[amd64]", []string{
+			`imageset.yaml:6: no update of channel stable-4.20 has the risk "GoneFromHere", so that forbidding it (risks.forbid) keeps no update away; look whether it is spelt as in the graph: gantry list releases names the risks of a path`,
+		}},
+		{"forbid: [Sometimes]", "[arm64, amd64]", nil},
+	} {
+		c, err := chooseFrom(t, testServices(t), "    architectures: "+tc.arches+"\n    channels: [{name: stable-4.20, risks: {"+tc.risks+"}}]\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.warnings, c.warnings); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.risks, diff)
+		}
+		for _, text := range tc.warnings {
+			if !slices.Contains(c.notes, text) {
+				t.Errorf("%s: the notes are %q", tc.risks, c.notes)
+			}
+		}
+	}
+}
+
 // Channels that have one version with two payloads cannot be mirrored together.
 func TestOnePayloadToAName(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -137,9 +138,18 @@ func TestPayloadsThatNobodySigned(t *testing.T) {
 		if d == made.Digest || d == made.Shards["s390x"] {
 			return [][]byte{[]byte("one of " + d), []byte("another of " + d)}, nil
 		}
-		return nil, fs.ErrNotExist
+		if d == made.Shards["arm64"] {
+			return nil, fmt.Errorf("no signature of %s is good:\nsignature 1: it is cut short", d)
+		}
+		return nil, release.ErrUnsigned
 	}
-	r := w.platform(stanza).Releases[0]
+	p := w.platform(stanza)
+	want := "release 4.21.0-multi: no signature of its image for linux/arm64 is taken along; clusters ask for that of the list, which is good, but look what is wrong here: " +
+		"no signature of " + made.Shards["arm64"].String() + " is good: signature 1: it is cut short"
+	if notes := slices.DeleteFunc(slices.Clone(p.Notes), func(n string) bool { return !strings.Contains(n, "taken along") }); !slices.Equal(notes, []string{want}) {
+		t.Errorf("it notes %q", notes)
+	}
+	r := p.Releases[0]
 	var got []digest.Digest
 	for _, s := range r.Signatures {
 		got = append(got, s.Digest)

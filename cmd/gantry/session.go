@@ -138,7 +138,7 @@ func (a *app) makePlan(ctx context.Context, in inputs, s *session, sides *sides)
 	from.Updates = tells
 	a.sayTrust(in.releaseFlags, wantsReleases(in.loaded.Mirror.Platform))
 	p, err := plan.Make(ctx, in.loaded, name, from, plan.Options{
-		Jobs: streams, Log: a.log, Installed: in.operators, Clusters: in.running(), IgnoreReleaseSignatures: in.releaseFlags.ignore,
+		Jobs: streams, Log: a.log, Warn: func(text string) { a.warn("%s", text) }, Installed: in.operators, Clusters: in.running(), IgnoreReleaseSignatures: in.releaseFlags.ignore,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()

@@ -159,6 +159,22 @@ func TestReleaseFlags(t *testing.T) {
 	key := w.env[signatureKeyVariable]
 	w.refuse(exitUsage, []string{"contradict each other", "leave one of them out"}, "plan", "-c", cfg, ignore, "--release-key", key)
 
+	// A misspelt risk that is to be forbidden is taken, which no form of output hides.
+	forbids := w.config("forbids.yaml", "  platform:\n    channels:\n    - name: stable-4.20\n      risks: {forbid: [PausedPoools]}\n")
+	const warning = `no update of channel stable-4.20 has the risk "PausedPoools", so that forbidding it (risks.forbid) keeps no update away; did you mean "PausedPools"?`
+	for _, args := range [][]string{nil, {"--quiet"}, {"-o", "json"}, {"--progress", "json"}} {
+		o := w.must(append([]string{"plan", "-c", forbids}, args...)...)
+		if !strings.Contains(strings.ReplaceAll(o.stderr, `\"`, `"`), warning) {
+			t.Errorf("plan %v does not warn\n%s", args, o.stderr)
+		}
+	}
+	o = w.must("mirror", "-c", forbids, w.docker("/forbids"), "--quiet", "--output", "json")
+	for _, text := range []string{o.stdout, o.stderr} {
+		if !strings.Contains(strings.ReplaceAll(text, `\"`, `"`), warning) {
+			t.Errorf("mirror does not warn\n%s", text)
+		}
+	}
+
 	none := w.config("none.yaml", "  additionalImages:\n  - name: "+w.releases.Payload("4.20.2-x86_64").Reference()+"\n")
 	w.says(w.must("plan", "-c", none, ignore).stderr, ignore+" changes nothing: no platform release is mirrored")
 	w.says(w.must("plan", "-c", none, "--release-key", key).stderr, "--release-key changes nothing")

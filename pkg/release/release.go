@@ -4,6 +4,7 @@
 package release
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,9 @@ const (
 	OCP Product = "ocp"
 	OKD Product = "okd"
 )
+
+// ErrUnsigned says that every store of signatures was asked for an image and has none.
+var ErrUnsigned = errors.New("there is no signature")
 
 // An Arch is the architecture of a payload: the name that Go and update services
 // give it.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // A web is addresses with what is there: content, or an error.
@@ -95,7 +97,7 @@ func TestCollect(t *testing.T) {
 	t.Run("a keyring is left over", func(t *testing.T) {
 		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(a, image, 2): []byte("?"), Path(b, image, 1): down}}
 		_, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring, second.keyring}, now)
-		if !errors.Is(err, down) || !refused(err) {
+		if !errors.Is(err, down) || errors.Is(err, release.ErrUnsigned) || !refused(err) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf(`the image %s is not trusted: no signature satisfies the keyring second:
@@ -105,9 +107,17 @@ func TestCollect(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	for name, found := range map[string]any{"a bad one": []byte("?"), "another's": other, "a store that is down": down} {
+		t.Run("nothing but "+name, func(t *testing.T) {
+			w := &web{there: map[string]any{Path(b, image, 1): found}}
+			if _, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now); err == nil || errors.Is(err, release.ErrUnsigned) {
+				t.Errorf("that nobody signed it cannot be said: %v", err)
+			}
+		})
+	}
 	t.Run("nothing anywhere", func(t *testing.T) {
 		_, err := Collect(t.Context(), &web{}, []string{a, b}, image, []Keyring{first.keyring}, now)
-		if !errors.Is(err, fs.ErrNotExist) || !refused(err) || strings.Count(err.Error(), "the store has no signature of the image") != 2 {
+		if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, release.ErrUnsigned) || !refused(err) || strings.Count(err.Error(), "the store has no signature of the image") != 2 {
 			t.Error(err)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // A verifier sees the signatures of one image, one after another.
@@ -111,7 +113,7 @@ func (v *verifier) result() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &DistrustError{Digest: v.digest, Keyrings: missing, Unknown: v.unasked && !v.bad, Problems: v.problems}
+	return &DistrustError{Digest: v.digest, Keyrings: missing, Unknown: v.unasked && !v.bad, None: !v.unasked && !v.bad && len(v.good) == 0, Problems: v.problems}
 }
 
 // A DistrustError is an image whose signatures do not satisfy every keyring.
@@ -121,9 +123,14 @@ type DistrustError struct {
 	// Unknown says that nothing speaks against the image: no bad signature was seen,
 	// and a store that may have good ones could not be asked.
 	Unknown bool
+	// None says that every store answered, and has no signature of the image.
+	None bool
 	// Problems are what is wrong with each signature and each store.
 	Problems []error
 }
+
+// Is makes an image that nobody signed a [release.ErrUnsigned].
+func (e *DistrustError) Is(target error) bool { return e.None && target == release.ErrUnsigned }
 
 func (e *DistrustError) Error() string {
 	text := fmt.Sprintf("the image %s is not trusted: no signature satisfies the keyring %s", e.Digest, strings.Join(e.Keyrings, " nor "))
