@@ -64,7 +64,7 @@ func (r *run) place(ctx context.Context, what *blob) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if r.fatal(err) {
+		if r.spoils(err) {
 			return err
 		}
 		if err == nil {

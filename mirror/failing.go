@@ -62,7 +62,7 @@ func (r *run) took(f *failures, what, repository string, d digest.Digest, err er
 	case err == nil:
 		f.content, f.repositories = nil, nil
 		return nil
-	case errors.As(err, &s) || !errors.Is(err, remote.ErrFailing):
+	case errors.As(err, &s) || !errors.Is(err, remote.ErrFailing) && !errors.Is(err, remote.ErrBroken):
 		return nil
 	case f.content == nil:
 		f.content, f.repositories = map[digest.Digest]struct{}{}, map[string]struct{}{}

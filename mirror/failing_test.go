@@ -14,8 +14,18 @@ import (
 // A destination that takes nothing any more ends the run; one that fails at one
 // blob, or in one repository, does not, and neither does a source.
 func TestFailingDestinationEndsTheRun(t *testing.T) {
+	t.Run("an answer 500", func(t *testing.T) {
+		destinationFails(t, &remote.Error{Status: http.StatusInternalServerError, Err: remote.ErrFailing})
+	})
+	t.Run("connections that break", func(t *testing.T) {
+		destinationFails(t, &remote.Error{Message: "the connection broke", Err: remote.ErrBroken})
+	})
+}
+
+func destinationFails(t *testing.T, how *remote.Error) {
 	m := sample(t)
 	first := m.plan().Blobs[0].Digest
+	fatal := func(err error) bool { return errors.Is(err, remote.ErrUnreachable) }
 	for name, tc := range map[string]struct {
 		fails func(n int, call, repository string, d digest.Digest) bool
 		ends  bool
@@ -38,15 +48,17 @@ func TestFailingDestinationEndsTheRun(t *testing.T) {
 					return nil
 				}
 				refused++
-				return &remote.Error{Op: call, Host: "registry.example", Repository: repository, Status: http.StatusInternalServerError, Err: remote.ErrFailing}
+				e := *how
+				e.Op, e.Host, e.Repository = call, "registry.example", repository
+				return &e
 			}
-			rep, err := Run(t.Context(), m.plan(), m.source(), registry, Options{Streams: 1})
+			rep, err := Run(t.Context(), m.plan(), m.source(), registry, Options{Streams: 1, Fatal: fatal})
 			var failing *FailingError
 			if errors.As(err, &failing) != tc.ends || !tc.ends && err != nil {
 				t.Fatalf("the run ended with %v", err)
 			}
 			if tc.ends {
-				if !strings.Contains(err.Error(), "registry.example") || !errors.Is(err, remote.ErrFailing) || refused > tc.most {
+				if !strings.Contains(err.Error(), "registry.example") || !errors.Is(err, how.Err) || refused > tc.most {
 					t.Errorf("after %d refusals: %v", refused, err)
 				}
 			} else if len(rep.Failed) == 0 {
@@ -56,9 +68,9 @@ func TestFailingDestinationEndsTheRun(t *testing.T) {
 	}
 	source := m.source()
 	for _, b := range m.plan().Blobs {
-		source.broken[b.Digest] = &remote.Error{Op: "reading", Host: "src.example", Status: http.StatusBadGateway, Err: remote.ErrFailing}
+		source.broken[b.Digest] = how
 	}
-	if rep, err := Run(t.Context(), m.plan(), source, newMemoryRegistry(), Options{Streams: 1}); err != nil || len(rep.Failed) == 0 {
+	if rep, err := Run(t.Context(), m.plan(), source, newMemoryRegistry(), Options{Streams: 1, Fatal: fatal}); err != nil || len(rep.Failed) == 0 {
 		t.Errorf("a failing source ended the run: %v", err)
 	}
 }

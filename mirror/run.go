@@ -300,6 +300,14 @@ func (r *run) fatal(err error) bool {
 	return !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse) || errors.As(err, &failing))
 }
 
+// spoils reports whether err, with which the sink took no content, ends the run. A
+// connection may break for the content alone: what the sink does with others, [run.took]
+// sees.
+func (r *run) spoils(err error) bool {
+	var failing *FailingError
+	return r.fatal(err) && (!errors.Is(err, remote.ErrBroken) || errors.As(err, &failing))
+}
+
 // explain says what was done where err, as those of registries do, does not say
 // it itself.
 func explain(err error, doing string) error {
@@ -320,7 +328,7 @@ func (r *run) publish(ctx context.Context, img *image) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if r.fatal(err) {
+	if r.spoils(err) {
 		return err
 	}
 	if r.registry != nil {

@@ -78,7 +78,7 @@ func (r *run) probe(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case r.fatal(err):
+	case r.spoils(err):
 		return err
 	}
 	return nil // what else went wrong is met again where the image's turn comes

@@ -99,6 +99,7 @@ func faultsAtSource(s *storm) []mishap {
 		}
 		list = append(list,
 			mishap{name: "503 forever", rules: p.always(rt.Status(http.StatusServiceUnavailable)), code: exitPartial, words: []string{"503"}},
+			mishap{name: "reset forever", rules: p.always(rt.Reset()), code: exitPartial, words: []string{"the connection broke"}},
 			mishap{name: "cut", rules: p.once(rt.Cut(300))},
 			mishap{name: "stall", rules: p.once(rt.Stall(300)), impatient: true},
 			mishap{name: "short body", rules: p.always(rt.ShortBody(300)), code: exitPartial},
@@ -176,6 +177,7 @@ func faultsAtMirror(s *storm) []mishap {
 		}
 		list = append(list,
 			mishap{name: "503 forever", rules: p.always(rt.Status(http.StatusServiceUnavailable)), code: exitPartial, words: []string{"503"}},
+			mishap{name: "reset forever", rules: p.always(rt.Reset()), code: exitPartial, words: []string{"the connection broke"}},
 			mishap{name: "answer lost", rules: p.once(rt.LoseAnswer()), open: p.what == post.what},
 		)
 		if p.what != post.what {

@@ -24,7 +24,7 @@ const (
 
 // failure is an Error about r that no answer of the registry explains.
 func (h *host) failure(r *request, err error) *Error {
-	return &Error{from: h, Host: h.name, Repository: r.repo, Op: r.op, Message: err.Error(), Err: err}
+	return &Error{from: h, class: r.class(), Host: h.name, Repository: r.repo, Op: r.op, Message: err.Error(), Err: err}
 }
 
 // broken is a failure while an answer was read: worth another attempt, unless
@@ -34,7 +34,7 @@ func (h *host) broken(r *request, err error) *Error {
 	e.again = !errors.Is(err, errTooLarge)
 	if e.again {
 		e.Message = "the answer was cut short: " + err.Error()
-		e.Err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+		e.Err = fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return e
 }
@@ -198,7 +198,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	e := &Error{from: h, Host: u.Host, Repository: r.repo, Op: r.op, Err: fmt.Errorf("%w: %w", ErrUnreachable, err)}
+	e := &Error{from: h, class: r.class(), Host: u.Host, Repository: r.repo, Op: r.op, Err: fmt.Errorf("%w: %w", ErrUnreachable, err)}
 	if u.Host == h.addr {
 		e.Host = h.name
 	}
@@ -213,7 +213,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	errors.As(err, &op)
 	switch {
 	case errors.Is(context.Cause(wctx), errStalled):
-		e.Err = fmt.Errorf("%w: %w", ErrUnreachable, errStalled)
+		e.Err = fmt.Errorf("%w: %w", ErrBroken, errStalled)
 		e.Message = fmt.Sprintf("no byte moved for %s", h.c.o.IdleTimeout)
 		e.again = true
 	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
@@ -237,18 +237,19 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, e
 	case errors.As(err, &dns):
 		e.Message = fmt.Sprintf("the name %s cannot be looked up: %s%s", dns.Name, dns.Err, h.via(u))
 		e.again = h.answered.Load() || dns.IsTemporary && !dns.IsTimeout
-		e.away = true
+		e.away = u.Host == h.addr
 		e.Hint = "check the name, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
 	case dialing(op):
 		e.Message = "it cannot be reached" + h.via(u) + ": " + op.Err.Error()
 		// A registry that restarts in the middle of a run is waited for.
 		e.again = h.answered.Load()
-		e.away = true
+		e.away = u.Host == h.addr
 		e.Hint = "check the name, the port, the network and the settings of the proxy (HTTPS_PROXY, NO_PROXY)"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		e.Message = "it does not answer in time" + h.via(u)
 		e.again = h.answered.Load()
 	default:
+		e.Err = fmt.Errorf("%w: %w", ErrBroken, err)
 		e.Message = "the connection broke" + h.via(u) + ": " + err.Error()
 		e.again = true
 	}

@@ -32,7 +32,8 @@ func (r *request) class() class {
 	return otherClass
 }
 
-// A breaker knows what a host fails at with 5xx: where one request of a class
+// A breaker knows what a host fails at, with 5xx, connections that break, or an
+// address behind it that is not there, such as a CDN's: where one request of a class
 // used up its attempts and nothing of that class went well meanwhile, those that
 // come after it are not repeated, until one goes well. Thousands would wait in
 // vain otherwise, as at a registry whose disk is full.
@@ -76,8 +77,11 @@ func (b *breaker) isBroken(c class) bool {
 	return b.broken[c]
 }
 
-// failing reports whether e is an answer 5xx that may be different later.
-func (e *Error) failing() bool { return errors.Is(e.Err, ErrFailing) && e.from != nil }
+// failing reports whether e is about what a host that is there fails at, and may do
+// later.
+func (e *Error) failing() bool {
+	return e.again && !e.away && e.from != nil && (e.Status == 0 || errors.Is(e.Err, ErrFailing))
+}
 
 // quiet is for how long no more is said of a host that was said to be in trouble.
 const quiet = time.Minute

@@ -69,6 +69,47 @@ func TestFailingWritesAreWaitedForOnce(t *testing.T) {
 	})
 }
 
+// Storage behind a registry that cannot be reached, such as a CDN that a firewall
+// keeps away, is waited for once, however well the registry itself answers; so is
+// what breaks every connection that asks for it.
+func TestWhatIsBehindARegistryIsWaitedForOnce(t *testing.T) {
+	raw, desc := blobOf(10)
+	for name, away := range map[string]bool{"not there": true, "breaks": false} {
+		t.Run(name, func(t *testing.T) {
+			retries := 0
+			inBubble(t, Options{Retry: Retry{Times: 3, Delay: time.Second}, OnRetry: func(Again) { retries++ }}, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Method == http.MethodGet && r.URL.Path != "/v2/" && away:
+					http.Redirect(w, r, "http://cdn.example/x", http.StatusTemporaryRedirect)
+				case r.Method == http.MethodGet && r.URL.Path != "/v2/":
+					if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+						_ = conn.Close()
+					}
+				default:
+					serve(raw)(w, r)
+				}
+			}, func(t *testing.T, c *Client) {
+				c.transports[place{"cdn.example", false}] = &http.Transport{DialContext: func(_ context.Context, network, _ string) (net.Conn, error) {
+					return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+				}}
+				for i, want := range []int{3, 0, 0} {
+					retries = 0
+					if _, err := c.Blob(t.Context(), repo, desc, 0); !errors.Is(err, ErrUnreachable) || errors.Is(err, ErrBroken) == away || retries != want {
+						t.Errorf("blob %d was asked for again %d times, want %d (%v)", i, retries, want, err)
+					}
+				}
+				// The registry does the rest.
+				if ok, err := c.BlobExists(t.Context(), repo, desc); err != nil || !ok {
+					t.Errorf("a blob: %v, %v", ok, err)
+				}
+				if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(raw)); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // Where others of its kind went well meanwhile, one that is given up says nothing
 // of the registry.
 func TestOneFailureAmongOthersBreaksNothing(t *testing.T) {

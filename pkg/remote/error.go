@@ -22,6 +22,9 @@ var (
 	// ErrUnreachable: the host's name is not known, nothing listens there, the
 	// connection breaks or stalls.
 	ErrUnreachable = errors.New("not reachable")
+	// ErrBroken: the host is there, and connections to it break or stall, which may
+	// be for what is asked of it. It wraps ErrUnreachable.
+	ErrBroken = fmt.Errorf("the connection broke: %w", ErrUnreachable)
 	// ErrUntrusted: the host's certificate was not accepted, or ours by the host.
 	ErrUntrusted = errors.New("not trusted")
 	// ErrMismatch: the content is not what its digest or length says.

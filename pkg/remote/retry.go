@@ -83,8 +83,8 @@ func (c *Client) retry(ctx context.Context, f func(context.Context) error) error
 // pause waits before the attempt that follows t.n others and the one that ended
 // with err, and returns err where there is to be none. A host that one request
 // waited for in vain is not waited for by those that come after it, until it
-// answers: thousands would, one after the other. For what it fails at with 5xx
-// the same holds; see [breaker].
+// answers: thousands would, one after the other. For what it fails at the same
+// holds; see [breaker].
 func (c *Client) pause(ctx context.Context, err error, t *tries) error {
 	n := t.n
 	d, ok := c.o.Retry.wait(err, n)
