@@ -223,7 +223,7 @@ func (p *platform) collectGraph(ws *wishes) error {
 }
 
 // errGraphData says that a plan's graph data is gone from where it was.
-var errGraphData = errors.New("what is published there has changed since the plan was made: make it again")
+var errGraphData = errors.New("what is published there has changed since the plan was made")
 
 // RebuildGraph builds the image of a plan's graph data again, out of the same data,
 // and puts it into the store. It is needed where the plan is carried out without
@@ -240,7 +240,7 @@ func RebuildGraph(ctx context.Context, g GraphData, from From) error {
 	default:
 		built, buildErr := graphdata.Build(ctx, from.Images, data, from.Store, g.Base, g.MoreBases...)
 		if err = buildErr; err == nil && built.Root.Digest != g.Digest {
-			err = fmt.Errorf("it came out as %s, the plan has %s: make the plan again", built.Root.Digest, g.Digest)
+			err = fmt.Errorf("it came out as %s, the plan has %s", built.Root.Digest, g.Digest)
 		}
 	}
 	if err != nil {

@@ -61,6 +61,8 @@ type updates struct {
 	getenv func(string) string
 	keys   []string
 	now    time.Time
+	// planned says that cfg is out of a plan, which no configuration mends.
+	planned bool
 
 	mu    sync.Mutex
 	asked map[question]func() (answer, error)
@@ -152,12 +154,28 @@ func (u *updates) GraphData(ctx context.Context) (source string, tarball []byte,
 	}
 	tarball, err = u.client.Get(ctx, address, "", maxGraphData)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !u.planned:
 		err = &hintError{fmt.Errorf("reading graph data: %w", err), "; ", "say with mirror.platform.graphData where it is"}
 	case err != nil:
 		err = fmt.Errorf("reading graph data: %w", err)
 	}
 	return shown(address), tarball, err
+}
+
+// rebuildGraph builds the image of a plan's graph data where the workspace does not
+// have it.
+func (a *app) rebuildGraph(ctx context.Context, g *plan.GraphData, s *session) error {
+	a.say("building the image of graph data again")
+	u := a.updates(s.client, &imageset.Releases{GraphData: g.Source}, releaseFlags{})
+	u.planned = true
+	from := s.from()
+	from.Updates = u
+	err := plan.RebuildGraph(ctx, *g, from)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return &hintError{err, "; ", "carry the plan out with the workspace that it was made in (--workspace), which has the image, or make the plan again" +
+		" (a plan holds the address of graph data without user and query, so that one with a token is not read again)"}
 }
 
 // shown is an address without what may be secret in it.

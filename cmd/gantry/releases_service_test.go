@@ -69,6 +69,45 @@ func TestUpdateServiceFaults(t *testing.T) {
 	}
 }
 
+// TestGraphDataIsNotReadAgain carries plans out without the workspace that has the image
+// of their graph data, where the data is not what or where it was.
+func TestGraphDataIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	w := newSmallWorld(t)
+	const token = "s3cret"
+	answer := func(allowed bool, status int) rt.Rule {
+		return rt.Rule{Path: releasetest.GraphDataPath, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+			if allowed && r.URL.Query().Get("token") == token {
+				next.ServeHTTP(rw, r)
+				return
+			}
+			rw.WriteHeader(status)
+			_, _ = rw.Write([]byte("something else"))
+		}}
+	}
+	w.service.Script(answer(true, http.StatusForbidden))
+	isc := w.config("imageset.yaml", headOf420+"    graph: true\n    graphData: "+w.service.URL()+releasetest.GraphDataPath+"?token="+token+"\n")
+	w.must("plan", "-c", isc, "-o", w.path("plan.json"))
+	for _, tc := range []struct {
+		status int
+		code   int
+		word   string
+	}{
+		{http.StatusForbidden, exitUnauthorized, "403"},
+		{http.StatusNotFound, exitError, "404"},
+		{http.StatusOK, exitError, "graph-data"},
+	} {
+		w.service.Script(answer(false, tc.status))
+		o := w.gantry("mirror", "--plan", w.path("plan.json"), w.docker("/ocp"), "--workspace", w.path("fresh"))
+		w.ended(o, tc.code, tc.word, "with the workspace that it was made in (--workspace)", "without user and query")
+		if strings.Contains(o.stderr, token) || strings.Contains(o.stderr, "mirror.platform.graphData") {
+			t.Errorf("it says\n%s", o.stderr)
+		}
+	}
+	// The workspace has it.
+	w.must("mirror", "--plan", w.path("plan.json"), w.docker("/ocp"))
+}
+
 // TestSignatureStores asks the next store where one is down.
 func TestSignatureStores(t *testing.T) {
 	t.Parallel()

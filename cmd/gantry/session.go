@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -187,10 +186,7 @@ func (a *app) loadPlan(ctx context.Context, path string, s *session, f releaseFl
 	}
 	if g := p.GraphData; g != nil {
 		if _, there := s.cache.Size(g.Digest); !there {
-			a.say("building the image of graph data again")
-			from := s.from()
-			from.Updates = a.updates(s.client, &imageset.Releases{GraphData: g.Source}, f)
-			if err := plan.RebuildGraph(ctx, *g, from); err != nil {
+			if err := a.rebuildGraph(ctx, g, s); err != nil {
 				return nil, err
 			}
 		}
