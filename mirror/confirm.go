@@ -103,8 +103,7 @@ func (r *run) names(ctx context.Context, images []*image) map[string]bool {
 	}
 	found, err := r.registry.Tags(ctx, repository, listed*len(wanted))
 	if err != nil {
-		r.Log.Debug("the registry lists no tags; images are asked for one by one", "repository", repository, "error", err)
-		r.unlisted.Store(true)
+		r.unlists(repository, err)
 		return nil
 	}
 	there := map[string]bool{}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -65,5 +66,39 @@ func TestDenied(t *testing.T) {
 				t.Errorf("%d requests were denied, want %d", asked.Load(), tc.asked)
 			}
 		})
+	}
+}
+
+// A repository that keeps its list of tags to itself says nothing of the others.
+func TestDeniedListIsOfOneRepository(t *testing.T) {
+	m, n := newMaker(t), 16
+	for _, repository := range []string{"org/a", "org/b", "org/c"} { // with one stream, the third comes after one of the others
+		for i := range n {
+			d := m.image(fmt.Sprintf("%s %d", repository, i))
+			m.add(repository, strings.Replace(d.String(), ":", "-", 1), d)
+		}
+	}
+	registry := newMemoryRegistry()
+	mustRun(t, m.plan(), m.source(), registry, Options{})
+	names, err := Destination{Host: "mirror.example.com"}.Names(m.plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := Hold(m.plan(), names, &Report{}, nil)
+	var asked atomic.Int32
+	registry.fail = func(call, repository string, _ digest.Digest) error {
+		if call == "has manifest" && repository == "org/c" {
+			asked.Add(1)
+		}
+		if call == "tags" && repository != "org/c" {
+			return &remote.Error{Op: call, Status: http.StatusForbidden, Err: remote.ErrDenied}
+		}
+		return nil
+	}
+	if rep := mustRun(t, m.plan(), m.source(), registry, Options{Streams: 1, Receipt: NewReceipt(names, &held)}); !rep.Nothing() {
+		t.Errorf("%+v", rep)
+	}
+	if int(asked.Load()) > n/every {
+		t.Errorf("%d images were asked for, though there is a list", asked.Load())
 	}
 }

@@ -106,8 +106,7 @@ func (r *run) enter(ctx context.Context, group []*image, first int) (v *visit, r
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
 	case err != nil:
-		r.unlisted.Store(true)
-		r.Log.Debug("the registry lists no tags; images are asked for one by one", "repository", repository, "error", err)
+		r.unlists(repository, err)
 	case v.gone():
 		return nil, nil, nil
 	}
@@ -137,6 +136,15 @@ func (r *run) enter(ctx context.Context, group []*image, first int) (v *visit, r
 	}
 	r.used.Store(repository, struct{}{})
 	return v, group[looked:], nil
+}
+
+// unlists notes that the registry gave no list of tags: of one repository where that
+// is denied, else of none.
+func (r *run) unlists(repository string, err error) {
+	r.Log.Debug("the registry lists no tags; images are asked for one by one", "repository", repository, "error", err)
+	if !denies(err) {
+		r.unlisted.Store(true)
+	}
 }
 
 // gone reports whether the repository has no tag, and nothing without one.

@@ -69,10 +69,13 @@ func (r *run) probe(ctx context.Context) error {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	smallest.mu.Lock()
-	whole := smallest.err == nil
+	whole := smallest.err == nil && smallest.waiting == 0
 	smallest.mu.Unlock()
 	if !whole {
-		return nil // its own trouble, which the report tells
+		return nil // its own trouble, which the report tells, or the run is to stop
+	}
+	for _, m := range smallest.manifests {
+		r.shared[m] = true // with its own turn, which is to find them put
 	}
 	err := r.putAll(ctx, smallest)
 	switch {

@@ -56,11 +56,15 @@ func TestRunFindsOutWhetherSparseIndexesAreTaken(t *testing.T) {
 		t.Errorf("%d blobs were sent, want the one of the smallest image", n)
 	}
 
-	// It takes them: everything is copied, each blob once.
-	registry.fail = func(string, string, digest.Digest) error { return nil }
+	// It takes them: everything is copied, each blob and manifest once.
+	registry = newMemoryRegistry()
 	source = m.source()
-	if rep := mustRun(t, p, source, registry, Options{Streams: 4}); !rep.Complete() || rep.Copied != 3 {
+	rep := mustRun(t, p, source, registry, Options{Streams: 4})
+	if !rep.Complete() || rep.Copied != 3 || rep.Manifests != int64(len(p.Manifests)) {
 		t.Errorf("report %+v", rep)
+	}
+	if n := registry.calls["put manifest"]; n != len(p.Manifests) {
+		t.Errorf("%d manifests were put, want %d", n, len(p.Manifests))
 	}
 	for _, b := range p.Blobs {
 		if n := source.given[b.Digest]; n > 1 {
@@ -81,6 +85,28 @@ func TestRunGoesOnWhereTheProbeHasNoContent(t *testing.T) {
 	}
 	if n := registry.calls["put blob"]; n != 3 {
 		t.Errorf("%d blobs were asked for, want each once", n)
+	}
+}
+
+// A run that is to stop puts nothing of the image that is tried where its blobs were
+// not sent any more.
+func TestProbeStopsWithTheRun(t *testing.T) {
+	m := sparseSample(t)
+	m.add("org/a", "v2", m.image("small", "another"))
+	registry := newMemoryRegistry()
+	full := errors.New("full")
+	registry.fail = func(call, repository string, _ digest.Digest) error {
+		if call == "put blob" && repository == "org/a" {
+			return full
+		}
+		return nil
+	}
+	_, err := Run(t.Context(), m.plan(), m.source(), registry, Options{Stop: true})
+	if !errors.Is(err, full) || registry.calls["put blob"] != 1 {
+		t.Errorf("after %d blobs: %v", registry.calls["put blob"], err)
+	}
+	if n := registry.calls["put manifest"]; n != 0 {
+		t.Errorf("%d manifests were put of an image that has no blobs there", n)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 type work struct {
 	images []*image
 	blobs  []blob // unique, by digest
-	// shared are the manifests that more than one image has.
+	// shared are the manifests that may have to be put more than once, since more
+	// than one image has them.
 	shared map[*plan.Manifest]bool
 	// wholes are the images of catalogs and releases that wait for those which these
 	// name.
