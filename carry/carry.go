@@ -10,8 +10,9 @@
 // At the site, Fit finds out, before anything is copied, whether what an archive leaves
 // out is in other archives that were brought, or at the mirror, and names exactly what
 // has to be carried too where it is not. After the copy, Chain.Note writes the receipt of
-// what the mirror has. What a medium lost goes back as a request, which RequestRepair
-// makes and Repair answers.
+// what the mirror has. Assess says which images a damaged medium breaks; what it lost goes
+// back as a request, which RequestRepair makes and Repair answers. WholeImages are what can
+// be served of an archive as it lies.
 //
 // Nothing here is believed for its name: sets are compared by digest, receipts and
 // archives by their signatures where keys are known, and the mirror is asked where the

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -59,21 +56,10 @@ func (f *archiveDiffFlags) addFlags(fs *pflag.FlagSet) {
 
 // archiveDifference is what gantry archive diff -o json prints.
 type archiveDifference struct {
-	Version int            `json:"version"`
-	Old     comparedSet    `json:"old"`
-	New     comparedSet    `json:"new"`
-	Added   []changedImage `json:"added"`
-	Removed []changedImage `json:"removed"`
-	Changed []changedImage `json:"changed"`
-	// AddedReleases and RemovedReleases are names of platform releases.
-	AddedReleases   []string `json:"addedReleases,omitempty"`
-	RemovedReleases []string `json:"removedReleases,omitempty"`
-	// NewBytes is the content that the new plan has and the old one has not, each
-	// blob and manifest once, GoneBytes the reverse.
-	NewContent  int   `json:"newContent"`
-	NewBytes    int64 `json:"newBytes"`
-	GoneContent int   `json:"goneContent"`
-	GoneBytes   int64 `json:"goneBytes"`
+	Version int         `json:"version"`
+	Old     comparedSet `json:"old"`
+	New     comparedSet `json:"new"`
+	plan.Difference
 }
 
 type comparedSet struct {
@@ -81,14 +67,6 @@ type comparedSet struct {
 	Name     string        `json:"name"`
 	Sequence int           `json:"sequence"`
 	Plan     digest.Digest `json:"plan"`
-}
-
-// changedImage is an image by its name in a mirror.
-type changedImage struct {
-	Name string        `json:"name"`
-	Old  digest.Digest `json:"old,omitempty"`
-	New  digest.Digest `json:"new,omitempty"`
-	Size int64         `json:"size"` // in bytes, before sharing; of the new one, where there is one
 }
 
 func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []string) error {
@@ -116,13 +94,13 @@ func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []strin
 	if err != nil {
 		return err
 	}
-	d.compare(before, after)
+	d.Difference = *plan.Compare(before, after)
 	if a.output == outputJSON {
 		err = a.encode(d)
 	} else {
 		err = a.text(d.text())
 	}
-	if err == nil && !d.empty() {
+	if err == nil && !d.Empty() {
 		err = errSomething
 	}
 	return err
@@ -148,7 +126,7 @@ func (a *app) before(arg string) (int, error) {
 
 // compared reads the plan of one side, of which it keeps the outline, and says in c
 // which that is.
-func (a *app) compared(ctx context.Context, f *archiveFlags, arg string, c *comparedSet) (*planOutline, error) {
+func (a *app) compared(ctx context.Context, f *archiveFlags, arg string, c *comparedSet) (*plan.Outline, error) {
 	have, err := a.lookInto(f, []string{arg})
 	if err != nil {
 		return nil, err
@@ -160,109 +138,7 @@ func (a *app) compared(ctx context.Context, f *archiveFlags, arg string, c *comp
 	if err != nil {
 		return nil, err
 	}
-	return outlineOf(p), nil
-}
-
-func (d *archiveDifference) empty() bool {
-	return len(d.Added)+len(d.Removed)+len(d.Changed)+d.NewContent+d.GoneContent == 0
-}
-
-// A planOutline is what two plans are compared by, each list in its order: the names of
-// releases, the images by name, and every manifest and blob by what stands for its
-// digest. It is a fraction of the plan.
-type planOutline struct {
-	releases []string
-	images   []outlinedImage
-	content  []outlinedContent
-}
-
-type outlinedImage struct {
-	name   string
-	digest digest.Digest
-	size   int64 // bytes
-}
-
-type outlinedContent struct {
-	key  [sha256.Size]byte // stands for the digest, in less than half the room
-	size int64             // bytes
-}
-
-func outlineOf(p *plan.Plan) *planOutline {
-	o := &planOutline{content: make([]outlinedContent, 0, len(p.Manifests)+len(p.Blobs))}
-	for i := range p.Releases {
-		o.releases = append(o.releases, p.Releases[i].Name())
-	}
-	for i := range p.Images {
-		img := &p.Images[i]
-		for _, tag := range img.Tags {
-			o.images = append(o.images, outlinedImage{img.Repository + ":" + tag, img.Digest, img.Size})
-		}
-	}
-	for i := range p.Manifests {
-		o.content = append(o.content, outlinedContent{sha256.Sum256([]byte(p.Manifests[i].Digest)), p.Manifests[i].Size})
-	}
-	for _, b := range p.Blobs {
-		o.content = append(o.content, outlinedContent{sha256.Sum256([]byte(b.Digest)), b.Size})
-	}
-	slices.Sort(o.releases)
-	slices.SortFunc(o.images, func(x, y outlinedImage) int { return strings.Compare(x.name, y.name) })
-	slices.SortFunc(o.content, func(x, y outlinedContent) int { return bytes.Compare(x.key[:], y.key[:]) })
-	return o
-}
-
-// compare fills in what differs, by name.
-func (d *archiveDifference) compare(before, after *planOutline) {
-	d.Added, d.Removed, d.Changed = []changedImage{}, []changedImage{}, []changedImage{}
-	pairs(before.releases, after.releases, func(name *string) string { return *name }, func(old, now *string) {
-		switch {
-		case old == nil:
-			d.AddedReleases = append(d.AddedReleases, *now)
-		case now == nil:
-			d.RemovedReleases = append(d.RemovedReleases, *old)
-		}
-	})
-	pairs(before.images, after.images, func(x *outlinedImage) string { return x.name }, func(old, now *outlinedImage) {
-		switch {
-		case old == nil:
-			d.Added = append(d.Added, changedImage{Name: now.name, New: now.digest, Size: now.size})
-		case now == nil:
-			d.Removed = append(d.Removed, changedImage{Name: old.name, Old: old.digest, Size: old.size})
-		case old.digest != now.digest:
-			d.Changed = append(d.Changed, changedImage{Name: now.name, Old: old.digest, New: now.digest, Size: now.size})
-		}
-	})
-	pairs(before.content, after.content, func(x *outlinedContent) string { return string(x.key[:]) }, func(old, now *outlinedContent) {
-		switch {
-		case old == nil:
-			d.NewContent, d.NewBytes = d.NewContent+1, d.NewBytes+now.size
-		case now == nil:
-			d.GoneContent, d.GoneBytes = d.GoneContent+1, d.GoneBytes+old.size
-		}
-	})
-}
-
-// pairs goes through two lists that are sorted by key. What only one of them has comes
-// with nil in place of the other.
-func pairs[T any](old, now []T, key func(*T) string, each func(old, now *T)) {
-	for len(old)+len(now) > 0 {
-		var order int
-		switch {
-		case len(old) == 0:
-			order = 1
-		case len(now) == 0:
-			order = -1
-		default:
-			order = strings.Compare(key(&old[0]), key(&now[0]))
-		}
-		var was, is *T
-		if order <= 0 {
-			was, old = &old[0], old[1:]
-		}
-		if order >= 0 {
-			is, now = &now[0], now[1:]
-		}
-		each(was, is)
-	}
+	return p.Outline(), nil
 }
 
 func (d *archiveDifference) text() string {
@@ -270,7 +146,7 @@ func (d *archiveDifference) text() string {
 	which := func(c comparedSet) string {
 		return fmt.Sprintf("sequence %d of %q in %s", c.Sequence, c.Name, c.Archive)
 	}
-	if d.empty() {
+	if d.Empty() {
 		fmt.Fprintf(&b, "No difference: %s and %s bring the same.\n", which(d.Old), which(d.New))
 		return b.String()
 	}
@@ -290,7 +166,7 @@ func (d *archiveDifference) text() string {
 	}
 	for _, part := range []struct {
 		title  string
-		images []changedImage
+		images []plan.ChangedImage
 	}{{"Added", d.Added}, {"Removed", d.Removed}, {"Changed", d.Changed}} {
 		if len(part.images) == 0 {
 			continue

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/layout"
@@ -298,7 +299,7 @@ func openContent(ctx context.Context, have *archive.Archive, d digest.Digest) (b
 		}
 	}
 	hint := "gantry archive list --blobs shows what it has"
-	if earlier(have) != nil {
+	if carry.EarlierThan(have) != nil {
 		hint = "it may be in an earlier archive, whose folder has to be named, too"
 	}
 	return nil, 0, usageHint(hint, "the archive has no %s", d)

@@ -151,7 +151,7 @@ func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, form string, 
 		return context.Cause(ctx)
 	case err == nil:
 		result.Plan = inspectPlan(p, have.PlanDigest())
-	case errors.Is(err, fs.ErrNotExist) && earlier(have) != nil:
+	case errors.Is(err, fs.ErrNotExist) && carry.EarlierThan(have) != nil:
 		result.PlanProblem = "it is the plan of an earlier archive, which is not here"
 	default:
 		result.PlanProblem = err.Error()

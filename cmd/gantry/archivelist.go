@@ -142,7 +142,7 @@ func (a *app) listImages(have *archive.Archive, p *plan.Plan, filter glob) error
 	if err != nil {
 		return err
 	}
-	partial, images := earlier(have) != nil, []archivedImage{}
+	partial, images := carry.EarlierThan(have) != nil, []archivedImage{}
 	for i := range p.Images {
 		img := &p.Images[i]
 		here := ""

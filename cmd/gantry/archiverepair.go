@@ -1,26 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 
-	"github.com/opencontainers/go-digest"
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/carry"
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/repair"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 func (a *app) archiveRepairRequestCommand() *cobra.Command {
@@ -66,19 +59,9 @@ func (a *app) archiveRepairRequest(ctx context.Context, f *archiveFlags, to stri
 	if err != nil {
 		return err
 	}
-	owner, lost, err := lostOf(have, damage, f.sequence)
-	if err != nil {
-		return err
-	}
-	of := have
-	if owner.Sequence != have.Newest().Sequence {
-		// The images that have it are those of that set's plan.
-		if of, err = a.lookInto(&archiveFlags{trust: f.trust, sequence: owner.Sequence}, args); err != nil {
-			return err
-		}
-		defer func() { _ = of.Close() }() // only read from
-	}
-	request, err := requestOf(ctx, of, lost)
+	request, err := carry.RequestRepair(ctx, have, damage, f.sequence != 0, func(sequence int) (*archive.Archive, error) {
+		return a.lookInto(&archiveFlags{trust: f.trust, sequence: sequence}, args)
+	})
 	if err != nil {
 		return err
 	}
@@ -122,81 +105,6 @@ func (a *app) readAll(ctx context.Context, have *archive.Archive) ([]archive.Dam
 	}
 	return nil, err
 }
-
-// lostOf finds the set that lost content, and what it lost. A repair mends one set:
-// where several lost some, one has to be chosen, by its number.
-func lostOf(have *archive.Archive, damage []archive.Damage, chosen int) (owner archive.BaseSet, lost []archive.EntryInfo, err error) {
-	owner = have.Newest().BaseSet
-	gone := map[digest.Digest]bool{}
-	for _, d := range (&archive.DamageError{Damage: damage}).Lost() {
-		gone[d] = true
-	}
-	of := map[archive.BaseSet][]archive.EntryInfo{}
-	for e := range have.Entries() {
-		if e.Content && !e.Repair && gone[e.Digest] && e.Part <= 1 {
-			delete(gone, e.Digest) // the newest set that has it stands for all
-			of[e.Set] = append(of[e.Set], e)
-		}
-	}
-	switch {
-	case len(of) == 0, chosen != 0:
-		return owner, of[owner], nil
-	case len(of) == 1:
-		for owner, lost = range of {
-			return owner, lost, nil
-		}
-	}
-	var names []string
-	for _, s := range slices.SortedFunc(maps.Keys(of), func(a, b archive.BaseSet) int { return cmp.Compare(a.Sequence, b.Sequence) }) {
-		names = append(names, fmt.Sprintf("--sequence %d", s.Sequence))
-	}
-	return owner, nil, usageHint("run this once with each of "+strings.Join(names, ", "), "several archives lost content, and a request is for one")
-}
-
-// requestOf is the request for what the set lost that was opened.
-func requestOf(ctx context.Context, have *archive.Archive, lost []archive.EntryInfo) (*repair.Request, error) {
-	s := have.Newest()
-	r := &repair.Request{Name: s.Series, Sequence: s.Sequence, Set: s.Set, Plan: have.PlanDigest(), Encrypted: s.Encrypted}
-	p, err := carry.ReadPlan(ctx, have)
-	var planDamage *archive.DamageError
-	switch {
-	case errors.As(err, &planDamage):
-		r.PlanLost = true
-	case err != nil && len(lost) > 0:
-		return nil, fmt.Errorf("finding the images that have what is lost: %w", err)
-	case errors.Is(err, fs.ErrNotExist): // an earlier set has it, and lost nothing
-	case err != nil:
-		return nil, err
-	}
-	var digests []digest.Digest
-	for _, e := range lost {
-		digests = append(digests, e.Digest)
-	}
-	holders := map[digest.Digest][]*plan.Image{}
-	if p != nil {
-		if holders, err = mirror.Holders(p, digests); err != nil {
-			return nil, err
-		}
-	}
-	for _, e := range lost {
-		c := repair.Content{Digest: e.Digest, Size: e.Whole, MediaType: e.MediaType, Sources: []string{}}
-		for _, img := range holders[e.Digest] {
-			c.Sources = append(c.Sources, img.Source)
-		}
-		slices.Sort(c.Sources)
-		c.Sources = slices.Compact(c.Sources)
-		c.Sources = c.Sources[:min(len(c.Sources), maxRequestSources)]
-		if len(c.Sources) > 0 || p == nil { // what no image needs is not missed
-			r.Content = append(r.Content, c)
-		}
-	}
-	slices.SortFunc(r.Content, func(a, b repair.Content) int { return cmp.Compare(a.Digest, b.Digest) })
-	return r, nil
-}
-
-// maxRequestSources is how many of the images that share a blob a request names: any
-// of them will do.
-const maxRequestSources = 20
 
 // requestBytes is how much a request asks for.
 func requestBytes(r *repair.Request) (n int64) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -226,17 +225,4 @@ func adviseIdentity(err error) error {
 		hint = "ask who wrote it whom --encrypt-to named"
 	}
 	return &hintError{err, "; ", hint}
-}
-
-// encryptTo tells archives that are to be written whom they are for.
-func (s *session) encryptTo(ctx context.Context, e *archive.Encryption) error {
-	if e == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	var err error
-	e.Secret, err = s.Secret()
-	return err
 }

@@ -59,7 +59,7 @@ func usageHint(hint, format string, args ...any) error {
 func status(err error) int {
 	var (
 		partial   *partialError
-		repair    *repairError
+		repair    *carry.RepairError
 		usage     *usageError
 		config    *imageset.Error
 		selection *filter.SelectionError

@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 )
 
@@ -78,7 +80,8 @@ type servedArchive struct {
 	URL          string `json:"url"`
 	Images       int    `json:"images"`
 	Repositories int    `json:"repositories"`
-	// NotServed are the sources of images that the folders do not have whole.
+	// NotServed are the sources of images that the folders do not have whole, or that
+	// were missing when the archive was planned.
 	NotServed []string `json:"notServed"`
 }
 
@@ -111,11 +114,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 	}
 	defer func() { _ = have.Close() }() // only read from
 	a.saySigned(have)
-	images, err := wholeImages(ctx, have)
+	images, err := carry.WholeImages(ctx, have)
 	if err != nil {
 		return fmt.Errorf("archive in %s: %w", strings.Join(dirs, ", "), err)
 	}
-	registry, err := registryserver.New(have, a.log, images.all())
+	registry, err := registryserver.New(have, a.log, images.All())
 	if err != nil {
 		return fmt.Errorf("serving the archive in %s: %w", strings.Join(dirs, ", "), err)
 	}
@@ -194,35 +197,44 @@ func (f *serveFlags) open(ctx context.Context, secure bool) (net.Listener, error
 }
 
 // sayServing says what can be pulled, and how.
-func (a *app) sayServing(at net.Addr, secure bool, what string, images *wholes, repositories int) error {
-	if n := len(images.lacking); n > 0 {
-		more := ""
-		if len(images.heldBack) > 0 {
-			var names []string
-			for _, w := range images.heldBack {
-				names = append(names, w.String())
-			}
-			more = ", nor what names them: " + strings.Join(names, ", ")
+func (a *app) sayServing(at net.Addr, secure bool, what string, images *carry.Wholes, repositories int) error {
+	more := ""
+	if len(images.HeldBack) > 0 {
+		var names []string
+		for _, w := range images.HeldBack {
+			names = append(names, w.String())
 		}
-		a.warn("%s not served, since content is missing (%v)%s; give the folders of the earlier archives, too", number(n, "image is", "images are"), images.why, more)
-		for _, source := range images.lacking {
-			a.log.Info("an image is not served", "source", source)
+		more = ", nor what names them: " + strings.Join(names, ", ")
+	}
+	if n := len(images.Missing); n > 0 {
+		them := "them"
+		if n == 1 {
+			them = "it"
 		}
+		a.warn("%s not served, since the source did not have %s when the archive was planned%s", number(n, "image is", "images are"), them, more)
+		more = ""
+	}
+	if n := len(images.Lacking); n > 0 {
+		a.warn("%s not served, since content is missing (%v)%s; give the folders of the earlier archives, too", number(n, "image is", "images are"), images.Why, more)
+	}
+	notServed := slices.Concat(images.Missing, images.Lacking)
+	for _, source := range notServed {
+		a.log.Info("an image is not served", "source", source)
 	}
 	scheme, insecure := "https://", ""
 	if !secure {
 		scheme, insecure = "http://", " --tls-verify=false"
 	}
-	a.say("serving %s in %s of %s on %s; end with Ctrl-C", number(images.served, "image", "images"), number(repositories, "repository", "repositories"), what, at)
-	if images.example != "" {
-		a.say("try: podman pull%s %s/%s", insecure, reachable(at), images.example)
+	a.say("serving %s in %s of %s on %s; end with Ctrl-C", number(images.Count, "image", "images"), number(repositories, "repository", "repositories"), what, at)
+	if images.Example != "" {
+		a.say("try: podman pull%s %s/%s", insecure, reachable(at), images.Example)
 	}
 	if a.output != outputJSON {
 		return nil
 	}
 	return a.encode(servedArchive{
 		Version: 1, Address: at.String(), URL: scheme + reachable(at),
-		Images: images.served, Repositories: repositories, NotServed: append([]string{}, images.lacking...),
+		Images: images.Count, Repositories: repositories, NotServed: append([]string{}, notServed...),
 	})
 }
 
@@ -235,7 +247,7 @@ func reachable(at net.Addr) string {
 }
 
 // writeServed writes the manifests that were asked for.
-func (a *app) writeServed(f serveFlags, images *wholes, at net.Addr) error {
+func (a *app) writeServed(f serveFlags, images *carry.Wholes, at net.Addr) error {
 	if f.resources == "" {
 		return nil
 	}
@@ -243,7 +255,7 @@ func (a *app) writeServed(f serveFlags, images *wholes, at net.Addr) error {
 	if tcp, ok := at.(*net.TCPAddr); address == "" && ok && tcp.IP.IsUnspecified() {
 		return usageHint("say --address HOST:PORT", "--listen %s does not tell by which name clusters reach this registry", f.listen)
 	}
-	files, notes, err := images.resources(cmp.Or(address, at.String()))
+	files, notes, err := images.Resources(cmp.Or(address, at.String()))
 	if err != nil {
 		return usagef("--address: %w", err)
 	}

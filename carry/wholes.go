@@ -1,4 +1,4 @@
-package main
+package carry
 
 import (
 	"context"
@@ -12,38 +12,50 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// wholes are the images of a plan of which an archive has all content.
-type wholes struct {
+// Wholes are the images of a plan of which an archive has all content.
+type Wholes struct {
+	Count    int          // how many they are
+	Example  string       // "repository:tag" of one of them that has a tag to read
+	Lacking  []string     // sources of images of which content is missing
+	Missing  []string     // sources that did not have their image when the plan was made
+	HeldBack []plan.Whole // what is there itself and names an image of these two kinds
+	Why      error        // that content is missing; nil where none is
+
 	plan     *plan.Plan
 	contents *plan.Contents
 	left     map[*plan.Image]bool // out
-
-	served   int
-	example  string       // "repository:tag" of one of them that has a tag to read
-	lacking  []string     // sources of images of which content is missing
-	heldBack []plan.Whole // what is there itself and names such an image
-	why      error        // that content is missing; nil where none is
 }
 
-// wholeImages are the images that an archive can serve. A catalog or release that
-// names an image which is not among them is held back, as it is at a mirror.
-func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
-	p, err := carry.ReadPlan(ctx, have)
+// WholeImages are the images that an archive can serve. A catalog or release that
+// names an image which is not among them is held back, as it is at a mirror. An archive
+// that can serve none for what is missing is an error.
+func WholeImages(ctx context.Context, have *archive.Archive) (*Wholes, error) {
+	p, err := ReadPlan(ctx, have)
 	if err != nil {
 		return nil, err
 	}
-	w := &wholes{plan: p, left: map[*plan.Image]bool{}}
+	w := &Wholes{plan: p, left: map[*plan.Image]bool{}}
 	if w.contents, err = p.Contents(); err != nil {
 		return nil, err
 	}
 	incomplete := map[plan.Whole]bool{}
+	named := func(because []plan.Because) {
+		for _, b := range because {
+			if whole, ok := b.Whole(); ok {
+				incomplete[whole] = true
+			}
+		}
+	}
+	for _, m := range p.Missing {
+		w.Missing = append(w.Missing, m.Source)
+		named(m.Because)
+	}
 	for i := range p.Images {
 		img := &p.Images[i]
 		lacks, err := w.lacks(img, have)
@@ -52,42 +64,38 @@ func wholeImages(ctx context.Context, have *archive.Archive) (*wholes, error) {
 			return nil, err
 		case lacks == nil:
 			continue
-		case w.why == nil:
-			w.why = lacks
+		case w.Why == nil:
+			w.Why = lacks
 		}
 		w.left[img] = true
-		w.lacking = append(w.lacking, img.Source)
-		for _, because := range img.Because {
-			if whole, ok := because.Whole(); ok {
-				incomplete[whole] = true
-			}
-		}
+		w.Lacking = append(w.Lacking, img.Source)
+		named(img.Because)
 	}
 	for i := range p.Images {
 		img := &p.Images[i]
 		if whole, ok := img.Whole(); ok && incomplete[whole] && !w.left[img] {
 			w.left[img] = true
-			w.heldBack = append(w.heldBack, whole)
+			w.HeldBack = append(w.HeldBack, whole)
 		}
 		if w.left[img] {
 			continue
 		}
-		w.served++
+		w.Count++
 		for _, tag := range img.Tags {
-			if w.example == "" && !strings.HasPrefix(tag, "sha256-") {
-				w.example = img.Repository + ":" + tag
+			if w.Example == "" && !strings.HasPrefix(tag, "sha256-") {
+				w.Example = img.Repository + ":" + tag
 			}
 		}
 	}
-	if w.served == 0 && w.why != nil {
-		return nil, &hintError{w.why, "; ", "give the folders of the archives that this one builds on, too"}
+	if w.Count == 0 && w.Why != nil {
+		return nil, &advisedError{w.Why, "give the folders of the archives that this one builds on, too"}
 	}
-	w.lacking = slices.Compact(w.lacking)
+	w.Lacking, w.Missing = slices.Compact(w.Lacking), slices.Compact(w.Missing)
 	return w, nil
 }
 
 // lacks is why content of an image cannot be had; nil where all is there.
-func (w *wholes) lacks(img *plan.Image, have *archive.Archive) (why, err error) {
+func (w *Wholes) lacks(img *plan.Image, have *archive.Archive) (why, err error) {
 	errLacking := errors.New("lacking")
 	look := func(d digest.Digest, size int64) error {
 		if why = have.Lacks(ocispec.Descriptor{Digest: d, Size: size}); why != nil {
@@ -104,8 +112,8 @@ func (w *wholes) lacks(img *plan.Image, have *archive.Archive) (why, err error) 
 	return why, err
 }
 
-// all are the images as the registry takes them. The lists belong to the loop.
-func (w *wholes) all() iter.Seq[registryserver.Image] {
+// All are the images as the registry takes them. The lists belong to the loop.
+func (w *Wholes) All() iter.Seq[registryserver.Image] {
 	return func(yield func(registryserver.Image) bool) {
 		var manifests, blobs []ocispec.Descriptor
 		for i := range w.plan.Images {
@@ -130,10 +138,10 @@ func (w *wholes) all() iter.Seq[registryserver.Image] {
 	}
 }
 
-// resources are the manifests that make a cluster pull what is served from address,
+// Resources are the manifests that make a cluster pull what is served from address,
 // "HOST:PORT".
-func (w *wholes) resources(address string) (files []resources.File, notes []string, err error) {
-	at, err := mirror.ParseDestination(dockerScheme+address, 0)
+func (w *Wholes) Resources(address string) (files []resources.File, notes []string, err error) {
+	at, err := mirror.ParseDestination("docker://"+address, 0)
 	if err == nil && at.Prefix != "" {
 		err = fmt.Errorf("there is no %s in front of what is served", at.Prefix)
 	}
