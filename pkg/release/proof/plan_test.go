@@ -94,6 +94,10 @@ func TestCheckPlan(t *testing.T) {
 			[]string{yes1, yes2}, []string{"the image of graph data is not there, without which no update service answers"}, nil,
 		},
 		{
+			"what is in the image of graph data", func(s *site, _ *Plan) { s.data, s.hollow = nil, digest.FromString("graph data") },
+			[]string{yes1, yes2}, []string{"reading graph data from image " + all.options.GraphData + "@" + digest.FromString("graph data").String()}, nil,
+		},
+		{
 			"graph data that nobody planned", func(s *site, p *Plan) { s.data, p.GraphData = nil, false },
 			[]string{yes1, yes2}, nil, []string{"there is no graph data (" + all.options.GraphData + ":latest), so that no update service can answer"},
 		},
