@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -11,13 +12,19 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
-// cancels is how many uploads are cancelled at the same time.
-const cancels = 8
+const (
+	// cancels is how many uploads are cancelled at the same time.
+	cancels = 8
+	// cancelTime is how long a run may take for that before it begins.
+	cancelTime = 10 * time.Second
+)
 
 // cancelLeft has the registry forget the uploads that earlier runs left open,
-// since they were killed. Each is tried once, unless the registry is not there:
-// it forgets them by itself some day.
+// since they were killed. Each is tried once, unless the registry is not there or
+// takes too long: the next run tries those, and it forgets them by itself some day.
 func (a *app) cancelLeft(ctx context.Context, client *remote.Client, uploads *workspace.Uploads) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
 	var g errgroup.Group
 	g.SetLimit(cancels)
 	for _, left := range uploads.Left() {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -69,4 +70,31 @@ func TestRunEndsWhereUploadsBegin(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What earlier runs left open is cancelled as long as the run goes on, and no longer.
+func TestCancelUploadEndsWithTheRun(t *testing.T) {
+	var deleted atomic.Int32
+	inBubble(t, Options{Side: Destination}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			if <-time.After(3 * time.Second); r.URL.Path == "/v2/a/blobs/uploads/slow" {
+				<-time.After(time.Hour)
+			}
+			deleted.Add(1)
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}, func(t *testing.T, c *Client) {
+		_, desc := blobOf(10)
+		base := "http://" + repo.Host + "/v2/a/blobs/uploads/"
+		if err := c.CancelUpload(t.Context(), repo, desc.Digest, base+"left"); err != nil || deleted.Load() != 1 {
+			t.Errorf("%d were cancelled, %v", deleted.Load(), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := c.CancelUpload(ctx, repo, desc.Digest, base+"slow"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
+			t.Errorf("%v, after %s", err, time.Since(start))
+		}
+		<-time.After(2 * time.Hour) // for the handler
+	})
 }

@@ -147,21 +147,21 @@ func received(header string) (n int64, ok bool) {
 	return int64(end) + 1, true
 }
 
-// quit is abandon where there is something else to do about the session.
+// quit is abandon where there is something else to do about the session. It is tried
+// briefly, even when the run is being ended.
 func (u *upload) quit(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
 	if err := u.abandon(ctx); err != nil {
 		u.c.o.Log.Debug("an upload stays open", "host", u.at.h.name, "digest", u.desc.Digest.String(), "err", err)
 	}
 }
 
-// abandon lets the registry forget a session that is not gone on with. It is
-// tried briefly, even when the run is being ended.
+// abandon lets the registry forget a session that is not gone on with.
 func (u *upload) abandon(ctx context.Context) error {
 	if u.location == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
 	u.settle(ctx)
 	err := u.c.retry(ctx, u.forget)
 	var e *Error
