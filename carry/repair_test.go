@@ -1,0 +1,242 @@
+package carry
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/repair"
+)
+
+// damage opens the archive in folders and reads all of it.
+func (w *world) damage(folders ...string) (*archive.Archive, []archive.Damage) {
+	w.t.Helper()
+	var dirs []string
+	for _, f := range folders {
+		dirs = append(dirs, w.path(f))
+	}
+	have, err := archive.Inspect(dirs...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = have.Close() }) // only read from
+	err = have.Verify(w.t.Context(), nil)
+	var damage *archive.DamageError
+	if err != nil && !errors.As(err, &damage) {
+		w.t.Fatal(err)
+	}
+	if damage == nil {
+		return have, nil
+	}
+	return have, damage.Damage
+}
+
+// request asks for what the archive in folders lost.
+func (w *world) request(chosen bool, folders ...string) (*repair.Request, error) {
+	w.t.Helper()
+	have, damage := w.damage(folders...)
+	return RequestRepair(w.t.Context(), have, damage, chosen, func(sequence int) (*archive.Archive, error) {
+		var dirs []string
+		for _, f := range folders {
+			dirs = append(dirs, w.path(f))
+		}
+		return archive.InspectWith(archive.OpenOptions{Sequence: sequence}, dirs...)
+	})
+}
+
+// layerOf is the layer that only image i of a plan has, shared what all have.
+func layerOf(text string) digest.Digest {
+	return digest.FromString(strings.Repeat(text+" ", 300))
+}
+
+func wants(r *repair.Request) map[digest.Digest][]string {
+	all := map[digest.Digest][]string{}
+	for _, c := range r.Content {
+		all[c.Digest] = c.Sources
+	}
+	return all
+}
+
+// TestRequestRepair asks for what is lost, and of the set that lost it.
+func TestRequestRepair(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.months(3)
+	ask := func(chosen bool, folders ...string) *repair.Request {
+		t.Helper()
+		r, err := w.request(chosen, folders...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Write(io.Discard)); err != nil && len(r.Content) > 0 {
+			t.Error(err)
+		}
+		return r
+	}
+	if r := ask(false, "disk3", "disk2", "disk1"); len(r.Content) > 0 || r.PlanLost {
+		t.Errorf("nothing is lost, and it asks for %+v", r)
+	}
+	// An earlier set lost what all images need: the plan of that set names those that
+	// it knew.
+	w.spoil("disk1", content(layerOf("shared")))
+	r := ask(false, "disk3", "disk2", "disk1")
+	if diff := cmp.Diff(map[digest.Digest][]string{layerOf("shared"): {source(1)}}, wants(r)); diff != "" || r.Sequence != 1 || r.Name != "ops" || r.Set != w.open("disk1").Newest().Set {
+		t.Errorf("of sequence %d (-want +got):\n%s", r.Sequence, diff)
+	}
+	// Two sets lost some: one has to be chosen.
+	w.spoil("disk2", content(layerOf("layer 2"), w.month(2).Images[1].Digest))
+	_, err := w.request(false, "disk3", "disk2", "disk1")
+	refused[*RequestError](t, err, "run this once with each of --sequence 1, --sequence 2")
+	r = ask(false, "disk2")
+	want := map[digest.Digest][]string{layerOf("layer 2"): {source(2)}, w.month(2).Images[1].Digest: {source(2)}}
+	if diff := cmp.Diff(want, wants(r)); diff != "" || r.Sequence != 2 {
+		t.Errorf("of sequence %d (-want +got):\n%s", r.Sequence, diff)
+	}
+	if r = ask(true, "disk2", "disk1"); r.Sequence != 2 || len(r.Content) != 2 {
+		t.Errorf("chosen was 2, and it asks for %d of %d", len(r.Content), r.Sequence)
+	}
+	// Without the plan nothing is known of images.
+	w.spoil("disk2", itsPlan)
+	if r = ask(false, "disk2"); !r.PlanLost || len(r.Content) != 2 || len(r.Content[0].Sources) > 0 {
+		t.Errorf("without the plan it asks for %+v", r)
+	}
+}
+
+// TestRepair writes what a request wants.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	lost := []digest.Digest{layerOf("shared"), layerOf("layer 1")}
+	for name, tc := range map[string]struct {
+		plan   bool // it was lost, too
+		change func(w *world)
+		gone   map[digest.Digest]bool
+		check  func(t *testing.T, err error)
+	}{
+		"content":          {false, nil, nil, nil},
+		"content and plan": {true, func(w *world) { w.savePlan(1) }, nil, nil},
+		"another plan": {true, func(w *world) { w.savePlan(2) }, nil, func(t *testing.T, err error) {
+			refused[*RequestError](t, err, "of sequence 1 was lost, and this workspace has another one of \"ops\"", "--full")
+		}},
+		"no plan": {true, nil, nil, func(t *testing.T, err error) {
+			refused[*RequestError](t, err, "this workspace has another one", "--full")
+		}},
+		"no source": {false, nil, gone(lost[0]), func(t *testing.T, err error) {
+			refused[*RepairError](t, err, "the repair is not finished: 1 blob or manifest was given by no source; what was fetched is kept")
+			var missed *RepairError
+			if errors.As(err, &missed) && (len(missed.Missed) != 1 || missed.Missed[0].Digest != lost[0]) || !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%+v", missed)
+			}
+		}},
+		"no source for both": {false, nil, gone(lost...), func(t *testing.T, err error) {
+			refused[*RepairError](t, err, "2 blobs and manifests were given by no source")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.months(1)
+			w.spoil("disk1", content(lost...))
+			if tc.plan {
+				w.spoil("disk1", itsPlan)
+			}
+			r, err := w.request(false, "disk1")
+			if err != nil || len(r.Content) != 2 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if tc.change != nil {
+				tc.change(w)
+			}
+			done := int64(-1)
+			opts := RepairOptions{Dir: w.path("repair"), Watch: func(count func() int64) func() { return func() { done = count() } }}
+			repaired, err := Repair(t.Context(), w.ws, r, memory{w, tc.gone}, opts)
+			if tc.check != nil {
+				tc.check(t, err)
+				return
+			}
+			if err != nil || repaired.Sequence != 1 || repaired.Content != 2 || repaired.Nothing || done != 2 {
+				t.Fatalf("%+v, %v, %d done", repaired, err, done)
+			}
+			have, damage := w.damage("disk1", "repair")
+			for _, d := range damage {
+				if !d.Healed {
+					t.Errorf("still lost: %s", d)
+				}
+			}
+			if _, err := ReadPlan(t.Context(), have); err != nil {
+				t.Error(err)
+			}
+			if repaired, err = Repair(t.Context(), w.ws, r, memory{w, gone(lost...)}, opts); err != nil || !repaired.Nothing {
+				t.Errorf("once more: %+v, %v", repaired, err)
+			}
+		})
+	}
+}
+
+// savePlan keeps the plan of a month as the one that was made last.
+func (w *world) savePlan(month int) {
+	if err := w.ws.SavePlan("ops", w.month(month).Write); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestRepairGoesOn keeps what was fetched, and ends at what is fatal.
+func TestRepairGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.months(1)
+	lost := []digest.Digest{layerOf("shared"), layerOf("layer 1")}
+	w.spoil("disk1", content(lost...))
+	r, err := w.request(false, "disk1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := RepairOptions{Dir: w.path("repair")}
+	_, err = Repair(t.Context(), w.ws, r, memory{w, gone(lost[0])}, opts)
+	refused[*RepairError](t, err)
+	if _, err = Repair(t.Context(), w.ws, r, memory{w, gone(lost[1])}, opts); err != nil {
+		t.Errorf("what was fetched is asked for again: %v", err)
+	}
+	opts = RepairOptions{Dir: w.path("other"), Fatal: func(err error) bool { return errors.Is(err, os.ErrNotExist) }}
+	_, err = Repair(t.Context(), w.ws, r, memory{w, gone(lost[0])}, opts)
+	var missed *RepairError
+	if err == nil || errors.As(err, &missed) {
+		t.Errorf("what is fatal did not end it: %v", err)
+	}
+}
+
+func TestReadRequest(t *testing.T) {
+	t.Parallel()
+	sum := digest.FromString("x")
+	r := &repair.Request{Name: "ops", Sequence: 1, Set: sum, Plan: sum, Encrypted: true, Content: []repair.Content{{Digest: sum, Size: 1, Sources: []string{"a"}}}}
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	r.Kind, r.Version = "GantryRepairRequest", 1
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := write("request.json", text)
+	if got, err := ReadRequest(sound, true); err != nil || got.Name != "ops" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = ReadRequest(sound, false)
+	refused[*RequestError](t, err, "is encrypted, and its repair would not be", "--encrypt-to")
+	_, err = ReadRequest(write("other.json", []byte(`{"kind":"Other"}`)), true)
+	refused[*RequestError](t, err, "--repair: ", "other.json")
+	_, err = ReadRequest(filepath.Join(dir, "absent"), true)
+	refused[*RequestError](t, err, "--repair: ", "no such file")
+}
