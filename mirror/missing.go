@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -51,18 +50,10 @@ func Look(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*Missing,
 // looked is a run that found out which images are there, and does no more. Every
 // error ends it.
 func looked(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*run, error) {
-	if opts.Streams <= 0 {
-		opts.Streams = defaultStreams
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	r := &run{Options: opts, sink: sink, strict: true}
-	r.registry, _ = sink.(Registry)
-	r.holder, _ = sink.(Holder)
-	var err error
-	if r.work, err = take(p, r.registry != nil); err != nil {
+	r, err := newRun(p, nil, sink, opts)
+	if err != nil {
 		return nil, err
 	}
+	r.strict = true
 	return r, r.look(ctx)
 }

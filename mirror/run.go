@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -59,6 +57,23 @@ const defaultStreams = 8
 // case; the error is that which ended the run early, the end of ctx among them.
 // Images that failed on their own are in the report, not in the error.
 func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Options) (*Report, error) {
+	r, err := newRun(p, source, sink, opts)
+	if err != nil {
+		return &Report{}, err
+	}
+	r.Meter.begin(p)
+	if r.Stop && len(p.Missing) > 0 {
+		return r.report(p), missingStops(p.Missing[0])
+	}
+	if err := r.look(ctx); err != nil {
+		return r.report(p), err
+	}
+	err = r.copy(ctx)
+	return r.report(p), err
+}
+
+// newRun takes the plan apart for a sink.
+func newRun(p *plan.Plan, source Source, sink Sink, opts Options) (*run, error) {
 	if opts.Streams <= 0 {
 		opts.Streams = defaultStreams
 	}
@@ -75,21 +90,11 @@ func Run(ctx context.Context, p *plan.Plan, source Source, sink Sink, opts Optio
 	r.registry, _ = sink.(Registry)
 	r.holder, _ = sink.(Holder)
 	var err error
-	if r.work, err = take(p, r.registry != nil); err != nil {
-		return &Report{}, err
-	}
-	r.Meter.begin(p)
-	if r.Stop && len(p.Missing) > 0 {
-		return r.report(p), missingStops(p.Missing[0])
-	}
-	if err := r.look(ctx); err != nil {
-		return r.report(p), err
-	}
-	err = r.copy(ctx)
-	return r.report(p), err
+	r.work, err = take(p, r.registry != nil)
+	return r, err
 }
 
-// run is one call of Run.
+// run is one call of Run, or of what only looks.
 type run struct {
 	Options
 	source   Source
@@ -154,7 +159,7 @@ func (r *run) copy(ctx context.Context) error {
 			}
 		})
 	}
-	for range r.Streams {
+	for range min(r.Streams, max(1, len(r.images))) {
 		g.Go(func() error {
 			for !r.halted() {
 				select {
@@ -282,41 +287,6 @@ func (r *run) settle(img *image, err error) {
 
 // errHeld is why a catalog is not published.
 var errHeld = errors.New("held back, since images that it names are missing")
-
-// A sourceError is an error of the source that came up through the sink.
-type sourceError struct{ err error }
-
-func (e *sourceError) Error() string { return e.err.Error() }
-func (e *sourceError) Unwrap() error { return e.err }
-
-// fatal reports whether err, returned by the sink, ends the run.
-func (r *run) fatal(err error) bool {
-	if err == nil {
-		return false
-	}
-	var s *sourceError
-	var sparse *SparseError
-	var failing *FailingError
-	return !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse) || errors.As(err, &failing))
-}
-
-// spoils reports whether err, with which the sink took no content, ends the run. A
-// connection may break for the content alone: what the sink does with others, [run.took]
-// sees.
-func (r *run) spoils(err error) bool {
-	var failing *FailingError
-	return r.fatal(err) && (!errors.Is(err, remote.ErrBroken) || errors.As(err, &failing))
-}
-
-// explain says what was done where err, as those of registries do, does not say
-// it itself.
-func explain(err error, doing string) error {
-	var said *remote.Error
-	if errors.As(err, &said) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", doing, err)
-}
 
 // publish ends an image's way: its manifests, where all went well so far. The
 // error returned ends the run; others are the image's.

@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -31,24 +30,14 @@ type Lack struct {
 // registry's word is taken for the blobs, which it accepts no manifest without,
 // unless opts.CheckBlobs says otherwise.
 func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) ([]Lack, error) {
-	if opts.Streams <= 0 {
-		opts.Streams = defaultStreams
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	r := &run{Options: opts, sink: registry, registry: registry, strict: true}
-	var err error
-	if r.work, err = take(p, true); err != nil {
-		return nil, err
-	}
-	if err := r.look(ctx); err != nil {
+	r, err := looked(ctx, p, registry, opts)
+	if err != nil {
 		return nil, err
 	}
 	absent := slices.DeleteFunc(slices.Clone(r.images), func(img *image) bool { return img.present })
 	lacks := make([]Lack, len(absent))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(opts.Streams)
+	g.SetLimit(r.Streams)
 	for i, img := range absent {
 		lacks[i] = Lack{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags}
 		g.Go(func() error {
