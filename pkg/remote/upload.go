@@ -15,6 +15,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
+// Open opens a blob at an offset, 0 to its size, and gives the rest of it.
+type Open = func(ctx context.Context, offset int64) (io.ReadCloser, error)
+
 // PushBlob writes a blob to repo. Where from names repositories at the same
 // host that have it, the registry is asked to take it from there (a mount), in
 // the same request that opens the upload. Otherwise the bytes of open go up: up
@@ -26,11 +29,11 @@ import (
 // is called for each such beginning with the byte to begin at, after a stream at
 // the host is free, and has to yield the rest of desc.Size bytes. Its errors are
 // returned as they are and not tried again.
-func (c *Client) PushBlob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) (mounted bool, err error) {
+func (c *Client) PushBlob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open Open) (mounted bool, err error) {
 	return c.push(ctx, repo, desc, from, open, chunk)
 }
 
-func (c *Client) push(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open func(ctx context.Context, offset int64) (io.ReadCloser, error), most int64) (mounted bool, err error) {
+func (c *Client) push(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open Open, most int64) (mounted bool, err error) {
 	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 {
 		return false, fmt.Errorf("pushing a blob to %s: the descriptor %s of %d bytes is malformed", repo.Name(), desc.Digest, desc.Size)
 	}
@@ -62,7 +65,7 @@ type upload struct {
 	desc  ocispec.Descriptor
 	from  []string // repositories that are still to be asked
 	asked int      // how many were
-	open  func(ctx context.Context, offset int64) (io.ReadCloser, error)
+	open  Open
 	src   *source // what open gave, while it serves
 	kept  passed  // what the source before it gave
 
