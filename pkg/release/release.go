@@ -6,6 +6,7 @@ package release
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/suggest"
@@ -82,6 +83,12 @@ func (a Arch) Suffix() string {
 	}
 	return arches[i].suffix
 }
+
+// channel is the grammar of channels (openshift/cincinnati, policy-engine).
+var channel = regexp.MustCompile(`^[0-9a-z.-]{1,253}$`)
+
+// IsChannel reports whether services take s for a channel, such as "stable-4.20".
+func IsChannel(s string) bool { return channel.MatchString(s) }
 
 // Name is what a release is called, and its tag: "4.20.5-x86_64".
 func Name(version string, arch Arch) string { return version + "-" + arch.Suffix() }

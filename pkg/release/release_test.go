@@ -24,3 +24,14 @@ func TestArch(t *testing.T) {
 		t.Errorf("Name = %q", got)
 	}
 }
+
+func TestIsChannel(t *testing.T) {
+	for name, want := range map[string]bool{
+		"stable-4.20": true, "candidate-5.0": true, "okd-scos.4": true, strings.Repeat("x", 253): true,
+		"": false, "Stable-4.20": false, "stable-4.20\n": false, "a/b": false, "a&b": false, strings.Repeat("x", 254): false,
+	} {
+		if IsChannel(name) != want {
+			t.Errorf("IsChannel(%.20q) is not %v", name, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/blang/semver/v4"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
@@ -95,8 +96,8 @@ func (p *parser) channel(file string, text []byte) error {
 	if err := yaml.Unmarshal(text, &c); err != nil {
 		return plain(err)
 	}
-	if !channelName.MatchString(c.Name) {
-		return fmt.Errorf("name: %.100q is no name of a channel: it has other characters than a-z, 0-9, - and ., or none", c.Name)
+	if !release.IsChannel(c.Name) {
+		return fmt.Errorf("name: %.100q is no name of a channel: it has other characters than a-z, 0-9, - and ., too many or none", c.Name)
 	}
 	if other, ok := p.channels[c.Name]; ok {
 		return fmt.Errorf("name: channel %s is that of %s", c.Name, other)
@@ -117,9 +118,6 @@ func (p *parser) channel(file string, text []byte) error {
 	}
 	return nil
 }
-
-// channelName is what services take for a channel.
-var channelName = regexp.MustCompile(`^[0-9a-z.-]+$`)
 
 // build is the build metadata of a version, "" for none.
 func build(v semver.Version) string { return strings.Join(v.Build, ".") }

@@ -21,7 +21,6 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -128,9 +127,6 @@ func (s *Service) Graph(ctx context.Context, channel string, arch release.Arch) 
 	return g, from, nil
 }
 
-// channels is the grammar of channels (openshift/cincinnati, policy-engine).
-var channels = regexp.MustCompile(`^[0-9a-z.-]{1,253}$`)
-
 // A QuestionError says why something was not asked: there can be no such channel,
 // architecture or service.
 type QuestionError struct{ err error }
@@ -142,7 +138,7 @@ func refuse(format string, args ...any) error { return &QuestionError{fmt.Errorf
 
 // question is the address that asks for a graph, and how it is shown.
 func (s *Service) question(channel string, arch release.Arch) (string, Provenance, error) {
-	if !channels.MatchString(channel) {
+	if !release.IsChannel(channel) {
 		return "", Provenance{}, refuse("it is no name of a channel: those consist of lower-case letters, digits, dots and hyphens, such as stable-4.20")
 	}
 	if !slices.Contains(release.Arches(), arch) {
