@@ -149,3 +149,73 @@ func TestTokensOfARun(t *testing.T) {
 		t.Errorf("tokens that were asked for again: %s", diff)
 	}
 }
+
+// However many tokens of a repository run out at once, for whatever scopes, what was
+// sent with one of them is sent again with a new one.
+func TestAllTokensExpire(t *testing.T) {
+	i := &generation{}
+	s := startRegistry(t, i.wrap)
+	c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys(keychain.Credential{Username: "me", Password: "pw"})})
+	push := func(n int, from ...string) {
+		t.Helper()
+		blob := noise(1000 + n)
+		if _, err := c.PushBlob(t.Context(), repoAt(s, "org/name"), describe(blob), from, opener(blob)); err != nil {
+			t.Error(err)
+		}
+	}
+	for n, from := range [][]string{nil, {"org/a"}, {"org/b"}, {"org/c"}} {
+		push(n, from...)
+	}
+	asked := i.asked
+	i.next()
+	push(10)
+	if i.asked != asked+1 {
+		t.Errorf("%d tokens were asked for in place of those that ran out, want one", i.asked-asked)
+	}
+	// The last of them is not the first to be refused: those after it ran out, too.
+	push(11, "org/a")
+	push(12, "org/b")
+	i.next()
+	var wg sync.WaitGroup
+	for n := range 20 {
+		wg.Go(func() { push(20+n, []string{"org/a", "org/b", "org/c"}[n%3]) })
+	}
+	wg.Wait()
+	if n := c.Stats().Retries; n != 0 {
+		t.Errorf("%d retries", n)
+	}
+}
+
+// A generation guards a registry with tokens that are all worth nothing in the next.
+type generation struct {
+	mu    sync.Mutex
+	now   int
+	asked int
+}
+
+func (g *generation) next() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now++
+}
+
+func (g *generation) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		token := fmt.Sprintf("g%d-", g.now)
+		if r.URL.Path == "/token" {
+			g.asked++
+			_, _ = fmt.Fprintf(w, `{"token":"%s%d","expires_in":300}`, token, g.asked)
+		}
+		ok := strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "+token)
+		g.mu.Unlock()
+		switch {
+		case r.URL.Path == "/token":
+		case ok:
+			next.ServeHTTP(w, r)
+		default:
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer realm=%q", "http://"+r.Host+"/token"))
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+}

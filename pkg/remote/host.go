@@ -43,6 +43,7 @@ type host struct {
 	dead       error  // why probe gave up
 	challenge  challenge
 	tokens     map[string][]token // by repository path
+	issued     int                // how many tokens there were
 	tokenGates map[string]gate
 	proofs     map[keychain.Credential]*proof
 	noPut      bool // refuses a PUT with a body

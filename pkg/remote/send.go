@@ -81,7 +81,8 @@ func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 
 // send probes, authorizes and sends. An answer 401 may mean that the token ran
 // out or that the repository asks for more: there is one more attempt, with
-// what the answer says.
+// what the answer says. Tokens that are there since before that answer may have
+// run out like the first; they count for nothing.
 func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if r.foreign {
 		if err := h.admit(ctx); err != nil {
@@ -96,21 +97,26 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if r.url == "" {
 		r.url = h.base() + r.path
 	}
-	for first := true; ; first = false {
+	first, last := true, 0 // the last token when it was refused first
+	for {
 		// Before the token is sought, which must not run out meanwhile.
 		if err := h.admit(ctx); err != nil {
 			return nil, err
 		}
 		r.cuts = h.streams.cuts()
-		authorization, shown, err := h.authorization(ctx, r)
+		t, err := h.authorize(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := h.show(ctx, shown, r, authorization)
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first || !h.learn(r, resp, authorization) {
+		resp, err := h.show(ctx, t.shown, r, t.header)
+		old := 0 < t.number && t.number <= last
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learn(r, resp, t.header) {
 			return resp, err
 		}
 		drain(resp.Body)
+		if issued := h.forget(r.repo, t.number); first {
+			first, last = false, issued
+		}
 	}
 }
 
@@ -124,7 +130,6 @@ func (h *host) learn(r *request, resp *http.Response, authorization string) bool
 	if ch.scheme == "" || ch.scheme == "basic" && authorization != "" {
 		return false
 	}
-	h.forget(r.repo, authorization)
 	if scope := ch.params["scope"]; scope != "" {
 		for s := range strings.FieldsSeq(scope) {
 			if !(token{scopes: r.scopes}).covers([]string{s}) && len(r.scopes) < 16 {

@@ -78,6 +78,10 @@ func (u *upload) stream(ctx context.Context, r *request, to int64) (*http.Respon
 	r.header.Set("Content-Type", "application/octet-stream")
 	var body *sourceBody
 	if r.size = to - u.off; r.size > 0 {
+		// Before the token is sought, which must not run out meanwhile.
+		if _, err := u.sourceAt(ctx, u.off); err != nil {
+			return nil, err
+		}
 		r.open = func(rctx context.Context) (*sourceBody, error) {
 			if body != nil { // the request is made again, elsewhere or with a new token
 				<-body.closed

@@ -40,7 +40,7 @@ func BenchmarkToken(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if h.cached(r) != r.repo {
+			if h.cached(r).value != r.repo {
 				b.Error("no token")
 				return
 			}

@@ -21,6 +21,7 @@ const maxToken = 1 << 20
 // A token is an access token of the run.
 type token struct {
 	value   string
+	number  int // of all that the host was given: later ones have higher numbers
 	scopes  []string
 	expires time.Time
 }
@@ -29,9 +30,15 @@ type token struct {
 func pull(path string) string { return "repository:" + path + ":pull" }
 func push(path string) string { return "repository:" + path + ":pull,push" }
 
-// authorization is the header that r is to be sent with; "" for none. shown is
-// the credential whose password it holds.
-func (h *host) authorization(ctx context.Context, r *request) (header string, shown keychain.Credential, err error) {
+// A ticket is what a request is sent with.
+type ticket struct {
+	header string              // Authorization; "" for none
+	shown  keychain.Credential // whose password is in it
+	number int                 // of the token; 0: it was not asked for in this run
+}
+
+// authorize finds what r is to be sent with.
+func (h *host) authorize(ctx context.Context, r *request) (ticket, error) {
 	h.mu.Lock()
 	ch := h.challenge
 	h.mu.Unlock()
@@ -39,20 +46,20 @@ func (h *host) authorization(ctx context.Context, r *request) (header string, sh
 	case "basic":
 		cred, err := h.credential(ctx, r.repo)
 		if err != nil || cred.Anonymous() {
-			return "", shown, err
+			return ticket{}, err
 		}
 		if cred.RegistryToken != "" {
-			return "Bearer " + cred.RegistryToken, shown, nil
+			return ticket{header: "Bearer " + cred.RegistryToken}, nil
 		}
-		return basic(cred), cred, nil
+		return ticket{header: basic(cred), shown: cred}, nil
 	case "bearer":
 		t, err := h.token(ctx, ch, r)
-		if err != nil || t == "" {
-			return "", shown, err
+		if err != nil || t.value == "" {
+			return ticket{}, err
 		}
-		return "Bearer " + t, shown, nil
+		return ticket{header: "Bearer " + t.value, number: t.number}, nil
 	}
-	return "", shown, nil
+	return ticket{}, nil
 }
 
 func basic(cred keychain.Credential) string {
@@ -72,8 +79,8 @@ func (h *host) credential(ctx context.Context, path string) (keychain.Credential
 
 // token returns a token that covers the scopes of r: one that is there and
 // valid for a while, or a new one, fetched once however many ask for it.
-func (h *host) token(ctx context.Context, ch challenge, r *request) (string, error) {
-	if t := h.cached(r); t != "" {
+func (h *host) token(ctx context.Context, ch challenge, r *request) (token, error) {
+	if t := h.cached(r); t.value != "" {
 		return t, nil
 	}
 	h.mu.Lock()
@@ -84,15 +91,15 @@ func (h *host) token(ctx context.Context, ch challenge, r *request) (string, err
 	}
 	h.mu.Unlock()
 	if err := g.enter(ctx); err != nil {
-		return "", err
+		return token{}, err
 	}
 	defer g.leave()
-	if t := h.cached(r); t != "" {
+	if t := h.cached(r); t.value != "" {
 		return t, nil
 	}
 	cred, err := h.credential(ctx, r.repo)
 	if err != nil || cred.RegistryToken != "" {
-		return cred.RegistryToken, err
+		return token{value: cred.RegistryToken}, err
 	}
 	var t token
 	err = h.c.retry(ctx, func(ctx context.Context) error {
@@ -100,27 +107,29 @@ func (h *host) token(ctx context.Context, ch challenge, r *request) (string, err
 		return err
 	})
 	if err != nil {
-		return "", final{err}
+		return token{}, final{err}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.issued++
+	t.number = h.issued
 	h.tokens[r.repo] = append(h.tokens[r.repo], t)
-	return t.value, nil
+	return t, nil
 }
 
 // cached returns a token of the repository that covers r, and drops those that
 // are about to expire.
-func (h *host) cached(r *request) string {
+func (h *host) cached(r *request) token {
 	now := h.c.o.Clock.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tokens[r.repo] = slices.DeleteFunc(h.tokens[r.repo], func(t token) bool { return !now.Before(t.expires) })
 	for _, t := range h.tokens[r.repo] {
 		if t.covers(r.scopes) {
-			return t.value
+			return t
 		}
 	}
-	return ""
+	return token{}
 }
 
 // covers reports whether t was asked for with all of the scopes, or with more.
@@ -134,11 +143,14 @@ func (t token) covers(scopes []string) bool {
 	return true
 }
 
-// forget drops the token that a registry did not accept.
-func (h *host) forget(path, authorization string) {
+// forget drops the token of a number that a registry did not accept, and the older
+// ones of the repository, with other scopes, which it would not accept either. It
+// returns the number of the last token that there was.
+func (h *host) forget(path string, number int) (last int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tokens[path] = slices.DeleteFunc(h.tokens[path], func(t token) bool { return "Bearer "+t.value == authorization })
+	h.tokens[path] = slices.DeleteFunc(h.tokens[path], func(t token) bool { return t.number <= number })
+	return h.issued
 }
 
 // fetchToken asks the token endpoint: with GET and name and password or
