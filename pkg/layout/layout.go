@@ -52,8 +52,8 @@ type Options struct {
 const stale = 24 * time.Hour
 
 // Create opens the layout in dir, or makes an empty one where dir is absent or
-// empty. Temporary files that a dead run left are removed. A folder that holds
-// other things is refused.
+// empty. Temporary files that are a day old, which a dead run left, are removed;
+// see Lock for younger ones. A folder that holds other things is refused.
 func Create(dir string, opts Options) (*Layout, error) {
 	l, err := create(dir, opts, time.Now().Add(-stale))
 	if err != nil {
@@ -66,8 +66,31 @@ func Create(dir string, opts Options) (*Layout, error) {
 const lockName = ".gantry-lock"
 
 // Lock keeps other processes from writing to the layout until the lock is
-// released. Where one holds it, the error is a *lockfile.HeldError.
-func (l *Layout) Lock() (*lockfile.Lock, error) { return lockfile.Acquire(l.root, lockName) }
+// released. Where one holds it, the error is a *lockfile.HeldError. Since nobody
+// else writes then, temporary files are those of dead runs, and are removed
+// whatever their age. Whoever writes to a layout that is locked has to lock it,
+// too; a cache never is.
+func (l *Layout) Lock() (*lockfile.Lock, error) {
+	lock, err := lockfile.Acquire(l.root, lockName)
+	if err != nil {
+		return nil, err
+	}
+	// Clocks of network shares may be ahead of ours.
+	if err := l.sweep(time.Now().Add(stale)); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock, nil
+}
+
+// sweep removes the temporary files that were last written before then.
+func (l *Layout) sweep(before time.Time) error {
+	for _, dir := range []string{".", blobDir(digest.SHA256), blobDir(digest.SHA512)} {
+		if err := l.disk.Sweep(dir, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func create(dir string, opts Options, before time.Time) (*Layout, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -82,10 +105,8 @@ func create(dir string, opts Options, before time.Time) (*Layout, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = l.initialize()
 	}
-	for _, dir := range []string{".", blobDir(digest.SHA256), blobDir(digest.SHA512)} {
-		if err == nil {
-			err = l.disk.Sweep(dir, before)
-		}
+	if err == nil {
+		err = l.sweep(before)
 	}
 	if err != nil {
 		return nil, errors.Join(err, root.Close())

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
 )
 
 func describe(text string) ocispec.Descriptor {
@@ -307,6 +309,51 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 		t.Errorf("a file in use was removed: %s", diff)
 	}
 	if _, err := create(dir, Options{}, info.ModTime().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"index.json", "oci-layout"}, files(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Who holds the lock writes alone: what is temporary is of a run that was killed,
+// however lately.
+func TestLockRemovesWhatDeadRunsLeft(t *testing.T) {
+	l, dir := newLayout(t)
+	for _, in := range []string{".", "blobs/sha256", "blobs/sha512"} {
+		if _, err := l.draft(in); err != nil { // and its run died
+			t.Fatal(err)
+		}
+	}
+	again, err := Create(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := again.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := again.draft("blobs/sha256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, dir)
+	if len(before) != 4 { // the lock, the draft, and what makes a layout
+		t.Errorf("with a run that lives: %v", before)
+	}
+	// Whoever comes now takes nothing away from it.
+	third, err := Create(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *lockfile.HeldError
+	if _, err := third.Lock(); !errors.As(err, &held) {
+		t.Errorf("the second lock: %v", err)
+	}
+	if diff := cmp.Diff(before, files(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	if err := errors.Join(live.Discard(), lock.Release()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"index.json", "oci-layout"}, files(t, dir)); diff != "" {
