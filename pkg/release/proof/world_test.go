@@ -43,6 +43,9 @@ func universe() releasetest.Universe {
 	for _, arch := range []release.Arch{release.DefaultArch, release.Multi} {
 		u.Releases = append(u.Releases, releasetest.Release{Version: "4.21.1", Arch: arch, Previous: []string{"4.20.2"}, Sigstore: true})
 	}
+	for i := range u.Releases {
+		u.Releases[i].Components, u.Releases[i].BootImages = []string{"cli", "cluster-version-operator", "rhel-coreos"}, nil
+	}
 	u.Channels["candidate-4.21"] = []string{"4.20.2", "4.21.1"}
 	return u
 }
