@@ -20,6 +20,15 @@ const (
 	paceEnd    = 100
 	// slowest is the smallest pace, in requests per second.
 	slowest = 1
+	// A host that minds the pace does not refuse for paceCalm after a cut, since the
+	// pace is below what it answered well. One that does, paceVain times in a row,
+	// and yet answers most, refuses for other reasons: a smaller pace would bring
+	// nothing, and the pace stands. So it does below paceLow, where requests are too
+	// few to tell.
+	paceCalm = 3 * time.Second
+	paceVain = 3
+	paceMost = 0.3 // the part of refusals, at most
+	paceLow  = 5
 )
 
 // A pace says when the next request may go to a host: not before the time that
@@ -38,6 +47,10 @@ type pace struct {
 	start time.Time
 	good  int
 	last  float64
+
+	vain     int // cuts in a row after which the host refused without calm
+	answers  int // since the last cut that were no 429 …
+	refusals int // … and that were
 }
 
 // hold keeps all requests back for a time, at most maxRetryAfter.
@@ -85,6 +98,7 @@ func (p *pace) answered(now time.Time) {
 		p.start = now
 	}
 	p.good++
+	p.answers++
 	if passed := now.Sub(p.start); passed >= time.Second {
 		p.last = float64(p.good) / passed.Seconds()
 		p.start, p.good = now, 0
@@ -96,6 +110,7 @@ func (p *pace) answered(now time.Time) {
 func (p *pace) refused(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.refusals++
 	if p.limiter != nil && now.Sub(p.since) < time.Second {
 		return
 	}
@@ -103,10 +118,22 @@ func (p *pace) refused(now time.Time) {
 	if passed := now.Sub(p.start); passed > 0 && p.good > 0 {
 		well = max(well, rate.Limit(float64(p.good)/passed.Seconds()))
 	}
+	first := well * paceCut
 	if p.limiter != nil {
-		well = min(well, p.now(now))
+		stands := p.now(now)
+		first = min(well, stands) * paceCut
+		if now.Sub(p.since) > paceCalm {
+			p.vain = 0
+		} else {
+			p.vain++
+		}
+		most := float64(p.refusals) < paceMost*float64(p.refusals+p.answers)
+		if most && (p.vain >= paceVain || stands < paceLow) {
+			first = min(stands, 4*well)
+		}
 	}
-	p.first, p.since = max(slowest, well*paceCut), now
+	p.first, p.since = max(slowest, first), now
+	p.answers, p.refusals = 0, 0
 	p.limiter = rate.NewLimiter(p.first, burst(float64(p.first)))
 	p.start, p.good, p.last = now, 0, float64(p.first)
 }

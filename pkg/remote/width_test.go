@@ -137,6 +137,10 @@ func TestWidth(t *testing.T) {
 			return now + 50*time.Millisecond, false
 		}, demand: 1000}, want: 120, low: 4, high: 11, refused: 0.01},
 		{name: "refuses more than thirty per second", s: simulation{serve: bucketOf(30), demand: 1000}, want: 21, low: 1, high: 64, refused: 0.05},
+		{name: "refuses more than two per second", s: simulation{serve: bucketOf(2), demand: 1000}, want: 1.9, low: 1, high: 64, refused: 0.3},
+		{name: "refuses one of five, whatever it is sent", s: simulation{serve: oneOf(5, 5*time.Millisecond), demand: 1000}, want: 100, low: 1, high: 64, refused: 0.21},
+		{name: "refuses one of five, far away", s: simulation{serve: oneOf(5, 50*time.Millisecond), demand: 1000}, want: 10, low: 1, high: 64, refused: 0.21},
+		{name: "refuses one of two, whatever it is sent", s: simulation{serve: oneOf(2, 5*time.Millisecond), demand: 1000}, want: 0.4, low: 1, high: 64, refused: 0.51},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.s.most == 0 {
@@ -162,5 +166,14 @@ func bucketOf(n float64) func(time.Duration, int) (time.Duration, bool) {
 		}
 		tokens--
 		return now + 20*time.Millisecond, false
+	}
+}
+
+// oneOf is a host that refuses every nth request, at whatever pace they come.
+func oneOf(n int, d time.Duration) func(time.Duration, int) (time.Duration, bool) {
+	served := 0
+	return func(now time.Duration, _ int) (time.Duration, bool) {
+		served++
+		return now + d, served%n == 0
 	}
 }
