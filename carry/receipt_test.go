@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,9 +157,29 @@ func TestSignatureOfReceipt(t *testing.T) {
 	if _, err := readReceipt(file, w.trusting(public)); err != nil {
 		t.Error(err)
 	}
-	f.mustBring(w.month(1), "disk1")
-	if _, err := os.Stat(file + ".sig"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the signature of the receipt before lies beside the new one: %v", err)
+	// A copy that is signed leaves the one in the workspace without a signature, and a
+	// receipt that is not has none beside it.
+	copied := NoteOptions{File: w.path("copy.json"), Sign: signing(key)}
+	if _, err := f.bring(w.month(1), copied, "disk1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readReceipt(copied.File, w.trusting(public)); err != nil {
+		t.Error(err)
+	}
+	signed := func() (there []string) {
+		for _, name := range []string{file, copied.File} {
+			if _, err := os.Stat(name + ".sig"); err == nil {
+				there = append(there, name)
+			}
+		}
+		return there
+	}
+	if got := signed(); !slices.Equal(got, []string{copied.File}) {
+		t.Errorf("signed are %v", got)
+	}
+	copied.Sign = nil
+	if _, err := f.bring(w.month(1), copied, "disk1"); err != nil || signed() != nil {
+		t.Errorf("the signature of the receipt before lies beside the new one: %v, %v", signed(), err)
 	}
 	broken := errors.New("no agent")
 	_, err = f.bring(w.month(1), NoteOptions{Sign: func(context.Context, io.Reader) ([]byte, error) { return nil, broken }}, "disk1")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/receipt"
 	"github.com/gantry-mirror/gantry/pkg/repair"
 )
 
@@ -107,6 +109,35 @@ func TestRequestRepair(t *testing.T) {
 	w.spoil("disk2", itsPlan)
 	if r = ask(false, "disk2"); !r.PlanLost || len(r.Content) != 2 || len(r.Content[0].Sources) > 0 {
 		t.Errorf("without the plan it asks for %+v", r)
+	}
+}
+
+// TestRequestOfTheNewer asks once for what is lost in two sets, of the newer.
+func TestRequestOfTheNewer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.months(1)
+	// The site lost the layer that all have, so that the next archive brings it again.
+	file := w.path("workspace/archives/ops/000001.json")
+	r := readBackReceipt(t, file)
+	r.Repositories[0].Blobs = slices.DeleteFunc(r.Repositories[0].Blobs, func(b receipt.Blob) bool { return b.Digest == layerOf("shared") })
+	all, err := w.ws.Carried("ops")
+	if err == nil {
+		err = w.ws.SaveCarried("ops", all[0], r.Write)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.must(w.month(2), "disk2", Since{})
+	for _, disk := range []string{"disk1", "disk2"} {
+		w.spoil(disk, content(layerOf("shared")))
+	}
+	request, err := w.request(false, "disk2", "disk1")
+	if err != nil || request.Sequence != 2 {
+		t.Fatalf("%+v, %v", request, err)
+	}
+	if diff := cmp.Diff(map[digest.Digest][]string{layerOf("shared"): {source(1), source(2)}}, wants(request)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

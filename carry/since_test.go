@@ -1,6 +1,7 @@
 package carry
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
@@ -73,6 +75,26 @@ func TestSince(t *testing.T) {
 				t.Errorf("%d of 3 images are brought, left out is %+v", brought, got.LeftOut)
 			}
 		})
+	}
+}
+
+// TestWhere says among which archives the content is that is left out.
+func TestWhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.months(2)
+	w.must(w.month(3), "full", Since{Full: true})
+	for i, tc := range []struct {
+		since Since
+		want  Where
+	}{
+		{Since{Sequence: 2, Text: "2"}, Where{First: 1, Last: 2}},
+		{Since{Sequence: 3, Text: "3"}, Where{First: 3, Last: 3}},
+		{Since{}, Where{First: 3, Last: 5}},
+	} {
+		if got := w.must(w.month(3), fmt.Sprint("disk", i+3), tc.since).Written().Where; got != tc.want {
+			t.Errorf("%+v: %+v, want %+v", tc.since, got, tc.want)
+		}
 	}
 }
 
@@ -254,9 +276,9 @@ func TestKilledWhileFinishing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		folder   string
+		plan     string // that was noted, where it is another
 		buildsOn int
-		sequence int
-	}{"it is complete": {"disk2", 2, 3}, "it is not": {"none", 1, 3}} {
+	}{"it is complete": {"disk2", "", 2}, "it is not": {"none", "", 1}, "it is of another plan": {"disk2", "other", 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -267,10 +289,13 @@ func TestKilledWhileFinishing(t *testing.T) {
 			}
 			killed := all[1]
 			killed.Set, killed.Dir = "", w.path(tc.folder)
+			if tc.plan != "" {
+				killed.Plan = digest.FromString(tc.plan)
+			}
 			if err := w.ws.SaveCarried("ops", killed, nil); err != nil {
 				t.Fatal(err)
 			}
-			if got := w.must(w.month(3), "disk", Since{}).Written(); got.BuildsOn != tc.buildsOn || got.Sequence != tc.sequence {
+			if got := w.must(w.month(3), "disk", Since{}).Written(); got.BuildsOn != tc.buildsOn || got.Sequence != 3 {
 				t.Errorf("%+v", got)
 			}
 			if all, err = w.ws.Carried("ops"); err != nil || (all[1].Set != "") != (tc.buildsOn == 2) || all[1].Found != (tc.buildsOn == 2) {

@@ -137,6 +137,7 @@ func TestMonths(t *testing.T) {
 		t.Error("blobs were read back from the mirror, which mounts")
 	}
 	m.must(m.bring("all", 3)...)
+	m.says(m.must(m.bring("all", 2)...).stderr, "sequence 2 is older than sequence 3, which was imported before")
 	m.world.verify("all", acme, 4)
 	// An archive with nothing new has no plan: the site's workspace has it.
 	m.must("verify", "--from", m.disks[3], m.docker("/all"), "--workspace", m.path("at-all"))

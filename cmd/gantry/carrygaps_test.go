@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"os"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -33,35 +32,5 @@ func TestLessIsNotWhole(t *testing.T) {
 	m.refuse(exitPartial, []string{"package is left out"}, append(m.bring("site", 1), "--on-error", "package", "--write-receipt", file)...)
 	if r := m.readReceipt(file); len(r.Sets) != 0 || r.Plan != "" {
 		t.Errorf("packages were left out, and the receipt has %v", r.Sets)
-	}
-}
-
-// TestOlderIsSaid tells whoever brings an archive that is older than what the site has.
-func TestOlderIsSaid(t *testing.T) {
-	t.Parallel()
-	m := newMonths(t)
-	m.carry(1)
-	m.carry(2)
-	m.must(m.bring("site", 1)...)
-	m.must(m.bring("site", 2)...)
-	o := m.must(m.bring("site", 1)...)
-	m.says(o.stderr, "sequence 1 is older than sequence 2, which was imported before")
-}
-
-// TestOldSignatureOfReceipt leaves no signature beside a receipt that it is not of.
-func TestOldSignatureOfReceipt(t *testing.T) {
-	t.Parallel()
-	m := newMonths(t)
-	m.carry(1)
-	_, key, _ := m.sshKey("site", "")
-	file := m.path("site.json")
-	m.must(append(m.bring("site", 1), "--write-receipt", file, "--sign-key", key)...)
-	if _, err := os.Stat(file + ".sig"); err != nil {
-		t.Fatal(err)
-	}
-	m.carry(2)
-	m.must(append(m.bring("site", 2), "--write-receipt", file)...)
-	if _, err := os.Stat(file + ".sig"); err == nil {
-		t.Error("the signature of the receipt before lies beside the new one")
 	}
 }
