@@ -6,7 +6,8 @@
 // run that died leaves behind is a temporary file, which Sweep removes.
 //
 // A Folder does that below a folder that is held open, and never outside of it.
-// WriteFile and WritePrivate are for a single file that a person named.
+// WriteFile, WritePrivate and Write are for a single file that a person named:
+// they follow its links, and write into what is no regular file, such as a pipe.
 package durable
 
 import (
@@ -22,33 +23,6 @@ import (
 	"syscall"
 	"time"
 )
-
-// WriteFile replaces the file at path by text, with mode 0644 less the umask.
-func WriteFile(path string, text []byte) error { return write(path, 0o644, whole(text)) }
-
-// WritePrivate is WriteFile with mode 0600, from the first byte on.
-func WritePrivate(path string, text []byte) error { return write(path, 0o600, whole(text)) }
-
-// Write is WriteFile for text that fill writes. Where it returns an error, the
-// file stays as it was.
-func Write(path string, fill func(io.Writer) error) error { return write(path, 0o644, fill) }
-
-// whole writes a text at once.
-func whole(text []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}
-}
-
-func write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer root.Close()
-	return Folder{Root: root}.write(filepath.Base(path), mode, fill)
-}
 
 // A Folder is a folder whose files are written whole. Names in it are
 // slash-separated paths below Root.
