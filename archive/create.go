@@ -15,11 +15,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
 // Create prepares an archive of c in dir, which is made where it is absent. The
 // place of every byte is settled and the space for it is checked before the
-// first is written: a *SpaceError says what lacks. A run with the same content
+// first is written: a *space.Error says what lacks. A run with the same content
 // that was interrupted is taken up; what such a run wrote for other content, and
 // what the newest set of the folder has, PutBlob copies from there. A folder that
 // another run writes to is a *lockfile.HeldError. Where dir has a sound set with
@@ -65,7 +66,7 @@ func (o *Options) complete() error {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.free == nil {
-		o.free = free
+		o.free = space.Free
 	}
 	if o.largest == nil {
 		o.largest = largestFile
@@ -193,8 +194,8 @@ func (w *Writer) prepare(ctx context.Context, c Content) error {
 // it beside the new volumes.
 func (w *Writer) makeRoom() error {
 	err := w.checkSpace()
-	var space *SpaceError
-	if !errors.As(err, &space) || !w.hasAside() {
+	var full *space.Error
+	if !errors.As(err, &full) || !w.hasAside() {
 		return err
 	}
 	w.opts.Log.Warn("what an interrupted run wrote for another plan is removed, since space is short", "dir", w.dir)

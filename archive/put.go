@@ -19,7 +19,7 @@ const writeBuffer = 256 << 10
 // PutBlob writes a blob to its place, from what open opens. It is compared with
 // desc while it passes; wrong bytes do not count as written. repository is
 // ignored, and content that is there, in an earlier archive of the folder or at
-// the site, is not opened. A full disk is a *SpaceError. Content becomes durable with Finish.
+// the site, is not opened. A full disk is a *space.Error. Content becomes durable with Finish.
 func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) error {
 	s := w.slot(desc.Digest)
 	if s == nil && w.opts.leftOut(desc.Digest) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
 func TestSpaceIsCheckedFirst(t *testing.T) {
@@ -18,17 +20,17 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 	with := func(n int64) Options { return Options{free: func(string) (int64, error) { return n, nil }} }
 	dir := t.TempDir()
 	_, err := Create(t.Context(), dir, s.content(), with(volume))
-	var space *SpaceError
-	if !errors.As(err, &space) {
+	var lacking *space.Error
+	if !errors.As(err, &lacking) {
 		t.Fatalf("Create = %v", err)
 	}
-	if space.Dir != dir || space.Available != volume || space.Needed <= volume || space.Needed > volume+volume/50 {
-		t.Errorf("%+v, the volume has %d bytes", space, volume)
+	if lacking.Dir != dir || lacking.Available != volume || lacking.Needed <= volume || lacking.Needed > volume+volume/50 {
+		t.Errorf("%+v, the volume has %d bytes", lacking, volume)
 	}
 	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	needed := space.Needed
+	needed := lacking.Needed
 
 	w := begin(t, dir, s, with(needed))
 	for _, e := range s.Entries {
@@ -42,13 +44,13 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What is there already needs no room again.
-	if _, err := Create(t.Context(), dir, s.content(), with(100_000)); !errors.As(err, &space) {
+	if _, err := Create(t.Context(), dir, s.content(), with(100_000)); !errors.As(err, &lacking) {
 		t.Fatalf("Create = %v", err)
 	}
-	if space.Needed >= needed-290_000 {
-		t.Errorf("%d bytes are needed, with 300,000 of %d there", space.Needed, needed)
+	if lacking.Needed >= needed-290_000 {
+		t.Errorf("%d bytes are needed, with 300,000 of %d there", lacking.Needed, needed)
 	}
-	w = begin(t, dir, s, with(space.Needed))
+	w = begin(t, dir, s, with(lacking.Needed))
 	if n := s.put(t, w); n != len(s.Entries)-1 {
 		t.Errorf("%d entries were needed", n)
 	}
@@ -89,41 +91,17 @@ func TestLargestFile(t *testing.T) {
 	}
 }
 
-// What is free is asked of the folder, or of where it would be made.
-func TestCheckSpace(t *testing.T) {
-	dir := t.TempDir()
-	available, err := free(dir)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("nobody knows what is free")
-	}
-	for _, at := range []string{dir, dir + "/not/yet"} {
-		if err := CheckSpace(at, 1); err != nil {
-			t.Errorf("%s: %v", at, err)
-		}
-		var space *SpaceError
-		if err := CheckSpace(at, available*2+1<<40); !errors.As(err, &space) || space.Dir != at || space.Available <= 0 {
-			t.Errorf("%s: %v", at, err)
-		}
-	}
-}
-
-func TestFree(t *testing.T) {
-	if n, err := free(t.TempDir()); err != nil && !errors.Is(err, errors.ErrUnsupported) || err == nil && n <= 0 {
-		t.Errorf("free = %d, %v", n, err)
-	}
-}
-
 func TestWriteErrors(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	w := begin(t, dir, s, Options{free: func(string) (int64, error) { return 1 << 30, nil }})
 	defer w.Close()
 	w.opts.free = func(string) (int64, error) { return 12, nil }
-	var space *SpaceError
+	var lacking *space.Error
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if err := w.writeError(full, "x"); !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) {
+	if err := w.writeError(full, "x"); !errors.As(err, &lacking) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("ENOSPC is %v", err)
 	}
-	if diff := cmp.Diff(SpaceError{Dir: dir, Needed: w.left, Available: 12, Err: full}, *space, cmpopts.EquateErrors()); diff != "" || w.left < 1000 {
+	if diff := cmp.Diff(space.Error{Dir: dir, Needed: w.left, Available: 12, Err: full}, *lacking, cmpopts.EquateErrors()); diff != "" || w.left < 1000 {
 		t.Error(diff, w.left)
 	}
 	if err := w.writeError(&os.PathError{Op: "write", Path: "x", Err: syscall.EFBIG}, "x"); !strings.Contains(err.Error(), "smaller volumes") {

@@ -3,33 +3,10 @@
 package archive
 
 import (
-	"errors"
 	"io/fs"
 	"math"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// free is how many bytes the file system of dir has for this user.
-func free(dir string) (int64, error) {
-	var st unix.Statfs_t
-	for {
-		err := unix.Statfs(dir, &st)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		break
-	}
-	blocks, size := uint64(st.Bavail), uint64(st.Bsize) //nolint:gosec,unconvert // of other types elsewhere
-	if size != 0 && blocks > math.MaxInt64/size {
-		return math.MaxInt64, nil
-	}
-	return int64(blocks * size), nil //nolint:gosec // checked above
-}
 
 // maxFAT is the largest file of FAT32, in bytes.
 const maxFAT = 4<<30 - 1
@@ -51,6 +28,3 @@ func allocated(info fs.FileInfo) int64 {
 	}
 	return info.Size()
 }
-
-// isQuota reports whether the user's share of the disk is used up.
-func isQuota(err error) bool { return errors.Is(err, syscall.EDQUOT) }

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/space"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -175,7 +176,7 @@ func roomFor(have *archive.Archive, p *plan.Plan, dir string) error {
 		}
 		needed += (desc.Size + block - 1) / block * block
 	}
-	return archive.CheckSpace(dir, needed)
+	return space.Check(dir, needed)
 }
 
 // extractImages writes the images of a plan into the layout in a folder, which lists
@@ -271,7 +272,7 @@ func (a *app) extractContent(ctx context.Context, have *archive.Archive, d diges
 	if info, err := os.Stat(to); err == nil && !info.Mode().IsRegular() {
 		return usageHint("name a file", "--to %s is no regular file", to)
 	}
-	if err := archive.CheckSpace(filepath.Dir(to), size); err != nil {
+	if err := space.Check(filepath.Dir(to), size); err != nil {
 		return err
 	}
 	err = durable.Write(to, func(w io.Writer) error {

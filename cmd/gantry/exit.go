@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/carry"
@@ -16,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/update"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+	"github.com/gantry-mirror/gantry/pkg/space"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -74,7 +74,6 @@ func status(err error) int {
 		request   *carry.RequestError
 		distrust  *gpg.DistrustError
 		clash     *mirror.ClashError
-		space     *archive.SpaceError
 		channel   *update.UnknownChannelError
 		question  *update.QuestionError
 		address   *remote.AddressError
@@ -95,7 +94,7 @@ func status(err error) int {
 		return exitUsage
 	case errors.As(err, &held):
 		return exitLocked
-	case errors.As(err, &space), errors.Is(err, syscall.ENOSPC):
+	case space.IsFull(err):
 		return exitNoSpace
 	case errors.Is(err, remote.ErrUnauthorized):
 		return exitUnauthorized

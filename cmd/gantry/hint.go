@@ -4,12 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"syscall"
 
 	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
 // A hintError keeps what to do about an error apart from what happened. People
@@ -31,7 +31,7 @@ const checkPath = "check the path, which is relative to the working directory"
 
 // advised adds what to do to errors that nobody on the way had advice for.
 func advised(err error) error {
-	if errors.Is(err, syscall.ENOSPC) && hintOf(err) == "" {
+	if space.IsFull(err) && hintOf(err) == "" {
 		return &hintError{err, "; ", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"}
 	}
 	var usage *usageError

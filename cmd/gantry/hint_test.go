@@ -8,11 +8,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
 func TestSplitHint(t *testing.T) {
@@ -35,10 +35,10 @@ func TestSplitHint(t *testing.T) {
 		"interrupted":       {errInterrupted, "interrupted", "run the same command again to go on where it stopped"},
 		"a sparse index":    {&mirror.SparseError{Image: "i", Err: errors.New("no")}, "the mirror does not take the index of i, some of whose platforms are left out (a sparse index): no", (&mirror.SparseError{}).Hint()},
 		"a file descriptor": {advised(&os.PathError{Op: "write", Path: "/ws/cache", Err: syscall.ENOSPC}), "write /ws/cache: no space left on device", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"},
-		"a full medium":     {advised(fmt.Errorf("finishing: %w", &archive.SpaceError{Dir: "/d", Needed: 3 << 20, Available: 1 << 20, Err: syscall.ENOSPC})), "finishing: not enough space in /d: 3.0 MiB are still to be written, 1.0 MiB are free (no space left on device)", "make room for 2.0 MiB more and run again"},
+		"a full medium":     {advised(fmt.Errorf("finishing: %w", &space.Error{Dir: "/d", Needed: 3 << 20, Available: 1 << 20, Err: syscall.ENOSPC})), "finishing: not enough space in /d: 3.0 MiB are still to be written, 1.0 MiB are free (no space left on device)", "make room for 2.0 MiB more and run again"},
 		"no such file":      {advised(usagef("--plan: %w", &os.PathError{Op: "open", Path: "p.json", Err: syscall.ENOENT})), "--plan: open p.json: no such file or directory", "check the path, which is relative to the working directory"},
 		"no such work file": {advised(&os.PathError{Op: "open", Path: "/ws/plan", Err: syscall.ENOENT}), "open /ws/plan: no such file or directory", ""},
-		"a quota":           {advised(&archive.SpaceError{Dir: "/d", Needed: 1, Available: 1 << 20, Err: syscall.EDQUOT}), "not enough space in /d: 1 B are still to be written, 1.0 MiB are free (disk quota exceeded)", "make room and run again"},
+		"a quota":           {advised(&space.Error{Dir: "/d", Needed: 1, Available: 1 << 20, Err: syscall.EDQUOT}), "not enough space in /d: 1 B are still to be written, 1.0 MiB are free (disk quota exceeded)", "make room and run again"},
 	} {
 		message, hint := splitHint(tc.err)
 		if message != tc.message || hint != tc.hint {

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/space"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -82,10 +83,9 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 // fatal says which errors of a destination end a run: they would meet every
 // image. What a registry denies in one repository does not.
 func fatal(err error) bool {
-	var space *archive.SpaceError
 	return errors.Is(err, remote.ErrUnauthorized) && !errors.Is(err, remote.ErrDenied) || errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted) ||
 		errors.Is(err, remote.ErrReadOnly) ||
-		errors.As(err, &space) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS)
+		space.IsFull(err) || errors.Is(err, syscall.EROFS)
 }
 
 // registryTarget is a mirror registry.
