@@ -67,9 +67,9 @@ func Resolve(path string) (file string, regular bool, err error) {
 		if isDescriptor(path) {
 			return path, false, nil
 		}
-		to, err := os.Readlink(path)
-		if err != nil {
-			return path, true, nil // the end: a file, or a name that is free
+		to, _ := os.Readlink(path)
+		if to == "" { // a file, or a name that is free
+			return path, true, nil
 		}
 		if !filepath.IsAbs(to) {
 			dir, err := filepath.EvalSymlinks(parent(path))
