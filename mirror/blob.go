@@ -61,15 +61,15 @@ func (r *run) place(ctx context.Context, what *blob) error {
 			return nil
 		}
 		result, err := r.send(ctx, b, h)
+		if err == nil {
+			b.known = append(b.known, h.repository)
+			r.note(b, h)
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if r.spoils(err) {
 			return err
-		}
-		if err == nil {
-			b.known = append(b.known, h.repository)
-			r.note(b, h)
 		}
 		if end := r.tookBlob(h.repository, b.desc.Digest, err); end != nil {
 			return end

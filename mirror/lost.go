@@ -2,11 +2,14 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
 // lost asks for every blob of the image, once a repository, and returns those
@@ -24,7 +27,7 @@ func (r *run) lost(ctx context.Context, img *image) ([]digest.Digest, error) {
 			defer a.Unlock()
 			if !a.given {
 				has, err := r.registry.HasBlob(ctx, img.repository, b.descriptor())
-				if err != nil {
+				if err != nil && !errors.Is(err, remote.ErrMismatch) { // of another length
 					return explain(err, "looking for blob "+b.desc.Digest.String())
 				}
 				a.given, a.has = true, has

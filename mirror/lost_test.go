@@ -1,9 +1,14 @@
 package mirror
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
 // A blob that the registry's storage lost is found where every blob is asked for,
@@ -62,5 +67,48 @@ func TestLostBlobIsFoundAndBrought(t *testing.T) {
 	}
 	if lacks, err := Verify(t.Context(), m.plan(), registry, whole); err != nil || len(lacks) > 0 {
 		t.Error(cmp.Diff([]Lack(nil), lacks), err)
+	}
+}
+
+// A blob of which storage lost a part is named like one that is gone; the registry
+// does not take it again, so that its images fail.
+func TestBlobOfAnotherLengthIsLost(t *testing.T) {
+	m := sample(t)
+	registry := newMemoryRegistry()
+	mustRun(t, m.plan(), m.source(), registry, Options{})
+	cut := m.blob("b1")
+	registry.fail = func(call, repository string, d digest.Digest) error {
+		if call == "has blob" && d == cut {
+			return &remote.Error{Op: call, Repository: repository, Err: remote.ErrMismatch}
+		}
+		return nil
+	}
+	lacks, err := Verify(t.Context(), m.plan(), registry, Options{CheckBlobs: true})
+	if err != nil || len(lacks) != 1 || lacks[0].Repository != "org/b" || len(lacks[0].Blobs) != 1 {
+		t.Errorf("%+v, %v", lacks, err)
+	}
+	rep := mustRun(t, m.plan(), m.source(), registry, Options{CheckBlobs: true})
+	if len(rep.Failed) != 1 || rep.Failed[0].Repository != "org/b" {
+		t.Errorf("%+v", rep)
+	}
+}
+
+// A blob that arrived while the run was ended is in the journal.
+func TestArrivalAtTheEndIsNoted(t *testing.T) {
+	m := sample(t)
+	registry, journal := newMemoryRegistry(), &memoryJournal{lines: map[string]bool{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	registry.fail = func(call, _ string, _ digest.Digest) error {
+		if call == "put blob" {
+			cancel()
+		}
+		return nil
+	}
+	if _, err := Run(ctx, m.plan(), m.source(), registry, Options{Streams: 1, Journal: journal}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ended with %v", err)
+	}
+	if len(registry.blobs) != 1 || len(journal.lines) != 1 {
+		t.Errorf("%d blobs arrived, and %d are noted", len(registry.blobs), len(journal.lines))
 	}
 }

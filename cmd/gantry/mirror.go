@@ -315,8 +315,8 @@ func (a *app) carryOut(ctx context.Context, f mirrorFlags, s *session, j *job) (
 	return result, err
 }
 
-// copy does the job, shows progress and keeps the journal, and first has cancelled
-// what a run that was killed left open.
+// copy does the job, shows progress and keeps the journal, and has cancelled the uploads
+// that a run which was killed left open, and those that could not be while it went on.
 func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, j *job) (*mirror.Report, *transfer, error) {
 	streams, err := f.streams()
 	if err != nil {
@@ -336,9 +336,13 @@ func (a *app) copy(ctx context.Context, f mirrorFlags, s *session, j *job) (*mir
 		if err != nil {
 			return nil, nil, errors.Join(err, journal.Done(false))
 		}
+		if err := suppose(r, j.Plan(), uploads, journal); err != nil {
+			return nil, nil, errors.Join(err, journal.Done(false), uploads.Close())
+		}
 		a.cancelLeft(ctx, r.client, uploads)
 		r.client.LogSessions(uploads)
 		opts.Journal, finish = journal, func(finished bool) error {
+			a.cancelLeft(ctx, r.client, uploads)
 			return errors.Join(journal.Done(finished), uploads.Close())
 		}
 	}

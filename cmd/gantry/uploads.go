@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 const (
@@ -19,8 +20,31 @@ const (
 	cancelTime = 10 * time.Second
 )
 
-// cancelLeft has the registry forget the uploads that earlier runs left open,
-// since they were killed. Each is tried once, unless the registry is not there or
+// suppose enters into the journal what uploads that were left open were to bring: the
+// run may have been killed while their last answer was on its way.
+func suppose(r *registryTarget, p *plan.Plan, uploads *workspace.Uploads, journal *workspace.Journal) error {
+	left := uploads.Left()
+	if len(left) == 0 {
+		return nil
+	}
+	names, err := r.Names(p)
+	if err != nil {
+		return &usageError{err}
+	}
+	repositories := map[string]string{}
+	for repository, at := range names {
+		repositories[at.Name()] = repository
+	}
+	for _, u := range left {
+		if repository, ok := repositories[u.Repository]; ok {
+			err = errors.Join(err, journal.Suppose(repository, u.Blob))
+		}
+	}
+	return err
+}
+
+// cancelLeft has the registry forget the uploads that are open, before a run those
+// that earlier ones left since they were killed. Each is tried once, unless the registry is not there or
 // takes too long: the next run tries those, and it forgets them by itself some day.
 func (a *app) cancelLeft(ctx context.Context, client *remote.Client, uploads *workspace.Uploads) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)

@@ -1,10 +1,13 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -98,3 +101,99 @@ func TestCancelUploadEndsWithTheRun(t *testing.T) {
 		<-time.After(2 * time.Hour) // for the handler
 	})
 }
+
+// A session whose upload the registry refuses for a time is not left behind: it is
+// cancelled when the time has passed.
+func TestRefusedUploadLeavesNoSession(t *testing.T) {
+	blob, desc := blobOf(1000)
+	var mu sync.Mutex
+	sessions := map[string]bool{}
+	refusals := 3
+	inBubble(t, Options{Side: Destination}, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch r.Method {
+		case http.MethodPost:
+			location := "/v2/a/blobs/uploads/" + strconv.Itoa(len(sessions))
+			sessions[location] = true
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusAccepted)
+		case http.MethodPut:
+			_, _ = io.Copy(io.Discard, r.Body)
+			if refusals--; refusals >= 0 {
+				w.Header().Set("Retry-After", "10")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			sessions[r.URL.Path] = false
+			w.WriteHeader(http.StatusCreated)
+		case http.MethodGet:
+			w.Header().Set("Range", "0-0")
+			w.WriteHeader(http.StatusNoContent)
+		case http.MethodDelete:
+			sessions[r.URL.Path] = false
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}, func(t *testing.T, c *Client) {
+		if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
+			t.Fatal(err)
+		}
+		for location, left := range sessions {
+			if left {
+				t.Errorf("%s stays open", location)
+			}
+		}
+		if len(sessions) != 4 {
+			t.Errorf("%d sessions, want one for each attempt", len(sessions))
+		}
+	})
+}
+
+// A blob that was sent whole when the run ends is told of, if its answer comes soon; one
+// that was not is left at once.
+func TestRunEndsWhereUploadsEnd(t *testing.T) {
+	blob, desc := blobOf(100_000)
+	for name, tc := range map[string]struct {
+		answers time.Duration // after which the registry does
+		stops   int           // where in the blob the source does
+		want    error
+		took    time.Duration
+	}{
+		"sent whole":          {answers: farewell / 2, took: farewell / 2},
+		"sent whole, in vain": {answers: time.Hour, want: context.Canceled, took: farewell},
+		"on its way":          {stops: 50_000, want: context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			inBubble(t, Options{Side: Destination}, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPut {
+					_, _ = io.Copy(io.Discard, r.Body)
+					<-time.After(time.Second + tc.answers) // it is a second after which the run ends
+				}
+				serve(nil)(w, r)
+			}, func(t *testing.T, c *Client) {
+				start := time.Now()
+				time.AfterFunc(time.Second, cancel)
+				_, err := c.PushBlob(ctx, repo, desc, nil, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
+					if tc.stops == 0 {
+						return io.NopCloser(bytes.NewReader(blob)), nil
+					}
+					return io.NopCloser(io.MultiReader(bytes.NewReader(blob[:tc.stops]), ended{ctx})), nil
+				})
+				if !errors.Is(err, tc.want) || tc.want == nil && err != nil {
+					t.Errorf("it ended with %v, want %v", err, tc.want)
+				}
+				if took := time.Since(start) - time.Second; took < tc.took || took > tc.took+settling {
+					t.Errorf("it ended after %s, want %s", took, tc.took)
+				}
+				<-time.After(2 * time.Hour) // for the handler
+			})
+		})
+	}
+}
+
+// ended gives nothing until its context ends.
+type ended struct{ ctx context.Context } //nolint:containedctx // it is all that there is
+
+func (e ended) Read([]byte) (int, error) { <-e.ctx.Done(); return 0, e.ctx.Err() }

@@ -36,8 +36,8 @@ type request struct {
 	// held: the caller has a stream at the host already.
 	held bool
 
-	// late is how long an exchange that has begun may go on when its context
-	// ends.
+	// late is how long an exchange may go on when its context ends, of which all
+	// was sent: the answer tells what would else have to be found out.
 	late time.Duration
 
 	// foreign: the address is not the registry's API and its answers are not
@@ -217,7 +217,7 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	wctx, w := newWatch(ctx, h, r.late)
+	wctx, w := newWatch(ctx, h, r)
 	req, err := h.prepare(wctx, w, r, u)
 	if err != nil {
 		w.stop()

@@ -199,14 +199,14 @@ func (u *upload) forget(ctx context.Context) error {
 	return nil
 }
 
-// outliving is a context that ends d after ctx does.
-func outliving(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+// outliving is a context that ends a time after ctx does: late says then how long.
+func outliving(ctx context.Context, late func() time.Duration) (context.Context, context.CancelFunc) {
+	outer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		t := time.AfterFunc(d, func() { cancel(context.Cause(ctx)) })
-		context.AfterFunc(late, func() { t.Stop() })
+		t := time.AfterFunc(late(), func() { cancel(context.Cause(ctx)) })
+		context.AfterFunc(outer, func() { t.Stop() })
 	})
-	return late, func() {
+	return outer, func() {
 		stop()
 		cancel(nil)
 	}

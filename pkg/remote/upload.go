@@ -89,8 +89,9 @@ func (u *upload) request(method, op string) *request {
 }
 
 // run is one attempt: it goes on with a session that broke, or has the blob
-// mounted, or opens a session, and sends what is left. A session that may know
-// more of the blob than is worth sending again stays open for the next attempt.
+// mounted, or opens a session, and sends what is left. A session that broke stays open
+// for the next attempt, which learns from it how much of the blob is there, and cannot
+// always be had forgotten before.
 func (u *upload) run(ctx context.Context) (mounted bool, err error) {
 	if u.location != "" {
 		if there, err := u.resume(ctx); there || err != nil {
@@ -107,7 +108,7 @@ func (u *upload) run(ctx context.Context) (mounted bool, err error) {
 			u.at.h.learnWay(u.way, u.refused)
 			return false, nil
 		}
-		if e := answer(err); ctx.Err() == nil && e != nil && e.again && u.sent >= progress {
+		if e := answer(err); ctx.Err() == nil && e != nil && e.again {
 			return false, err
 		}
 		u.quit(ctx)
@@ -166,6 +167,7 @@ func (u *upload) patch(ctx context.Context, to int64) error {
 // put completes the upload with the rest of the blob.
 func (u *upload) put(ctx context.Context) error {
 	r := u.request(http.MethodPut, "uploading")
+	r.late = farewell
 	to, err := url.Parse(u.location)
 	if err != nil {
 		return u.at.h.refused(r, "the upload's location", ErrRefused)

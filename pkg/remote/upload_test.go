@@ -123,7 +123,7 @@ func TestPushBlob(t *testing.T) {
 		{name: "no PUT with a body", server: &uploadServer{refusePut: 405}, blob: small, log: []string{"POST", "PUT", "DELETE", "POST", "PATCH", "PUT"}},
 		{name: "bodies of 8 MiB at most", server: &uploadServer{maxBody: 8 << 20}, blob: big, log: []string{"POST", "PUT", "DELETE", "POST", "PATCH", "PUT"}},
 		{name: "503 opens the source again", server: &uploadServer{put: repeat(1, status(503))}, blob: big, log: []string{"POST", "PUT", "GET", "DELETE", "POST", "PUT"}},
-		{name: "a reset opens the source again", server: &uploadServer{put: repeat(1, reset)}, blob: small, log: []string{"POST", "PUT", "DELETE", "POST", "PUT"}},
+		{name: "a reset opens the source again", server: &uploadServer{put: repeat(1, reset)}, blob: small, log: []string{"POST", "PUT", "GET", "DELETE", "POST", "PUT"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			u := tc.server

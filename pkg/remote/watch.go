@@ -27,15 +27,19 @@ type watch struct {
 	took   time.Duration // from then to the answer; 0: not known
 }
 
-// newWatch watches a request that may go on for a time after ctx ends.
-func newWatch(ctx context.Context, h *host, late time.Duration) (context.Context, *watch) {
-	leave := func() {}
-	if late > 0 {
-		ctx, leave = outliving(ctx, late)
+// newWatch watches an exchange of r, which may go on for a time after ctx ends.
+func newWatch(ctx context.Context, h *host, r *request) (context.Context, *watch) {
+	w := &watch{h: h, idle: h.c.o.IdleTimeout, leave: func() {}, began: h.c.o.Clock.Now()}
+	if r.late > 0 {
+		ctx, w.leave = outliving(ctx, func() time.Duration {
+			if r.size > 0 && w.wrote.Load() == 0 {
+				return 0
+			}
+			return r.late
+		})
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{h: h, idle: h.c.o.IdleTimeout, cancel: cancel, leave: leave, began: h.c.o.Clock.Now()}
-	w.timer = time.AfterFunc(w.idle, func() { cancel(errStalled) })
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	w.timer = time.AfterFunc(w.idle, func() { w.cancel(errStalled) })
 	h.stats.begin(w.began)
 	return ctx, w
 }

@@ -60,6 +60,15 @@ func (j *Journal) Add(repository string, d digest.Digest) error {
 	return err
 }
 
+// Suppose has Has report a blob of which an earlier run did not learn whether it
+// arrived.
+func (j *Journal) Suppose(repository string, d digest.Digest) error {
+	j.mu.Lock()
+	j.arrived[line(repository, d)] = true
+	j.mu.Unlock()
+	return j.Add(repository, d)
+}
+
 // Done closes the journal; where the run was finished, it is removed.
 func (j *Journal) Done(finished bool) error {
 	err := j.out.Close()

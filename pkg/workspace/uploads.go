@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,10 +20,9 @@ import (
 type Uploads struct {
 	folder *os.Root // of the workspace
 	name   string   // in it
-	left   []Upload
 
 	mu   sync.Mutex
-	open map[string]bool // locations
+	open map[string]Upload // by location
 	out  *os.File
 }
 
@@ -35,18 +36,16 @@ type Upload struct {
 // Uploads opens what is remembered of the mirror that key names. Only the user can
 // read it.
 func (w *Workspace) Uploads(key string) (*Uploads, error) {
-	u := &Uploads{folder: w.disk.Root, name: "journal/" + key + ".uploads.txt", open: map[string]bool{}}
+	u := &Uploads{folder: w.disk.Root, name: "journal/" + key + ".uploads.txt", open: map[string]Upload{}}
 	f, err := u.folder.OpenFile(u.name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the list of uploads: %w", err)
 	}
-	var all []Upload
 	lines := bufio.NewScanner(io.LimitReader(f, maxJournal))
 	for lines.Scan() {
 		switch field := strings.Split(lines.Text(), " "); {
 		case len(field) == 4 && field[0] == "opened":
-			all = append(all, Upload{Repository: field[1], Blob: digest.Digest(field[2]), Location: field[3]})
-			u.open[field[3]] = true
+			u.open[field[3]] = Upload{Repository: field[1], Blob: digest.Digest(field[2]), Location: field[3]}
 		case len(field) == 2 && field[0] == "ended":
 			delete(u.open, field[1])
 		}
@@ -54,17 +53,17 @@ func (w *Workspace) Uploads(key string) (*Uploads, error) {
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
 		return nil, errors.Join(fmt.Errorf("reading the list of uploads %s: %w", f.Name(), err), f.Close())
 	}
-	for _, l := range all {
-		if u.open[l.Location] {
-			u.left = append(u.left, l)
-		}
-	}
 	u.out = f
 	return u, nil
 }
 
-// Left are the sessions that earlier runs left open, the oldest first.
-func (u *Uploads) Left() []Upload { return u.left }
+// Left are the sessions that are open, before a run begins those that earlier ones
+// left, sorted by location.
+func (u *Uploads) Left() []Upload {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.SortedFunc(maps.Values(u.open), func(a, b Upload) int { return strings.Compare(a.Location, b.Location) })
+}
 
 // Opened implements remote.SessionLog.
 func (u *Uploads) Opened(repository string, blob digest.Digest, location string) {
@@ -73,7 +72,7 @@ func (u *Uploads) Opened(repository string, blob digest.Digest, location string)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.open[location] = true
+	u.open[location] = Upload{Repository: repository, Blob: blob, Location: location}
 	_, _ = fmt.Fprintf(u.out, "opened %s %s %s\n", repository, blob, location) // it is a hint
 }
 

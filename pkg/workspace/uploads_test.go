@@ -42,6 +42,11 @@ func TestUploads(t *testing.T) {
 	if diff := cmp.Diff([]Upload{{"host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2"}}, u.Left()); diff != "" {
 		t.Errorf("left is (-want +got):\n%s", diff)
 	}
+	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/1")
+	if left := u.Left(); len(left) != 2 || left[0].Location != "https://host:5000/v2/a/blobs/uploads/1" {
+		t.Errorf("with one of this run, %+v are open", left)
+	}
+	u.Ended("https://host:5000/v2/a/blobs/uploads/1")
 	u.Ended("https://host:5000/v2/a/blobs/uploads/2")
 	if err := u.Close(); err != nil {
 		t.Fatal(err)
