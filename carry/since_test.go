@@ -173,28 +173,6 @@ func TestNothingNew(t *testing.T) {
 	}
 }
 
-// TestAnotherName refuses a folder with the archive of another configuration.
-func TestAnotherName(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.months(1)
-	admit := func(name, folder string) error {
-		t.Helper()
-		p := w.named(name, 1)
-		n, err := Prepare(t.Context(), w.ws, p, w.to(folder, Since{}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n.Admit(t.Context(), p)
-	}
-	for _, folder := range []string{"disk1", "none"} {
-		if err := admit("ops", folder); err != nil {
-			t.Error(err)
-		}
-	}
-	refused[*RequestError](t, admit("other", "disk1"), "holds the archive of another configuration, \"ops\"", "--name ops", "another folder")
-}
-
 // forget takes what the workspace knows of the archives of "ops".
 func (w *world) forget() {
 	w.t.Helper()
@@ -278,7 +256,13 @@ func TestKilledWhileFinishing(t *testing.T) {
 		folder   string
 		plan     string // that was noted, where it is another
 		buildsOn int
-	}{"it is complete": {"disk2", "", 2}, "it is not": {"none", "", 1}, "it is of another plan": {"disk2", "other", 1}} {
+		sequence int
+	}{
+		"it is complete":        {"disk2", "", 2, 3},
+		"it is not":             {"none", "", 1, 3},
+		"it is not, right here": {"disk", "", 1, 2}, // the same number is taken again
+		"it is of another plan": {"disk2", "other", 1, 3},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -295,10 +279,10 @@ func TestKilledWhileFinishing(t *testing.T) {
 			if err := w.ws.SaveCarried("ops", killed, nil); err != nil {
 				t.Fatal(err)
 			}
-			if got := w.must(w.month(3), "disk", Since{}).Written(); got.BuildsOn != tc.buildsOn || got.Sequence != 3 {
+			if got := w.must(w.month(3), "disk", Since{}).Written(); got.BuildsOn != tc.buildsOn || got.Sequence != tc.sequence {
 				t.Errorf("%+v", got)
 			}
-			if all, err = w.ws.Carried("ops"); err != nil || (all[1].Set != "") != (tc.buildsOn == 2) || all[1].Found != (tc.buildsOn == 2) {
+			if all, err = w.ws.Carried("ops"); err != nil || (all[1].Set != "") != (tc.buildsOn == 2 || tc.sequence == 2) || all[1].Found != (tc.buildsOn == 2) {
 				t.Errorf("the history has %+v, %v", all[1], err)
 			}
 		})

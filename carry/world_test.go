@@ -291,6 +291,10 @@ func refused[E error](t *testing.T, err error, words ...string) {
 			t.Errorf("the error does not say %q: %v", word, err)
 		}
 	}
+	var advice interface{ Hint() string }
+	if errors.As(err, &advice) && !strings.HasSuffix(err.Error(), advice.Hint()) {
+		t.Errorf("the error does not end with %q: %v", advice.Hint(), err)
+	}
 }
 
 // gone is content that a source lacks.
