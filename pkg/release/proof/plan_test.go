@@ -8,7 +8,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
@@ -17,24 +16,12 @@ const (
 	gone                = ": it is not there"
 )
 
-// TestCheckPlan holds mirrors that lack one thing each to a plan.
-func TestCheckPlan(t *testing.T) {
-	t.Parallel()
-	all := newSite(t, universe())
+// testPlans holds mirrors that lack one thing each to a plan.
+func testPlans(t *testing.T, all *site) {
 	digestOf := func(name string) digest.Digest { return all.world.Payload(name).Digest }
-	stranger, err := releasetest.NewKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
-	strange := func(name string) []byte {
-		body, err := stranger.Sign("example.com/r:"+name, digestOf(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return body
-	}
+	strange := func(name string) []byte { return all.strange(t, digestOf(name)) }
 	// Either key may have signed what is mirrored, as with --release-key.
-	either, err := gpg.ParseKeyring("either.asc", slices.Concat(all.world.Keys.OpenPGP, stranger.OpenPGP))
+	either, err := gpg.ParseKeyring("either.asc", slices.Concat(all.world.Keys.OpenPGP, all.stranger.OpenPGP))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,24 +171,12 @@ func TestCheckPlan(t *testing.T) {
 
 // Clusters of all architectures are offered the list, not its images: of these the
 // ConfigMaps are wanted, and whoever signed them.
-func TestCheckPlanOfLists(t *testing.T) {
-	t.Parallel()
-	all := newSite(t, universe())
+func testLists(t *testing.T, all *site) {
 	list := all.world.Payload("4.20.2-multi")
 	shard := list.Shards["s390x"]
-	stranger, err := releasetest.NewKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
-	strange := func(d digest.Digest) []byte {
-		body, err := stranger.Sign("example.com/r:"+list.Name, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return configMap(t, d, body)
-	}
+	strange := func(d digest.Digest) []byte { return configMap(t, d, all.strange(t, d)) }
 	anybody := func(release.Product) ([]gpg.Keyring, error) {
-		k, err := gpg.ParseKeyring("anybody.asc", slices.Concat(all.world.Keys.OpenPGP, stranger.OpenPGP))
+		k, err := gpg.ParseKeyring("anybody.asc", slices.Concat(all.world.Keys.OpenPGP, all.stranger.OpenPGP))
 		return []gpg.Keyring{k}, err
 	}
 	for _, test := range []struct {
@@ -247,29 +222,25 @@ func TestCheckPlanOfLists(t *testing.T) {
 }
 
 // Clusters that know no keys take nothing but by force, which is said once.
-func TestCheckPlanWithoutKeys(t *testing.T) {
-	t.Parallel()
-	u := universe()
-	u.Releases[0].Flaws.Keyless = true
-	s := newSite(t, u)
+func testKeyless(t *testing.T, all *site) {
+	s := all.changed(nil)
 	c := s.check(t)
-	p := s.plan("fast-4.20", release.DefaultArch, "4.18.1", "4.19.2")
+	p := s.plan("fast-4.20", release.DefaultArch, keyless, "4.19.2")
 	for range 2 { // as the workspace may have two plans
 		if err := c.Plan(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := c.Report()
-	holds(t, r, []string{"4.18.1 4.19.2 yes", "4.18.1 4.19.2 yes"}, nil, []string{"release " + first + " brings no keys of signatures"})
+	holds(t, r, []string{"4.18.2 4.19.2 yes", "4.18.2 4.19.2 yes"}, nil, []string{"release 4.18.2-x86_64 brings no keys of signatures"})
 	if len(r.Releases) != 2 {
 		t.Errorf("there are %d releases: %+v", len(r.Releases), r.Releases)
 	}
 }
 
 // What cannot be read is no finding.
-func TestCheckFailing(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, universe())
+func testFailing(t *testing.T, all *site) {
+	s := all.changed(nil)
 	broken := errors.New("the disk is broken")
 	c := s.check(t)
 	c.ConfigMap = func(digest.Digest) (string, []byte, error) { return "", nil, broken }

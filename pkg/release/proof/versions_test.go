@@ -12,22 +12,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// TestCheckVersions asks mirrors that lack one thing each for the way between two
-// versions, without a plan.
-func TestCheckVersions(t *testing.T) {
-	t.Parallel()
-	all := newSite(t, universe())
+// testVersions asks mirrors that lack one thing each for the way between two versions,
+// without a plan.
+func testVersions(t *testing.T, all *site) {
 	digestOf := func(name string) digest.Digest { return all.world.Payload(name).Digest }
 	component := func(name string) string {
 		return all.options.Components + "@" + all.world.Payload(name).Images["rhel-coreos"].String()
-	}
-	stranger, err := releasetest.NewKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
-	strange, err := stranger.Sign("example.com/r:"+last, digestOf(last))
-	if err != nil {
-		t.Fatal(err)
 	}
 	remove := func(refs ...string) func(*site) {
 		return func(s *site) {
@@ -88,7 +78,9 @@ func TestCheckVersions(t *testing.T) {
 			[]string{no1, no2}, []string{middle + ": reading the signatures of " + digestOf(middle).String() + ": it is no ConfigMap"}, nil,
 		},
 		{
-			"a signature that clusters accept", func(s *site) { s.configMaps[digestOf(last)] = configMap(t, digestOf(last), strange) }, "4.18.1", "4.20.2", "fast-4.20", "",
+			"a signature that clusters accept", func(s *site) {
+				s.configMaps[digestOf(last)] = configMap(t, digestOf(last), all.strange(t, digestOf(last)))
+			}, "4.18.1", "4.20.2", "fast-4.20", "",
 			[]string{yes1, no2}, []string{"a cluster that runs 4.19.2 will not accept the signatures of 4.20.2: the image " + digestOf(last).String() + " is not trusted"}, nil,
 		},
 		{

@@ -29,6 +29,7 @@ import (
 // A site is a mirror with the ConfigMaps that were written for it. It is a Registry.
 type site struct {
 	world      *releasetest.World
+	stranger   *releasetest.Keys // whom no cluster knows
 	client     *remote.Client
 	options    Options
 	data       *graphdata.Data
@@ -37,13 +38,32 @@ type site struct {
 	hollow     digest.Digest            // of an image of graph data of which nothing is there
 }
 
-// universe is Small with two releases whose images clusters do not pull unsigned.
+// TestCheck asks one registry about all that may be missing.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, universe())
+	for name, test := range map[string]func(*testing.T, *site){
+		"plans": testPlans, "plans of lists": testLists, "plans without keys": testKeyless, "versions": testVersions, "failing": testFailing,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
+	}
+}
+
+// keyless is a release that brings no keys.
+const keyless = "4.18.2"
+
+// universe is Small with a release without keys, and with two whose images clusters do
+// not pull unsigned.
 func universe() releasetest.Universe {
 	u := releasetest.Small()
 	for _, arch := range []release.Arch{release.DefaultArch, release.Multi} {
 		u.Releases = append(u.Releases, releasetest.Release{Version: "4.21.1", Arch: arch, Previous: []string{"4.20.2"}, Sigstore: true})
 	}
 	for i := range u.Releases {
+		u.Releases[i].Flaws.Keyless = u.Releases[i].Version == keyless
 		u.Releases[i].Components, u.Releases[i].BootImages = []string{"cli", "cluster-version-operator", "rhel-coreos"}, nil
 	}
 	u.Channels["candidate-4.21"] = []string{"4.20.2", "4.21.1"}
@@ -63,6 +83,9 @@ func newSite(t *testing.T, u releasetest.Universe) *site {
 		t.Fatal(err)
 	}
 	s := &site{world: w, configMaps: map[digest.Digest][]byte{}}
+	if s.stranger, err = releasetest.NewKeys(); err != nil {
+		t.Fatal(err)
+	}
 	if s.data, err = graphdata.Read(bytes.NewReader(w.GraphData())); err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +107,16 @@ func newSite(t *testing.T, u releasetest.Universe) *site {
 		s.configMaps[p.Digest] = configMap(t, p.Digest, w.Signature(p.Digest))
 	}
 	return s
+}
+
+// strange is the signature of a stranger.
+func (s *site) strange(t *testing.T, d digest.Digest) []byte {
+	t.Helper()
+	body, err := s.stranger.Sign("example.com/r:4.20.2", d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
 }
 
 // changed is a site like s, but for what change does.
