@@ -105,7 +105,7 @@ func realWorld(t *testing.T, packages []string, flags ...string) *world {
 // build builds the program of another module.
 func build(t *testing.T, dir, program string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
