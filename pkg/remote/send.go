@@ -273,7 +273,7 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 	}
 	req.Header.Set("User-Agent", h.c.o.UserAgent)
 	if w.body = reader != nil; w.body {
-		req.Body = &sentBody{Reader: reader, ctx: ctx, watch: w, source: source}
+		req.Body = &sentBody{Reader: reader, ctx: ctx, watch: w, source: source, left: size}
 		req.ContentLength = size
 	} else if r.method == http.MethodPut {
 		w.sent() // the upload, in other requests: now the registry puts it together

@@ -128,6 +128,7 @@ type sentBody struct {
 	ctx    context.Context //nolint:containedctx // that of the request
 	watch  *watch
 	source *sourceBody
+	left   int64 // bytes that are still to come
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
@@ -138,7 +139,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	if perr := h.out.pass(b.ctx, h.c, n); perr != nil && err == nil {
 		err = perr
 	}
-	if err == io.EOF {
+	if b.left -= int64(n); err == io.EOF || err == nil && b.left == 0 {
 		b.watch.sent()
 	} else {
 		b.watch.wait()
