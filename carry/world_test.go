@@ -25,6 +25,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
@@ -40,7 +41,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), content: map[digest.Digest][]byte{}}
+	w := &world{t: t, dir: registrytest.TempDir(t), content: map[digest.Digest][]byte{}}
 	w.ws = w.workspace("workspace")
 	return w
 }
