@@ -97,6 +97,7 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 	case resp.StatusCode == http.StatusBadRequest && r.kind == web && resp.Request.URL.Scheme == "http" && e.Code == "":
 		e.Hint = "it may speak TLS: try an address with https://"
 	case resp.StatusCode == http.StatusBadRequest && r.kind == "ping" && resp.Request.URL.Scheme == "http":
+		e.Err = ErrUnreachable
 		e.Hint = fmt.Sprintf("it may speak TLS: try without %s", h.c.o.Side.flag("plain-http"))
 	}
 	return e

@@ -135,7 +135,6 @@ func startTLS(t *testing.T, a *authority, clients *authority) *httptest.Server {
 		t.Fatal(err)
 	}
 	s := httptest.NewUnstartedServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	if clients != nil {
 		s.TLS.ClientAuth = tls.RequireAndVerifyClientCert
@@ -318,5 +317,16 @@ func TestTroubleWhileHTTPIsTried(t *testing.T) {
 	c := newClient(t, remote.Options{Clock: newClock()})
 	if _, err := c.Tags(t.Context(), repoAt(s, "a"), 0); !errors.Is(err, remote.ErrNotFound) {
 		t.Errorf("want an answer to the question: %v", err)
+	}
+}
+
+// A registry of TLS to which plain http is spoken can do nothing for any image.
+func TestTLSWherePlainHTTPIsSpoken(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	c := newClient(t, remote.Options{Side: remote.Destination, PlainHTTP: true, Clock: newClock()})
+	_, _, err := c.ManifestExists(t.Context(), repoAt(s, "a").WithTag("v1"))
+	if !errors.Is(err, remote.ErrUnreachable) || !strings.Contains(err.Error(), "try without --dest-plain-http") {
+		t.Errorf("got %v", err)
 	}
 }
