@@ -143,6 +143,23 @@ func TestReceiptHeals(t *testing.T) {
 	}
 }
 
+// TestReceiptOfNothing writes all for a site that lost all, under a number that it never
+// saw.
+func TestReceiptOfNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.months(1)
+	f := w.far()
+	if _, err := f.bring(w.month(1), NoteOptions{File: w.path("site.json")}, "disk1"); err != nil {
+		t.Fatal(err)
+	}
+	f.rewrite("site.json", func(r *receipt.Receipt) { r.Sets[0].Sequence, r.Repositories = 7, nil })
+	got := w.must(w.month(2), "disk2", Since{Receipt: w.path("site.json")}).Written()
+	if got.Sequence != 8 || got.BuildsOn != 0 || got.LeftOut != nil || got.Where != (Where{}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestSignatureOfReceipt lies beside the receipt that it is of, and no other.
 func TestSignatureOfReceipt(t *testing.T) {
 	t.Parallel()
