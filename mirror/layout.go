@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -16,13 +18,46 @@ import (
 
 // A LayoutSink is an OCI layout as a place for a plan's content. What it holds
 // is listed in its index.json when Finish or Add is called.
-type LayoutSink struct{ layout *layout.Layout }
+type LayoutSink struct {
+	layout  *layout.Layout
+	damaged sync.Map // content that Check found damaged: digest.Digest -> struct{}
+}
 
 // ToLayout is the Sink that is an OCI layout.
 func ToLayout(l *layout.Layout) *LayoutSink { return &LayoutSink{layout: l} }
 
-// Has implements Holder.
-func (s *LayoutSink) Has(desc ocispec.Descriptor) bool { return s.layout.Has(desc) }
+// Has implements Holder. It trusts sizes, but for what Check found.
+func (s *LayoutSink) Has(desc ocispec.Descriptor) bool {
+	_, damaged := s.damaged.Load(desc.Digest)
+	return !damaged && s.layout.Has(desc)
+}
+
+// Check implements checker: it reads content that is there.
+func (s *LayoutSink) Check(ctx context.Context, desc ocispec.Descriptor) (problem, err error) {
+	if problem = s.layout.Check(ctx, desc, nil); problem == nil {
+		return nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.damaged.Store(desc.Digest, struct{}{})
+	return problem, nil
+}
+
+// put brings content, in place of what Check found damaged.
+func (s *LayoutSink) put(ctx context.Context, desc ocispec.Descriptor, body io.Reader) error {
+	_, damaged := s.damaged.Load(desc.Digest)
+	if damaged {
+		if err := s.layout.Remove(desc); err != nil {
+			return err
+		}
+	}
+	err := s.layout.Put(ctx, desc, body)
+	if err == nil && damaged {
+		s.damaged.Delete(desc.Digest)
+	}
+	return err
+}
 
 // Listed returns the images of index.json by name. Content that lies there under
 // no name, since a run that brought it did not come to its end, is found by
@@ -46,12 +81,12 @@ func (s *LayoutSink) PutBlob(ctx context.Context, _ string, desc ocispec.Descrip
 		return err
 	}
 	defer body.Close() // only read from
-	return s.layout.Put(ctx, desc, body)
+	return s.put(ctx, desc, body)
 }
 
 // PutManifest implements Sink.
 func (s *LayoutSink) PutManifest(ctx context.Context, _ string, desc ocispec.Descriptor, raw []byte, _ []string) error {
-	return s.layout.Put(ctx, desc, bytes.NewReader(raw))
+	return s.put(ctx, desc, bytes.NewReader(raw))
 }
 
 // Finish lists the plan's images in index.json, in place of what it listed

@@ -2,6 +2,8 @@ package mirror
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +52,63 @@ func TestLayoutKeepsWhatIsAddedTo(t *testing.T) {
 		}
 		if diff := cmp.Diff(slices.AppendSeq(slices.Clone(others), names), index.Manifests); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// Damage that leaves the size as it was is found where it is asked for, and mended;
+// what is lost is always found.
+func TestLayoutIsChecked(t *testing.T) {
+	m := sample(t)
+	p := m.plan()
+	dir := t.TempDir()
+	l, err := layout.Create(dir, layout.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := ToLayout(l)
+	mustRun(t, p, m.source(), sink, Options{})
+	if err := sink.Finish(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	file := func(d digest.Digest) string { return filepath.Join(dir, filepath.FromSlash(layout.BlobPath(d))) }
+	blob, manifest, lost := p.Blobs[0], p.Manifests[0], p.Blobs[1]
+	for _, d := range []digest.Digest{blob.Digest, manifest.Digest} {
+		text, err := os.ReadFile(file(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		if err := os.WriteFile(file(d), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := func(opts Options) *Report {
+		t.Helper()
+		return mustRun(t, p, m.source(), ToLayout(l), opts)
+	}
+	if r := again(Options{}); !r.Nothing() {
+		t.Errorf("unasked, content was read: %+v", r)
+	}
+	if err := os.Remove(file(lost.Digest)); err != nil {
+		t.Fatal(err)
+	}
+	if r := again(Options{}); r.BlobsCopied != 1 || r.Manifests != 0 {
+		t.Errorf("one blob was lost: %+v", r)
+	}
+	missing, err := Look(t.Context(), p, ToLayout(l), Options{CheckBlobs: true})
+	if err != nil || missing.Images == 0 || missing.Bytes != blob.Size+manifest.Size {
+		t.Errorf("Look = %+v, %v, want %d bytes", missing, err, blob.Size+manifest.Size)
+	}
+	if r := again(Options{CheckBlobs: true}); r.BlobsCopied != 1 || r.Manifests != 1 {
+		t.Errorf("one blob and one manifest were damaged: %+v", r)
+	}
+	if r := again(Options{CheckBlobs: true}); !r.Nothing() {
+		t.Errorf("after that: %+v", r)
+	}
+	for desc := range Content(p) {
+		if err := l.Check(t.Context(), desc, nil); err != nil {
+			t.Error(err)
 		}
 	}
 }

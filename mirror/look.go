@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/plan"
@@ -20,7 +21,7 @@ import (
 // first image and asked nothing more. A receipt spares more: see [Options].
 func (r *run) look(ctx context.Context) error {
 	if r.registry == nil {
-		return r.lookInside()
+		return r.lookInside(ctx)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -61,10 +62,21 @@ type lister interface {
 	Listed() (map[string]digest.Digest, error)
 }
 
+// A checker is a Holder that reads content which it has, to compare it with its
+// digest. From then on it does not have what it found a problem with.
+type checker interface {
+	Check(ctx context.Context, desc ocispec.Descriptor) (problem, err error)
+}
+
 // lookInside finds the images that a sink which knows by itself has whole.
-func (r *run) lookInside() error {
+func (r *run) lookInside(ctx context.Context) error {
 	if r.holder == nil {
 		return nil
+	}
+	if c, ok := r.sink.(checker); ok && r.CheckBlobs {
+		if err := r.check(ctx, c); err != nil {
+			return err
+		}
 	}
 	var listed map[string]digest.Digest
 	l, lists := r.sink.(lister)
@@ -83,6 +95,41 @@ func (r *run) lookInside() error {
 		}) && !slices.ContainsFunc(img.blobs, func(b *blob) bool { return !r.holder.Has(b.descriptor()) })
 	}
 	return nil
+}
+
+// check has all content of the plan read that the sink has.
+func (r *run) check(ctx context.Context, c checker) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.Streams)
+	one := func(desc ocispec.Descriptor) {
+		g.Go(func() error {
+			if ctx.Err() != nil || !r.holder.Has(desc) {
+				return context.Cause(ctx)
+			}
+			problem, err := c.Check(ctx, desc)
+			if problem != nil {
+				r.Log.Warn("damaged content at the destination is brought again", "digest", desc.Digest, "error", problem)
+			}
+			return err
+		})
+	}
+	manifests, blobs := map[*plan.Manifest]bool{}, map[*blob]bool{}
+	for _, img := range r.images {
+		for _, m := range img.manifests {
+			if !manifests[m] {
+				manifests[m] = true
+				one(manifestDescriptor(m))
+			}
+		}
+		for _, b := range img.blobs {
+			if !blobs[b] {
+				blobs[b] = true
+				one(b.descriptor())
+			}
+		}
+		r.Meter.look(1)
+	}
+	return g.Wait()
 }
 
 // A visit is the look into one repository.

@@ -37,7 +37,7 @@ func Look(ctx context.Context, p *plan.Plan, sink Sink, opts Options) (*Missing,
 		}
 		m.Images++
 		for _, mf := range img.manifests {
-			if !counted[mf.Digest.String()] {
+			if !counted[mf.Digest.String()] && (r.holder == nil || !r.holder.Has(manifestDescriptor(mf))) {
 				counted[mf.Digest.String()] = true
 				m.Bytes += mf.Size
 			}

@@ -40,7 +40,8 @@ type Options struct {
 	Elsewhere func(ocispec.Descriptor) (repository string)
 	// CheckBlobs has a registry asked for every blob of every image, where else
 	// the manifest of an image proves them. Run brings those that are lost, Verify
-	// names them.
+	// names them. Of a layout all content of the plan is read, and what is damaged
+	// brought again.
 	CheckBlobs bool
 	// Stop ends the run with the first image that fails: nothing more is begun,
 	// what is under way comes to its end, and Run returns a *StopError. Where the

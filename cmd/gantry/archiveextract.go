@@ -159,30 +159,10 @@ type extracted struct {
 	Report  *mirror.Report `json:"report"`
 }
 
-// block is what file systems mostly give to files in multiples of, in bytes.
-const block = 4 << 10
-
-// roomFor is an error where there is no space for what a layout in a folder lacks of a
-// plan, as far as the archive has it.
-func roomFor(have *archive.Archive, p *plan.Plan, dir string) error {
-	there, err := layout.Open(dir)
-	if err != nil {
-		there = nil // it will be made, or refused
-	}
-	needed := int64(2 * block) // index.json and oci-layout
-	for desc := range mirror.Content(p) {
-		if there != nil && there.Has(desc) || have.Lacks(desc) != nil {
-			continue
-		}
-		needed += (desc.Size + block - 1) / block * block
-	}
-	return space.Check(dir, needed)
-}
-
 // extractImages writes the images of a plan into the layout in a folder, which lists
 // those that could be read.
 func (a *app) extractImages(ctx context.Context, have *archive.Archive, p *plan.Plan, dir string) (err error) {
-	if err := roomFor(have, p, dir); err != nil {
+	if err := layoutRoom(have, p, dir); err != nil {
 		return err
 	}
 	l, err := layout.Create(dir, layout.Options{})

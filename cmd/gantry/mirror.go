@@ -113,7 +113,7 @@ When images cannot be had, --on-error says what becomes of the rest:
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the destination allows; 0 is no limit")
 	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "the most that a volume of an archive may have: 4GiB, 4.7GB, or cd, fat32, dvd, dvd-dl, bd, bd-dl (default: archiveSize of the configuration)")
 	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail on a blob larger than a volume may be instead of cutting it into parts")
-	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "ask the mirror for every blob, and bring those that it lost, instead of taking an image for whole where its manifest is there")
+	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "ask the mirror for every blob, and bring those that it lost, instead of taking an image for whole where its manifest is there; read what a layout has, and bring what is damaged")
 	c.Flags().StringVar(&f.onError, "on-error", onErrorContinue, "when images cannot be had: stop, continue or package")
 	c.Flags().StringVar(&f.sourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
 	return c
@@ -140,8 +140,8 @@ func (f *mirrorFlags) check(destination string) error {
 		return usageHint("give "+strings.Join(resources.SourcePolicies(), " or "), "--mirror-source-policy %q", f.sourcePolicy)
 	case !slices.Contains(onErrors(), f.onError):
 		return usageHint("give "+strings.Join(onErrors(), " or "), "--on-error %q", f.onError)
-	case f.checkBlobs && !strings.HasPrefix(destination, dockerScheme):
-		return usagef("--check-blobs is for docker:// destinations")
+	case f.checkBlobs && toArchive:
+		return usagef("--check-blobs is for docker:// and oci:// destinations")
 	case f.strictArchive && !toArchive:
 		return usagef("--strict-archive is for file:// destinations")
 	case f.volumeSize != "" && !toArchive:

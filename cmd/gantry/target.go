@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,7 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/space"
@@ -45,7 +42,7 @@ type targetOptions struct {
 	strictArchive  bool
 	volumeSize     int64 // of an archive, in bytes; 0 is what the plan says
 	addToLayout    bool  // what a layout lists under other names stays
-	checkBlobs     bool  // a registry is asked for every blob
+	checkBlobs     bool  // a registry is asked for every blob, a layout read
 	sign           func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
 	encrypt        *archive.Encryption // nil where archives are not encrypted
 }
@@ -75,7 +72,7 @@ func (a *app) target(destination string, opts targetOptions) (target, error) {
 			VolumeSize: opts.volumeSize, Strict: opts.strictArchive, Replace: true, Sign: opts.sign, Encrypt: opts.encrypt, Log: a.log,
 		}}, nil
 	case strings.HasPrefix(destination, ociScheme) && len(destination) > len(ociScheme):
-		return &layoutTarget{dir: destination[len(ociScheme):], add: opts.addToLayout}, nil
+		return &layoutTarget{dir: destination[len(ociScheme):], add: opts.addToLayout, checkBlobs: opts.checkBlobs}, nil
 	}
 	return nil, usageHint("write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", "destination %q", destination)
 }
@@ -140,49 +137,4 @@ func (t *registryTarget) mirror(ctx context.Context, p *plan.Plan, source mirror
 	}
 	opts.CheckBlobs, opts.Elsewhere = t.checkBlobs, t.site.Elsewhere
 	return mirror.Run(ctx, p, source, sink, opts)
-}
-
-// layoutTarget is a plain OCI layout.
-type layoutTarget struct {
-	dir string
-	add bool // to what the layout lists under other names
-}
-
-func (t *layoutTarget) registry() *registryTarget { return nil }
-
-func (t *layoutTarget) look(ctx context.Context, p *plan.Plan) (*mirror.Missing, error) {
-	l, err := layout.Open(t.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return &mirror.Missing{Images: len(p.Images), Bytes: p.Totals.Bytes}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return mirror.Look(ctx, p, mirror.ToLayout(l), mirror.Options{})
-}
-
-func (t *layoutTarget) mirror(ctx context.Context, p *plan.Plan, source mirror.Source, opts mirror.Options) (report *mirror.Report, err error) {
-	l, err := layout.Create(t.dir, layout.Options{})
-	if err != nil {
-		return &mirror.Report{}, err
-	}
-	lock, err := l.Lock()
-	if err != nil {
-		return &mirror.Report{}, err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	sink := mirror.ToLayout(l)
-	report, err = mirror.Run(ctx, p, source, sink, opts)
-	report.Unfinished = len(report.Failed) > len(p.Missing)
-	finish := sink.Finish
-	if t.add {
-		finish = sink.Add
-	}
-	if err == nil && !report.Unfinished {
-		err = finish(ctx, p)
-	}
-	if err != nil {
-		err = fmt.Errorf("writing %s%s: %w", ociScheme, t.dir, err)
-	}
-	return report, err
 }

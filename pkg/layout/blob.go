@@ -91,6 +91,49 @@ func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor, offset int64
 	return body, nil
 }
 
+// Check reads a whole blob to find out whether it is what desc describes; tell,
+// where it is set, is told how many bytes were read since it was told last. The
+// errors are those of Blob.
+func (l *Layout) Check(ctx context.Context, desc ocispec.Descriptor, tell func(n int64)) error {
+	body, err := l.Blob(ctx, desc, 0)
+	if err != nil {
+		return err
+	}
+	defer body.Close() // only read from
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := body.Read(buf)
+		if tell != nil {
+			tell(int64(n))
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// Blobs lists the blobs of the layout by the names of their files, whatever these
+// hold, in no order. Files whose names are no digests are left out.
+func (l *Layout) Blobs() ([]ocispec.Descriptor, error) {
+	var all []ocispec.Descriptor
+	for _, algorithm := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
+		entries, err := fs.ReadDir(l.root.FS(), blobDir(algorithm))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("listing the blobs of %s: %w", l.root.Name(), err)
+		}
+		for _, e := range entries {
+			d := digest.NewDigestFromEncoded(algorithm, e.Name())
+			if size, ok := l.Size(d); ok {
+				all = append(all, ocispec.Descriptor{Digest: d, Size: size})
+			}
+		}
+	}
+	return all, nil
+}
+
 // Read reads a whole blob, which may have at most limit bytes.
 func (l *Layout) Read(ctx context.Context, desc ocispec.Descriptor, limit int64) ([]byte, error) {
 	if desc.Size > limit {

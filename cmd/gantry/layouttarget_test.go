@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// A layout is given up before its first byte where there is no room for it, and
+// where the room goes while it is written, the error says how much is lacking.
+func TestLayoutNeedsRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	isc, small := w.path("imageset.yaml"), w.medium("small", 1)
+	words := []string{"not enough space in " + small, "make room for"}
+	dest := ociScheme + filepath.Join(small, "to", "layout")
+	w.refuse(exitNoSpace, words, "mirror", "-c", isc, dest)
+	if left := w.tree("small"); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if _, err := os.Stat(filepath.Join(small, "to")); err == nil {
+		t.Error("the folder was made")
+	}
+
+	// What a dead run left makes room for what is lacking.
+	medium := w.medium("medium", 18)
+	dest = ociScheme + filepath.Join(medium, "layout")
+	left := filepath.Join(medium, "layout", "blobs", "sha256", ".tmp-LEFTBYADEADRUN")
+	if err := os.MkdirAll(filepath.Dir(left), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, make([]byte, 16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	filler := filepath.Join(medium, "filler")
+	w.must("mirror", "-c", isc, dest)
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what a dead run left is there")
+	}
+
+	// What is there needs no room: just the blobs that were lost do.
+	blobs, err := filepath.Glob(filepath.Join(medium, "layout", "blobs", "sha256", "*"))
+	if err != nil || len(blobs) < 10 {
+		t.Fatal(blobs, err)
+	}
+	var lost string
+	var size int64
+	for _, b := range blobs {
+		if info, err := os.Stat(b); err == nil && info.Size() > size {
+			lost, size = b, info.Size()
+		}
+	}
+	if err := os.Remove(lost); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filler, os.O_WRONLY|os.O_CREATE, 0o600)
+	for err == nil {
+		_, err = f.Write(make([]byte, 4<<10))
+	}
+	_ = f.Close() // the medium is full
+	info, err := os.Stat(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.refuse(exitNoSpace, []string{"space"}, "mirror", "-c", isc, dest)
+	if err := os.Truncate(filler, info.Size()-size-64<<10); err != nil {
+		t.Fatal(err)
+	}
+	w.must("mirror", "-c", isc, dest)
+	if _, err := os.Stat(lost); err != nil {
+		t.Error(err)
+	}
+}
