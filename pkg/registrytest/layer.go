@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -53,7 +55,12 @@ func newLayer(files map[string]file) (*layer, error) {
 
 // layerOf makes a layer of these entries, in this order.
 func layerOf(files []File) (*layer, error) {
+	size := 2 * 512 // and 512 for each file's header, and as much at most to fill its last block
+	for _, f := range files {
+		size += len(f.Data) + 2*512
+	}
 	var b bytes.Buffer
+	b.Grow(size)
 	tw := tar.NewWriter(&b)
 	for _, f := range files {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Mode: 0o644, Size: int64(len(f.Data)), ModTime: epoch}
@@ -73,18 +80,37 @@ func layerOf(files []File) (*layer, error) {
 	if err := tw.Close(); err != nil {
 		return nil, fmt.Errorf("making layer: %w", err)
 	}
-	var z bytes.Buffer
-	zw, err := gzip.NewWriterLevel(&z, gzip.NoCompression)
+	z, err := store(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("making layer: %w", err)
 	}
-	if _, err := zw.Write(b.Bytes()); err != nil {
-		return nil, fmt.Errorf("making layer: %w", err)
+	return &layer{types.OCILayer, b.Bytes(), z, hash(b.Bytes()), hash(z)}, nil
+}
+
+// storers are idle writers of gzip that compress nothing. Each takes most of a
+// megabyte, which is much for the small layers that tests make by the thousand.
+var storers = sync.Pool{New: func() any {
+	zw, _ := gzip.NewWriterLevel(io.Discard, gzip.NoCompression) // that level is one
+	return zw
+}}
+
+// store makes gzip of data without compressing it.
+func store(data []byte) ([]byte, error) {
+	var z bytes.Buffer
+	z.Grow(len(data) + len(data)/1000 + 64)
+	zw, ok := storers.Get().(*gzip.Writer)
+	if !ok {
+		return nil, errors.New("no writer of gzip")
+	}
+	defer storers.Put(zw)
+	zw.Reset(&z)
+	if _, err := zw.Write(data); err != nil {
+		return nil, err
 	}
 	if err := zw.Close(); err != nil {
-		return nil, fmt.Errorf("making layer: %w", err)
+		return nil, err
 	}
-	return &layer{types.OCILayer, b.Bytes(), z.Bytes(), hash(b.Bytes()), hash(z.Bytes())}, nil
+	return z.Bytes(), nil
 }
 
 // randomLayer holds one file of size bytes that depend on seed alone.
