@@ -26,7 +26,7 @@ func addCompletion(c *cobra.Command) {
 	case c.Name() == "mirror", c.Name() == "plan":
 		c.ValidArgsFunction = complete(1, dockerScheme, fileScheme, ociScheme)
 	case c.Name() == "verify":
-		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme)
+		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme, ociScheme)
 	case c.CommandPath() == "gantry serve", c.HasParent() && c.Parent().Name() == "archive":
 		c.ValidArgsFunction = complete(0, fileScheme)
 	}

@@ -37,7 +37,7 @@ func TestCompletion(t *testing.T) {
 		{"mirror --repair ", "", files},
 		{"mirror --progress ", "auto bar lines json none", "NoFileComp"},
 		{"mirror --output ", "text json", "NoFileComp"},
-		{"verify ", "docker:// file://", "NoSpace, NoFileComp"},
+		{"verify ", "docker:// file:// oci://", "NoSpace, NoFileComp"},
 		{"verify file://disk/april f", "file://", "NoSpace, NoFileComp"},
 		{"serve ", "file://", "NoSpace, NoFileComp"},
 		{"catalog serve ", "", files},

@@ -35,12 +35,15 @@ func (e *mismatchError) Error() string { return e.text }
 func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use:   "verify {file://DIR... | {-c FILE | --plan FILE | --from file://DIR} docker://HOST[:PORT][/PREFIX]}",
-		Short: "Check an archive byte by byte, or a mirror image by image",
+		Use:   "verify {file://DIR... | oci://DIR | {-c FILE | --plan FILE | --from file://DIR} docker://HOST[:PORT][/PREFIX]}",
+		Short: "Check an archive or a layout byte by byte, or a mirror image by image",
 		Long: `Verify changes nothing. Of an archive it reads every byte once and names each
 volume and entry that is not as it was written, with the images that this breaks;
 volumes may lie in several folders, and earlier archives and repairs beside them.
 Of an encrypted archive it does the same without an identity, but knows no images.
+Of a layout it reads every blob and names those that are not as their digests say,
+and the images of the plan that are not listed; without a plan, those count that
+the layout lists.
 Of a mirror it asks for every image of the plan, under its tags and with all its
 platforms, and lists what is lacking. A registry takes no image without its blobs;
 whether its storage lost some since, --blobs finds out with a request for each in
@@ -54,6 +57,7 @@ gantry plan -o, or of the archive that was mirrored from.
   gantry verify -c imageset.yaml docker://mirror.example.com:5000/ocp
   gantry verify -c imageset.yaml --blobs docker://mirror.example.com:5000/ocp
   gantry verify --plan plan.json docker://mirror.example.com:5000
+  gantry verify -c imageset.yaml oci://layout
   gantry verify --from file:///media/disk docker://mirror.example.com:5000`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,6 +90,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 			given++
 		}
 	}
+	layoutDir, isLayout := strings.CutPrefix(where, ociScheme)
 	switch dir, isFile := strings.CutPrefix(where, fileScheme); {
 	case isFile && f.blobs:
 		return usageHint("leave it out: every byte of an archive is read", "--blobs is for docker://")
@@ -93,10 +98,15 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 		return usageHint("leave -c, --plan and --from out", "the plan of an archive is in it")
 	case isFile && dir != "":
 		return a.verifyArchive(ctx, dirs, &f.trust)
-	case !strings.HasPrefix(where, dockerScheme):
-		return usageHint("write file://DIR for an archive, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", where)
+	case isLayout && f.blobs:
+		return usageHint("leave it out: every byte of a layout is read", "--blobs is for docker://")
+	case isLayout && layoutDir != "" && given <= 1:
+	case !strings.HasPrefix(where, dockerScheme) && !isLayout || isLayout && layoutDir == "":
+		return usageHint("write file://DIR for an archive, oci://DIR for a layout, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", where)
 	case given != 1:
 		return usageHint("give one of -c imageset.yaml, --plan plan.json and --from file://DIR", "what should be in %s", where)
+	}
+	switch {
 	case f.name != "" && f.config == "":
 		return usageHint("leave it out", "--name is for a configuration, and the plan has a name")
 	case f.given() && f.config == "":
@@ -112,14 +122,21 @@ func (a *app) verify(ctx context.Context, f verifyFlags, all []string) error {
 	if err != nil {
 		return err
 	}
+	if isLayout && given == 0 {
+		return a.verifyLayout(ctx, nil, layoutDir, 0)
+	}
 	p, err := a.verifiedPlan(ctx, f, t.registry())
 	if err != nil {
 		return err
 	}
+	if isLayout {
+		return a.verifyLayout(ctx, p, layoutDir, 0)
+	}
 	return a.verifyRegistry(ctx, t.registry(), p, where)
 }
 
-// verifiedPlan makes or reads the plan that a mirror is compared with.
+// verifiedPlan makes or reads the plan that a mirror is compared with; t is nil for a
+// layout.
 func (a *app) verifiedPlan(ctx context.Context, f verifyFlags, t *registryTarget) (*plan.Plan, error) {
 	switch {
 	case f.plan != "":
@@ -136,7 +153,7 @@ func (a *app) verifiedPlan(ctx context.Context, f verifyFlags, t *registryTarget
 		defer func() { _ = have.Close() }() // only read from
 		a.saySigned(have)
 		p, err := carry.ReadPlan(ctx, have)
-		if errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, os.ErrNotExist) && t != nil {
 			return a.planBefore(f, t, have, err)
 		}
 		return p, err

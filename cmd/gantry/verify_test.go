@@ -167,7 +167,9 @@ func TestVerifyRefuses(t *testing.T) {
 		args  []string
 	}{
 		{[]string{"arg"}, nil},
-		{[]string{"oci://x", "file://DIR"}, []string{"oci://x"}},
+		{[]string{"x", "no such file"}, []string{"oci://" + w.path("x")}},
+		{[]string{"--blobs is for docker://"}, []string{"--blobs", "oci://x"}},
+		{[]string{"oci://DIR"}, []string{"oci://"}},
 		{[]string{"file://DIR"}, []string{"file://"}},
 		{[]string{"set manifest"}, []string{"file://" + w.dir}},
 		{[]string{"no such file", "that the medium is mounted"}, []string{"file://" + w.path("absent")}},
