@@ -47,7 +47,8 @@ that holds anything else is refused. With --digest it writes one manifest, one b
 or the plan (the digest that the set manifest gives it) to a file, or to stdout.
 
 Everything is compared with its digest while it passes. An image or a file that
-cannot be read whole is not there afterwards, under no name.
+cannot be read whole is not there afterwards, under no name; stdout and pipes have
+had what came before.
 
 ` + archiveHelp + `
 ` + exitStatusHelp,
@@ -249,11 +250,17 @@ func (a *app) extractContent(ctx context.Context, have *archive.Archive, d diges
 		_, err := io.Copy(a.stdout, body)
 		return err
 	}
-	if info, err := os.Stat(to); err == nil && !info.Mode().IsRegular() {
-		return usageHint("name a file", "--to %s is no regular file", to)
+	if info, err := os.Stat(to); err == nil && info.IsDir() {
+		return usageHint("name a file", "--to %s is a folder", to)
 	}
-	if err := space.Check(filepath.Dir(to), size); err != nil {
-		return err
+	file, regular, err := durable.Resolve(to)
+	if err != nil {
+		return usagef("--to %s: %w", to, err)
+	}
+	if regular {
+		if err := space.Check(filepath.Dir(file), size); err != nil {
+			return err
+		}
 	}
 	err = durable.Write(to, func(w io.Writer) error {
 		_, err := io.Copy(w, body)

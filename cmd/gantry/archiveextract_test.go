@@ -229,7 +229,7 @@ func TestArchiveExtract(t *testing.T) {
 			}
 		}
 	}
-	w.refuseLook(exitUsage, []string{"no regular file"}, "archive", "extract", disk, "--digest", blob.Digest.String(), "--to", other)
+	w.refuseLook(exitUsage, []string{"--to " + other + " is a folder"}, "archive", "extract", disk, "--digest", blob.Digest.String(), "--to", other)
 	w.refuseLook(exitUsage, []string{"no such file"}, "archive", "extract", disk, "--digest", blob.Digest.String(), "--to", filepath.Join(other, "absent", "file"))
 
 	// What is damaged is not there afterwards, and all else is.

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -14,7 +15,22 @@ import (
 
 func main() {
 	limitGarbage()
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	// A reader that goes away, as head does, ends no run: where the signal is taken
+	// here, the write fails and nothing else happens.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	os.Exit(run(os.Args[1:], unread{os.Stdout}, os.Stderr))
+}
+
+// unread writes for as long as somebody reads, and leaves out what comes later. On
+// stderr, nothing asks whether it could be written.
+type unread struct{ io.Writer }
+
+func (u unread) Write(p []byte) (int, error) {
+	n, err := u.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(p), nil
+	}
+	return n, err
 }
 
 // run is main with its surroundings as arguments.
@@ -22,15 +38,18 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return (&app{stdout: stdout, stderr: stderr}).run(args)
 }
 
-// run carries out a command line. The first INT or TERM ends ctx, so that the
-// run checkpoints; the second ends the process. Nothing goes on after it: the
-// connections that were kept are closed.
+// run carries out a command line. The first INT, TERM or HUP ends ctx, so that the
+// run checkpoints; a second INT or TERM ends the process. Nothing goes on after it:
+// the connections that were kept are closed.
 func (a *app) run(args []string) int {
 	defer a.hangUp()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as it is below nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	go func() {
 		select {
@@ -39,8 +58,11 @@ func (a *app) run(args []string) int {
 		case <-signals:
 		}
 		cancel(errInterrupted)
-		if _, ok := <-signals; ok {
-			os.Exit(exitInterrupted)
+		for s := range signals {
+			// Where a terminal goes away, the shell sends HUP and the kernel does, too.
+			if s != syscall.SIGHUP {
+				os.Exit(exitInterrupted)
+			}
 		}
 	}()
 	root := a.command()

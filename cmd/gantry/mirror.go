@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -134,6 +135,8 @@ func (f *mirrorFlags) check(destination string) error {
 		return usageHint("copy the folder instead", "--from reads an archive and %s would write one", destination)
 	case f.writeReceipt != "" && (!reads || !strings.HasPrefix(destination, dockerScheme)):
 		return usagef("--write-receipt is for --from and docker:// destinations")
+	case f.writeReceipt != "" && f.sign.key != "" && !isFile(f.writeReceipt):
+		return usageHint("name a file", "the signature of the receipt is put beside it, and --write-receipt %s is no regular file", f.writeReceipt)
 	case f.sourcePolicy != "" && !strings.HasPrefix(destination, dockerScheme):
 		return usagef("--mirror-source-policy is for docker:// destinations")
 	case f.sourcePolicy != "" && !slices.Contains(resources.SourcePolicies(), f.sourcePolicy):
@@ -161,6 +164,12 @@ func (f *mirrorFlags) check(destination string) error {
 		return err
 	}
 	return f.checkName()
+}
+
+// isFile reports whether what is written to path becomes a file there.
+func isFile(path string) bool {
+	_, regular, err := durable.Resolve(path)
+	return regular || err != nil // which is told when it is written
 }
 
 func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {

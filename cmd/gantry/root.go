@@ -62,7 +62,7 @@ const exitStatusHelp = `EXIT STATUS
   11   the workspace or the destination is in use by another run
   12   a registry refused the credentials
   13   not enough space
-  130  interrupted; run again to go on`
+  130  interrupted (INT, TERM, HUP); run again to go on`
 
 // command is the whole command line.
 func (a *app) command() *cobra.Command {

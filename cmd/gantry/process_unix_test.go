@@ -1,0 +1,208 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// hungUp runs the program and lets its terminal go away while a blob is on its way,
+// which then goes on as it is said. A terminal sends HUP from the kernel, and the
+// shell once more: here that comes when the run lets go of what it has begun.
+func (w *world) hungUp(cmd *exec.Cmd, then registrytest.Action) (stderr string, err error) {
+	w.t.Helper()
+	hup := once(func() {
+		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			w.t.Error(err)
+		}
+	})
+	again := once(func() { _ = cmd.Process.Signal(syscall.SIGHUP) })
+	w.mirror.Script(
+		registrytest.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Nth: 3, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+			hup(rw, r, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { then(rw, r, next) }))
+		}},
+		registrytest.Rule{Method: http.MethodDelete, Path: "/blobs/uploads/", Action: again},
+	)
+	defer w.mirror.Script()
+	var text bytes.Buffer
+	cmd.Stderr = &text
+	err = cmd.Run()
+	return text.String(), err
+}
+
+// A terminal that goes away ends a run in order, as Ctrl-C does: nothing of it stays
+// open at the mirror.
+func TestHangup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	args := []string{"mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--workspace", w.path("workspace")}
+	stderr, err := w.hungUp(w.process(t.Context(), args...), registrytest.StallUpload(10))
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted || !strings.Contains(stderr, "run the same command again") {
+		t.Errorf("%v, want %d\n%s", err, exitInterrupted, stderr)
+	}
+	repositories, err := w.mirror.Repositories("site")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range repositories {
+		if r.Uploads > 0 {
+			t.Errorf("%s has %d open uploads", r.Name, r.Uploads)
+		}
+	}
+	w.must(args...)
+	w.verify("site", acme, 4)
+}
+
+// Below nohup, a run goes on.
+func TestHangupIgnored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	cmd := w.process(t.Context(), "mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--workspace", w.path("workspace"))
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh"}, cmd.Args...)
+	goOn := func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
+	if stderr, err := w.hungUp(cmd, goOn); err != nil {
+		t.Errorf("%v\n%s", err, stderr)
+	}
+	w.verify("site", acme, 4)
+}
+
+// A reader that stops, as head does, ends no run.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	for name, args := range map[string][]string{
+		"text":   {"--progress", "lines", "-v"},
+		"json":   {"--output", "json", "--log-format", "json"},
+		"events": {"--progress", "json"},
+	} {
+		cmd := w.process(t.Context(), append(args, "mirror", "-c", w.path("imageset.yaml"), w.docker("/"+name), "--workspace", w.path("workspace-"+name))...)
+		r, closed, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout, cmd.Stderr = closed, closed
+		if err := errors.Join(r.Close(), cmd.Run(), closed.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.verify(name, acme, 4)
+	}
+	// Nor is it hidden that something else went wrong.
+	cmd := w.process(t.Context(), "plan", "-c", w.path("absent.yaml"))
+	r, closed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = closed, closed
+	err = errors.Join(r.Close(), cmd.Run(), closed.Close())
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage {
+		t.Errorf("%v, want %d", err, exitUsage)
+	}
+}
+
+// pipe makes a pipe with a name, and a function for what was written into it.
+func (w *world) pipe(name string) (file string, written func() string) {
+	w.t.Helper()
+	file = w.path(name)
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	text := make(chan string, 1)
+	go func() {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			w.t.Error(err)
+		}
+		text <- string(raw)
+	}()
+	return file, func() string {
+		// Where nobody wrote, the reader still waits for a writer.
+		if in, err := os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			_ = in.Close()
+		}
+		return <-text
+	}
+}
+
+// What a user names is written into where it is a pipe, and followed where it is a
+// link.
+func TestNamedOutputs(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	isc := m.isc[1]
+	pipe, text := m.pipe("pipe")
+	m.must("plan", "-c", isc, "-o", pipe)
+	file := m.path("plan.json")
+	link := m.path("link.json")
+	if err := os.Symlink(filepath.Base(file), link); err != nil {
+		t.Fatal(err)
+	}
+	m.must("plan", "-c", isc, "-o", link)
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(); got != string(want) || !json.Valid(want) {
+		t.Errorf("%d bytes came out of the pipe, want %d", len(got), len(want))
+	}
+
+	// What a shell makes of -o >(jq .).
+	r, other, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := m.process(t.Context(), "plan", "-c", isc, "-o", "/dev/fd/3", "--workspace", m.path("workspace"))
+	cmd.ExtraFiles = []*os.File{other}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := errors.Join(cmd.Start(), other.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(r)
+	if err := errors.Join(err, cmd.Wait()); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes came, want %d: %v\n%s", len(got), len(want), err, stderr.String())
+	}
+
+	// One blob of an archive, and a receipt, which a signature would stand beside.
+	m.carry(1)
+	have, err := archive.Open(m.path("disk1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer have.Close()
+	blob := largest(have, "gantry-000001.0001.tar")
+	taken, text := m.pipe("taken")
+	m.looked(exitOK, "archive", "extract", m.disks[1], "--digest", blob.Digest.String(), "--to", taken)
+	if got := text(); digest.FromString(got) != blob.Digest {
+		t.Errorf("%d bytes of a blob came", len(got))
+	}
+	_, ops, _ := m.sshKey("ops", "")
+	receipt, text := m.pipe("receipt")
+	m.refuse(exitUsage, []string{"no regular file"}, append(m.bring("site", 1), "--write-receipt", receipt, "--sign-key", ops)...)
+	m.must(append(m.bring("site", 1), "--write-receipt", receipt)...)
+	if got := text(); !json.Valid([]byte(got)) {
+		t.Errorf("the receipt is %q", got)
+	}
+	for _, name := range []string{pipe, taken, receipt} {
+		if info, err := os.Lstat(name); err != nil || info.Mode().Type() != fs.ModeNamedPipe {
+			t.Errorf("%s is no pipe any more: %v", name, err)
+		}
+	}
+}
