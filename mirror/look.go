@@ -83,7 +83,7 @@ func (r *run) lookInside(ctx context.Context) error {
 	if lists {
 		var err error
 		if listed, err = l.Listed(); err != nil {
-			return err
+			r.Log.Warn("what is listed at the destination cannot be read, and is written anew", "error", err)
 		}
 	}
 	for _, img := range r.images {

@@ -31,6 +31,9 @@ func (a *app) verifyLayout(ctx context.Context, p *plan.Plan, dir string, stream
 	if err != nil {
 		return err
 	}
+	if _, err := l.Index(); err != nil {
+		return &hintError{&mismatchError{err.Error()}, ": ", "mirror to it again to have it written anew"}
+	}
 	var total, done atomic.Int64
 	stop := a.show("checking", func() progress.Reading {
 		return progress.Reading{Total: total.Load(), Done: done.Load(), Moved: done.Load()}

@@ -92,4 +92,17 @@ func TestVerifyALayout(t *testing.T) {
 	if result := check("--plan", lock); len(result.Lacking) != len(p.Images) || !strings.Contains(result.Lacking[0].Problem, "does not list it") || len(result.Damage) != 0 {
 		t.Errorf("%+v", result)
 	}
+
+	// So it is with a list that is damaged or lost.
+	for _, spoil := range []func() error{
+		func() error { return os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"schema`), 0o600) },
+		func() error { return os.Remove(filepath.Join(dir, "index.json")) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		w.refuse(exitMismatch, []string{"index.json", "mirror to it again"}, "verify", ociScheme+dir)
+		w.must("mirror", "--plan", lock, ociScheme+dir)
+		whole("--plan", lock)
+	}
 }
