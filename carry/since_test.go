@@ -164,6 +164,10 @@ func TestNothingNew(t *testing.T) {
 	if have := w.open("new"); have.Size() > 16<<10 {
 		t.Errorf("with nothing new it has %d bytes", have.Size())
 	}
+	// Who says what to build on gets that: here it is the one that was written so.
+	if got = w.must(p, "disk2", Since{Sequence: 1, Text: "1"}).Written(); got.Already || got.Sequence != 2 || got.BuildsOn != 1 || got.LeftOut == nil {
+		t.Errorf("%+v", got)
+	}
 	// A whole one takes the place of others in its folder.
 	if got = w.must(p, "disk2", Since{Full: true}).Written(); got.Sequence != 4 || got.BuildsOn != 0 || got.Already {
 		t.Errorf("%+v", got)
