@@ -163,7 +163,7 @@ func (v *layoutCheck) walk(ctx context.Context, desc ocispec.Descriptor, image s
 		Manifests []ocispec.Descriptor `json:"manifests"`
 	}
 	if err != nil || json.Unmarshal(raw, &m) != nil {
-		return nil // what is damaged is found when all is read; what is no JSON is an artifact
+		return nil //nolint:nilerr // what is damaged is found when all is read, and what is no JSON names nothing
 	}
 	there := func(d ocispec.Descriptor) bool { _, ok := v.layout.Size(d.Digest); return ok }
 	some := slices.ContainsFunc(m.Manifests, there)
