@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -272,6 +273,20 @@ func (a *app) extractContent(ctx context.Context, have *archive.Archive, d diges
 	return err
 }
 
+// openPlan opens the plan. How many bytes it has is known when it was read once, since it
+// is compressed.
+func openPlan(ctx context.Context, have *archive.Archive) (body io.ReadCloser, size int64, err error) {
+	if body, err = have.OpenPlan(ctx); err != nil {
+		return nil, 0, err
+	}
+	size, err = io.Copy(io.Discard, body)
+	if err := errors.Join(err, body.Close()); err != nil {
+		return nil, 0, err
+	}
+	body, err = have.OpenPlan(ctx)
+	return body, size, err
+}
+
 // openContent opens what a digest names, and says how many bytes it has. Its reader
 // ends in an error where it is damaged.
 func openContent(ctx context.Context, have *archive.Archive, d digest.Digest) (body io.ReadCloser, size int64, err error) {
@@ -281,9 +296,11 @@ func openContent(ctx context.Context, have *archive.Archive, d digest.Digest) (b
 		case e.Content:
 			body, err = have.Blob(ctx, "", ocispec.Descriptor{Digest: d, Size: e.Whole}, 0)
 			return body, e.Whole, err
-		case d == have.PlanDigest():
-			body, err = have.OpenPlan(ctx)
-			return body, e.Whole, err
+		}
+	}
+	if d == have.PlanDigest() {
+		if body, size, err = openPlan(ctx, have); !errors.Is(err, fs.ErrNotExist) {
+			return body, size, err
 		}
 	}
 	hint := "gantry archive list --blobs shows what it has"
