@@ -36,8 +36,8 @@ func TestCatalogArguments(t *testing.T) {
 		"graph cat a --dependencies":                                    "--dependencies is for a configuration",
 		"check cat --dependencies":                                      "--dependencies is for a configuration",
 		"catalog convert cat --output-dir .":                            "the working directory",
-		"catalog list quay.io/org/catalog:v1 --authfile absent":         "absent: no such file",
-		"catalog build cat docker://h.example/c --dest-authfile absent": "reading the file of credentials: stat absent: no such file",
+		"catalog list quay.io/org/catalog:v1 --authfile absent":         "reading credentials from absent (named by --authfile): no such file",
+		"catalog build cat docker://h.example/c --dest-authfile absent": "reading credentials from absent (named by --dest-authfile): no such file",
 		"mirror --from file://x -c y --installed z docker://h.example/": "are for a configuration",
 	} {
 		var stdout, stderr bytes.Buffer

@@ -32,6 +32,8 @@ type app struct {
 	// for: tests that go on at the same time each have their own.
 	env     map[string]string
 	clients []sideClient // those that the run made
+	// keychains are those of the run, by the file that was named for them.
+	keychains map[string]*keychain.Keychain
 
 	output    string
 	quiet     bool

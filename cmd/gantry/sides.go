@@ -3,7 +3,8 @@ package main
 import (
 	"cmp"
 	"errors"
-	"os"
+	"fmt"
+	"io/fs"
 	"strconv"
 	"time"
 
@@ -44,8 +45,8 @@ func (s *sides) addSourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.authFile, "authfile", "", "credentials for registries (default: $REGISTRY_AUTH_FILE, then those of podman and docker)")
 	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
 	s.src.addFlags(f, "src", "source")
-	f.IntVar(&s.retryTimes, "retry-times", 8, "how often a request is tried again")
-	f.DurationVar(&s.retryDelay, "retry-delay", 0, "wait between two tries (default: grows from try to try)")
+	f.IntVar(&s.retryTimes, "retry-times", 8, "how often a request is tried again, 0 to 1000")
+	f.DurationVar(&s.retryDelay, "retry-delay", 0, "wait between two tries, up to 1h (default: grows from try to try)")
 	f.Var(&s.images, "parallel-images", "images at the same time, at most (default: as many as make it faster)")
 	f.Var(&s.layers, "parallel-layers", "layers at the same time, per image, at most (default: as many as make it faster)")
 	f.StringVar(&s.rate, "limit-rate", "", "bytes per second that are received from all sources, and that are sent to the destination: 50MiB, 800KB, 2GB")
@@ -130,16 +131,57 @@ func (s *sides) limits(getenv func(string) string) (rate limits.Rate, l *limits.
 	return rate, l, nil
 }
 
-// named reports, as an error, that a file of credentials that was asked for is not
-// there. Those at the usual places may be missing.
-func named(authFile string) error {
-	if authFile == "" {
-		return nil
+// keys finds credentials for one side. The files that the user named are read, before
+// anything is asked for; sides that name the same one share what was read, since it
+// may be a pipe.
+func (a *app) keys(s *sides, mine *side, which remote.Side) (*keychain.Keychain, error) {
+	flag := "--authfile"
+	if mine.authFile != "" {
+		flag = "--src-authfile"
+		if which == remote.Destination {
+			flag = "--dest-authfile"
+		}
 	}
-	if _, err := os.Stat(authFile); err != nil {
-		return usageHint("check the path, or let gantry login write the file", "reading the file of credentials: %w", err)
+	file := cmp.Or(mine.authFile, s.authFile)
+	if k := a.keychains[file]; k != nil {
+		return k, nil
 	}
-	return nil
+	o := a.keychainOptions(file)
+	o.AuthFlag = flag
+	k := keychain.New(o)
+	switch err := k.CheckNamed(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &usageError{&hintError{err, "; ", "check the path, or let gantry login write the file"}}
+	case err != nil:
+		return nil, &usageError{&hintError{err, "; ", "mend the file, or name another; gantry login writes one"}}
+	}
+	if a.keychains == nil {
+		a.keychains = map[string]*keychain.Keychain{}
+	}
+	a.keychains[file] = k
+	return k, nil
+}
+
+// The most that requests are tried again, and the longest wait before each: beyond
+// that, a mistake is more likely than patience.
+const (
+	maxRetryTimes = 1000
+	maxRetryDelay = time.Hour
+)
+
+// retry is how often and when requests are made again.
+func (s *sides) retry() (remote.Retry, error) {
+	if s.retryTimes < 0 || s.retryTimes > maxRetryTimes {
+		return remote.Retry{}, usageHint(fmt.Sprintf("give a number from 0 to %d", maxRetryTimes), "--retry-times %d", s.retryTimes)
+	}
+	if s.retryDelay < 0 || s.retryDelay > maxRetryDelay {
+		return remote.Retry{}, usageHint("give a time from 0 to 1h, such as 500ms or 10s", "--retry-delay %s", s.retryDelay)
+	}
+	r := remote.Retry{Times: s.retryTimes, Delay: s.retryDelay}
+	if r.Times == 0 {
+		r.Times = -1 // there, 0 is the default
+	}
+	return r, nil
 }
 
 // client makes the client for one side.
@@ -148,8 +190,9 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if which == remote.Destination {
 		mine = s.dest
 	}
-	if s.retryTimes < 0 || s.retryDelay < 0 {
-		return nil, usagef("--retry-times and --retry-delay take no negative values")
+	retry, err := s.retry()
+	if err != nil {
+		return nil, err
 	}
 	conf, err := a.registries()
 	if err != nil {
@@ -163,16 +206,12 @@ func (a *app) client(s *sides, which remote.Side) (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	authFile := cmp.Or(mine.authFile, s.authFile)
-	if err := named(authFile); err != nil {
+	keys, err := a.keys(s, &mine, which)
+	if err != nil {
 		return nil, err
 	}
-	retry := remote.Retry{Times: s.retryTimes, Delay: s.retryDelay}
-	if retry.Times == 0 {
-		retry.Times = -1 // there, 0 is the default
-	}
 	o := remote.Options{
-		Keychain:   keychain.New(a.keychainOptions(authFile)),
+		Keychain:   keys,
 		Registries: conf,
 		CertDir:    cmp.Or(mine.certDir, s.certDir),
 		SkipVerify: !mine.tlsVerify,

@@ -22,6 +22,7 @@
 package keychain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -36,6 +37,9 @@ import (
 type Options struct {
 	// AuthFile is a file that the user named. It comes first and must exist.
 	AuthFile string
+	// AuthFlag is what the user named AuthFile with, for errors; "" means
+	// --authfile.
+	AuthFlag string
 	// Getenv reads the environment; nil means os.Getenv.
 	Getenv func(string) string
 	// Home is the user's home folder; "" means os.UserHomeDir.
@@ -53,10 +57,23 @@ type Keychain struct {
 	helpers *helpers
 }
 
-// New makes a Keychain. Nothing is read before the first call of Credential.
+// New makes a Keychain. Nothing is read before the first call of Credential or CheckNamed.
 func New(o Options) *Keychain {
 	o = o.withDefaults()
 	return &Keychain{files: o.files(), helpers: newHelpers(lookUpHelper, o.Now)}
+}
+
+// CheckNamed reads the files that the user named, and fails where one is not there
+// or is no auth file.
+func (k *Keychain) CheckNamed() error {
+	var problems []error
+	for _, f := range k.files {
+		if f.namedBy != "" {
+			_, err := f.load()
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func (o Options) withDefaults() Options {
@@ -90,7 +107,7 @@ func (o Options) files() []*authFile {
 			list = append(list, newAuthFile(path, namedBy))
 		}
 	}
-	add("--authfile", o.AuthFile)
+	add(cmp.Or(o.AuthFlag, "--authfile"), o.AuthFile)
 	add("$REGISTRY_AUTH_FILE", o.Getenv("REGISTRY_AUTH_FILE"))
 	if dir := o.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		add("", dir, "containers", "auth.json")
