@@ -18,14 +18,14 @@ type Meter struct {
 	// Observer, where set before the run, is told what happens.
 	Observer Observer
 
-	images, looked           atomic.Int64
-	settled, failed, present atomic.Int64 // images
-	total, moved             atomic.Int64
-	found, mounted, shared   atomic.Int64
-	observing                sync.Mutex // held while Observer is told, so that its lines keep their order
-	mu                       sync.Mutex
-	done                     int64     // of total, without what flies
-	flights                  []*flight // in the order in which they began
+	images, looked                 atomic.Int64
+	settled, failed, held, present atomic.Int64 // images
+	total, moved                   atomic.Int64
+	found, mounted, shared         atomic.Int64
+	observing                      sync.Mutex // held while Observer is told, so that its lines keep their order
+	mu                             sync.Mutex
+	done                           int64     // of total, without what flies
+	flights                        []*flight // in the order in which they began
 }
 
 // An Observer is told what happens in a run when it happens, one thing at a
@@ -45,10 +45,10 @@ type Progress struct {
 	// Images is how many the plan has, those that are missing at its sources
 	// among them; Looked is for how many the destination was asked.
 	Images, Looked int64
-	// Settled is for how many nothing is left to do, Failed how many of these are
-	// not at the destination, catalogs that were held back among them, and
-	// Present how many were there before.
-	Settled, Failed, Present int64
+	// Settled is for how many nothing is left to do, Failed how many of these could
+	// not be had or brought, Held how many catalogs and releases were held back
+	// since they name such, and Present how many were there before.
+	Settled, Failed, Held, Present int64
 	// Total is the bytes of what may be lacking, each blob once, and Done for how
 	// many of them nothing is left to do: the run ends at Total. Total is known,
 	// and not 0, when the destination was asked for all images.
@@ -67,7 +67,7 @@ func (m *Meter) Progress() Progress {
 	defer m.mu.Unlock()
 	p := Progress{
 		Images: m.images.Load(), Looked: m.looked.Load(),
-		Settled: m.settled.Load(), Failed: m.failed.Load(), Present: m.present.Load(),
+		Settled: m.settled.Load(), Failed: m.failed.Load(), Held: m.held.Load(), Present: m.present.Load(),
 		Total: m.total.Load(), Done: m.done,
 		Moved: m.moved.Load(), Found: m.found.Load(), Mounted: m.mounted.Load(), Shared: m.shared.Load(),
 	}
@@ -179,7 +179,11 @@ func (m *Meter) settle(img *image, err error) {
 	}
 	if err != nil {
 		o.Reason = err.Error()
-		m.failed.Add(1)
+		if o.Result == ImageHeld {
+			m.held.Add(1)
+		} else {
+			m.failed.Add(1)
+		}
 	}
 	m.mu.Lock()
 	m.done += img.manifestBytes()

@@ -40,6 +40,9 @@ func copyReading(m *mirror.Meter, retries int64) progress.Reading {
 	if at.Failed > 0 {
 		r.Facts = append(r.Facts, fmt.Sprintf("%d failed", at.Failed))
 	}
+	if at.Held > 0 {
+		r.Facts = append(r.Facts, fmt.Sprintf("%d held back", at.Held))
+	}
 	if at.Present > 0 {
 		r.Facts = append(r.Facts, fmt.Sprintf("%d there before", at.Present))
 	}

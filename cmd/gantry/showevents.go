@@ -180,6 +180,7 @@ func (v *eventView) Draw(f progress.Frame) {
 		Total   int64 `json:"total"`
 		Settled int64 `json:"settled"`
 		Failed  int64 `json:"failed"`
+		Held    int64 `json:"held"`
 		Present int64 `json:"present"`
 	}
 	type sizes struct {
@@ -209,7 +210,7 @@ func (v *eventView) Draw(f progress.Frame) {
 	}
 	if v.meter != nil {
 		at := v.meter.Progress()
-		out.Images = images{at.Images, at.Settled, at.Failed, at.Present}
+		out.Images = images{at.Images, at.Settled, at.Failed, at.Held, at.Present}
 		out.Bytes = sizes{at.Total, at.Done, at.Moved, at.Found, at.Mounted, at.Shared}
 		out.Retries = v.retries()
 	}

@@ -155,8 +155,18 @@ func TestMirrorWithEvents(t *testing.T) {
 			}
 		}
 	}
-	if failed == 0 {
-		t.Error("no image failed")
+	held := 0
+	for _, e := range of["image"] {
+		if string(e.Result) == `"held"` {
+			held++
+		}
+	}
+	var last struct{ Failed, Held int }
+	if err := json.Unmarshal(of["progress"][len(of["progress"])-1].Images, &last); err != nil {
+		t.Fatal(err)
+	}
+	if failed == 0 || held == 0 || last.Failed != failed || last.Held != held {
+		t.Errorf("%d images failed and %d are held, and the last progress says %+v", failed, held, last)
 	}
 	var summary struct {
 		Report   struct{ Images int }

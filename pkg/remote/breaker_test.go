@@ -200,7 +200,7 @@ func TestOutageIsToldOnce(t *testing.T) {
 			}
 		}
 		told := strings.Split(strings.TrimSpace(lines.String()), "\n")
-		if len(told) != 2 || !strings.Contains(told[0], "waiting=5s") || !strings.Contains(told[1], "answers again") {
+		if len(told) != 2 || !strings.Contains(told[0], "upTo=5s") || !strings.Contains(told[1], "answers again") {
 			t.Errorf("%d lines:\n%s", len(told), lines.String())
 		}
 	})

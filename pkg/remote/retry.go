@@ -107,7 +107,7 @@ func (c *Client) pause(ctx context.Context, err error, t *tries) error {
 		if e.from.trouble.say(c.o.Clock.Now(), e.away) {
 			short := *e
 			short.Hint = ""
-			c.o.Log.Warn("a server does not answer as it should; its requests are made again", "host", e.from.name, "err", &short, "waiting", max(d, c.o.Retry.longest()))
+			c.o.Log.Warn("a server does not answer as it should; its requests are made again", "host", e.from.name, "err", &short, "wait", d, "upTo", max(d, c.o.Retry.longest()))
 		}
 	} else {
 		level = slog.LevelWarn
