@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/gantry-mirror/gantry/carry"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -45,6 +46,14 @@ func advised(err error) error {
 		return &hintError{err, "\n", "say where else its signatures are with mirror.platform.signatureStores, or with --release-key whose signatures count; --ignore-release-signature takes it as it comes, whoever made it"}
 	}
 	return adviseIdentity(err)
+}
+
+// adviseWorkspace adds what to do where a workspace cannot be written to.
+func adviseWorkspace(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return &hintError{err, "; ", "name a folder that can be written to with --workspace"}
+	}
+	return err
 }
 
 // hintOf finds the advice in an error; "" where it has none.

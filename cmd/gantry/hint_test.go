@@ -57,6 +57,9 @@ func TestSplitHint(t *testing.T) {
 	if code := status(advised(fmt.Errorf("x: %w", syscall.ENOSPC))); code != exitNoSpace {
 		t.Errorf("a full disk ends with %d", code)
 	}
+	if message, hint := splitHint(adviseWorkspace(fmt.Errorf("opening workspace x: %w", syscall.EROFS))); !strings.HasSuffix(message, syscall.EROFS.Error()) || !strings.Contains(hint, "--workspace") {
+		t.Errorf("a workspace on a read-only medium: %q, %q", message, hint)
+	}
 }
 
 func TestSameConfiguration(t *testing.T) {

@@ -73,7 +73,7 @@ func (a *app) open(in inputs, s *sides) (*session, error) {
 	}
 	ws, err := workspace.Open(dir)
 	if err != nil {
-		return nil, err
+		return nil, adviseWorkspace(err)
 	}
 	cache, err := layout.Create(ws.CacheDir(), layout.Options{NoSync: true})
 	if err == nil {
