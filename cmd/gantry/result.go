@@ -34,6 +34,15 @@ type mirrorResult struct {
 	gaps []plan.Whole // catalogs and releases that name images which the plan misses
 }
 
+// heldLater says what becomes of what names missing images, behind an archive or a
+// layout. Other tools read layouts, and hold nothing back.
+func heldLater(destination string) string {
+	if strings.HasPrefix(destination, ociScheme) {
+		return "are in " + destination + " all the same, where other tools find them: do not publish them from there"
+	}
+	return "will be held back where " + destination + " is mirrored from"
+}
+
 // showResult prints what was done; what was not goes to stderr.
 func (a *app) showResult(r *mirrorResult) error {
 	if a.events != nil {
@@ -44,7 +53,7 @@ func (a *app) showResult(r *mirrorResult) error {
 	}
 	a.sayFailed(r.Report)
 	if r.Resources == nil && len(r.gaps) > 0 && !r.Report.Unfinished {
-		a.warn("%s that name these images will be held back where %s is mirrored from", wholesText(r.gaps), r.Destination)
+		a.warn("%s that name these images %s", wholesText(r.gaps), heldLater(r.Destination))
 	}
 	var b strings.Builder
 	r.writeCopied(&b)

@@ -35,3 +35,14 @@ func TestFailedImagesAreReadable(t *testing.T) {
 		}
 	}
 }
+
+func TestHeldLater(t *testing.T) {
+	for destination, want := range map[string]string{
+		"file:///media/disk": "will be held back where file:///media/disk is mirrored from",
+		"oci:///layout":      "do not publish them from there",
+	} {
+		if text := heldLater(destination); !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", destination, text, want)
+		}
+	}
+}
