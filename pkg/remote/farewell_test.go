@@ -197,3 +197,33 @@ func TestRunEndsWhereUploadsEnd(t *testing.T) {
 type ended struct{ ctx context.Context } //nolint:containedctx // it is all that there is
 
 func (e ended) Read([]byte) (int, error) { <-e.ctx.Done(); return 0, e.ctx.Err() }
+
+// What waits for its turn under a rate when the run is ended is not sent: with the last
+// bytes, the registry would have a blob that nobody knows of.
+func TestEndedWhileTheLastBytesWait(t *testing.T) {
+	blob, desc := blobOf(2 << 10) // one piece at once, the other a second later
+	var taken atomic.Int64
+	inBubble(t, Options{Side: Destination, Rate: 1 << 10}, func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodPost:
+			w.Header().Set("Location", "/v2/a/blobs/uploads/1")
+			w.WriteHeader(http.StatusAccepted)
+		case http.MethodPut:
+			n, _ := io.Copy(io.Discard, r.Body)
+			taken.Store(n)
+			w.WriteHeader(http.StatusCreated)
+		default:
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}, func(t *testing.T, c *Client) {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := c.PushBlob(ctx, repo, desc, nil, open(blob)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("PushBlob = %v", err)
+		}
+		<-time.After(time.Hour) // for the handler
+		if n := taken.Load(); n != 1<<10 {
+			t.Errorf("the registry got %d bytes, want the %d that were sent before", n, 1<<10)
+		}
+	})
+}

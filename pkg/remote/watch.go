@@ -135,10 +135,10 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	h := b.watch.h
 	b.watch.pause()
 	n, err := b.Reader.Read(h.out.piece(p))
-	h.moved(&h.stats.wrote, n)
-	if perr := h.out.pass(b.ctx, h.c, n); perr != nil && err == nil {
-		err = perr
+	if perr := h.out.pass(b.ctx, h.c, n); perr != nil {
+		return 0, perr // what may not go on is not sent: the last bytes would make it whole
 	}
+	h.moved(&h.stats.wrote, n)
 	if b.left -= int64(n); err == io.EOF || err == nil && b.left == 0 {
 		b.watch.sent()
 	} else {
