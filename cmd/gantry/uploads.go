@@ -16,7 +16,7 @@ import (
 const (
 	// cancels is how many uploads are cancelled at the same time.
 	cancels = 8
-	// cancelTime is how long a run may take for that before it begins.
+	// cancelTime is how long a run may take for that, before it copies and after.
 	cancelTime = 10 * time.Second
 )
 
@@ -43,9 +43,10 @@ func suppose(r *registryTarget, p *plan.Plan, uploads *workspace.Uploads, journa
 	return err
 }
 
-// cancelLeft has the registry forget the uploads that are open, before a run those
-// that earlier ones left since they were killed. Each is tried once, unless the registry is not there or
-// takes too long: the next run tries those, and it forgets them by itself some day.
+// cancelLeft has the registry forget the uploads that are open: before a run those that
+// earlier ones left since they were killed, after it those that could not be cancelled
+// while it went on. Each is tried once, unless the registry is not there or takes too
+// long: the next run tries those, and it forgets them by itself some day.
 func (a *app) cancelLeft(ctx context.Context, client *remote.Client, uploads *workspace.Uploads) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
@@ -58,7 +59,7 @@ func (a *app) cancelLeft(ctx context.Context, client *remote.Client, uploads *wo
 				err = client.CancelUpload(ctx, ref, left.Blob, left.Location)
 			}
 			if err != nil {
-				a.log.Debug("an upload of an earlier run stays open", "err", err)
+				a.log.Debug("an upload stays open at the registry", "repository", left.Repository, "digest", left.Blob, "error", err)
 			}
 			if ctx.Err() == nil && !errors.Is(err, remote.ErrUnreachable) {
 				uploads.Ended(left.Location)
