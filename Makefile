@@ -1,24 +1,25 @@
-# Everything a person or CI runs. Needs Go and make; the race detector also
-# needs a C compiler, and tests do without it where there is none.
+# The targets for people and for CI. Needs Go and make. The race detector also needs
+# a C compiler; without one, the tests run without it.
 
 GO ?= go
 BIN := bin
 LINT := $(BIN)/golangci-lint
 CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
-RACE := $(if $(CC_FOUND),CGO_ENABLED=1 $(GO) test -race,CGO_ENABLED=0 $(GO) test)
-# How all is compiled but tests, so that nothing is compiled twice: for the linter,
-# which compiles what it reads, in its environment.
+# A program with the race detector sleeps for a second when it exits, unless told otherwise.
+RACE := $(if $(CC_FOUND),CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race,CGO_ENABLED=0 $(GO) test)
+# The settings for everything but tests with the race detector. One set of settings
+# means that no package is compiled twice; the linter compiles what it reads.
 PLAIN := CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"
-# What make bench is to measure (make bench BENCH="-preset small").
+# The flags of make bench (make bench BENCH="-preset small").
 BENCH ?=
-# Set for a release (make build VERSION=v1.2.3); else Go records the commit.
+# The version of a release (make build VERSION=v1.2.3). If empty, Go records the commit.
 VERSION ?=
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./bin/gantry
@@ -28,18 +29,25 @@ build: ## build ./bin/gantry
 man: ## write manual pages to ./bin/man
 	$(PLAIN) $(GO) run -tags man ./cmd/gantry man $(BIN)/man
 
+# Linting runs go vet, and symbol tables only make linking slower. With -short, random
+# tests take fewer samples, and tests of large content are left to make test-long.
 .PHONY: test
-test: ## run all tests, with the race detector, against a real registry too
-	$(RACE) -timeout 30m ./...
-	cd .ci/tools/crdcheck && $(PLAIN) $(GO) test ./...
+test: ## run the tests, with the race detector and a real registry
+	$(RACE) -short -vet=off -ldflags='-s -w' -timeout 20m ./...
+
+.PHONY: test-long
+test-long: ## run all tests in full length, without the race detector
+	$(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 30m ./...
+	cd cmd/bench && $(PLAIN) $(GO) test -vet=off ./...
+	cd .ci/tools/crdcheck && $(PLAIN) $(GO) test -vet=off ./...
 
 .PHONY: demo
-demo: build ## mirror sample catalogs over signed disks and directly, and platform releases, and check the result
+demo: build ## mirror sample catalogs and releases directly and over signed disks, and check the result
 	$(PLAIN) $(GO) run ./cmd/demo -gantry $(BIN)/gantry
 
 .PHONY: bench
-bench: build ## measure copying beside other tools in PATH; make bench BENCH="-preset small -rounds 1" takes a minute, BENCH=-help says more
-	$(PLAIN) $(GO) build -o $(BIN)/bench ./cmd/bench
+bench: build ## compare the speed with other tools in PATH; BENCH="-preset small -rounds 1" takes a minute, BENCH=-help lists flags
+	cd cmd/bench && $(PLAIN) $(GO) build -o $(CURDIR)/$(BIN)/bench .
 	$(BIN)/bench -gantry $(BIN)/gantry -o $(BIN)/bench.md -o $(BIN)/bench.json $(BENCH)
 
 .PHONY: bench-go
@@ -49,6 +57,7 @@ bench-go: ## run the Go benchmarks of single functions
 .PHONY: lint
 lint: $(LINT) ## run golangci-lint
 	$(PLAIN) $(LINT) run ./...
+	cd cmd/bench && $(PLAIN) $(CURDIR)/$(LINT) run ./...
 
 $(LINT): .ci/tools/lint/go.mod .ci/tools/lint/go.sum
 	cd .ci/tools/lint && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -58,5 +67,5 @@ fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
 .PHONY: clean
-clean: ## remove what was built, and what the demo left
+clean: ## remove everything that was built, and the output of the demo
 	rm -rf $(BIN)

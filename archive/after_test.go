@@ -7,22 +7,24 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// A set of a series that was written elsewhere too gets a number of its own, and
-// the Writer tells the digest of its set manifest.
+// TestAfter checks that a set whose series also has sets elsewhere gets a number above theirs, and
+// that the Writer returns the digest of its set manifest.
 func TestAfter(t *testing.T) {
 	dir := t.TempDir()
 	c := newSample(1, 40000)
 	w := begin(t, dir, c, Options{VolumeSize: 32 << 10, After: 6})
-	if set, err := w.Set(); err != nil || set != (BaseSet{Sequence: 7}) {
+	if set, err := w.Ref(); err != nil || set != (state.SetRef{Sequence: 7}) {
 		t.Errorf("before it is finished it is %v, %v", set, err)
 	}
 	c.put(t, w)
 	if err := w.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	set, err := w.Set()
+	set, err := w.Ref()
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -30,12 +32,12 @@ func TestAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (BaseSet{7, digest.FromBytes(raw)}); set != want {
+	if want := (state.SetRef{Sequence: 7, Set: digest.FromBytes(raw)}); set != want {
 		t.Errorf("it is %v, want %v", set, want)
 	}
-	// The same again is that set, whatever was written elsewhere since.
+	// Writing the same content again returns that set, even if later sets were written elsewhere.
 	again := begin(t, dir, c, Options{VolumeSize: 32 << 10, After: 9})
-	other, err := again.Set()
+	other, err := again.Ref()
 	if err := errors.Join(err, again.Close()); err != nil || !again.Complete() || other != set {
 		t.Errorf("again it is %v, complete %v, %v", other, again.Complete(), err)
 	}

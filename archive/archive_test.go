@@ -21,19 +21,20 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-// A sample is content for an archive and the bytes behind it.
+// A sample is content for an archive, with its bytes.
 type sample struct {
 	Content
-	Entries []ocispec.Descriptor // those of Content
+	Entries []ocispec.Descriptor // the entries of Content
 	plan    []byte
-	names   []ocispec.Descriptor // of Index
+	names   []ocispec.Descriptor // the manifests of Index
 	bytes   map[digest.Digest][]byte
 }
 
-// content is what Create is given.
+// content returns the argument for Create.
 func (s *sample) content() Content {
 	c := s.Content
 	c.Entries = slices.Values(s.Entries)
@@ -49,12 +50,12 @@ func (s *sample) add(mediaType string, raw []byte) ocispec.Descriptor {
 	return desc
 }
 
-// newSample makes images with random layers of the given sizes, one each.
+// newSample returns images with one random layer each, of the given sizes.
 func newSample(seed uint64, sizes ...int) *sample {
 	random := rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, seed)))
 	s := &sample{bytes: map[digest.Digest][]byte{}}
 	s.plan = fmt.Appendf(nil, `{"plan":%d}`, seed)
-	s.Plan = bytesText(s.plan)
+	s.Plan = writeBytes(s.plan)
 	for i, size := range sizes {
 		layer := make([]byte, size)
 		_, _ = random.Read(layer)
@@ -63,7 +64,7 @@ func newSample(seed uint64, sizes ...int) *sample {
 			Config: s.add(ocispec.MediaTypeImageConfig, fmt.Appendf(nil, `{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]},"author":"%d"}`, i)),
 			Layers: []ocispec.Descriptor{s.add("application/vnd.oci.image.layer.v1.tar", layer)},
 		}
-		raw, _ := json.Marshal(manifest) // cannot go wrong
+		raw, _ := json.Marshal(manifest) // cannot fail
 		desc := s.add(ocispec.MediaTypeImageManifest, raw)
 		desc.Annotations = map[string]string{ocispec.AnnotationRefName: fmt.Sprintf("image%d", i)}
 		s.names = append(s.names, desc)
@@ -72,14 +73,14 @@ func newSample(seed uint64, sizes ...int) *sample {
 	return s
 }
 
-// open is what PutBlob is given.
+// open returns the argument for PutBlob.
 func (s *sample) open(d digest.Digest) func(context.Context, int64) (io.ReadCloser, error) {
 	return func(_ context.Context, offset int64) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.bytes[d][offset:])), nil
 	}
 }
 
-// put gives a Writer what it lacks, and returns how many entries that were.
+// put writes the entries that a Writer does not have yet, and returns their number.
 func (s *sample) put(t testing.TB, w *Writer) int {
 	t.Helper()
 	n := 0
@@ -127,7 +128,7 @@ func readPlan(ctx context.Context, a *Archive) ([]byte, error) {
 	return io.ReadAll(text)
 }
 
-// check reads everything back.
+// check reads all content back and compares it.
 func (s *sample) check(t testing.TB, dir string) {
 	t.Helper()
 	a, err := Open(dir)
@@ -247,7 +248,7 @@ func TestSha512(t *testing.T) {
 	s.check(t, dir)
 }
 
-// Whatever order and concurrency the content came in, the bytes are the same.
+// TestDeterminism checks that the order and concurrency of writing do not change the bytes.
 func TestDeterminism(t *testing.T) {
 	s := newSample(1, 50000, 1, 7000, 7000, 30000, 0, 512)
 	var first map[string]string
@@ -260,7 +261,7 @@ func TestDeterminism(t *testing.T) {
 		}
 		done := make(chan error)
 		for _, e := range s.Entries {
-			for range 2 { // the second finds the first at work, or done
+			for range 2 { // the second call comes while the first is in progress or after it
 				go func() { done <- w.PutBlob(t.Context(), "", e, s.open(e.Digest)) }()
 			}
 		}
@@ -285,7 +286,7 @@ func TestSecondRunHasNothingToDo(t *testing.T) {
 	s, dir := newSample(1, 1000, 2000), t.TempDir()
 	s.write(t, dir, Options{})
 	before := folder(t, dir)
-	w, err := Create(t.Context(), dir, s.content(), Options{free: func(string) (int64, error) { return 0, nil }})
+	w, err := Create(t.Context(), dir, s.content(), Options{freeSpace: func(string) (int64, error) { return 0, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +365,7 @@ func TestOpenWithoutArchive(t *testing.T) {
 	dir := t.TempDir()
 	open := func(want string) {
 		t.Helper()
-		if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "file does not exist") {
+		if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Text(err), want) || strings.Contains(err.Error(), "file does not exist") {
 			t.Errorf("Open = %v, want %q", err, want)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// gigabyte is 256 blobs of 4 MB.
+// gigabyte returns 256 blobs of 4 MB.
 func gigabyte() *sample {
 	s := &sample{bytes: map[digest.Digest][]byte{}}
-	s.Plan = bytesText([]byte("{}"))
+	s.Plan = writeBytes([]byte("{}"))
 	random := rand.NewChaCha8(sha256.Sum256(nil))
 	for range 256 {
 		raw := make([]byte, 4_000_000)
@@ -27,7 +27,7 @@ func gigabyte() *sample {
 	return s
 }
 
-// each does something for every entry, eight at a time.
+// each calls do for every entry, eight at a time.
 func (s *sample) each(ctx context.Context, do func(context.Context, ocispec.Descriptor) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
@@ -39,7 +39,8 @@ func (s *sample) each(ctx context.Context, do func(context.Context, ocispec.Desc
 
 func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, Options{VolumeSize: 300_000_000}) }
 
-// BenchmarkWriteParts hashes everything twice: as a whole, and in parts.
+// BenchmarkWriteParts writes content in parts, so that everything is hashed twice: as a whole, and
+// in parts.
 func BenchmarkWriteParts(b *testing.B) { benchmarkWrite(b, Options{VolumeSize: 3_000_000}) }
 
 func benchmarkWrite(b *testing.B, opts Options) {
@@ -106,7 +107,7 @@ func BenchmarkOpenLarge(b *testing.B) {
 	for i := range sizes {
 		sizes[i] = int64(2_000_000 + i)
 	}
-	c := Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(sizes...))}
+	c := Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(sizes...))}
 	b.Run("pack", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -131,7 +132,8 @@ func BenchmarkOpenLarge(b *testing.B) {
 	})
 }
 
-// BenchmarkWriteEncrypted hashes everything twice, too, and encrypts it in between.
+// BenchmarkWriteEncrypted writes an encrypted archive, so that everything is hashed twice, and
+// encrypted in between.
 func BenchmarkWriteEncrypted(b *testing.B) {
 	benchmarkWrite(b, Options{VolumeSize: 300_000_000, Encrypt: to(person(b))})
 }

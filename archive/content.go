@@ -9,71 +9,75 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// Content is what an archive shall hold.
+// Content is the content of a new archive.
 type Content struct {
-	// Name is what the series of archives is called: the plan's name. It has
-	// letters, digits, dots, dashes and underscores; "" is a name too.
+	// Name is the name of the series of archives: the plan's name. It has letters, digits, dots,
+	// dashes and underscores. It may be empty.
 	Name string
-	// Plan is for the far side. The archive compresses it, and does not look into it.
-	Plan Text
-	// Index are the manifests of index.json; all have to be among Entries. Nil is
-	// none. It is gone through several times.
+	// Plan writes the plan for the disconnected side. The archive compresses it and does not
+	// interpret it.
+	Plan WriteFunc
+	// Index are the manifests of index.json. All must be among Entries. Nil means none. It is
+	// iterated several times.
 	Index iter.Seq[ocispec.Descriptor]
-	// Entries are all manifests and blobs, each digest once. A manifest is told
-	// by its media type. They are gone through several times.
+	// Entries are all manifests and blobs, each digest once. A manifest is recognized by its media
+	// type. They are iterated several times.
 	Entries iter.Seq[ocispec.Descriptor]
+
+	packedPlan *packedPlan // what Plan is known to write; may be nil
 }
 
-// A Text writes a file, the same bytes each time that it is called. It may have
-// more of them than are to be held in memory.
-type Text func(io.Writer) error
+// A WriteFunc writes a file, the same bytes each time it is called. The file may be too large for
+// memory.
+type WriteFunc func(io.Writer) error
 
-// bytesText is a Text that is short enough to be held.
-func bytesText(raw []byte) Text {
+// writeBytes returns a WriteFunc for a file that is in memory.
+func writeBytes(raw []byte) WriteFunc {
 	return func(w io.Writer) error {
 		_, err := w.Write(raw)
 		return err
 	}
 }
 
-// measure returns digest and length of the bytes that t writes.
-func (t Text) measure() (digest.Digest, int64, error) {
+// measure returns the digest and length of the bytes that t writes.
+func (t WriteFunc) measure() (digest.Digest, int64, error) {
 	h := digest.SHA256.Digester()
-	n := counter{w: h.Hash()}
+	n := countingWriter{w: h.Hash()}
 	err := t(&n)
 	return h.Digest(), n.n, err
 }
 
-// A counter counts what is written to w.
-type counter struct {
+// A countingWriter counts what is written to w.
+type countingWriter struct {
 	w io.Writer
 	n int64
 }
 
-func (c *counter) Write(p []byte) (int, error) {
+func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
 }
 
-// all are the entries.
-func (c *Content) all() iter.Seq[ocispec.Descriptor] {
+// entries returns the entries.
+func (c *Content) entries() iter.Seq[ocispec.Descriptor] {
 	if c.Entries == nil {
 		return func(func(ocispec.Descriptor) bool) {}
 	}
 	return c.Entries
 }
 
-// check looks for what would make an archive that cannot be read.
+// check refuses content that would make an unreadable archive.
 func (c *Content) check() error {
-	if !seriesName.MatchString(c.Name) {
+	if !seriesName().MatchString(c.Name) {
 		return fmt.Errorf("the name %.60q: use up to 255 letters, digits, dots, dashes and underscores, no dot or dash first", c.Name)
 	}
 	sizes := map[digest.Digest]int64{}
-	for d := range c.all() {
+	for d := range c.entries() {
 		if err := layout.CheckDigest(d.Digest); err != nil {
 			return err
 		}
@@ -95,17 +99,17 @@ func (c *Content) check() error {
 	return nil
 }
 
-// check looks for options that contradict each other or the content.
+// check refuses options that contradict each other or the content.
 func (o *Options) check(c *Content) error {
 	switch {
 	case o.Repair == nil && c.Plan == nil:
-		return errors.New("there is no plan")
+		return errors.New("the content has no plan")
 	case o.Repair != nil && (o.Base != nil || o.Replace):
-		return errors.New("what mends a set builds on no other and takes no other's place")
+		return errors.New("a repair neither builds on other sets nor replaces them")
 	case o.Base != nil && o.Replace:
-		return errors.New("a set that builds on others cannot take their place: keep them, or write all content")
-	case o.Base != nil && (len(o.Base.Sets) == 0 || o.Base.Holds == nil):
-		return errors.New("a base has to name the sets that brought it, and what it holds")
+		return errors.New("a set that builds on others cannot replace them: keep them, or write all content")
+	case o.Base != nil && (len(o.Base.Sets) == 0 || o.Base.Has == nil):
+		return errors.New("a base must name its sets and its content")
 	}
 	if o.Encrypt != nil {
 		if err := o.Encrypt.Check(); err != nil {
@@ -113,27 +117,28 @@ func (o *Options) check(c *Content) error {
 		}
 	}
 	if o.Strict {
-		return c.fits(o)
+		return c.checkFits(o)
 	}
 	return nil
 }
 
-// fits looks for what is larger than a volume.
-func (c *Content) fits(o *Options) error {
-	how, err := o.sealer("")
+// checkFits refuses content that is larger than a volume.
+func (c *Content) checkFits(o *Options) error {
+	enc, err := o.encrypter("")
 	if err != nil {
 		return err
 	}
-	for d := range c.all() {
+	for d := range c.entries() {
 		e := entry{Digest: d.Digest, Size: d.Size}
-		if !e.fits(o.VolumeSize, how) && !o.leftOut(d.Digest) {
-			return fmt.Errorf("%s of %d bytes does not fit into a volume of %d bytes: choose larger volumes (--volume-size or archiveSize), or leave out --strict-archive", d.Digest, d.Size, o.VolumeSize)
+		if !e.fits(o.VolumeSize, enc) && !o.omits(d.Digest) {
+			return advice.New(advice.Failure, "set a larger Options.VolumeSize (archiveSize in the configuration), or leave out Options.StrictArchive",
+				"%s of %d bytes does not fit into a volume of %d bytes", d.Digest, d.Size, o.VolumeSize)
 		}
 	}
 	return nil
 }
 
-// leftOut reports whether the site has the content, so that the set does not.
-func (o *Options) leftOut(d digest.Digest) bool {
-	return o.Base != nil && o.Base.Holds != nil && o.Base.Holds(d)
+// omits reports whether the set leaves content out because the site has it.
+func (o *Options) omits(d digest.Digest) bool {
+	return o.Base != nil && o.Base.Has != nil && o.Base.Has(d)
 }

@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// runOf is a piece of content: size bytes from at on.
+// runOf returns a piece of content: size bytes, starting at offset at.
 func runOf(at, size int64) piece {
-	return piece{place: place{entry: &entry{Size: size, Part: &part{At: at}}}}
+	return piece{location: location{entry: &entry{Size: size, Part: &part{At: at}}}}
 }
 
-// coverSlowly is cover word for word: of the pieces that go on from where the ones
-// before end, the first that is accepted.
+// coverSlowly is a literal version of cover: it chooses the first accepted piece that continues
+// where the chosen pieces end.
 func coverSlowly(pieces []piece, size int64, accept func(*piece) bool) (chosen []piece, ok bool) {
 	refused := map[*entry]bool{}
 	var end int64
 	for end < size || len(chosen) == 0 {
 		i := slices.IndexFunc(pieces, func(p piece) bool {
-			if p.at() > end || p.end() <= end && size > 0 || refused[p.entry] {
+			if p.start() > end || p.end() <= end && size > 0 || refused[p.entry] {
 				return false
 			}
 			refused[p.entry] = !accept(&p)
@@ -37,8 +37,8 @@ func coverSlowly(pieces []piece, size int64, accept func(*piece) bool) (chosen [
 	return chosen, true
 }
 
-// Whatever overlaps, is damaged or missing, the same pieces are chosen, and each is
-// asked about once.
+// TestCover checks that cover and coverSlowly choose the same pieces, with any overlapping, damaged
+// or missing pieces, and that accept is called once for each.
 func TestCover(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	whole := 0
@@ -72,7 +72,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// BenchmarkCover finds content in parts that lie in any order, each of them twice.
+// BenchmarkCover finds content in parts that are in random order, two copies of each.
 func BenchmarkCover(b *testing.B) {
 	for _, n := range []int64{100, 10_000, 100_000} {
 		pieces := make([]piece, 0, 2*n)

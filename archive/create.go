@@ -16,15 +16,15 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// Create prepares an archive of c in dir, which is made where it is absent. The
-// place of every byte is settled and the space for it is checked before the
-// first is written: a *space.Error says what lacks. A run with the same content
-// that was interrupted is taken up; what such a run wrote for other content, and
-// what the newest set of the folder has, PutBlob copies from there. A folder that
-// another run writes to is a *lockfile.HeldError. Where dir has a sound set with
-// the same content already, nothing is written: see Complete.
+// Create prepares an archive of c in dir, which is created if it does not exist. The location of
+// every byte is decided and the free space is checked before the first byte is written: if space is
+// short, the error is a *space.Error. An interrupted run with the same content is continued.
+// PutBlob copies content that such a run wrote for another plan, or that the newest set in the
+// folder has. If another run writes to the folder, the error is a *lockfile.LockedError. If dir
+// already has an intact set with the same content, nothing is written: see Complete.
 func Create(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
 	w, err := create(ctx, dir, c, opts)
 	if err != nil {
@@ -34,7 +34,7 @@ func Create(ctx context.Context, dir string, c Content, opts Options) (*Writer, 
 }
 
 func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
-	if err := opts.complete(); err != nil {
+	if err := opts.setDefaults(); err != nil {
 		return nil, err
 	}
 	if err := c.check(); err != nil {
@@ -43,7 +43,7 @@ func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, 
 	if err := opts.check(&c); err != nil {
 		return nil, err
 	}
-	if w, err := same(ctx, dir, c, opts); err != nil || w != nil {
+	if w, err := openComplete(ctx, dir, c, opts); err != nil || w != nil {
 		return w, err
 	}
 	w := &Writer{dir: dir, opts: opts}
@@ -54,8 +54,8 @@ func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, 
 	return w, nil
 }
 
-// complete fills in what was left out.
-func (o *Options) complete() error {
+// setDefaults fills in the options that are not set.
+func (o *Options) setDefaults() error {
 	switch {
 	case o.VolumeSize == 0:
 		o.VolumeSize = DefaultVolumeSize
@@ -65,18 +65,18 @@ func (o *Options) complete() error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.free == nil {
-		o.free = space.Free
+	if o.freeSpace == nil {
+		o.freeSpace = space.Free
 	}
-	if o.largest == nil {
-		o.largest = largestFile
+	if o.maxFileSize == nil {
+		o.maxFileSize = maxFileSize
 	}
 	return nil
 }
 
-// same returns a Writer that has nothing to do, where the newest set in dir, or
-// what mends a set there, is the one that would be written; else nil.
-func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
+// openComplete returns a Writer that has nothing to do if the newest set in dir, or the repair of a
+// set there, is the one that would be written. Otherwise it returns nil.
+func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Writer, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -93,42 +93,50 @@ func same(ctx context.Context, dir string, c Content, opts Options) (*Writer, er
 	if !ok {
 		return nil, nil
 	}
-	e, err := readEarlier(root, id)
+	e, err := readExisting(root, id)
 	if err != nil {
-		opts.Log.Warn("the newest archive in the folder cannot be read, another is written", "dir", dir, "error", err)
+		opts.Log.Warn("the newest archive in the folder cannot be read; writing another one", "dir", dir, "error", err)
 		return nil, nil
 	}
+	if c.Plan != nil && e.plan != nil {
+		// The plan is not compressed only to compare it.
+		if plain, _, err := c.Plan.measure(); err != nil || plain != e.head.Plan {
+			return nil, err
+		}
+		c.packedPlan = &packedPlan{plain: e.head.Plan, file: *e.plan}
+	}
+	opts.firstVolume = e.head.FirstVolume
 	p, err := opts.pack(c, id.sequence, e.head.Parent, e.head.Encryption)
 	if err != nil {
 		return nil, err
 	}
-	if !p.resembles(&e.head, e.identity) || e.outer != nil && e.outer.checkSealed(root) != nil {
+	if !p.matches(&e.head, e.identity) || e.outer != nil && e.outer.checkInnerFile(root) != nil {
 		return nil, nil
 	}
-	p.become(e)
+	p.fillFrom(e)
 	for i := range p.outer.Volumes {
-		if err := p.outer.Volumes[i].recognise(root); err != nil {
-			opts.Log.Warn("the newest archive in the folder is damaged, another is written", "dir", dir, "error", err)
+		if err := p.outer.Volumes[i].checkLabel(root); err != nil {
+			opts.Log.Warn("the newest archive in the folder is damaged; writing another one", "dir", dir, "error", err)
 			return nil, nil
 		}
 	}
-	if opts.Sign != nil && opts.Known != nil && !opts.Known(BaseSet{id.sequence, e.digest}) {
-		opts.Log.Warn("the newest archive in the folder is not signed, since it is not known whose it is; another is written", "dir", dir)
+	if opts.Sign != nil && opts.MaySign != nil && !opts.MaySign(state.SetRef{Sequence: id.sequence, Set: e.digest}) {
+		opts.Log.Warn("the newest archive in the folder was written by someone else and is not signed; writing another one", "dir", dir)
 		return nil, nil
 	}
 	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
-	w.arrange()
+	w.makeSlots()
 	for i := range w.slots {
 		w.slots[i].done = true
 	}
-	if err := w.tidy(root, l); err != nil {
-		opts.Log.Warn("what an earlier run left in the folder stays there", "dir", dir, "error", err)
+	if err := w.removeLeftovers(root, l); err != nil {
+		opts.Log.Warn("cannot remove what an earlier run left in the folder", "dir", dir, "error", err)
 	}
 	return w, w.sign(ctx, durable.Folder{Root: root}, e.digest)
 }
 
-// recognise looks whether a file in folder has the volume's length and label.
-func (v *volume) recognise(folder *os.Root) error {
+// checkLabel checks whether a file in folder has the volume's length and label.
+func (v *volume) checkLabel(folder *os.Root) error {
 	f, info, err := regular.Open(folder, v.Name)
 	if err != nil {
 		return err
@@ -145,7 +153,7 @@ func (v *volume) recognise(folder *os.Root) error {
 	return nil
 }
 
-// candidate is the set of a folder that may be the one to be written.
+// candidate returns the set of a folder that may be the one to be written.
 func (o *Options) candidate(l *listing) (setID, bool) {
 	if o.Repair != nil {
 		return setID{o.Repair.Sequence, true}, slices.Contains(l.repairs, o.Repair.Sequence)
@@ -154,61 +162,60 @@ func (o *Options) candidate(l *listing) (setID, bool) {
 	complete := *o
 	complete.After = 0 // one that is there keeps its number
 	id := setID{sequence: sequence}
-	return id, ok && complete.mayBe(id)
+	return id, ok && complete.couldBe(id)
 }
 
-// prepare does what comes before the first byte of content.
+// prepare does everything that comes before the first byte of content.
 func (w *Writer) prepare(ctx context.Context, c Content) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := w.enter(); err != nil {
+	if err := w.lockFolder(); err != nil {
 		return err
 	}
-	resumed, err := w.settle(c)
+	resumed, err := w.chooseSet(c)
 	if err != nil {
 		return err
 	}
 	for _, e := range w.oversized {
 		w.opts.Log.Warn("the first volume is larger than the limit for it", "path", e.path(), "size", e.Size, "limit", w.opts.VolumeSize)
 	}
-	w.arrange()
+	w.makeSlots()
 	if err := w.checkFiles(); err != nil {
 		return err
 	}
-	if err := w.makeRoom(); err != nil {
+	if err := w.ensureSpace(); err != nil {
 		return err
 	}
-	if err := w.begin(); err != nil {
+	if err := w.createFiles(); err != nil {
 		return err
 	}
 	if resumed {
-		if err := w.recall(ctx); err != nil {
+		if err := w.resume(ctx); err != nil {
 			return err
 		}
 	}
-	return w.search()
+	return w.findReusable()
 }
 
-// makeRoom checks the space. What was set aside has to go where there is none for
-// it beside the new volumes.
-func (w *Writer) makeRoom() error {
+// ensureSpace checks the free space. What was set aside is removed if space is short for it.
+func (w *Writer) ensureSpace() error {
 	err := w.checkSpace()
 	var full *space.Error
 	if !errors.As(err, &full) || !w.hasAside() {
 		return err
 	}
-	w.opts.Log.Warn("what an interrupted run wrote for another plan is removed, since space is short", "dir", w.dir)
+	w.opts.Log.Warn("removing what an interrupted run wrote for another plan, since space is short", "dir", w.dir)
 	if err := w.dropAside(); err != nil {
 		return err
 	}
 	return w.checkSpace()
 }
 
-// enter makes and locks the folders.
-func (w *Writer) enter() error {
+// lockFolder creates and locks the folders.
+func (w *Writer) lockFolder() error {
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
-		return readOnly(err)
+		return explainReadOnly(err)
 	}
 	var err error
 	if w.root, err = os.OpenRoot(w.dir); err != nil {
@@ -216,11 +223,11 @@ func (w *Writer) enter() error {
 	}
 	for {
 		if err := w.root.Mkdir(partialName, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return readOnly(err)
+			return explainReadOnly(err)
 		}
 		info, err := w.root.Lstat(partialName)
 		if err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is there and is no folder: remove it", partialName)
+			return fmt.Errorf("%s exists and is not a folder: remove it", partialName)
 		}
 		if err == nil {
 			w.partial, err = w.root.OpenRoot(partialName)
@@ -232,27 +239,26 @@ func (w *Writer) enter() error {
 			err = errors.Join(err, w.partial.Close())
 			w.partial = nil
 		}
-		// Where the run before removes the folder on its way out, there is
-		// nothing to wait for.
+		// If the previous run is just removing the folder, try again.
 		if !errors.Is(err, fs.ErrNotExist) {
-			return readOnly(err)
+			return explainReadOnly(err)
 		}
 	}
 }
 
-func readOnly(err error) error {
+func explainReadOnly(err error) error {
 	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("the folder cannot be written to; is the medium read-only? %w", err)
+		return fmt.Errorf("the folder cannot be written to; is the disk read-only? %w", err)
 	}
 	return err
 }
 
-// begin makes the files of the partial folder.
-func (w *Writer) begin() error {
+// createFiles creates the files of the partial folder.
+func (w *Writer) createFiles() error {
 	name, disk := w.set.id().manifest(), durable.Folder{Root: w.partial}
-	if w.sealer != nil {
-		if err := w.beginSealed(disk); err != nil {
-			return w.writeError(err, w.set.id().sealed())
+	if w.encrypter != nil {
+		if err := w.createInner(disk); err != nil {
+			return w.writeError(err, w.set.id().inner())
 		}
 	}
 	if old, err := regular.Read(w.partial, name, maxSet); err != nil || digest.FromBytes(old) != w.digest {
@@ -261,13 +267,13 @@ func (w *Writer) begin() error {
 		}
 	}
 	for _, v := range w.set.Volumes {
-		f, err := w.partial.OpenFile(v.Name, os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := regular.Edit(w.partial, v.Name, os.O_CREATE, 0o644)
 		if err != nil {
 			return w.writeError(err, v.Name)
 		}
 		w.volumes = append(w.volumes, f)
 	}
 	var err error
-	w.journal, err = w.partial.OpenFile(journalName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	w.journal, err = regular.Edit(w.partial, journalName, os.O_CREATE|os.O_APPEND, 0o644)
 	return w.writeError(err, journalName)
 }

@@ -4,6 +4,6 @@ package archive
 
 import "io/fs"
 
-// device tells the medium that a file lies on from others: where the system does
-// not say, each folder counts as one.
+// device identifies the device that a file is on. If the system does not tell, each folder counts
+// as one.
 func device(_ fs.FileInfo, dir int) uint64 { return uint64(dir) }

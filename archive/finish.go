@@ -15,10 +15,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// Finish makes the volumes an archive: it needs every entry written, makes them
-// durable, gives them their names, and the set manifest its name last. Sets
-// that were in the folder before are not touched until then. After an error the
-// work is kept for another run.
+// Finish turns the volumes into an archive. All entries must be written. It syncs them, renames
+// them to their final names, and the set manifest last. Older sets in the folder are not touched
+// until then. After an error the work is kept for another run.
 func (w *Writer) Finish(ctx context.Context) error {
 	if w.complete {
 		return nil
@@ -31,33 +30,33 @@ func (w *Writer) Finish(ctx context.Context) error {
 }
 
 func (w *Writer) finish(ctx context.Context) error {
-	if names := w.missing(); names != "" {
+	if names := w.unwritten(); names != "" {
 		return fmt.Errorf("content was not written: %s", names)
 	}
 	for i := range w.set.Volumes {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := w.seal(ctx, i); err != nil {
+		if err := w.finishVolume(ctx, i); err != nil {
 			return err
 		}
 	}
-	if err := w.describe(ctx); err != nil {
+	if err := w.writeManifest(ctx); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return w.publish()
+	return w.renameFiles()
 }
 
-// describe writes what stands beside the volumes, in the partial folder.
-func (w *Writer) describe(ctx context.Context) error {
+// writeManifest writes the files beside the volumes, in the partial folder.
+func (w *Writer) writeManifest(ctx context.Context) error {
 	id, disk := w.set.id(), durable.Folder{Root: w.partial}
 	final := w.digest
-	if w.set.split() || w.sealer != nil { // the digests of parts and files are known now
+	if w.set.split() || w.encrypter != nil { // the digests of parts and files are known now
 		var err error
-		if final, _, err = Text(w.outer.write).measure(); err != nil {
+		if final, _, err = WriteFunc(w.outer.write).measure(); err != nil {
 			return err
 		}
 		if err := disk.Write(id.manifest(), w.outer.write); err != nil {
@@ -70,8 +69,8 @@ func (w *Writer) describe(ctx context.Context) error {
 	return w.sign(ctx, disk, final)
 }
 
-// sign writes the signature of the set manifest, which has to be the one of that
-// digest, into its folder, where one is wanted.
+// sign writes the signature of the set manifest with this digest into its folder, if the options
+// ask for it.
 func (w *Writer) sign(ctx context.Context, disk durable.Folder, manifest digest.Digest) error {
 	if w.opts.Sign == nil {
 		return nil
@@ -88,23 +87,23 @@ func (w *Writer) sign(ctx context.Context, disk durable.Folder, manifest digest.
 		_, err = io.Copy(io.Discard, hashed)
 	}
 	if err == nil && sum.Digest() != manifest {
-		err = fmt.Errorf("it is %s now and was %s: another run or the medium changed it", sum.Digest(), manifest)
+		err = fmt.Errorf("it is %s now and was %s: another run changed it, or the disk is faulty", sum.Digest(), manifest)
 	}
 	if err := errors.Join(err, text.Close()); err != nil {
 		return fmt.Errorf("signing %s: %w", id.manifest(), err)
 	}
 	if old, err := regular.Read(disk.Root, id.signature(), int64(len(signature))); err == nil && bytes.Equal(old, signature) {
-		return nil // the medium may be read-only by now
+		return nil // the disk may be read-only by now
 	}
 	return w.writeError(disk.WriteFile(id.signature(), signature), id.signature())
 }
 
-// seal writes what a volume has besides content, and waits for the disk.
-func (w *Writer) seal(ctx context.Context, i int) error {
+// finishVolume writes what a volume has besides content, and syncs it.
+func (w *Writer) finishVolume(ctx context.Context, i int) error {
 	v, f := &w.set.Volumes[i], w.volumes[i]
 	for j := range v.Entries {
 		if e := &v.Entries[j]; e.Path != "" {
-			if err := w.write(ctx, i, e, w.files[e.Path]); err != nil {
+			if err := w.writeFile(ctx, i, e, w.files[e.Path]); err != nil {
 				return err
 			}
 		}
@@ -112,16 +111,16 @@ func (w *Writer) seal(ctx context.Context, i int) error {
 	if _, err := f.WriteAt(make([]byte, trailerSize), v.Size-trailerSize); err != nil {
 		return w.writeError(err, v.Name)
 	}
-	// A run with other intentions may have left a longer file.
+	// A run with another plan may have left a longer file.
 	if err := f.Truncate(v.Size); err != nil {
 		return w.writeError(err, v.Name)
 	}
 	return w.writeError(f.Sync(), v.Name)
 }
 
-// write writes a file that is not content to its place. What it is made of may
-// have changed since it was measured.
-func (w *Writer) write(ctx context.Context, volume int, e *entry, text Text) error {
+// writeFile writes a file that is not content to its location. What it is made from may have
+// changed since it was measured.
+func (w *Writer) writeFile(ctx context.Context, volume int, e *entry, text WriteFunc) error {
 	from, to := io.Pipe()
 	go func() { to.CloseWithError(text(to)) }()
 	defer func() { _ = from.Close() }() // a pipe
@@ -129,12 +128,12 @@ func (w *Writer) write(ctx context.Context, volume int, e *entry, text Text) err
 	if err != nil {
 		return err
 	}
-	return w.copy(ctx, volume, e, body)
+	return w.writeEntry(ctx, volume, e, body)
 }
 
-// publish gives the files their names. From here on nothing is cancelled: a
-// crash in between is taken up by the next run.
-func (w *Writer) publish() error {
+// renameFiles renames the files to their final names. From here on nothing is cancelled. After a
+// crash in between, the next run continues.
+func (w *Writer) renameFiles() error {
 	if err := w.closeFiles(); err != nil {
 		return err
 	}
@@ -144,13 +143,20 @@ func (w *Writer) publish() error {
 	}
 	id := w.set.id()
 	names = append(names, id.sum())
-	if w.sealer != nil {
-		names = append(names, id.sealed())
+	if w.encrypter != nil {
+		names = append(names, id.inner())
 	}
 	if w.opts.Sign != nil {
 		names = append(names, id.signature())
 	}
-	move := func(name string) error { return w.root.Rename(partialName+"/"+name, name) }
+	move := func(name string) error {
+		if volumeFile().MatchString(name) {
+			if _, err := w.root.Lstat(name); err == nil {
+				return fmt.Errorf("%s is in the folder now, and was not when the run began: remove it, or move it to another folder", name)
+			}
+		}
+		return w.root.Rename(partialName+"/"+name, name)
+	}
 	for _, name := range names {
 		if err := move(name); err != nil {
 			return err
@@ -168,22 +174,26 @@ func (w *Writer) publish() error {
 	}
 	w.complete = true
 	if w.opts.Replace {
-		if err := w.replace(); err != nil {
-			return fmt.Errorf("the archive is complete, but older ones are in the way: %w", err)
+		if err := w.removeOlder(); err != nil {
+			return fmt.Errorf("the archive is complete, but removing older ones failed: %w", err)
 		}
 	}
-	return w.leave()
+	return w.removePartial()
 }
 
-// replace removes the sets before this one.
-func (w *Writer) replace() error {
+// removeOlder removes the older sets.
+func (w *Writer) removeOlder() error {
 	l, err := list(w.root)
 	if err != nil {
 		return err
 	}
 	for sequence, names := range l.files {
 		if sequence < w.set.Sequence {
+			volumes := volumesOf(w.root, sequence)
 			if err := remove(w.root, names); err != nil {
+				return err
+			}
+			if err := remove(w.root, volumes); err != nil {
 				return err
 			}
 		}
@@ -191,25 +201,25 @@ func (w *Writer) replace() error {
 	return durable.Folder{Root: w.root}.Sync(".")
 }
 
-// leave removes the partial folder and lets go of it.
-func (w *Writer) leave() error {
+// removePartial removes the partial folder and releases its lock.
+func (w *Writer) removePartial() error {
 	err := errors.Join(w.clear(lockName), w.lock.Release())
 	w.lock = nil
 	if err == nil {
-		// Where it does not go, another run has just moved in.
+		// If it cannot be removed, another run has just started in it.
 		_ = w.root.Remove(partialName)
 	}
 	return err
 }
 
-// Close lets go of the folder. What was written and not finished is kept for
-// another run; where that is nothing, nothing stays.
+// Close releases the folder. Unfinished work is kept for another run. If there is none, nothing is
+// left behind.
 func (w *Writer) Close() error {
 	err := w.closeFiles()
 	switch {
 	case w.lock == nil:
-	case w.complete, w.fresh && w.idle():
-		err = errors.Join(err, w.leave())
+	case w.complete, w.fresh && w.nothingWritten():
+		err = errors.Join(err, w.removePartial())
 	default:
 		err = errors.Join(err, w.lock.Release())
 		w.lock = nil
@@ -224,8 +234,8 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// idle reports whether nothing was written that another run could use.
-func (w *Writer) idle() bool {
+// nothingWritten reports whether there is nothing that another run could use.
+func (w *Writer) nothingWritten() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range w.slots {
@@ -236,7 +246,7 @@ func (w *Writer) idle() bool {
 	return true
 }
 
-// closeFiles closes volumes, journal and what was set aside, once.
+// closeFiles closes the volumes, the journal and what was set aside, once.
 func (w *Writer) closeFiles() error {
 	if w.closed {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Whatever a label says, it is read or refused, and what is read is in the bounds
-// that names have digits for.
+// FuzzLabel checks that any label is read or refused, and that the numbers read have no more digits
+// than file names have room for.
 func FuzzLabel(f *testing.F) {
 	s, dir := newSample(1, 100), f.TempDir()
 	s.write(f, dir, Options{})
@@ -31,16 +31,16 @@ func FuzzLabel(f *testing.F) {
 			t.Fatalf("accepted %+v", l)
 		}
 		v := &volume{Name: volumeName(1, 1), Entries: []entry{{Digest: digest.FromString("another"), Offset: blockSize, Size: 200}}}
-		problem := notThis(bytes.NewReader(raw), v)
+		problem := labelProblem(bytes.NewReader(raw), v)
 		if problem == "" || strings.ContainsAny(problem, "\n\x00\x1b") {
 			t.Fatalf("it is said to be %q", problem)
 		}
 	})
 }
 
-// Whatever a folder holds under the names of an archive: it is opened or refused,
-// what is given out of it has the bytes that its digest names, and nothing is
-// written. Where Verify finds nothing, all can be read.
+// FuzzFolder puts any content into files with the names of an archive. It checks that the archive
+// is opened or refused, that content returned from it matches its digest, and that nothing is
+// written. If Verify finds no damage, everything must be readable.
 func FuzzFolder(f *testing.F) {
 	s, dir := newSample(1, 100, 0, 3000), f.TempDir()
 	s.write(f, dir, Options{})
@@ -74,7 +74,7 @@ func FuzzFolder(f *testing.F) {
 		defer a.Close()
 		problem := a.Verify(t.Context(), nil)
 		for _, p := range a.blobs {
-			body, err := a.Blob(t.Context(), "", whole(p.entry), 0)
+			body, err := a.Blob(t.Context(), "", descriptorOf(p.entry), 0)
 			var raw []byte
 			if err == nil {
 				raw, err = io.ReadAll(body)

@@ -19,15 +19,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// A hostile volume is one that says something else to a tar program than to
-// Gantry.
+// A hostile volume is one that a tar program reads differently than Gantry does.
 type hostile struct {
 	raw    []byte
 	volume *volume
 	target *entry // a blob in it, whose header is altered
 }
 
-// header alters the header of the target and makes its checksum right.
+// header changes the header of the target and corrects its checksum.
 func (h *hostile) header(change func(block []byte)) {
 	block := h.raw[h.target.Offset-blockSize : h.target.Offset]
 	change(block)
@@ -39,12 +38,12 @@ func (h *hostile) header(change func(block []byte)) {
 	copy(block[148:], fmt.Sprintf("%06o\x00 ", sum))
 }
 
-// name puts another name into the header.
+// name changes the name in the header.
 func (h *hostile) name(name string) {
 	h.header(func(block []byte) { copy(block[:100], name+strings.Repeat("\x00", 100-len(name))) })
 }
 
-// kind makes the entry something else than a file.
+// kind turns the entry into something other than a file.
 func (h *hostile) kind(flag byte, link string) {
 	h.header(func(block []byte) {
 		block[156] = flag
@@ -52,10 +51,9 @@ func (h *hostile) kind(flag byte, link string) {
 	})
 }
 
-// insert puts bytes before the header of the target, and everything behind them
-// moves.
+// insert inserts bytes before the header of the target, and moves everything after them.
 func (h *hostile) insert(raw []byte) {
-	at := h.target.Offset - preludeSize(h.target.path())
+	at := h.target.Offset - tarHeaderSize(h.target.path())
 	h.raw = append(h.raw[:at:at], append(bytes.Clone(raw), h.raw[at:]...)...)
 	for i := range h.volume.Entries {
 		if h.volume.Entries[i].Offset > at {
@@ -65,8 +63,8 @@ func (h *hostile) insert(raw []byte) {
 	h.volume.Size += int64(len(raw))
 }
 
-// frame is what a hostile writer says in the set manifest: the digest of what is
-// there.
+// frame returns the digest that a hostile writer puts into the set manifest: the digest of the
+// bytes in the volume.
 func (h *hostile) frame() digest.Digest {
 	sum := sha256.New()
 	var end int64
@@ -79,19 +77,19 @@ func (h *hostile) frame() digest.Digest {
 	return digest.NewDigest(digest.SHA256, sum)
 }
 
-// Volumes that do to tar what Gantry would never write are refused, whether the set
-// manifest beside them was made to match or is that of the sound volume: with it
-// made to match when the archive is opened, else when it is verified.
+// TestHostileVolumes checks that volumes with tar entries that Gantry never writes are refused. If
+// the set manifest was changed to match, they are refused when the archive is opened; if it is the
+// one of the intact volume, when the archive is verified.
 func TestHostileVolumes(t *testing.T) {
 	file := func(path string, content string) []byte {
-		raw := append(prelude(path, int64(len(content))), content...)
+		raw := append(tarHeader(path, int64(len(content))), content...)
 		return append(raw, make([]byte, padded(int64(len(content)))-int64(len(content)))...)
 	}
 	const altered, moved = "were altered: the header of blobs/sha256/", "too long: it has "
 	for name, tc := range map[string]struct {
-		make   func(h *hostile)
-		untold string // what is said with the set manifest of the sound volume
-		told   string // with one that was made to match; "" is that of a frame
+		make     func(h *hostile)
+		intact   string // the error with the set manifest of the intact volume
+		matching string // the error with a set manifest changed to match; "" is the error about a frame
 	}{
 		"absolute path":      {func(h *hostile) { h.name("/etc/passwd") }, altered, ""},
 		"dot-dot path":       {func(h *hostile) { h.name("../../outside") }, altered, ""},
@@ -143,29 +141,29 @@ func TestHostileVolumes(t *testing.T) {
 			copy(h.raw[h.target.Offset+h.target.Size:], "hidden")
 		}, "were altered: the padding of blobs/sha256/", ""},
 		"end of the volume": {func(h *hostile) {
-			copy(h.raw[len(h.raw)-trailerSize:], appendHeader(nil, "../../outside", '0', 0))
+			copy(h.raw[len(h.raw)-trailerSize:], appendUstar(nil, "../../outside", '0', 0))
 		}, "were altered: the end of the volume", ""},
 		"file behind the end": {func(h *hostile) {
 			h.raw = append(h.raw, file("../../outside", "x")...)
 			h.volume.Size = int64(len(h.raw))
-		}, moved, "is not that of its entries"},
+		}, moved, "does not match its entries"},
 		"garbage behind the end": {func(h *hostile) {
 			h.raw = append(h.raw, bytes.Repeat([]byte("x"), blockSize)...)
 			h.volume.Size = int64(len(h.raw))
-		}, moved, "is not that of its entries"},
-		"hidden file":  {func(h *hostile) { h.insert(file("../../outside", "x")) }, moved, "out of place"},
-		"hidden twin":  {func(h *hostile) { h.insert(file(h.target.path(), "x")) }, moved, "out of place"},
-		"hidden label": {func(h *hostile) { h.insert(file(labelPath(1, 1), "{}")) }, moved, "out of place"},
+		}, moved, "does not match its entries"},
+		"hidden file":  {func(h *hostile) { h.insert(file("../../outside", "x")) }, moved, "offset"},
+		"hidden twin":  {func(h *hostile) { h.insert(file(h.target.path(), "x")) }, moved, "offset"},
+		"hidden label": {func(h *hostile) { h.insert(file(labelPath(1, 1), "{}")) }, moved, "offset"},
 		"pax path": {func(h *hostile) {
-			h.insert(append(appendHeader(nil, "gantry/pax", 'x', 22), append([]byte("22 path=/etc/passwd\nxx"), make([]byte, blockSize-22)...)...))
-		}, moved, "out of place"},
+			h.insert(append(appendUstar(nil, "gantry/pax", 'x', 22), append([]byte("22 path=/etc/passwd\nxx"), make([]byte, blockSize-22)...)...))
+		}, moved, "offset"},
 		"pax size": {func(h *hostile) {
-			h.insert(append(appendHeader(nil, "gantry/pax", 'x', 10), append([]byte("10 size=0\n"), make([]byte, blockSize-10)...)...))
-		}, moved, "out of place"},
+			h.insert(append(appendUstar(nil, "gantry/pax", 'x', 10), append([]byte("10 size=0\n"), make([]byte, blockSize-10)...)...))
+		}, moved, "offset"},
 		"pax sparse": {func(h *hostile) {
-			h.insert(append(appendHeader(nil, "gantry/pax", 'x', 22), append([]byte("22 GNU.sparse.major=1\n"), make([]byte, blockSize-22)...)...))
-		}, moved, "out of place"},
-		"nested end": {func(h *hostile) { h.insert(make([]byte, trailerSize)) }, moved, "out of place"},
+			h.insert(append(appendUstar(nil, "gantry/pax", 'x', 22), append([]byte("22 GNU.sparse.major=1\n"), make([]byte, blockSize-22)...)...))
+		}, moved, "offset"},
+		"nested end": {func(h *hostile) { h.insert(make([]byte, trailerSize)) }, moved, "offset"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, outer := newSample(1, 700, 0, 3000), t.TempDir()
@@ -205,12 +203,12 @@ func TestHostileVolumes(t *testing.T) {
 					t.Errorf("something was written: %.500s", diff)
 				}
 			}
-			check(tc.untold)
+			check(tc.intact)
 			h.volume.Frame = h.frame()
 			text := encoded(t, a.set)
 			put(setName(1), text)
 			put(sumName(1), sum(setID{sequence: 1}, digest.FromBytes(text)))
-			want := tc.told
+			want := tc.matching
 			if want == "" {
 				want = "frame "
 			}
@@ -219,7 +217,7 @@ func TestHostileVolumes(t *testing.T) {
 	}
 }
 
-// The pax header in front of a long path is compared like any other.
+// TestHostilePax checks that the pax header before a long path is compared too.
 func TestHostilePax(t *testing.T) {
 	s := newSample(1, 100)
 	long := []byte("content that is named by a longer digest")
@@ -242,18 +240,19 @@ func TestHostilePax(t *testing.T) {
 	}
 }
 
-// A blob that is a tar file itself, and a hostile one, is content as any other.
+// TestNestedTar checks that a blob that is itself a hostile tar file is stored like any other
+// content.
 func TestNestedTar(t *testing.T) {
 	s := newSample(1, 100)
-	nested := append(appendHeader(nil, "../../outside", tar.TypeSymlink, 0), make([]byte, trailerSize)...)
+	nested := append(appendUstar(nil, "../../outside", tar.TypeSymlink, 0), make([]byte, trailerSize)...)
 	s.add(ocispec.MediaTypeImageLayer, nested)
 	dir := t.TempDir()
 	s.write(t, dir, Options{})
 	s.check(t, dir)
 }
 
-// What the set manifest's neighbours in the folder are does not matter: links and
-// pipes with an archive's names are refused, never followed.
+// TestHostileFolder checks that links and folders with the names of an archive's files are refused
+// and never followed.
 func TestHostileFolder(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file string
@@ -271,7 +270,7 @@ func TestHostileFolder(t *testing.T) {
 			s, dir, outside := newSample(1, 700), t.TempDir(), t.TempDir()
 			s.write(t, dir, Options{})
 			path, hidden := filepath.Join(dir, tc.file), filepath.Join(outside, "file")
-			// What the link leads to would be right.
+			// The target of the link has the correct content.
 			if err := errors.Join(os.Rename(path, hidden), tc.make(path, hidden)); err != nil {
 				t.Fatal(err)
 			}

@@ -12,9 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// What Verify says is lost is what cannot be read, whatever is damaged.
+// TestLostIsWhatCannotBeRead checks, for each kind of damage, that exactly the content that Verify
+// reports as lost cannot be read.
 func TestLostIsWhatCannotBeRead(t *testing.T) {
 	s := newSample(1, 9000, 9000, 9000, 100)
 	for name, tc := range map[string]struct {
@@ -112,7 +115,7 @@ func TestOpenAVolume(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "name the folder") {
+	if _, err := Open(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Text(err), "name the folder") {
 		t.Errorf("Open = %v", err)
 	}
 }

@@ -14,11 +14,11 @@ func TestLock(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	w := begin(t, dir, s, Options{})
 	_, err := Create(t.Context(), dir, s.content(), Options{})
-	var held *lockfile.HeldError
-	if !errors.As(err, &held) || !strings.Contains(err.Error(), dir) {
+	var locked *lockfile.LockedError
+	if !errors.As(err, &locked) || !strings.Contains(err.Error(), dir) {
 		t.Fatalf("Create = %v", err)
 	}
-	s.put(t, w) // the other did no harm
+	s.put(t, w) // the other run did no damage
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// Many runs at once: one of them writes at a time, and nobody harms another.
+// TestLockRace checks that of many concurrent runs only one writes at a time, and that none damages
+// the work of another.
 func TestLockRace(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	done := make(chan error)
@@ -44,8 +45,8 @@ func TestLockRace(t *testing.T) {
 				}
 				err = errors.Join(err, w.Finish(t.Context()), w.Close())
 			}
-			var held *lockfile.HeldError
-			if errors.As(err, &held) {
+			var locked *lockfile.LockedError
+			if errors.As(err, &locked) {
 				err = nil
 			}
 			done <- err

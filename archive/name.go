@@ -4,24 +4,25 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// The most that the names of an archive have digits for.
+// The names of an archive have digits for at most this much.
 const (
 	maxSequence = 999_999
 	maxVolumes  = 9_999
 )
 
-// seriesName is what a series is called: the name of its plans, or nothing.
-var seriesName = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`)
+// seriesName matches the name of a series: the name of its plans, or nothing.
+var seriesName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`) })
 
-// A setID tells a set from the others of its series; its files are named by it,
-// and no other names are read or written.
+// A setID distinguishes a set from the others of its series. Its files are named after it, and no
+// other names are read or written.
 type setID struct {
 	sequence int
-	repair   bool // it mends the set of that sequence
+	repair   bool // it repairs the set of that sequence
 }
 
 func (s *set) id() setID { return setID{s.Sequence, s.Repairs != nil} }
@@ -36,23 +37,38 @@ func (id setID) String() string {
 func (id setID) manifest() string  { return "gantry-" + id.String() + ".json" }
 func (id setID) sum() string       { return id.manifest() + ".sha256" }
 func (id setID) signature() string { return id.manifest() + ".sig" }
-func (id setID) sealed() string    { return id.manifest() + ".age" }
+func (id setID) inner() string     { return id.manifest() + ".age" }
 func (id setID) volume(number int) string {
 	return fmt.Sprintf("gantry-%s.%04d.tar", id, number)
 }
 
-// label is the path of the entry by which a volume says what it is.
+// volumeFile matches the names of volumes that oc mirror gives.
+var volumeFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^mirror_([0-9]{6})\.tar$`) })
+
+// maxVolumeFile is the highest number in such a name.
+const maxVolumeFile = 999_999
+
+// volumeName returns the name of a volume, counted from 1.
+func (s *set) volumeName(number int) string {
+	if s.FirstVolume > 0 {
+		return fmt.Sprintf("mirror_%06d.tar", s.FirstVolume+number-1)
+	}
+	return s.id().volume(number)
+}
+
+// label returns the path of the entry with the label of a volume.
 func (id setID) label(volume int) string { return fmt.Sprintf("gantry/%s.%04d.json", id, volume) }
 
-// setName is the name of the set manifest of a set that repairs none.
+// setName returns the name of the set manifest of a set that is not a repair.
 func setName(sequence int) string { return setID{sequence: sequence}.manifest() }
 
-var fileName = regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.json\.age|\.[0-9]{4}\.tar)$`)
+var fileName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.json\.age|\.[0-9]{4}\.tar)$`)
+})
 
-// parseName takes the name of an archive's file apart. ok is false for a name
-// that is none.
+// parseName splits the name of an archive's file. ok is false for other names.
 func parseName(name string) (id setID, suffix string, ok bool) {
-	m := fileName.FindStringSubmatch(name)
+	m := fileName().FindStringSubmatch(name)
 	if m == nil {
 		return setID{}, "", false
 	}

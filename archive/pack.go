@@ -13,98 +13,98 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// minVolumeSize leaves room for a label and something beside it.
+// minVolumeSize is enough for a label and a small file.
 const minVolumeSize = 16 << 10
 
-// maxPlan bounds a plan and an index, in bytes.
-const maxPlan = 512 << 20
+// maxPlan limits a plan and an index, in bytes. Package plan reads plans up to this size.
+const maxPlan = 256 << 20
 
-// A packing is a set whose every byte but the content, and the digests of parts
-// of content, is known.
+// A packing is a set for which every byte is known, except the content and the digests of parts of
+// content.
 type packing struct {
 	set *set
-	// outer is the set as it stands in the set manifest: set itself, or, where that is
-	// encrypted, what is said of it in the open.
+	// outer is the set as it is in the set manifest: set itself, or its unencrypted part.
 	outer *set
-	// digest and size are those of the set manifest. Where content is in parts,
-	// it is without their digests until Finish, and so is encrypted content.
-	digest digest.Digest
-	size   int64
-	sealer *sealer // nil where nothing is encrypted
+	// digest and size are those of the set manifest. Until Finish, it has no digests of parts
+	// and of encrypted files.
+	digest    digest.Digest
+	size      int64
+	encrypter *encrypter // nil if the set is not encrypted
 	// files are the entries that are not content, by path.
-	files map[string]Text
+	files map[string]WriteFunc
 	// oversized are files that made the first volume larger than the limit.
 	oversized []entry
 }
 
-// pack gives every entry its place: first the files, then manifests by digest,
-// then blobs by size, largest first, and digest, each in the first volume that
-// has room for it. One that is larger than a volume is cut into parts. An encrypted
-// set gets a key of its own, where was, of the same set, does not have one.
+// pack gives every entry its location: first the files, then manifests by digest, then blobs by
+// size, largest first, and digest, each in the first volume with enough space. An entry that is
+// larger than a volume is split. An encrypted set gets a new key unless was, which belongs to the
+// same set, has one.
 func (o *Options) pack(c Content, sequence int, parent digest.Digest, was *encryption) (*packing, error) {
 	p := &packing{
-		set:   &set{Format: format, Name: c.Name, Sequence: sequence, Parent: parent, VolumeSize: o.VolumeSize},
-		files: map[string]Text{},
+		set:   &set{Format: format, Name: c.Name, Sequence: sequence, Parent: parent, VolumeSize: o.VolumeSize, FirstVolume: o.firstVolume},
+		files: map[string]WriteFunc{},
 	}
-	if err := p.lineage(o); err != nil {
+	if err := p.setReferences(o); err != nil {
 		return nil, err
 	}
-	was, key, err := o.keyOf(was)
+	was, key, err := o.encryptionOf(was)
 	if err != nil {
 		return nil, err
 	}
-	if p.sealer, err = o.sealer(key); err != nil {
+	if p.encrypter, err = o.encrypter(key); err != nil {
 		return nil, err
 	}
-	entries, err := p.choose(c, o)
+	entries, err := p.selectContent(c, o)
 	if err != nil {
 		return nil, err
 	}
-	files, err := p.compose(c, o, entries)
+	files, err := p.buildFiles(c, o, entries)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.place(files, entries); err != nil {
+	if err := p.packEntries(files, entries); err != nil {
 		return nil, err
 	}
 	p.set.Features = p.set.features()
-	if err := p.label(key); err != nil {
+	if err := p.setLabels(key); err != nil {
 		return nil, err
 	}
-	if err := p.sum(); err != nil {
+	if err := p.setSums(); err != nil {
 		return nil, err
 	}
 	if o.Encrypt != nil {
-		return p, p.seal(o, was)
+		return p, p.encryptLayout(o, was)
 	}
 	p.outer = p.set
 	for i := range p.set.Volumes {
 		v := &p.set.Volumes[i]
 		v.Frame = frame(v.Entries)
 	}
-	if p.digest, p.size, err = Text(p.set.write).measure(); err == nil && p.size > maxSet {
+	if p.digest, p.size, err = WriteFunc(p.set.write).measure(); err == nil && p.size > maxSet {
 		err = fmt.Errorf("a set manifest of %d bytes: the limit is %d", p.size, maxSet)
 	}
 	return p, err
 }
 
-// lineage notes what other sets this one belongs to.
-func (p *packing) lineage(o *Options) error {
+// setReferences sets the other sets that this one refers to.
+func (p *packing) setReferences(o *Options) error {
 	s := p.set
-	bases := func(sets ...BaseSet) ([]base, error) {
-		var all []base
+	bases := func(sets ...state.SetRef) ([]state.SetRef, error) {
+		var all []state.SetRef
 		for _, b := range sets {
 			if err := layout.CheckDigest(b.Set); err != nil || b.Sequence < 1 || b.Sequence > maxSequence {
-				return nil, fmt.Errorf("sequence %d with the set manifest %q is no set to go by", b.Sequence, b.Set)
+				return nil, fmt.Errorf("sequence %d with the set manifest %q is not a valid set", b.Sequence, b.Set)
 			}
-			all = append(all, base(b))
+			all = append(all, b)
 		}
 		return all, nil
 	}
 	if o.Repair != nil {
-		b, err := bases(o.Repair.BaseSet)
+		b, err := bases(o.Repair.SetRef)
 		if err != nil {
 			return err
 		}
@@ -118,10 +118,10 @@ func (p *packing) lineage(o *Options) error {
 	if s.BuildsOn, err = bases(o.Base.Sets...); err != nil {
 		return err
 	}
-	slices.SortFunc(s.BuildsOn, func(a, b base) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	slices.SortFunc(s.BuildsOn, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	for i, b := range s.BuildsOn {
 		if i > 0 && b.Sequence == s.BuildsOn[i-1].Sequence {
-			return fmt.Errorf("there are two sets of sequence %d to build on, %s and %s", b.Sequence, s.BuildsOn[i-1].Set, b.Set)
+			return fmt.Errorf("two sets with sequence %d are given to build on, %s and %s", b.Sequence, s.BuildsOn[i-1].Set, b.Set)
 		}
 		if b.Sequence >= s.Sequence {
 			return fmt.Errorf("sequence %d cannot build on sequence %d", s.Sequence, b.Sequence)
@@ -130,23 +130,23 @@ func (p *packing) lineage(o *Options) error {
 	return nil
 }
 
-// choose returns the content that the set has, in the order of the volumes, and
-// notes what of the rest is needed.
-func (p *packing) choose(c Content, o *Options) ([]entry, error) {
+// selectContent returns the content of the set, in the order of the volumes, and lists the omitted
+// content that is needed.
+func (p *packing) selectContent(c Content, o *Options) ([]entry, error) {
 	n := 0
-	for d := range c.all() {
-		if !o.leftOut(d.Digest) {
+	for d := range c.entries() {
+		if !o.omits(d.Digest) {
 			n++
 		}
 	}
 	entries := make([]entry, 0, n)
-	for d := range c.all() {
-		if o.leftOut(d.Digest) {
-			if o.Base.Where == nil {
+	for d := range c.entries() {
+		if o.omits(d.Digest) {
+			if o.Base.RepositoryOf == nil {
 				continue
 			}
-			if repository := o.Base.Where(d.Digest); repository != "" {
-				p.set.Elsewhere = append(p.set.Elsewhere, held{d.Digest, d.Size, repository})
+			if repository := o.Base.RepositoryOf(d.Digest); repository != "" {
+				p.set.Omitted = append(p.set.Omitted, omitted{d.Digest, d.Size, repository})
 			}
 			continue
 		}
@@ -156,7 +156,7 @@ func (p *packing) choose(c Content, o *Options) ([]entry, error) {
 		}
 		entries = append(entries, e)
 	}
-	slices.SortFunc(p.set.Elsewhere, func(a, b held) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	slices.SortFunc(p.set.Omitted, func(a, b omitted) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	slices.SortFunc(entries, func(a, b entry) int {
 		am, bm := a.MediaType != "", b.MediaType != ""
 		switch {
@@ -169,7 +169,7 @@ func (p *packing) choose(c Content, o *Options) ([]entry, error) {
 		}
 		return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(string(a.Digest), string(b.Digest)))
 	})
-	for _, h := range p.set.Elsewhere {
+	for _, h := range p.set.Omitted {
 		if err := h.check(); err != nil {
 			return nil, err
 		}
@@ -177,11 +177,11 @@ func (p *packing) choose(c Content, o *Options) ([]entry, error) {
 	return entries, nil
 }
 
-// compose makes the files that stand before content. What the site has of them,
-// and what mending a set does not need, is left out.
-func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, error) {
+// buildFiles builds the files before the content. Files that the site has, or that a repair does
+// not need, are left out.
+func (p *packing) buildFiles(c Content, o *Options, entries []entry) ([]entry, error) {
 	var files []entry
-	add := func(path string, text Text, known digest.Digest) error {
+	add := func(path string, text WriteFunc, known digest.Digest) error {
 		d, size, err := text.measure()
 		if err == nil && size > maxPlan {
 			err = fmt.Errorf("a %s of %d bytes: the limit is %d", path, size, maxPlan)
@@ -201,7 +201,7 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 		if err != nil {
 			return nil, err
 		}
-		if err := add(markerPath, bytesText(marker), ""); err != nil {
+		if err := add(markerPath, writeBytes(marker), ""); err != nil {
 			return nil, err
 		}
 		index := c.Index
@@ -213,7 +213,7 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 		}
 	}
 	if c.Plan != nil {
-		e, err := p.addPlan(c.Plan, has.Plan)
+		e, err := p.addPlan(&c, has.Plan)
 		if err != nil {
 			return nil, err
 		}
@@ -221,8 +221,8 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 			files = append(files, *e)
 		}
 	}
-	if slices.ContainsFunc(entries, func(e entry) bool { return !e.fits(o.VolumeSize, p.sealer) }) {
-		if err := add(joinPath, bytesText([]byte(joinScript)), ""); err != nil {
+	if slices.ContainsFunc(entries, func(e entry) bool { return !e.fits(o.VolumeSize, p.encrypter) }) {
+		if err := add(joinPath, writeBytes([]byte(joinScript)), ""); err != nil {
 			return nil, err
 		}
 	}
@@ -234,8 +234,8 @@ func (p *packing) compose(c Content, o *Options, entries []entry) ([]entry, erro
 	return files, nil
 }
 
-// label fills in the volumes' first entries, whose place is known.
-func (p *packing) label(key string) error {
+// setLabels fills in the volumes' first entries, whose location is known.
+func (p *packing) setLabels(key string) error {
 	s := p.set
 	for i := range s.Volumes {
 		l := label{
@@ -251,7 +251,7 @@ func (p *packing) label(key string) error {
 		}
 		e := &s.Volumes[i].Entries[0]
 		e.Digest, e.Size = digest.FromBytes(raw), int64(len(raw))
-		p.files[e.Path] = bytesText(raw)
+		p.files[e.Path] = writeBytes(raw)
 	}
 	return nil
 }

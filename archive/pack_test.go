@@ -11,12 +11,12 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// pack is Options.pack without options.
+// pack calls Options.pack with default options.
 func pack(c Content, sequence int, parent digest.Digest, volumeSize int64) (*packing, error) {
 	return (&Options{VolumeSize: volumeSize}).pack(c, sequence, parent, nil)
 }
 
-// blobs are descriptors of the given sizes; the content does not matter here.
+// blobs returns descriptors of the given sizes, without content.
 func blobs(sizes ...int64) []ocispec.Descriptor {
 	var descs []ocispec.Descriptor
 	for i, size := range sizes {
@@ -25,7 +25,7 @@ func blobs(sizes ...int64) []ocispec.Descriptor {
 	return descs
 }
 
-// sizes lists the sizes of the blobs in each volume.
+// sizes returns the sizes of the blobs in each volume.
 func sizes(s *set) [][]int64 {
 	var all [][]int64
 	for _, v := range s.Volumes {
@@ -43,11 +43,12 @@ func sizes(s *set) [][]int64 {
 func TestPack(t *testing.T) {
 	const (
 		limit = 64 << 10
-		// room is what one blob can have in a volume that holds nothing else.
+		// room is the largest size of a single blob in a volume without other files.
 		room = limit - labelSize - blockSize - trailerSize
 	)
-	// first is the same for the first volume, beside three files of a block each
-	// and the checksums of them and of n blobs; cut, where parts are to be joined.
+	// first is the same for the first volume, which also has three files of one block each and the
+	// checksums of these files and n blobs. cut is the same if the volumes also have a script that
+	// joins parts.
 	first := func(n int64) int64 { return room - 3*2*blockSize - blockSize - padded(237+144*n) }
 	cut := func(n int64) int64 {
 		return room - 3*2*blockSize - blockSize - padded(237+81+144*n) - blockSize - padded(int64(len(joinScript)))
@@ -80,7 +81,7 @@ func TestPack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(tc.sizes...))}, 1, "", limit)
+			p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(tc.sizes...))}, 1, "", limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +104,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// encoded is a set as it is written.
+// encoded returns a set as it is written.
 func encoded(t testing.TB, s *set) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -118,12 +119,13 @@ func TestPackTooManyVolumes(t *testing.T) {
 	for i := range many {
 		many[i] = minVolumeSize - 4*blockSize - 512
 	}
-	if _, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(many...))}, 1, "", minVolumeSize); err == nil {
+	if _, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(many...))}, 1, "", minVolumeSize); err == nil {
 		t.Error("more volumes than the names have digits for")
 	}
 }
 
-// What is beside the content is little: a header, padding and a line each.
+// TestOverhead checks that an archive is little larger than its content: each blob adds a header,
+// padding and a line.
 func TestOverhead(t *testing.T) {
 	content := make([]int64, 10_000)
 	var total int64
@@ -131,7 +133,7 @@ func TestOverhead(t *testing.T) {
 		content[i] = 100_000 + int64(i)
 		total += content[i]
 	}
-	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(content...))}, 1, "", 1<<30)
+	p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(content...))}, 1, "", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}

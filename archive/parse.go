@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,31 +17,29 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// maxSet bounds a set manifest, in bytes: some million entries.
+// maxSet limits a set manifest, in bytes. That is enough for some million entries.
 const maxSet = 128 << 20
 
-// maxVolume bounds a volume, in bytes, so that sums of offsets cannot overflow.
+// maxVolume limits a volume, in bytes, so that sums of offsets cannot overflow.
 const maxVolume = 1 << 62
 
-// parseUnfinished is parse for a set whose parts may not be written yet: they have
-// no digests.
+// parseUnfinished is parse for a set whose parts may not be written yet and have no digests.
 func parseUnfinished(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), true, nil) }
 
-// parseInner reads the inner set manifest of an encrypted set, whose files are those
-// of the outer.
+// parseInner reads the inner set manifest of an encrypted set. Its files are those of the outer
+// one.
 func parseInner(raw []byte, outer *set) (*set, error) {
 	s, err := parse(bytes.NewReader(raw), true, outer)
 	if err == nil {
-		err = s.matches(outer)
+		err = s.checkInner(outer)
 	}
 	return s, err
 }
 
-// parse reads a set manifest that may come from anybody. What it returns is
-// consistent in itself: names and paths are of the grammar, entries lie in their
-// volume as this package lays them out, so that the frame holds no header but
-// theirs, parts make a whole, and what has to be there is. It reads the text from its
-// beginning three times, and takes what it returns from the last.
+// parse reads an untrusted set manifest. What it returns is consistent: names and paths are valid,
+// entries are located in their volume as this package lays them out, so that the frame has no
+// headers but theirs, parts are complete, and all required entries exist. It reads the text from
+// its beginning three times, and returns what the last pass read.
 func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
 	if _, err := text.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
 	case *version.Format < format:
 		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with the Gantry that wrote it, or write it again", *version.Format, format)
 	}
-	known := []string{featureBuildsOn, featureEncrypted, featureRepair, featureSplit}
+	known := []string{featureBuildsOn, featureEncrypted, featureRepair, featureSplit, featureNames}
 	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(known, f) }); len(unknown) > 0 {
 		return nil, fmt.Errorf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(unknown))
 	}
@@ -94,12 +93,11 @@ func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
 	return s, c.complete()
 }
 
-// entriesIn has the entries of all volumes read into one list, which grows only where
-// it is too small for them.
+// entriesIn reads the entries of all volumes into one slice, which grows only if it is too small.
 func entriesIn(all []entry) json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, entries *[]entry) error {
 		if dec.PeekKind() != '[' {
-			return errors.ErrUnsupported // json knows what to say
+			return errors.ErrUnsupported // leave the error message to json
 		}
 		if _, err := dec.ReadToken(); err != nil {
 			return err
@@ -117,22 +115,22 @@ func entriesIn(all []entry) json.Options {
 	}))
 }
 
-// A checker goes through the volumes of a set.
+// A checker checks the volumes of a set.
 type checker struct {
 	set        *set
 	unfinished bool
-	outer      *set            // with the files that have the entries encrypted; nil where they are in the open
+	outer      *set            // with the encrypted files that contain the entries; nil if the set is not encrypted
 	files      int             // encrypted ones, so far
-	seen       map[string]bool // by path, or digest where the path follows from that
-	// types is one copy of each media type.
+	seen       map[string]bool // by path, or by digest if the path follows from it
+	// types has one copy of each media type.
 	types map[string]string
-	// parts is the part of each content that came last.
+	// parts is the last part of each content so far.
 	parts map[digest.Digest]*entry
 }
 
 func (c *checker) volume(i int) error {
 	v := &c.set.Volumes[i]
-	if want := c.set.id().volume(i + 1); v.Name != want {
+	if want := c.set.volumeName(i + 1); v.Name != want {
 		return fmt.Errorf("name %q is not %s", v.Name, want)
 	}
 	if v.Size < trailerSize || v.Size > maxVolume || v.Size%blockSize != 0 {
@@ -142,7 +140,7 @@ func (c *checker) volume(i int) error {
 		return fmt.Errorf("no entries")
 	}
 	if c.outer != nil {
-		return c.inner(i)
+		return c.innerVolume(i)
 	}
 	var end int64
 	for j := range v.Entries {
@@ -150,9 +148,9 @@ func (c *checker) volume(i int) error {
 		if err := c.entry(e, i, j); err != nil {
 			return fmt.Errorf("entries[%d]: %w", j, err)
 		}
-		// No sum is formed before it is known to fit.
-		if e.Offset != end+preludeSize(e.path()) || e.Offset > v.Size-trailerSize {
-			return fmt.Errorf("entries[%d]: offset %d is out of place", j, e.Offset)
+		// Each value is checked before it is added, so that sums cannot overflow.
+		if e.Offset != end+tarHeaderSize(e.path()) || e.Offset > v.Size-trailerSize {
+			return fmt.Errorf("entries[%d]: offset %d is wrong", j, e.Offset)
 		}
 		if e.Size < 0 || e.Size > v.Size-trailerSize-e.Offset {
 			return fmt.Errorf("entries[%d]: size %d goes beyond the volume", j, e.Size)
@@ -160,28 +158,32 @@ func (c *checker) volume(i int) error {
 		end = e.Offset + padded(e.Size) // the volume's size is a multiple too
 	}
 	if v.Size != end+trailerSize {
-		return fmt.Errorf("size %d is not that of its entries, %d", v.Size, end+trailerSize)
+		return fmt.Errorf("size %d does not match its entries, which give %d", v.Size, end+trailerSize)
 	}
 	if want := frame(v.Entries); v.Frame != want {
-		return fmt.Errorf("frame %q is not that of its entries, %s", v.Frame, want)
+		return fmt.Errorf("frame %q does not match its entries, which give %s", v.Frame, want)
 	}
 	return nil
 }
 
-// extraPath is what a later writer may add for information.
-var extraPath = regexp.MustCompile(`^gantry/[a-z0-9][a-z0-9_-]{0,63}(\.[a-z0-9_-]{1,64}){0,3}$`)
+// extraPath matches paths that a later writer may add for information.
+var extraPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^gantry/[a-z0-9][a-z0-9_-]{0,63}(\.[a-z0-9_-]{1,64}){0,3}$`)
+})
 
-// mediaType is as RFC 6838 has it.
-var mediaType = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$`)
+// mediaType is the grammar of RFC 6838.
+var mediaType = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$`)
+})
 
 func (c *checker) entry(e *entry, i, j int) error {
 	if c.set.Encryption != nil && j > 0 {
-		return c.sealed(e)
+		return c.encryptedEntry(e)
 	}
 	if err := layout.CheckDigest(e.Digest); err != nil {
 		return err
 	}
-	if _, known := c.types[e.MediaType]; e.MediaType != "" && (e.Path != "" || !known && !mediaType.MatchString(e.MediaType)) {
+	if _, known := c.types[e.MediaType]; e.MediaType != "" && (e.Path != "" || !known && !mediaType().MatchString(e.MediaType)) {
 		return fmt.Errorf("mediaType %q", e.MediaType)
 	}
 	name := c.set.id().label(i + 1)
@@ -191,10 +193,10 @@ func (c *checker) entry(e *entry, i, j int) error {
 	case e.Path == "", e.Path == name:
 	case e.Path == markerPath, e.Path == indexPath, e.Path == planPath, e.Path == sumsPath:
 		if i > 0 {
-			return fmt.Errorf("path %q is none that this volume has", e.Path)
+			return fmt.Errorf("path %q does not belong in this volume", e.Path)
 		}
-	case !extraPath.MatchString(e.Path):
-		return fmt.Errorf("path %q is none that an archive has", e.Path)
+	case !extraPath().MatchString(e.Path):
+		return fmt.Errorf("path %q does not belong in an archive", e.Path)
 	}
 	if e.Part != nil {
 		return c.part(e)
@@ -211,7 +213,7 @@ func (c *checker) entry(e *entry, i, j int) error {
 	return nil
 }
 
-// share holds one text of each media type: many manifests have one of a few.
+// share keeps one copy of each media type: many manifests have one of a few.
 func (c *checker) share(e *entry) {
 	if have, ok := c.types[e.MediaType]; ok {
 		e.MediaType = have
@@ -220,7 +222,7 @@ func (c *checker) share(e *entry) {
 	}
 }
 
-// part checks a part of content against the one before.
+// part checks a part of content against the previous one.
 func (c *checker) part(e *entry) error {
 	p := e.Part
 	if e.Path != "" {
@@ -231,7 +233,7 @@ func (c *checker) part(e *entry) error {
 	}
 	if !c.unfinished || p.Digest != "" {
 		if err := layout.CheckDigest(p.Digest); err != nil || p.Digest.Algorithm() != digest.SHA256 {
-			return fmt.Errorf("the digest %.100q of part %d is no sha256", p.Digest, p.Number)
+			return fmt.Errorf("the digest %.100q of part %d is not a sha256", p.Digest, p.Number)
 		}
 	}
 	before := c.parts[e.Digest]
@@ -256,7 +258,7 @@ func (c *checker) part(e *entry) error {
 	return nil
 }
 
-// complete looks for what is missing when all volumes were seen.
+// complete checks for missing entries after all volumes.
 func (c *checker) complete() error {
 	for d, e := range c.parts {
 		if e.Part.Number != e.Part.Parts {
@@ -276,7 +278,7 @@ func (c *checker) complete() error {
 			return fmt.Errorf("it has no entry %s", path)
 		}
 	}
-	for _, h := range c.set.Elsewhere {
+	for _, h := range c.set.Omitted {
 		if c.seen[string(h.Digest)] {
 			return fmt.Errorf("%s is in elsewhere and in a volume", h.Digest)
 		}

@@ -14,24 +14,24 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// sound is a set manifest that parseSet accepts.
+// sound returns a set manifest that parseSet accepts.
 func sound(t testing.TB) *packing {
 	t.Helper()
-	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(20000, 20000, 10))}, 1, digest.FromString("parent"), 32<<10)
+	p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(20000, 20000, 10))}, 1, digest.FromString("parent"), 32<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// reframe makes frames those of the entries.
+// reframe adapts the offsets and frames to the entries.
 func reframe(s *set) {
 	for i := range s.Volumes {
 		v := &s.Volumes[i]
 		at := int64(0)
 		for j := range v.Entries {
 			e := &v.Entries[j]
-			e.Offset = at + preludeSize(e.path())
+			e.Offset = at + tarHeaderSize(e.path())
 			at = e.Offset + padded(e.Size)
 		}
 		v.Size, v.Frame = at+trailerSize, frame(v.Entries)
@@ -61,7 +61,7 @@ func TestParseSetRefuses(t *testing.T) {
 		"negative volume":      {func(s *set) { s.Volumes[0].Size = -512 }, "size -512"},
 		"odd volume":           {func(s *set) { s.Volumes[0].Size++ }, "size"},
 		"frame":                {func(s *set) { s.Volumes[0].Frame = "sha256:xyz" }, "frame"},
-		"frame of other bytes": {func(s *set) { s.Volumes[0].Frame = other }, "is not that of its entries"},
+		"frame of other bytes": {func(s *set) { s.Volumes[0].Frame = other }, "does not match its entries"},
 		"no frame":             {func(s *set) { s.Volumes[0].Frame = "" }, "frame"},
 		"sha512 frame":         {func(s *set) { s.Volumes[0].Frame = digest.SHA512.FromString("") }, "frame"},
 		"no entries":           {func(s *set) { s.Volumes[1].Entries = nil }, "no entries"},
@@ -70,13 +70,13 @@ func TestParseSetRefuses(t *testing.T) {
 		"two labels":           {func(s *set) { s.Volumes[1].Entries[1].Path = labelPath(1, 2) }, "first entry"},
 		"no marker":            {func(s *set) { e := &s.Volumes[0].Entries[1]; e.Path = ""; e.Digest = other; reframe(s) }, "no entry oci-layout"},
 		"two plans":            {func(s *set) { s.Volumes[0].Entries[1] = entry{Path: planPath, Digest: s.Plan, Offset: 1536, Size: 2} }, "twice"},
-		"plan elsewhere":       {func(s *set) { s.Volumes[1].Entries[1].Path = planPath; s.Volumes[1].Entries[1].Digest = s.Plan }, "none that this volume has"},
-		"dot dot":              {func(s *set) { s.Volumes[0].Entries[4].Path = "../../etc/passwd" }, "none that an archive has"},
-		"absolute":             {func(s *set) { s.Volumes[0].Entries[4].Path = "/etc/passwd" }, "none that an archive has"},
-		"below gantry":         {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/../x" }, "none that an archive has"},
-		"deep below gantry":    {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/x/y" }, "none that an archive has"},
-		"windows":              {func(s *set) { s.Volumes[0].Entries[4].Path = `C:\x` }, "none that an archive has"},
-		"blob path":            {func(s *set) { s.Volumes[0].Entries[4].Path = layout.BlobPath(other) }, "none that an archive has"},
+		"plan elsewhere":       {func(s *set) { s.Volumes[1].Entries[1].Path = planPath; s.Volumes[1].Entries[1].Digest = s.Plan }, "does not belong in this volume"},
+		"dot dot":              {func(s *set) { s.Volumes[0].Entries[4].Path = "../../etc/passwd" }, "does not belong in an archive"},
+		"absolute":             {func(s *set) { s.Volumes[0].Entries[4].Path = "/etc/passwd" }, "does not belong in an archive"},
+		"below gantry":         {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/../x" }, "does not belong in an archive"},
+		"deep below gantry":    {func(s *set) { s.Volumes[0].Entries[4].Path = "gantry/x/y" }, "does not belong in an archive"},
+		"windows":              {func(s *set) { s.Volumes[0].Entries[4].Path = `C:\x` }, "does not belong in an archive"},
+		"blob path":            {func(s *set) { s.Volumes[0].Entries[4].Path = layout.BlobPath(other) }, "does not belong in an archive"},
 		"digest":               {func(s *set) { s.Volumes[0].Entries[4].Digest = "sha256:../../x" }, "digest"},
 		"md5":                  {func(s *set) { s.Volumes[0].Entries[4].Digest = "md5:d41d8cd98f00b204e9800998ecf8427e" }, "digest"},
 		"sha384":               {func(s *set) { s.Volumes[0].Entries[4].Digest = digest.SHA384.FromString("") }, "only sha256"},
@@ -89,12 +89,12 @@ func TestParseSetRefuses(t *testing.T) {
 			e := s.Volumes[1].Entries
 			e[len(e)-1].Size = s.Volumes[1].Size - 1024 - e[len(e)-1].Offset + 1
 		}, "beyond"},
-		"negative offset": {func(s *set) { s.Volumes[0].Entries[4].Offset = -512 }, "out of place"},
-		"huge offset":     {func(s *set) { s.Volumes[0].Entries[4].Offset = math.MaxInt64 - 511 }, "out of place"},
-		"odd offset":      {func(s *set) { s.Volumes[0].Entries[4].Offset++ }, "out of place"},
-		"overlap":         {func(s *set) { e := s.Volumes[0].Entries; e[4].Offset = e[3].Offset + 512 }, "out of place"},
-		"no order":        {func(s *set) { e := s.Volumes[0].Entries; e[3], e[4] = e[4], e[3] }, "out of place"},
-		"no header":       {func(s *set) { s.Volumes[0].Entries[0].Offset = 0 }, "out of place"},
+		"negative offset": {func(s *set) { s.Volumes[0].Entries[4].Offset = -512 }, "offset"},
+		"huge offset":     {func(s *set) { s.Volumes[0].Entries[4].Offset = math.MaxInt64 - 511 }, "offset"},
+		"odd offset":      {func(s *set) { s.Volumes[0].Entries[4].Offset++ }, "offset"},
+		"overlap":         {func(s *set) { e := s.Volumes[0].Entries; e[4].Offset = e[3].Offset + 512 }, "offset"},
+		"no order":        {func(s *set) { e := s.Volumes[0].Entries; e[3], e[4] = e[4], e[3] }, "offset"},
+		"no header":       {func(s *set) { s.Volumes[0].Entries[0].Offset = 0 }, "offset"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := sound(t)
@@ -127,7 +127,8 @@ func TestParseSetPassesOverUnknownFiles(t *testing.T) {
 	}
 }
 
-// What a later writer adds for information does not keep this one from reading.
+// TestParseSetPassesOverUnknownFields checks that informational fields added by later versions are
+// ignored.
 func TestParseSetPassesOverUnknownFields(t *testing.T) {
 	p := sound(t)
 	raw := bytes.Replace(encoded(t, p.set), []byte(`{"format":1,`), []byte(`{"format":1,"builtOn":["x"],"by":{"name":"y"},`), 1)
@@ -142,7 +143,7 @@ func TestParseSetPassesOverUnknownFields(t *testing.T) {
 
 func FuzzSet(f *testing.F) {
 	f.Add(encoded(f, sound(f).set))
-	p, err := pack(Content{Plan: bytesText([]byte("{}")), Entries: slices.Values(blobs(1))}, maxSequence, "", 1<<40)
+	p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(1))}, maxSequence, "", 1<<40)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -188,5 +189,5 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// parseSet parses the text of a whole set that is not encrypted.
+// parseSet parses the complete text of an unencrypted set manifest.
 func parseSet(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), false, nil) }

@@ -7,20 +7,22 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// inParts is the set manifest of a set with a blob in three parts, that builds on
-// another and leaves out what the site has.
+// inParts returns a set manifest with a blob in three parts. The set builds on another one and
+// leaves out what the site has.
 func inParts(t testing.TB) *set {
 	t.Helper()
 	all := blobs(80000, 30000, 20)
 	held := all[1].Digest
 	o := &Options{VolumeSize: 32 << 10, Base: &Base{
-		Sets:  []BaseSet{{Sequence: 2, Set: digest.FromString("2")}, {Sequence: 1, Set: digest.FromString("1")}},
-		Holds: func(d digest.Digest) bool { return d == held },
-		Where: func(digest.Digest) string { return "org/name" },
+		Sets:         []state.SetRef{{Sequence: 2, Set: digest.FromString("2")}, {Sequence: 1, Set: digest.FromString("1")}},
+		Has:          func(d digest.Digest) bool { return d == held },
+		RepositoryOf: func(digest.Digest) string { return "org/name" },
 	}}
-	p, err := o.pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: slices.Values(all)}, 3, digest.FromString("2"), nil)
+	p, err := o.pack(Content{Name: "series", Plan: writeBytes([]byte("{}")), Entries: slices.Values(all)}, 3, digest.FromString("2"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +36,10 @@ func inParts(t testing.TB) *set {
 	return p.set
 }
 
-// repairing is the set manifest of a repair.
+// repairing returns the set manifest of a repair.
 func repairing(t testing.TB) *set {
 	t.Helper()
-	o := &Options{VolumeSize: 32 << 10, Repair: &Repair{BaseSet{4, digest.FromString("4")}, digest.FromString("plan")}}
+	o := &Options{VolumeSize: 32 << 10, Repair: &Repair{state.SetRef{Sequence: 4, Set: digest.FromString("4")}, digest.FromString("plan")}}
 	p, err := o.pack(Content{Name: "series", Entries: slices.Values(blobs(100))}, 4, "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -69,11 +71,11 @@ func TestParseSetRefusesLineageAndParts(t *testing.T) {
 		"base of the":       {inParts, func(s *set) { s.BuildsOn[1].Sequence = 3 }, "builds on sequence 3"},
 		"base zero":         {inParts, func(s *set) { s.BuildsOn[0].Sequence = 0 }, "builds on sequence 0"},
 		"base digest":       {inParts, func(s *set) { s.BuildsOn[0].Set = "sha256:x" }, "builds on sequence 1"},
-		"elsewhere digest":  {inParts, func(s *set) { s.Elsewhere[0].Digest = "x" }, "elsewhere"},
-		"elsewhere size":    {inParts, func(s *set) { s.Elsewhere[0].Size = -1 }, "elsewhere"},
-		"elsewhere path":    {inParts, func(s *set) { s.Elsewhere[0].Repository = "../x" }, "elsewhere"},
-		"elsewhere twice":   {inParts, func(s *set) { s.Elsewhere = append(s.Elsewhere, s.Elsewhere[0]) }, "does not come after"},
-		"elsewhere and in":  {inParts, func(s *set) { s.Elsewhere[0].Digest = piece(s, 1).Digest }, "elsewhere and in a volume"},
+		"elsewhere digest":  {inParts, func(s *set) { s.Omitted[0].Digest = "x" }, "elsewhere"},
+		"elsewhere size":    {inParts, func(s *set) { s.Omitted[0].Size = -1 }, "elsewhere"},
+		"elsewhere path":    {inParts, func(s *set) { s.Omitted[0].Repository = "../x" }, "elsewhere"},
+		"elsewhere twice":   {inParts, func(s *set) { s.Omitted = append(s.Omitted, s.Omitted[0]) }, "does not come after"},
+		"elsewhere and in":  {inParts, func(s *set) { s.Omitted[0].Digest = piece(s, 1).Digest }, "elsewhere and in a volume"},
 		"name":              {inParts, func(s *set) { s.Name = "../x" }, `name "../x"`},
 		"long name":         {inParts, func(s *set) { s.Name = strings.Repeat("x", 256) }, "name"},
 		"part 0":            {inParts, func(s *set) { piece(s, 1).Part.Number = 0 }, "part 0 of 3"},
@@ -88,13 +90,13 @@ func TestParseSetRefusesLineageAndParts(t *testing.T) {
 		"begins late":       {inParts, func(s *set) { piece(s, 1).Part.At = 5 }, "begins at 5"},
 		"too short":         {inParts, func(s *set) { piece(s, 3).Size-- }, "has"},
 		"ends early":        {inParts, func(s *set) { v := &s.Volumes[2]; v.Entries = v.Entries[:1] }, "ends with part 2 of 3"},
-		"no digest":         {inParts, func(s *set) { piece(s, 1).Part.Digest = "" }, "is no sha256"},
-		"sha512 of a part":  {inParts, func(s *set) { piece(s, 1).Part.Digest = digest.SHA512.FromString("") }, "is no sha256"},
+		"no digest":         {inParts, func(s *set) { piece(s, 1).Part.Digest = "" }, "is not a sha256"},
+		"sha512 of a part":  {inParts, func(s *set) { piece(s, 1).Part.Digest = digest.SHA512.FromString("") }, "is not a sha256"},
 		"part of a file":    {inParts, func(s *set) { s.Volumes[0].Entries[1].Part = piece(s, 1).Part }, "is not in parts"},
 		"repairs another":   {repairing, func(s *set) { s.Repairs.Sequence = 5 }, "repairs sequence 5"},
 		"repairs no digest": {repairing, func(s *set) { s.Repairs.Set = "" }, "repairs sequence 4"},
 		"repair of a base": {repairing, func(s *set) {
-			s.BuildsOn = []base{{1, digest.FromString("1")}}
+			s.BuildsOn = []state.SetRef{{Sequence: 1, Set: digest.FromString("1")}}
 			s.Features = []string{featureBuildsOn, featureRepair}
 		}, "and builds on others"},
 		"repair's volume": {repairing, func(s *set) { s.Volumes[0].Name = volumeName(4, 1) }, "is not gantry-000004-repair.0001.tar"},
@@ -107,7 +109,7 @@ func TestParseSetRefusesLineageAndParts(t *testing.T) {
 			}
 			tc.change(s)
 			if s.Volumes[0].Name == s.id().volume(1) && tc.want != "is not in parts" {
-				reframe(s) // whoever alters it for a purpose does that too
+				reframe(s) // an attacker would do that too
 			}
 			raw, err := json.Marshal(s)
 			if err != nil {

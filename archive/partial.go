@@ -21,11 +21,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// The partial folder stands in the archive's until Finish:
+// The partial folder is in the archive's folder until Finish:
 //
-//	lock                    who writes
-//	journal                 digests of the content that is in its place
-//	gantry-000001.json      the set manifest, which says whose work it is
+//	lock                    the run that writes
+//	journal                 digests of the content that is written
+//	gantry-000001.json      the set manifest, which identifies the work
 //	gantry-000001.0001.tar  volumes as far as they are written
 //	before/                 the same of an interrupted run with another plan,
 //	                        until what both have in common was copied
@@ -35,40 +35,41 @@ const (
 	journalName = "journal"
 )
 
-// settle decides on the sequence of the new set. Work of an interrupted run with
-// the same content is kept, other work is set aside.
-func (w *Writer) settle(c Content) (resumed bool, err error) {
+// chooseSet chooses the sequence of the new set. Work of an interrupted run with the same content
+// is kept, other work is set aside.
+func (w *Writer) chooseSet(c Content) (resumed bool, err error) {
 	l, err := list(w.root)
 	if err != nil {
 		return false, err
 	}
 	newest, parent := w.newest(l)
-	// The name of a set that is encrypted is not known.
+	// The name of an encrypted set is not known.
 	if newest != nil && newest.Encryption == nil && newest.Name != c.Name && !w.opts.Replace {
-		return false, fmt.Errorf("it holds archives of %q, these would be of %q: use another folder", newest.Name, c.Name)
+		return false, fmt.Errorf("the folder has archives of %q, and this one would be of %q: use another folder", newest.Name, c.Name)
 	}
-	w.warnMixed(newest)
+	w.warnMixedEncryption(newest)
 	if r := w.opts.Repair; r != nil {
 		if id := (setID{r.Sequence, true}); slices.Contains(l.repairs, r.Sequence) {
-			return false, fmt.Errorf("%s mends that set already, with other content: use another folder, or remove the files gantry-%s.*", id.manifest(), id)
+			return false, fmt.Errorf("%s already repairs that set, with other content: use another folder, or remove the files gantry-%s.*", id.manifest(), id)
 		}
 		parent = ""
 	}
 	if old := w.unfinished(l); old != nil {
-		if w.opts.mayBe(old.set.id()) {
+		if w.opts.couldBe(old.set.id()) {
+			w.opts.firstVolume = old.set.FirstVolume
 			w.packing, err = w.opts.pack(c, old.set.Sequence, old.set.Parent, old.set.Encryption)
 			if err != nil {
 				return false, err
 			}
-			if w.resembles(old.set, old.digest) {
-				return true, w.reclaim(l)
+			if w.matches(old.set, old.digest) {
+				return true, w.takeBackVolumes(l)
 			}
 		}
-		w.opts.Log.Info("the unfinished archive in the folder is of another plan", "dir", w.dir)
+		w.opts.Log.Info("the unfinished archive in the folder has another plan", "dir", w.dir)
 		if err := w.setAside(old, l); err != nil {
 			return false, err
 		}
-		if old.set.Encryption != nil { // nobody here can read it
+		if old.set.Encryption != nil { // this machine cannot read it
 			if err := w.dropAside(); err != nil {
 				return false, err
 			}
@@ -78,31 +79,34 @@ func (w *Writer) settle(c Content) (resumed bool, err error) {
 		return false, err
 	}
 	w.fresh = !w.hasAside()
-	sequence := max(l.highest(), w.opts.brought()) + 1
+	sequence := max(l.highest(), w.opts.highestKnown()) + 1
 	if w.opts.Repair != nil {
 		sequence = w.opts.Repair.Sequence
 	}
 	if sequence > maxSequence {
-		return false, fmt.Errorf("sequence %d is the last there is: use an empty folder", maxSequence)
+		return false, fmt.Errorf("sequence %d is the highest possible: use an empty folder", maxSequence)
+	}
+	w.opts.firstVolume = 0
+	if w.opts.OCMirrorNames && w.opts.Repair == nil {
+		w.opts.firstVolume = l.highestVolume + 1
 	}
 	w.packing, err = w.opts.pack(c, sequence, parent, nil)
 	return false, err
 }
 
-// warnMixed says where encrypted archives and others come to lie side by side.
-func (w *Writer) warnMixed(newest *set) {
+// warnMixedEncryption warns if encrypted and unencrypted archives share a folder.
+func (w *Writer) warnMixedEncryption(newest *set) {
 	switch {
 	case newest == nil || (newest.Encryption != nil) == (w.opts.Encrypt != nil):
 	case newest.Encryption != nil:
-		w.opts.Log.Warn("the archive that is in the folder is encrypted, and this one is not", "dir", w.dir)
+		w.opts.Log.Warn("the existing archive in the folder is encrypted, and this one is not", "dir", w.dir)
 	default:
-		w.opts.Log.Warn("the archive that is in the folder is not encrypted: what it held may be found on the medium even after it was removed", "dir", w.dir)
+		w.opts.Log.Warn("the existing archive in the folder is not encrypted: its content may remain on the disk even after it is removed", "dir", w.dir)
 	}
 }
 
-// brought is the highest sequence that the site has, or that was written elsewhere;
-// 0 where there is none.
-func (o *Options) brought() int {
+// highestKnown returns the highest sequence that the site has or that was written elsewhere, or 0.
+func (o *Options) highestKnown() int {
 	high := o.After
 	if o.Base != nil {
 		for _, b := range o.Base.Sets {
@@ -112,16 +116,15 @@ func (o *Options) brought() int {
 	return high
 }
 
-// mayBe reports whether the options could lead to a set of that name.
-func (o *Options) mayBe(id setID) bool {
+// couldBe reports whether the options could lead to a set of that name.
+func (o *Options) couldBe(id setID) bool {
 	if o.Repair != nil {
 		return id == setID{o.Repair.Sequence, true}
 	}
-	return !id.repair && id.sequence > o.brought()
+	return !id.repair && id.sequence > o.highestKnown()
 }
 
-// newest is the newest set that can be read, and the digest of its set manifest;
-// nil where there is none.
+// newest returns the newest set that can be read and the digest of its set manifest, or nil.
 func (w *Writer) newest(l *listing) (*set, digest.Digest) {
 	for _, sequence := range slices.Backward(l.sets) {
 		if s, d, err := readSet(w.root, sequence); err == nil {
@@ -131,8 +134,8 @@ func (w *Writer) newest(l *listing) (*set, digest.Digest) {
 	return nil, ""
 }
 
-// unfinished returns the set that an interrupted run was writing; nil where
-// there is none, or where it cannot be told from a finished one.
+// unfinished returns the set that an interrupted run was writing. It returns nil if there is none,
+// or if it cannot be distinguished from a finished one.
 func (w *Writer) unfinished(l *listing) *packing {
 	inside, err := list(w.partial)
 	if err != nil {
@@ -167,10 +170,11 @@ func (w *Writer) unfinished(l *listing) *packing {
 	return &packing{set: s, digest: d}
 }
 
-// reclaim takes volumes back that an interrupted Finish had given their names.
-func (w *Writer) reclaim(l *listing) error {
-	for _, v := range w.set.Volumes {
-		if slices.Contains(l.files[w.set.Sequence], v.Name) {
+// takeBackVolumes moves volumes back that an interrupted Finish had renamed.
+func (w *Writer) takeBackVolumes(l *listing) error {
+	for i := range w.set.Volumes {
+		v := &w.set.Volumes[i]
+		if slices.Contains(l.files[w.set.Sequence], v.Name) || w.set.FirstVolume > 0 && v.checkLabel(w.root) == nil {
 			if err := w.root.Rename(v.Name, partialName+"/"+v.Name); err != nil {
 				return err
 			}
@@ -179,7 +183,7 @@ func (w *Writer) reclaim(l *listing) error {
 	return nil
 }
 
-// clear removes all from the partial folder but what is to stay.
+// clear removes everything from the partial folder except what is to stay.
 func (w *Writer) clear(stay ...string) error {
 	names, err := fs.ReadDir(w.partial.FS(), ".")
 	if err != nil {
@@ -207,51 +211,51 @@ func remove(folder *os.Root, names []string) error {
 	return nil
 }
 
-// recall finds out what an interrupted run had written. What the journal names
-// is read and compared before it counts.
-func (w *Writer) recall(ctx context.Context) error {
-	named, err := w.named()
+// resume finds what an interrupted run had written. What the journal lists is read and compared
+// before it counts.
+func (w *Writer) resume(ctx context.Context) error {
+	named, err := w.journalSlots()
 	if err != nil {
 		return err
 	}
-	w.opts.Log.Info("what an interrupted run wrote is read again", "dir", w.dir, "entries", len(named))
+	w.opts.Log.Info("reading again what an interrupted run wrote", "dir", w.dir, "entries", len(named))
 	var size, wrong atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for s := range named {
 		g.Go(func() error {
-			ok, err := w.written(ctx, s)
+			ok, err := w.verifyWritten(ctx, s)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			if err != nil || !ok {
 				wrong.Add(1)
-				w.opts.Log.Warn("what the interrupted run wrote is damaged and is fetched again", "digest", s.entry.Digest, "error", err)
+				w.opts.Log.Warn("what the interrupted run wrote is damaged; fetching it again", "digest", s.entry.Digest, "error", err)
 				return nil
 			}
 			size.Add(s.entry.length())
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			s.done = true
-			w.left -= s.entry.length()
+			w.remaining -= s.entry.length()
 			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	w.opts.Log.Info("an interrupted run is continued", "found", int64(len(named))-wrong.Load(), "size", size.Load())
-	// A last line that was torn off must not run into the next.
+	w.opts.Log.Info("continuing an interrupted run", "found", int64(len(named))-wrong.Load(), "size", size.Load())
+	// A last line that was cut off must not run into the next.
 	_, err = w.journal.WriteString("\n")
 	return w.writeError(err, journalName)
 }
 
-// named is the content that the journal names.
-func (w *Writer) named() (map[*slot]bool, error) {
-	if w.sealer != nil {
-		return w.namedSealed()
+// journalSlots returns the content that the journal lists.
+func (w *Writer) journalSlots() (map[*slot]bool, error) {
+	if w.encrypter != nil {
+		return w.encryptedJournalSlots()
 	}
-	names, err := w.journalled(w.partial)
+	names, err := w.readJournal(w.partial)
 	named := map[*slot]bool{}
 	for d := range names {
 		named[w.slot(d)] = true
@@ -259,18 +263,18 @@ func (w *Writer) named() (map[*slot]bool, error) {
 	return named, err
 }
 
-// written reports whether content is in its place as it has to be, with headers
-// and padding. On the way it learns the digests of parts.
-func (w *Writer) written(ctx context.Context, s *slot) (bool, error) {
-	if w.sealer != nil {
-		return w.writtenSealed(ctx, s)
+// verifyWritten reports whether content is written correctly, with headers and padding. It also
+// computes the digests of parts.
+func (w *Writer) verifyWritten(ctx context.Context, s *slot) (bool, error) {
+	if w.encrypter != nil {
+		return w.verifyEncrypted(ctx, s)
 	}
-	places := w.spots(s)
+	places := w.targets(s)
 	var pieces []io.Reader
 	sums := make([]digest.Digester, len(places))
 	for i, at := range places {
 		f, e := w.volumes[at.volume], at.entry
-		before := prelude(e.path(), e.Size)
+		before := tarHeader(e.path(), e.Size)
 		after := make([]byte, padded(e.Size)-e.Size)
 		for offset, want := range map[int64][]byte{e.Offset - int64(len(before)): before, e.Offset + e.Size: after} {
 			got := make([]byte, len(want))

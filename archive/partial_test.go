@@ -18,7 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// reference is what an uninterrupted run writes.
+// reference returns the files that an uninterrupted run writes.
 func reference(t *testing.T, s *sample, opts Options) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,8 +35,8 @@ func begin(t *testing.T, dir string, s *sample, opts Options) *Writer {
 	return w
 }
 
-// However many entries were there when a run died, the next one brings just the
-// others, and the result is that of a run that was never disturbed.
+// TestInterruptedAfterEachEntry checks that after a run dies at any entry, the next run writes only
+// the missing entries, and that the result is the same as without an interruption.
 func TestInterruptedAfterEachEntry(t *testing.T) {
 	s := newSample(1, 20000, 9000, 0, 512)
 	opts := Options{VolumeSize: 32 << 10}
@@ -80,7 +80,7 @@ func TestInterruptedAfterEachEntry(t *testing.T) {
 	}
 }
 
-// crash copies the folder as a dead process leaves it: the Writer is not asked.
+// crash copies the folder in the state that a dead process leaves, without closing the Writer.
 func crash(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -116,7 +116,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// What an interrupted run left is looked at before it counts.
+// TestDamagedPartialWork checks that unfinished work is verified before it is continued, and that
+// damaged content is written again.
 func TestDamagedPartialWork(t *testing.T) {
 	s := newSample(1, 300000, 9000, 700)
 	want := reference(t, s, Options{})
@@ -161,7 +162,7 @@ func TestDamagedPartialWork(t *testing.T) {
 	}
 }
 
-// A run that dies while it gives names to files is taken up as well.
+// TestInterruptedFinish checks that a run killed while it renames files is continued.
 func TestInterruptedFinish(t *testing.T) {
 	s, opts := newSample(1, 20000, 20000, 20000), Options{VolumeSize: 32 << 10}
 	want := reference(t, s, opts)
@@ -176,7 +177,7 @@ func TestInterruptedFinish(t *testing.T) {
 		w := begin(t, dir, s, opts)
 		s.put(t, w)
 		for i := range w.set.Volumes {
-			if err := w.seal(t.Context(), i); err != nil {
+			if err := w.finishVolume(t.Context(), i); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -208,8 +209,8 @@ func TestInterruptedFinish(t *testing.T) {
 	}
 }
 
-// Of unfinished work for other content stays what is shared; a finished set beside
-// it is not touched.
+// TestOtherUnfinishedWork checks that shared content of unfinished work for another plan is kept,
+// and that a finished set beside it is not changed.
 func TestOtherUnfinishedWork(t *testing.T) {
 	old, given, wanted := newSample(1, 1000), newSample(2, 2000), newSample(3, 3000)
 	dir := t.TempDir()
@@ -220,7 +221,7 @@ func TestOtherUnfinishedWork(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// It had come as far as giving a volume its name.
+	// The run had already renamed a volume.
 	if err := os.Rename(filepath.Join(dir, partialName, volumeName(2, 1)), filepath.Join(dir, volumeName(2, 1))); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func TestOtherUnfinishedWork(t *testing.T) {
 			t.Errorf("%s of the finished set was touched: %v", name, err)
 		}
 	}
-	old.check(t, dir) // until the new one is complete
+	old.check(t, dir) // readable until the new one is complete
 	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,8 @@ func TestOtherUnfinishedWork(t *testing.T) {
 	}
 }
 
-// A set that was damaged is left as it is, and a new one is written.
+// TestDamagedSetIsNotContinued checks that a damaged set is left unchanged, and that a new one is
+// written.
 func TestDamagedSetIsNotContinued(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
@@ -304,7 +306,7 @@ func TestWrongContent(t *testing.T) {
 	}
 }
 
-// onRead does something and gives nothing.
+// onRead is an empty reader that calls do.
 type onRead struct{ do func() }
 
 func (r *onRead) Read([]byte) (int, error) { r.do(); return 0, io.EOF }
@@ -318,7 +320,7 @@ func TestMisuse(t *testing.T) {
 	}
 	unplanned := s.Entries[0]
 	unplanned.Size++
-	if err := w.PutBlob(t.Context(), "", unplanned, s.open(unplanned.Digest)); err == nil || !strings.Contains(err.Error(), "not planned") {
+	if err := w.PutBlob(t.Context(), "", unplanned, s.open(unplanned.Digest)); err == nil || !strings.Contains(err.Error(), "not part of this archive") {
 		t.Errorf("PutBlob = %v", err)
 	}
 	if err := w.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), "content was not written: sha256:") {
@@ -341,7 +343,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// Cancelling while partial work is read again keeps that work.
+// TestCancelledWhileRecalling checks that unfinished work is kept if the next run is canceled while
+// it reads that work.
 func TestCancelledWhileRecalling(t *testing.T) {
 	s, dir := newSample(1, 1000, 2000), t.TempDir()
 	w := begin(t, dir, s, Options{})
@@ -350,7 +353,7 @@ func TestCancelledWhileRecalling(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Create(ctx, dir, s.content(), Options{free: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
+	_, err := Create(ctx, dir, s.content(), Options{freeSpace: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("Create = %v", err)
 	}
@@ -370,7 +373,7 @@ func TestCancelledWhileRecalling(t *testing.T) {
 func TestReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
 		for _, err := range []error{syscall.EROFS, syscall.EACCES} {
-			err = readOnly(&os.PathError{Op: "mkdir", Path: "x", Err: err})
+			err = explainReadOnly(&os.PathError{Op: "mkdir", Path: "x", Err: err})
 			if !strings.Contains(fmt.Sprint(err), "cannot be written to") {
 				t.Error(err)
 			}

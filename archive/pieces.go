@@ -13,53 +13,52 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// A piece is a run of bytes of content in one file: all of it, or a part.
+// A piece is content in one file: all of it, or a part.
 type piece struct {
-	place
+	location
 	member *member
-	medium *medium
+	found  *foundVolume
 	file   *file
 }
 
-// at is where in the content the piece begins.
-func (p *piece) at() int64 {
+// start returns where in the content the piece begins.
+func (p *piece) start() int64 {
 	if p.entry.Part != nil {
 		return p.entry.Part.At
 	}
 	return 0
 }
 
-func (p *piece) end() int64 { return p.at() + p.entry.Size }
+func (p *piece) end() int64 { return p.start() + p.entry.Size }
 
-// fit reports whether the piece's volume is as it should be, as far as opening it
-// tells.
-func (p piece) fit() bool { return p.medium.problem == "" }
+// usable reports whether the piece's volume was found intact when it was opened.
+func (p piece) usable() bool { return p.found.problem == "" }
 
-// described is what the entry's own bytes have to be.
-func (e *entry) described() ocispec.Descriptor {
+// storedDescriptor describes the entry's own bytes.
+func (e *entry) storedDescriptor() ocispec.Descriptor {
 	if e.Part != nil {
 		return ocispec.Descriptor{Digest: e.Part.Digest, Size: e.Size}
 	}
 	return ocispec.Descriptor{Digest: e.Digest, Size: e.Size}
 }
 
-// damage is what is said of a piece that cannot be read.
+// damage returns the damage of a piece that cannot be read.
 func (p *piece) damage(problem string) Damage {
-	return Damage{File: p.member.set.Volumes[p.volume].Name, Entry: p.entry.file().path(), Offset: p.entry.Offset, Problem: problem}
+	return Damage{File: p.member.set.Volumes[p.volume].Name, Entry: p.entry.stored().path(), Offset: p.entry.Offset, Problem: problem}
 }
 
-// pieces are those of content that take accepts, in the order of preference.
-// Content of another length than the first of it says is left out.
-func (a *Archive) pieces(all []place, take func(piece) bool) []piece {
+// pieces returns the accepted pieces of content, in the order of preference. Pieces of content with
+// another length than the first one are skipped.
+func (a *Archive) pieces(all []location, take func(piece) bool) []piece {
 	var found []piece
 	for _, at := range all {
 		if at.entry.length() != all[0].entry.length() {
 			continue
 		}
 		m := a.members[at.member]
-		medium := &m.media[at.volume]
-		for i := range medium.files {
-			p := piece{place: at, member: m, medium: medium, file: &medium.files[i]}
+		volume := &m.volumes[at.volume]
+		for i := range volume.files {
+			p := piece{location: at, member: m, found: volume, file: &volume.files[i]}
 			if take(p) {
 				found = append(found, p)
 			}
@@ -70,19 +69,19 @@ func (a *Archive) pieces(all []place, take func(piece) bool) []piece {
 
 func anyPiece(piece) bool { return true }
 
-// cover chooses from the pieces those that make up content of size bytes, in their
-// order. accept is asked once about each that is about to be chosen; the first that it
-// accepts is. ok is false where they do not reach. It takes n log n steps.
+// cover chooses pieces that make up content of size bytes, in their order. accept is called once
+// for each piece that is about to be chosen; the first that it accepts is chosen. ok is false if
+// the pieces do not suffice. The number of steps is n log n.
 func cover(pieces []piece, size int64, accept func(*piece) bool) (chosen []piece, ok bool) {
-	later := make([]int, len(pieces)) // pieces that begin behind what is chosen
+	later := make([]int, len(pieces)) // pieces that begin after the end of the chosen ones
 	for i := range later {
 		later[i] = i
 	}
-	slices.SortFunc(later, func(i, j int) int { return cmp.Compare(pieces[i].at(), pieces[j].at()) })
-	var next preferred // the others
+	slices.SortFunc(later, func(i, j int) int { return cmp.Compare(pieces[i].start(), pieces[j].start()) })
+	var next indexHeap // the others
 	var end int64
 	for end < size || len(chosen) == 0 {
-		for len(later) > 0 && pieces[later[0]].at() <= end {
+		for len(later) > 0 && pieces[later[0]].start() <= end {
 			heap.Push(&next, later[0])
 			later = later[1:]
 		}
@@ -99,30 +98,30 @@ func cover(pieces []piece, size int64, accept func(*piece) bool) (chosen []piece
 	return chosen, true
 }
 
-// preferred is a heap of places in a list, the first of them on top.
-type preferred struct{ sort.IntSlice }
+// indexHeap is a heap of indexes, the lowest on top.
+type indexHeap struct{ sort.IntSlice }
 
 // Push implements heap.Interface.
-func (p *preferred) Push(x any) { p.IntSlice = append(p.IntSlice, x.(int)) }
+func (p *indexHeap) Push(x any) { p.IntSlice = append(p.IntSlice, x.(int)) }
 
 // Pop implements heap.Interface.
-func (p *preferred) Pop() any {
+func (p *indexHeap) Pop() any {
 	last := len(p.IntSlice) - 1
 	x := p.IntSlice[last]
 	p.IntSlice = p.IntSlice[:last]
 	return x
 }
 
-// covered reports whether the pieces make up content of size bytes.
-func covered(pieces []piece, size int64) bool {
+// covers reports whether the pieces make up content of size bytes.
+func covers(pieces []piece, size int64) bool {
 	_, ok := cover(pieces, size, func(*piece) bool { return true })
 	return ok
 }
 
-// choose finds the pieces that content is read from. Where there is a choice, that
-// is where the content is there more than once, its bytes are compared with their
-// digests before: what is damaged in one place is read from where it is sound.
-func (a *Archive) choose(ctx context.Context, have []place) ([]piece, error) {
+// choosePieces finds the pieces that content is read from. If the content exists more than once,
+// its bytes are compared with their digests first: content that is damaged in one volume is read from an
+// intact copy.
+func (a *Archive) choosePieces(ctx context.Context, have []location) ([]piece, error) {
 	size := have[0].entry.length()
 	all := a.pieces(have, anyPiece)
 	var sum int64
@@ -132,7 +131,7 @@ func (a *Archive) choose(ctx context.Context, have []place) ([]piece, error) {
 	if len(all) == 1 || sum == size && size > 0 { // no two have the same bytes
 		chosen, ok := cover(all, size, func(*piece) bool { return true })
 		if !ok {
-			return nil, a.unfit(have)
+			return nil, a.volumeError(have)
 		}
 		return chosen, nil
 	}
@@ -143,9 +142,9 @@ func (a *Archive) choose(ctx context.Context, have []place) ([]piece, error) {
 	if ok {
 		return chosen, nil
 	}
-	damage := &DamageError{Dir: a.dir()}
+	damage := &DamageError{Dir: a.dirNames()}
 	chosen, ok = cover(all, size, func(p *piece) bool {
-		problem := a.sound(ctx, p)
+		problem := a.checkPiece(ctx, p)
 		if problem == "" {
 			return true
 		}
@@ -156,11 +155,11 @@ func (a *Archive) choose(ctx context.Context, have []place) ([]piece, error) {
 		return nil, context.Cause(ctx)
 	}
 	if !ok {
-		damage.Damage = append(damage.Damage, a.gone(have)...)
+		damage.Damage = append(damage.Damage, a.volumeDamage(have)...)
 		return nil, damage
 	}
 	for _, d := range damage.Damage {
-		a.log.Warn("content is damaged in one place and is read from another", "problem", d.String())
+		a.log.Warn("content is damaged; reading it from an intact copy", "problem", d.String())
 	}
 	a.mu.Lock()
 	a.chosen[d] = chosen
@@ -168,11 +167,11 @@ func (a *Archive) choose(ctx context.Context, have []place) ([]piece, error) {
 	return chosen, nil
 }
 
-// sound reads a piece; what it finds wrong is the problem.
-func (a *Archive) sound(ctx context.Context, p *piece) (problem string) {
-	e := p.entry.file()
+// checkPiece reads a piece and returns what is wrong with it, or "".
+func (a *Archive) checkPiece(ctx context.Context, p *piece) (problem string) {
+	e := p.entry.stored()
 	section := io.NewSectionReader(p.file, e.Offset, e.Size)
-	body, err := layout.Verified(ctx, io.NopCloser(section), e.described(), e.path())
+	body, err := layout.Verified(ctx, io.NopCloser(section), e.storedDescriptor(), e.path())
 	if err == nil {
 		_, err = io.Copy(io.Discard, body)
 	}
@@ -182,62 +181,62 @@ func (a *Archive) sound(ctx context.Context, p *piece) (problem string) {
 	return ""
 }
 
-// unfit is the error for content whose volumes are not there.
-func (a *Archive) unfit(have []place) error {
-	return &DamageError{Dir: a.dir(), Damage: a.gone(have)}
+// volumeError returns the error for content whose volumes are missing.
+func (a *Archive) volumeError(have []location) error {
+	return &DamageError{Dir: a.dirNames(), Damage: a.volumeDamage(have)}
 }
 
-// gone is what is wrong with the volumes that have content.
-func (a *Archive) gone(have []place) []Damage {
+// volumeDamage returns what is wrong with the volumes that have content.
+func (a *Archive) volumeDamage(have []location) []Damage {
 	var damage []Damage
 	for _, p := range have {
-		if a.members[p.member].media[p.volume].problem != "" {
-			damage = append(damage, a.damage(int(p.member), int(p.volume)))
+		if a.members[p.member].volumes[p.volume].problem != "" {
+			damage = append(damage, a.volumeProblem(int(p.member), int(p.volume)))
 		}
 	}
 	slices.SortFunc(damage, func(x, y Damage) int { return cmp.Compare(x.File, y.File) })
 	return slices.CompactFunc(damage, func(x, y Damage) bool { return x.File == y.File })
 }
 
-// A joined reads pieces of content one after the other, from a place on.
-type joined struct {
-	pieces []piece
-	at     int64 // in the content
-	size   int64
-	last   *piece    // that was read from
-	opened io.Reader // what is left of it, where it is encrypted
+// A pieceReader reads pieces of content one after the other, from an offset.
+type pieceReader struct {
+	pieces    []piece
+	offset    int64 // in the content
+	size      int64
+	last      *piece    // that was read from
+	decrypted io.Reader // the rest of its content, if it is encrypted
 }
 
-func (j *joined) Read(b []byte) (int, error) {
-	if j.at >= j.size {
+func (j *pieceReader) Read(b []byte) (int, error) {
+	if j.offset >= j.size {
 		return 0, io.EOF
 	}
-	for len(j.pieces) > 0 && j.pieces[0].end() <= j.at {
-		j.pieces, j.opened = j.pieces[1:], nil
+	for len(j.pieces) > 0 && j.pieces[0].end() <= j.offset {
+		j.pieces, j.decrypted = j.pieces[1:], nil
 	}
 	if len(j.pieces) == 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
 	p := &j.pieces[0]
 	j.last = p
-	b = b[:min(int64(len(b)), p.end()-j.at)]
+	b = b[:min(int64(len(b)), p.end()-j.offset)]
 	var n int
 	var err error
-	if p.entry.Sealed != nil {
+	if p.entry.Encrypted != nil {
 		n, err = j.decrypt(b)
 	} else {
-		n, err = p.file.ReadAt(b, p.entry.Offset+j.at-p.at())
+		n, err = p.file.ReadAt(b, p.entry.Offset+j.offset-p.start())
 	}
-	j.at += int64(n)
+	j.offset += int64(n)
 	if err == io.EOF && n > 0 {
-		err = nil // a file that ends too soon says so next time
+		err = nil // the next read returns the end of a file that is too short
 	}
 	return n, err
 }
 
-func (j *joined) Close() error { return nil }
+func (j *pieceReader) Close() error { return nil }
 
-// whole is the descriptor of the content that an entry has, or has a part of.
-func whole(e *entry) ocispec.Descriptor {
+// descriptorOf returns the descriptor of the content that an entry, or a part, belongs to.
+func descriptorOf(e *entry) ocispec.Descriptor {
 	return ocispec.Descriptor{Digest: e.Digest, Size: e.length()}
 }

@@ -14,25 +14,27 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// repair writes what was lost of a set to a folder of its own.
+// repair writes a repair of lost content to a new folder.
 func (s *line) repair(t *testing.T, i int, lost []digest.Digest) string {
 	t.Helper()
 	info := newest(t, s.dirs[i])
-	mended := &sample{bytes: s.samples[i].bytes}
-	mended.Name = "prod"
+	repaired := &sample{bytes: s.samples[i].bytes}
+	repaired.Name = "prod"
 	for _, e := range s.samples[i].Entries {
 		if slices.Contains(lost, e.Digest) {
-			mended.Entries = append(mended.Entries, e)
+			repaired.Entries = append(repaired.Entries, e)
 		}
 	}
 	dir := t.TempDir()
-	mended.write(t, dir, Options{Repair: &Repair{info.BaseSet, info.Plan}})
+	repaired.write(t, dir, Options{Repair: &Repair{info.SetRef, info.Plan}})
 	return dir
 }
 
-// What is damaged in one place and sound in a repair is read from there.
+// TestReadThroughRepairs checks that damaged content is read from a repair.
 func TestReadThroughRepairs(t *testing.T) {
 	s := months(t)
 	info := newest(t, s.dirs[2])
@@ -44,7 +46,7 @@ func TestReadThroughRepairs(t *testing.T) {
 	first := newest(t, s.dirs[0])
 	blob := slices.MaxFunc(s.samples[0].Entries, func(x, y ocispec.Descriptor) int { return cmp.Compare(x.Size, y.Size) })
 	a := mustOpen(t, s.dirs[0])
-	at := places(a.blobs, blob.Digest)[0]
+	at := locations(a.blobs, blob.Digest)[0]
 	alter(t, first.Volumes[at.volume].Path, flip((at.entry.Offset+5)*8))
 
 	broken, err := Inspect(s.dirs...)
@@ -53,7 +55,7 @@ func TestReadThroughRepairs(t *testing.T) {
 	}
 	defer broken.Close()
 	var damage *DamageError
-	if err := broken.Verify(t.Context(), nil); !errors.As(err, &damage) || damage.Healed() || !slices.Contains(damage.Lost(), blob.Digest) {
+	if err := broken.Verify(t.Context(), nil); !errors.As(err, &damage) || damage.Recoverable() || !slices.Contains(damage.Lost(), blob.Digest) {
 		t.Fatalf("Verify = %v", err)
 	}
 	before := damage.Lost()
@@ -68,7 +70,7 @@ func TestReadThroughRepairs(t *testing.T) {
 	if n := s.samples[2].readable(t, whole); n != 0 {
 		t.Errorf("%d are lost of %d that were", n, len(before))
 	}
-	if err := whole.Verify(t.Context(), nil); !errors.As(err, &damage) || !damage.Healed() || len(damage.Lost()) != 0 || len(damage.Damage) != 2 {
+	if err := whole.Verify(t.Context(), nil); !errors.As(err, &damage) || !damage.Recoverable() || len(damage.Lost()) != 0 || len(damage.Damage) != 2 {
 		t.Errorf("Verify = %v", err)
 	}
 	repairs := 0
@@ -80,8 +82,8 @@ func TestReadThroughRepairs(t *testing.T) {
 	if repairs != 2 {
 		t.Errorf("there are %d repairs", repairs)
 	}
-	// A repair alone is none, and one of another set is passed over.
-	if _, err := Open(dirs[3]); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "bring "+setName(3)) {
+	// A repair without its set cannot be opened, and a repair of another set is skipped.
+	if _, err := Open(dirs[3]); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Text(err), "bring "+setName(3)) {
 		t.Errorf("Open = %v", err)
 	}
 	if _, err := Open(s.dirs[0], s.dirs[1], s.dirs[2], dirs[4]); !errors.As(err, &damage) || damage.Damage[0].File != filepath.Base(gone) {
@@ -89,8 +91,8 @@ func TestReadThroughRepairs(t *testing.T) {
 	}
 }
 
-// A repair that brings what its set does not have, or calls a manifest something
-// else, is passed over: nobody signed it.
+// TestForeignRepair checks that an unsigned repair is skipped if it contains content that its set
+// does not have, or gives a manifest another media type.
 func TestForeignRepair(t *testing.T) {
 	s := newSample(1, 9000, 700)
 	dir := t.TempDir()
@@ -106,10 +108,10 @@ func TestForeignRepair(t *testing.T) {
 			i := slices.IndexFunc(s.Entries, func(d ocispec.Descriptor) bool { return d.MediaType == ocispec.MediaTypeImageManifest })
 			desc := s.Entries[i]
 			change(&desc)
-			mended := &sample{bytes: s.bytes}
-			mended.Entries = []ocispec.Descriptor{desc}
+			repaired := &sample{bytes: s.bytes}
+			repaired.Entries = []ocispec.Descriptor{desc}
 			other := t.TempDir()
-			mended.write(t, other, Options{Repair: &Repair{info.BaseSet, info.Plan}})
+			repaired.write(t, other, Options{Repair: &Repair{info.SetRef, info.Plan}})
 			a := mustOpen(t, dir, other)
 			want := 1
 			if name == "as it was" {
@@ -122,7 +124,8 @@ func TestForeignRepair(t *testing.T) {
 	}
 }
 
-// Two media with the same volumes: what is damaged on one is read from the other.
+// TestTwoCopies checks that with two copies of the same volumes, content that is damaged in one is
+// read from the other.
 func TestTwoCopies(t *testing.T) {
 	s := newSample(1, 9000, 9000, 9000)
 	dir, other := t.TempDir(), t.TempDir()
@@ -140,19 +143,20 @@ func TestTwoCopies(t *testing.T) {
 		t.Errorf("%d are lost", n)
 	}
 	var damage *DamageError
-	if err := both.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != len(a.set.Volumes) || !damage.Healed() {
+	if err := both.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != len(a.set.Volumes) || !damage.Recoverable() {
 		t.Errorf("Verify = %v", err)
 	}
 }
 
-// Content in parts is one stream, from any byte on, and the damaged part is named.
+// TestReadParts checks that content in parts is read as one stream, from any offset, and that a
+// damaged part is named.
 func TestReadParts(t *testing.T) {
 	s, dir := newSample(1, 70_000, 700), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10})
 	a := mustOpen(t, dir)
 	i := slices.IndexFunc(s.Entries, func(d ocispec.Descriptor) bool { return d.Size == 70_000 })
 	desc := s.Entries[i]
-	parts := places(a.blobs, desc.Digest)
+	parts := locations(a.blobs, desc.Digest)
 	if len(parts) < 5 {
 		t.Fatalf("%d parts", len(parts))
 	}

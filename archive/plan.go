@@ -12,14 +12,14 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// planLevel is klauspost's own default. Plans are lists of digests, each named a few
-// times: a quarter of the bytes is left, and the best level would save 2 % of that.
+// planLevel is the default of klauspost/compress. Plans are lists of digests, each named a few
+// times: a quarter of the bytes remains, and the best level would save 2 % of that.
 const planLevel = 5
 
-// planFile is gantry/plan.json.gz: the plan that text writes, compressed. The same plan
-// gives the same bytes, as long as the compressor does not change; what tells plans
-// apart is the digest of what is in it.
-func planFile(text Text) Text {
+// planFile returns gantry/plan.json.gz: the compressed plan. The same plan gives the same bytes as
+// long as the compressor does not change. Plans are compared by the digest of the uncompressed
+// text.
+func planFile(text WriteFunc) WriteFunc {
 	return func(w io.Writer) error {
 		z, err := gzip.NewWriterLevel(w, planLevel)
 		if err != nil {
@@ -32,44 +32,60 @@ func planFile(text Text) Text {
 	}
 }
 
-// addPlan measures the plan and makes it a file of the set, unless the site has it.
-func (p *packing) addPlan(text Text, has digest.Digest) (*entry, error) {
-	var plain digest.Digest
-	var long int64
-	file := planFile(text)
-	d, size, err := planFile(func(w io.Writer) (err error) {
-		plain, long, err = Text(func(hash io.Writer) error { return text(io.MultiWriter(w, hash)) }).measure()
-		return err
-	}).measure()
-	switch {
-	case err != nil:
-		return nil, err
-	case long > maxPlan:
-		return nil, fmt.Errorf("a plan of %d bytes: the limit is %d", long, maxPlan)
-	case p.set.Repairs != nil && plain != p.set.Plan:
-		return nil, fmt.Errorf("the plan is %s, but that of the set to be mended is %s", plain, p.set.Plan)
-	}
-	p.set.Plan = plain
-	if plain == has {
-		return nil, nil
-	}
-	p.files[planPath] = file
-	return &entry{Path: planPath, Digest: d, Size: size}, nil
+// A packedPlan is a plan and the file of an archive with it.
+type packedPlan struct {
+	plain digest.Digest // of the uncompressed text
+	file  entry
 }
 
-// PlanDigest is what the set manifest says that the plan's digest is.
+// addPlan makes the plan a file of the set, unless the site has it. It measures the plan unless its
+// file is known.
+func (p *packing) addPlan(c *Content, has digest.Digest) (*entry, error) {
+	packed := c.packedPlan
+	if packed == nil {
+		var err error
+		if packed, err = packPlan(c.Plan); err != nil {
+			return nil, err
+		}
+	}
+	if p.set.Repairs != nil && packed.plain != p.set.Plan {
+		return nil, fmt.Errorf("the plan is %s, but the set to repair has the plan %s", packed.plain, p.set.Plan)
+	}
+	p.set.Plan = packed.plain
+	if packed.plain == has {
+		return nil, nil
+	}
+	p.files[planPath] = planFile(c.Plan)
+	file := packed.file
+	return &file, nil
+}
+
+// packPlan measures a plan and its file.
+func packPlan(text WriteFunc) (*packedPlan, error) {
+	var plain digest.Digest
+	var long int64
+	d, size, err := planFile(func(w io.Writer) (err error) {
+		plain, long, err = WriteFunc(func(hash io.Writer) error { return text(io.MultiWriter(w, hash)) }).measure()
+		return err
+	}).measure()
+	if err == nil && long > maxPlan {
+		err = fmt.Errorf("a plan of %d bytes: the limit is %d", long, maxPlan)
+	}
+	return &packedPlan{plain, entry{Path: planPath, Digest: d, Size: size}}, err
+}
+
+// PlanDigest returns the plan's digest according to the set manifest.
 func (a *Archive) PlanDigest() digest.Digest { return a.set.Plan }
 
-// OpenPlan opens the plan that came with the content. One that was altered ends in a
-// *DamageError in place of io.EOF; one that none of the sets has that are here wraps
-// fs.ErrNotExist.
+// OpenPlan opens the plan of the content. If the plan was altered, reading ends with a *DamageError
+// instead of io.EOF. If none of the opened sets has it, the error wraps fs.ErrNotExist.
 func (a *Archive) OpenPlan(ctx context.Context) (io.ReadCloser, error) {
-	if err := a.Locked(); err != nil {
+	if err := a.CheckReadable(); err != nil {
 		return nil, err
 	}
-	copies := a.plans(a.set.Plan)
+	copies := a.planLocations(a.set.Plan)
 	if len(copies) == 0 {
-		return nil, fmt.Errorf("the archive in %s has no plan: it is that of an earlier set: %w", a.dir(), a.wanted())
+		return nil, fmt.Errorf("the archive in %s has no plan: the plan belongs to an earlier set: %w", a.dirNames(), a.missingSetError())
 	}
 	if len(copies) > 1 { // none is relied on before it was read
 		for _, have := range copies {
@@ -81,7 +97,7 @@ func (a *Archive) OpenPlan(ctx context.Context) (io.ReadCloser, error) {
 	return a.openPlan(ctx, copies[0])
 }
 
-func (a *Archive) openPlan(ctx context.Context, have []place) (io.ReadCloser, error) {
+func (a *Archive) openPlan(ctx context.Context, have []location) (io.ReadCloser, error) {
 	file, err := a.open(ctx, have, 0)
 	if err != nil {
 		return nil, err
@@ -89,7 +105,7 @@ func (a *Archive) openPlan(ctx context.Context, have []place) (io.ReadCloser, er
 	return &planReader{archive: a, file: file, have: have, sum: digest.SHA256.Digester()}, nil
 }
 
-func (a *Archive) checkPlan(ctx context.Context, have []place) error {
+func (a *Archive) checkPlan(ctx context.Context, have []location) error {
 	text, err := a.openPlan(ctx, have)
 	if err != nil {
 		return err
@@ -98,13 +114,13 @@ func (a *Archive) checkPlan(ctx context.Context, have []place) error {
 	return errors.Join(err, text.Close())
 }
 
-// verifyPlan makes sure that one of the files with the plan, which are as they were
-// written, has the plan that the set manifest names.
+// verifyPlan checks that one of the intact files with the plan contains the plan that the set
+// manifest names.
 func (a *Archive) verifyPlan(ctx context.Context) (err error) {
-	if a.newest().locked() {
+	if a.selected().needsIdentity() {
 		return nil
 	}
-	for _, have := range a.plans(a.set.Plan) {
+	for _, have := range a.planLocations(a.set.Plan) {
 		if err = a.checkPlan(ctx, have); err == nil {
 			return nil
 		}
@@ -112,10 +128,10 @@ func (a *Archive) verifyPlan(ctx context.Context) (err error) {
 	return err
 }
 
-// plans are the places of a plan's file, in the order of preference. Where two versions
-// of the compressor wrote it, the files differ: places of the same bytes are together.
-func (a *Archive) plans(plan digest.Digest) [][]place {
-	var copies [][]place
+// planLocations returns the locations of a plan's file, in the order of preference. Two versions of
+// the compressor write different files: locations of the same bytes are together.
+func (a *Archive) planLocations(plan digest.Digest) [][]location {
+	var copies [][]location
 	for _, p := range a.files {
 		if p.entry.Path != planPath || a.members[p.member].set.Plan != plan {
 			continue
@@ -123,22 +139,22 @@ func (a *Archive) plans(plan digest.Digest) [][]place {
 		if n := len(copies); n > 0 && copies[n-1][0].entry.Digest == p.entry.Digest {
 			copies[n-1] = append(copies[n-1], p)
 		} else {
-			copies = append(copies, []place{p})
+			copies = append(copies, []location{p})
 		}
 	}
-	slices.SortStableFunc(copies, func(a, b []place) int { return cmp.Compare(a[0].member, b[0].member) })
+	slices.SortStableFunc(copies, func(a, b []location) int { return cmp.Compare(a[0].member, b[0].member) })
 	return copies
 }
 
-// A planReader reads a plan out of its file and compares it with its digest.
+// A planReader reads a plan from its file and compares it with its digest.
 type planReader struct {
 	archive *Archive
-	have    []place
+	have    []location
 	file    io.ReadCloser
 	text    *gzip.Reader // nil before the first byte
 	sum     digest.Digester
 	n       int64
-	err     error // what reading ended with
+	err     error // the error that ended reading
 }
 
 func (r *planReader) Read(p []byte) (n int, err error) {
@@ -156,9 +172,9 @@ func (r *planReader) Read(p []byte) (n int, err error) {
 	r.sum.Hash().Write(p[:n])
 	switch {
 	case r.n > maxPlan:
-		n, r.err = 0, fmt.Errorf("the plan of the archive in %s is longer than the %d bytes that are allowed", r.archive.dir(), maxPlan)
+		n, r.err = 0, fmt.Errorf("the plan of the archive in %s is longer than the %d bytes that are allowed", r.archive.dirNames(), maxPlan)
 	case err == io.EOF && r.sum.Digest() != r.archive.set.Plan:
-		r.err = r.damage(fmt.Sprintf("the plan in it is %s, the set manifest says %s", r.sum.Digest(), r.archive.set.Plan))
+		r.err = r.damage(fmt.Sprintf("the plan in it is %s, the set manifest has %s", r.sum.Digest(), r.archive.set.Plan))
 	case err == io.EOF:
 		r.err = err
 	case err != nil:
@@ -167,8 +183,8 @@ func (r *planReader) Read(p []byte) (n int, err error) {
 	return n, r.err
 }
 
-// broken is what is said where the file does not decompress: what the archive says of
-// the file, where that is not as it was written.
+// broken returns the error for a file that does not decompress: the damage of the file if it was
+// altered.
 func (r *planReader) broken(err error) error {
 	if _, damage := io.Copy(io.Discard, r.file); damage != nil {
 		return damage
@@ -178,7 +194,7 @@ func (r *planReader) broken(err error) error {
 
 func (r *planReader) damage(problem string) error {
 	pieces := r.archive.pieces(r.have, anyPiece)
-	return &DamageError{Dir: r.archive.dir(), Damage: []Damage{pieces[0].damage(problem)}}
+	return &DamageError{Dir: r.archive.dirNames(), Damage: []Damage{pieces[0].damage(problem)}}
 }
 
 func (r *planReader) Close() error { return r.file.Close() }

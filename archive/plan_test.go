@@ -13,7 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// forge replaces text in the set manifest of sequence 1 and makes its checksum right.
+// forge replaces text in the set manifest of sequence 1 and corrects its checksum.
 func forge(t *testing.T, dir, from, to string) {
 	t.Helper()
 	file := filepath.Join(dir, setName(1))
@@ -32,8 +32,8 @@ func forge(t *testing.T, dir, from, to string) {
 	}
 }
 
-// The file with the plan may be as it was written and still not have the plan that the
-// set manifest names.
+// TestPlanOfAnotherDigest checks that the plan is compared with the digest in the set manifest,
+// even if its file is unchanged.
 func TestPlanOfAnotherDigest(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
@@ -52,7 +52,8 @@ func TestPlanOfAnotherDigest(t *testing.T) {
 	}
 }
 
-// A file that is no gzip is damage of the medium, whatever the decompressor says of it.
+// TestPlanDoesNotDecompress checks that a plan file that is not valid gzip is reported as damage,
+// with any error of the decompressor.
 func TestPlanDoesNotDecompress(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
@@ -77,7 +78,7 @@ func TestPlanDoesNotDecompress(t *testing.T) {
 		}
 		var damage *DamageError
 		if _, err := readPlan(t.Context(), a); !errors.As(err, &damage) || !strings.Contains(err.Error(), "digest") {
-			t.Errorf("%s: %v, want what the digest says", name, err)
+			t.Errorf("%s: %v, want an error about the digest", name, err)
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -85,15 +86,16 @@ func TestPlanDoesNotDecompress(t *testing.T) {
 	}
 }
 
-// A repair of another version may have compressed the plan to other bytes.
+// TestPlansOfTwoCompressors checks that a repair may contain the plan compressed to other bytes, as
+// another version of Gantry may do.
 func TestPlansOfTwoCompressors(t *testing.T) {
 	plan, other := digest.FromString("the plan"), digest.FromString("another plan")
-	at := func(member int32, bytes string) place {
-		return place{member: member, entry: &entry{Path: planPath, Digest: digest.FromString(bytes), Size: int64(len(bytes))}}
+	at := func(member int32, bytes string) location {
+		return location{member: member, entry: &entry{Path: planPath, Digest: digest.FromString(bytes), Size: int64(len(bytes))}}
 	}
 	a := &Archive{
 		members: []*member{{set: &set{Plan: plan}}, {set: &set{Plan: plan}}, {set: &set{Plan: other}}, {set: &set{Plan: plan}}},
-		files: []place{
+		files: []location{
 			at(1, "as it was written"), at(3, "as it was written"),
 			at(2, "of another plan"),
 			at(0, "as the repair has it"),
@@ -101,7 +103,7 @@ func TestPlansOfTwoCompressors(t *testing.T) {
 		},
 	}
 	var members [][]int32
-	for _, same := range a.plans(plan) {
+	for _, same := range a.planLocations(plan) {
 		var in []int32
 		for _, p := range same {
 			in = append(in, p.member)
@@ -113,7 +115,7 @@ func TestPlansOfTwoCompressors(t *testing.T) {
 	}
 }
 
-// With tar and gzip alone, the plan can be read.
+// TestPlanWithTarAndGzip checks that tar and gzip are sufficient to read the plan.
 func TestPlanWithTarAndGzip(t *testing.T) {
 	for _, name := range []string{"tar", "gzip"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -133,7 +135,8 @@ func TestPlanWithTarAndGzip(t *testing.T) {
 	}
 }
 
-// A plan that cannot be written is an error of Create, and leaves nothing behind.
+// TestPlanFails checks that if the plan cannot be written, Create returns an error and leaves
+// nothing behind.
 func TestPlanFails(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	c := s.content()
@@ -144,11 +147,12 @@ func TestPlanFails(t *testing.T) {
 	}
 }
 
-// A repair with another file for the plan does not stand in the way of the plan.
+// TestPlanBesideARepairWithAnother checks that the plan is still found if a repair has another file
+// for it.
 func TestPlanBesideARepairWithAnother(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
-	other := newSample(2, 1000) // and its plan, of which the repair says that it is that of the set
+	other := newSample(2, 1000) // its plan, which the repair claims to be the plan of the set
 	spare := t.TempDir()
 	other.write(t, spare, Options{})
 	forge(t, spare, `"plan":"`+string(digest.FromBytes(other.plan)), `"plan":"`+string(digest.FromBytes(s.plan)))
@@ -162,9 +166,9 @@ func TestPlanBesideARepairWithAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	// As if spare were a repair of dir: its members come first.
+	// Treat spare as a repair of dir: its members come first.
 	a.members = append(b.members, a.members...)
-	a.index()
+	a.indexEntries()
 	if text, err := readPlan(t.Context(), a); err != nil || !bytes.Equal(text, s.plan) {
 		t.Errorf("%q, %v", text, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -16,83 +18,91 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-// wanted says which sets are built on and not here.
-func (a *Archive) wanted() error {
+// missingSetError names the missing sets that a set builds on.
+func (a *Archive) missingSetError() error {
 	if len(a.absent) == 0 {
 		return fs.ErrNotExist
 	}
 	b := a.absent[0]
-	if b.why != nil {
-		return fmt.Errorf("%s, which %s builds on, cannot be read: %w: %w", setName(b.Sequence), a.set.id().manifest(), b.why, fs.ErrNotExist)
+	if b.cause != nil {
+		return fmt.Errorf("%s, which %s builds on, cannot be read: %w: %w", setName(b.Sequence), a.set.id().manifest(), b.cause, fs.ErrNotExist)
 	}
-	return fmt.Errorf("%s (%s), which %s builds on, is not in %s: %w", setName(b.Sequence), b.Set, a.set.id().manifest(), a.dir(), fs.ErrNotExist)
+	if len(a.absent) == 1 {
+		return fmt.Errorf("%s (%s), which %s builds on, is not in %s: %w", setName(b.Sequence), b.Set, a.set.id().manifest(), a.dirNames(), fs.ErrNotExist)
+	}
+	var names []string
+	for _, b := range slices.Backward(a.absent) {
+		names = append(names, fmt.Sprintf("%s (%s)", setName(b.Sequence), b.Set))
+	}
+	return fmt.Errorf("%s and %s, which %s builds on, are not in %s: %w",
+		strings.Join(names[:len(names)-1], ", "), names[len(names)-1], a.set.id().manifest(), a.dirNames(), fs.ErrNotExist)
 }
 
-// Manifest returns a manifest of the archive. from is ignored: content is found
-// by its digest. A manifest that the archive lacks wraps fs.ErrNotExist.
+// Manifest returns a manifest of the archive. from is ignored: content is found by its digest. If
+// the archive does not have the manifest, the error wraps fs.ErrNotExist.
 func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	have := places(a.blobs, d)
+	have := locations(a.blobs, d)
 	if len(have) == 0 {
-		return ocispec.Descriptor{}, nil, a.lacks(ocispec.Descriptor{Digest: d})
+		return ocispec.Descriptor{}, nil, a.notFound(ocispec.Descriptor{Digest: d})
 	}
-	raw, err := a.content(ctx, have, manifest.MaxSize)
+	raw, err := a.readAll(ctx, have, manifest.MaxSize)
 	return ocispec.Descriptor{MediaType: have[0].entry.MediaType, Digest: d, Size: have[0].entry.length()}, raw, err
 }
 
-// Blob opens content of the archive, in place, at offset; content that lies in
-// parts is one stream. from is ignored: content is found by its digest. Content that
-// the archive lacks wraps fs.ErrNotExist; content that was altered ends in a
-// *DamageError in place of io.EOF, if it was read from offset 0 on. What is there
-// more than once, in a repair for example, is read from where it is sound.
+// Blob opens content of the archive, in place, at offset. Content in parts is one stream. from is
+// ignored: content is found by its digest. If the archive does not have the content, the error
+// wraps fs.ErrNotExist. If the content was altered and is read from offset 0, reading ends with a
+// *DamageError instead of io.EOF. Content that exists more than once, in a repair for example, is
+// read from an intact copy.
 func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
-	have := places(a.blobs, desc.Digest)
+	have := locations(a.blobs, desc.Digest)
 	if len(have) == 0 {
-		return nil, a.lacks(desc)
+		return nil, a.notFound(desc)
 	}
 	if size := have[0].entry.length(); size != desc.Size {
-		return nil, fmt.Errorf("the archive in %s has %s with %d bytes, not %d", a.dir(), desc.Digest, size, desc.Size)
+		return nil, fmt.Errorf("the archive in %s has %s with %d bytes, not %d", a.dirNames(), desc.Digest, size, desc.Size)
 	}
 	return a.open(ctx, have, offset)
 }
 
-// lacks is the error for content that no set has.
-func (a *Archive) lacks(desc ocispec.Descriptor) error {
+// notFound returns the error for content that no set has.
+func (a *Archive) notFound(desc ocispec.Descriptor) error {
 	for _, m := range a.members {
-		if m.locked() {
-			return fmt.Errorf("looking for %s: %w", desc.Digest, a.lockedError(m.outer, a.dirs[m.dir], nil))
+		if m.needsIdentity() {
+			return fmt.Errorf("looking for %s: %w", desc.Digest, a.encryptedError(m.outer, a.dirs[m.dir], nil))
 		}
 	}
-	if repository := a.where[desc.Digest]; repository != "" {
-		return fmt.Errorf("the archive in %s has no %s, which an earlier one brought to %s: %w", a.dir(), desc.Digest, repository, a.wanted())
+	if repository := a.repositories[desc.Digest]; repository != "" {
+		return fmt.Errorf("the archive in %s has no %s, which an earlier one brought to %s: %w", a.dirNames(), desc.Digest, repository, a.missingSetError())
 	}
-	return fmt.Errorf("the archive in %s has no %s: %w", a.dir(), desc.Digest, a.wanted())
+	return fmt.Errorf("the archive in %s has no %s: %w", a.dirNames(), desc.Digest, a.missingSetError())
 }
 
-func (a *Archive) open(ctx context.Context, have []place, offset int64) (io.ReadCloser, error) {
+func (a *Archive) open(ctx context.Context, have []location, offset int64) (io.ReadCloser, error) {
 	e := have[0].entry
 	if offset < 0 || offset > e.length() {
-		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: it has %d", e.Digest, a.dir(), offset, e.length())
+		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: it has %d", e.Digest, a.dirNames(), offset, e.length())
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	pieces, err := a.choose(ctx, have)
+	pieces, err := a.choosePieces(ctx, have)
 	if err != nil {
 		return nil, err
 	}
-	j := &joined{pieces: pieces, at: offset, size: e.length()}
-	body, err := layout.Rest(ctx, j, whole(e), offset, e.path())
+	j := &pieceReader{pieces: pieces, offset: offset, size: e.length()}
+	body, err := layout.Rest(ctx, j, descriptorOf(e), offset, e.path())
 	if err != nil {
 		return nil, err
 	}
-	return &content{ReadCloser: body, archive: a, joined: j, pieces: pieces}, nil
+	return &contentReader{ReadCloser: body, archive: a, pieceReader: j, pieces: pieces}, nil
 }
 
-// content reads content that is short enough to be held.
-func (a *Archive) content(ctx context.Context, have []place, limit int64) ([]byte, error) {
+// readAll reads content that fits into memory.
+func (a *Archive) readAll(ctx context.Context, have []location, limit int64) ([]byte, error) {
 	e := have[0].entry
 	if e.length() > limit {
-		return nil, fmt.Errorf("%s in the archive in %s has %d bytes, more than the %d that are allowed", e.path(), a.dir(), e.length(), limit)
+		return nil, fmt.Errorf("%s in the archive in %s has %d bytes, more than the %d that are allowed", e.path(), a.dirNames(), e.length(), limit)
 	}
 	body, err := a.open(ctx, have, 0)
 	if err != nil {
@@ -107,64 +117,64 @@ func (a *Archive) content(ctx context.Context, have []place, limit int64) ([]byt
 	return raw.Bytes(), nil
 }
 
-// content says where in the archive an error happened.
-type content struct {
+// A contentReader adds to errors where in the archive they happened.
+type contentReader struct {
 	io.ReadCloser
-	archive *Archive
-	joined  *joined
-	pieces  []piece
+	archive     *Archive
+	pieceReader *pieceReader
+	pieces      []piece
 }
 
-func (c *content) Read(p []byte) (int, error) {
+func (c *contentReader) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if err == nil || err == io.EOF {
 		return n, err
 	}
-	what, ok := problem(err)
+	what, ok := readProblem(err)
 	if !ok {
 		return n, err
 	}
-	damage := &DamageError{Dir: c.archive.dir()}
+	damage := &DamageError{Dir: c.archive.dirNames()}
 	var corrupt *layout.CorruptError
-	switch at := c.joined.last; {
+	switch at := c.pieceReader.last; {
 	case at == nil:
 		at = &c.pieces[0]
 		fallthrough
 	case len(c.pieces) == 1 || !errors.As(err, &corrupt):
 		damage.Damage = append(damage.Damage, at.damage(what))
 	default:
-		// The whole is wrong; which part it is, their own digests tell.
-		damage.Damage = c.wrong(what)
+		// The whole is wrong. The digests of the parts tell which one.
+		damage.Damage = c.damagedParts(what)
 	}
 	return n, damage
 }
 
-// wrong finds the parts that are damaged.
-func (c *content) wrong(what string) []Damage {
+// damagedParts finds the damaged parts.
+func (c *contentReader) damagedParts(what string) []Damage {
 	var damage []Damage
 	for i := range c.pieces {
-		// The reading itself may have ended with its context: this does not.
-		if problem := c.archive.sound(context.Background(), &c.pieces[i]); problem != "" {
+		// This check continues if the context of the caller ended the reading.
+		if problem := c.archive.checkPiece(context.Background(), &c.pieces[i]); problem != "" {
 			damage = append(damage, c.pieces[i].damage(problem))
 		}
 	}
 	if len(damage) == 0 {
-		damage = append(damage, c.pieces[0].damage("its parts are sound, joined they are not the content: "+what))
+		damage = append(damage, c.pieces[0].damage("its parts are intact, but joined they are not the content: "+what))
 	}
 	return damage
 }
 
 // Verifies reports whether the bytes are compared with desc.
-func (c *content) Verifies(desc ocispec.Descriptor) bool {
+func (c *contentReader) Verifies(desc ocispec.Descriptor) bool {
 	return layout.Verifies(c.ReadCloser, desc)
 }
 
-// Hashed hands on the hash of what was read.
-func (c *content) Hashed() (h hash.Hash, n int64) { return layout.Hashed(c.ReadCloser) }
+// Hashed returns the hash of what was read.
+func (c *contentReader) Hashed() (h hash.Hash, n int64) { return layout.Hashed(c.ReadCloser) }
 
-// problem is what is said of an entry that was read with an error. ok is false
-// for an error that is not the medium's, such as the end of a context.
-func problem(err error) (what string, ok bool) {
+// readProblem describes an error of reading an entry. ok is false for an error that is not the
+// disk's, such as the end of a context.
+func readProblem(err error) (what string, ok bool) {
 	var corrupt *layout.CorruptError
 	var failed *fs.PathError
 	switch {
@@ -176,16 +186,16 @@ func problem(err error) (what string, ok bool) {
 	return "", false
 }
 
-// problemOf is what is said of a file that could not be opened or read.
+// problemOf describes an error of opening or reading a file.
 func problemOf(err error) string {
-	if what, ok := problem(err); ok {
+	if what, ok := readProblem(err); ok {
 		return what
 	}
 	return err.Error()
 }
 
-// bytesUntilZero reads text that is padded with zeros.
-func bytesUntilZero(raw []byte) io.Reader {
+// trimZeros reads a text without the zeros after it.
+func trimZeros(raw []byte) io.Reader {
 	text, _, _ := bytes.Cut(raw, []byte{0})
 	return bytes.NewReader(text)
 }

@@ -16,7 +16,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// A repair brings what was lost of a set, beside it.
+// TestRepair writes the lost content of a set as a repair, and checks that it is read together with
+// the set.
 func TestRepair(t *testing.T) {
 	dir, s := t.TempDir(), newSample(1, 20000, 9000)
 	s.write(t, dir, Options{})
@@ -31,7 +32,7 @@ func TestRepair(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w = begin(t, to, &repair, opts) // taken up
+	w = begin(t, to, &repair, opts) // continues
 	if n := repair.put(t, w); n != 0 {
 		t.Errorf("%d entries were put again", n)
 	}
@@ -56,11 +57,11 @@ func TestRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	repair.Entries = []ocispec.Descriptor{s.Entries[0]}
-	if _, err := Create(t.Context(), to, repair.content(), opts); err == nil || !strings.Contains(err.Error(), "gantry-000001-repair.json mends that set already") {
+	if _, err := Create(t.Context(), to, repair.content(), opts); err == nil || !strings.Contains(err.Error(), "gantry-000001-repair.json already repairs that set") {
 		t.Errorf("another repair: %v", err)
 	}
 
-	// Beside the set, what is damaged there is read from the repair.
+	// With the repair in the folder of the set, damaged content is read from the repair.
 	for name, text := range folder(t, to) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -113,13 +114,13 @@ func TestSetManifestIsSigned(t *testing.T) {
 	}
 	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
 	check()
-	// One that is complete, and lacks it, is signed.
+	// A complete repair without a signature is signed.
 	if err := os.Remove(filepath.Join(dir, "gantry-000001.json.sig")); err != nil {
 		t.Fatal(err)
 	}
 	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
 	check()
-	// One that has it is left as it is.
+	// A repair that is already signed is not changed.
 	before, err := os.Stat(filepath.Join(dir, "gantry-000001.json.sig"))
 	if err != nil {
 		t.Fatal(err)

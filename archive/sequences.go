@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Sequences are the numbers of the sets whose set manifests lie in the folders dirs,
-// rising, each once. What the manifests say is not looked at. Folders without any
-// are an error that wraps fs.ErrNotExist.
+// Sequences returns the sequences of the set manifests in the folders dirs, in ascending order and
+// each once. It does not read the manifests. If there are none, the error wraps fs.ErrNotExist.
 func Sequences(dirs ...string) ([]int, error) {
 	var all []int
 	var lists []*listing
@@ -22,7 +21,7 @@ func Sequences(dirs ...string) ([]int, error) {
 		all = append(all, l.sets...)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("looking for archives in %s: %w", strings.Join(dirs, ", "), absent(lists))
+		return nil, fmt.Errorf("looking for archives in %s: %w", strings.Join(dirs, ", "), whyNotFound(lists))
 	}
 	slices.Sort(all)
 	return slices.Compact(all), nil

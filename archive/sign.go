@@ -8,11 +8,12 @@ import (
 	"os"
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// Sign signs a set that is complete in a folder. Nothing else of it changes. A set
-// with another digest is not signed.
-func Sign(ctx context.Context, dir string, set BaseSet, sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)) error {
+// Sign signs a complete set in a folder. Nothing else of it changes. If the set has another digest,
+// Sign returns an error.
+func Sign(ctx context.Context, dir string, set state.SetRef, sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("signing the archive in %s: %w", dir, err)

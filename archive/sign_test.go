@@ -6,26 +6,29 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// What lies in the folder is signed where it is the set that is meant, and known.
+// TestSignWhatIsKnown checks that an existing set is signed only if it is the requested set and
+// MaySign allows it.
 func TestSignWhatIsKnown(t *testing.T) {
 	s, dir := newSample(1, 3000), t.TempDir()
 	s.write(t, dir, Options{})
 	made, ops := s.onto(t, dir, 1).Sets[0].Set, newScribe(t, "ops@example.com")
-	if err := Sign(t.Context(), dir, BaseSet{1, digest.FromString("another")}, ops.sign); err == nil || !strings.Contains(err.Error(), "it is "+string(made)) {
+	if err := Sign(t.Context(), dir, state.SetRef{Sequence: 1, Set: digest.FromString("another")}, ops.sign); err == nil || !strings.Contains(err.Error(), "it is "+string(made)) {
 		t.Errorf("another set is signed: %v", err)
 	}
-	var asked []BaseSet
-	opts := Options{Sign: ops.sign, Known: func(set BaseSet) bool { asked = append(asked, set); return false }}
+	var asked []state.SetRef
+	opts := Options{Sign: ops.sign, MaySign: func(set state.SetRef) bool { asked = append(asked, set); return false }}
 	s.write(t, dir, opts)
-	if want := []BaseSet{{1, made}}; !slices.Equal(asked, want) {
+	if want := []state.SetRef{{Sequence: 1, Set: made}}; !slices.Equal(asked, want) {
 		t.Errorf("asked about %v, want %v", asked, want)
 	}
 	if got := names(t, dir); slices.Contains(got, firstSig) || !slices.Contains(got, "gantry-000002.json.sig") {
 		t.Errorf("the folder has %v", got)
 	}
-	if err := Sign(t.Context(), dir, BaseSet{1, made}, ops.sign); err != nil {
+	if err := Sign(t.Context(), dir, state.SetRef{Sequence: 1, Set: made}, ops.sign); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, dir); !slices.Contains(got, firstSig) {

@@ -8,17 +8,17 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
 
-// SignatureNamespace is what signatures of set manifests are for, so that one of
-// something else is none.
+// SignatureNamespace is the namespace of signatures of set manifests. Signatures of other
+// namespaces are not accepted.
 const SignatureNamespace = "gantry"
 
-// A SignatureError says why the signature of an archive, or that there is none,
-// is not taken: it was altered, is of something else, or of nobody who is
-// trusted.
+// A SignatureError tells why the signature of an archive, or its absence, is not accepted: the
+// archive was altered, the signature is of something else, or its key is not trusted.
 type SignatureError struct {
 	Dir  string
 	File string // the set manifest, or its signature
@@ -31,13 +31,24 @@ func (e *SignatureError) Error() string {
 
 func (e *SignatureError) Unwrap() error { return e.Err }
 
-// Signature is who signed the set, as OpenOptions.Signatures found it; the zero
-// value where it did not look.
+// Advice implements advice.Adviser.
+func (e *SignatureError) Advice() (advice.Kind, string) {
+	switch {
+	case errors.Is(e.Err, sshsig.ErrUnsigned):
+		return advice.Mismatch, "have it signed where it was written (Options.SignKey), or accept it unsigned with Options.RequireSignature=false"
+	case errors.As(e.Err, new(*sshsig.UntrustedError)):
+		return advice.Mismatch, "ask its author which key that is, over another channel than this disk, before you trust the key"
+	}
+	return advice.Mismatch, "bring the files gantry-*.json and gantry-*.json.sig again from where they were written"
+}
+
+// Signature returns the verdict of OpenOptions.Signatures about the set. It is zero without that
+// policy.
 func (a *Archive) Signature() sshsig.Verdict { return a.signature }
 
-// signatureOf looks at the signature of a set, which may lie in any of the folders.
-// What the chosen set builds on is named in it by digest, and content by its own,
-// so with that of the repairs all that is read is covered.
+// signatureOf checks the signature of a set, which may be in any of the folders. The chosen set
+// names the sets it builds on and all content by digest, so with the signatures of repairs,
+// everything that is read is covered.
 func (a *Archive) signatureOf(c manifestCopy) (sshsig.Verdict, error) {
 	if a.policy == nil {
 		return sshsig.Verdict{}, nil
@@ -51,7 +62,7 @@ func (a *Archive) signatureOf(c manifestCopy) (sshsig.Verdict, error) {
 		}
 		verdict := sshsig.Verdict{}
 		if err == nil {
-			verdict, err = a.judgeManifest(c, armored)
+			verdict, err = a.checkSignature(c, armored)
 		}
 		if err == nil {
 			for _, other := range refused {
@@ -64,16 +75,45 @@ func (a *Archive) signatureOf(c manifestCopy) (sshsig.Verdict, error) {
 	if len(refused) > 0 {
 		return sshsig.Verdict{}, refused[0]
 	}
-	verdict, err := a.judgeManifest(c, nil)
+	verdict, err := a.checkSignature(c, nil)
 	if err != nil {
 		err = &SignatureError{Dir: a.dirs[c.dir], File: id.manifest(), Err: err}
 	}
 	return verdict, err
 }
 
-// judgeManifest asks the policy about the signature of a set manifest, which is read
-// again and has to be what was read before.
-func (a *Archive) judgeManifest(c manifestCopy, armored []byte) (sshsig.Verdict, error) {
+// signatureDamage returns the signatures of the sets that the selected one builds on which are not
+// signatures of these sets. The key of such a signature need not be trusted, since the selected set
+// covers them.
+func (a *Archive) signatureDamage() []Damage {
+	if a.policy == nil {
+		return nil
+	}
+	var damage []Damage
+	for _, m := range a.members {
+		if m.set == a.set || m.set.Repairs != nil {
+			continue
+		}
+		id := m.outer.id()
+		for _, root := range a.folders {
+			armored, err := regular.Read(root, id.signature(), sshsig.MaxSize)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err == nil {
+				_, err = a.checkSignature(manifestCopy{dir: m.dir, set: m.outer, digest: m.digest}, armored)
+			}
+			if err != nil && !errors.As(err, new(*sshsig.UntrustedError)) {
+				damage = append(damage, Damage{File: id.signature(), Problem: fmt.Sprintf("it is not the signature of %s: %v", id.manifest(), err)})
+			}
+		}
+	}
+	return damage
+}
+
+// checkSignature checks the signature of a set manifest, which is read again and must be what was
+// read before.
+func (a *Archive) checkSignature(c manifestCopy, armored []byte) (sshsig.Verdict, error) {
 	f, _, err := regular.Open(a.folders[c.dir], c.set.id().manifest())
 	if err != nil {
 		return sshsig.Verdict{}, err

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/crypto/ssh"
 
@@ -23,7 +24,7 @@ import (
 // A scribe signs set manifests.
 type scribe struct {
 	signer ssh.Signer
-	policy *sshsig.Policy // that wants its signature
+	policy *sshsig.Policy // requires a signature of this signer
 	asked  int
 }
 
@@ -43,7 +44,7 @@ func newScribe(t testing.TB, name string) *scribe {
 	return s
 }
 
-// allowed is a line of an allowed_signers file.
+// allowed returns a line of an allowed_signers file.
 func (s *scribe) allowed(name string) []byte {
 	return append([]byte(name+` namespaces="gantry" `), ssh.MarshalAuthorizedKey(s.signer.PublicKey())...)
 }
@@ -62,7 +63,7 @@ func opened(policy *sshsig.Policy, dirs ...string) (sshsig.Verdict, error) {
 	return a.Signature(), a.Close()
 }
 
-// refused wants a *SignatureError with these words.
+// refused fails the test if err is not a *SignatureError that contains words.
 func refused(t *testing.T, what string, err error, words ...string) {
 	t.Helper()
 	var refusal *SignatureError
@@ -97,7 +98,7 @@ const (
 	firstSig = firstSet + ".sig"
 )
 
-// TestSigned signs an archive and takes nothing else for it.
+// TestSigned checks that a signed archive is accepted, and refused after it was altered.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	ops, mallory := newScribe(t, "ops@example.com"), newScribe(t, "mallory@example.org")
@@ -109,15 +110,15 @@ func TestSigned(t *testing.T) {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	if v, err := opened(&sshsig.Policy{}, dir); err != nil || !v.Signed || v.Trusted {
-		t.Errorf("with nobody known: %+v, %v", v, err)
+		t.Errorf("without trusted keys: %+v, %v", v, err)
 	}
 	if v, err := opened(nil, dir); err != nil || v.Signed {
 		t.Errorf("not looked at: %+v, %v", v, err)
 	}
 	_, err = opened(mallory.policy, dir)
-	refused(t, "another key", err, firstSig, "not among the keys", v.Key)
+	refused(t, "another key", err, firstSig, "it is not a trusted key", v.Key)
 
-	// A set that is whole in itself, and not the one that was signed.
+	// The set is consistent, but not the one that was signed.
 	edit(t, in(firstSet), func(s string) string { return strings.Replace(s, `"volumeSize":`, `"volumeSize":9`, 1) })
 	raw, err := os.ReadFile(in(firstSet))
 	if err != nil {
@@ -138,8 +139,8 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestSignatureOfAnother puts content of somebody else, with everything that
-// belongs to it, under a signature that is good for other content.
+// TestSignatureOfAnother checks that an attacker's content, with all files that belong to it, is
+// refused under a valid signature of other content.
 func TestSignatureOfAnother(t *testing.T) {
 	t.Parallel()
 	ops := newScribe(t, "ops@example.com")
@@ -152,7 +153,7 @@ func TestSignatureOfAnother(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = opened(&sshsig.Policy{Required: true}, forged)
-	refused(t, "nobody known", err)
+	refused(t, "no trusted key", err)
 	if v, err := opened(&sshsig.Policy{Signers: ops.policy.Signers}, forged); err != nil || v.Signed {
 		t.Errorf("unsigned, and that is allowed: %+v, %v", v, err)
 	}
@@ -168,8 +169,8 @@ func TestSignatureOfAnother(t *testing.T) {
 	for what, tc := range map[string]struct{ text, want string }{
 		"of another set":    {good, "something else"},
 		"of another kind":   {string(foreign), `"file"`},
-		"garbage":           {"\x00\x01", "no SSH signature"},
-		"empty":             {"", "no SSH signature"},
+		"garbage":           {"\x00\x01", "not an SSH signature"},
+		"empty":             {"", "not an SSH signature"},
 		"larger than it is": {strings.Repeat("a", sshsig.MaxSize+1), "more than"},
 	} {
 		if err := os.WriteFile(filepath.Join(forged, firstSig), []byte(tc.text), 0o600); err != nil {
@@ -180,7 +181,7 @@ func TestSignatureOfAnother(t *testing.T) {
 			refused(t, what, err, firstSig, tc.want)
 		}
 	}
-	// The signature that nobody could have written is a link.
+	// The signature is a link to a genuine one.
 	if err := errors.Join(os.Remove(filepath.Join(forged, firstSig)), os.Symlink(filepath.Join(genuine, firstSig), filepath.Join(forged, firstSig))); err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +189,8 @@ func TestSignatureOfAnother(t *testing.T) {
 	refused(t, "a link", err, "not a regular file")
 }
 
-// TestSignedWithEveryFlip flips bits of the set manifest, its checksum mended, and
-// of the signature: none passes.
+// TestSignedWithEveryFlip flips bits of the set manifest, with its checksum corrected, and of the
+// signature, and checks that each flip is refused.
 func TestSignedWithEveryFlip(t *testing.T) {
 	t.Parallel()
 	ops := newScribe(t, "ops@example.com")
@@ -213,7 +214,7 @@ func TestSignedWithEveryFlip(t *testing.T) {
 				}
 			}
 			if _, err := opened(ops.policy, dir); err == nil && strings.Join(strings.Fields(string(bad)), "") != strings.Join(strings.Fields(string(raw)), "") {
-				t.Errorf("%s was taken with byte %d %q instead of %q", name, i, bad[i], raw[i])
+				t.Errorf("%s was accepted with byte %d %q instead of %q", name, i, bad[i], raw[i])
 			}
 		}
 		if err := os.WriteFile(file, raw, 0o600); err != nil {
@@ -225,7 +226,7 @@ func TestSignedWithEveryFlip(t *testing.T) {
 	}
 }
 
-// TestSignedInTwoFolders takes the good one of two signatures.
+// TestSignedInTwoFolders checks that the trusted one of two signatures is used.
 func TestSignedInTwoFolders(t *testing.T) {
 	t.Parallel()
 	ops, mallory := newScribe(t, "ops@example.com"), newScribe(t, "mallory@example.org")
@@ -242,11 +243,11 @@ func TestSignedInTwoFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := opened(ops.policy, two, one)
-	refused(t, "only that of somebody else", err, "not among the keys")
+	refused(t, "only another signature", err, "it is not a trusted key")
 }
 
-// TestSigning signs at the end, signs what is there already, and leaves no archive
-// where it cannot sign.
+// TestSigning checks that a new archive is signed at the end, that an existing one is signed later,
+// and that there is no archive if signing fails.
 func TestSigning(t *testing.T) {
 	t.Parallel()
 	ops := newScribe(t, "ops@example.com")
@@ -267,7 +268,7 @@ func TestSigning(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, "gantry-*")); err != nil || len(left) > 0 {
 		t.Errorf("there is %v, %v", left, err)
 	}
-	// The next run has all that the first wrote.
+	// The next run reuses all content of the first.
 	w, err = Create(t.Context(), dir, s.content(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -279,26 +280,26 @@ func TestSigning(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := opened(&sshsig.Policy{}, dir); err != nil || v.Signed {
-		t.Errorf("nobody signed, and it is %+v, %v", v, err)
+		t.Errorf("not signed, and it is %+v, %v", v, err)
 	}
-	// Nothing new, but a signature.
+	// There is no new content, but the archive is signed.
 	s.write(t, dir, Options{Sign: ops.sign})
 	if v, err := opened(ops.policy, dir); err != nil || ops.asked != 1 {
 		t.Errorf("%+v, %v, asked %d times", v, err, ops.asked)
 	}
-	// Nothing new, nobody signs: what is signed stays so.
+	// A run without a signer and without new content keeps the signature.
 	s.write(t, dir, Options{})
 	if _, err := opened(ops.policy, dir); err != nil {
 		t.Error(err)
 	}
-	// What is replaced takes its signature along.
+	// Replacing a set removes its signature.
 	newSample(2, 3000).write(t, dir, Options{Replace: true})
 	if left, err := filepath.Glob(filepath.Join(dir, "*.sig")); err != nil || len(left) > 0 {
 		t.Errorf("there is %v, %v", left, err)
 	}
 }
 
-// TestKeygenVerifies checks an archive's signature as a person without Gantry does.
+// TestKeygenVerifies checks that ssh-keygen verifies the signature of an archive, without Gantry.
 func TestKeygenVerifies(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
@@ -318,14 +319,14 @@ func TestKeygenVerifies(t *testing.T) {
 	}
 }
 
-// TestSignedChain puts another set in the place of one that a signed one builds on.
+// TestSignedChain checks that another set is refused in place of a set that a signed one builds on.
 func TestSignedChain(t *testing.T) {
 	t.Parallel()
 	ops := newScribe(t, "ops@example.com")
 	dir := t.TempDir()
 	first := newSample(1, 3000)
 	both := first.plus(newSample(2, 5000))
-	first.write(t, dir, Options{}) // before keys were given out
+	first.write(t, dir, Options{}) // before there were keys
 	both.write(t, dir, Options{Sign: ops.sign, Base: first.onto(t, dir, 1)})
 	if v, err := opened(ops.policy, dir); err != nil || !v.Trusted {
 		t.Fatalf("%+v, %v", v, err)
@@ -343,7 +344,7 @@ func TestSignedChain(t *testing.T) {
 	}
 }
 
-// TestSignedRepair takes a repair by nobody who is trusted for none.
+// TestSignedRepair checks that a repair is used only if its signer is trusted.
 func TestSignedRepair(t *testing.T) {
 	t.Parallel()
 	ops, mallory := newScribe(t, "ops@example.com"), newScribe(t, "mallory@example.org")
@@ -358,15 +359,34 @@ func TestSignedRepair(t *testing.T) {
 		sign  func(context.Context, io.Reader) ([]byte, error)
 		taken bool
 	}{"unsigned": {nil, false}, "mallory's": {mallory.sign, false}, "ours": {ops.sign, true}} {
-		mended := t.TempDir()
-		s.write(t, mended, Options{Sign: tc.sign, Repair: &Repair{base.Sets[0], base.Plan}})
-		_, err := opened(ops.policy, disk, mended)
+		repaired := t.TempDir()
+		s.write(t, repaired, Options{Sign: tc.sign, Repair: &Repair{base.Sets[0], base.Plan}})
+		_, err := opened(ops.policy, disk, repaired)
 		var damage *DamageError
 		if tc.taken && err != nil || !tc.taken && !errors.As(err, &damage) {
 			t.Errorf("%s repair: %v", name, err)
 		}
-		if _, err := opened(nil, disk, mended); err != nil {
+		if _, err := opened(nil, disk, repaired); err != nil {
 			t.Errorf("%s repair, with signatures not looked at: %v", name, err)
+		}
+	}
+}
+
+func TestEncryptedSigned(t *testing.T) {
+	t.Parallel()
+	ops := newScribe(t, "ops@example.com")
+	s, dir, ann := newSample(1, 3000), t.TempDir(), person(t)
+	s.write(t, dir, Options{Encrypt: to(ann), Sign: ops.sign})
+	for _, identities := range [][]age.Identity{nil, {ann}} {
+		a, err := OpenWith(OpenOptions{Signatures: ops.policy, Identities: identities}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := a.Signature(); !v.Trusted {
+			t.Errorf("it is signed by %+v", v)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -6,46 +6,49 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
-// writeError makes sense of an error while a volume is written: a full disk is
-// a *space.Error.
+// smallerVolumes is the hint for a file system that limits the size of files.
+const smallerVolumes = "set a smaller Options.VolumeSize, for FAT32 fat32 (4 GiB - 1)"
+
+// writeError explains an error of writing a volume. A full disk is a *space.Error.
 func (w *Writer) writeError(err error, name string) error {
 	switch {
 	case err == nil:
 		return nil
 	case space.IsFull(err):
 		w.mu.Lock()
-		left := w.left
+		left := w.remaining
 		w.mu.Unlock()
-		return space.RanOut(w.opts.free, w.dir, left, err)
+		return space.Full(w.opts.freeSpace, w.dir, left, err)
 	case errors.Is(err, syscall.EFBIG):
-		return fmt.Errorf("writing %s: the file system of %s takes no files of that size: choose smaller volumes, of at most 4 GiB - 1 where it is FAT32 (--volume-size fat32): %w", name, w.dir, err)
+		return advice.New(advice.Failure, smallerVolumes, "writing %s: the file system of %s does not allow files of that size: %w", name, w.dir, err)
 	case errors.Is(err, fs.ErrClosed):
 		return fmt.Errorf("writing %s: the archive was closed", name)
 	}
 	return fmt.Errorf("writing %s: %w", name, err)
 }
 
-// checkFiles compares the volumes with the largest file that the medium takes.
+// checkFiles compares the volumes with the largest file that the file system allows.
 func (w *Writer) checkFiles() error {
-	most, err := w.opts.largest(w.dir)
+	most, err := w.opts.maxFileSize(w.dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("asking for the kind of file system: %w", err)
+		return fmt.Errorf("determining the file system: %w", err)
 	}
 	for _, v := range w.set.Volumes {
 		if v.Size > most {
-			return fmt.Errorf("the file system takes files of at most %d bytes, and %s would have %d: write volumes of at most that size (for FAT32, 4 GiB - 1: --volume-size fat32)", most, v.Name, v.Size)
+			return advice.New(advice.Failure, smallerVolumes, "the file system allows files of at most %d bytes, and %s would have %d", most, v.Name, v.Size)
 		}
 	}
 	return nil
 }
 
-// checkSpace compares what is still to be written with what is free.
+// checkSpace compares what is still to be written with the free space.
 func (w *Writer) checkSpace() error {
 	var needed int64
 	for _, v := range w.set.Volumes {
@@ -54,11 +57,11 @@ func (w *Writer) checkSpace() error {
 			needed -= min(allocated(info), v.Size)
 		}
 	}
-	// The set manifest, its sum, and a line in the journal for every entry; where
-	// there are parts, the set manifest with their digests beside the one without.
+	// The set manifest, its checksum, and a line in the journal for every entry. If there are
+	// parts, the set manifest is written again with their digests.
 	needed += 2*w.size + blockSize
 	if w.set.split() {
 		needed += 2 * w.size
 	}
-	return space.Enough(w.opts.free, w.dir, needed)
+	return space.CheckWith(w.opts.freeSpace, w.dir, needed)
 }

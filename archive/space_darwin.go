@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isFAT reports whether dir is on FAT32, or its elders.
+// isFAT reports whether dir is on FAT32 or an older FAT.
 func isFAT(dir string) (bool, error) {
 	var st unix.Statfs_t
 	for {

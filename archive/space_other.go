@@ -7,8 +7,8 @@ import (
 	"io/fs"
 )
 
-// largestFile is not known here: a file that is too large shows when it is.
-func largestFile(string) (int64, error) { return 0, errors.ErrUnsupported }
+// maxFileSize is not known on this system. Writing fails when a file is too large.
+func maxFileSize(string) (int64, error) { return 0, errors.ErrUnsupported }
 
-// allocated is how many bytes of the disk a file takes up.
+// allocated returns the bytes that a file occupies on the disk.
 func allocated(info fs.FileInfo) int64 { return info.Size() }

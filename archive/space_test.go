@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
@@ -17,20 +18,20 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 	s := newSample(1, 300_000, 200_000)
 	want := reference(t, s, Options{})
 	volume := int64(len(want[volumeName(1, 1)]))
-	with := func(n int64) Options { return Options{free: func(string) (int64, error) { return n, nil }} }
+	with := func(n int64) Options { return Options{freeSpace: func(string) (int64, error) { return n, nil }} }
 	dir := t.TempDir()
 	_, err := Create(t.Context(), dir, s.content(), with(volume))
-	var lacking *space.Error
-	if !errors.As(err, &lacking) {
+	var unusable *space.Error
+	if !errors.As(err, &unusable) {
 		t.Fatalf("Create = %v", err)
 	}
-	if lacking.Dir != dir || lacking.Available != volume || lacking.Needed <= volume || lacking.Needed > volume+volume/50 {
-		t.Errorf("%+v, the volume has %d bytes", lacking, volume)
+	if unusable.Dir != dir || unusable.Available != volume || unusable.Needed <= volume || unusable.Needed > volume+volume/50 {
+		t.Errorf("%+v, the volume has %d bytes", unusable, volume)
 	}
 	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	needed := lacking.Needed
+	needed := unusable.Needed
 
 	w := begin(t, dir, s, with(needed))
 	for _, e := range s.Entries {
@@ -43,14 +44,14 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// What is there already needs no room again.
-	if _, err := Create(t.Context(), dir, s.content(), with(100_000)); !errors.As(err, &lacking) {
+	// Content that is already present needs no additional space.
+	if _, err := Create(t.Context(), dir, s.content(), with(100_000)); !errors.As(err, &unusable) {
 		t.Fatalf("Create = %v", err)
 	}
-	if lacking.Needed >= needed-290_000 {
-		t.Errorf("%d bytes are needed, with 300,000 of %d there", lacking.Needed, needed)
+	if unusable.Needed >= needed-290_000 {
+		t.Errorf("%d bytes are needed, with 300,000 of %d there", unusable.Needed, needed)
 	}
-	w = begin(t, dir, s, with(lacking.Needed))
+	w = begin(t, dir, s, with(unusable.Needed))
 	if n := s.put(t, w); n != len(s.Entries)-1 {
 		t.Errorf("%d entries were needed", n)
 	}
@@ -62,22 +63,23 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 
 func TestSpaceThatCannotBeKnown(t *testing.T) {
 	s := newSample(1, 1000)
-	w := begin(t, t.TempDir(), s, Options{free: func(string) (int64, error) { return 0, errors.ErrUnsupported }})
+	w := begin(t, t.TempDir(), s, Options{freeSpace: func(string) (int64, error) { return 0, errors.ErrUnsupported }})
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
 	broken := errors.New("broken")
-	if _, err := Create(t.Context(), t.TempDir(), s.content(), Options{free: func(string) (int64, error) { return 0, broken }}); !errors.Is(err, broken) {
+	if _, err := Create(t.Context(), t.TempDir(), s.content(), Options{freeSpace: func(string) (int64, error) { return 0, broken }}); !errors.Is(err, broken) {
 		t.Errorf("Create = %v", err)
 	}
 }
 
-// A file system that takes no files of that size is known before the first byte.
+// TestLargestFile checks that a file system that does not support files of the volume size is
+// reported before the first byte is written.
 func TestLargestFile(t *testing.T) {
 	s, dir := newSample(1, 100_000), t.TempDir()
-	opts := Options{largest: func(string) (int64, error) { return 64 << 10, nil }}
+	opts := Options{maxFileSize: func(string) (int64, error) { return 64 << 10, nil }}
 	_, err := Create(t.Context(), dir, s.content(), opts)
-	if err == nil || !strings.Contains(err.Error(), "files of at most 65536 bytes, and gantry-000001.0001.tar would have") || !strings.Contains(err.Error(), "--volume-size fat32") {
+	if err == nil || !strings.Contains(advice.Text(err), "files of at most 65536 bytes, and gantry-000001.0001.tar would have") || !strings.Contains(advice.Text(err), "Options.VolumeSize, for FAT32 fat32") {
 		t.Errorf("Create = %v", err)
 	}
 	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
@@ -86,25 +88,25 @@ func TestLargestFile(t *testing.T) {
 	opts.VolumeSize = 64 << 10
 	s.write(t, dir, opts)
 	s.check(t, dir)
-	if n, err := largestFile(dir); err != nil && !errors.Is(err, errors.ErrUnsupported) || err == nil && n < maxSet {
+	if n, err := maxFileSize(dir); err != nil && !errors.Is(err, errors.ErrUnsupported) || err == nil && n < maxSet {
 		t.Errorf("largestFile = %d, %v", n, err)
 	}
 }
 
 func TestWriteErrors(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
-	w := begin(t, dir, s, Options{free: func(string) (int64, error) { return 1 << 30, nil }})
+	w := begin(t, dir, s, Options{freeSpace: func(string) (int64, error) { return 1 << 30, nil }})
 	defer w.Close()
-	w.opts.free = func(string) (int64, error) { return 12, nil }
-	var lacking *space.Error
+	w.opts.freeSpace = func(string) (int64, error) { return 12, nil }
+	var unusable *space.Error
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if err := w.writeError(full, "x"); !errors.As(err, &lacking) || !errors.Is(err, syscall.ENOSPC) {
+	if err := w.writeError(full, "x"); !errors.As(err, &unusable) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("ENOSPC is %v", err)
 	}
-	if diff := cmp.Diff(space.Error{Dir: dir, Needed: w.left, Available: 12, Err: full}, *lacking, cmpopts.EquateErrors()); diff != "" || w.left < 1000 {
-		t.Error(diff, w.left)
+	if diff := cmp.Diff(space.Error{Dir: dir, Needed: w.remaining, Available: 12, Err: full}, *unusable, cmpopts.EquateErrors()); diff != "" || w.remaining < 1000 {
+		t.Error(diff, w.remaining)
 	}
-	if err := w.writeError(&os.PathError{Op: "write", Path: "x", Err: syscall.EFBIG}, "x"); !strings.Contains(err.Error(), "smaller volumes") {
+	if err := w.writeError(&os.PathError{Op: "write", Path: "x", Err: syscall.EFBIG}, "x"); !strings.Contains(advice.Text(err), "smaller Options.VolumeSize") {
 		t.Errorf("EFBIG is %v", err)
 	}
 }

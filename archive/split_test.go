@@ -17,13 +17,14 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// small makes volumes that a sample's layers do not fit into.
+// small has volumes that are smaller than the layers of a sample.
 var small = Options{VolumeSize: 16 << 10}
 
-// However much of content in parts was there when a run died, the next one makes
-// the bytes of a run that was never disturbed.
+// TestInterruptedParts checks that after a run dies anywhere in content in parts, the next one
+// writes the same files as a run without an interruption.
 func TestInterruptedParts(t *testing.T) {
 	s := newSample(1, 50000, 9000, 40000)
 	want := reference(t, s, small)
@@ -52,19 +53,19 @@ func TestInterruptedParts(t *testing.T) {
 	}
 }
 
-// A run that died while it gave names is taken up: the digests of parts, which
-// stand in the set manifest by then, are found again.
+// TestInterruptedNamingOfParts checks that a run killed while it renamed files is continued: the
+// digests of parts, which are already in the set manifest, are computed again.
 func TestInterruptedNamingOfParts(t *testing.T) {
 	s := newSample(1, 50000)
 	want := reference(t, s, small)
 	dir := t.TempDir()
 	w := begin(t, dir, s, small)
 	s.put(t, w)
-	if err := w.describe(t.Context()); err != nil {
+	if err := w.writeManifest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range w.set.Volumes {
-		if err := w.seal(t.Context(), i); err != nil {
+		if err := w.finishVolume(t.Context(), i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,13 +88,13 @@ func TestInterruptedNamingOfParts(t *testing.T) {
 	}
 }
 
-// A part that was damaged costs its content, and nothing else.
+// TestDamagedPart checks that a damaged part loses only the content that it belongs to.
 func TestDamagedPart(t *testing.T) {
 	s, dir := newSample(1, 50000, 40000), t.TempDir()
 	want := reference(t, s, small)
 	w := begin(t, dir, s, small)
 	s.put(t, w)
-	at := w.spots(w.slot(s.Entries[1].Digest))[2]
+	at := w.targets(w.slot(s.Entries[1].Digest))[2]
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -144,19 +145,19 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	if parts < 6 {
 		t.Errorf("there are %d parts", parts)
 	}
-	// The same content again is nothing to do.
+	// With the same content, nothing is written.
 	w := begin(t, dir, s, small)
 	if !w.Complete() || !w.Has(s.Entries[1]) {
 		t.Error("it is not known again")
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, setName(1)))
-	if is, setErr := w.Set(); errors.Join(err, setErr) != nil || is != (BaseSet{1, digest.FromBytes(raw)}) {
+	if is, setErr := w.Ref(); errors.Join(err, setErr) != nil || is != (state.SetRef{Sequence: 1, Set: digest.FromBytes(raw)}) {
 		t.Errorf("it is said to be %v: %v", is, errors.Join(err, setErr))
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Volumes of another size take content from the parts.
+	// A set with another volume size reuses the content of the parts.
 	w = begin(t, dir, s, Options{VolumeSize: 20 << 10, Replace: true})
 	if n := s.fetch(t, w); n != 0 {
 		t.Errorf("%d entries were needed", n)
@@ -180,7 +181,8 @@ func run(t *testing.T, dir, program string, args ...string) (output string, err 
 	return string(out), err
 }
 
-// Without Gantry, tar, sh and sha256sum make a checked layout of volumes.
+// TestExtractJoinAndSum checks that tar, sh and sha256sum make a layout from the volumes and check
+// it, without Gantry.
 func TestExtractJoinAndSum(t *testing.T) {
 	s, dir := newSample(1, 50000, 9000, 0, 40000), t.TempDir()
 	raw := make([]byte, 30000)
@@ -202,7 +204,7 @@ func TestExtractJoinAndSum(t *testing.T) {
 	if err := os.Rename(lost+"-away", lost); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time has nothing to do
+	for range 2 { // the second time, nothing is left to do
 		if out, err := run(t, to, "sh", joinPath); err != nil || out != "" {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -233,7 +235,7 @@ func TestExtractJoinAndSum(t *testing.T) {
 			t.Errorf("%s: %v", m.Digest, err)
 		}
 	}
-	// It lists every file but labels, itself and what sha256 does not name.
+	// It lists every file except labels, itself and content whose digest is not SHA-256.
 	listed := 3 + 1 + len(s.Entries) - 1
 	text, err := os.ReadFile(filepath.Join(to, sumsPath))
 	if err != nil {
@@ -244,8 +246,8 @@ func TestExtractJoinAndSum(t *testing.T) {
 	}
 }
 
-// Whatever sizes content and volumes have, parts cover it, volumes keep the limit,
-// and what was laid out is read back.
+// FuzzSplit checks, for any sizes of content and volumes, that parts cover the content, that no
+// volume exceeds the limit, and that the content can be read back.
 func FuzzSplit(f *testing.F) {
 	f.Add(uint32(16<<10), uint32(100000), uint32(20000), uint32(0), false)
 	f.Add(uint32(17001), uint32(13823), uint32(13824), uint32(13825), true)
@@ -255,7 +257,7 @@ func FuzzSplit(f *testing.F) {
 		if long {
 			content[0].Digest = digest.SHA512.FromString(fmt.Sprint(a))
 		}
-		p, err := pack(Content{Name: "series", Plan: bytesText([]byte("{}")), Entries: slices.Values(content)}, 1, "", limit)
+		p, err := pack(Content{Name: "series", Plan: writeBytes([]byte("{}")), Entries: slices.Values(content)}, 1, "", limit)
 		if err != nil {
 			t.Fatal(err)
 		}

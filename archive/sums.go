@@ -16,14 +16,14 @@ import (
 //go:embed join.sh
 var joinScript string
 
-// listed is the name under which SHA256SUMS has an entry: that of the extracted
-// file, parts joined. It is "" for what it does not list: labels, itself, and
-// content whose sha256 is not known.
-func (e *entry) listed() string {
+// sumsName returns the name of an entry in SHA256SUMS: the name of the extracted file, with parts
+// joined. It returns "" for what is not listed: labels, SHA256SUMS itself, and content whose sha256
+// is not known.
+func (e *entry) sumsName() string {
 	switch {
 	case !strings.HasPrefix(string(e.Digest), string(digest.SHA256)+":"):
 		return ""
-	case e.leads():
+	case e.isFirst():
 		return layout.BlobPath(e.Digest)
 	case e.Path == markerPath, e.Path == indexPath, e.Path == planPath, e.Path == joinPath:
 		return e.Path
@@ -37,28 +37,28 @@ func (s *set) writeSums(w io.Writer) error {
 	for i := range s.Volumes {
 		for j := range s.Volumes[i].Entries {
 			e := &s.Volumes[i].Entries[j]
-			if name := e.listed(); name != "" {
-				_, _ = out.WriteString(e.Digest.Encoded() + "  " + name + "\n") // Flush tells
+			if name := e.sumsName(); name != "" {
+				_, _ = out.WriteString(e.Digest.Encoded() + "  " + name + "\n") // Flush returns the error
 			}
 		}
 	}
 	return out.Flush()
 }
 
-// sumsSize is the length of the lines that SHA256SUMS has for entries. It does not
-// depend on their places.
+// sumsSize returns the length of the lines that SHA256SUMS has for entries. It does not depend on
+// their locations.
 func sumsSize(entries []entry) int64 {
 	var n int64
 	for i := range entries {
-		if name := entries[i].listed(); name != "" {
+		if name := entries[i].sumsName(); name != "" {
 			n += int64(len(entries[i].Digest.Encoded()) + len("  ") + len(name) + len("\n"))
 		}
 	}
 	return n
 }
 
-// sum fills in the digest of SHA256SUMS, which lists what by now has its place.
-func (p *packing) sum() error {
+// setSums fills in the digest of SHA256SUMS, after all entries have their locations.
+func (p *packing) setSums() error {
 	first := p.set.Volumes[0].Entries
 	for i := range first {
 		if first[i].Path == sumsPath {

@@ -28,8 +28,8 @@ func TestPreludeIsTar(t *testing.T) {
 		{"oci-layout", 30}, {layout.BlobPath(digest.FromString("x")), 0}, {"a", maxOctal - 1}, {"a", maxOctal}, {"a", 1 << 50},
 		{strings.Repeat("p", 100), 1}, {strings.Repeat("p", 101), 1}, {long, 5}, {long, maxOctal},
 	} {
-		raw := prelude(tc.path, tc.size)
-		if len(raw)%blockSize != 0 || len(raw) > maxPrelude {
+		raw := tarHeader(tc.path, tc.size)
+		if len(raw)%blockSize != 0 || len(raw) > maxTarHeader {
 			t.Errorf("%s: %d bytes", tc.path, len(raw))
 		}
 		h, err := tar.NewReader(bytes.NewReader(raw)).Next()
@@ -43,7 +43,7 @@ func TestPreludeIsTar(t *testing.T) {
 	}
 }
 
-// What the set manifest says and what a tar reader finds is the same.
+// TestVolumesAreTar checks that a tar reader finds the entries listed in the set manifest.
 func TestVolumesAreTar(t *testing.T) {
 	s, dir := newSample(1, 20000, 0, 9000, 512), t.TempDir()
 	raw := []byte("named by a longer digest")
@@ -63,7 +63,7 @@ func TestVolumesAreTar(t *testing.T) {
 			t.Errorf("%s has %d bytes", v.Name, v.Size)
 		}
 		var found []entry
-		r := tar.NewReader(io.NewSectionReader(a.members[0].media[i].files[0], 0, a.set.Volumes[i].Size))
+		r := tar.NewReader(io.NewSectionReader(a.members[0].volumes[i].files[0], 0, a.set.Volumes[i].Size))
 		for {
 			h, err := r.Next()
 			if err == io.EOF {
@@ -98,7 +98,7 @@ func TestVolumesAreTar(t *testing.T) {
 	}
 }
 
-// extract unpacks all volumes of a folder into another.
+// extract extracts all volumes of a folder to a new folder.
 func extract(t *testing.T, dir string) string {
 	t.Helper()
 	program, err := exec.LookPath("tar")
@@ -167,7 +167,7 @@ func TestExtractedIsLayout(t *testing.T) {
 	}
 }
 
-// Its companion file lets a person check the set manifest with sha256sum.
+// TestSumIsSha256sum checks that sha256sum can verify the set manifest with its checksum file.
 func TestSumIsSha256sum(t *testing.T) {
 	s, dir := newSample(1, 100), t.TempDir()
 	s.write(t, dir, Options{})

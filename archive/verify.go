@@ -11,55 +11,54 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Size is how many bytes Verify reads: all volumes of all sets that are here.
+// Size returns how many bytes Verify reads: all volumes of all opened sets.
 func (a *Archive) Size() int64 {
 	var n int64
 	for _, m := range a.members {
-		for i := range m.media {
-			n += m.set.Volumes[i].Size * int64(max(1, len(m.media[i].files)))
+		for i := range m.volumes {
+			n += m.set.Volumes[i].Size * int64(max(1, len(m.volumes[i].files)))
 		}
 	}
 	return n
 }
 
-// A visit is one file that is read from its beginning to its end, in the place of
-// a volume.
-type visit struct {
-	member *member
-	number int   // of the volume, from 0 on
-	file   *file // nil where there is none
-	found  []finding
+// A fileCheck is one file that is read from beginning to end, for a volume.
+type fileCheck struct {
+	member   *member
+	number   int   // of the volume, from 0 on
+	file     *file // nil if the volume is missing
+	findings []finding
 }
 
-// A finding is what is wrong in a file, and the entries that it spoils.
+// A finding is a problem in a file, and the entries that it affects.
 type finding struct {
 	Damage
 	volume  bool // it is the volume as a whole
 	entries []*entry
 }
 
-// Verify reads every byte of the volumes once: those on one medium in their order,
-// and several media at the same time. What is not as it was written is collected in
-// a *DamageError, where content is sound elsewhere as Healed. progress, where it is
-// not nil, is told how many bytes were read since it was called last, by one
-// goroutine at a time. A set that is built on and not here is no damage.
+// Verify reads every byte of the volumes once: those on one disk in their order, and several disks
+// concurrently. All damage is returned in one *DamageError; damage is Recoverable if intact copies
+// exist. Signatures of the sets that the newest builds on are checked too, although the newest covers
+// these sets: an altered signature is damage. progress, if not nil, is called with the number of bytes read since the last call, by one
+// goroutine at a time. A set that it builds on and that is not available is not damage.
 func (a *Archive) Verify(ctx context.Context, progress func(n int64)) error {
-	visits, media := a.visits()
+	visits, devices := a.fileChecks()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	tell := func(n int64) {
+	report := func(n int64) {
 		if progress != nil {
 			mu.Lock()
 			defer mu.Unlock()
 			progress(n)
 		}
 	}
-	for _, medium := range media {
+	for _, files := range devices {
 		wg.Go(func() {
-			r := newReading(tell)
-			for _, v := range medium {
+			r := newFileReader(report)
+			for _, v := range files {
 				if ctx.Err() == nil {
-					a.visit(ctx, r, v)
+					a.checkFile(ctx, r, v)
 				}
 			}
 		})
@@ -68,62 +67,61 @@ func (a *Archive) Verify(ctx context.Context, progress func(n int64)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if damage := append(a.judge(visits), a.spoilt...); len(damage) > 0 {
-		return &DamageError{Dir: a.dir(), Damage: damage}
+	if damage := slices.Concat(a.assess(visits), a.manifestDamage, a.signatureDamage()); len(damage) > 0 {
+		return &DamageError{Dir: a.dirNames(), Damage: damage}
 	}
 	return a.verifyPlan(ctx)
 }
 
-// visits are all files that are read, and the same by the medium they lie on.
-func (a *Archive) visits() (all []*visit, media map[uint64][]*visit) {
-	media = map[uint64][]*visit{}
+// fileChecks returns all files to read, and the same by device.
+func (a *Archive) fileChecks() (all []*fileCheck, devices map[uint64][]*fileCheck) {
+	devices = map[uint64][]*fileCheck{}
 	for _, m := range a.members {
-		for i := range m.media {
-			files := m.media[i].files
+		for i := range m.volumes {
+			files := m.volumes[i].files
 			if len(files) == 0 {
-				all = append(all, &visit{member: m, number: i})
-				media[0] = append(media[0], all[len(all)-1])
+				all = append(all, &fileCheck{member: m, number: i})
+				devices[0] = append(devices[0], all[len(all)-1])
 			}
 			for j := range files {
-				v := &visit{member: m, number: i, file: &files[j]}
+				v := &fileCheck{member: m, number: i, file: &files[j]}
 				all = append(all, v)
-				media[files[j].device] = append(media[files[j].device], v)
+				devices[files[j].device] = append(devices[files[j].device], v)
 			}
 		}
 	}
-	return all, media
+	return all, devices
 }
 
-// visit reads a file and notes what is wrong with it.
-func (a *Archive) visit(ctx context.Context, r *reading, at *visit) {
-	v, medium := &at.member.outer.Volumes[at.number], &at.member.media[at.number]
-	c := &comparison{volume: v}
+// checkFile reads a file and records what is wrong with it.
+func (a *Archive) checkFile(ctx context.Context, r *fileReader, at *fileCheck) {
+	v, found := &at.member.outer.Volumes[at.number], &at.member.volumes[at.number]
+	c := &volumeChecker{volume: v}
 	if at.file == nil {
-		c.rest("")
-		r.tell(v.Size)
+		c.failRest("")
+		r.progress(v.Size)
 	} else {
 		r.read(ctx, at.file, c)
 	}
-	at.found = c.found
-	if medium.problem != "" {
-		// Its parts are not told one by one, since it is another file, or no longer
-		// has them.
-		whole := finding{Damage: a.damage(slices.Index(a.members, at.member), at.number), volume: true}
-		for _, f := range c.found {
+	at.findings = c.findings
+	if found.problem != "" {
+		// The entries are not listed one by one, since it is another file, or no longer has them.
+		whole := finding{Damage: a.volumeProblem(slices.Index(a.members, at.member), at.number), volume: true}
+		for _, f := range c.findings {
 			whole.entries = append(whole.entries, f.entries...)
 		}
-		at.found = []finding{whole}
+		at.findings = []finding{whole}
 	}
-	for i := range at.found {
-		at.found[i].entries = at.member.inside(at.number, at.found[i].entries)
-		d := &at.found[i].Damage
-		if d.File = v.Name; at.file != nil && (len(medium.files) > 1 || at.file.name != v.Name) {
-			d.Problem += " (in " + printable(a.path(at.file)) + ")"
+	for i := range at.findings {
+		at.findings[i].entries = at.member.innerEntries(at.number, at.findings[i].entries)
+		d := &at.findings[i].Damage
+		if d.File = v.Name; at.file != nil && (len(found.files) > 1 || at.file.name != v.Name) {
+			d.Problem += " (in " + printable(a.filePath(at.file)) + ")"
 		}
 	}
 }
 
-// printable is a path of a medium that may come from anybody, for a terminal.
+// printable makes an untrusted path printable on a terminal.
 func printable(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(path)
@@ -131,26 +129,25 @@ func printable(path string) string {
 	return path
 }
 
-// judge finds out what is lost of what was found damaged, and what is sound in
-// another place.
-func (a *Archive) judge(visits []*visit) []Damage {
-	type spot struct {
+// assess finds which damaged content is lost, and which has intact copies.
+func (a *Archive) assess(visits []*fileCheck) []Damage {
+	type position struct {
 		entry *entry
 		file  *file
 	}
-	bad := map[spot]bool{}
+	bad := map[position]bool{}
 	for _, v := range visits {
-		for _, f := range v.found {
+		for _, f := range v.findings {
 			for _, e := range f.entries {
-				bad[spot{e, v.file}] = true
+				bad[position{e, v.file}] = true
 			}
 		}
 	}
-	sound := func(p piece) bool { return !bad[spot{p.entry, p.file}] }
+	sound := func(p piece) bool { return !bad[position{p.entry, p.file}] }
 	var damage []Damage
 	for _, v := range visits {
-		for _, f := range v.found {
-			read, gone := 0, 0 // of what is read from the entries
+		for _, f := range v.findings {
+			read, gone := 0, 0 // of the entries whose content is read
 			for _, e := range f.entries {
 				switch {
 				case e.Path != "" && e.Path != planPath:
@@ -158,13 +155,13 @@ func (a *Archive) judge(visits []*visit) []Damage {
 						gone++
 					}
 					continue
-				case !a.holds(v.member.set, e, sound):
+				case !a.available(v.member.set, e, sound):
 					gone++
-					f.Lost = append(f.Lost, e.content()...)
+					f.Lost = append(f.Lost, e.contentDigests()...)
 				}
 				read++
 			}
-			f.Healed = read > 0 && gone == 0
+			f.Recoverable = read > 0 && gone == 0
 			slices.Sort(f.Lost)
 			f.Lost = slices.Compact(f.Lost)
 			damage = append(damage, f.Damage)
@@ -173,7 +170,7 @@ func (a *Archive) judge(visits []*visit) []Damage {
 	return damage
 }
 
-// Lost are the manifests and blobs that cannot be read, each once, in order.
+// Lost returns the manifests and blobs that cannot be read, each once, sorted.
 func (e *DamageError) Lost() []digest.Digest {
 	var lost []digest.Digest
 	for _, d := range e.Damage {
@@ -183,7 +180,7 @@ func (e *DamageError) Lost() []digest.Digest {
 	return slices.Compact(lost)
 }
 
-// Healed reports whether all that is damaged is sound elsewhere.
-func (e *DamageError) Healed() bool {
-	return !slices.ContainsFunc(e.Damage, func(d Damage) bool { return !d.Healed })
+// Recoverable reports whether intact copies of everything damaged exist.
+func (e *DamageError) Recoverable() bool {
+	return !slices.ContainsFunc(e.Damage, func(d Damage) bool { return !d.Recoverable })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// inspect opens and verifies, and returns what is found wrong.
+// inspect opens and verifies an archive, and returns the error.
 func inspect(t *testing.T, dir string) error {
 	t.Helper()
 	a, err := Open(dir)
@@ -25,7 +25,7 @@ func inspect(t *testing.T, dir string) error {
 	return errors.Join(a.Verify(t.Context(), nil), a.Close())
 }
 
-// alter changes a file in place and returns what undoes that.
+// alter changes a file in place and returns a function that undoes the change.
 func alter(t *testing.T, path string, change func([]byte) []byte) (undo func()) {
 	t.Helper()
 	before, err := os.ReadFile(path)
@@ -37,7 +37,7 @@ func alter(t *testing.T, path string, change func([]byte) []byte) (undo func()) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = f.WriteAt(raw, 0) // in place, which is faster than anew
+		_, err = f.WriteAt(raw, 0) // in place, which is faster than writing a new file
 		if err := errors.Join(err, f.Truncate(int64(len(raw))), f.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func flip(bit int64) func([]byte) []byte {
 	}
 }
 
-// A single bit that changed is found wherever it is.
+// TestEveryBitCounts checks that a single changed bit is found, wherever it is.
 func TestEveryBitCounts(t *testing.T) {
 	s, dir := newSample(1, 9000, 3000, 1, 0, 700), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10})
@@ -81,7 +81,8 @@ func TestEveryBitCounts(t *testing.T) {
 	}
 }
 
-// Every byte outside of the entries is looked at, one by one.
+// TestEveryFrameByteCounts changes each byte outside of the entries and checks that the change is
+// found.
 func TestEveryFrameByteCounts(t *testing.T) {
 	s, dir := newSample(1, 1, 511), t.TempDir()
 	s.write(t, dir, Options{})
@@ -134,13 +135,13 @@ func TestDamageIsNamed(t *testing.T) {
 		"a block short": {func() error { return os.Truncate(v(3), int64(len(good[volumeName(1, 3)])-512)) }, []string{volumeName(1, 3) + ": truncated"}},
 		"empty":         {func() error { return os.Truncate(v(2), 0) }, []string{volumeName(1, 2) + ": truncated: it has 0 of "}},
 		"extended":      {func() error { replace(volumeName(1, 2), good[volumeName(1, 2)]+"\x00"); return nil }, []string{volumeName(1, 2) + ": too long"}},
-		// One that is there under another name is no longer missing.
-		"in another's place": {func() error { return os.Rename(v(3), v(2)) }, []string{volumeName(1, 2) + ": it is not this volume but volume 3 of 4 of sequence 1"}},
+		// A volume that is present under another name is not missing.
+		"in another's place": {func() error { return os.Rename(v(3), v(2)) }, []string{volumeName(1, 2) + ": it is not this volume, but volume 3 of 4 of sequence 1"}},
 		"of another set": {
 			func() error { replace(volumeName(1, 2), folder(t, other)[volumeName(1, 2)]); return nil },
-			[]string{volumeName(1, 2) + ": it is not this volume but volume 2 of 4 of sequence 1 with the plan"},
+			[]string{volumeName(1, 2) + ": it is not this volume, but volume 2 of 4 of sequence 1 with the plan"},
 		},
-		"another file": {func() error { replace(volumeName(1, 2), strings.Repeat("x", 9000)); return nil }, []string{volumeName(1, 2) + ": it does not begin as this volume"}},
+		"another file": {func() error { replace(volumeName(1, 2), strings.Repeat("x", 9000)); return nil }, []string{volumeName(1, 2) + ": it does not begin with the label of this volume"}},
 		"a folder":     {func() error { return errors.Join(os.Remove(v(2)), os.Mkdir(v(2), 0o755)) }, []string{"not a regular file"}},
 		"a link": {func() error {
 			return errors.Join(os.Remove(v(2)), os.Symlink(filepath.Join(other, volumeName(1, 2)), v(2)))
@@ -183,7 +184,8 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
-// All damage is found, not only the first, and reading names the place too.
+// TestAllDamageIsCollected checks that all damage is found, not only the first, and that reading
+// reports the place too.
 func TestAllDamageIsCollected(t *testing.T) {
 	s, dir := newSample(1, 9000, 9000, 9000), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10})

@@ -15,163 +15,160 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// Options are how an archive is written. The zero value is usable.
+// Options are the options of Create. The zero value is usable.
 type Options struct {
-	// VolumeSize is the most bytes that a volume may have; 0 means
-	// DefaultVolumeSize.
+	// VolumeSize is the maximum size of a volume in bytes. 0 is DefaultVolumeSize.
 	VolumeSize int64
-	// Strict makes content that is larger than a volume an error. Otherwise it is
-	// cut into parts.
+	// Strict refuses content that is larger than a volume. Otherwise it is split.
 	Strict bool
-	// Replace removes the sets that were in the folder before, once the new one
-	// is complete. Otherwise they stay.
+	// OCMirrorNames gives volumes the names mirror_000001.tar and so on. The numbers follow those of
+	// such files in the folder. A repair has its own names.
+	OCMirrorNames bool
+	// Replace removes the older sets in the folder once the new one is complete. Otherwise they
+	// stay.
 	Replace bool
-	// Base is what the site has already; nil is nothing. Content that it holds is
-	// left out, and the set builds on the sets of Base.
+	// Base is what the site already has, or nil. Its content is left out, and the set builds on its
+	// sets.
 	Base *Base
-	// After is the highest sequence of the series that was written elsewhere: the new
-	// set's is above it. 0 is none.
+	// After is the highest sequence of the series that was written elsewhere, or 0. The new
+	// sequence is higher.
 	After int
-	// Repair is the set that is mended; nil for a set of its own. Content is then
-	// what was lost of that set: the index is left out, and the plan may be.
+	// Repair is the set to repair, or nil. The content is then what that set lost: the index is
+	// left out, and the plan may be.
 	Repair *Repair
-	// Sign, where it is not nil, signs the set manifest: the signature is put
-	// beside it, with a name that ends in ".sig".
+	// Sign, if not nil, signs the set manifest. The signature is written beside it, with ".sig"
+	// added to the name.
 	Sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
-	// Known reports whether a set that lies in the folder complete may be signed. Where
-	// it looks like the one to be written and may not, another is written. Nil is always.
-	Known func(BaseSet) bool
-	// Encrypt, where it is not nil, encrypts all that the archive holds and says of it.
+	// MaySign reports whether a complete set in the folder may be signed. If it equals the set to
+	// be written and may not be signed, another set is written. Nil is always true.
+	MaySign func(state.SetRef) bool
+	// Encrypt, if not nil, encrypts everything that the archive contains and tells about it.
 	// Nothing of it is readable in the folder at any time.
 	Encrypt *Encryption
 	Log     *slog.Logger
 
+	// firstVolume is the FirstVolume of the set that is packed.
+	firstVolume int
+
 	// Both are replaced in tests.
-	free    func(dir string) (int64, error)
-	largest func(dir string) (int64, error)
+	freeSpace   func(dir string) (int64, error)
+	maxFileSize func(dir string) (int64, error)
 }
 
-// A Base is what the site that an archive goes to has already.
+// A Base is what the destination site of an archive already has.
 type Base struct {
-	// Sets brought it, in any order; at least one. The new set's sequence is above
-	// theirs.
-	Sets []BaseSet
-	// Holds reports whether the site has a manifest or blob.
-	Holds func(digest.Digest) bool
-	// Where is the repository, by its name in the plan, in which the site has
-	// content that is left out; "" where no image that is new in this set needs it.
-	// Nil is "" for everything.
-	Where func(digest.Digest) (repository string)
-	// Plan and Index are digests of the plan and the index.json that the
-	// site has, or "": what is the same is left out.
+	// Sets are the sets with the content, in any order, at least one. The new sequence is higher
+	// than theirs.
+	Sets []state.SetRef
+	// Has reports whether the site has a manifest or blob.
+	Has func(digest.Digest) bool
+	// RepositoryOf returns the repository, by its name in the plan, in which the site has omitted
+	// content. It returns "" if no image that is new in this set needs it. Nil returns "" for
+	// everything.
+	RepositoryOf func(digest.Digest) (repository string)
+	// Plan and Index are the digests of the plan and the index.json that the site has, or "". The
+	// same plan or index is left out.
 	Plan, Index digest.Digest
 }
 
-// A BaseSet names a set of the series.
-type BaseSet struct {
-	Sequence int
-	Set      digest.Digest // of its set manifest
-}
-
-// A Repair says which set is mended.
+// A Repair names the set to repair.
 type Repair struct {
-	BaseSet
+	state.SetRef
 	Plan digest.Digest // of that set's plan
 }
 
-// A Writer writes one set of volumes. It is safe for concurrent use. It has to
-// be closed.
+// A Writer writes one set of volumes. It is safe for concurrent use. It must be closed.
 type Writer struct {
 	*packing
 	dir     string
 	opts    Options
 	root    *os.Root
-	partial *os.Root // where volumes stand until Finish
-	aside   *os.Root // work for another plan; nil where there is none
+	partial *os.Root // contains the volumes until Finish
+	aside   *os.Root // work for another plan, or nil
 	lock    *lockfile.Lock
 	volumes []*os.File
 	journal *os.File
 	slots   []slot // by digest; filled by arrange, then only their fields change
-	// more are the second and further parts of content, by digest.
-	more    map[digest.Digest][]spot
-	buffers sync.Pool
+	// furtherParts are the second and further parts of content, by digest.
+	furtherParts map[digest.Digest][]target
+	buffers      sync.Pool
 
 	complete bool // nothing is left to do
 	fresh    bool // the partial folder has nothing but what this Writer put there
 	closed   bool // the files are
 
-	mu   sync.Mutex // guards the slots' fields and left
-	left int64      // bytes of entries that are not done
+	mu        sync.Mutex // guards the slots' fields and left
+	remaining int64      // bytes of entries that are not done
 }
 
-// A spot is a place in a volume.
-type spot struct {
+// A target is an entry and the volume that it is written to.
+type target struct {
 	volume int32
 	entry  *entry
 }
 
-// A slot is the place of content, or of its first part, and what became of it.
-// done and busy are guarded by the Writer's mutex.
+// A slot is the target of content, or of its first part, and its progress. The Writer's mutex
+// guards done and busy.
 type slot struct {
-	spot
+	target
 	done bool
 	busy chan struct{} // closed when the goroutine that writes it is through
-	// earlier is where the content is in an earlier set; nil where it is in none.
-	// It belongs to the goroutine that writes.
-	earlier *find
+	// reusable is the content in an earlier set, or nil. It belongs to the goroutine that writes.
+	reusable *reusable
 }
 
-// Complete reports whether the folder has had a set with this content before:
-// the Writer has nothing to do and writes nothing.
+// Complete reports whether the folder already had a set with this content. The Writer has nothing
+// to do then and writes nothing.
 func (w *Writer) Complete() bool { return w.complete }
 
-// Set names the set; its digest is known once Finish has ended well, or where the
+// Ref returns the reference to the set. Its digest is known after Finish succeeded, or if the
 // Writer is Complete.
-func (w *Writer) Set() (BaseSet, error) {
+func (w *Writer) Ref() (state.SetRef, error) {
 	if !w.complete {
-		return BaseSet{Sequence: w.set.Sequence}, nil
+		return state.SetRef{Sequence: w.set.Sequence}, nil
 	}
-	d, _, err := Text(w.outer.write).measure()
-	return BaseSet{w.set.Sequence, d}, err
+	d, _, err := WriteFunc(w.outer.write).measure()
+	return state.SetRef{Sequence: w.set.Sequence, Set: d}, err
 }
 
-// Sequence is the number of the set, the same that is in the names of its files.
+// Sequence returns the sequence of the set, which is also in the names of its files.
 func (w *Writer) Sequence() int { return w.set.Sequence }
 
-// arrange makes a slot of every place for content.
-func (w *Writer) arrange() {
+// makeSlots makes a slot for every content.
+func (w *Writer) makeSlots() {
 	n := 0
 	for i := range w.set.Volumes {
 		n += len(w.set.Volumes[i].Entries)
 	}
 	w.slots = make([]slot, 0, n)
-	w.more = map[digest.Digest][]spot{}
+	w.furtherParts = map[digest.Digest][]target{}
 	for i := range w.set.Volumes {
 		v := &w.set.Volumes[i]
 		for j := range v.Entries {
 			e := &v.Entries[j]
-			at := spot{int32(i), e} // maxVolumes is far below
+			at := target{int32(i), e} // maxVolumes is far below
 			switch {
-			case e.leads():
-				w.slots = append(w.slots, slot{spot: at})
-				w.left += e.length()
+			case e.isFirst():
+				w.slots = append(w.slots, slot{target: at})
+				w.remaining += e.length()
 			case e.Part != nil:
-				w.more[e.Digest] = append(w.more[e.Digest], at)
+				w.furtherParts[e.Digest] = append(w.furtherParts[e.Digest], at)
 			}
 		}
 	}
 	slices.SortFunc(w.slots, func(a, b slot) int { return strings.Compare(string(a.entry.Digest), string(b.entry.Digest)) })
 }
 
-// spots are the places of content, one for each part.
-func (w *Writer) spots(s *slot) []spot {
-	return append([]spot{s.spot}, w.more[s.entry.Digest]...)
+// targets returns the targets of content, one for each part.
+func (w *Writer) targets(s *slot) []target {
+	return append([]target{s.target}, w.furtherParts[s.entry.Digest]...)
 }
 
-// slot is the place for content; nil where the set has none for it. It looks at
-// nothing of a slot that changes.
+// slot returns the slot for content, or nil if the set does not contain it. It reads nothing of a
+// slot that changes.
 func (w *Writer) slot(d digest.Digest) *slot {
 	i, ok := sort.Find(len(w.slots), func(i int) int {
 		return strings.Compare(string(d), string(w.slots[i].entry.Digest))
@@ -182,12 +179,12 @@ func (w *Writer) slot(d digest.Digest) *slot {
 	return &w.slots[i]
 }
 
-// Has reports whether content was written and found right, by this run or an
-// earlier one that was interrupted, or is left out since the site has it.
+// Has reports whether content was written and verified, by this run or an interrupted one before,
+// or is left out since the site has it.
 func (w *Writer) Has(desc ocispec.Descriptor) bool {
 	s := w.slot(desc.Digest)
 	if s == nil {
-		return w.opts.leftOut(desc.Digest)
+		return w.opts.omits(desc.Digest)
 	}
 	if s.entry.length() != desc.Size {
 		return false
@@ -197,8 +194,8 @@ func (w *Writer) Has(desc ocispec.Descriptor) bool {
 	return s.done
 }
 
-// missing names what is not written yet; "" where nothing is.
-func (w *Writer) missing() string {
+// unwritten lists what is not written yet, or "".
+func (w *Writer) unwritten() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var names []string
@@ -206,7 +203,7 @@ func (w *Writer) missing() string {
 	for _, v := range w.set.Volumes {
 		for i := range v.Entries {
 			e := &v.Entries[i]
-			if !e.leads() || w.slot(e.Digest).done {
+			if !e.isFirst() || w.slot(e.Digest).done {
 				continue
 			}
 			if n++; n <= 5 {

@@ -7,36 +7,36 @@ import (
 	"sync/atomic"
 )
 
-// A delivery is a blob while it is brought to the repositories that need it.
-type delivery struct {
+// A blobCopy is a blob while it is copied to the repositories that need it.
+type blobCopy struct {
 	*blob
 	// known are repositories that have the blob.
 	known []string
-	// elsewhere is a repository that was found to have the blob, which the source
-	// leaves out; "" where there is none.
-	elsewhere string
-	flight    *flight
+	// mountRepository is a repository that has the blob, which the source omits; "" if there is
+	// none.
+	mountRepository string
+	transfer        *transfer
 }
 
-// place brings a blob to every repository that needs it: looked for where it
-// may be, sent once at most, mounted elsewhere. The error returned ends the
-// run; others go to the images that wait.
-func (r *run) place(ctx context.Context, what *blob) error {
-	what.placed = true
-	f := r.Meter.fly(what)
+// pushBlob copies a blob to every repository that needs it: it looks for it where it may be, sends
+// it at most once, and mounts it in the other repositories. An error that it returns ends the run;
+// other errors are recorded for the images that wait.
+func (r *run) pushBlob(ctx context.Context, unique *blob) error {
+	unique.attempted = true
+	f := r.Meter.startTransfer(unique)
 	defer f.end()
-	b := &delivery{blob: what, known: what.known(), flight: f}
-	if err := r.findElsewhere(ctx, b); err != nil {
+	b := &blobCopy{blob: unique, known: unique.known(), transfer: f}
+	if err := r.findMountSource(ctx, b); err != nil {
 		return err
 	}
-	var absent []*home
-	for _, h := range b.homes() {
+	var absent []*target
+	for _, h := range b.targets() {
 		if err := r.denied(h.repository); err != nil {
-			f.land(h, BlobFailed, err)
-			r.spread(h, err)
+			f.finish(h, BlobFailed, err)
+			r.notify(h, err)
 			continue
 		}
-		found, err := r.find(ctx, b, h)
+		found, err := r.findBlob(ctx, b, h)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -44,46 +44,46 @@ func (r *run) place(ctx context.Context, what *blob) error {
 			return err
 		case err != nil:
 			r.deny(h.repository, err)
-			err = explain(err, "looking for blob "+b.desc.Digest.String())
-			f.land(h, BlobFailed, err)
-			r.spread(h, err)
+			err = explain(err, "checking blob "+b.desc.Digest.String())
+			f.finish(h, BlobFailed, err)
+			r.notify(h, err)
 		case found:
 			r.count.found.Add(1)
 			b.known = append(b.known, h.repository)
-			f.land(h, BlobFound, nil)
-			r.spread(h, nil)
+			f.finish(h, BlobFound, nil)
+			r.notify(h, nil)
 		default:
 			absent = append(absent, h)
 		}
 	}
 	for _, h := range absent {
-		if r.halted() {
+		if r.stopped() {
 			return nil
 		}
-		result, err := r.send(ctx, b, h)
+		result, err := r.sendBlob(ctx, b, h)
 		if err == nil {
 			b.known = append(b.known, h.repository)
-			r.note(b, h)
+			r.addToJournal(b, h)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if r.spoils(err) {
+		if r.fatalWrite(err) {
 			return err
 		}
-		if end := r.tookBlob(h.repository, b.desc.Digest, err); end != nil {
+		if end := r.recordBlob(h.repository, b.desc.Digest, err); end != nil {
 			return end
 		}
 		r.deny(h.repository, err)
-		f.land(h, result, err)
-		r.spread(h, err)
+		f.finish(h, result, err)
+		r.notify(h, err)
 		var s *sourceError
 		if errors.As(err, &s) && len(b.known) == 0 {
-			// No repository has it and no source gives it: the others fail alike.
+			// No repository has it and no source: it fails for the other repositories, too.
 			for _, rest := range absent {
 				if rest != h && len(rest.waiting) > 0 {
-					f.land(rest, BlobFailed, err)
-					r.spread(rest, err)
+					f.finish(rest, BlobFailed, err)
+					r.notify(rest, err)
 				}
 			}
 			return nil
@@ -92,28 +92,36 @@ func (r *run) place(ctx context.Context, what *blob) error {
 	return nil
 }
 
-// find looks for the blob where it may be: in a repository that was used
-// before, or at a sink that knows by itself.
-func (r *run) find(ctx context.Context, b *delivery, h *home) (bool, error) {
+// findBlob looks for the blob where it may be: in a repository that is not new, or in a Store.
+func (r *run) findBlob(ctx context.Context, b *blobCopy, h *target) (bool, error) {
 	if r.registry == nil {
-		return r.holder != nil && r.holder.Has(b.descriptor()), nil
+		return r.store != nil && r.store.Has(b.descriptor()), nil
 	}
-	if h.repository == b.elsewhere {
+	if h.repository == b.mountRepository {
 		return true, nil
 	}
-	_, used := r.used.Load(h.repository)
+	if c, ok := r.blobChecks.Load(pushKey{repository: h.repository, digest: b.desc.Digest.String()}); ok {
+		if c := c.(*blobCheck); c.done { // nothing is checked any more
+			return c.problem == "", nil
+		}
+	}
+	_, used := r.nonEmpty.Load(h.repository)
 	if !used && (r.Journal == nil || !r.Journal.Has(h.repository, b.desc.Digest)) {
 		return false, nil
 	}
-	return r.registry.HasBlob(ctx, h.repository, b.descriptor())
+	problem, err := r.blobProblem(ctx, h.repository, b.blob)
+	if problem != "" && problem != blobMissing {
+		r.Log.Warn("the registry has a damaged blob; it is copied again", "repository", h.repository, "digest", b.desc.Digest, "problem", problem)
+		r.damaged.Store(b.desc.Digest, struct{}{})
+	}
+	return err == nil && problem == "", err
 }
 
-// send brings the blob to h, and says how: BlobMoved, BlobMounted, or BlobFound
-// where the sink had the bytes without being given them, as an archive has those
-// of the one before.
-func (r *run) send(ctx context.Context, b *delivery, h *home) (string, error) {
+// sendBlob copies the blob to h and returns how: BlobCopied, BlobMounted, or BlobFound if the
+// destination had the bytes without reading them, as an archive has those of the previous one.
+func (r *run) sendBlob(ctx context.Context, b *blobCopy, h *target) (string, error) {
 	var opened atomic.Bool
-	body := r.open(b, h)
+	body := r.opener(b, h)
 	open := func(ctx context.Context, offset int64) (io.ReadCloser, error) {
 		opened.Store(true)
 		return body(ctx, offset)
@@ -123,13 +131,18 @@ func (r *run) send(ctx context.Context, b *delivery, h *home) (string, error) {
 		if err != nil {
 			return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
 		}
+		if err := r.confirmRepair(ctx, b.blob, h.repository); err != nil {
+			return BlobFailed, err
+		}
 		if mounted {
 			r.count.mounted.Add(1)
 			r.count.mountedBytes.Add(b.desc.Size)
 			return BlobMounted, nil
 		}
-	} else if err := r.sink.PutBlob(ctx, h.repository, b.descriptor(), open); err != nil {
+	} else if err := r.destination.PutBlob(ctx, h.repository, b.descriptor(), open); err != nil {
 		return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
+	} else if err := r.confirmRepair(ctx, b.blob, h.repository); err != nil {
+		return BlobFailed, err
 	}
 	if !opened.Load() {
 		r.count.found.Add(1)
@@ -137,27 +150,27 @@ func (r *run) send(ctx context.Context, b *delivery, h *home) (string, error) {
 	}
 	r.count.copied.Add(1)
 	r.count.copiedBytes.Add(b.desc.Size)
-	return BlobMoved, nil
+	return BlobCopied, nil
 }
 
-// note enters the blob into the journal, which is a hint: that it cannot be
-// written costs time if this run is interrupted, and nothing else.
-func (r *run) note(b *delivery, h *home) {
+// addToJournal records the blob in the journal. That is only an optimization: without it, an
+// interrupted run takes longer to continue.
+func (r *run) addToJournal(b *blobCopy, h *target) {
 	if r.Journal == nil || r.registry == nil {
 		return
 	}
 	if err := r.Journal.Add(h.repository, b.desc.Digest); err != nil {
-		r.unnoted.Do(func() {
-			r.Log.Warn("the journal cannot be written; an interrupted run will send more again", "error", err)
+		r.journalWarning.Do(func() {
+			r.Log.Warn("the journal cannot be written; after an interruption, more content is sent again", "error", err)
 		})
 	}
 }
 
-// spread tells the images of a home what became of the blob, once.
-func (r *run) spread(h *home, err error) {
+// notify records the result of the blob for the images of a target, once.
+func (r *run) notify(h *target, err error) {
 	waiting := h.waiting
 	h.waiting = nil
 	for _, img := range waiting {
-		r.arrived(img, err)
+		r.dependencyDone(img, err)
 	}
 }

@@ -2,157 +2,179 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// together is how many images of a repository are asked for at once, at most,
-// after they were put: so that one who looks on sees them arrive, and one list
-// of tags stands for many questions.
-const together = 200
+// maxBatch is how many images of a repository are confirmed at once, at most, after they were
+// pushed. Batches let an observer see progress, and one list of tags replaces many requests.
+const maxBatch = 200
 
-// A shelf is the images of one repository that are put in this run.
-type shelf struct {
-	mu   sync.Mutex
-	left int      // images whose turn is to come
-	put  []*image // images that were put and not asked for since
+// A pushBatch is the images of one repository that are pushed in this run.
+type pushBatch struct {
+	mu          sync.Mutex
+	remaining   int      // images that are still to be pushed
+	unconfirmed []*image // images that were pushed and are not confirmed
 }
 
-// expect counts an image that is to be put. A catalog or a release is asked for by
-// itself: it waits for others that may stand on the same shelf.
-func (r *run) expect(img *image) {
-	if r.registry == nil || img.present || img.waits() {
+// countForBatch counts an image that will be pushed. Catalogs and releases are confirmed on their
+// own, because they wait for others that may be in the same batch.
+func (r *run) countForBatch(img *image) {
+	if r.registry == nil || img.present || img.publishedLast() {
 		return
 	}
-	s := r.shelves[img.repository]
+	s := r.batches[img.repository]
 	if s == nil {
-		s = &shelf{}
-		r.shelves[img.repository] = s
+		s = &pushBatch{}
+		r.batches[img.repository] = s
 	}
-	s.left++
+	s.remaining++
 }
 
-// shelve ends the way of an image that was put, or failed with err. A registry
-// may have said 201 and not have what it took; so images count as copied when
-// they were asked for afterwards. The error returned ends the run.
-func (r *run) shelve(ctx context.Context, img *image, err error) error {
+// confirmLater adds an image that was pushed to its batch, or finishes it with err. A registry may
+// have responded 201 and not have stored the image; so images count as copied only when they were
+// requested afterwards. An error that it returns ends the run.
+func (r *run) confirmLater(ctx context.Context, img *image, err error) error {
 	due := []*image{img}
-	if !img.waits() {
-		s := r.shelves[img.repository]
+	if !img.publishedLast() {
+		s := r.batches[img.repository]
 		s.mu.Lock()
-		s.left--
+		s.remaining--
 		if err == nil {
-			s.put = append(s.put, img)
+			s.unconfirmed = append(s.unconfirmed, img)
 		}
 		due = nil
-		if s.left == 0 || len(s.put) >= together {
-			due, s.put = s.put, nil
+		if s.remaining == 0 || len(s.unconfirmed) >= maxBatch {
+			due, s.unconfirmed = s.unconfirmed, nil
 		}
 		s.mu.Unlock()
 	}
 	if err != nil {
-		r.settle(img, err)
+		r.finish(img, err)
 		due = slices.DeleteFunc(due, func(other *image) bool { return other == img })
 	}
 	return r.confirm(ctx, due)
 }
 
-// confirm settles images of one repository that were put, when they are there.
+// confirm checks that pushed images of one repository are present, and finishes them.
 func (r *run) confirm(ctx context.Context, images []*image) error {
 	if len(images) == 0 {
 		return nil
 	}
-	there := r.names(ctx, images)
+	present := r.provingTags(ctx, images)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.Streams)
 	for _, img := range images {
 		g.Go(func() error {
-			err := r.insist(ctx, img, there)
+			err := r.confirmImage(ctx, img, present)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			if r.fatal(err) {
 				return err
 			}
-			r.settle(img, err)
+			r.finish(img, err)
 			return nil
 		})
 	}
 	return g.Wait()
 }
 
-// names asks for the tags of a repository, where that spares questions, and
-// returns those that prove an image to be there: a tag that says its digest, or
-// any in a repository that had none before the run.
-func (r *run) names(ctx context.Context, images []*image) map[string]bool {
+// provingTags lists the tags of a repository if that saves requests, and returns those that prove
+// that an image is present: a tag that is made of its digest, or any tag in a repository that had
+// none before the run. A repository with a tag that this run does not push had some.
+func (r *run) provingTags(ctx context.Context, images []*image) map[string]bool {
 	repository := images[0].repository
-	_, used := r.used.Load(repository)
-	wanted := map[string]bool{}
+	_, used := r.nonEmpty.Load(repository)
+	wanted := map[string]bool{} // whether the tag is made of the digest
 	for _, img := range images {
 		for _, tag := range img.Tags {
-			if !used || saysDigest(tag, img.Digest) {
-				wanted[tag] = true
+			if stable := isDigestTag(tag, img.Digest); stable || !used {
+				wanted[tag] = stable
 			}
 		}
 	}
-	if len(wanted) < 2 || r.unlisted.Load() {
+	if len(wanted) < 2 || r.noTagLists.Load() {
 		return nil
 	}
-	found, err := r.registry.Tags(ctx, repository, listed*len(wanted))
+	found, err := r.registry.Tags(ctx, repository, minTagPage*len(wanted))
 	if err != nil {
-		r.unlists(repository, err)
+		r.noteNoTagList(repository, err)
 		return nil
 	}
-	there := map[string]bool{}
+	if !used && r.hasOtherTag(repository, found) {
+		used = true
+		r.nonEmpty.Store(repository, struct{}{})
+	}
+	present := map[string]bool{}
 	for _, tag := range found {
-		if wanted[tag] {
-			there[tag] = true
+		if stable, ok := wanted[tag]; ok && (stable || !used) {
+			present[tag] = true
 		}
 	}
-	return there
+	return present
 }
 
-// errVanished is why an image failed that a registry took and does not have.
-var errVanished = errors.New("the registry took the image twice and does not have it: look into its storage and its log")
+// hasOtherTag reports whether one of the tags found in a repository is not of the plan.
+func (r *run) hasOtherTag(repository string, found []string) bool {
+	first, _ := slices.BinarySearchFunc(r.images, repository, func(img *image, repository string) int { return strings.Compare(img.repository, repository) })
+	planned := map[string]bool{}
+	for _, img := range r.images[first:] {
+		if img.repository != repository {
+			break
+		}
+		for _, tag := range img.Tags {
+			planned[tag] = true
+		}
+	}
+	return slices.ContainsFunc(found, func(tag string) bool { return !planned[tag] })
+}
 
-// insist puts an image once more that was put and is not there.
-func (r *run) insist(ctx context.Context, img *image, there map[string]bool) error {
-	ok, err := r.stands(ctx, img, there)
-	if ok || err != nil {
+// errNotStored is the error of an image that a registry accepted and does not have.
+var errNotStored = advice.New(advice.Failure, "check its storage and its log", "the registry accepted the image twice and does not have it")
+
+// confirmImage pushes an image once more if it was pushed and is not present.
+func (r *run) confirmImage(ctx context.Context, img *image, present map[string]bool) error {
+	ok, err := r.hasImage(ctx, img, present)
+	if err != nil {
 		return err
 	}
-	r.Log.Warn("the registry took an image that is not there; it is put again", "ref", img.Source, "repository", img.repository)
-	img.stays = false
+	if ok {
+		return r.confirmManifests(ctx, img)
+	}
+	r.Log.Warn("the registry accepted an image and does not have it; pushing it again", "ref", img.Source, "repository", img.repository)
+	img.onlyTagMissing = false
 	for i, m := range img.manifests {
-		r.pushed.Delete(keyOf(img, m, img.tagsOf(i)))
+		r.pushed.Delete(pushKeyOf(img, m, img.tagsOf(i)))
 	}
-	if err := r.putAll(ctx, img); err != nil {
+	if err := r.putManifests(ctx, img); err != nil {
 		return err
 	}
-	if ok, err = r.stands(ctx, img, nil); ok || err != nil {
+	if ok, err = r.hasImage(ctx, img, nil); ok || err != nil {
 		return err
 	}
-	return errVanished
+	return errNotStored
 }
 
-// stands asks for an image under its tags, without those that are known to be
-// there.
-func (r *run) stands(ctx context.Context, img *image, there map[string]bool) (bool, error) {
+// hasImage requests an image under its tags, except for those in present.
+func (r *run) hasImage(ctx context.Context, img *image, present map[string]bool) (bool, error) {
 	root := img.manifests[len(img.manifests)-1]
 	tags := img.Tags
 	if len(tags) == 0 {
 		tags = []string{""}
 	}
 	for _, tag := range tags {
-		if there[tag] {
+		if present[tag] {
 			continue
 		}
 		ok, err := r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(root))
 		if err != nil {
-			return false, explain(err, "looking whether the image has arrived")
+			return false, explain(err, "confirming the image")
 		}
 		if !ok {
 			return false, nil

@@ -8,7 +8,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// forgetful takes manifests and loses those of a repository the first few times.
+// forgetful returns a registry that accepts the manifests of a repository but loses them the first
+// few times.
 func forgetful(repository string, times int) *memoryRegistry {
 	registry := newMemoryRegistry()
 	lost := 0
@@ -23,7 +24,7 @@ func forgetful(repository string, times int) *memoryRegistry {
 }
 
 func TestRunNoticesWhatTheRegistryDidNotKeep(t *testing.T) {
-	for _, repository := range []string{"org/a", "org/b", "cat/index"} { // a list of tags, a question, a catalog
+	for _, repository := range []string{"org/a", "org/b", "cat/index"} { // confirmed by a list of tags, by a request, and for a catalog
 		m := sample(t)
 		registry := forgetful(repository, 1)
 		rep := mustRun(t, m.plan(), m.source(), registry, Options{})
@@ -34,7 +35,7 @@ func TestRunNoticesWhatTheRegistryDidNotKeep(t *testing.T) {
 		m = sample(t)
 		registry = forgetful(repository, 100)
 		rep = mustRun(t, m.plan(), m.source(), registry, Options{})
-		if rep.Complete() || len(rep.Failed) == 0 || !errors.Is(rep.Failed[0].Err, errVanished) {
+		if rep.Complete() || len(rep.Failed) == 0 || !errors.Is(rep.Failed[0].Err, errNotStored) {
 			t.Errorf("%s is lost for good: %+v", repository, rep)
 		}
 		if _, published := registry.tags["cat/index:v1"]; published {
@@ -43,7 +44,8 @@ func TestRunNoticesWhatTheRegistryDidNotKeep(t *testing.T) {
 	}
 }
 
-// A tag that was there before proves nothing, unless it says the digest.
+// TestRunIsNotDeceivedByAnOldTag checks that a tag that was already present proves nothing unless
+// it contains the digest.
 func TestRunIsNotDeceivedByAnOldTag(t *testing.T) {
 	m := sample(t)
 	registry := newMemoryRegistry()
@@ -64,7 +66,7 @@ func TestRunConfirmsWithoutListsOfTags(t *testing.T) {
 	calls := 0
 	registry.fail = func(call, _ string, _ digest.Digest) error {
 		if call == "tags" {
-			if calls++; calls > 5 { // those before the copy
+			if calls++; calls > 5 { // the calls before the copy
 				return errors.New("denied")
 			}
 		}
@@ -73,8 +75,8 @@ func TestRunConfirmsWithoutListsOfTags(t *testing.T) {
 	if rep := mustRun(t, m.plan(), m.source(), registry, Options{}); !rep.Complete() {
 		t.Errorf("%+v", rep)
 	}
-	if n := registry.calls["has manifest"]; n != 5+6 {
-		t.Errorf("%d questions, want one an image beside the first five", n)
+	if n := registry.calls["has manifest"]; n != 6 {
+		t.Errorf("%d manifests were requested, want one per image", n)
 	}
 }
 
@@ -82,9 +84,9 @@ func TestRunStopsWithTheFirstFailure(t *testing.T) {
 	gone := errors.New("gone")
 	m := sample(t)
 	source, registry := m.source(), newMemoryRegistry()
-	base := m.blob(strings.Repeat("base layer ", 100)) // the largest is the first
+	base := m.blob(strings.Repeat("base layer ", 100)) // the largest blob is copied first
 	source.broken[base] = gone
-	rep, err := Run(t.Context(), m.plan(), source, registry, Options{Streams: 1, Stop: true})
+	rep, err := Run(t.Context(), m.plan(), source, registry, Options{Streams: 1, StopOnError: true})
 	var stopped *StopError
 	if !errors.As(err, &stopped) || !errors.Is(err, gone) {
 		t.Fatalf("Run = %v, want it to stop", err)
@@ -93,7 +95,7 @@ func TestRunStopsWithTheFirstFailure(t *testing.T) {
 		t.Errorf("%+v after %v", rep, registry.calls)
 	}
 	delete(source.broken, base)
-	if rep := mustRun(t, m.plan(), source, registry, Options{Stop: true}); !rep.Complete() {
+	if rep := mustRun(t, m.plan(), source, registry, Options{StopOnError: true}); !rep.Complete() {
 		t.Errorf("run again: %+v", rep)
 	}
 }
@@ -103,14 +105,15 @@ func TestRunDoesNotBeginWhatMissesImages(t *testing.T) {
 	p := m.plan()
 	p.Missing = append(p.Missing, missing("src.example.com/org/lost:v1"))
 	registry := newMemoryRegistry()
-	rep, err := Run(t.Context(), p, m.source(), registry, Options{Stop: true})
+	rep, err := Run(t.Context(), p, m.source(), registry, Options{StopOnError: true})
 	var stopped *StopError
 	if !errors.As(err, &stopped) || stopped.Image != "src.example.com/org/lost:v1" || len(rep.Failed) != 1 || len(registry.calls) != 0 {
 		t.Errorf("Run = %v, %+v, %v", err, rep, registry.calls)
 	}
 }
 
-// What a store has of its own is found, not copied.
+// TestRunTellsWhatWasFoundFromWhatWasCopied checks that content that a store already has is counted
+// as found, not as copied.
 func TestRunTellsWhatWasFoundFromWhatWasCopied(t *testing.T) {
 	m := sample(t)
 	store := &knowing{memoryStore: memoryStore{content: map[digest.Digest][]byte{}}, has: map[digest.Digest][]byte{}}

@@ -9,8 +9,8 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// Content is every manifest and blob of a plan, each once: what an archive or a
-// layout of it holds. The descriptors are made while they are gone through.
+// Content returns every manifest and blob of a plan, each once: the content of an archive or a
+// layout of it. The descriptors are made during the iteration.
 func Content(p *plan.Plan) iter.Seq[ocispec.Descriptor] {
 	return func(yield func(ocispec.Descriptor) bool) {
 		for i := range p.Manifests {
@@ -34,10 +34,10 @@ func blobDescriptor(b plan.Blob) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: "application/octet-stream", Digest: b.Digest, Size: b.Size}
 }
 
-// Names are the manifests in the index.json of a layout that holds the plan:
-// every image under its name in the mirror ("org/name:tag"), in the plan's order.
-// They are made while they are gone through.
-func Names(p *plan.Plan) (iter.Seq[ocispec.Descriptor], error) {
+// IndexManifests returns the manifests for the index.json of a layout with the plan's images: every
+// image under its name in the mirror ("org/name:tag"), in the plan's order. The descriptors are
+// made during the iteration.
+func IndexManifests(p *plan.Plan) (iter.Seq[ocispec.Descriptor], error) {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func Names(p *plan.Plan) (iter.Seq[ocispec.Descriptor], error) {
 	return func(yield func(ocispec.Descriptor) bool) {
 		for i := range p.Images {
 			img := &p.Images[i]
-			m, _ := contents.Manifest(img.Digest) // it was there
+			m, _ := contents.Manifest(img.Digest)
 			for _, tag := range img.Tags {
 				if !yield(ocispec.Descriptor{
 					MediaType: m.MediaType, Digest: m.Digest, Size: m.Size,

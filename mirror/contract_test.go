@@ -14,14 +14,14 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// content is one image of one layer, as every sink and source of the suite has
-// it.
+// content is one image with one layer, which all destinations and sources of the suite share.
 type content struct {
 	layer, config, manifest []byte
 }
@@ -58,16 +58,16 @@ func opens(raw []byte) mirror.Open {
 
 const repository = "org/name"
 
-// A place is a sink and, for what it took, a source.
+// A place is a destination and a source that reads the content written to it.
 type place struct {
-	sink mirror.Sink
-	// has reports whether a blob stands under its digest.
+	sink mirror.Destination
+	// has reports whether a blob is stored under its digest.
 	has func(desc ocispec.Descriptor) bool
-	// source reads what was put, when everything is there.
-	source func() (mirror.Source, string)
+	// source returns a source that reads what was written, after everything is complete.
+	source func() (image.Reader, string)
 }
 
-// places makes one of each kind, empty.
+// places has a function for each kind of place, which returns an empty one.
 var places = map[string]func(t *testing.T, c *content) place{
 	"registry": func(t *testing.T, _ *content) place {
 		server := registrytest.New(t, registrytest.Options{})
@@ -77,14 +77,14 @@ var places = map[string]func(t *testing.T, c *content) place{
 		}
 		t.Cleanup(client.Close)
 		ref := reference.Reference{Host: server.Host, Path: "prefix/" + repository}
-		sink := mirror.ToRegistry(client, map[string]reference.Reference{repository: ref})
+		sink := mirror.NewRegistryDestination(client, map[string]reference.Reference{repository: ref})
 		return place{
 			sink: sink,
 			has: func(desc ocispec.Descriptor) bool {
 				ok, err := sink.HasBlob(context.WithoutCancel(t.Context()), repository, desc)
 				return err == nil && ok
 			},
-			source: func() (mirror.Source, string) { return origin(t, client), ref.WithTag("v1").String() },
+			source: func() (image.Reader, string) { return origin(t, client), ref.WithTag("v1").String() },
 		}
 	},
 	"layout": func(t *testing.T, _ *content) place {
@@ -93,8 +93,8 @@ var places = map[string]func(t *testing.T, c *content) place{
 		if err != nil {
 			t.Fatal(err)
 		}
-		sink := mirror.ToLayout(l)
-		return place{sink: sink, has: sink.Has, source: func() (mirror.Source, string) { return origin(t, nil), "oci://" + dir }}
+		sink := mirror.NewLayoutDestination(l)
+		return place{sink: sink, has: sink.Has, source: func() (image.Reader, string) { return origin(t, nil), "oci://" + dir }}
 	},
 	"archive": func(t *testing.T, c *content) place {
 		dir := t.TempDir()
@@ -103,7 +103,7 @@ var places = map[string]func(t *testing.T, c *content) place{
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = w.Close() })
-		return place{sink: w, has: w.Has, source: func() (mirror.Source, string) {
+		return place{sink: w, has: w.Has, source: func() (image.Reader, string) {
 			if err := w.Finish(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ var places = map[string]func(t *testing.T, c *content) place{
 	},
 }
 
-// origin is an Origin with a cache of its own.
+// origin returns an Origin with its own cache.
 func origin(t *testing.T, client *remote.Client) *mirror.Origin {
 	cache, err := layout.Create(t.TempDir(), layout.Options{NoSync: true})
 	if err != nil {
@@ -126,9 +126,9 @@ func origin(t *testing.T, client *remote.Client) *mirror.Origin {
 	return mirror.NewOrigin(client, cache)
 }
 
-// TestSinkContract holds every sink to what Sink promises: what PutBlob took
-// stands whole under its digest, and nothing else does.
-func TestSinkContract(t *testing.T) {
+// TestDestinationContract checks what every Destination guarantees: content that PutBlob accepted
+// is complete under its digest, and no other content is stored.
+func TestDestinationContract(t *testing.T) {
 	gone := errors.New("gone")
 	c := newContent(t)
 	layer := describe("application/octet-stream", c.layer)
@@ -148,7 +148,7 @@ func TestSinkContract(t *testing.T) {
 				p := newPlace(t, c)
 				err := p.sink.PutBlob(t.Context(), repository, layer, verified(t, bad, layer))
 				if err == nil || p.has(layer) {
-					t.Fatalf("PutBlob = %v, and the blob is there: %v", err, p.has(layer))
+					t.Fatalf("PutBlob = %v; the blob is stored: %v", err, p.has(layer))
 				}
 				if wantGone := name == "no source" || name == "broken source"; wantGone != errors.Is(err, gone) {
 					t.Errorf("PutBlob = %v, wrapping the source's error: %v", err, !wantGone)
@@ -166,14 +166,13 @@ func TestSinkContract(t *testing.T) {
 				return io.NopCloser(bytes.NewReader(c.layer)), nil
 			})
 			if err == nil || p.has(layer) {
-				t.Errorf("PutBlob = %v, and the blob is there: %v", err, p.has(layer))
+				t.Errorf("PutBlob = %v; the blob is stored: %v", err, p.has(layer))
 			}
 		})
 	}
 }
 
-// verified is what sources give: an error in place of the end where the bytes
-// were wrong.
+// verified opens a blob like sources do: reading ends with an error if the bytes were wrong.
 func verified(t *testing.T, open mirror.Open, desc ocispec.Descriptor) mirror.Open {
 	t.Helper()
 	return func(ctx context.Context, offset int64) (io.ReadCloser, error) {
@@ -189,8 +188,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// TestSourceContract puts an image into every sink, twice, and reads it back
-// through the source over it.
+// TestSourceContract writes an image to every destination, twice, and reads it back through its
+// source.
 func TestSourceContract(t *testing.T) {
 	c := newContent(t)
 	for kind, newPlace := range places {
@@ -224,17 +223,17 @@ func TestSourceContract(t *testing.T) {
 			absent := describe("application/octet-stream", []byte("nobody put this"))
 			if body, err := source.Blob(t.Context(), from, absent, 0); err == nil {
 				if _, err = io.ReadAll(body); err == nil {
-					t.Error("a blob that nobody put was read")
+					t.Error("a blob that was never stored was read")
 				}
 			}
 			if _, _, err := source.Manifest(t.Context(), from, absent.Digest); err == nil {
-				t.Error("a manifest that nobody put was read")
+				t.Error("a manifest that was never stored was read")
 			}
 		})
 	}
 }
 
-func TestRegistrySinkRefusesAnotherManifest(t *testing.T) {
+func TestRegistryDestinationRefusesAnotherManifest(t *testing.T) {
 	c := newContent(t)
 	p := places["registry"](t, c)
 	desc := describe(ocispec.MediaTypeImageManifest, c.manifest)

@@ -7,23 +7,21 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// denials are the repositories into which the registry lets nobody upload with
-// these credentials, which it accepts. It is not asked for each blob.
+// denials are the repositories to which these credentials, although the registry accepts them, must
+// not upload. They are not tried again for each blob.
 type denials struct {
 	mu   sync.Mutex
 	errs map[string]error // by repository
 }
 
-// denied is why nothing can be brought to a repository; nil where nothing is
-// known of that.
+// denied returns the error of a repository to which nothing can be uploaded, or nil.
 func (d *denials) denied(repository string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.errs[repository]
 }
 
-// deny notes the refusal of a repository, where err, returned by the sink, is
-// one.
+// deny records err of a repository if it is a refusal.
 func (d *denials) deny(repository string, err error) {
 	if !denies(err) {
 		return
@@ -36,23 +34,22 @@ func (d *denials) deny(repository string, err error) {
 	d.errs[repository] = err
 }
 
-// denies reports whether err is a registry's refusal at the destination, not at
-// the source.
+// denies reports whether err is a refusal by the destination, not by the source.
 func denies(err error) bool {
 	var s *sourceError
 	return errors.Is(err, remote.ErrDenied) && !errors.As(err, &s)
 }
 
-// shortfall is why a run that came to its end is an error: it was to stop with an
-// image that failed, or one refusal met every image that was to be brought.
-func (r *run) shortfall() error {
-	if r.first != nil {
-		return r.first
+// finalError returns the error of a run that came to its end: its first failure with
+// Options.StopOnError, or the refusal if every image to be copied was refused.
+func (r *run) finalError() error {
+	if r.firstFailure != nil {
+		return r.firstFailure
 	}
 	var first error
 	for _, img := range r.images {
 		switch {
-		case img.present, errors.Is(img.err, errHeld):
+		case img.present, errors.Is(img.err, errWithheld):
 		case !denies(img.err):
 			return nil
 		case first == nil:

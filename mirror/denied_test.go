@@ -14,22 +14,23 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// What the registry denies in some repositories fails their images alone, each
-// with one request for all its blobs; denied everywhere, it is the run's error.
+// TestDenied checks that a refusal for some repositories fails only their images, each with one
+// request for all its blobs, and that a refusal for all repositories is the error of the run.
 func TestDenied(t *testing.T) {
 	m := sample(t)
 	for name, tc := range map[string]struct {
-		repositories string // that are denied, by their beginning
-		calls        string // to which that happens
+		repositories string // the prefix of the repositories that are denied
+		calls        string // the calls that are denied
+		used         bool   // org/a has a tag
 		failed       []string
-		asked        int32 // requests that are denied, with one stream
+		asked        int32 // denied requests, with one stream
 		err          error
 	}{
 		"one repository":  {repositories: "org/b", calls: "blob", failed: []string{"org/b"}, asked: 1},
 		"two images":      {repositories: "org/a", calls: "blob", failed: []string{"org/a", "org/a"}, asked: 1},
 		"its manifests":   {repositories: "org/a", calls: "put manifest", failed: []string{"org/a", "org/a"}, asked: 2},
 		"its list":        {repositories: "org/a", calls: "tags", asked: 1},
-		"it cannot look":  {repositories: "org/a", calls: "has manifest", failed: []string{"org/a", "org/a"}, asked: 4},
+		"it cannot look":  {repositories: "org/a", calls: "has manifest", used: true, failed: []string{"org/a", "org/a"}, asked: 4},
 		"all but another": {repositories: "org/", calls: "blob", failed: []string{"org/a", "org/a", "org/b", "org/multi"}, asked: 3},
 		"all": {
 			calls: "blob", failed: []string{"cat/index", "org/a", "org/a", "org/b", "org/multi", "other/extra"}, asked: 5, err: remote.ErrDenied,
@@ -37,6 +38,9 @@ func TestDenied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := newMemoryRegistry()
+			if tc.used {
+				registry.tags["org/a:old"] = digest.FromString("an old image")
+			}
 			var asked atomic.Int32
 			registry.fail = func(call, repository string, _ digest.Digest) error {
 				if !strings.HasPrefix(repository, tc.repositories) || !strings.Contains(call, tc.calls) {
@@ -59,7 +63,7 @@ func TestDenied(t *testing.T) {
 			if diff := cmp.Diff(tc.failed, failed); diff != "" {
 				t.Errorf("images that failed: %s", diff)
 			}
-			if rep.Copied+len(rep.Failed)+len(rep.Held) != rep.Images {
+			if rep.Copied+len(rep.Failed)+len(rep.Withheld) != rep.Images {
 				t.Errorf("%+v does not add up", rep)
 			}
 			if asked.Load() != tc.asked {
@@ -69,10 +73,11 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// A repository that keeps its list of tags to itself says nothing of the others.
+// TestDeniedListIsOfOneRepository checks that a repository that refuses its list of tags does not
+// affect the others.
 func TestDeniedListIsOfOneRepository(t *testing.T) {
 	m, n := newMaker(t), 16
-	for _, repository := range []string{"org/a", "org/b", "org/c"} { // with one stream, the third comes after one of the others
+	for _, repository := range []string{"org/a", "org/b", "org/c"} { // with one stream, the third is compared after one of the others
 		for i := range n {
 			d := m.image(fmt.Sprintf("%s %d", repository, i))
 			m.add(repository, strings.Replace(d.String(), ":", "-", 1), d)
@@ -80,11 +85,11 @@ func TestDeniedListIsOfOneRepository(t *testing.T) {
 	}
 	registry := newMemoryRegistry()
 	mustRun(t, m.plan(), m.source(), registry, Options{})
-	names, err := Destination{Host: "mirror.example.com"}.Names(m.plan())
+	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(m.plan())
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := Hold(m.plan(), names, &Report{}, nil)
+	held := NewRecord(m.plan(), names, &Report{}, nil)
 	var asked atomic.Int32
 	registry.fail = func(call, repository string, _ digest.Digest) error {
 		if call == "has manifest" && repository == "org/c" {
@@ -95,10 +100,10 @@ func TestDeniedListIsOfOneRepository(t *testing.T) {
 		}
 		return nil
 	}
-	if rep := mustRun(t, m.plan(), m.source(), registry, Options{Streams: 1, Receipt: NewReceipt(names, &held)}); !rep.Nothing() {
+	if rep := mustRun(t, m.plan(), m.source(), registry, Options{Streams: 1, KnownTags: NewKnownTags(names, &held)}); !rep.UpToDate() {
 		t.Errorf("%+v", rep)
 	}
-	if int(asked.Load()) > n/every {
-		t.Errorf("%d images were asked for, though there is a list", asked.Load())
+	if int(asked.Load()) > n/sampleEvery {
+		t.Errorf("%d images were requested despite the list", asked.Load())
 	}
 }

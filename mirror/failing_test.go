@@ -11,8 +11,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// A destination that takes nothing any more ends the run; one that fails at one
-// blob, or in one repository, does not, and neither does a source.
+// TestFailingDestinationEndsTheRun checks that a destination that accepts nothing any more ends the
+// run, and that a failure for one blob, for one repository or of a source does not.
 func TestFailingDestinationEndsTheRun(t *testing.T) {
 	t.Run("an answer 500", func(t *testing.T) {
 		destinationFails(t, &remote.Error{Status: http.StatusInternalServerError, Err: remote.ErrFailing})
@@ -31,12 +31,12 @@ func destinationFails(t *testing.T, how *remote.Error) {
 		ends  bool
 		most  int // refused writes
 	}{
-		"everything":     {fails: func(int, string, string, digest.Digest) bool { return true }, ends: true, most: inARow + 2}, // the base layer in three repositories,
-		"from the third": {fails: func(n int, _, _ string, _ digest.Digest) bool { return n > 2 }, ends: true, most: inARow},
+		"everything":     {fails: func(int, string, string, digest.Digest) bool { return true }, ends: true, most: maxConsecutive + 2}, // the base layer is in three repositories
+		"from the third": {fails: func(n int, _, _ string, _ digest.Digest) bool { return n > 2 }, ends: true, most: maxConsecutive},
 		"one blob":       {fails: func(_ int, _, _ string, d digest.Digest) bool { return d == first }},
 		"one repository": {fails: func(_ int, _, repository string, _ digest.Digest) bool { return repository == "org/a" }},
 		"every third":    {fails: func(n int, _, _ string, _ digest.Digest) bool { return n%3 == 0 }},
-		"all manifests":  {fails: func(_ int, call, _ string, _ digest.Digest) bool { return call == "put manifest" }, ends: true, most: inARow},
+		"all manifests":  {fails: func(_ int, call, _ string, _ digest.Digest) bool { return call == "put manifest" }, ends: true, most: maxConsecutive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry, n, refused := newMemoryRegistry(), 0, 0

@@ -6,52 +6,52 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/receipt"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// Inventory lists the images of a plan that are at a registry, and their blobs. A nil
-// report stands for a registry to which all was brought that the plan does not miss, so
-// that catalogs and releases which name something else were held back.
-func Inventory(p *plan.Plan, report *Report) ([]receipt.Repository, error) {
+// Inventory returns the images of a plan that are in a registry, and their blobs. A nil report
+// means that everything was copied except for the images that the plan misses, so that catalogs and
+// releases which name these were withheld.
+func Inventory(p *plan.Plan, report *Report) ([]state.Repository, error) {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil, err
 	}
-	type place struct{ source, repository string }
-	absent, held := map[place]bool{}, map[plan.Whole]bool{}
+	type imageKey struct{ source, repository string }
+	absent, withheld := map[imageKey]bool{}, map[plan.Publishable]bool{}
 	if report != nil {
 		for _, f := range report.Failed {
-			absent[place{f.Source, f.Repository}] = true
+			absent[imageKey{f.Source, f.Repository}] = true
 		}
-		for _, h := range report.Held {
-			held[h.Whole()] = true
+		for _, h := range report.Withheld {
+			withheld[h.Publishable()] = true
 		}
 	} else {
 		for _, m := range p.Missing {
-			for _, because := range m.Because {
-				if whole, ok := because.Whole(); ok {
-					held[whole] = true
+			for _, because := range m.Reasons {
+				if whole, ok := because.Publishable(); ok {
+					withheld[whole] = true
 				}
 			}
 		}
 	}
-	var all []receipt.Repository
+	var all []state.Repository
 	named := map[digest.Digest]bool{}
 	for i := range p.Images {
 		img := &p.Images[i]
-		if whole, ok := img.Whole(); absent[place{img.Source, img.Repository}] || ok && held[whole] {
+		if whole, ok := img.Publishable(); absent[imageKey{img.Source, img.Repository}] || ok && withheld[whole] {
 			continue
 		}
 		if n := len(all); n == 0 || all[n-1].Name != img.Repository {
-			all = append(all, receipt.Repository{Name: img.Repository})
+			all = append(all, state.Repository{Name: img.Repository})
 		}
 		at := &all[len(all)-1]
-		at.Images = append(at.Images, receipt.Image{Digest: img.Digest, Tags: img.Tags})
+		at.Images = append(at.Images, state.Image{Digest: img.Digest, Tags: img.Tags})
 		err := contents.Walk(img.Digest, func(*plan.Manifest) error { return nil }, func(b plan.Blob) error {
 			if !named[b.Digest] {
 				named[b.Digest] = true
-				at.Blobs = append(at.Blobs, receipt.Blob{Digest: b.Digest, Size: b.Size})
+				at.Blobs = append(at.Blobs, state.Blob{Digest: b.Digest, Size: b.Size})
 			}
 			return nil
 		})
@@ -61,15 +61,15 @@ func Inventory(p *plan.Plan, report *Report) ([]receipt.Repository, error) {
 	}
 	for i := range all {
 		all[i].Images = sortedImages(all[i].Images)
-		slices.SortFunc(all[i].Blobs, func(a, b receipt.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+		slices.SortFunc(all[i].Blobs, func(a, b state.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	}
 	return all, nil
 }
 
-// sortedImages are the images by digest, each once with all its tags.
-func sortedImages(images []receipt.Image) []receipt.Image {
-	slices.SortStableFunc(images, func(a, b receipt.Image) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
-	var all []receipt.Image
+// sortedImages returns the images by digest, each once with all its tags.
+func sortedImages(images []state.Image) []state.Image {
+	slices.SortStableFunc(images, func(a, b state.Image) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	var all []state.Image
 	for _, img := range images {
 		if n := len(all); n > 0 && all[n-1].Digest == img.Digest {
 			all[n-1].Tags = slices.Concat(all[n-1].Tags, img.Tags)
@@ -83,45 +83,46 @@ func sortedImages(images []receipt.Image) []receipt.Image {
 	return all
 }
 
-// Left is the content of a plan that a site has already.
-type Left struct {
+// Omitted is the content of a plan that a site already has, so that an archive for it need not
+// carry it.
+type Omitted struct {
 	where map[digest.Digest]string
-	// Manifests, Blobs and Bytes are what is left out, each content counted once.
+	// Manifests, Blobs and Bytes are the numbers of omitted content, each counted once.
 	Manifests, Blobs int
 	Bytes            int64
 }
 
-// Leave finds what of a plan the site has that a receipt is of. The manifests of an
-// image that stands there as planned are left out, and every blob that stands there.
-// The manifests of other images are not, so that a destination is never read from.
-func Leave(p *plan.Plan, r *receipt.Receipt) (*Left, error) {
+// FindOmitted returns the content of a plan that the site of a receipt has. The manifests of images
+// that it has as planned are omitted, and every blob that it has. The manifests of other images are
+// not, so that importing never reads manifests from the destination.
+func FindOmitted(p *plan.Plan, r *state.Receipt) (*Omitted, error) {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil, err
 	}
-	type place struct {
+	type siteImage struct {
 		repository string
 		digest     digest.Digest
 	}
-	there := map[place][]string{}
-	blobs := map[digest.Digest]standing{}
+	there := map[siteImage][]string{}
+	blobs := map[digest.Digest]siteBlob{}
 	for i := range r.Repositories {
 		at := &r.Repositories[i]
 		for _, img := range at.Images {
-			there[place{at.Name, img.Digest}] = img.Tags
+			there[siteImage{at.Name, img.Digest}] = img.Tags
 		}
 		for _, b := range at.Blobs {
-			blobs[b.Digest] = standing{at.Name, b.Size}
+			blobs[b.Digest] = siteBlob{at.Name, b.Size}
 		}
 	}
-	l := &Left{where: map[digest.Digest]string{}}
+	l := &Omitted{where: map[digest.Digest]string{}}
 	needed := map[digest.Digest]bool{} // by images that are new
 	visit := func(known bool) error {
 		for i := range p.Images {
 			img := &p.Images[i]
-			tags, stands := there[place{img.Repository, img.Digest}]
-			stands = stands && !slices.ContainsFunc(img.Tags, func(tag string) bool { return !slices.Contains(tags, tag) })
-			if stands != known {
+			tags, present := there[siteImage{img.Repository, img.Digest}]
+			present = present && !slices.ContainsFunc(img.Tags, func(tag string) bool { return !slices.Contains(tags, tag) })
+			if present != known {
 				continue
 			}
 			err := contents.Walk(img.Digest, func(m *plan.Manifest) error {
@@ -160,18 +161,18 @@ func Leave(p *plan.Plan, r *receipt.Receipt) (*Left, error) {
 	return l, visit(true)
 }
 
-// A standing is where a blob stands.
-type standing struct {
+// A siteBlob is where a site has a blob.
+type siteBlob struct {
 	repository string
 	size       int64
 }
 
-// Holds reports whether content is left out.
-func (l *Left) Holds(d digest.Digest) bool {
+// Has reports whether content is omitted.
+func (l *Omitted) Has(d digest.Digest) bool {
 	_, ok := l.where[d]
 	return ok
 }
 
-// Where is the repository that has a blob which an image needs that the site does not
-// have; "" where none does.
-func (l *Left) Where(d digest.Digest) string { return l.where[d] }
+// Repository returns the repository with a blob that the site has and that a new image needs; "" if
+// there is none.
+func (l *Omitted) Repository(d digest.Digest) string { return l.where[d] }

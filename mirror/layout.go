@@ -16,24 +16,24 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A LayoutSink is an OCI layout as a place for a plan's content. What it holds
-// is listed in its index.json when Finish or Add is called.
-type LayoutSink struct {
+// A LayoutDestination is an OCI layout as a Destination. Its index.json lists the images when
+// Finish or Add was called.
+type LayoutDestination struct {
 	layout  *layout.Layout
 	damaged sync.Map // content that Check found damaged: digest.Digest -> struct{}
 }
 
-// ToLayout is the Sink that is an OCI layout.
-func ToLayout(l *layout.Layout) *LayoutSink { return &LayoutSink{layout: l} }
+// NewLayoutDestination returns an OCI layout as a Destination.
+func NewLayoutDestination(l *layout.Layout) *LayoutDestination { return &LayoutDestination{layout: l} }
 
-// Has implements Holder. It trusts sizes, but for what Check found.
-func (s *LayoutSink) Has(desc ocispec.Descriptor) bool {
+// Has implements Store. It trusts sizes, except for content that Check found damaged.
+func (s *LayoutDestination) Has(desc ocispec.Descriptor) bool {
 	_, damaged := s.damaged.Load(desc.Digest)
 	return !damaged && s.layout.Has(desc)
 }
 
-// Check implements checker: it reads content that is there.
-func (s *LayoutSink) Check(ctx context.Context, desc ocispec.Descriptor) (problem, err error) {
+// Check implements checker: it reads content that is present.
+func (s *LayoutDestination) Check(ctx context.Context, desc ocispec.Descriptor) (problem, err error) {
 	if problem = s.layout.Check(ctx, desc, nil); problem == nil {
 		return nil, nil
 	}
@@ -44,8 +44,8 @@ func (s *LayoutSink) Check(ctx context.Context, desc ocispec.Descriptor) (proble
 	return problem, nil
 }
 
-// put brings content, in place of what Check found damaged.
-func (s *LayoutSink) put(ctx context.Context, desc ocispec.Descriptor, body io.Reader) error {
+// put writes content, in place of what Check found damaged.
+func (s *LayoutDestination) put(ctx context.Context, desc ocispec.Descriptor, body io.Reader) error {
 	_, damaged := s.damaged.Load(desc.Digest)
 	if damaged {
 		if err := s.layout.Remove(desc); err != nil {
@@ -59,10 +59,9 @@ func (s *LayoutSink) put(ctx context.Context, desc ocispec.Descriptor, body io.R
 	return err
 }
 
-// Listed returns the images of index.json by name. Content that lies there under
-// no name, since a run that brought it did not come to its end, is found by
-// nobody.
-func (s *LayoutSink) Listed() (map[string]digest.Digest, error) {
+// Listed returns the images of index.json by name. Content of a run that did not come to its end is
+// there without a name, and nothing finds it.
+func (s *LayoutDestination) Listed() (map[string]digest.Digest, error) {
 	index, err := s.layout.Index()
 	if err != nil {
 		return nil, err
@@ -74,8 +73,8 @@ func (s *LayoutSink) Listed() (map[string]digest.Digest, error) {
 	return names, nil
 }
 
-// PutBlob implements Sink.
-func (s *LayoutSink) PutBlob(ctx context.Context, _ string, desc ocispec.Descriptor, open Open) error {
+// PutBlob implements Destination.
+func (s *LayoutDestination) PutBlob(ctx context.Context, _ string, desc ocispec.Descriptor, open Open) error {
 	body, err := open(ctx, 0)
 	if err != nil {
 		return err
@@ -84,25 +83,24 @@ func (s *LayoutSink) PutBlob(ctx context.Context, _ string, desc ocispec.Descrip
 	return s.put(ctx, desc, body)
 }
 
-// PutManifest implements Sink.
-func (s *LayoutSink) PutManifest(ctx context.Context, _ string, desc ocispec.Descriptor, raw []byte, _ []string) error {
+// PutManifest implements Destination.
+func (s *LayoutDestination) PutManifest(ctx context.Context, _ string, desc ocispec.Descriptor, raw []byte, _ []string) error {
 	return s.put(ctx, desc, bytes.NewReader(raw))
 }
 
-// Finish lists the plan's images in index.json, in place of what it listed
-// before.
-func (s *LayoutSink) Finish(ctx context.Context, p *plan.Plan) error {
-	names, err := Names(p)
+// Finish lists the plan's images in index.json, in place of what it listed before.
+func (s *LayoutDestination) Finish(ctx context.Context, p *plan.Plan) error {
+	names, err := IndexManifests(p)
 	if err != nil {
 		return err
 	}
-	return s.list(ctx, names)
+	return s.writeIndex(ctx, names)
 }
 
-// Add lists the plan's images in index.json, after what it lists under other
-// names or under none.
-func (s *LayoutSink) Add(ctx context.Context, p *plan.Plan) error {
-	names, err := Names(p)
+// Add lists the plan's images in index.json, in addition to those under other names and without
+// names.
+func (s *LayoutDestination) Add(ctx context.Context, p *plan.Plan) error {
+	names, err := IndexManifests(p)
 	if err != nil {
 		return err
 	}
@@ -110,15 +108,15 @@ func (s *LayoutSink) Add(ctx context.Context, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	taken := map[string]bool{}
+	listed := map[string]bool{}
 	for m := range names {
-		taken[m.Annotations[ocispec.AnnotationRefName]] = true
+		listed[m.Annotations[ocispec.AnnotationRefName]] = true
 	}
-	others := slices.DeleteFunc(index.Manifests, func(m ocispec.Descriptor) bool { return taken[m.Annotations[ocispec.AnnotationRefName]] })
-	return s.list(ctx, slices.Values(slices.AppendSeq(others, names)))
+	others := slices.DeleteFunc(index.Manifests, func(m ocispec.Descriptor) bool { return listed[m.Annotations[ocispec.AnnotationRefName]] })
+	return s.writeIndex(ctx, slices.Values(slices.AppendSeq(others, names)))
 }
 
-func (s *LayoutSink) list(ctx context.Context, manifests iter.Seq[ocispec.Descriptor]) error {
+func (s *LayoutDestination) writeIndex(ctx context.Context, manifests iter.Seq[ocispec.Descriptor]) error {
 	if err := s.layout.SetIndex(ctx, manifests); err != nil {
 		return fmt.Errorf("finishing the layout: %w", err)
 	}

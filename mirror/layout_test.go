@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-func TestLayoutKeepsWhatIsAddedTo(t *testing.T) {
+func TestLayoutAddKeepsOtherImages(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	l, err := layout.Create(t.TempDir(), layout.Options{})
@@ -36,11 +36,11 @@ func TestLayoutKeepsWhatIsAddedTo(t *testing.T) {
 	if err := l.SetIndex(t.Context(), slices.Values(before)); err != nil {
 		t.Fatal(err)
 	}
-	names, err := Names(p)
+	names, err := IndexManifests(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sink := ToLayout(l)
+	sink := NewLayoutDestination(l)
 	mustRun(t, p, m.source(), sink, Options{})
 	for range 2 { // the second changes nothing
 		if err := sink.Add(t.Context(), p); err != nil {
@@ -56,9 +56,9 @@ func TestLayoutKeepsWhatIsAddedTo(t *testing.T) {
 	}
 }
 
-// Damage that leaves the size as it was is found where it is asked for, and mended;
-// what is lost is always found.
-func TestLayoutIsChecked(t *testing.T) {
+// TestLayoutCheckBlobs checks that CheckBlobs finds and fixes damage that does not change the size,
+// and that missing content is always found.
+func TestLayoutCheckBlobs(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestLayoutIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sink := ToLayout(l)
+	sink := NewLayoutDestination(l)
 	mustRun(t, p, m.source(), sink, Options{})
 	if err := sink.Finish(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -85,9 +85,9 @@ func TestLayoutIsChecked(t *testing.T) {
 	}
 	again := func(opts Options) *Report {
 		t.Helper()
-		return mustRun(t, p, m.source(), ToLayout(l), opts)
+		return mustRun(t, p, m.source(), NewLayoutDestination(l), opts)
 	}
-	if r := again(Options{}); !r.Nothing() {
+	if r := again(Options{}); !r.UpToDate() {
 		t.Errorf("unasked, content was read: %+v", r)
 	}
 	if err := os.Remove(file(lost.Digest)); err != nil {
@@ -96,14 +96,14 @@ func TestLayoutIsChecked(t *testing.T) {
 	if r := again(Options{}); r.BlobsCopied != 1 || r.Manifests != 0 {
 		t.Errorf("one blob was lost: %+v", r)
 	}
-	missing, err := Look(t.Context(), p, ToLayout(l), Options{CheckBlobs: true})
+	missing, err := Compare(t.Context(), p, NewLayoutDestination(l), Options{CheckBlobs: true})
 	if err != nil || missing.Images == 0 || missing.Bytes != blob.Size+manifest.Size {
 		t.Errorf("Look = %+v, %v, want %d bytes", missing, err, blob.Size+manifest.Size)
 	}
 	if r := again(Options{CheckBlobs: true}); r.BlobsCopied != 1 || r.Manifests != 1 {
 		t.Errorf("one blob and one manifest were damaged: %+v", r)
 	}
-	if r := again(Options{CheckBlobs: true}); !r.Nothing() {
+	if r := again(Options{CheckBlobs: true}); !r.UpToDate() {
 		t.Errorf("after that: %+v", r)
 	}
 	for desc := range Content(p) {
@@ -113,8 +113,8 @@ func TestLayoutIsChecked(t *testing.T) {
 	}
 }
 
-// An image is looked for under the name that the destination knows.
-func TestLookSaysWhatItAskedFor(t *testing.T) {
+// TestCompareErrorNamesTheImage checks that an error has the name of the image at the destination.
+func TestCompareErrorNamesTheImage(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	for i := range p.Images {
@@ -123,7 +123,7 @@ func TestLookSaysWhatItAskedFor(t *testing.T) {
 	refused := errors.New("refused")
 	registry := newMemoryRegistry()
 	registry.fail = func(string, string, digest.Digest) error { return refused }
-	_, err := Look(t.Context(), p, registry, Options{Streams: 1})
+	_, err := Compare(t.Context(), p, registry, Options{Streams: 1})
 	if !errors.Is(err, refused) || strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "looking for ") || !strings.Contains(err.Error(), " at the destination: refused") {
 		t.Error(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// maker makes plans and the content that they speak of.
+// A maker makes plans and their content.
 type maker struct {
 	t       testing.TB
 	content map[digest.Digest][]byte
@@ -52,7 +52,7 @@ func (m *maker) manifest(mediaType string, children, blobs []digest.Digest) dige
 	return d
 }
 
-// image makes a manifest over blobs with these texts.
+// image makes a manifest with blobs of these texts.
 func (m *maker) image(texts ...string) digest.Digest {
 	var blobs []digest.Digest
 	for _, s := range texts {
@@ -65,17 +65,17 @@ func (m *maker) index(children ...digest.Digest) digest.Digest {
 	return m.manifest(ocispec.MediaTypeImageIndex, children, nil)
 }
 
-func (m *maker) add(repository, tag string, d digest.Digest, because ...plan.Because) {
+func (m *maker) add(repository, tag string, d digest.Digest, because ...plan.Reason) {
 	m.p.Images = append(m.p.Images, plan.Image{
 		Source: "src.example.com/" + repository + ":" + tag, Kind: plan.RelatedImage, Digest: d,
-		Repository: repository, Tags: []string{tag}, Because: because,
+		Repository: repository, Tags: []string{tag}, Reasons: because,
 	})
 }
 
 func (m *maker) addCatalog(source, repository string, d digest.Digest) {
 	m.p.Images = append(m.p.Images, plan.Image{
 		Source: source, Kind: plan.CatalogImage, Catalog: source, Digest: d, Repository: repository, Tags: []string{"v1"},
-		Because: []plan.Because{{Catalog: source, List: "operators"}},
+		Reasons: []plan.Reason{{Catalog: source, List: "operators"}},
 	})
 }
 
@@ -84,7 +84,7 @@ func (m *maker) plan() *plan.Plan {
 	return &m.p
 }
 
-// memorySource gives the maker's content and counts what it gives.
+// A memorySource returns the maker's content and counts the reads.
 type memorySource struct {
 	content map[digest.Digest][]byte
 	broken  map[digest.Digest]error
@@ -117,8 +117,7 @@ func (s *memorySource) Blob(_ context.Context, _ string, desc ocispec.Descriptor
 	return io.NopCloser(bytes.NewReader(raw[offset:])), err
 }
 
-// memoryRegistry is a registry that refuses what a real one may not refuse: a
-// manifest whose blobs or children are not there.
+// A memoryRegistry is a registry that refuses manifests whose blobs or children are missing.
 type memoryRegistry struct {
 	mu        sync.Mutex
 	blobs     map[string]bool // repository@digest
@@ -126,7 +125,7 @@ type memoryRegistry struct {
 	tags      map[string]digest.Digest // repository:tag
 	calls     map[string]int
 	fail      func(call, repository string, d digest.Digest) error
-	lose      func(repository string, d digest.Digest) bool // manifests that it says to have taken
+	lose      func(repository string, d digest.Digest) bool // manifests that it reports as accepted but loses
 }
 
 func newMemoryRegistry() *memoryRegistry {
@@ -252,7 +251,7 @@ func (r *memoryRegistry) PutManifest(ctx context.Context, repository string, des
 	return nil
 }
 
-// addPlanCatalog enters the catalog whose image stands in the repository.
+// addPlanCatalog adds a catalog with its image in the repository.
 func (m *maker) addPlanCatalog(source, repository string) {
 	for _, img := range m.p.Images {
 		if img.Kind == plan.CatalogImage && img.Repository == repository {
@@ -262,10 +261,10 @@ func (m *maker) addPlanCatalog(source, repository string) {
 }
 
 func missing(source string) plan.Missing {
-	return plan.Missing{Source: source, Kind: plan.RelatedImage, Reason: "not found"}
+	return plan.Missing{Source: source, Kind: plan.RelatedImage, Message: "not found"}
 }
 
-// knowing is a store that has some content elsewhere, which it takes from there.
+// A knowing store has some content in another place and copies it from there.
 type knowing struct {
 	memoryStore
 	has map[digest.Digest][]byte

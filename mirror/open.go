@@ -10,45 +10,45 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// open opens a blob for h at the first of its sources that gives it, counting
-// what is read.
-func (r *run) open(b *delivery, h *home) Open {
+// opener returns a function that opens a blob for h from the first of its sources that has it.
+func (r *run) opener(b *blobCopy, h *target) Open {
 	return func(ctx context.Context, offset int64) (io.ReadCloser, error) {
-		b.flight.send(h, offset)
+		b.transfer.sending(h, offset)
 		var errs []error
-		for _, from := range b.from() {
+		for _, from := range b.sources() {
 			body, err := r.source.Blob(ctx, from, b.descriptor(), offset)
 			if err == nil {
-				return &counted{body, b.flight}, nil
+				return &sourceReader{body, b.transfer}, nil
 			}
 			errs = append(errs, err)
 			if ctx.Err() != nil {
 				break
 			}
 		}
-		if body, ok := r.openElsewhere(ctx, b, offset); ok {
-			return &counted{body, b.flight}, nil
+		if body, ok := r.openAtDestination(ctx, b, offset); ok {
+			return &sourceReader{body, b.transfer}, nil
 		}
-		return nil, &sourceError{explain(allOf(errs), "reading blob "+b.desc.Digest.String())}
+		return nil, &sourceError{explain(joinSourceErrors(errs), "reading blob "+b.desc.Digest.String())}
 	}
 }
 
-// counted reports progress while it is read, and marks what the source did
-// wrong as the source's.
-type counted struct {
+// A sourceReader reports progress and marks errors of the source.
+type sourceReader struct {
 	io.ReadCloser
-	flight *flight
+	transfer *transfer
 }
 
-// Verifies hands on whether the bytes are compared with desc.
-func (c *counted) Verifies(desc ocispec.Descriptor) bool { return layout.Verifies(c.ReadCloser, desc) }
+// Verifies reports whether the bytes are compared with desc.
+func (c *sourceReader) Verifies(desc ocispec.Descriptor) bool {
+	return layout.Verifies(c.ReadCloser, desc)
+}
 
-// Hashed hands on the hash of what was read.
-func (c *counted) Hashed() (h hash.Hash, n int64) { return layout.Hashed(c.ReadCloser) }
+// Hashed returns the hash of the n bytes that were read.
+func (c *sourceReader) Hashed() (h hash.Hash, n int64) { return layout.Hashed(c.ReadCloser) }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *sourceReader) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	c.flight.read(n)
+	c.transfer.read(n)
 	if err != nil && err != io.EOF {
 		err = &sourceError{err}
 	}

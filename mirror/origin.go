@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/singleflight"
 
+	images "github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -22,26 +23,28 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// An Origin reads images where the configuration says that they are: in
-// registries, in OCI layouts, or, for catalog images that Gantry built, in the
-// cache. It serves planning and copying alike, and what planning read once is
-// not asked for again. The cache is keyed by digest, so it is never stale; it
+// An Origin reads images from where the configuration says that they are: registries, OCI layouts,
+// or, for catalog images that Gantry built, the cache. Planning and copying share it, and what
+// planning has read is not requested again. The cache is keyed by digest, so it is never stale; it
 // may be removed at any time.
 type Origin struct {
 	client *remote.Client
 	cache  *layout.Layout
 
-	// flights are the readings that are under way, by digest.
-	flights singleflight.Group
+	// reads are the reads in progress, by digest.
+	reads singleflight.Group
+
+	// whole are the blobs of the cache that this process has written or read completely.
+	whole sync.Map // digest.Digest -> struct{}
 
 	mu      sync.Mutex
 	layouts map[string]*layout.Layout
-	// repositories are those that were read from, by their names in sources:
-	// taking a reference apart costs more than anything else here.
+	// repositories are those that were read, by their names in sources: parsing a reference costs
+	// more than anything else here.
 	repositories map[string]reference.Reference
 }
 
-// NewOrigin returns an Origin over a registry client and a cache.
+// NewOrigin returns an Origin with a registry client and a cache.
 func NewOrigin(client *remote.Client, cache *layout.Layout) *Origin {
 	return &Origin{client: client, cache: cache, layouts: map[string]*layout.Layout{}, repositories: map[string]reference.Reference{}}
 }
@@ -54,7 +57,7 @@ const (
 
 // Manifest returns the manifest d of the repository, layout or folder that
 // source names, or, where d is empty, the one that source itself names. It
-// implements plan.Images and Source.
+// implements image.Reader.
 func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	if d != "" {
 		if desc, raw, ok := o.cached(ctx, d); ok {
@@ -77,20 +80,20 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 		err := read()
 		return desc, raw, err
 	}
-	if err := o.once(source, d, read); err != nil || raw != nil {
+	if err := o.readOnce(source, d, read); err != nil || raw != nil {
 		return desc, raw, err
 	}
-	if desc, raw, ok := o.cached(ctx, d); ok { // another flight brought it
+	if desc, raw, ok := o.cached(ctx, d); ok { // another call has read it
 		return desc, raw, nil
 	}
 	err := read()
 	return desc, raw, err
 }
 
-// once calls read unless the same content is being read already, from whatever
-// source; then it waits for that. Another source's failure is not this one's.
-func (o *Origin) once(source string, d digest.Digest, read func() error) error {
-	by, err, _ := o.flights.Do(d.String(), func() (any, error) { return source, read() })
+// readOnce calls read unless the same content is already being read, from any source; then it waits
+// for that. If another source fails, it tries its own.
+func (o *Origin) readOnce(source string, d digest.Digest, read func() error) error {
+	by, err, _ := o.reads.Do(d.String(), func() (any, error) { return source, read() })
 	if err != nil && by != source {
 		return read()
 	}
@@ -136,9 +139,24 @@ func (o *Origin) manifest(ctx context.Context, source string, d digest.Digest) (
 	return o.client.Manifest(ctx, repo.WithDigest(d))
 }
 
+// maxListedTags limits the tags that Tags returns.
+const maxListedTags = 10_000
+
+// Tags returns the tags of the repository that source names, at most 10,000. A layout has none.
+func (o *Origin) Tags(ctx context.Context, source string) ([]string, error) {
+	if strings.HasPrefix(source, ociScheme) || strings.HasPrefix(source, dirScheme) {
+		return nil, nil
+	}
+	repo, err := o.repository(source)
+	if err != nil {
+		return nil, err
+	}
+	return o.client.Tags(ctx, repo, maxListedTags)
+}
+
 // Blob opens a blob of the repository or layout that source names, at offset.
 func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
-	if o.cache.Has(desc) {
+	if o.isCached(ctx, desc) {
 		if body, err := o.cache.Blob(ctx, desc, offset); err == nil {
 			return &cachedBlob{ReadCloser: body, damaged: func() { o.forget(ctx, desc) }}, nil
 		}
@@ -160,10 +178,10 @@ func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descripto
 	return o.client.Blob(ctx, repo, desc, offset)
 }
 
-// keep is Blob by way of the cache.
-func (o *Origin) keep(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
-	if !o.cache.Has(desc) && !strings.HasPrefix(source, ociScheme) {
-		err := o.once(source, desc.Digest, func() error {
+// blobThroughCache is Blob, but the blob is read into the cache first.
+func (o *Origin) blobThroughCache(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	if !o.isCached(ctx, desc) && !strings.HasPrefix(source, ociScheme) {
+		err := o.readOnce(source, desc.Digest, func() error {
 			if o.cache.Has(desc) { // since it was looked for
 				return nil
 			}
@@ -174,28 +192,47 @@ func (o *Origin) keep(ctx context.Context, source string, desc ocispec.Descripto
 			if err := errors.Join(o.cache.Put(ctx, desc, body), body.Close()); err != nil {
 				return fmt.Errorf("keeping blob %s of %s: %w", desc.Digest, source, err)
 			}
+			o.whole.Store(desc.Digest, struct{}{})
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return o.Blob(ctx, source, desc, 0)
+	return o.Blob(ctx, source, desc, offset)
+}
+
+// isCached reports whether the cache has a blob. It reads a blob that this process has not read
+// before, and removes one that is damaged, so that the source is read instead: the bytes of a damaged
+// blob would be noticed only after they were sent.
+func (o *Origin) isCached(ctx context.Context, desc ocispec.Descriptor) bool {
+	if !o.cache.Has(desc) {
+		return false
+	}
+	if _, whole := o.whole.Load(desc.Digest); whole {
+		return true
+	}
+	err := o.cache.Check(ctx, desc, nil)
+	if err != nil {
+		o.forget(ctx, desc)
+		return false
+	}
+	o.whole.Store(desc.Digest, struct{}{})
+	return true
 }
 
 // Planning is the Origin for making plans. What planning reads of an image's
 // blobs is a catalog, which may be copied afterwards or read again by the next
 // run, so that it goes through the cache.
-func (o *Origin) Planning() plan.Images { return planning{o} }
+func (o *Origin) Planning() images.Reader { return planning{o} }
 
 type planning struct{ *Origin }
 
-func (p planning) Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
-	return p.keep(ctx, source, desc)
+func (p planning) Blob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	return p.blobThroughCache(ctx, source, desc, offset)
 }
 
-// layout opens the folder of an oci:// source once, and returns the name that is
-// asked for in it.
+// layout opens the folder of an oci:// source once, and returns the name of the image in it.
 func (o *Origin) layout(source string) (*layout.Layout, string, error) {
 	dir, name := plan.SplitLayout(source)
 	dir = filepath.Clean(dir)
@@ -212,7 +249,7 @@ func (o *Origin) layout(source string) (*layout.Layout, string, error) {
 	return l, name, nil
 }
 
-// repository is the repository of a source in a registry.
+// repository returns the repository of a source in a registry.
 func (o *Origin) repository(source string) (reference.Reference, error) {
 	name, _, _ := strings.Cut(source, "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
@@ -233,8 +270,8 @@ func (o *Origin) repository(source string) (reference.Reference, error) {
 	return repo, nil
 }
 
-// cached reads a manifest from the cache, whose files do not tell its type. One
-// that is damaged is removed.
+// cached reads a manifest from the cache, whose files do not have a media type. A damaged one is
+// removed.
 func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descriptor, []byte, bool) {
 	size, ok := o.cache.Size(d)
 	if !ok || size > manifest.MaxSize {
@@ -250,27 +287,27 @@ func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descripto
 	return desc, raw, desc.MediaType != ""
 }
 
-// forget removes what turned out to be damaged, unless the reading was merely
-// cancelled.
+// forget removes damaged content, unless reading was merely canceled.
 func (o *Origin) forget(ctx context.Context, desc ocispec.Descriptor) {
 	if ctx.Err() == nil {
-		_ = o.cache.Remove(desc) // what stays is found damaged again
+		o.whole.Delete(desc.Digest)
+		_ = o.cache.Remove(desc) // if it stays, it is found damaged again
 	}
 }
 
-// cachedBlob is a blob out of the cache. Damage takes it out of there, so that
-// the next attempt reads the source.
+// A cachedBlob is a blob from the cache. A damaged one is removed, so that the next attempt reads
+// the source.
 type cachedBlob struct {
 	io.ReadCloser
 	damaged func()
 }
 
-// Verifies hands on whether the bytes are compared with desc.
+// Verifies reports whether the bytes are compared with desc.
 func (b *cachedBlob) Verifies(desc ocispec.Descriptor) bool {
 	return layout.Verifies(b.ReadCloser, desc)
 }
 
-// Hashed hands on the hash of what was read.
+// Hashed returns the hash of the n bytes that were read.
 func (b *cachedBlob) Hashed() (h hash.Hash, n int64) { return layout.Hashed(b.ReadCloser) }
 
 func (b *cachedBlob) Read(p []byte) (int, error) {

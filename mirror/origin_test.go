@@ -17,7 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// source is a registry with one image, and an Origin over it.
+// source returns a registry with one image, and an Origin that reads it.
 func source(t *testing.T) (*registrytest.Server, *mirror.Origin, string, string) {
 	t.Helper()
 	server := registrytest.New(t, registrytest.Options{})
@@ -42,7 +42,7 @@ func source(t *testing.T) (*registrytest.Server, *mirror.Origin, string, string)
 	return server, mirror.NewOrigin(client, cache), server.Host + "/org/name:v1", dir
 }
 
-func TestOriginAsksOnce(t *testing.T) {
+func TestOriginRequestsOnce(t *testing.T) {
 	server, o, ref, _ := source(t)
 	desc, raw, err := o.Manifest(t.Context(), ref, "")
 	if err != nil {
@@ -53,9 +53,9 @@ func TestOriginAsksOnce(t *testing.T) {
 		t.Errorf("from the cache: %+v, %v; want %+v", again, err, desc)
 	}
 	if n := server.Requests()["GET manifest"]; n != 1 {
-		t.Errorf("the manifest was asked for %d times", n)
+		t.Errorf("the manifest was requested %d times", n)
 	}
-	// By tag it is asked again: tags move.
+	// By tag, it is requested again: tags move.
 	if _, _, err := o.Manifest(t.Context(), ref, ""); err != nil || server.Requests()["GET manifest"] != 2 {
 		t.Errorf("by tag: %v after %d requests", err, server.Requests()["GET manifest"])
 	}
@@ -65,8 +65,8 @@ func TestOriginKeepsWhatPlanningReads(t *testing.T) {
 	server, o, ref, _ := source(t)
 	blob := layer(t, o, ref)
 	for _, read := range []func() (io.ReadCloser, error){
-		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob) },
-		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob) },
+		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob, 0) },
+		func() (io.ReadCloser, error) { return o.Planning().Blob(t.Context(), ref, blob, 0) },
 		func() (io.ReadCloser, error) { return o.Blob(t.Context(), ref, blob, 0) },
 	} {
 		body, err := read()
@@ -79,14 +79,14 @@ func TestOriginKeepsWhatPlanningReads(t *testing.T) {
 		}
 	}
 	if n := server.Requests()["GET blob"]; n != 1 {
-		t.Errorf("the blob crossed the network %d times", n)
+		t.Errorf("the blob was downloaded %d times", n)
 	}
 }
 
-func TestOriginMendsItsCache(t *testing.T) {
-	_, o, ref, dir := source(t)
+func TestOriginRepairsItsCache(t *testing.T) {
+	server, o, ref, dir := source(t)
 	blob := layer(t, o, ref)
-	body, err := o.Planning().Blob(t.Context(), ref, blob)
+	body, err := o.Planning().Blob(t.Context(), ref, blob, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +107,45 @@ func TestOriginMendsItsCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Another process reads the source instead, also from the middle of a blob.
+	for _, planning := range []bool{true, false} {
+		for _, offset := range []int64{0, blob.Size - 1} {
+			damage()
+			client, err := remote.New(remote.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(client.Close)
+			cache, err := layout.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			later := mirror.NewOrigin(client, cache)
+			server.ResetLog()
+			read := later.Blob
+			if planning {
+				read = later.Planning().Blob
+			}
+			body, err := read(t.Context(), ref, blob, offset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := io.Copy(io.Discard, body)
+			if err := errors.Join(err, body.Close()); err != nil || n != blob.Size-offset || server.Requests()["GET blob"] != 1 {
+				t.Errorf("planning %t, from byte %d: %d bytes, %v, %v", planning, offset, n, err, server.Requests())
+			}
+			if cache.Has(blob) != planning {
+				t.Errorf("planning %t: the cache has the blob: %t", planning, cache.Has(blob))
+			}
+			if !planning { // back into the cache
+				body, err := later.Planning().Blob(t.Context(), ref, blob, 0)
+				if err := errors.Join(err, body.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	// This process has written it and notices the damage at the end.
 	damage()
 	if body, err = o.Blob(t.Context(), ref, blob, 0); err != nil {
 		t.Fatal(err)
@@ -138,7 +177,7 @@ func TestOriginWithoutCache(t *testing.T) {
 	}
 }
 
-// layer is the first layer of the image that ref names.
+// layer returns the first layer of the image that ref names.
 func layer(t *testing.T, o *mirror.Origin, ref string) ocispec.Descriptor {
 	t.Helper()
 	_, raw, err := o.Manifest(t.Context(), ref, "")

@@ -7,25 +7,25 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// push is whether a manifest was put; the lock is held while it is on its way.
-type push struct {
+// A pushState is whether a manifest was pushed. It is locked during the push.
+type pushState struct {
 	sync.Mutex
 	done bool
 }
 
-// pushKey is a manifest in a repository under its tags.
+// A pushKey is a manifest in a repository under its tags.
 type pushKey struct{ repository, tags, digest string }
 
-func keyOf(img *image, m *plan.Manifest, tags []string) pushKey {
+func pushKeyOf(img *image, m *plan.Manifest, tags []string) pushKey {
 	return pushKey{repository: img.repository, tags: strings.Join(tags, ","), digest: m.Digest.String()}
 }
 
-// slot is where it is kept whether a manifest was put. One that no other image
-// has is put once by itself: it has a slot of its own each time.
-func (r *run) slot(img *image, m *plan.Manifest, tags []string) *push {
+// pushStateOf returns the state of a manifest. Manifests of a single image are pushed only once
+// anyway: they get a new state each time.
+func (r *run) pushStateOf(img *image, m *plan.Manifest, tags []string) *pushState {
 	if !r.shared[m] {
-		return &push{}
+		return &pushState{}
 	}
-	slot, _ := r.pushed.LoadOrStore(keyOf(img, m, tags), &push{})
-	return slot.(*push)
+	state, _ := r.pushed.LoadOrStore(pushKeyOf(img, m, tags), &pushState{})
+	return state.(*pushState)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -13,28 +15,28 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// registrySink is a registry as a place for a plan's content.
-type registrySink struct {
-	client *remote.Client
-	names  map[string]reference.Reference
+// registryDestination is a registry as a Destination.
+type registryDestination struct {
+	client       *remote.Client
+	repositories map[string]reference.Reference
 }
 
-// ToRegistry is the Sink that is a registry. names are the repositories of the
-// plan as they are called there (Destination.Names).
-func ToRegistry(client *remote.Client, names map[string]reference.Reference) Registry {
-	return &registrySink{client: client, names: names}
+// NewRegistryDestination returns a registry as a Destination. repositories are those of the
+// registry by the repositories of the plan, as [RegistryPath.Repositories] returns them.
+func NewRegistryDestination(client *remote.Client, repositories map[string]reference.Reference) Registry {
+	return &registryDestination{client: client, repositories: repositories}
 }
 
-func (s *registrySink) name(repository string) (reference.Reference, error) {
-	ref, ok := s.names[repository]
+func (s *registryDestination) reference(repository string) (reference.Reference, error) {
+	ref, ok := s.repositories[repository]
 	if !ok {
 		return reference.Reference{}, fmt.Errorf("repository %s is not in the plan", repository)
 	}
 	return ref, nil
 }
 
-func (s *registrySink) HasManifest(ctx context.Context, repository, tag string, desc ocispec.Descriptor) (bool, error) {
-	ref, err := s.name(repository)
+func (s *registryDestination) HasManifest(ctx context.Context, repository, tag string, desc ocispec.Descriptor) (bool, error) {
+	ref, err := s.reference(repository)
 	if err != nil {
 		return false, err
 	}
@@ -47,25 +49,49 @@ func (s *registrySink) HasManifest(ctx context.Context, repository, tag string, 
 	return ok && got.Digest == desc.Digest, err
 }
 
-func (s *registrySink) HasBlob(ctx context.Context, repository string, desc ocispec.Descriptor) (bool, error) {
-	ref, err := s.name(repository)
+func (s *registryDestination) HasBlob(ctx context.Context, repository string, desc ocispec.Descriptor) (bool, error) {
+	ref, err := s.reference(repository)
 	if err != nil {
 		return false, err
 	}
 	return s.client.BlobExists(ctx, ref, desc)
 }
 
-// Blob implements reader.
-func (s *registrySink) Blob(ctx context.Context, repository string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
-	ref, err := s.name(repository)
+// ReadBlob implements contentReader.
+func (s *registryDestination) ReadBlob(ctx context.Context, repository string, desc ocispec.Descriptor) error {
+	ref, err := s.reference(repository)
+	if err != nil {
+		return err
+	}
+	body, err := s.client.Blob(ctx, ref, desc, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, body)
+	return errors.Join(err, body.Close())
+}
+
+// ReadManifest implements contentReader.
+func (s *registryDestination) ReadManifest(ctx context.Context, repository string, desc ocispec.Descriptor) error {
+	ref, err := s.reference(repository)
+	if err != nil {
+		return err
+	}
+	_, _, err = s.client.Manifest(ctx, ref.WithDigest(desc.Digest))
+	return err
+}
+
+// Blob implements blobReader.
+func (s *registryDestination) Blob(ctx context.Context, repository string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	ref, err := s.reference(repository)
 	if err != nil {
 		return nil, err
 	}
-	return s.client.BlobBeside(ctx, ref, desc, offset)
+	return s.client.BlobForUpload(ctx, ref, desc, offset)
 }
 
-func (s *registrySink) Tags(ctx context.Context, repository string, limit int) ([]string, error) {
-	ref, err := s.name(repository)
+func (s *registryDestination) Tags(ctx context.Context, repository string, limit int) ([]string, error) {
+	ref, err := s.reference(repository)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +102,26 @@ func (s *registrySink) Tags(ctx context.Context, repository string, limit int) (
 	return tags, err
 }
 
-func (s *registrySink) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open Open) error {
-	ref, err := s.name(repository)
+// Existing implements repositoryLister.
+func (s *registryDestination) Existing(ctx context.Context, limit int) (map[string]bool, error) {
+	first := slices.Min(slices.Collect(maps.Keys(s.repositories))) // credentials may be for a part of the registry
+	names, err := s.client.Repositories(ctx, s.repositories[first], limit)
+	if err != nil {
+		return nil, err
+	}
+	listed := make(map[string]bool, len(names))
+	for _, name := range names {
+		listed[name] = true
+	}
+	existing := map[string]bool{}
+	for repository, ref := range s.repositories {
+		existing[repository] = listed[ref.Path]
+	}
+	return existing, nil
+}
+
+func (s *registryDestination) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open Open) error {
+	ref, err := s.reference(repository)
 	if err != nil {
 		return err
 	}
@@ -85,25 +129,25 @@ func (s *registrySink) PutBlob(ctx context.Context, repository string, desc ocis
 	return err
 }
 
-func (s *registrySink) MountBlob(ctx context.Context, repository string, desc ocispec.Descriptor, from string, open Open) (bool, error) {
-	ref, err := s.name(repository)
+func (s *registryDestination) MountBlob(ctx context.Context, repository string, desc ocispec.Descriptor, from string, open Open) (bool, error) {
+	ref, err := s.reference(repository)
 	if err != nil {
 		return false, err
 	}
-	origin, err := s.name(from)
+	source, err := s.reference(from)
 	if err != nil {
 		return false, err
 	}
-	return s.client.PushBlob(ctx, ref, desc, []string{origin.Path}, open)
+	return s.client.PushBlob(ctx, ref, desc, []string{source.Path}, open)
 }
 
-func (s *registrySink) PutManifest(ctx context.Context, repository string, desc ocispec.Descriptor, raw []byte, tags []string) error {
-	ref, err := s.name(repository)
+func (s *registryDestination) PutManifest(ctx context.Context, repository string, desc ocispec.Descriptor, raw []byte, tags []string) error {
+	ref, err := s.reference(repository)
 	if err != nil {
 		return err
 	}
 	if digest.FromBytes(raw) != desc.Digest {
-		return fmt.Errorf("manifest %s has other bytes", desc.Digest)
+		return fmt.Errorf("the bytes of manifest %s do not match its digest", desc.Digest)
 	}
 	if len(tags) == 0 {
 		return s.client.PushManifest(ctx, ref.WithDigest(desc.Digest), desc.MediaType, raw)

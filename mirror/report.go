@@ -4,83 +4,91 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A Report says what a run did and what it could not do. Its lists are sorted.
+// A Report is the result of a run. Its lists are sorted.
 type Report struct {
-	// Images is how many images the plan has, Present how many of them were
-	// found at the destination, Copied how many arrived.
+	// Images is how many images the plan has, Present how many of them were already at the
+	// destination, and Copied how many were copied.
 	Images  int `json:"images"`
 	Present int `json:"present"`
 	Copied  int `json:"copied"`
-	// Failed are the images that are not at the destination, those among them
-	// that the source did not even give to the plan.
+	// New are the images that were copied, in the order of the plan.
+	New []*plan.Image `json:"-"`
+	// Failed are the images that are not at the destination, including those that are missing at
+	// the source.
 	Failed []Failure `json:"failed,omitempty"`
-	// Held are the catalogs and releases that were not published, since images
-	// that they name are among Failed.
-	Held []Held `json:"held,omitempty"`
-	// LeftOut are packages that went from their catalogs, since images that they
-	// name are among Failed. Run leaves none out; see [Report.Then].
-	LeftOut []LeftOut `json:"leftOut,omitempty"`
+	// Withheld are the catalogs and releases that were not published because images that they name
+	// failed.
+	Withheld []Withheld `json:"held,omitempty"`
+	// Excluded are packages that were removed from their catalogs because images that they name
+	// failed. Run excludes none; see [Job].
+	Excluded []Excluded `json:"leftOut,omitempty"`
 
-	// Unfinished says that nothing stands at the destination under its final
-	// name, since images failed: an archive or a layout is whole or not there.
+	// Unfinished means that the destination does not exist under its final name because images
+	// failed: archives and layouts are complete or do not exist.
 	Unfinished bool `json:"unfinished,omitempty"`
 
 	BlobsCopied  int64 `json:"blobsCopied"`
 	BytesCopied  int64 `json:"bytesCopied"`
 	BlobsMounted int64 `json:"blobsMounted"`
-	BytesMounted int64 `json:"bytesMounted"` // saved by mounting
+	BytesMounted int64 `json:"bytesMounted"` // not sent because they were mounted
 	BlobsFound   int64 `json:"blobsFound"`
 	Manifests    int64 `json:"manifests"`
+	// Blobs is which blobs of images that were already present were checked. It is nil if there
+	// are none, or if the destination is not a registry.
+	Blobs *CheckedBlobs `json:"blobs,omitempty"`
 }
 
 // A Failure is an image that is not at the destination, and why.
 type Failure struct {
 	Source string `json:"source"`
-	// Repository is where it should be; "" where the source did not give it.
+	// Repository is where it should be; "" if the image is missing at the source.
 	Repository string `json:"repository,omitempty"`
 	Reason     string `json:"reason"`
-	// Err is the error behind Reason; nil where only its text is known.
+	// Err is the error of Reason; nil if only its text is known.
 	Err error `json:"-"`
 }
 
-// Held is a catalog or a release that was held back and the images it waits for.
-type Held struct {
-	// One of these is set, to the name that the plan has.
+// Withheld is a catalog or release that was not published, and the missing images that it names.
+type Withheld struct {
+	// One of these is set, to the name in the plan.
 	Catalog string   `json:"catalog,omitempty"`
 	Release string   `json:"release,omitempty"`
 	Missing []string `json:"missing"`
-	// Reason is why it could not be published without the packages that name
-	// them, where that was asked for.
+	// Reason is why it could not be published without the packages that name them, if that was
+	// requested.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Whole is what was held back.
-func (h Held) Whole() plan.Whole { return plan.Whole{Catalog: h.Catalog, Release: h.Release} }
+// Publishable returns what was withheld.
+func (h Withheld) Publishable() plan.Publishable {
+	return plan.Publishable{Catalog: h.Catalog, Release: h.Release}
+}
 
-// LeftOut is a package that went from a catalog, and the images that it names
-// and that are missing.
-type LeftOut struct {
+// Excluded is a package that was removed from a catalog, and the missing images that it names.
+type Excluded struct {
 	Catalog string   `json:"catalog"`
 	Package string   `json:"package"`
 	Missing []string `json:"missing"`
 }
 
-// Complete reports whether everything that was planned is at the destination.
-func (r *Report) Complete() bool { return len(r.Failed)+len(r.Held)+len(r.LeftOut) == 0 }
+// Complete reports whether everything in the plan is at the destination.
+func (r *Report) Complete() bool { return len(r.Failed)+len(r.Withheld)+len(r.Excluded) == 0 }
 
-// then is the report of a run and of one that followed it, of a plan that had
-// less where images had failed. whole says that the second plan was all that was
-// left of the first, and not only what the first run had not brought yet.
+// then returns the report of a run and of one that followed it, with a plan p that excludes failed
+// images. whole means that p was all that was left of the first plan, not only what the first run
+// had not copied yet.
 func (r *Report) then(next *Report, p *plan.Plan, whole bool) *Report {
 	all := *r
 	all.Unfinished = next.Unfinished
-	// A whole plan that was carried out again finds what came before.
-	all.Copied, all.Present, all.Manifests = next.Copied, next.Present, next.Manifests
+	// The second run found what the first one had copied.
+	all.Copied, all.Present, all.Manifests, all.New = next.Copied, next.Present, next.Manifests, next.New
 	if !whole {
 		all.Copied, all.Present = r.Copied+next.Copied, r.Present+next.Present
+		all.New = slices.Concat(r.New, next.New)
 		all.BlobsFound += next.BlobsFound
 		all.Manifests += r.Manifests
 	}
@@ -92,27 +100,29 @@ func (r *Report) then(next *Report, p *plan.Plan, whole bool) *Report {
 		return slices.ContainsFunc(p.Images, func(img plan.Image) bool { return img.Source == f.Source && img.Repository == f.Repository })
 	}
 	all.Failed = slices.DeleteFunc(slices.Clone(r.Failed), again)
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, f := range all.Failed {
-		told[f.Source] = true
+		reported[f.Source] = true
 	}
 	for _, f := range next.Failed {
-		if f.Repository != "" || !told[f.Source] {
+		if f.Repository != "" || !reported[f.Source] {
 			all.Failed = append(all.Failed, f)
 		}
 	}
-	all.Held = slices.DeleteFunc(slices.Clone(r.Held), func(h Held) bool {
+	all.Withheld = slices.DeleteFunc(slices.Clone(r.Withheld), func(h Withheld) bool {
 		return slices.ContainsFunc(p.Images, func(img plan.Image) bool {
-			whole, ok := img.Whole()
-			return ok && whole == h.Whole()
+			whole, ok := img.Publishable()
+			return ok && whole == h.Publishable()
 		})
 	})
-	all.Held = append(all.Held, next.Held...)
+	all.Withheld = append(all.Withheld, next.Withheld...)
 	return &all
 }
 
-// Nothing reports whether the run had nothing to do.
-func (r *Report) Nothing() bool { return r.Complete() && r.BlobsCopied+r.BlobsMounted+r.Manifests == 0 }
+// UpToDate reports whether the run had nothing to do.
+func (r *Report) UpToDate() bool {
+	return r.Complete() && r.BlobsCopied+r.BlobsMounted+r.Manifests == 0
+}
 
 func (r *run) report(p *plan.Plan) *Report {
 	rep := &Report{
@@ -123,22 +133,24 @@ func (r *run) report(p *plan.Plan) *Report {
 		BytesMounted: r.count.mountedBytes.Load(),
 		BlobsFound:   r.count.found.Load(),
 		Manifests:    r.count.manifests.Load(),
+		Blobs:        r.checked,
 	}
 	for _, m := range p.Missing {
-		rep.Failed = append(rep.Failed, Failure{Source: m.Source, Reason: m.Reason, Err: m.Err()})
+		rep.Failed = append(rep.Failed, Failure{Source: m.Source, Reason: m.Message, Err: m.Err()})
 	}
 	for _, img := range r.images {
 		switch {
 		case img.present:
 			rep.Present++
-		case errors.Is(img.err, errHeld):
-			slices.Sort(img.refused)
-			whole, _ := img.Whole()
-			rep.Held = append(rep.Held, Held{Catalog: whole.Catalog, Release: whole.Release, Missing: slices.Compact(img.refused)})
+		case errors.Is(img.err, errWithheld):
+			slices.Sort(img.missingImages)
+			whole, _ := img.Publishable()
+			rep.Withheld = append(rep.Withheld, Withheld{Catalog: whole.Catalog, Release: whole.Release, Missing: slices.Compact(img.missingImages)})
 		case img.err != nil:
-			rep.Failed = append(rep.Failed, Failure{Source: img.Source, Repository: img.Repository, Reason: img.err.Error(), Err: img.err})
-		case img.done:
+			rep.Failed = append(rep.Failed, Failure{Source: img.Source, Repository: img.Repository, Reason: advice.Text(img.err), Err: img.err})
+		case img.finished:
 			rep.Copied++
+			rep.New = append(rep.New, img.Image)
 		}
 	}
 	return rep

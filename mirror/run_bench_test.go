@@ -10,9 +10,9 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// fiveThousand is a plan of 5,000 images in 500 repositories. Each has a base of
-// two blobs that it shares with all of its kind, one that it shares with its
-// repository, and two of its own.
+// fiveThousand returns a plan of 5,000 images in 500 repositories. Each image has a base of two
+// blobs that it shares with other images, one blob that it shares with its repository, and two of
+// its own.
 func fiveThousand(b *testing.B) *maker {
 	m := newMaker(b)
 	for i := range 5000 {
@@ -24,26 +24,25 @@ func fiveThousand(b *testing.B) *maker {
 	return m
 }
 
-// BenchmarkTake divides a plan into blobs, repositories and what waits for what.
-func BenchmarkTake(b *testing.B) {
+// BenchmarkNewWork measures splitting a plan into blobs, repositories and dependencies.
+func BenchmarkNewWork(b *testing.B) {
 	p := fiveThousand(b).plan()
 	b.ReportAllocs()
 	for b.Loop() {
-		w, err := take(p, true)
+		w, err := newWork(p, true)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if n := len(w.need()); n != 8+500+10_000 {
+		if n := len(w.neededBlobs()); n != 8+500+10_000 {
 			b.Fatalf("%d blobs are needed", n)
 		}
 	}
 }
 
-// listing is a registry that need not look at all its tags for those of one
-// repository.
+// A listing registry has an index of the tags of each repository.
 type listing struct {
 	*memoryRegistry
-	of map[string][]string // of the plan
+	of map[string][]string // from the plan
 }
 
 func (l *listing) Tags(_ context.Context, repository string, limit int) ([]string, error) {
@@ -58,7 +57,7 @@ func (l *listing) Tags(_ context.Context, repository string, limit int) ([]strin
 	return tags, nil
 }
 
-// BenchmarkRun is a run's own work: neither source nor sink takes time.
+// BenchmarkRun measures a run whose source and destination take no time.
 func BenchmarkRun(b *testing.B) {
 	m := fiveThousand(b)
 	p := m.plan()
@@ -66,8 +65,8 @@ func BenchmarkRun(b *testing.B) {
 	for _, img := range p.Images {
 		of[img.Repository] = append(of[img.Repository], img.Tags...)
 	}
-	empty := func() Sink { return &listing{newMemoryRegistry(), of} }
-	run := func(b *testing.B, sink Sink, present int) {
+	empty := func() Destination { return &listing{newMemoryRegistry(), of} }
+	run := func(b *testing.B, sink Destination, present int) {
 		r, err := Run(b.Context(), p, m.source(), sink, Options{})
 		if err != nil {
 			b.Fatal(err)
@@ -92,15 +91,15 @@ func BenchmarkRun(b *testing.B) {
 	})
 }
 
-// BenchmarkMeter reads the progress of a run of which sixteen blobs are under
-// way, as often as a bar is drawn, while each read of them is counted.
+// BenchmarkMeter measures reading the progress of a run with sixteen transfers, as often as a
+// progress bar does, while each read of a transfer is counted.
 func BenchmarkMeter(b *testing.B) {
 	var m Meter
-	var flights []*flight
+	var flights []*transfer
 	for i := range 16 {
-		h := &home{repository: fmt.Sprint(i)}
-		f := m.fly(&blob{desc: &plan.Blob{Digest: digest.FromString(fmt.Sprint(i)), Size: 1 << 40}})
-		f.send(h, 0)
+		h := &target{repository: fmt.Sprint(i)}
+		f := m.startTransfer(&blob{desc: &plan.Blob{Digest: digest.FromString(fmt.Sprint(i)), Size: 1 << 40}})
+		f.sending(h, 0)
 		flights = append(flights, f)
 	}
 	b.Run("count", func(b *testing.B) {
@@ -113,7 +112,7 @@ func BenchmarkMeter(b *testing.B) {
 	b.Run("progress", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if m.Progress().Moved == 0 {
+			if m.Progress().Copied == 0 {
 				b.Fatal("nothing moved")
 			}
 		}

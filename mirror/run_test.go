@@ -9,20 +9,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	images "github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 const catalogSource = "src.example.com/cat/index:v1"
 
-func of(catalog string) plan.Because {
-	return plan.Because{Catalog: catalog, Package: "p", Bundle: "p.v1"}
+func of(catalog string) plan.Reason {
+	return plan.Reason{Catalog: catalog, Package: "p", Bundle: "p.v1"}
 }
 
-// sample is a plan with what makes copying interesting: layers shared within
-// and across repositories, a multi-platform image, a catalog over all.
+// sample returns a plan with the interesting cases: layers shared within and between repositories,
+// a multi-platform image, and a catalog of all images.
 func sample(t *testing.T) *maker {
 	m := newMaker(t)
 	base := strings.Repeat("base layer ", 100)
@@ -35,7 +37,7 @@ func sample(t *testing.T) *maker {
 	return m
 }
 
-func mustRun(t *testing.T, p *plan.Plan, source Source, sink Sink, opts Options) *Report {
+func mustRun(t *testing.T, p *plan.Plan, source images.Reader, sink Destination, opts Options) *Report {
 	t.Helper()
 	rep, err := Run(t.Context(), p, source, sink, opts)
 	if err != nil {
@@ -63,8 +65,8 @@ func TestRunCopiesEachBlobOnce(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"has manifest": 5 + 4, // the first image of each repository; those that came alone, afterwards
-		"tags":         5 + 1, // whether it is empty; of the repository of two images, afterwards
+		"has manifest": 4,     // the single images of a repository, afterwards
+		"tags":         5 + 1, // to see whether it is empty; afterwards, for the repository of two images
 		"put blob":     len(p.Blobs),
 		"mount blob":   2, // the base layer in two more repositories
 		"put manifest": len(p.Manifests),
@@ -81,19 +83,19 @@ func TestRunAgainFindsNothingToDo(t *testing.T) {
 	registry.calls = map[string]int{}
 	source := m.source()
 	rep := mustRun(t, m.plan(), source, registry, Options{})
-	if !rep.Nothing() || rep.Present != 6 {
+	if !rep.UpToDate() || rep.Present != 6 {
 		t.Errorf("report %+v, want everything present", rep)
 	}
 	if len(source.given) > 0 {
-		t.Errorf("the source was asked for %v", source.given)
+		t.Errorf("content was requested from the source: %v", source.given)
 	}
-	// One request an image and one a child.
-	if diff := cmp.Diff(map[string]int{"has manifest": 8}, registry.calls); diff != "" {
+	// One request for each image and each child, and one list that shows that the registry is not new.
+	if diff := cmp.Diff(map[string]int{"has manifest": 8, "tags": 1}, registry.calls); diff != "" {
 		t.Errorf("requests: %s", diff)
 	}
 }
 
-func TestRunMendsWhatTheDestinationLost(t *testing.T) {
+func TestRunRestoresLostContent(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		lose func(m *maker, r *memoryRegistry)
@@ -117,8 +119,8 @@ func TestRunMendsWhatTheDestinationLost(t *testing.T) {
 			mustRun(t, m.plan(), m.source(), untouched, Options{})
 			tc.lose(m, registry)
 			rep := mustRun(t, m.plan(), m.source(), registry, Options{})
-			if rep.Nothing() || !rep.Complete() || rep.Copied != 1 {
-				t.Errorf("report %+v, want one image mended", rep)
+			if rep.UpToDate() || !rep.Complete() || rep.Copied != 1 {
+				t.Errorf("report %+v, want one image fixed", rep)
 			}
 			if diff := cmp.Diff(untouched.tags, registry.tags); diff != "" {
 				t.Errorf("tags: %s", diff)
@@ -130,7 +132,7 @@ func TestRunMendsWhatTheDestinationLost(t *testing.T) {
 	}
 }
 
-func TestRunHoldsTheCatalogBack(t *testing.T) {
+func TestRunWithholdsTheCatalog(t *testing.T) {
 	m := sample(t)
 	source, registry := m.source(), newMemoryRegistry()
 	gone := errors.New("gone")
@@ -139,7 +141,7 @@ func TestRunHoldsTheCatalogBack(t *testing.T) {
 	if len(rep.Failed) != 1 || rep.Failed[0].Source != "src.example.com/org/b:v1" || !errors.Is(rep.Failed[0].Err, gone) {
 		t.Errorf("failed: %+v, want org/b alone", rep.Failed)
 	}
-	if diff := cmp.Diff([]Held{{Catalog: catalogSource, Missing: []string{"src.example.com/org/b:v1"}}}, rep.Held); diff != "" {
+	if diff := cmp.Diff([]Withheld{{Catalog: catalogSource, Missing: []string{"src.example.com/org/b:v1"}}}, rep.Withheld); diff != "" {
 		t.Errorf("held: %s", diff)
 	}
 	if _, ok := registry.tags["cat/index:v1"]; ok {
@@ -152,17 +154,17 @@ func TestRunHoldsTheCatalogBack(t *testing.T) {
 	delete(source.broken, m.blob("b1"))
 	rep = mustRun(t, m.plan(), source, registry, Options{})
 	if !rep.Complete() || registry.tags["cat/index:v1"] == "" {
-		t.Errorf("after the source was mended: %+v", rep)
+		t.Errorf("after the source was fixed: %+v", rep)
 	}
 }
 
-func TestRunHoldsTheCatalogBackForWhatThePlanMisses(t *testing.T) {
+func TestRunWithholdsTheCatalogForMissingImages(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
-	p.Missing = []plan.Missing{{Source: "src.example.com/org/lost:v1", Reason: "not found", Because: []plan.Because{of(catalogSource)}}}
+	p.Missing = []plan.Missing{{Source: "src.example.com/org/lost:v1", Message: "not found", Reasons: []plan.Reason{of(catalogSource)}}}
 	registry := newMemoryRegistry()
 	rep := mustRun(t, p, m.source(), registry, Options{})
-	if len(rep.Failed) != 1 || len(rep.Held) != 1 || registry.tags["cat/index:v1"] != "" {
+	if len(rep.Failed) != 1 || len(rep.Withheld) != 1 || registry.tags["cat/index:v1"] != "" {
 		t.Errorf("report %+v, want the catalog held back", rep)
 	}
 }
@@ -183,7 +185,7 @@ func TestRunEndsWithAFatalError(t *testing.T) {
 			t.Errorf("%s: Run = %v after %d calls, want the first refusal to end it", call, err, registry.calls[call])
 		}
 	}
-	// The same error from the source is that image's own.
+	// The same error from the source fails only that image.
 	m := sample(t)
 	source := m.source()
 	source.broken[m.blob("a1")] = refused
@@ -224,7 +226,7 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// memoryJournal is a Journal; before holds what it had when it was first asked.
+// A memoryJournal is a Journal in memory; before is its content when it was first queried.
 type memoryJournal struct {
 	mu            sync.Mutex
 	lines, before map[string]bool
@@ -249,7 +251,7 @@ func (j *memoryJournal) Add(repository string, d digest.Digest) error {
 	return nil
 }
 
-// memoryStore keeps content by digest alone.
+// A memoryStore stores content by digest only.
 type memoryStore struct {
 	mu      sync.Mutex
 	content map[digest.Digest][]byte
@@ -288,7 +290,7 @@ func TestRunThroughAStore(t *testing.T) {
 	if diff := cmp.Diff(m.content, store.content); diff != "" || !rep.Complete() {
 		t.Errorf("content: %s\nreport %+v", diff, rep)
 	}
-	if again := mustRun(t, m.plan(), m.source(), store, Options{}); !again.Nothing() {
+	if again := mustRun(t, m.plan(), m.source(), store, Options{}); !again.UpToDate() {
 		t.Errorf("second run: %+v", again)
 	}
 	source := m.source()
@@ -297,21 +299,11 @@ func TestRunThroughAStore(t *testing.T) {
 	mustRun(t, m.plan(), source, there, Options{})
 	mustRun(t, m.plan(), m.source(), direct, Options{})
 	if diff := cmp.Diff(direct.tags, there.tags); diff != "" {
-		t.Errorf("by way of the store: %s", diff)
+		t.Errorf("through the store: %s", diff)
 	}
 }
 
-func TestMeterEndsAtTheTotal(t *testing.T) {
-	m := sample(t)
-	meter := &Meter{}
-	mustRun(t, m.plan(), m.source(), newMemoryRegistry(), Options{Meter: meter})
-	got := meter.Progress()
-	if got.Done != got.Total || got.Total == 0 || got.Settled != got.Images {
-		t.Errorf("at the end the meter says %+v", got)
-	}
-}
-
-func TestLook(t *testing.T) {
+func TestCompare(t *testing.T) {
 	m := sample(t)
 	var total int64
 	for _, text := range m.content {
@@ -320,20 +312,20 @@ func TestLook(t *testing.T) {
 	p := m.plan()
 	p.Totals.Bytes = total
 	registry := newMemoryRegistry()
-	got, err := Look(t.Context(), p, registry, Options{})
-	if diff := cmp.Diff(&Missing{Images: 6, Bytes: total}, got); diff != "" || err != nil {
+	got, err := Compare(t.Context(), p, registry, Options{})
+	if diff := cmp.Diff(&ToCopy{Images: 6, Bytes: total}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent")); diff != "" || err != nil {
 		t.Errorf("empty: %v %s", err, diff)
 	}
 	mustRun(t, p, m.source(), registry, Options{})
 	delete(registry.tags, "other/extra:latest")
 	lost := int64(len("extra") + len(m.content[m.image("extra")]))
-	got, err = Look(t.Context(), p, registry, Options{})
-	if diff := cmp.Diff(&Missing{Images: 1, Present: 5, Bytes: lost, AlreadyThere: total - lost}, got); diff != "" || err != nil {
+	got, err = Compare(t.Context(), p, registry, Options{})
+	if diff := cmp.Diff(&ToCopy{Images: 1, Present: 5, Bytes: lost, BytesPresent: total - lost}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent")); diff != "" || err != nil {
 		t.Errorf("one tag lost: %v %s", err, diff)
 	}
 }
 
-// brokenJournal cannot be written.
+// A brokenJournal cannot be written.
 type brokenJournal struct{}
 
 func (brokenJournal) Has(string, digest.Digest) bool  { return false }
@@ -346,8 +338,9 @@ func TestRunWithoutAJournal(t *testing.T) {
 	}
 }
 
-// A repository that cannot be looked into does not stop the others.
-func TestRunWhereLookingFails(t *testing.T) {
+// TestRunIfComparingFails checks that a repository that cannot be compared does not stop the
+// others.
+func TestRunIfComparingFails(t *testing.T) {
 	m := sample(t)
 	registry := newMemoryRegistry()
 	registry.fail = func(_, repository string, _ digest.Digest) error {
@@ -357,15 +350,15 @@ func TestRunWhereLookingFails(t *testing.T) {
 		return nil
 	}
 	rep := mustRun(t, m.plan(), m.source(), registry, Options{})
-	if len(rep.Failed) != 1 || rep.Failed[0].Repository != "org/b" || len(rep.Held) != 1 || rep.Copied != 4 {
+	if len(rep.Failed) != 1 || rep.Failed[0].Repository != "org/b" || len(rep.Withheld) != 1 || rep.Copied != 4 {
 		t.Errorf("report: %+v, want org/b failed alone", rep)
 	}
-	if _, err := Look(t.Context(), m.plan(), registry, Options{}); err == nil {
-		t.Error("Look says nothing of what it could not see")
+	if _, err := Compare(t.Context(), m.plan(), registry, Options{}); err == nil {
+		t.Error("Look does not report what it could not compare")
 	}
 }
 
-func TestLookIntoAStore(t *testing.T) {
+func TestCompareWithAStore(t *testing.T) {
 	m := sample(t)
 	store := &memoryStore{content: map[digest.Digest][]byte{}}
 	p := m.plan()
@@ -373,8 +366,8 @@ func TestLookIntoAStore(t *testing.T) {
 		p.Totals.Bytes += int64(len(text))
 	}
 	mustRun(t, p, m.source(), store, Options{})
-	got, err := Look(t.Context(), p, store, Options{})
-	if diff := cmp.Diff(&Missing{Present: 6, AlreadyThere: p.Totals.Bytes}, got); diff != "" || err != nil {
+	got, err := Compare(t.Context(), p, store, Options{})
+	if diff := cmp.Diff(&ToCopy{Present: 6, BytesPresent: p.Totals.Bytes}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent")); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
 }

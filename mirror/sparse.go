@@ -9,41 +9,42 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A SparseError says that a registry refuses an index some of whose children
-// platforms left out. It ends a run, since every such index meets it.
+// A SparseError means that a registry refuses a sparse index: an index without the children of the
+// platforms that are not mirrored. It ends the run, because every such index would fail.
 type SparseError struct {
 	Image string // the source of the image that was tried
-	Err   error  // what the registry said
+	Err   error  // the registry's response
 }
 
 func (e *SparseError) Error() string {
-	return "the mirror does not take the index of " + e.Image + ", some of whose platforms are left out (a sparse index): " + e.Err.Error() + "; " + e.Hint()
+	return "the mirror refused the index of " + e.Image + " because some of its platforms are not mirrored (a sparse index): " + e.Err.Error()
 }
 
-// Unwrap returns the registry's answer.
+// Unwrap returns the registry's response.
 func (e *SparseError) Unwrap() error { return e.Err }
 
-// Hint says what to do.
-func (e *SparseError) Hint() string {
-	return "have the registry take sparse indexes (CNCF distribution: validation.manifests.indexes.platforms: none), or leave platforms out of the configuration"
+// Advice returns the kind and what to do.
+func (e *SparseError) Advice() (advice.Kind, string) {
+	return advice.Failure, "allow sparse indexes in the registry (CNCF distribution: validation.manifests.indexes.platforms: none), or remove platforms from the configuration to mirror all of them"
 }
 
-// refuses reports whether a registry found the manifest itself wanting, rather
-// than its client or its own state.
-func refuses(err error) bool {
-	var answer *remote.Error
-	return errors.As(err, &answer) &&
-		slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}, answer.Status)
+// refusesManifest reports whether a registry refused the manifest itself, not the client, and not
+// because of its own state.
+func refusesManifest(err error) bool {
+	var response *remote.Error
+	return errors.As(err, &response) &&
+		slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}, response.Status)
 }
 
-// probe finds out whether a registry takes sparse indexes, before everything
-// else is copied: it brings the smallest image that has one. Where an image that
-// is there already has one, the answer is known.
-func (r *run) probe(ctx context.Context) error {
+// probeSparse checks whether a registry accepts sparse indexes before everything else is copied: it
+// pushes the smallest image that has one. If an image that is already present has one, nothing needs
+// to be checked.
+func (r *run) probeSparse(ctx context.Context) error {
 	if r.registry == nil {
 		return nil
 	}
@@ -53,17 +54,17 @@ func (r *run) probe(ctx context.Context) error {
 		case !slices.ContainsFunc(img.manifests, func(m *plan.Manifest) bool { return m.Sparse }):
 		case img.present:
 			return nil
-		case img.err == nil && !img.waits() && (smallest == nil || img.bytes() < smallest.bytes()):
+		case img.err == nil && !img.publishedLast() && (smallest == nil || img.bytes() < smallest.bytes()):
 			smallest = img
 		}
 	}
 	if smallest == nil {
 		return nil
 	}
-	g, placing := errgroup.WithContext(ctx)
+	g, pushing := errgroup.WithContext(ctx)
 	g.SetLimit(r.Streams)
 	for _, b := range smallest.blobs {
-		g.Go(func() error { return r.place(placing, b) })
+		g.Go(func() error { return r.pushBlob(pushing, b) })
 	}
 	if err := g.Wait(); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
@@ -72,22 +73,22 @@ func (r *run) probe(ctx context.Context) error {
 	whole := smallest.err == nil && smallest.waiting == 0
 	smallest.mu.Unlock()
 	if !whole {
-		return nil // its own trouble, which the report tells, or the run is to stop
+		return nil // this image failed, which is reported, or the run is stopping
 	}
 	for _, m := range smallest.manifests {
-		r.shared[m] = true // with its own turn, which is to find them put
+		r.shared[m] = true // so that the image's own push finds that they are pushed
 	}
-	err := r.putAll(ctx, smallest)
+	err := r.putManifests(ctx, smallest)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case r.spoils(err):
+	case r.fatalWrite(err):
 		return err
 	}
-	return nil // what else went wrong is met again where the image's turn comes
+	return nil // other errors occur again when the image itself is pushed
 }
 
-// bytes is how much of an image's blobs there is.
+// bytes returns the total size of the image's blobs.
 func (img *image) bytes() int64 {
 	var n int64
 	for _, b := range img.blobs {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// sparseSample is a plan with a large image, and two whose indexes are sparse.
+// sparseSample returns a plan with a large image, and two images with sparse indexes.
 func sparseSample(t *testing.T) *maker {
 	m := newMaker(t)
 	m.add("org/a", "v1", m.image(strings.Repeat("large ", 1000)))
@@ -24,9 +25,9 @@ func sparseSample(t *testing.T) *maker {
 	return m
 }
 
-// A registry that refuses sparse indexes is found out with the smallest one,
-// before anything else is sent.
-func TestRunFindsOutWhetherSparseIndexesAreTaken(t *testing.T) {
+// TestRunProbesSparseIndexes checks that the run pushes the smallest sparse index before anything
+// else, to find out whether the registry refuses sparse indexes.
+func TestRunProbesSparseIndexes(t *testing.T) {
 	m := sparseSample(t)
 	p := m.plan()
 	sparse := map[digest.Digest]bool{}
@@ -48,7 +49,7 @@ func TestRunFindsOutWhetherSparseIndexesAreTaken(t *testing.T) {
 		t.Fatalf("Run = %v, want a SparseError about the smallest image", err)
 	}
 	for _, want := range []string{"platforms", "sparse", "MANIFEST_BLOB_UNKNOWN", "validation.manifests.indexes.platforms: none"} {
-		if !strings.Contains(err.Error(), want) {
+		if !strings.Contains(advice.Text(err), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
@@ -56,7 +57,7 @@ func TestRunFindsOutWhetherSparseIndexesAreTaken(t *testing.T) {
 		t.Errorf("%d blobs were sent, want the one of the smallest image", n)
 	}
 
-	// It takes them: everything is copied, each blob and manifest once.
+	// If the registry accepts them, everything is copied, each blob and manifest once.
 	registry = newMemoryRegistry()
 	source = m.source()
 	rep := mustRun(t, p, source, registry, Options{Streams: 4})
@@ -73,8 +74,9 @@ func TestRunFindsOutWhetherSparseIndexesAreTaken(t *testing.T) {
 	}
 }
 
-// The source's trouble with the image that is tried is that image's alone.
-func TestRunGoesOnWhereTheProbeHasNoContent(t *testing.T) {
+// TestRunContinuesIfTheProbeHasNoContent checks that an error of the source for the probed image
+// fails only that image.
+func TestRunContinuesIfTheProbeHasNoContent(t *testing.T) {
 	m := sparseSample(t)
 	p := m.plan()
 	source, registry := m.source(), newMemoryRegistry()
@@ -84,12 +86,12 @@ func TestRunGoesOnWhereTheProbeHasNoContent(t *testing.T) {
 		t.Errorf("report %+v, want the others copied", rep)
 	}
 	if n := registry.calls["put blob"]; n != 3 {
-		t.Errorf("%d blobs were asked for, want each once", n)
+		t.Errorf("%d blobs were requested, want each once", n)
 	}
 }
 
-// A run that is to stop puts nothing of the image that is tried where its blobs were
-// not sent any more.
+// TestProbeStopsWithTheRun checks that a run that stops pushes no manifest of the probed image if
+// its blobs were not sent.
 func TestProbeStopsWithTheRun(t *testing.T) {
 	m := sparseSample(t)
 	m.add("org/a", "v2", m.image("small", "another"))
@@ -101,7 +103,7 @@ func TestProbeStopsWithTheRun(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := Run(t.Context(), m.plan(), m.source(), registry, Options{Stop: true})
+	_, err := Run(t.Context(), m.plan(), m.source(), registry, Options{StopOnError: true})
 	if !errors.Is(err, full) || registry.calls["put blob"] != 1 {
 		t.Errorf("after %d blobs: %v", registry.calls["put blob"], err)
 	}
@@ -110,24 +112,25 @@ func TestProbeStopsWithTheRun(t *testing.T) {
 	}
 }
 
-// A layout whose index was not finished has content that nobody finds.
-func TestLookWantsNamesInALayout(t *testing.T) {
+// TestCompareNeedsNamesInALayout checks that content of a layout counts as missing if its index was
+// not finished and does not list it.
+func TestCompareNeedsNamesInALayout(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	l, err := layout.Create(t.TempDir(), layout.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sink := ToLayout(l)
+	sink := NewLayoutDestination(l)
 	mustRun(t, p, m.source(), sink, Options{})
-	missing, err := Look(t.Context(), p, sink, Options{})
+	missing, err := Compare(t.Context(), p, sink, Options{})
 	if err != nil || missing.Images != 6 || missing.Bytes > sum(p) {
 		t.Errorf("before the index is written: %+v, %v", missing, err)
 	}
 	if err := sink.Finish(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if missing, err = Look(t.Context(), p, sink, Options{}); err != nil || missing.Images != 0 || missing.Present != 6 {
+	if missing, err = Compare(t.Context(), p, sink, Options{}); err != nil || missing.Images != 0 || missing.Present != 6 {
 		t.Errorf("afterwards: %+v, %v", missing, err)
 	}
 }

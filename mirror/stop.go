@@ -5,56 +5,54 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A StopError says which image failed first in a run that was to stop there.
+// A StopError ends a run with Options.StopOnError.
 type StopError struct {
-	Image string // its source
-	Err   error
+	Image string // the source of the image that failed first
+	Err   error  // why it failed
 }
 
-func (e *StopError) Error() string { return e.what() + ": " + e.Hint() }
+func (e *StopError) Error() string { return "stopped because " + e.Image + " is not mirrored" }
 
-func (e *StopError) what() string { return "stopped, since " + e.Image + " is not mirrored" }
-
-// Hint says what to do.
-func (e *StopError) Hint() string {
-	return "mend what failed and run again; what has arrived is not sent again"
+// Advice returns the kind and what to do.
+func (e *StopError) Advice() (advice.Kind, string) {
+	return advice.Failure, "fix what failed and run again; completed content is not sent again"
 }
 
-// Unwrap returns the reason.
+// Unwrap returns why the image failed.
 func (e *StopError) Unwrap() error { return e.Err }
 
-// missingStops is the end of a run whose plan lacks an image.
-func missingStops(m plan.Missing) *StopError {
-	return &StopError{Image: m.Source, Err: cmp.Or(m.Err(), errors.New(m.Reason))}
+// missingImageStop returns the error of a run with Options.StopOnError whose plan lacks an image.
+func missingImageStop(m plan.Missing) *StopError {
+	return &StopError{Image: m.Source, Err: cmp.Or(m.Err(), errors.New(m.Message))}
 }
 
-// A halt keeps a run that is to stop with its first failure from beginning
-// anything more.
-type halt struct {
-	one   *sync.Once
-	halts chan struct{} // closed where the run is to stop
-	first *StopError    // to be read after that
+// A stopper ends a run with Options.StopOnError: after the first failure nothing new is started.
+type stopper struct {
+	once         *sync.Once
+	stopping     chan struct{} // closed after the first failure
+	firstFailure *StopError    // may be read after that
 }
 
-func newHalt() halt { return halt{one: &sync.Once{}, halts: make(chan struct{})} }
+func newStopper() stopper { return stopper{once: &sync.Once{}, stopping: make(chan struct{})} }
 
-// failed notes that an image failed, where err says so.
-func (r *run) failed(img *image, err error) {
-	if !r.Stop || err == nil || errors.Is(err, errHeld) {
+// noteFailure records that an image failed with err, which may be nil.
+func (r *run) noteFailure(img *image, err error) {
+	if !r.StopOnError || err == nil || errors.Is(err, errWithheld) {
 		return
 	}
-	r.one.Do(func() {
-		r.first = &StopError{Image: img.Source, Err: err}
-		close(r.halts)
+	r.once.Do(func() {
+		r.firstFailure = &StopError{Image: img.Source, Err: err}
+		close(r.stopping)
 	})
 }
 
-func (r *run) halted() bool {
+func (r *run) stopped() bool {
 	select {
-	case <-r.halts:
+	case <-r.stopping:
 		return true
 	default:
 		return false

@@ -9,17 +9,17 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// Who removed the tags of a repository has them put back with a request each, and
-// nothing is read from the source but the manifests that have them.
-func TestTagsArePutBack(t *testing.T) {
+// TestDeletedTagsAreRestored checks that deleted tags of a repository are restored with one request
+// each, and that only the manifests with these tags are read from the source.
+func TestDeletedTagsAreRestored(t *testing.T) {
 	m, source := sample(t), sample(t).source()
-	names, err := Destination{Host: "mirror.example.com"}.Names(m.plan())
+	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(m.plan())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
 		tags []string
-		lost []string // manifests by repository
+		lost []string // manifests, by repository
 		want map[string]int
 	}{
 		"the only tag":    {tags: []string{"org/b:v1"}, want: map[string]int{"has manifest": 8 + 1 + 1, "put manifest": 1}},
@@ -31,7 +31,7 @@ func TestTagsArePutBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			registry := newMemoryRegistry()
 			rep := mustRun(t, m.plan(), source, registry, Options{})
-			h := Hold(m.plan(), names, rep, nil)
+			h := NewRecord(m.plan(), names, rep, nil)
 			for _, img := range m.plan().Images {
 				if img.Kind == plan.CatalogImage {
 					at := names[img.Repository].WithTag(img.Tags[0])
@@ -56,13 +56,13 @@ func TestTagsArePutBack(t *testing.T) {
 				}
 			}
 			registry.calls = map[string]int{}
-			rep = mustRun(t, m.plan(), source, registry, Options{Streams: 1, Receipt: NewReceipt(names, &h)})
+			rep = mustRun(t, m.plan(), source, registry, Options{Streams: 1, KnownTags: NewKnownTags(names, &h)})
 			if diff := cmp.Diff(tc.want, registry.calls); diff != "" || rep.Copied != 1 || rep.Present != 5 {
 				t.Errorf("%+v, requests: %s", rep, diff)
 			}
 			for _, tag := range tc.tags {
 				if registry.tags[tag] == "" {
-					t.Errorf("%s is not there", tag)
+					t.Errorf("%s is missing", tag)
 				}
 			}
 		})

@@ -11,10 +11,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
-// What a source compares with its digest, no sink has to hash again, and an upload
-// that goes on reading elsewhere needs the hash of what it read: the readers in
-// between hand that on.
-func TestReadersHandOnThatBytesAreCompared(t *testing.T) {
+// TestReadersForwardVerification checks that readers that wrap a source forward two properties:
+// content that the source compares with its digest need not be hashed again, and an upload that
+// continues from another source needs the hash of what was read.
+func TestReadersForwardVerification(t *testing.T) {
 	const text = "the content of a blob"
 	desc := ocispec.Descriptor{Digest: digest.FromString(text), Size: int64(len(text))}
 	other := ocispec.Descriptor{Digest: digest.FromString("x"), Size: 1}
@@ -24,7 +24,7 @@ func TestReadersHandOnThatBytesAreCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, wrap := range map[string]func(io.ReadCloser) io.ReadCloser{
-		"counted":    func(r io.ReadCloser) io.ReadCloser { return &counted{ReadCloser: r, flight: &flight{}} },
+		"counted":    func(r io.ReadCloser) io.ReadCloser { return &sourceReader{ReadCloser: r, transfer: &transfer{}} },
 		"cachedBlob": func(r io.ReadCloser) io.ReadCloser { return &cachedBlob{ReadCloser: r} },
 	} {
 		whole, err := layout.Verified(t.Context(), io.NopCloser(strings.NewReader(text)), desc, "it")
@@ -35,13 +35,13 @@ func TestReadersHandOnThatBytesAreCompared(t *testing.T) {
 			t.Fatal(err)
 		}
 		if h, n := layout.Hashed(wrap(whole)); h == nil || n != 5 {
-			t.Errorf("%s keeps the hash of what was read to itself: of %d bytes", name, n)
+			t.Errorf("%s does not forward the hash of what was read (%d bytes)", name, n)
 		}
 		if !layout.Verifies(wrap(compared), desc) {
-			t.Errorf("%s keeps to itself that the bytes are compared", name)
+			t.Errorf("%s does not report that the bytes are compared", name)
 		}
 		if layout.Verifies(wrap(compared), other) || layout.Verifies(wrap(plain), desc) {
-			t.Errorf("%s says that bytes are compared which are not", name)
+			t.Errorf("%s reports that the bytes are compared, but they are not", name)
 		}
 	}
 }

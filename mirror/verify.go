@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,48 +12,46 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A Lack is an image of a plan that a registry does not have, or not whole.
-type Lack struct {
-	// Source is the reference as the plan has it. Repository is the plan's path
-	// and Tags are its tags; both are empty where the source did not give the
-	// image to the plan.
+// A MissingImage is an image of a plan that a registry does not have, or not completely.
+type MissingImage struct {
+	// Source is the reference in the plan, Repository the plan's path and Tags its tags. Repository
+	// and Tags are empty if the image is missing at the source.
 	Source     string        `json:"source"`
 	Digest     digest.Digest `json:"digest,omitempty"`
 	Repository string        `json:"repository,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
 	Problem    string        `json:"problem"`
-	// Blobs are those that are lost; see Options.CheckBlobs.
+	// Blobs are those that are missing or damaged; see Options.CheckBlobs.
 	Blobs []digest.Digest `json:"blobs,omitempty"`
 }
 
-// Verify asks a registry for every image of the plan, under its tags and with
-// all of its platforms, and returns what is lacking, in the plan's order. The
-// registry's word is taken for the blobs, which it accepts no manifest without,
-// unless opts.CheckBlobs says otherwise.
-func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) ([]Lack, error) {
-	r, err := looked(ctx, p, registry, opts)
+// Verify requests every image of the plan from a registry, under its tags and with all of its
+// platforms, and returns those that are missing, in the plan's order. Blobs are not requested,
+// because registries refuse manifests without them, unless opts.CheckBlobs or opts.ReadBlobs is
+// set.
+func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) ([]MissingImage, error) {
+	r, err := newComparison(ctx, p, registry, opts)
 	if err != nil {
 		return nil, err
 	}
 	absent := slices.DeleteFunc(slices.Clone(r.images), func(img *image) bool { return img.present })
-	lacks := make([]Lack, len(absent))
+	missing := make([]MissingImage, len(absent))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.Streams)
 	for i, img := range absent {
-		lacks[i] = Lack{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags}
+		missing[i] = MissingImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags}
 		g.Go(func() error {
 			var err error
-			if lacks[i].Problem, err = r.problem(ctx, img); err == nil && lacks[i].Problem == "" {
-				lacks[i].Problem = "it arrived while it was looked for"
+			if missing[i].Problem, err = r.problem(ctx, img); err == nil && missing[i].Problem == "" {
+				missing[i].Problem = "it was pushed during verification"
 				if r.CheckBlobs {
-					lacks[i].Blobs, err = r.lost(ctx, img)
-				}
-				if len(lacks[i].Blobs) > 0 {
-					lacks[i].Problem = lostText(lacks[i].Blobs)
+					var problem string
+					problem, missing[i].Blobs, err = r.contentProblem(ctx, img)
+					missing[i].Problem = cmp.Or(problem, missing[i].Problem)
 				}
 			}
 			if err != nil {
-				return fmt.Errorf("looking for %s: %w", img.Source, err)
+				return fmt.Errorf("checking %s: %w", img.Source, err)
 			}
 			return nil
 		})
@@ -61,45 +60,44 @@ func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) 
 		return nil, err
 	}
 	for _, m := range p.Missing {
-		lacks = append(lacks, Lack{Source: m.Source, Problem: "the plan has it as missing at the source: " + m.Reason})
+		missing = append(missing, MissingImage{Source: m.Source, Problem: "it is missing at the source: " + m.Message})
 	}
-	return lacks, nil
+	return missing, nil
 }
 
-// problem says what is lacking of an image that is not present; "" where its
-// manifests are all there.
+// problem returns what is missing of an image; "" if its manifests are all present.
 func (r *run) problem(ctx context.Context, img *image) (string, error) {
 	has := func(m *plan.Manifest, tag string) (bool, error) {
 		return r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(m))
 	}
 	last := len(img.manifests) - 1
 	if ok, err := has(img.manifests[last], ""); !ok || err != nil {
-		return "it is not there", err
+		return "it is missing", err
 	}
 	for _, tag := range img.Tags {
 		if ok, err := has(img.manifests[last], tag); !ok || err != nil {
-			return fmt.Sprintf("the tag %s is not there, or names another image", tag), err
+			return fmt.Sprintf("the tag %s is missing or names another image", tag), err
 		}
 	}
-	lacking := 0
+	missing := 0
 	for _, m := range img.manifests[:last] {
 		ok, err := has(m, "")
 		if err != nil {
 			return "", err
 		}
 		if !ok {
-			lacking++
+			missing++
 		}
 	}
-	if lacking == 0 {
+	if missing == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%d of its %d parts (platforms and what belongs to them) are not there", lacking, last), nil
+	return fmt.Sprintf("%d of its %d parts (platforms and what belongs to them) are missing", missing, last), nil
 }
 
-// Holders finds the images of a plan that hold content, by its digest, in the
-// plan's order. Content that no image holds is left out.
-func Holders(p *plan.Plan, content []digest.Digest) (map[digest.Digest][]*plan.Image, error) {
+// ImagesByContent returns the images of a plan that have content, by its digest, in the plan's
+// order. Content that no image has is omitted.
+func ImagesByContent(p *plan.Plan, content []digest.Digest) (map[digest.Digest][]*plan.Image, error) {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil, err
@@ -108,12 +106,12 @@ func Holders(p *plan.Plan, content []digest.Digest) (map[digest.Digest][]*plan.I
 	for _, d := range content {
 		wanted[d] = true
 	}
-	holders := map[digest.Digest][]*plan.Image{}
+	images := map[digest.Digest][]*plan.Image{}
 	for i := range p.Images {
 		img := &p.Images[i]
 		add := func(d digest.Digest) {
-			if have := holders[d]; wanted[d] && (len(have) == 0 || have[len(have)-1] != img) {
-				holders[d] = append(have, img)
+			if have := images[d]; wanted[d] && (len(have) == 0 || have[len(have)-1] != img) {
+				images[d] = append(have, img)
 			}
 		}
 		err := contents.Walk(img.Digest,
@@ -123,5 +121,5 @@ func Holders(p *plan.Plan, content []digest.Digest) (map[digest.Digest][]*plan.I
 			return nil, err
 		}
 	}
-	return holders, nil
+	return images, nil
 }

@@ -18,28 +18,28 @@ func TestVerify(t *testing.T) {
 		{"nothing", func(*maker, *memoryRegistry) {}, map[string]string{}},
 		{
 			"a tag", func(_ *maker, r *memoryRegistry) { delete(r.tags, "org/b:v1") },
-			map[string]string{"src.example.com/org/b:v1": "the tag v1 is not there, or names another image"},
+			map[string]string{"src.example.com/org/b:v1": "the tag v1 is missing or names another image"},
 		},
 		{
 			"a tag that was moved", func(_ *maker, r *memoryRegistry) { r.tags["org/a:v1"] = r.tags["org/a:v2"] },
-			map[string]string{"src.example.com/org/a:v1": "the tag v1 is not there, or names another image"},
+			map[string]string{"src.example.com/org/a:v1": "the tag v1 is missing or names another image"},
 		},
 		{
 			"a child", func(m *maker, r *memoryRegistry) { delete(r.manifests, key("org/multi", m.image("arm64"))) },
-			map[string]string{"src.example.com/org/multi:v1": "1 of its 2 parts (platforms and what belongs to them) are not there"},
+			map[string]string{"src.example.com/org/multi:v1": "1 of its 2 parts (platforms and what belongs to them) are missing"},
 		},
 		{
 			"everything of one", func(m *maker, r *memoryRegistry) {
 				delete(r.tags, "other/extra:latest")
 				delete(r.manifests, key("other/extra", m.image("extra")))
 			},
-			map[string]string{"src.example.com/other/extra:latest": "it is not there"},
+			map[string]string{"src.example.com/other/extra:latest": "it is missing"},
 		},
 		{
 			"what the source lacked", func(m *maker, _ *memoryRegistry) {
-				m.p.Missing = []plan.Missing{{Source: "src.example.com/gone:v1", Reason: "404"}}
+				m.p.Missing = []plan.Missing{{Source: "src.example.com/gone:v1", Message: "404"}}
 			},
-			map[string]string{"src.example.com/gone:v1": "the plan has it as missing at the source: 404"},
+			map[string]string{"src.example.com/gone:v1": "it is missing at the source: 404"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestVerifyAnEmptyRegistry(t *testing.T) {
 	m := sample(t)
 	lacks, err := Verify(t.Context(), m.plan(), newMemoryRegistry(), Options{})
 	if err != nil || len(lacks) != len(m.p.Images) {
-		t.Errorf("%d of %d images are lacking, %v", len(lacks), len(m.p.Images), err)
+		t.Errorf("%d of %d images are missing, %v", len(lacks), len(m.p.Images), err)
 	}
 	for i, l := range lacks {
 		if img := m.p.Images[i]; l.Source != img.Source || l.Digest != img.Digest || l.Repository != img.Repository {
@@ -74,10 +74,10 @@ func TestVerifyAnEmptyRegistry(t *testing.T) {
 	}
 }
 
-func TestHolders(t *testing.T) {
+func TestImagesByContent(t *testing.T) {
 	m := sample(t)
 	base, child, none := m.p.Blobs[0].Digest, m.image("arm64"), digest.FromString("nobody's")
-	holders, err := Holders(m.plan(), []digest.Digest{base, child, none})
+	holders, err := ImagesByContent(m.plan(), []digest.Digest{base, child, none})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestHolders(t *testing.T) {
 		t.Error(diff)
 	}
 	m.p.Manifests = m.p.Manifests[1:]
-	if _, err := Holders(m.plan(), nil); err == nil {
+	if _, err := ImagesByContent(m.plan(), nil); err == nil {
 		t.Error("a plan with a hole was taken")
 	}
 }

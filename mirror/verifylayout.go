@@ -19,47 +19,47 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A Flaw is a manifest or blob of a layout that is damaged or lost.
-type Flaw struct {
+// A DamagedFile is a manifest or blob of a layout that is damaged or missing.
+type DamagedFile struct {
 	File    string `json:"file"` // in the layout
 	Problem string `json:"problem"`
-	// Breaks are the images that hold it, by name; none where no image does.
-	Breaks []string `json:"breaks,omitempty"`
+	// Images are the images with this content, by name.
+	Images []string `json:"breaks,omitempty"`
 }
 
-// A LayoutState is what was found out about a layout when it was read.
-type LayoutState struct {
-	// Images is how many should be there, Bytes how many were to be read.
-	Images int    `json:"images"`
-	Bytes  int64  `json:"bytes"`
-	Damage []Flaw `json:"damage"`
-	// Lacking are images of the plan that index.json does not list.
-	Lacking []Lack `json:"lacking"`
-	// Broken are the images that something in Damage breaks, by name.
+// A LayoutReport is the result of VerifyLayout.
+type LayoutReport struct {
+	// Images is how many should be there, Bytes how many bytes were to be read.
+	Images int           `json:"images"`
+	Bytes  int64         `json:"bytes"`
+	Damage []DamagedFile `json:"damage"`
+	// Missing are images of the plan that index.json does not list.
+	Missing []MissingImage `json:"lacking"`
+	// Broken are the images with content in Damage, by name.
 	Broken []string `json:"broken"`
-	// LeftOut are parts of indexes that are not there beside others that are. A
-	// plan knows whether they should be, and without one nobody does.
-	LeftOut []digest.Digest `json:"leftOut,omitempty"`
+	// AbsentChildren are children of indexes that are absent although others are present. Only a
+	// plan shows whether they should be there.
+	AbsentChildren []digest.Digest `json:"leftOut,omitempty"`
 }
 
-// Whole reports whether all is as it should be.
-func (s *LayoutState) Whole() bool { return len(s.Damage)+len(s.Lacking) == 0 }
+// Intact reports whether nothing is damaged or missing.
+func (s *LayoutReport) Intact() bool { return len(s.Damage)+len(s.Missing) == 0 }
 
-// VerifyLayout reads every file of the layout that has a digest for its name, and
-// finds what is damaged and what lacks of the images of a plan, or of those that
-// index.json lists where p is nil. So many files are read at a time as streams
-// says; tell, where set, is told of the bytes that will be read and were.
-func VerifyLayout(ctx context.Context, l *layout.Layout, p *plan.Plan, streams int, tell func(total, read int64)) (*LayoutState, error) {
+// VerifyLayout reads all blobs of the layout. It finds damaged content, and what is missing of the
+// images of a plan, or, if p is nil, of those that index.json lists. streams is how many files are
+// read at the same time; 0 means 8. tell, if not nil, is called with the bytes to be read in all
+// and with those read since the last call.
+func VerifyLayout(ctx context.Context, l *layout.Layout, p *plan.Plan, streams int, tell func(total, read int64)) (*LayoutReport, error) {
 	v := &layoutCheck{layout: l, content: map[digest.Digest]*layoutContent{}}
-	v.state.Damage, v.state.Lacking, v.state.Broken = []Flaw{}, []Lack{}, []string{}
+	v.report.Damage, v.report.Missing, v.report.Broken = []DamagedFile{}, []MissingImage{}, []string{}
 	index, err := l.Index()
 	if err != nil {
 		return nil, err
 	}
 	if p != nil {
-		err = v.planned(p, index)
+		err = v.addPlan(p, index)
 	} else {
-		err = v.listed(ctx, index)
+		err = v.addIndex(ctx, index)
 	}
 	if err != nil {
 		return nil, err
@@ -69,39 +69,39 @@ func VerifyLayout(ctx context.Context, l *layout.Layout, p *plan.Plan, streams i
 		return nil, err
 	}
 	for _, desc := range files {
-		v.hold(desc, "")
+		v.addContent(desc, "")
 	}
-	return &v.state, v.read(ctx, streams, tell)
+	return &v.report, v.checkAll(ctx, streams, tell)
 }
 
-// layoutCheck is one call of VerifyLayout.
+// A layoutCheck is one call of VerifyLayout.
 type layoutCheck struct {
 	layout  *layout.Layout
 	content map[digest.Digest]*layoutContent
-	state   LayoutState
+	report  LayoutReport
 }
 
-// layoutContent is content that a layout should have, and the images that hold it.
+// layoutContent is content that a layout should have, and the images with it.
 type layoutContent struct {
 	desc   ocispec.Descriptor
 	images []string
 }
 
-// hold notes content of an image; "" is none.
-func (v *layoutCheck) hold(desc ocispec.Descriptor, image string) {
+// addContent adds content of an image; "" is none.
+func (v *layoutCheck) addContent(desc ocispec.Descriptor, image string) {
 	h := v.content[desc.Digest]
 	if h == nil {
 		h = &layoutContent{desc: desc}
 		v.content[desc.Digest] = h
-		v.state.Bytes += desc.Size
+		v.report.Bytes += desc.Size
 	}
 	if n := len(h.images); image != "" && (n == 0 || h.images[n-1] != image) {
 		h.images = append(h.images, image)
 	}
 }
 
-// planned notes the content of a plan, and what the index lacks of its images.
-func (v *layoutCheck) planned(p *plan.Plan, index ocispec.Index) error {
+// addPlan adds the content of a plan, and the images that the index does not list.
+func (v *layoutCheck) addPlan(p *plan.Plan, index ocispec.Index) error {
 	contents, err := p.Contents()
 	if err != nil {
 		return err
@@ -110,12 +110,12 @@ func (v *layoutCheck) planned(p *plan.Plan, index ocispec.Index) error {
 	for _, m := range index.Manifests {
 		names[m.Annotations[ocispec.AnnotationRefName]] = m.Digest
 	}
-	v.state.Images = len(p.Images) + len(p.Missing)
+	v.report.Images = len(p.Images) + len(p.Missing)
 	for i := range p.Images {
 		img := &image{Image: &p.Images[i]}
 		err := contents.Walk(img.Digest,
-			func(m *plan.Manifest) error { v.hold(manifestDescriptor(m), img.name()); return nil },
-			func(b plan.Blob) error { v.hold(blobDescriptor(b), img.name()); return nil })
+			func(m *plan.Manifest) error { v.addContent(manifestDescriptor(m), img.name()); return nil },
+			func(b plan.Blob) error { v.addContent(blobDescriptor(b), img.name()); return nil })
 		if err != nil {
 			return err
 		}
@@ -127,32 +127,32 @@ func (v *layoutCheck) planned(p *plan.Plan, index ocispec.Index) error {
 			case ok:
 				problem = "index.json lists another image under the name " + img.Repository + ":" + tag
 			}
-			v.state.Lacking = append(v.state.Lacking, Lack{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Problem: problem})
+			v.report.Missing = append(v.report.Missing, MissingImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Problem: problem})
 			break
 		}
 	}
 	for _, m := range p.Missing {
-		v.state.Lacking = append(v.state.Lacking, Lack{Source: m.Source, Problem: "the plan has it as missing at the source: " + m.Reason})
+		v.report.Missing = append(v.report.Missing, MissingImage{Source: m.Source, Problem: "it is missing at the source: " + m.Message})
 	}
 	return nil
 }
 
-// listed notes the content of the images that the index lists, as far as their
-// manifests can be read.
-func (v *layoutCheck) listed(ctx context.Context, index ocispec.Index) error {
-	v.state.Images = len(index.Manifests)
+// addIndex adds the content of the images that the index lists, as far as their manifests can be
+// read.
+func (v *layoutCheck) addIndex(ctx context.Context, index ocispec.Index) error {
+	v.report.Images = len(index.Manifests)
 	for _, m := range index.Manifests {
 		if err := v.walk(ctx, m, cmp.Or(m.Annotations[ocispec.AnnotationRefName], m.Digest.String())); err != nil {
 			return err
 		}
 	}
-	slices.Sort(v.state.LeftOut)
-	v.state.LeftOut = slices.Compact(v.state.LeftOut)
+	slices.Sort(v.report.AbsentChildren)
+	v.report.AbsentChildren = slices.Compact(v.report.AbsentChildren)
 	return nil
 }
 
 func (v *layoutCheck) walk(ctx context.Context, desc ocispec.Descriptor, image string) error {
-	v.hold(desc, image)
+	v.addContent(desc, image)
 	raw, err := v.layout.Read(ctx, desc, manifest.MaxSize)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -163,13 +163,13 @@ func (v *layoutCheck) walk(ctx context.Context, desc ocispec.Descriptor, image s
 		Manifests []ocispec.Descriptor `json:"manifests"`
 	}
 	if err != nil || json.Unmarshal(raw, &m) != nil {
-		return nil //nolint:nilerr // what is damaged is found when all is read, and what is no JSON names nothing
+		return nil //nolint:nilerr // damage is found when everything is read, and content that is not JSON names nothing
 	}
-	there := func(d ocispec.Descriptor) bool { _, ok := v.layout.Size(d.Digest); return ok }
-	some := slices.ContainsFunc(m.Manifests, there)
+	present := func(d ocispec.Descriptor) bool { _, ok := v.layout.Size(d.Digest); return ok }
+	anyPresent := slices.ContainsFunc(m.Manifests, present)
 	for _, child := range m.Manifests {
-		if some && !there(child) {
-			v.state.LeftOut = append(v.state.LeftOut, child.Digest)
+		if anyPresent && !present(child) {
+			v.report.AbsentChildren = append(v.report.AbsentChildren, child.Digest)
 			continue
 		}
 		if err := v.walk(ctx, child, image); err != nil {
@@ -177,18 +177,18 @@ func (v *layoutCheck) walk(ctx context.Context, desc ocispec.Descriptor, image s
 		}
 	}
 	if m.Config != nil {
-		v.hold(*m.Config, image)
+		v.addContent(*m.Config, image)
 	}
 	for _, layer := range m.Layers {
-		if len(layer.URLs) == 0 || there(layer) { // else it stays at its vendor's
-			v.hold(layer, image)
+		if len(layer.URLs) == 0 || present(layer) { // otherwise, it stays at its vendor
+			v.addContent(layer, image)
 		}
 	}
 	return nil
 }
 
-// read reads all content and notes what is wrong with it.
-func (v *layoutCheck) read(ctx context.Context, streams int, tell func(total, read int64)) error {
+// checkAll reads all content and records the damage.
+func (v *layoutCheck) checkAll(ctx context.Context, streams int, tell func(total, read int64)) error {
 	if streams <= 0 {
 		streams = defaultStreams
 	}
@@ -200,7 +200,7 @@ func (v *layoutCheck) read(ctx context.Context, streams int, tell func(total, re
 		g.Go(func() error {
 			err := v.layout.Check(ctx, h.desc, func(n int64) {
 				if tell != nil {
-					tell(v.state.Bytes, n)
+					tell(v.report.Bytes, n)
 				}
 			})
 			if ctx.Err() != nil {
@@ -211,7 +211,7 @@ func (v *layoutCheck) read(ctx context.Context, streams int, tell func(total, re
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			v.state.Damage = append(v.state.Damage, Flaw{File: layout.BlobPath(h.desc.Digest), Problem: flawText(err), Breaks: h.images})
+			v.report.Damage = append(v.report.Damage, DamagedFile{File: layout.BlobPath(h.desc.Digest), Problem: problemText(err), Images: h.images})
 			for _, name := range h.images {
 				broken[name] = true
 			}
@@ -221,22 +221,22 @@ func (v *layoutCheck) read(ctx context.Context, streams int, tell func(total, re
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	slices.SortFunc(v.state.Damage, func(a, b Flaw) int { return strings.Compare(a.File, b.File) })
+	slices.SortFunc(v.report.Damage, func(a, b DamagedFile) int { return strings.Compare(a.File, b.File) })
 	for name := range broken {
-		v.state.Broken = append(v.state.Broken, name)
+		v.report.Broken = append(v.report.Broken, name)
 	}
-	slices.Sort(v.state.Broken)
+	slices.Sort(v.report.Broken)
 	return nil
 }
 
-// flawText says what is wrong with a file.
-func flawText(err error) string {
+// problemText returns what is wrong with a file.
+func problemText(err error) string {
 	var corrupt *layout.CorruptError
 	switch {
 	case errors.As(err, &corrupt):
 		return corrupt.Problem
 	case errors.Is(err, fs.ErrNotExist):
-		return "it is not there"
+		return "it is missing"
 	}
 	return err.Error()
 }

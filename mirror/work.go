@@ -12,70 +12,68 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// work is a plan taken apart into what is to be done at one sink.
+// work is a plan, split into what is to be done at one destination.
 type work struct {
 	images []*image
 	blobs  []blob // unique, by digest
-	// shared are the manifests that may have to be put more than once, since more
-	// than one image has them.
+	// shared are manifests of more than one image, which may have to be pushed more than once.
 	shared map[*plan.Manifest]bool
-	// wholes are the images of catalogs and releases that wait for those which these
+	// publishables are the images of catalogs and releases, which wait for the images that these
 	// name.
-	wholes map[plan.Whole][]*image
+	publishables map[plan.Publishable][]*image
 }
 
-// An image is one image of the plan on its way.
+// An image is one image of the plan and its state in this run.
 type image struct {
 	*plan.Image
-	repository string // "" at a sink without repositories
-	// manifests are those of the image, children first, the root last, each
-	// once.
+	repository string // "" at a destination without repositories
+	// manifests are those of the image, each once: children first, the root last.
 	manifests []*plan.Manifest
 	blobs     []*blob
 
-	mu      sync.Mutex
-	present bool  // found at the sink before anything was copied
-	stays   bool  // all of it is there, except for its tag
-	whole   bool  // its blobs were there before anything was copied
-	done    bool  // nothing more will happen to it
-	waiting int   // blobs and, for a catalog, images that have to come first
-	err     error // the first thing that went wrong
-	// refused are the images that made that of a catalog or release fail.
-	refused []string
+	mu             sync.Mutex
+	present        bool  // found at the destination before anything was copied
+	onlyTagMissing bool  // all of it is present, except for its tag
+	blobsPresent   bool  // its blobs were present before anything was copied
+	finished       bool  // its result is final
+	waiting        int   // number of blobs (for a catalog or release, also images) to wait for
+	err            error // the first error
+	manifestsDone  int   // number of manifests that the meter counts as done
+	// missingImages are the images because of which a catalog or release is withheld.
+	missingImages []string
 }
 
-// waits reports whether the image is that of a catalog or release, which comes
-// after all that it names.
-func (img *image) waits() bool {
-	_, ok := img.Whole()
+// publishedLast reports whether the image belongs to a catalog or release, which is published after
+// all images that it names.
+func (img *image) publishedLast() bool {
+	_, ok := img.Publishable()
 	return ok
 }
 
-// A blob is one unique blob. What else there is to know of it follows from the
-// images, and is found out when its turn comes: there may be many blobs.
+// A blob is one unique blob. Everything else about it follows from its images, and is computed when
+// its turn comes, because there may be many blobs.
 type blob struct {
 	desc *plan.Blob
-	// images are those that hold it, in the plan's order.
+	// images are those with this blob, in the plan's order.
 	images []*image
-	// placed says that what can be done for the blob was done.
-	placed bool
+	// attempted means that the blob was copied, or that it failed.
+	attempted bool
 }
 
 func (b *blob) descriptor() ocispec.Descriptor { return blobDescriptor(*b.desc) }
 
-// A home is one repository that needs a blob, and the images that wait for it
-// there.
-type home struct {
+// A target is one repository that needs a blob, and the images that wait for it there.
+type target struct {
 	repository string
 	waiting    []*image
 }
 
-// maxFrom bounds how many sources are tried for a blob that one of them lacks.
-const maxFrom = 8
+// maxSources limits how many sources are tried for a blob.
+const maxSources = 8
 
-// take divides the plan. perRepository is false for a sink that keeps content
-// by digest alone: there, everything has one home.
-func take(p *plan.Plan, perRepository bool) (*work, error) {
+// newWork splits the plan. perRepository is false for a destination that stores content by digest
+// alone: then every blob has one target.
+func newWork(p *plan.Plan, perRepository bool) (*work, error) {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil, err
@@ -84,7 +82,7 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 	for i := range w.blobs {
 		w.blobs[i].desc = &contents.Blobs()[i]
 	}
-	met := make(map[*plan.Manifest]bool, len(p.Manifests))
+	pushedBefore := make(map[*plan.Manifest]bool, len(p.Manifests))
 	seen := map[digest.Digest]bool{}
 	var manifests []*plan.Manifest
 	var blobs []*blob
@@ -98,14 +96,14 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 		}
 		clear(seen)
 		manifests, blobs = manifests[:0], blobs[:0]
-		err := contents.WalkAt(img.Digest, func(m *plan.Manifest) error {
+		err := contents.WalkIndexes(img.Digest, func(m *plan.Manifest) error {
 			if !seen[m.Digest] {
 				seen[m.Digest] = true
 				manifests = append(manifests, m)
-				if met[m] {
+				if pushedBefore[m] {
 					w.shared[m] = true
 				}
-				met[m] = true
+				pushedBefore[m] = true
 			}
 			return nil
 		}, func(at int) error {
@@ -120,14 +118,14 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 			return nil, err
 		}
 		img.manifests, img.blobs = slices.Clone(manifests), slices.Clone(blobs)
-		if whole, ok := img.Whole(); ok && perRepository {
+		if whole, ok := img.Publishable(); ok && perRepository {
 			for _, m := range p.Missing {
-				if slices.ContainsFunc(m.Because, func(b plan.Because) bool {
-					needs, ok := b.Whole()
+				if slices.ContainsFunc(m.Reasons, func(b plan.Reason) bool {
+					needs, ok := b.Publishable()
 					return ok && needs == whole
 				}) {
-					img.err = errHeld
-					img.refused = append(img.refused, m.Source)
+					img.err = errWithheld
+					img.missingImages = append(img.missingImages, m.Source)
 				}
 			}
 		}
@@ -143,19 +141,18 @@ func take(p *plan.Plan, perRepository bool) (*work, error) {
 	return w, nil
 }
 
-// need finds out what the images that lack blobs wait for, and returns the blobs
-// that they wait for, largest first.
-func (w *work) need() []*blob {
+// neededBlobs counts the blobs that images wait for, and returns these blobs, largest first.
+func (w *work) neededBlobs() []*blob {
 	for _, img := range w.images {
-		img.whole = img.present || img.stays
-		if !img.whole {
+		img.blobsPresent = img.present || img.onlyTagMissing
+		if !img.blobsPresent {
 			img.waiting += len(img.blobs)
 		}
 	}
 	var needed []*blob
 	for i := range w.blobs {
 		b := &w.blobs[i]
-		if slices.ContainsFunc(b.images, func(img *image) bool { return !img.whole }) {
+		if slices.ContainsFunc(b.images, func(img *image) bool { return !img.blobsPresent }) {
 			needed = append(needed, b)
 		}
 	}
@@ -165,41 +162,53 @@ func (w *work) need() []*blob {
 	return needed
 }
 
-// homes are the repositories that need the blob. Images come sorted by repository.
-func (b *blob) homes() []*home {
-	var homes []*home
+// targets returns the repositories that need the blob. The images are sorted by repository.
+func (b *blob) targets() []*target {
+	var targets []*target
 	for _, img := range b.images {
-		if img.whole {
+		if img.blobsPresent {
 			continue
 		}
-		if n := len(homes); n == 0 || homes[n-1].repository != img.repository {
-			homes = append(homes, &home{repository: img.repository})
+		if n := len(targets); n == 0 || targets[n-1].repository != img.repository {
+			targets = append(targets, &target{repository: img.repository})
 		}
-		last := homes[len(homes)-1]
+		last := targets[len(targets)-1]
 		last.waiting = append(last.waiting, img)
 	}
-	return homes
+	return targets
 }
 
-// known are the repositories that had the blob before anything was copied.
+// countTargets returns how many targets the blob has.
+func (b *blob) countTargets() (n int64) {
+	var last *image
+	for _, img := range b.images {
+		if !img.blobsPresent && (last == nil || last.repository != img.repository) {
+			n++
+			last = img
+		}
+	}
+	return n
+}
+
+// known returns the repositories that had the blob before anything was copied.
 func (b *blob) known() []string {
 	var known []string
 	for _, img := range b.images {
-		if n := len(known); img.whole && (n == 0 || known[n-1] != img.repository) {
+		if n := len(known); img.blobsPresent && (n == 0 || known[n-1] != img.repository) {
 			known = append(known, img.repository)
 		}
 	}
 	return known
 }
 
-// from are the sources of images that hold the blob, maxFrom at most.
-func (b *blob) from() []string {
+// sources returns the sources of images with the blob, at most maxSources.
+func (b *blob) sources() []string {
 	var from []string
 	for _, img := range b.images {
 		if n := len(from); n == 0 || from[n-1] != img.Source {
 			from = append(from, img.Source)
 		}
-		if len(from) == maxFrom {
+		if len(from) == maxSources {
 			break
 		}
 	}

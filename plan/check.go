@@ -4,55 +4,61 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 func (p *Plan) checkKind() error {
 	if p.Kind != Kind {
-		return fmt.Errorf("its kind is %q, not %s: give a file that gantry plan -o wrote", p.Kind, Kind)
+		return advice.New(advice.Failure, "use a file written by gantry plan", "its kind is %s, not %s", quoted(p.Kind), Kind)
 	}
 	return nil
 }
 
 func (p *Plan) checkVersion() error {
 	if p.Version != Version {
-		return fmt.Errorf("it has version %d, this gantry reads %d: make the plan again, or use the gantry that made it", p.Version, Version)
+		return advice.New(advice.Failure, "make the plan again, or use the gantry that made it", "it has version %d, this gantry reads %d", p.Version, Version)
 	}
 	return nil
 }
 
-// check holds what readers of a plan rely on.
-func (p *Plan) check() error {
+// makeAgain is the hint for a plan that was changed after it was written.
+const makeAgain = "the plan was changed; make it again"
+
+// Check returns an error if the plan breaks a rule that its readers rely on: each field has a value
+// that is possible and not too long, sizes, totals and order are right, and catalogs, releases and
+// updates refer to images in the plan.
+func (p *Plan) Check() error {
+	if err := p.checkFields(); err != nil {
+		return err
+	}
+	return p.checkWhole()
+}
+
+// checkWhole checks how the entries of the plan fit together.
+func (p *Plan) checkWhole() error {
 	c, err := p.Contents()
 	if err != nil {
 		return err
 	}
 	for _, img := range p.Images {
-		if !reference.IsPath(img.Repository) {
-			return fmt.Errorf("image %s: %q is not a repository path", img.Source, img.Repository)
-		}
-		if len(img.Tags) == 0 {
-			return fmt.Errorf("image %s has no tag", img.Source)
-		}
-		for _, t := range img.Tags {
-			if !reference.IsTag(t) {
-				return fmt.Errorf("image %s: %q is not a tag", img.Source, t)
-			}
-		}
 		size, err := c.size(img.Digest)
 		if err != nil {
 			return fmt.Errorf("image %s: %w", img.Source, err)
 		}
 		if img.Size != size {
-			return fmt.Errorf("image %s: its size is %d, but its manifests and blobs have %d bytes: the plan was altered, make it again", img.Source, img.Size, size)
+			return advice.New(advice.Failure, makeAgain, "image %s: its size is %d, but its manifests and blobs have %d bytes", img.Source, img.Size, size)
 		}
 	}
-	if got, want := p.Totals, p.count(); got != want {
-		return fmt.Errorf("its totals are %s, but it holds %s: the plan was altered, make it again", got, want)
+	if p.Count().Bytes > maxBytes {
+		return fmt.Errorf("its content has more than %d bytes", int64(maxBytes))
 	}
-	if !slices.IsSortedFunc(p.Images, compareImages) {
+	if got, want := p.Totals, p.Count(); got != want {
+		return advice.New(advice.Failure, makeAgain, "its totals are %s, but it contains %s", got, want)
+	}
+	if !slices.IsSortedFunc(p.Images, CompareImages) {
 		return errors.New("its images are not in order")
 	}
 	for _, cat := range p.Catalogs {
@@ -64,37 +70,37 @@ func (p *Plan) check() error {
 	}
 	for _, img := range p.Images {
 		if (img.Kind == CatalogImage) != slices.ContainsFunc(p.Catalogs, func(cat Catalog) bool { return cat.Name() == img.Catalog }) {
-			return fmt.Errorf("image %s is not that of a catalog in the plan", img.Source)
+			return fmt.Errorf("image %s is not the image of a catalog in the plan", img.Source)
 		}
 	}
 	if err := p.checkReleases(); err != nil {
 		return err
 	}
-	return checkPlaces(p.Images)
+	return CheckTags(p.Images)
 }
 
-// checkReleases holds releases and their images together.
+// checkReleases checks that releases and their images match.
 func (p *Plan) checkReleases() error {
 	payloads := map[string]*Image{}
 	var graphs *Image
 	for i := range p.Images {
 		switch img := &p.Images[i]; img.Kind {
 		case ReleaseImage:
-			whole, _ := img.Whole()
+			whole, _ := img.Publishable()
 			payloads[whole.Release] = img
 		case GraphImage:
 			if graphs = img; p.GraphData == nil || p.GraphData.Digest != img.Digest {
-				return fmt.Errorf("image %s is not that of the plan's graph data", img.Source)
+				return fmt.Errorf("image %s is not the image of the plan's graph data", img.Source)
 			}
 		}
 	}
 	known := map[string]bool{}
 	for _, r := range p.Releases {
 		if known[r.Name()] {
-			return fmt.Errorf("release %s is there twice", r.Name())
+			return fmt.Errorf("release %s is listed twice", r.Name())
 		}
 		known[r.Name()] = true
-		if err := r.check(payloads[r.Name()]); err != nil {
+		if err := r.checkImage(payloads[r.Name()]); err != nil {
 			return err
 		}
 	}
@@ -109,27 +115,22 @@ func (p *Plan) checkReleases() error {
 		return fmt.Errorf("the image of graph data is not at %s:%s", g.Repository, g.Tag)
 	}
 	for _, u := range p.Updates {
-		if err := u.check(known); err != nil {
+		if err := checkUpdatePath(u, known); err != nil {
 			return fmt.Errorf("the update from %s to %s in %s %w", u.From, u.To, u.Channel, err)
 		}
 	}
 	return nil
 }
 
-// check holds a release against its image, nil where there is none.
-func (r Release) check(img *Image) error {
+// checkImage compares a release with its image, which may be nil.
+func (r Release) checkImage(img *Image) error {
 	switch {
 	case img == nil || img.Digest != r.Digest:
 		return fmt.Errorf("release %s has no image in the plan", r.Name())
 	case img.Source != r.Source:
-		return fmt.Errorf("release %s: its image is not that of %s", r.Name(), r.Source)
+		return fmt.Errorf("release %s: the source of its image is not %s", r.Name(), r.Source)
 	case !img.isAt(r.Repository, r.Tag):
 		return fmt.Errorf("release %s: its image is not at %s:%s", r.Name(), r.Repository, r.Tag)
-	}
-	for _, s := range r.Signatures {
-		if err := s.Digest.Validate(); err != nil {
-			return fmt.Errorf("release %s: a signature is of %q: %w", r.Name(), s.Digest, err)
-		}
 	}
 	return nil
 }
@@ -139,8 +140,8 @@ func (img *Image) isAt(repository, tag string) bool {
 	return img.Repository == repository && slices.Contains(img.Tags, tag)
 }
 
-// check follows the path over releases that are known.
-func (u UpdatePath) check(known map[string]bool) error {
+// checkUpdatePath returns an error if the path has a gap, or a release that is not known.
+func checkUpdatePath(u UpdatePath, known map[string]bool) error {
 	at := u.From
 	for _, h := range u.Hops {
 		if h.From != at {
@@ -151,7 +152,7 @@ func (u UpdatePath) check(known map[string]bool) error {
 	if at != u.To {
 		return fmt.Errorf("ends at %s", at)
 	}
-	for _, version := range u.versions() {
+	for _, version := range u.Versions() {
 		if name := release.Name(version, u.Arch); !known[name] {
 			return fmt.Errorf("leads over %s, which the plan does not have", name)
 		}
@@ -159,11 +160,22 @@ func (u UpdatePath) check(known map[string]bool) error {
 	return nil
 }
 
-// versions are the releases of the path.
-func (u UpdatePath) versions() []string {
-	all := []string{u.From}
-	for _, h := range u.Hops {
-		all = append(all, h.To)
+// CheckTags returns an error if two images have the same repository and tag, because the second push
+// would replace the first image.
+func CheckTags(images []Image) error {
+	images = inOrder(images, func(a, b Image) int { return strings.Compare(a.Repository, b.Repository) })
+	holder := map[string]*Image{} // by tag, of one repository
+	for i := range images {
+		img := &images[i]
+		if i > 0 && img.Repository != images[i-1].Repository {
+			clear(holder)
+		}
+		for _, tag := range img.Tags {
+			if other := holder[tag]; other != nil && other.Digest != img.Digest {
+				return advice.New(advice.Failure, "give one of them another target", "%s and %s would both become %s:%s", other.Source, img.Source, img.Repository, tag)
+			}
+			holder[tag] = img
+		}
 	}
-	return all
+	return nil
 }

@@ -1,46 +1,90 @@
 package plan
 
 import (
+	_ "crypto/sha512" // digests of content may use it
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-// Contents finds the manifests and blobs of a plan by digest. The lists are the
-// plan's own where they are sorted, as they are in every plan that was written
-// here: an index beside them would be as large.
+// Contents finds the manifests and blobs of a plan by digest. It uses the lists of the plan if they
+// are sorted, as in every plan that Gantry writes: a separate index would be as large.
 type Contents struct {
 	manifests []Manifest
 	blobs     []Blob
 }
 
-// Contents indexes the plan. Entries that are there twice or have an impossible
-// digest or size are errors.
+// Contents indexes the plan. Duplicate entries and entries with an invalid digest or size are
+// errors.
 func (p *Plan) Contents() (*Contents, error) {
 	c := &Contents{manifests: inOrder(p.Manifests, compareManifests), blobs: inOrder(p.Blobs, compareBlobs)}
 	for i := range c.manifests {
 		m := &c.manifests[i]
-		if err := m.Digest.Validate(); err != nil {
-			return nil, fmt.Errorf("manifest %q: %w", m.Digest, err)
+		if err := checkDigest("the digest of a manifest", m.Digest); err != nil {
+			return nil, err
 		}
 		if m.Size <= 0 || i > 0 && c.manifests[i-1].Digest == m.Digest {
-			return nil, fmt.Errorf("manifest %s has the size %d or is there twice", m.Digest, m.Size)
+			return nil, fmt.Errorf("manifest %s has the size %d or is listed twice", m.Digest, m.Size)
 		}
 	}
 	for i, b := range c.blobs {
-		if err := b.Digest.Validate(); err != nil {
-			return nil, fmt.Errorf("blob %q: %w", b.Digest, err)
+		if err := checkDigest("the digest of a blob", b.Digest); err != nil {
+			return nil, err
 		}
 		if b.Size < 0 || i > 0 && c.blobs[i-1].Digest == b.Digest {
-			return nil, fmt.Errorf("blob %s has the size %d or is there twice", b.Digest, b.Size)
+			return nil, fmt.Errorf("blob %s has the size %d or is listed twice", b.Digest, b.Size)
 		}
 	}
 	return c, nil
 }
 
-// inOrder is the list itself where it is sorted, else a sorted copy.
+// maxBlob is the maximum size of a blob in bytes, and maxBytes of all content of a plan.
+const (
+	maxBlob  = 1 << 44
+	maxBytes = 1 << 60
+)
+
+// CheckSize returns an error if no content with a digest can have a size. Only empty content has the
+// size 0, and its digest is known.
+func CheckSize(d digest.Digest, size int64) error {
+	switch {
+	case size < 0 || size > maxBlob:
+		return fmt.Errorf("%s has the size %d", d, size)
+	case size == 0 && !isEmpty(d):
+		return fmt.Errorf("%s has the size 0, but it is not the digest of empty content", d)
+	}
+	return nil
+}
+
+// isEmpty reports whether d is the digest of empty content.
+func isEmpty(d digest.Digest) bool {
+	name, _, _ := strings.Cut(string(d), ":")
+	algorithm := digest.Algorithm(name)
+	return algorithm.Available() && d == algorithm.FromBytes(nil)
+}
+
+// checkContent returns an error unless the type, the size and the lists of m are those of an image
+// manifest or an index.
+func (m *Manifest) checkContent() error {
+	switch {
+	case !manifest.Is(m.MediaType):
+		return fmt.Errorf("%s is not the type of a manifest", quoted(m.MediaType))
+	case m.Size <= 0 || m.Size > manifest.MaxSize:
+		return fmt.Errorf("it has the size %d", m.Size)
+	case manifest.IsIndex(m.MediaType) && len(m.Blobs) > 0:
+		return errors.New("it is an index and lists blobs")
+	case manifest.IsImage(m.MediaType) && (len(m.Manifests) > 0 || m.Sparse):
+		return errors.New("it is an image and lists manifests")
+	}
+	return nil
+}
+
+// inOrder returns the list itself if it is sorted, otherwise a sorted copy.
 func inOrder[T any](list []T, compare func(a, b T) int) []T {
 	if slices.IsSortedFunc(list, compare) {
 		return list
@@ -51,7 +95,7 @@ func inOrder[T any](list []T, compare func(a, b T) int) []T {
 func compareManifests(a, b Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) }
 func compareBlobs(a, b Blob) int         { return strings.Compare(string(a.Digest), string(b.Digest)) }
 
-// manifest is the manifest of that digest; nil where there is none.
+// manifest returns the manifest with a digest, or nil.
 func (c *Contents) manifest(d digest.Digest) *Manifest {
 	i, ok := slices.BinarySearchFunc(c.manifests, d, func(m Manifest, d digest.Digest) int {
 		return strings.Compare(string(m.Digest), string(d))
@@ -62,17 +106,17 @@ func (c *Contents) manifest(d digest.Digest) *Manifest {
 	return &c.manifests[i]
 }
 
-// blob is where the blob of that digest stands.
+// blob returns the index of a blob in the list.
 func (c *Contents) blob(d digest.Digest) (at int, ok bool) {
 	return slices.BinarySearchFunc(c.blobs, d, func(b Blob, d digest.Digest) int {
 		return strings.Compare(string(b.Digest), string(d))
 	})
 }
 
-// Blobs are the blobs of the plan, sorted by digest.
+// Blobs returns the blobs of the plan, sorted by digest.
 func (c *Contents) Blobs() []Blob { return c.blobs }
 
-// Manifest returns the manifest of that digest.
+// Manifest returns the manifest with a digest.
 func (c *Contents) Manifest(d digest.Digest) (Manifest, bool) {
 	m := c.manifest(d)
 	if m == nil {
@@ -81,26 +125,25 @@ func (c *Contents) Manifest(d digest.Digest) (Manifest, bool) {
 	return *m, true
 }
 
-// Has reports whether the plan has a manifest or blob of that digest.
+// Has reports whether the plan has a manifest or blob with a digest.
 func (c *Contents) Has(d digest.Digest) bool {
 	_, ok := c.blob(d)
 	return ok || c.manifest(d) != nil
 }
 
-// Walk visits the manifest root and everything below it: children before the
-// index that lists them, blobs before the manifest that lists them. What is
-// shared within the image is visited each time it is listed. It ends with the
-// first error.
+// Walk visits the manifest root and everything below it: children before the index that lists them,
+// blobs before the manifest that lists them. Content that is shared within the image is visited
+// each time it is listed. Walk stops at the first error.
 func (c *Contents) Walk(root digest.Digest, manifest func(*Manifest) error, blob func(Blob) error) error {
 	return c.walk(root, 0, manifest, func(at int) error { return blob(c.blobs[at]) })
 }
 
-// WalkAt is Walk that tells of a blob where it stands in [Contents.Blobs].
-func (c *Contents) WalkAt(root digest.Digest, manifest func(*Manifest) error, blob func(at int) error) error {
+// WalkIndexes is Walk, but passes the index of each blob in [Contents.Blobs].
+func (c *Contents) WalkIndexes(root digest.Digest, manifest func(*Manifest) error, blob func(at int) error) error {
 	return c.walk(root, 0, manifest, blob)
 }
 
-// size is that of all manifests and blobs below root, each counted once.
+// size returns the size of all manifests and blobs below root, each counted once.
 func (c *Contents) size(root digest.Digest) (int64, error) {
 	seen := map[digest.Digest]bool{}
 	var sum int64
@@ -116,16 +159,16 @@ func (c *Contents) size(root digest.Digest) (int64, error) {
 	return sum, err
 }
 
-// maxDepth bounds indexes of indexes; an image has two levels.
-const maxDepth = 8
+// MaxDepth is the maximum nesting of indexes. An image has two levels.
+const MaxDepth = 8
 
 func (c *Contents) walk(d digest.Digest, depth int, manifest func(*Manifest) error, blob func(at int) error) error {
 	m := c.manifest(d)
 	if m == nil {
 		return fmt.Errorf("manifest %s is not in the plan", d)
 	}
-	if depth > maxDepth {
-		return fmt.Errorf("manifest %s lies more than %d indexes deep", d, maxDepth)
+	if depth > MaxDepth {
+		return fmt.Errorf("manifest %s is nested in more than %d indexes", d, MaxDepth)
 	}
 	for _, child := range m.Manifests {
 		if err := c.walk(child, depth+1, manifest, blob); err != nil {

@@ -4,11 +4,10 @@ package plan
 
 import "testing"
 
-// The race detector empties pools at random, so that it finds allocations where
-// there are none without it.
+// The race detector empties pools at random, which adds allocations.
 
-// Finding content takes no memory that grows with the plan.
-func TestContentsHoldNothing(t *testing.T) {
+// TestContentsAllocations checks that Contents does not allocate more memory for larger plans.
+func TestContentsAllocations(t *testing.T) {
 	few, many := contentPlan(10), contentPlan(1000)
 	allocs := func(p *Plan) float64 {
 		return testing.AllocsPerRun(5, func() {

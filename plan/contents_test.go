@@ -8,7 +8,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// contentPlan has n images of one blob each.
+// contentPlan returns a plan with n images of one blob each.
 func contentPlan(n int) *Plan {
 	p := &Plan{}
 	for i := range n {
@@ -21,7 +21,7 @@ func contentPlan(n int) *Plan {
 	return p
 }
 
-// An order that an editor changed is no error, and stays as it is.
+// TestContentsOfAnyOrder checks that an order that an editor changed is accepted and preserved.
 func TestContentsOfAnyOrder(t *testing.T) {
 	p := contentPlan(10)
 	slices.Reverse(p.Manifests)
@@ -43,6 +43,6 @@ func TestContentsOfAnyOrder(t *testing.T) {
 	}
 	p.Blobs = append(p.Blobs, p.Blobs[0])
 	if _, err := p.Contents(); err == nil {
-		t.Error("a blob that is there twice was taken")
+		t.Error("a duplicate blob was accepted")
 	}
 }

@@ -1,49 +1,48 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// maxPlan is the largest plan that is read, in bytes: many times what 50,000
-// images need.
-const maxPlan = 1 << 30
-
-// maxAhead is for how many entries of a list room is made before they are read;
-// what a plan says of itself is not relied on for more.
+// maxAhead is the maximum number of entries that memory is allocated for before they are read,
+// because the counts in a plan are not trusted.
 const maxAhead = 1 << 16
 
-// Read reads what Write wrote, an entry at a time. Unknown fields, another kind
-// or version, and content that the plan refers to but does not hold are errors.
-// known are digests that the caller holds anyway: the plan shares their text.
+// Read reads what Write wrote, entry by entry. Unknown fields, another kind or version, values that
+// Write would not write, and references to content that the plan does not list are errors. known
+// are digests that the caller keeps anyway: the plan shares their text.
 func Read(r io.Reader, known ...iter.Seq[digest.Digest]) (*Plan, error) {
-	limited := &io.LimitedReader{R: r, N: maxPlan + 1}
-	d := &decoder{p: &Plan{}, seen: map[string]bool{}, same: map[string]string{}}
+	return read(r, defaultLimits(), known...)
+}
+
+func read(r io.Reader, atMost limits, known ...iter.Seq[digest.Digest]) (*Plan, error) {
+	text := newLimitedReader(r, atMost)
+	d := &decoder{p: &Plan{}, text: text, seen: map[string]bool{}, same: map[string]string{}}
 	for _, digests := range known {
 		for text := range digests {
 			d.same[string(text)] = string(text)
 		}
 	}
-	err := d.plan(jsontext.NewDecoder(limited))
-	if limited.N == 0 {
-		err = fmt.Errorf("it is larger than %d MiB", maxPlan>>20)
+	err := d.plan(text.decoder)
+	if text.err != nil {
+		err = advice.Wrap(advice.Failure, text.err, "use a file written by gantry plan")
 	}
 	if err == nil {
-		err = d.p.check()
+		err = d.p.checkWhole()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading plan: %w", err)
+		return nil, fmt.Errorf("reading plan: %w", brief(err))
 	}
 	return d.p, nil
 }
@@ -51,21 +50,22 @@ func Read(r io.Reader, known ...iter.Seq[digest.Digest]) (*Plan, error) {
 // A decoder reads the JSON of a plan.
 type decoder struct {
 	p    *Plan
+	text *limitedReader
 	seen map[string]bool // the fields read so far
-	// same is one copy of every text that may be there many times.
+	// same has one copy of each text that may occur many times.
 	same map[string]string
 }
 
-// plan reads the whole text. Another kind or version explains whatever else is
-// wrong, so that no field is looked into before both are known. A plan as it is
-// written begins with them; what an editor has put before them waits.
+// plan reads the whole text. Plans begin with kind and version, and another kind or version explains
+// any other error. If an editor moved other fields before them, their errors wait until both are
+// known.
 func (d *decoder) plan(dec *jsontext.Decoder) error {
 	if t, err := dec.ReadToken(); err != nil {
 		return notJSON(err)
 	} else if t.Kind() != '{' {
-		return notJSON(errors.New("it is no object"))
+		return notJSON(errors.New("it is not an object"))
 	}
-	waiting := map[string]jsontext.Value{}
+	var first error
 	for more(dec) {
 		t, err := dec.ReadToken()
 		if err != nil {
@@ -73,30 +73,31 @@ func (d *decoder) plan(dec *jsontext.Decoder) error {
 		}
 		name := t.String()
 		if d.seen[name] {
-			return fmt.Errorf("it has the field %q twice", name)
+			return fmt.Errorf("it has the field %s twice", quoted(name))
 		}
 		d.seen[name] = true
-		if name == "kind" || name == "version" || d.seen["kind"] && d.seen["version"] {
+		identifies := name == "kind" || name == "version"
+		if first == nil || identifies {
 			err = d.field(name, dec)
-		} else {
-			var text jsontext.Value
-			text, err = dec.ReadValue()
-			waiting[name], err = text.Clone(), notJSON(err)
 		}
-		if err != nil {
+		known := d.seen["kind"] && d.seen["version"]
+		switch {
+		case err != nil && (known || identifies || d.text.err != nil):
 			return err
+		case first != nil && known:
+			return first
+		case err != nil:
+			first = err
+		}
+		if err := skipRest(dec); err != nil {
+			return cmp.Or(first, notJSON(err))
 		}
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return notJSON(err)
 	}
-	if err := cmp.Or(d.p.checkKind(), d.p.checkVersion()); err != nil {
+	if err := cmp.Or(d.p.checkKind(), d.p.checkVersion(), first); err != nil {
 		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(waiting)) {
-		if err := d.field(name, jsontext.NewDecoder(bytes.NewReader(waiting[name]))); err != nil {
-			return err
-		}
 	}
 	switch _, err := dec.ReadToken(); {
 	case err == nil || errors.As(err, new(*jsontext.SyntacticError)):
@@ -107,7 +108,20 @@ func (d *decoder) plan(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// notJSON is what is said of text that is no plan at all.
+// skipRest skips what an error left of the value of a field of the plan.
+func skipRest(dec *jsontext.Decoder) error {
+	for dec.StackDepth() > 1 {
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+	}
+	if _, n := dec.StackIndex(1); n%2 == 1 { // after the name
+		return dec.SkipValue()
+	}
+	return nil
+}
+
+// notJSON wraps the error of text that is not a plan.
 func notJSON(err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +129,7 @@ func notJSON(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("it is not JSON, as gantry plan -o writes it (%w); a configuration is given with -c", err)
+	return fmt.Errorf("it is not a plan in JSON, as gantry plan writes it: %w", err)
 }
 
 // field reads the value of a field of the plan.
@@ -127,38 +141,41 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 	case "version":
 		return cmp.Or(decode(dec, &p.Version), p.checkVersion())
 	case "name":
-		return decode(dec, &p.Name)
+		return cmp.Or(decode(dec, &p.Name), p.checkName())
 	case "totals":
 		return decode(dec, &p.Totals)
 	case "archiveSize":
-		return decode(dec, &p.ArchiveSize)
+		return cmp.Or(decode(dec, &p.ArchiveSize), p.checkArchiveSize())
 	case "catalogs":
-		return decodeList(dec, &p.Catalogs, 0, nil)
+		return decodeList(d, dec, &p.Catalogs, 0, (*Catalog).check)
 	case "releases":
-		return decodeList(dec, &p.Releases, 0, nil)
+		return decodeList(d, dec, &p.Releases, 0, (*Release).check)
 	case "updates":
-		return decodeList(dec, &p.Updates, 0, nil)
+		return decodeList(d, dec, &p.Updates, 0, checkUpdate)
 	case "updateGraphs":
-		return decodeList(dec, &p.UpdateGraphs, 0, nil)
+		return decodeList(d, dec, &p.UpdateGraphs, 0, (*UpdateGraph).check)
 	case "graphData":
-		return decode(dec, &p.GraphData)
+		if err := decode(dec, &p.GraphData); err != nil {
+			return err
+		}
+		return p.GraphData.check()
 	case "images":
-		return decodeList(dec, &p.Images, p.Totals.Images, d.image)
+		return decodeList(d, dec, &p.Images, p.Totals.Images, d.image)
 	case "missing":
-		return decodeList(dec, &p.Missing, 0, func(m *Missing) { d.because(m.Because) })
+		return decodeList(d, dec, &p.Missing, 0, func(m *Missing) error { d.because(m.Reasons); return m.check() })
 	case "blocked":
-		return decodeList(dec, &p.Blocked, 0, func(b *Blocked) { d.because(b.Because) })
+		return decodeList(d, dec, &p.Blocked, 0, func(b *Blocked) error { d.because(b.Reasons); return b.check() })
 	case "notes":
-		return decodeList(dec, &p.Notes, 0, nil)
+		return decodeList(d, dec, &p.Notes, 0, checkNote)
 	case "manifests":
-		return decodeList(dec, &p.Manifests, p.Totals.Manifests, d.manifest)
+		return decodeList(d, dec, &p.Manifests, p.Totals.Manifests, d.manifest)
 	case "blobs":
-		return decodeList(dec, &p.Blobs, p.Totals.Blobs, func(b *Blob) { one(d, &b.Digest) })
+		return decodeList(d, dec, &p.Blobs, p.Totals.Blobs, func(b *Blob) error { one(d, &b.Digest); return b.check() })
 	}
-	return fmt.Errorf("it has the unknown field %q", name)
+	return fmt.Errorf("it has the unknown field %s", quoted(name))
 }
 
-// more reports whether an object or a list goes on.
+// more reports whether an object or a list has more elements.
 func more(dec *jsontext.Decoder) bool {
 	k := dec.PeekKind()
 	return k != '}' && k != ']' && k != 0
@@ -173,32 +190,32 @@ func decode(dec *jsontext.Decoder, v any) error {
 	return err
 }
 
-// decodeList reads an array of about so many entries, each of which is seen once.
-func decodeList[T any](dec *jsontext.Decoder, list *[]T, about int, see func(*T)) error {
+// decodeList reads an array of about so many entries, and calls see for each. It ends at the first
+// error of see, so that entries which no plan has take no memory.
+func decodeList[T any](d *decoder, dec *jsontext.Decoder, list *[]T, about int, see func(*T) error) error {
 	switch t, err := dec.ReadToken(); {
 	case err != nil:
 		return notJSON(err)
 	case t.Kind() == 'n': // null
 		return nil
 	case t.Kind() != '[':
-		return fmt.Errorf("%v stands in place of a list", t)
+		return fmt.Errorf("found %v, expected a list", t.Kind())
 	}
 	*list = make([]T, 0, max(0, min(about, maxAhead)))
 	for more(dec) {
 		*list = append(*list, *new(T))
 		last := &(*list)[len(*list)-1]
-		if err := decode(dec, last); err != nil {
+		d.text.begin()
+		if err := cmp.Or(decode(dec, last), see(last)); err != nil {
 			return err
 		}
-		if see != nil {
-			see(last)
-		}
 	}
+	d.text.begin()
 	_, err := dec.ReadToken()
 	return notJSON(err)
 }
 
-func (d *decoder) image(img *Image) {
+func (d *decoder) image(img *Image) error {
 	one(d, &img.Kind)
 	one(d, &img.Catalog)
 	if at := strings.LastIndexByte(img.Source, '@') + 1; at > 0 && img.Source[at:] == string(img.Digest) {
@@ -206,12 +223,12 @@ func (d *decoder) image(img *Image) {
 	}
 	one(d, &img.Digest)
 	one(d, &img.Repository)
-	d.because(img.Because)
-	img.Tags, img.Because = fit(img.Tags), fit(img.Because)
+	d.because(img.Reasons)
+	img.Tags, img.Reasons = fit(img.Tags), fit(img.Reasons)
+	return img.check()
 }
 
-// fit is the list without the room that is left behind it, which json leaves for
-// more than most lists have.
+// fit returns the list without unused capacity, which json leaves in most short lists.
 func fit[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return list
@@ -219,7 +236,7 @@ func fit[T any](list []T) []T {
 	return append(make([]T, 0, len(list)), list...)
 }
 
-func (d *decoder) because(all []Because) {
+func (d *decoder) because(all []Reason) {
 	for i := range all {
 		b := &all[i]
 		for _, s := range []*string{&b.Catalog, &b.Package, &b.Bundle, &b.Name, &b.List, &b.Release} {
@@ -228,7 +245,7 @@ func (d *decoder) because(all []Because) {
 	}
 }
 
-func (d *decoder) manifest(m *Manifest) {
+func (d *decoder) manifest(m *Manifest) error {
 	one(d, &m.Digest)
 	one(d, &m.MediaType)
 	for i := range m.Manifests {
@@ -238,7 +255,8 @@ func (d *decoder) manifest(m *Manifest) {
 		one(d, &m.Blobs[i])
 	}
 	m.Manifests, m.Blobs = fit(m.Manifests), fit(m.Blobs)
+	return m.check()
 }
 
-// one puts the copy that all share in the place of a text.
+// one replaces a text by the shared copy of it.
 func one[S ~string](d *decoder, s *S) { share(d.same, s) }

@@ -9,7 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// A Difference is what changed from one plan to another.
+// A Difference is the changes from one plan to another.
 type Difference struct {
 	Added   []ChangedImage `json:"added"`
 	Removed []ChangedImage `json:"removed"`
@@ -17,12 +17,12 @@ type Difference struct {
 	// AddedReleases and RemovedReleases are names of platform releases.
 	AddedReleases   []string `json:"addedReleases,omitempty"`
 	RemovedReleases []string `json:"removedReleases,omitempty"`
-	// NewBytes is the content that the new plan has and the old one has not, each
-	// blob and manifest once, GoneBytes the reverse.
-	NewContent  int   `json:"newContent"`
-	NewBytes    int64 `json:"newBytes"`
-	GoneContent int   `json:"goneContent"`
-	GoneBytes   int64 `json:"goneBytes"`
+	// NewBytes is the size of the content that only the new plan has, each blob and manifest once.
+	// RemovedBytes is the size of the content that only the old plan has.
+	NewContent     int   `json:"newContent"`
+	NewBytes       int64 `json:"newBytes"`
+	RemovedContent int   `json:"goneContent"`
+	RemovedBytes   int64 `json:"goneBytes"`
 }
 
 // A ChangedImage is an image by its name in a mirror.
@@ -30,17 +30,17 @@ type ChangedImage struct {
 	Name string        `json:"name"`
 	Old  digest.Digest `json:"old,omitempty"`
 	New  digest.Digest `json:"new,omitempty"`
-	Size int64         `json:"size"` // in bytes, before sharing; of the new one, where there is one
+	Size int64         `json:"size"` // in bytes, before sharing; of the new image, if any
 }
 
-// Empty reports whether the two plans bring the same.
+// Empty reports whether the two plans are equal.
 func (d *Difference) Empty() bool {
-	return len(d.Added)+len(d.Removed)+len(d.Changed)+d.NewContent+d.GoneContent == 0
+	return len(d.Added)+len(d.Removed)+len(d.Changed)+d.NewContent+d.RemovedContent == 0
 }
 
-// An Outline is what two plans are compared by, each list in its order: the names of
-// releases, the images by name, and every manifest and blob by what stands for its
-// digest. It is a fraction of the plan.
+// An Outline is the part of a plan that is compared, each list sorted: the names of releases, the
+// images by name, and every manifest and blob by a hash of its digest. It is much smaller than the
+// plan.
 type Outline struct {
 	releases []string
 	images   []outlinedImage
@@ -54,11 +54,11 @@ type outlinedImage struct {
 }
 
 type outlinedContent struct {
-	key  [sha256.Size]byte // stands for the digest, in less than half the room
+	key  [sha256.Size]byte // hash of the digest, less than half as long
 	size int64             // bytes
 }
 
-// Outline is that of the plan, which need not be kept for it.
+// Outline returns the outline of the plan. The plan need not be kept.
 func (p *Plan) Outline() *Outline {
 	o := &Outline{content: make([]outlinedContent, 0, len(p.Manifests)+len(p.Blobs))}
 	for i := range p.Releases {
@@ -82,7 +82,7 @@ func (p *Plan) Outline() *Outline {
 	return o
 }
 
-// Compare finds what differs, by name; the lists of images are not nil.
+// Compare returns the differences by name. The lists of images are not nil.
 func Compare(before, after *Outline) *Difference {
 	d := &Difference{Added: []ChangedImage{}, Removed: []ChangedImage{}, Changed: []ChangedImage{}}
 	pairs(before.releases, after.releases, func(name *string) string { return *name }, func(old, now *string) {
@@ -108,14 +108,14 @@ func Compare(before, after *Outline) *Difference {
 		case old == nil:
 			d.NewContent, d.NewBytes = d.NewContent+1, d.NewBytes+now.size
 		case now == nil:
-			d.GoneContent, d.GoneBytes = d.GoneContent+1, d.GoneBytes+old.size
+			d.RemovedContent, d.RemovedBytes = d.RemovedContent+1, d.RemovedBytes+old.size
 		}
 	})
 	return d
 }
 
-// pairs goes through two lists that are sorted by key. What only one of them has comes
-// with nil in place of the other.
+// pairs iterates over two lists that are sorted by key. An entry that only one list has is passed
+// with nil for the other.
 func pairs[T any](old, now []T, key func(*T) string, each func(old, now *T)) {
 	for len(old)+len(now) > 0 {
 		var order int

@@ -41,7 +41,7 @@ func TestCompare(t *testing.T) {
 			{Name: "org/moved:latest", Old: sum("old"), New: sum("new"), Size: 400},
 			{Name: "org/moved:v1", Old: sum("old"), New: sum("new"), Size: 400},
 		},
-		NewContent: 3, NewBytes: 4020, GoneContent: 3, GoneBytes: 2020,
+		NewContent: 3, NewBytes: 4020, RemovedContent: 3, RemovedBytes: 2020,
 	}
 	got := Compare(before.Outline(), after.Outline())
 	if diff := cmp.Diff(want, got); diff != "" || got.Empty() {

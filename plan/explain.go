@@ -7,7 +7,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// An Explanation says why something is in a plan.
+// An Explanation is the reasons why something is in a plan.
 type Explanation struct {
 	Images   []ExplainedImage   `json:"images,omitempty"`
 	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
@@ -21,34 +21,34 @@ type ExplainedImage struct {
 	Repository string        `json:"repository,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
 	Size       int64         `json:"size,omitempty"` // in bytes, before sharing
-	// Missing is why the source did not give it, Blocked the pattern that leaves
-	// it out; mostly "".
+	// Missing is the reason why the image is unavailable, Blocked the pattern of blockedImages that
+	// matches it; usually both are "".
 	Missing string `json:"missing,omitempty"`
 	Blocked string `json:"blocked,omitempty"`
-	// Lists are the lists of the configuration that name it themselves.
+	// Lists are the lists of the configuration that name the image.
 	Lists    []string           `json:"lists,omitempty"`
 	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
 	Releases []ExplainedRelease `json:"releases,omitempty"`
 }
 
-// An ExplainedBundle is a bundle with the reasons for which its channels keep it.
+// An ExplainedBundle is a bundle with the reasons why its channels keep it.
 type ExplainedBundle struct {
 	Catalog string `json:"catalog"`
 	Package string `json:"package"`
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
-	// As are the names that the bundle gives the image in question.
-	As       []string `json:"as,omitempty"`
-	Channels []Kept   `json:"channels"`
+	// ImageNames are the names of the image in the bundle.
+	ImageNames []string        `json:"as,omitempty"`
+	Channels   []ChannelReason `json:"channels"`
 }
 
-// An ExplainedRelease is a platform release with what it was taken for.
+// An ExplainedRelease is a platform release with the reasons why it was selected.
 type ExplainedRelease struct {
 	Name string `json:"name"` // "4.20.1-x86_64"
-	// As are the names of the components that the image in question is.
-	As      []string        `json:"as,omitempty"`
-	Reasons []ReleaseReason `json:"reasons"`
-	// Updates are the paths that have the release on them.
+	// ComponentNames are the names of the image as components of the release.
+	ComponentNames []string        `json:"as,omitempty"`
+	Reasons        []ReleaseReason `json:"reasons"`
+	// Updates are the update paths through the release.
 	Updates []ExplainedPath `json:"updates,omitempty"`
 }
 
@@ -59,25 +59,25 @@ type ExplainedPath struct {
 	To      string `json:"to"`
 }
 
-// Kept is why a channel keeps a bundle; the words are those of Bundle.
-type Kept struct {
+// A ChannelReason is the reason why a channel keeps a bundle. The values are those of Bundle.
+type ChannelReason struct {
 	Channel string `json:"channel"`
 	Reason  string `json:"reason"`
 	For     string `json:"for,omitempty"`
 }
 
-// Explain says why the images or bundles of a name are in the plan. The name is
-// that of a bundle or of a package, for all its bundles, or the name or version of a
-// release; or else of an image: its source, or any part of that which ends at a
-// slash, colon or @, a digest, the place in the mirror, or what releases call it
-// ("etcd"). Nothing of that name gives an empty Explanation.
+// Explain returns why the images or bundles with a name are in the plan. The name can be the name of
+// a bundle, the name of a package (for all its bundles), or the name or version of a release.
+// Otherwise it identifies an image: by its source, any part of the source that ends at a slash, colon
+// or @, its digest, its repository or tag in the mirror, or the component of a release ("etcd"). If
+// nothing has the name, the Explanation is empty.
 func (p *Plan) Explain(name string) Explanation {
 	var e Explanation
 	for _, c := range p.Catalogs {
 		for _, pkg := range c.Packages {
 			for _, b := range bundlesOf(pkg) {
 				if b == name || pkg.Name == name {
-					e.Bundles = append(e.Bundles, p.explainBundle(Because{Catalog: c.Name(), Package: pkg.Name, Bundle: b}))
+					e.Bundles = append(e.Bundles, p.explainBundle(Reason{Catalog: c.Name(), Package: pkg.Name, Bundle: b}))
 				}
 			}
 		}
@@ -97,31 +97,30 @@ func (p *Plan) Explain(name string) Explanation {
 		}
 		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) || isComponent(img, name) {
 			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size}
-			e.Images = append(e.Images, p.explainImage(x, img.Because))
+			e.Images = append(e.Images, p.explainImage(x, img.Reasons))
 		}
 	}
 	for _, m := range p.Missing {
-		if called(m.Source, name) || isComponent(Image{Kind: m.Kind, Because: m.Because}, name) {
-			e.Images = append(e.Images, p.explainImage(ExplainedImage{Source: m.Source, Missing: m.Reason}, m.Because))
+		if called(m.Source, name) || isComponent(Image{Kind: m.Kind, Reasons: m.Reasons}, name) {
+			e.Images = append(e.Images, p.explainImage(ExplainedImage{Source: m.Source, Missing: m.Message}, m.Reasons))
 		}
 	}
 	for _, b := range p.Blocked {
 		if called(b.Source, name) {
-			e.Images = append(e.Images, p.explainImage(ExplainedImage{Source: b.Source, Blocked: b.Pattern}, b.Because))
+			e.Images = append(e.Images, p.explainImage(ExplainedImage{Source: b.Source, Blocked: b.Pattern}, b.Reasons))
 		}
 	}
 	return e
 }
 
-// isComponent reports whether releases call an image by a name. The signatures of
-// an image are not meant by it.
+// isComponent reports whether an image is a component of a release with a name. Signatures of the
+// image do not count.
 func isComponent(img Image, name string) bool {
 	return name != "" && (img.Kind == ComponentImage || img.Kind == BootImage) &&
-		slices.ContainsFunc(img.Because, func(b Because) bool { return b.Release != "" && b.Name == name })
+		slices.ContainsFunc(img.Reasons, func(b Reason) bool { return b.Release != "" && b.Name == name })
 }
 
-// called reports whether a source is called by a name: in full, or by whole parts
-// of it.
+// called reports whether a name is a source, or a part of it between slashes, colons and @.
 func called(source, name string) bool {
 	for at := 0; name != ""; {
 		i := strings.Index(source[at:], name)
@@ -137,8 +136,7 @@ func called(source, name string) bool {
 	return false
 }
 
-// bundlesOf are the names of a package's bundles, each once, in the order of its
-// channels.
+// bundlesOf returns the names of a package's bundles, each once, in the order of its channels.
 func bundlesOf(p Package) []string {
 	var all []string
 	for _, ch := range p.Channels {
@@ -151,7 +149,7 @@ func bundlesOf(p Package) []string {
 	return all
 }
 
-func (p *Plan) explainImage(x ExplainedImage, because []Because) ExplainedImage {
+func (p *Plan) explainImage(x ExplainedImage, because []Reason) ExplainedImage {
 	for _, b := range because {
 		if b.List != "" {
 			x.Lists = append(x.Lists, b.List)
@@ -164,7 +162,7 @@ func (p *Plan) explainImage(x ExplainedImage, because []Because) ExplainedImage 
 				x.Releases = append(x.Releases, p.explainRelease(b.Release))
 			}
 			if b.Name != "" {
-				x.Releases[i].As = append(x.Releases[i].As, b.Name)
+				x.Releases[i].ComponentNames = append(x.Releases[i].ComponentNames, b.Name)
 			}
 			continue
 		}
@@ -174,14 +172,14 @@ func (p *Plan) explainImage(x ExplainedImage, because []Because) ExplainedImage 
 			last++
 		}
 		if b.Name != "" {
-			x.Bundles[last].As = append(x.Bundles[last].As, b.Name)
+			x.Bundles[last].ImageNames = append(x.Bundles[last].ImageNames, b.Name)
 		}
 	}
 	return x
 }
 
-func (p *Plan) explainBundle(b Because) ExplainedBundle {
-	x := ExplainedBundle{Catalog: b.Catalog, Package: b.Package, Name: b.Bundle, Channels: []Kept{}}
+func (p *Plan) explainBundle(b Reason) ExplainedBundle {
+	x := ExplainedBundle{Catalog: b.Catalog, Package: b.Package, Name: b.Bundle, Channels: []ChannelReason{}}
 	for _, c := range p.Catalogs {
 		if c.Name() != b.Catalog {
 			continue
@@ -194,7 +192,7 @@ func (p *Plan) explainBundle(b Because) ExplainedBundle {
 				for _, kept := range ch.Bundles {
 					if kept.Name == b.Bundle {
 						x.Version = kept.Version
-						x.Channels = append(x.Channels, Kept{Channel: ch.Name, Reason: kept.Reason, For: kept.For})
+						x.Channels = append(x.Channels, ChannelReason{Channel: ch.Name, Reason: kept.Reason, For: kept.For})
 					}
 				}
 			}
@@ -207,19 +205,14 @@ func (p *Plan) explainRelease(name string) ExplainedRelease {
 	x := ExplainedRelease{Name: name, Reasons: []ReleaseReason{}}
 	i := slices.IndexFunc(p.Releases, func(r Release) bool { return r.Name() == name })
 	if i < 0 {
-		return x // it went, and what it names stayed
+		return x // the release was removed, but its images are in the plan
 	}
 	r := p.Releases[i]
 	x.Reasons = r.Reasons
 	for _, u := range p.Updates {
-		if u.Product == r.Product && u.Arch == r.Arch && u.passes(r.Version) {
+		if u.Product == r.Product && u.Arch == r.Arch && u.Passes(r.Version) {
 			x.Updates = append(x.Updates, ExplainedPath{Channel: u.Channel, From: u.From, To: u.To})
 		}
 	}
 	return x
-}
-
-// passes reports whether a version is on the path.
-func (u UpdatePath) passes(version string) bool {
-	return u.From == version || slices.ContainsFunc(u.Hops, func(h Hop) bool { return h.To == version })
 }

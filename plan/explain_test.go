@@ -17,21 +17,21 @@ func TestExplain(t *testing.T) {
 		Images: []Image{
 			{
 				Source: "quay.io/org/operand@sha256:aa", Digest: "sha256:aa", Repository: "org/operand", Tags: []string{"sha256-aa"}, Size: 7,
-				Because: []Because{
+				Reasons: []Reason{
 					{Catalog: "quay.io/org/index:v1", Package: "op", Bundle: "op.v1", Name: "one"},
 					{Catalog: "quay.io/org/index:v1", Package: "op", Bundle: "op.v1", Name: "two"},
 					{Catalog: "quay.io/org/index:v1", Package: "op", Bundle: "op.v2"},
 				},
 			},
-			{Source: "quay.io/org/operand-extra:v1", Digest: "sha256:bb", Repository: "org/operand-extra", Tags: []string{"v1"}, Because: []Because{{List: "additionalImages"}}},
+			{Source: "quay.io/org/operand-extra:v1", Digest: "sha256:bb", Repository: "org/operand-extra", Tags: []string{"v1"}, Reasons: []Reason{{List: "additionalImages"}}},
 		},
-		Missing: []Missing{{Source: "quay.io/gone/away:v1", Reason: "not found", Because: []Because{{List: "additionalImages"}}}},
-		Blocked: []Blocked{{Source: "quay.io/bad/one:v1", Pattern: "bad", Because: []Because{{List: "additionalImages"}}}},
+		Missing: []Missing{{Source: "quay.io/gone/away:v1", Message: "not found", Reasons: []Reason{{List: "additionalImages"}}}},
+		Blocked: []Blocked{{Source: "quay.io/bad/one:v1", Pattern: "bad", Reasons: []Reason{{List: "additionalImages"}}}},
 	}
-	v1 := ExplainedBundle{Catalog: "quay.io/org/index:v1", Package: "op", Name: "op.v1", Version: "1.0.0", Channels: []Kept{{"stable", "installed", "op.v1"}}}
-	v2 := ExplainedBundle{Catalog: "quay.io/org/index:v1", Package: "op", Name: "op.v2", Version: "2.0.0", Channels: []Kept{{"fast", "head", ""}, {"stable", "head", ""}}}
+	v1 := ExplainedBundle{Catalog: "quay.io/org/index:v1", Package: "op", Name: "op.v1", Version: "1.0.0", Channels: []ChannelReason{{"stable", "installed", "op.v1"}}}
+	v2 := ExplainedBundle{Catalog: "quay.io/org/index:v1", Package: "op", Name: "op.v2", Version: "2.0.0", Channels: []ChannelReason{{"fast", "head", ""}, {"stable", "head", ""}}}
 	named := v1
-	named.As = []string{"one", "two"}
+	named.ImageNames = []string{"one", "two"}
 	operand := Explanation{Images: []ExplainedImage{{
 		Source: "quay.io/org/operand@sha256:aa", Digest: "sha256:aa", Repository: "org/operand", Tags: []string{"sha256-aa"}, Size: 7,
 		Bundles: []ExplainedBundle{named, v2},
@@ -70,30 +70,30 @@ func TestExplainReleases(t *testing.T) {
 		Images: []Image{
 			{
 				Source: "quay.io/org/art@sha256:aa", Kind: ComponentImage, Digest: "sha256:aa", Repository: "openshift/release", Tags: []string{"4.20.1-x86_64-cli"},
-				Because: []Because{
+				Reasons: []Reason{
 					{Release: "4.20.1-x86_64", Name: "cli"}, {Release: "4.20.1-x86_64", Name: "tools"},
 					{Release: "4.20.2-x86_64", Name: "cli"}, {Release: "4.20.9-x86_64", Name: "cli"},
 				},
 			},
 			{
 				Source: "quay.io/org/art:sha256-aa.sig", Kind: SignatureImage, Digest: "sha256:ab", Repository: "openshift/release", Tags: []string{"sha256-aa.sig"},
-				Because: []Because{{Release: "4.20.1-x86_64", Name: "cli"}},
+				Reasons: []Reason{{Release: "4.20.1-x86_64", Name: "cli"}},
 			},
-			{Source: "quay.io/org/release@sha256:cc", Kind: ReleaseImage, Digest: "sha256:cc", Repository: "openshift/release-images", Because: []Because{{Release: "4.20.1-x86_64"}}},
+			{Source: "quay.io/org/release@sha256:cc", Kind: ReleaseImage, Digest: "sha256:cc", Repository: "openshift/release-images", Reasons: []Reason{{Release: "4.20.1-x86_64"}}},
 		},
-		Missing: []Missing{{Source: "quay.io/org/art@sha256:dd", Kind: ComponentImage, Reason: "not found", Because: []Because{{Release: "4.20.2-x86_64", Name: "etcd"}}}},
+		Missing: []Missing{{Source: "quay.io/org/art@sha256:dd", Kind: ComponentImage, Message: "not found", Reasons: []Reason{{Release: "4.20.2-x86_64", Name: "etcd"}}}},
 	}
 	way := []ExplainedPath{{"fast-4.20", "4.20.1", "4.20.2"}}
 	first := ExplainedRelease{Name: "4.20.1-x86_64", Reasons: []ReleaseReason{{"from", "fast-4.20"}}, Updates: way}
 	arm := ExplainedRelease{Name: "4.20.1-aarch64", Reasons: []ReleaseReason{{"release", ""}}}
 	second := ExplainedRelease{Name: "4.20.2-x86_64", Reasons: []ReleaseReason{{"path", "fast-4.20"}}, Updates: way}
 	as := func(r ExplainedRelease, names ...string) ExplainedRelease {
-		r.As = names
+		r.ComponentNames = names
 		return r
 	}
 	cli := Explanation{Images: []ExplainedImage{{
 		Source: "quay.io/org/art@sha256:aa", Digest: "sha256:aa", Repository: "openshift/release", Tags: []string{"4.20.1-x86_64-cli"},
-		Releases: []ExplainedRelease{as(first, "cli", "tools"), as(second, "cli"), {Name: "4.20.9-x86_64", As: []string{"cli"}, Reasons: []ReleaseReason{}}},
+		Releases: []ExplainedRelease{as(first, "cli", "tools"), as(second, "cli"), {Name: "4.20.9-x86_64", ComponentNames: []string{"cli"}, Reasons: []ReleaseReason{}}},
 	}}}
 	for name, want := range map[string]Explanation{
 		"4.20.1":                              {Releases: []ExplainedRelease{first, arm}},

@@ -1,69 +1,68 @@
-// Package plan turns a configuration into a plan: what is mirrored, why, and
-// how large it is.
+// Package plan is the plan: what is mirrored, why, and how large it is.
 //
-// A Plan is the centre of Gantry. It is complete: tags are resolved to digests,
-// packages to bundles, bundles to images, images to manifests and blobs with
-// their sizes, and the catalog images that Gantry builds are part of it, built
-// before anything is copied. It is a value: nothing changes it once it is made,
-// and the same inputs give the same bytes of JSON, so that it can be reviewed,
-// committed and carried out later, elsewhere, or over a disk.
+// A Plan is the center of Gantry. It is complete: tags are resolved to digests, packages to
+// bundles, bundles to images, images to manifests and blobs with their sizes. The catalog images
+// that Gantry builds are part of it. A Plan is a value that does not change. Its JSON is sorted and
+// has no timestamps, so it can be reviewed, committed, and mirrored later or at another site.
 //
-// A plan does not know its destination. It names repositories below it
-// ("org/name") and tags; the registry, its prefix and its limits are applied by
-// package mirror, so that one plan serves a registry, an archive and, after the
-// disk was carried, another registry.
+// A plan does not know its destination. It has repositories ("org/name") and tags; package mirror
+// adds the registry, its prefix and its limits. One plan serves a registry, an archive, and the
+// registry that the archive is mirrored to.
 //
-// The package reads through interfaces that it declares (Images, Files, Store)
-// and touches neither network nor disk itself.
+// The package reads, writes, compares and explains plans, and makes parts of them (Without,
+// OnlyCatalogs, OnlyImages, OnlyReleases, Replace). Package plan/build makes the plan of a
+// configuration. This package touches neither network nor disk, and does not link the packages for
+// catalogs.
 package plan
 
 import (
 	"fmt"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// Kind and Version are what a plan's JSON says of itself. Version changes when
-// a reader of the older form would misunderstand the newer one.
+// Kind and Version are the fields of a plan's JSON that identify it. Version changes if an older
+// reader would misunderstand the new form.
 const (
 	Kind    = "GantryPlan"
 	Version = 1
 )
 
-// A Plan is everything that one configuration brings to a mirror.
+// A Plan is everything that one configuration mirrors.
 type Plan struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
-	// Name tells plans of one workspace apart: the base name of the
-	// configuration file, without its ending.
+	// Name is the base name of the configuration file without its extension. It identifies a plan
+	// in its workspace.
 	Name   string `json:"name"`
 	Totals Totals `json:"totals"`
 	// ArchiveSize is the limit of an archive volume in GiB; 0 is the default.
 	ArchiveSize int64     `json:"archiveSize,omitempty"`
 	Catalogs    []Catalog `json:"catalogs,omitempty"`
-	// Releases are platform releases, sorted by name; Updates the ways that clusters
-	// take between them.
+	// Releases are platform releases, sorted by name. Updates are the update paths between them.
 	Releases []Release    `json:"releases,omitempty"`
 	Updates  []UpdatePath `json:"updates,omitempty"`
-	// UpdateGraphs are those that the releases were chosen from.
+	// UpdateGraphs are the graphs that the releases were selected from.
 	UpdateGraphs []UpdateGraph `json:"updateGraphs,omitempty"`
 	GraphData    *GraphData    `json:"graphData,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
-	// Missing are images that the source did not give; a catalog that names one
-	// of them is held back.
+	// Missing are images that are unavailable at the source. A catalog that names one of them is
+	// not published.
 	Missing []Missing `json:"missing,omitempty"`
-	// Blocked are images that mirror.blockedImages leaves out.
+	// Blocked are images that mirror.blockedImages matches.
 	Blocked []Blocked `json:"blocked,omitempty"`
-	// Notes are sentences for the person who decides, sorted.
+	// Notes are messages for the user, sorted.
 	Notes []string `json:"notes,omitempty"`
 	// Manifests and Blobs are unique and sorted by digest.
 	Manifests []Manifest `json:"manifests"`
 	Blobs     []Blob     `json:"blobs"`
 }
 
-// Totals are counts and sizes of a plan. Bytes are those of unique manifests
-// and blobs: what has to move to an empty mirror.
+// Totals are the counts and sizes of a plan. Bytes counts each manifest and blob once: the size of
+// a transfer to an empty mirror.
 type Totals struct {
 	Images    int   `json:"images"`
 	Manifests int   `json:"manifests"`
@@ -75,77 +74,75 @@ func (t Totals) String() string {
 	return fmt.Sprintf("%d images, %d manifests, %d blobs, %d bytes", t.Images, t.Manifests, t.Blobs, t.Bytes)
 }
 
-// count makes the totals of what the plan lists.
-func (p *Plan) count() Totals {
+// Count returns the totals of what the plan lists.
+func (p *Plan) Count() Totals {
 	t := Totals{Images: len(p.Images), Manifests: len(p.Manifests), Blobs: len(p.Blobs)}
 	for _, m := range p.Manifests {
-		t.Bytes += m.Size
+		t.Bytes = min(t.Bytes+m.Size, maxBytes+1)
 	}
 	for _, b := range p.Blobs {
-		t.Bytes += b.Size
+		t.Bytes = min(t.Bytes+b.Size, maxBytes+1)
 	}
 	return t
 }
 
-// An ImageKind says where an image came from.
+// An ImageKind is the role of an image.
 type ImageKind string
 
-// The kinds of image that a plan holds.
+// The kinds of images in a plan.
 const (
 	CatalogImage    ImageKind = "catalog"
 	BundleImage     ImageKind = "bundle"
 	RelatedImage    ImageKind = "related"
 	AdditionalImage ImageKind = "additional"
-	// ReleaseImage is the payload of a release, ComponentImage what it names,
+	// ReleaseImage is the payload of a release, ComponentImage an image that the payload names,
 	// BootImage the disk of virtual machines that belongs to it.
 	ReleaseImage   ImageKind = "release"
 	ComponentImage ImageKind = "component"
 	BootImage      ImageKind = "boot"
-	// SignatureImage holds signatures of another image of a release, as cosign
-	// writes them.
+	// SignatureImage contains signatures of another image of a release, in the format of cosign.
 	SignatureImage ImageKind = "signature"
-	// GraphImage carries the plan's GraphData.
+	// GraphImage contains the plan's GraphData.
 	GraphImage ImageKind = "graph"
 )
 
 // An Image is one image in one repository of the mirror.
 type Image struct {
-	// Source is the reference as the catalog or the configuration has it, in
-	// full ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR".
+	// Source is the full reference as in the catalog or the configuration
+	// ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR".
 	Source string    `json:"source"`
 	Kind   ImageKind `json:"kind"`
-	// Catalog is the name of the catalog (Catalog.Name) whose image this is; ""
-	// for other images.
+	// Catalog is the name of the catalog (Catalog.Name) whose image this is. It is "" for other
+	// images.
 	Catalog string `json:"catalog,omitempty"`
-	// Digest is that of the root manifest as it arrives in the mirror. It
-	// differs from the source's only for catalogs that were rebuilt.
+	// Digest is the digest of the root manifest in the mirror. It differs from the digest of the
+	// source only for catalogs that were rebuilt.
 	Digest digest.Digest `json:"digest"`
 	// Repository is the path below the mirror's registry and prefix.
 	Repository string   `json:"repository"`
 	Tags       []string `json:"tags"`
-	// Size is that of all manifests and blobs of the image, in bytes, before
-	// sharing.
-	Size    int64     `json:"size"`
-	Because []Because `json:"because"`
+	// Size is the size of all manifests and blobs of the image in bytes, including those that other
+	// images share.
+	Size    int64    `json:"size"`
+	Reasons []Reason `json:"because"`
 }
 
-// Because is one reason for an image: the bundle of a catalog that names it, or
-// the list of the configuration. Why the bundle was kept stands in the
-// catalog's packages.
-type Because struct {
-	// Catalog is the name of the catalog in the plan (Catalog.Name), or "" for
-	// additional images.
+// A Reason is one reason for an image: a bundle of a catalog, a release, or a list of the
+// configuration that names it. The catalog's packages list why the bundle was kept.
+type Reason struct {
+	// Catalog is the name of the catalog in the plan (Catalog.Name). It is "" if List or Release is
+	// set alone.
 	Catalog string `json:"catalog,omitempty"`
 	Package string `json:"package,omitempty"`
 	Bundle  string `json:"bundle,omitempty"`
-	// Name is that of the related image in the bundle, mostly "", or that of the
-	// component in the release.
+	// Name is the name of the related image in the bundle, usually "", or of the component in the
+	// release.
 	Name string `json:"name,omitempty"`
-	// List is the list of the configuration: "additionalImages", or "platform" for
-	// the image of graph data.
+	// List is the list of the configuration: "additionalImages", "operators" for the image of a
+	// catalog, or "platform" for the image of graph data.
 	List string `json:"list,omitempty"`
-	// Release is the name of a release in the plan (Release.Name); Name is that of
-	// the component then.
+	// Release is the name of a release in the plan (Release.Name). Name is the name of the
+	// component then.
 	Release string `json:"release,omitempty"`
 }
 
@@ -153,31 +150,36 @@ type Because struct {
 type Missing struct {
 	Source  string    `json:"source"`
 	Kind    ImageKind `json:"kind"`
-	Reason  string    `json:"reason"`
-	Because []Because `json:"because"`
+	Message string    `json:"reason"`
+	Reasons []Reason  `json:"because"`
 
 	err error
 }
 
-// Err is the error that Reason was made of; nil in a plan that was read back.
-func (m Missing) Err() error { return m.err }
-
-// Blocked is an image that was left out on purpose.
-type Blocked struct {
-	Source  string    `json:"source"`
-	Pattern string    `json:"pattern"`
-	Because []Because `json:"because"`
+// NewMissing returns an image that could not be planned because of err.
+func NewMissing(source string, kind ImageKind, err error, reasons []Reason) Missing {
+	return Missing{Source: source, Kind: kind, Message: CleanMessage(advice.Text(err)), Reasons: reasons, err: err}
 }
 
-// A Manifest is an image manifest or an index. Manifests lists the children of
-// an index that are mirrored, Blobs the config and layers of an image.
+// Err is the error that Message was made from. It is nil in a plan that was read back.
+func (m Missing) Err() error { return m.err }
+
+// Blocked is an image that blockedImages matches.
+type Blocked struct {
+	Source  string   `json:"source"`
+	Pattern string   `json:"pattern"`
+	Reasons []Reason `json:"because"`
+}
+
+// A Manifest is an image manifest or an index. Manifests lists the children of an index that are
+// mirrored, Blobs the config and layers of an image.
 type Manifest struct {
 	Digest    digest.Digest   `json:"digest"`
 	MediaType string          `json:"mediaType"`
 	Size      int64           `json:"size"`
 	Manifests []digest.Digest `json:"manifests,omitempty"`
-	// Sparse says that the index names children beside Manifests, which
-	// platforms left out. Many registries refuse such an index.
+	// Sparse reports whether the index names children besides Manifests, for platforms that are not
+	// mirrored. Many registries refuse such an index.
 	Sparse bool            `json:"sparse,omitempty"`
 	Blobs  []digest.Digest `json:"blobs,omitempty"`
 }

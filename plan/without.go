@@ -8,54 +8,52 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A Lost is an image of a plan that could not be brought to its repository, and
-// why.
-type Lost struct {
+// A FailedImage is an image of a plan that could not be copied to its repository, and the error.
+type FailedImage struct {
 	Source, Repository string
 	Err                error
 }
 
-// Without is the plan as it would have been made had the source not given the
-// lost images: they are among its Missing. A catalog or a release whose own image
-// is lost goes, and so do the updates that lead over it; what it names stays.
-func (p *Plan) Without(lost []Lost) (*Plan, error) {
-	type place struct{ source, repository string }
-	reasons := map[place]error{}
+// Without returns the plan as if the failed images had been missing at the source: they are added
+// to Missing. A catalog or release whose own image failed is removed, with the updates through it;
+// the images that it names stay.
+func (p *Plan) Without(lost []FailedImage) (*Plan, error) {
+	type failedKey struct{ source, repository string }
+	reasons := map[failedKey]error{}
 	for _, l := range lost {
-		reasons[place{l.Source, l.Repository}] = l.Err
+		reasons[failedKey{l.Source, l.Repository}] = l.Err
 	}
 	q := *p
 	q.Images, q.Missing, q.Catalogs = []Image{}, slices.Clone(p.Missing), nil
-	gone := map[Whole]bool{}
+	removed := map[Publishable]bool{}
 	for _, img := range p.Images {
-		err, isLost := reasons[place{img.Source, img.Repository}]
+		err, isLost := reasons[failedKey{img.Source, img.Repository}]
 		if !isLost {
 			q.Images = append(q.Images, img)
 			continue
 		}
-		if w, ok := img.Whole(); ok {
-			gone[w] = true
+		if w, ok := img.Publishable(); ok {
+			removed[w] = true
 		}
 		if img.Kind == GraphImage {
 			q.GraphData = nil
 		}
-		q.Missing = append(q.Missing, Missing{Source: img.Source, Kind: img.Kind, Reason: err.Error(), Because: img.Because, err: err})
+		q.Missing = append(q.Missing, NewMissing(img.Source, img.Kind, err, img.Reasons))
 	}
 	for _, c := range p.Catalogs {
-		if !gone[Whole{Catalog: c.Name()}] {
+		if !removed[Publishable{Catalog: c.Name()}] {
 			q.Catalogs = append(q.Catalogs, c)
 		}
 	}
-	q.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r Release) bool { return gone[Whole{Release: r.Name()}] })
+	q.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r Release) bool { return removed[Publishable{Release: r.Name()}] })
 	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
-		return slices.ContainsFunc(u.versions(), func(v string) bool { return gone[Whole{Release: release.Name(v, u.Arch)}] })
+		return slices.ContainsFunc(u.Versions(), func(v string) bool { return removed[Publishable{Release: release.Name(v, u.Arch)}] })
 	})
-	q.unblock(func(b Blocker) bool { return gone[Whole{Catalog: b.Catalog}] })
+	q.unblock(func(b Blocker) bool { return removed[Publishable{Catalog: b.Catalog}] })
 	return &q, q.gather(p.Manifests, p.Blobs)
 }
 
-// gather fills in the manifests and blobs that the images reach, out of those
-// that are known, and the totals.
+// gather sets the manifests and blobs to those that the images reach, and the totals.
 func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 	known := &Plan{Manifests: manifests, Blobs: blobs}
 	contents, err := known.Contents()
@@ -82,13 +80,13 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 			p.Blobs = append(p.Blobs, b)
 		}
 	}
-	p.Totals = p.count()
-	return p.check()
+	p.Totals = p.Count()
+	return p.Check()
 }
 
-// Only is the plan of the images of some catalogs and nothing else: what is left
-// to copy where all that they name has arrived.
-func (p *Plan) Only(catalogs []string) (*Plan, error) {
+// OnlyCatalogs returns the plan of the images of some catalogs: what remains to be copied if all
+// images that they name are in the mirror.
+func (p *Plan) OnlyCatalogs(catalogs []string) (*Plan, error) {
 	q := *p
 	q.Images, q.Catalogs, q.Missing, q.Blocked, q.Notes = []Image{}, nil, nil, nil, nil
 	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData = nil, nil, nil, nil

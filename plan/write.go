@@ -8,46 +8,45 @@ import (
 	"io"
 )
 
-// Write writes the plan as JSON: indented, sorted, the same bytes for the same
-// plan, which Read takes back. A plan may have more text than a machine has
-// memory to spare, so no more than one entry of it is held at a time.
-func (p *Plan) Write(w io.Writer) error {
-	t := &text{out: bufio.NewWriterSize(w, 64<<10)}
-	t.enc = json.NewEncoder(&t.entry)
-	t.enc.SetEscapeHTML(false)
-	t.field("kind", p.Kind)
-	t.field("version", p.Version)
-	t.field("name", p.Name)
-	t.field("totals", p.Totals)
+// Write writes the plan as JSON: indented, sorted, the same bytes for the same plan. Read reads it
+// back. A plan may be larger than the available memory, so only one entry is encoded at a time.
+func (p *Plan) Write(out io.Writer) error {
+	w := &objectWriter{out: bufio.NewWriterSize(out, 64<<10)}
+	w.enc = json.NewEncoder(&w.entry)
+	w.enc.SetEscapeHTML(false)
+	w.field("kind", p.Kind)
+	w.field("version", p.Version)
+	w.field("name", p.Name)
+	w.field("totals", p.Totals)
 	if p.ArchiveSize != 0 {
-		t.field("archiveSize", p.ArchiveSize)
+		w.field("archiveSize", p.ArchiveSize)
 	}
-	writeSome(t, "catalogs", p.Catalogs)
-	writeSome(t, "releases", p.Releases)
-	writeSome(t, "updates", p.Updates)
-	writeSome(t, "updateGraphs", p.UpdateGraphs)
+	writeSome(w, "catalogs", p.Catalogs)
+	writeSome(w, "releases", p.Releases)
+	writeSome(w, "updates", p.Updates)
+	writeSome(w, "updateGraphs", p.UpdateGraphs)
 	if p.GraphData != nil {
-		t.field("graphData", p.GraphData)
+		w.field("graphData", p.GraphData)
 	}
-	writeList(t, "images", p.Images)
-	writeSome(t, "missing", p.Missing)
-	writeSome(t, "blocked", p.Blocked)
-	writeSome(t, "notes", p.Notes)
-	writeList(t, "manifests", p.Manifests)
-	writeList(t, "blobs", p.Blobs)
-	t.put("\n}\n")
-	if t.err == nil {
-		t.err = t.out.Flush()
+	writeList(w, "images", p.Images)
+	writeSome(w, "missing", p.Missing)
+	writeSome(w, "blocked", p.Blocked)
+	writeSome(w, "notes", p.Notes)
+	writeList(w, "manifests", p.Manifests)
+	writeList(w, "blobs", p.Blobs)
+	w.put("\n}\n")
+	if w.err == nil {
+		w.err = w.out.Flush()
 	}
-	if t.err != nil {
-		return fmt.Errorf("writing plan: %w", t.err)
+	if w.err != nil {
+		return fmt.Errorf("writing plan: %w", w.err)
 	}
 	return nil
 }
 
-// A text is a JSON object on its way out, as json.Encoder would indent it by one
-// space. The first error is kept and ends the writing.
-type text struct {
+// An objectWriter writes a JSON object, indented by one space as json.Encoder does. It keeps the first error
+// and then writes nothing more.
+type objectWriter struct {
 	out    *bufio.Writer
 	enc    *json.Encoder // into entry
 	entry  bytes.Buffer
@@ -55,56 +54,56 @@ type text struct {
 	err    error
 }
 
-func (t *text) put(s string) {
-	if t.err == nil {
-		_, t.err = t.out.WriteString(s)
+func (w *objectWriter) put(s string) {
+	if w.err == nil {
+		_, w.err = w.out.WriteString(s)
 	}
 }
 
-// value writes v; prefix is what its further lines begin with.
-func (t *text) value(prefix string, v any) {
-	if t.err != nil {
+// value writes v; prefix is the indentation of all but the first line.
+func (w *objectWriter) value(prefix string, v any) {
+	if w.err != nil {
 		return
 	}
-	t.entry.Reset()
-	t.enc.SetIndent(prefix, " ")
-	if t.err = t.enc.Encode(v); t.err == nil {
-		_, t.err = t.out.Write(bytes.TrimSuffix(t.entry.Bytes(), []byte("\n")))
+	w.entry.Reset()
+	w.enc.SetIndent(prefix, " ")
+	if w.err = w.enc.Encode(v); w.err == nil {
+		_, w.err = w.out.Write(bytes.TrimSuffix(w.entry.Bytes(), []byte("\n")))
 	}
 }
 
-func (t *text) name(name string) {
+func (w *objectWriter) name(name string) {
 	separator := ",\n \""
-	if t.fields == 0 {
+	if w.fields == 0 {
 		separator = "{\n \""
 	}
-	t.fields++
-	t.put(separator + name + "\": ")
+	w.fields++
+	w.put(separator + name + "\": ")
 }
 
-func (t *text) field(name string, v any) {
-	t.name(name)
-	t.value(" ", v)
+func (w *objectWriter) field(name string, v any) {
+	w.name(name)
+	w.value(" ", v)
 }
 
-// writeSome is writeList for a list that is left out where it is empty.
-func writeSome[T any](t *text, name string, list []T) {
+// writeSome is writeList, but omits an empty list.
+func writeSome[T any](w *objectWriter, name string, list []T) {
 	if len(list) > 0 {
-		writeList(t, name, list)
+		writeList(w, name, list)
 	}
 }
 
-func writeList[T any](t *text, name string, list []T) {
+func writeList[T any](w *objectWriter, name string, list []T) {
 	if len(list) == 0 {
-		t.field(name, list)
+		w.field(name, list)
 		return
 	}
-	t.name(name)
+	w.name(name)
 	separator := "[\n  "
 	for i := range list {
-		t.put(separator)
-		t.value("  ", &list[i])
+		w.put(separator)
+		w.value("  ", &list[i])
 		separator = ",\n  "
 	}
-	t.put("\n ]")
+	w.put("\n ]")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// Kinds of requests that a table tells apart. Manifests are asked for by HEAD
-// or GET; a mount that was not granted is an upload that was begun.
+// The kinds of requests that the tables list. Manifests are requested by HEAD or GET. A mount that
+// the registry did not grant counts as the start of an upload.
 const (
 	headBlob     = "HEAD blob"
 	getBlob      = "GET blob"
@@ -27,12 +27,12 @@ const (
 	otherRequest = "other"
 )
 
-// requestKinds in the order of a table.
+// requestKinds returns the kinds of requests in the order of the tables.
 func requestKinds() []string {
 	return []string{headBlob, getBlob, beginUpload, patchUpload, putUpload, mounted, readManifest, putManifest, otherRequest}
 }
 
-// Counts are requests by their kind.
+// counts are the numbers of requests by kind.
 type counts map[string]int
 
 func (c counts) all() int {
@@ -43,12 +43,12 @@ func (c counts) all() int {
 	return n
 }
 
-// A logLine is as Apache's combined format begins:
+// logLine matches the beginning of a line in Apache's combined log format:
 //
 //	127.0.0.1 - - [01/Jan/2025:00:00:00 +0000] "HEAD /v2/a/blobs/sha256:... HTTP/1.1" 200 0 "" "agent"
 var logLine = regexp.MustCompile(`^\S+ \S+ .*?\[[^\]]*\] "([A-Z]+) (\S+) HTTP/[0-9.]+" ([0-9]{3}) `)
 
-// countRequests reads an access log. Other lines in it are passed over.
+// countRequests counts the requests in an access log. It ignores other lines.
 func countRequests(r io.Reader) (counts, error) {
 	c := counts{}
 	s := bufio.NewScanner(r)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// newClient returns a client that keeps its connections.
+// newClient returns an HTTP client that reuses its connections.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: 2 * requestsAtOnce, DisableCompression: true,
@@ -17,7 +17,7 @@ func newClient() *http.Client {
 	}}
 }
 
-// ask sends one request. Another status than the wanted ones is an error.
+// ask sends one request. A status that is not among the wanted ones is an error.
 func ask(ctx context.Context, c *http.Client, method, address string, body io.Reader, length int64, contentType string, want ...int) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, body) //nolint:gosec // of a registry that it started itself
 	if err != nil {
@@ -40,8 +40,7 @@ func ask(ctx context.Context, c *http.Client, method, address string, body io.Re
 	return nil, fmt.Errorf("%s %s: %s: %s", method, address, resp.Status, strings.TrimSpace(string(text)))
 }
 
-// drain ends an answer of which nothing is read, so that its connection is used
-// again.
+// drain discards the body of a response, so that its connection can be used again.
 func drain(resp *http.Response) error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
 	return resp.Body.Close()

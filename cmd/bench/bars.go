@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// kilobyte and the others are as in the limits below.
+// The units of the limits below, in bytes.
 const (
 	kilobyte = 1 << 10
 	megabyte = 1 << 20
 )
 
-// A bar is a limit that Gantry is to keep with a workload.
+// A bar is a limit that Gantry should keep for a workload.
 type bar struct {
 	what  string
 	value float64
 	most  float64
-	unit  string // after both numbers
+	unit  string // printed after the value
 }
 
 func (b bar) kept() bool { return b.value <= b.most }
 
-// bars compares what Gantry took with its limits. A limit that is a multiple of
-// what was not measured is left out.
+// bars compares Gantry's measurements with its limits. A limit that is a multiple of something that
+// was not measured is left out.
 func (m *measured) bars() []bar {
 	var all []bar
 	add := func(what string, value, base, most float64, unit string) {
@@ -35,20 +35,20 @@ func (m *measured) bars() []bar {
 		if len(whole.Samples) == 0 {
 			continue
 		}
-		if op == in { // an archive has its plan
+		if op == in { // an archive contains its plan
 			plan = whole
 		} else {
-			add(string(op)+", planning included: time", whole.wall(), floor.wall(), 1.6, " x floor")
+			add(string(op)+", planning included: time", whole.wall(), floor.wall(), 1.3, " x floor")
 		}
 		if len(plan.Samples) > 0 {
-			add(string(op)+", planned: time", plan.wall(), floor.wall(), 1.3, " x floor")
+			add(string(op)+", planned: time", plan.wall(), floor.wall(), m.mostTime(op), " x floor")
 		}
 		if p := m.fastestPeer(op); p != nil {
 			add(string(op)+": time", whole.wall(), p.wall(), 1, " x "+p.Tool)
 		}
 		if op != out {
 			at := func(s sample) counts { return s.Destination }
-			add(string(op)+": requests at the destination", float64(whole.requests(at)), float64(floor.requests(at)), 1.15, " x floor")
+			add(string(op)+": requests at the destination", float64(whole.requests(at)), float64(floor.requests(at)), 1.07, " x floor")
 		}
 		if op != in {
 			at := func(kind string) float64 {
@@ -61,9 +61,11 @@ func (m *measured) bars() []bar {
 			add(string(op)+": written to it", whole.median(func(s sample) float64 { return float64(s.Archive) }), float64(m.Bytes), 1.01, " x unique bytes")
 		}
 	}
-	if r := m.of(copying, gantryName); len(r.Samples) > 0 {
-		cpu := func(s sample) float64 { return s.CPU }
-		add(string(copying)+": processor time", r.median(cpu), m.of(copying, floorName).median(cpu), 2, " x floor")
+	cpu := func(s sample) float64 { return s.CPU }
+	for _, op := range []operation{copying, out, in} {
+		if r, most := m.of(op, gantryName), m.mostCPU(op); len(r.Samples) > 0 && most > 0 {
+			add(string(op)+": processor time", r.median(cpu), m.of(op, floorName).median(cpu), most, " x floor")
+		}
 	}
 	if r := m.of(again, gantryName); len(r.Samples) > 0 {
 		at := func(s sample) counts { return s.Destination }
@@ -87,8 +89,31 @@ func (m *measured) bars() []bar {
 	return all
 }
 
-// fastestPeer is the tool that took least time in an operation, the floor and
-// Gantry aside; nil without one that did it wholly.
+// mostTime returns the limit for the time of a planned copy, as a multiple of the floor's. A small
+// archive takes little longer to copy than a program to start.
+func (m *measured) mostTime(op operation) float64 {
+	if s, err := shapeOf(m.Preset); op == in || err == nil && s.many {
+		return 1.3
+	}
+	return 1.15
+}
+
+// mostCPU returns the limit for the processor time, as a multiple of the floor's, or 0 for none. The
+// floor does little for small blobs, so the limits are those of the workload with large ones.
+func (m *measured) mostCPU(op operation) float64 {
+	switch {
+	case m.Preset != "medium" && op != copying:
+		return 0
+	case m.Preset != "medium" || op == in:
+		return 2
+	case op == copying:
+		return 1.8
+	}
+	return 1.2
+}
+
+// fastestPeer returns the result of the fastest tool in an operation, except for the floor and
+// Gantry. It is nil if no such tool completed the operation.
 func (m *measured) fastestPeer(op operation) *result {
 	for _, r := range m.ordered(op) {
 		if isPeer(r.Tool) && r.Problem == "" && len(r.Samples) > 0 {
@@ -98,7 +123,7 @@ func (m *measured) fastestPeer(op operation) *result {
 	return nil
 }
 
-// writeBars writes them as a table.
+// writeBars writes the comparison with the limits as a table.
 func (m *measured) writeBars(b *strings.Builder) {
 	bars := m.bars()
 	if len(bars) == 0 {

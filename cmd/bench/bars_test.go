@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,7 @@ func TestBars(t *testing.T) {
 	m.of(copying, "regsync").Problem = "2 blobs are missing" // does not count as faster
 	m.took(outAgain, gantryName, sample{Disk: 32 << 10})
 	want := map[string]bool{
-		"registry to registry, planning included: time":                 true,
+		"registry to registry, planning included: time":                 false,
 		"registry to registry: time":                                    true,
 		"registry to registry: requests at the destination":             true,
 		"registry to registry: GETs at the source":                      false,
@@ -42,6 +43,32 @@ func TestBars(t *testing.T) {
 	m.writeBars(&text)
 	if !strings.Contains(text.String(), "| registry to registry: processor time | 3.00 x floor | 2 | **missed** |\n") {
 		t.Errorf("the table is\n%s", text.String())
+	}
+}
+
+// TestProcessorTimeOfMedium checks that the workload with large blobs has a limit for each direction.
+func TestProcessorTimeOfMedium(t *testing.T) {
+	for preset, want := range map[string]map[operation]float64{
+		"medium": {copying: 1.8, out: 1.2, in: 2},
+		"small":  {copying: 2},
+	} {
+		m := &measured{Preset: preset, References: 1}
+		for _, op := range []operation{copying, out, in} {
+			m.took(op, floorName, sample{cost: cost{CPU: 1}})
+			m.took(op, gantryName, sample{cost: cost{CPU: 1.9}})
+		}
+		got := map[operation]float64{}
+		for _, b := range m.bars() {
+			if op, ok := strings.CutSuffix(b.what, ": processor time"); ok {
+				got[operation(op)] = b.most
+				if b.value != 1.9 {
+					t.Errorf("%s: %s: %v", preset, b.what, b.value)
+				}
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: the limits are %v, want %v", preset, got, want)
+		}
 	}
 }
 

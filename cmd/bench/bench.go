@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A run is the state of all that is measured.
+// A benchRun is the state of one run of the benchmark.
 type benchRun struct {
 	options options
 	scratch scratch
@@ -21,8 +21,8 @@ type benchRun struct {
 	log     io.Writer // progress, for people
 }
 
-// bench measures everything and writes the result. What was measured before an
-// error is written too.
+// bench measures everything and writes the result. After an error, it writes what was measured
+// before.
 func bench(ctx context.Context, o options) (err error) {
 	room := int64(0)
 	for _, name := range o.presets {
@@ -47,7 +47,7 @@ func bench(ctx context.Context, o options) (err error) {
 	b.report = newReport(o, b.scratch, b.maker, b.tools, absent)
 	b.say("%s, in %s", b.maker, b.scratch.dir)
 	if len(absent) > 0 {
-		b.say("not in PATH, and left out: %s", strings.Join(absent, ", "))
+		b.say("not in PATH, left out: %s", strings.Join(absent, ", "))
 	}
 	for _, name := range o.presets {
 		if err := b.preset(ctx, name); err != nil {
@@ -57,7 +57,7 @@ func bench(ctx context.Context, o options) (err error) {
 	return b.write()
 }
 
-// write prints the table, and writes the files that were asked for.
+// write prints the table and writes the requested files.
 func (b *benchRun) write() error {
 	problems := []error{b.report.writeTable(os.Stdout)}
 	for _, file := range b.options.out {
@@ -91,7 +91,7 @@ func (b *benchRun) preset(ctx context.Context, name string) error {
 	slow := map[string]bool{}
 	for round := range b.options.rounds {
 		for i := range tools {
-			t := tools[(i+round)%len(tools)] // nobody is always first
+			t := tools[(i+round)%len(tools)] // a different tool is first in each round
 			if slow[t.name] {
 				continue
 			}
@@ -105,7 +105,7 @@ func (b *benchRun) preset(ctx context.Context, name string) error {
 	return nil
 }
 
-// taking lists the tools that take part in a workload.
+// taking returns the tools that are measured with a workload.
 func (b *benchRun) taking(name string, m *measured) []tool {
 	p, err := shapeOf(name)
 	if err != nil || !p.many || len(b.options.tools) > 0 {
@@ -126,8 +126,8 @@ func isPeer(name string) bool {
 	return name != floorName && name != gantryName && name != plannedName
 }
 
-// turn lets one tool do all that it can. What goes wrong with the tool is in the
-// result; an error is the bench's own.
+// turn runs all operations of one tool. Failures of the tool are recorded in the result; the
+// returned error is a failure of the benchmark itself.
 func (b *benchRun) turn(ctx context.Context, t tool, w *workload, m *measured, title string) error {
 	dir, err := os.MkdirTemp(b.scratch.dir, "turn")
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *benchRun) turn(ctx context.Context, t tool, w *workload, m *measured, t
 	}()
 	failed := map[operation]bool{}
 	for _, op := range operations() {
-		// What comes after something that failed has nothing to begin with.
+		// An operation cannot run if the one it depends on failed.
 		if failed[op.after()] {
 			continue
 		}
@@ -183,8 +183,7 @@ func (b *benchRun) turn(ctx context.Context, t tool, w *workload, m *measured, t
 	return nil
 }
 
-// measure runs a tool's commands and checks what came of them. The sample is
-// nil where they failed.
+// measure runs a tool's commands and checks their result. The sample is nil if the commands failed.
 func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, destination *registry, c commands) (*sample, string, error) {
 	j := job{Dir: at.dir, Env: environment(at.dir), Log: at.log()}
 	for _, command := range c.before {
@@ -211,7 +210,7 @@ func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, d
 	if err != nil {
 		return nil, "", err
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, b.options.limit, fmt.Errorf("it was stopped after %s", b.options.limit))
+	limited, cancel := context.WithTimeoutCause(ctx, b.options.limit, fmt.Errorf("stopped after %s", b.options.limit))
 	spent, err := measure(limited, j)
 	cancel()
 	if err != nil {
@@ -247,8 +246,8 @@ func (b *benchRun) measure(ctx context.Context, t tool, op operation, at turn, d
 	return s, lack(n, example), nil
 }
 
-// environment is what tools get to see: nothing of the user's own settings and
-// credentials, and files for a while where the registries are.
+// environment returns the environment of the tools. It contains none of the user's settings and
+// credentials, and keeps temporary files in dir, next to the registries.
 func environment(dir string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "DOCKER_CONFIG=" + filepath.Join(dir, ".docker")}
 }

@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// missing counts the manifests and blobs of an inventory that a registry does
-// not have, and names one. place gives the repository that stands for one of
-// the source; an attached signature is looked for under its tag, since tools
-// may write its manifest anew.
+// missing counts the manifests and blobs of an inventory that a registry does not have, and returns
+// one as an example. place maps a repository of the source to the one at the destination. An
+// attached signature is looked up by its tag, because tools may rewrite its manifest.
 func missing(ctx context.Context, host string, i *inventory, place func(string) string) (n int, example string, err error) {
 	client := newClient()
 	var mu sync.Mutex
@@ -51,7 +50,7 @@ func missing(ctx context.Context, host string, i *inventory, place func(string) 
 	return n, example, err
 }
 
-// missingInLayout is missing for a folder that is an OCI image layout.
+// missingInLayout is like missing, for a folder that is an OCI image layout.
 func missingInLayout(dir string, i *inventory) (n int, example string) {
 	look := func(encoded string, size int64) {
 		file := filepath.Join("blobs", "sha256", encoded)
@@ -69,7 +68,7 @@ func missingInLayout(dir string, i *inventory) (n int, example string) {
 	return n, example
 }
 
-// lack is the sentence for what missing found; "" is nothing.
+// lack returns a sentence about the result of missing, or "" if nothing is missing.
 func lack(n int, example string) string {
 	if n == 0 {
 		return ""

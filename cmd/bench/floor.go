@@ -15,22 +15,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A floorRun copies what an inventory lists, without looking first: one GET a
-// blob, one POST and PUT, one POST for every further repository, one PUT a
-// manifest. It is no tool: it cannot know what it is told.
+// A floorRun copies the content of an inventory without checking what already exists: one GET per
+// blob, one POST and PUT, one POST for each further repository, one PUT per manifest. It is not a
+// usable tool, because it needs to know all content in advance.
 type floorRun struct {
 	client *http.Client
 	plan   *inventory
 }
 
-// runFloor does what the arguments say:
+// runFloor runs the command in the arguments:
 //
 //	m2m INVENTORY SOURCE DESTINATION
 //	m2d INVENTORY SOURCE FILE
 //	d2m INVENTORY FILE DESTINATION
 func runFloor(ctx context.Context, args []string) error {
 	if len(args) != 4 {
-		return fmt.Errorf("the floor wants an operation, an inventory, from and to, not %q", args)
+		return fmt.Errorf("the floor needs an operation, an inventory, a source and a destination, not %q", args)
 	}
 	plan, err := openInventory(args[1])
 	if err != nil {
@@ -48,7 +48,7 @@ func runFloor(ctx context.Context, args []string) error {
 	return fmt.Errorf("the floor has no operation %q", args[0])
 }
 
-// each does something for every blob, the largest first.
+// each calls do for every blob, the largest first.
 func (f floorRun) each(ctx context.Context, do func(context.Context, *inventoryBlob) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(requestsAtOnce)
@@ -73,7 +73,7 @@ func (f floorRun) copy(ctx context.Context, from, to string) error {
 	return f.manifests(ctx, to)
 }
 
-// store writes the blobs into one file, at the offsets that are known.
+// store writes the blobs into one file, at the offsets in the inventory.
 func (f floorRun) store(ctx context.Context, from, file string) error {
 	out, err := os.Create(file)
 	if err != nil {
@@ -87,7 +87,7 @@ func (f floorRun) store(ctx context.Context, from, file string) error {
 		defer body.Close()
 		h := sha256.New()
 		to := io.MultiWriter(h, io.NewOffsetWriter(out, b.Offset))
-		// A buffer of this size, and not one of io.Copy's 32 KiB.
+		// io.Copy would use a buffer of only 32 KiB.
 		if _, err := io.CopyBuffer(to, struct{ io.Reader }{body}, make([]byte, min(256<<10, max(1, b.Size)))); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (f floorRun) push(ctx context.Context, host string, b *inventoryBlob, body 
 	return nil
 }
 
-// manifests puts the children first, since an index has to name what is there.
+// manifests pushes children first, because a registry accepts an index only if its children exist.
 func (f floorRun) manifests(ctx context.Context, host string) error {
 	for _, child := range []bool{true, false} {
 		g, ctx := errgroup.WithContext(ctx)

@@ -16,17 +16,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// requestsAtOnce is how many requests the floor and the checks have under way.
+// requestsAtOnce is the number of concurrent requests of the floor and the checks.
 const requestsAtOnce = 8
 
-// An inventory is everything that a workload consists of. The floor copies by
-// it, and what tools copied is checked by it.
+// An inventory lists all content of a workload. The floor copies what it lists, and the results of
+// the tools are checked against it.
 type inventory struct {
 	Blobs     []*inventoryBlob // largest first
 	Manifests []inventoryManifest
 }
 
-// An inventoryBlob is a blob and the repositories that have it.
+// An inventoryBlob is a blob and the repositories that contain it.
 type inventoryBlob struct {
 	Digest       digest.Digest
 	Size         int64
@@ -37,7 +37,7 @@ type inventoryBlob struct {
 // An inventoryManifest is a manifest under one name in one repository.
 type inventoryManifest struct {
 	Repository string
-	Name       string // tag, or for a child the digest
+	Name       string // the tag, or the digest for a child
 	Digest     digest.Digest
 	Type       string
 	Raw        []byte
@@ -45,13 +45,13 @@ type inventoryManifest struct {
 	Kind       string // of the item it belongs to
 }
 
-// acceptManifests are the media types that a workload's manifests have.
+// acceptManifests are the media types of a workload's manifests.
 var acceptManifests = []string{
 	"application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.list.v2+json",
 	ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
 }
 
-// readInventory reads the manifests of the items at a registry.
+// readInventory reads the manifests of the items from a registry.
 func readInventory(ctx context.Context, host string, items []item) (*inventory, error) {
 	r := inventoryReader{client: newClient(), host: host, blobs: map[digest.Digest]*inventoryBlob{}, seen: map[string]bool{}}
 	g, ctx := errgroup.WithContext(ctx)
@@ -142,7 +142,7 @@ func (r *inventoryReader) manifest(ctx context.Context, m inventoryManifest) err
 	return nil
 }
 
-// bytes is the size of the blobs and manifests, each counted once.
+// bytes returns the total size of the blobs and manifests, each counted once.
 func (i *inventory) bytes() int64 {
 	var n int64
 	for _, b := range i.Blobs {
@@ -158,7 +158,7 @@ func (i *inventory) bytes() int64 {
 	return n
 }
 
-// digests is how many manifests there are, each counted once.
+// digests returns the number of manifests, each counted once.
 func (i *inventory) digests() int {
 	seen := map[digest.Digest]bool{}
 	for _, m := range i.Manifests {

@@ -11,14 +11,14 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Kinds of items that are treated in a way of their own.
+// The kinds of items that need special treatment.
 const (
 	catalogKind   = "catalog"
 	signatureKind = "sig"
 )
 
-// An item is a tag of a workload. A list of them has a line for each: the
-// repository, the digest, the tag and the kind, with tabs between.
+// An item is a tag of a workload. A list of items has one line for each, with the repository, the
+// digest, the tag and the kind, separated by tabs.
 type item struct {
 	repository string
 	digest     digest.Digest
@@ -42,7 +42,7 @@ func readItems(r io.Reader) ([]item, error) {
 	return items, s.Err()
 }
 
-// byRepository returns the repositories, sorted, and their tags.
+// byRepository returns the repositories, sorted, and the tags of each.
 func byRepository(items []item) (repositories []string, tags map[string][]string) {
 	tags = map[string][]string{}
 	for _, i := range items {
@@ -55,5 +55,6 @@ func byRepository(items []item) (repositories []string, tags map[string][]string
 	return repositories, tags
 }
 
-// lastElement is where tools put a repository that keep only its last name.
+// lastElement returns the destination repository of tools that keep only the last element of the
+// name.
 func lastElement(repository string) string { return path.Base(repository) }

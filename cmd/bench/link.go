@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// What a link holds of each connection and direction: linkChunks pieces of at
-// most linkChunk bytes are under way at a time, as a window of 4 MiB.
+// The buffer of a link for each connection and direction: at most linkChunks pieces of up to
+// linkChunk bytes, like a TCP window of 4 MiB.
 const (
 	linkChunk  = 32 << 10
 	linkChunks = 128
 )
 
-// A link is a way to a registry that takes its time: a proxy for TCP that hands
-// every piece on half a round trip after it came, and takes a round trip more
-// for a connection's beginning. It does not limit how much is under way beyond
-// what a connection's window holds.
+// A link simulates a slow network connection to a registry. It is a TCP proxy that forwards each
+// piece half a round trip after it arrived, and takes one more round trip to open a connection.
+// Apart from the window of each connection, the amount of data in transit is not limited.
 type link struct {
 	host      string // "127.0.0.1:port"
 	target    string
@@ -48,7 +47,7 @@ func startLink(ctx context.Context, target string) (*link, error) {
 	return l, nil
 }
 
-// slow sets how long a round trip takes for what comes from now on.
+// slow sets the round-trip time of everything that arrives from now on.
 func (l *link) slow(roundTrip time.Duration) { l.roundTrip.Store(int64(roundTrip)) }
 
 func (l *link) close() {
@@ -57,7 +56,7 @@ func (l *link) close() {
 	l.running.Wait()
 }
 
-// join connects a client to the registry until both are done.
+// join forwards data between a client and the registry until both directions end.
 func (l *link) join(ctx context.Context, client net.Conn) {
 	defer func() { _ = client.Close() }()
 	if !wait(ctx, time.Duration(l.roundTrip.Load())) {
@@ -69,7 +68,7 @@ func (l *link) join(ctx context.Context, client net.Conn) {
 		return
 	}
 	defer func() { _ = registry.Close() }()
-	// Ends the reads of both directions when the link is closed.
+	// Closing the connections ends the reads of both directions.
 	stop := context.AfterFunc(ctx, func() { _, _ = client.Close(), registry.Close() })
 	defer stop()
 	var both sync.WaitGroup
@@ -78,13 +77,13 @@ func (l *link) join(ctx context.Context, client net.Conn) {
 	both.Wait()
 }
 
-// A piece is what came at once, and when it is to be handed on.
+// A piece is the data of one read and the time at which to forward it.
 type piece struct {
 	data []byte
 	due  time.Time
 }
 
-// carry hands on what comes from one side, until it ends or either fails.
+// carry forwards data from one connection to another until the first ends or either fails.
 func (l *link) carry(ctx context.Context, to, from net.Conn) {
 	pieces := make(chan piece, linkChunks)
 	var reading sync.WaitGroup
@@ -102,7 +101,7 @@ func (l *link) carry(ctx context.Context, to, from net.Conn) {
 		}
 	})
 	var failed bool
-	for p := range pieces { // to the end, so that the reader is never stuck
+	for p := range pieces { // read all pieces, so that the reader never blocks
 		if failed || !wait(ctx, time.Until(p.due)) {
 			failed = true
 			continue
@@ -118,7 +117,7 @@ func (l *link) carry(ctx context.Context, to, from net.Conn) {
 	}
 }
 
-// wait reports whether the time passed before ctx ended.
+// wait reports whether the duration passed before ctx ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

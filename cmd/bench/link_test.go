@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What goes over a link arrives whole and in order, in both directions.
+// TestLink checks that data arrives complete and in order, in both directions.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	body := bytes.Repeat([]byte("0123456789abcdef"), 3<<20/16)
@@ -45,8 +45,8 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// Every piece is handed on half a round trip after it came, however many are
-// under way.
+// TestLinkDelays checks that every piece is forwarded half a round trip after it arrived,
+// regardless of the number of pieces in transit.
 func TestLinkDelays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestLinkDelays(t *testing.T) {
 	})
 }
 
-// A link that is closed lets nobody wait.
+// TestLinkClose checks that closing a link ends its requests.
 func TestLinkClose(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

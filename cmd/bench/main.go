@@ -1,24 +1,22 @@
-// Command bench measures Gantry beside other tools that copy images.
+// Command bench compares Gantry with other tools that copy images.
 //
-// It fills a real distribution registry on loopback with a workload, an
-// operator catalog with all its images, and lets every tool that it finds in
-// PATH carry that to an empty registry, once more to the same one, into an
-// archive, and out of it. The tools take turns, round by round; what is written
-// down is the median.
+// It fills a real distribution registry on loopback with a workload: an operator catalog with all
+// its images. Every tool that it finds in PATH copies the workload to an empty registry, again to
+// the same registry, into an archive, and from the archive to an empty registry. The tools run in
+// turn, for several rounds. The report shows medians.
 //
 //	source registry -> [ tool ] -> empty registry, or archive -> empty registry
 //
-// Beside them stands the floor: a program that knows every blob and manifest
-// beforehand and does only what no copier can leave out. What a tool takes as a
-// multiple of that, within one run, says more than its seconds.
+// For comparison, bench also measures the floor: a program that knows every blob and manifest in
+// advance and does only what every tool has to do. Within one run, a multiple of the floor's time
+// is more meaningful than the time itself.
 //
-// Time, processor time and memory are the tool's own, as the system counts them
-// for its processes; requests are counted from the registries' access logs,
-// which are on in every round. Nothing stands between tool and registry, unless
-// -latency asks for a slow link. What a tool brought is checked, blob by blob,
-// before it is written down.
+// Time, processor time and memory are those of the tool's processes, as the system counts them.
+// Requests are counted from the registries' access logs, which are enabled in every round. There is
+// nothing between tool and registry, unless -latency requests a slow link. Every blob that a tool
+// copied is checked before the result is recorded.
 //
-// It is started by "make bench".
+// To start it, run "make bench".
 package main
 
 import (
@@ -34,10 +32,10 @@ import (
 	"time"
 )
 
-// What the program does when it starts itself.
+// The commands that the program runs itself with.
 const (
-	floorVerb   = "floor"   // copies with the plan known beforehand
-	measureVerb = "measure" // runs a job in a small process and counts
+	floorVerb   = "floor"   // copies with a plan that is known in advance
+	measureVerb = "measure" // measures a job from a small process
 )
 
 func main() {
@@ -48,7 +46,7 @@ func main() {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case interrupted:
-		fmt.Fprintln(os.Stderr, "bench: interrupted; what was measured is written")
+		fmt.Fprintln(os.Stderr, "bench: interrupted; the measurements so far were written")
 		os.Exit(130)
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
@@ -72,12 +70,12 @@ func run(ctx context.Context, args []string) error {
 	return bench(ctx, o)
 }
 
-// Options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	gantry   string
 	presets  []string
-	tools    []string // empty: those that are found
-	alone    bool     // no tools but the floor and Gantry
+	tools    []string // if empty, all that are found
+	alone    bool     // only the floor and Gantry
 	rounds   int
 	patience time.Duration
 	limit    time.Duration
@@ -92,14 +90,14 @@ func parseFlags(args []string) (options, error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&o.gantry, "gantry", filepath.Join("bin", "gantry"), "the gantry program to measure")
 	presets := f.String("preset", "small,medium,many-small", "workloads, in this order")
-	tools := f.String("tools", "", "tools beside the floor and gantry (default: all of "+strings.Join(peerNames(), ",")+" that are in PATH; none: no others)")
-	f.IntVar(&o.rounds, "rounds", 3, "how often every tool has its turn; the table has medians")
-	f.DurationVar(&o.patience, "patience", 30*time.Second, "a tool, other than the floor and gantry, whose turn took longer has one turn only")
+	tools := f.String("tools", "", "tools to compare with the floor and gantry (default: those of "+strings.Join(peerNames(), ",")+" in PATH; none: no tools)")
+	f.IntVar(&o.rounds, "rounds", 3, "number of rounds; the table shows medians")
+	f.DurationVar(&o.patience, "patience", 30*time.Second, "run a tool, other than the floor and gantry, in one round only if that round took longer")
 	f.DurationVar(&o.limit, "limit", 10*time.Minute, "a single copy that takes longer is stopped")
-	f.DurationVar(&o.latency, "latency", 0, "time that a way to a registry and back takes, added by a proxy before each")
-	f.StringVar(&o.dir, "dir", "", "folder for registries and archives (default: /dev/shm if it has room, else the system's for temporary files)")
-	f.StringVar(&o.workload, "workload", filepath.Join("..", "shared", "tools", "workload"), "module that makes workloads and has a floor; where it is absent (none, say), bench makes its own")
-	f.Func("o", "file for the result: a table, or, where its name ends in .json, every measurement (may be repeated; the table is printed in any case)", func(s string) error {
+	f.DurationVar(&o.latency, "latency", 0, "round-trip time to each registry, added by a proxy")
+	f.StringVar(&o.dir, "dir", "", "folder for registries and archives (default: /dev/shm if it has room, otherwise the folder for temporary files)")
+	f.StringVar(&o.workload, "workload", filepath.Join("..", "shared", "tools", "workload"), "module that makes workloads and contains a floor; if it does not exist (for example, none), bench makes its own")
+	f.Func("o", "file for the result: every measurement if the name ends in .json, otherwise the table (may be repeated; the table is always printed)", func(s string) error {
 		o.out = append(o.out, s)
 		return nil
 	})
@@ -107,7 +105,7 @@ func parseFlags(args []string) (options, error) {
 		return o, err
 	}
 	if f.NArg() > 0 {
-		return o, fmt.Errorf("bench takes no arguments but flags, not %q", f.Args())
+		return o, fmt.Errorf("bench accepts only flags, not %q", f.Args())
 	}
 	o.presets, o.tools = fields(*presets), fields(*tools)
 	for _, name := range o.presets {
@@ -124,12 +122,12 @@ func parseFlags(args []string) (options, error) {
 		}
 	}
 	if o.rounds < 1 || o.latency < 0 {
-		return o, errors.New("-rounds is at least 1 and -latency at least 0")
+		return o, errors.New("-rounds must be at least 1 and -latency at least 0")
 	}
 	return o, nil
 }
 
-// fields splits a list at its commas.
+// fields splits a list at commas and spaces.
 func fields(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -15,30 +15,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A job is what is measured: commands, of which so many run at the same time.
+// A job is a set of commands to measure. Width is how many of them run concurrently.
 type job struct {
 	Commands [][]string
 	Width    int
-	Dir      string   // to run them in
-	Env      []string // all of it
-	Log      string   // file that gets what they print
+	Dir      string   // the working directory
+	Env      []string // the complete environment
+	Log      string   // the file for the output
 }
 
-// A cost is what a job took.
+// A cost is what a job used.
 type cost struct {
 	Wall float64 `json:"wallSeconds"`
-	CPU  float64 `json:"cpuSeconds"` // of all processes, in user and in system
-	Peak int64   `json:"peakBytes"`  // resident memory of the largest process; 0 where the system does not say
+	CPU  float64 `json:"cpuSeconds"` // of all processes, user and system
+	Peak int64   `json:"peakBytes"`  // resident memory of the largest process; 0 if the system does not report it
 }
 
-// An outcome is what the measuring process says of a job.
+// An outcome is the report of the measuring process about a job.
 type outcome struct {
 	Cost  cost
-	Error string // of the command that ended badly first
+	Error string // of the first command that failed
 }
 
-// measure runs a job in a process of its own. A process begins with the peak
-// memory of the one that started it, so that one has to be small.
+// measure runs a job from a process of its own. A process inherits the peak memory of the process
+// that started it, so the latter has to be small.
 func measure(ctx context.Context, j job) (cost, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -61,7 +61,7 @@ func measure(ctx context.Context, j job) (cost, error) {
 	}
 	var o outcome
 	if err := json.Unmarshal(out.Bytes(), &o); err != nil {
-		return cost{}, fmt.Errorf("reading what %s says: %w", measureVerb, err)
+		return cost{}, fmt.Errorf("reading the output of %s: %w", measureVerb, err)
 	}
 	if ctx.Err() != nil {
 		return cost{}, context.Cause(ctx)
@@ -72,7 +72,7 @@ func measure(ctx context.Context, j job) (cost, error) {
 	return o.Cost, nil
 }
 
-// runMeasure is the other side of measure.
+// runMeasure runs the job for measure, in the process that measure started.
 func runMeasure(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	var j job
 	if err := json.NewDecoder(stdin).Decode(&j); err != nil {
@@ -118,7 +118,7 @@ func runMeasure(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	return errors.Join(json.NewEncoder(stdout).Encode(o), log.Close())
 }
 
-// shorten keeps a command readable that names thousands of images.
+// shorten abbreviates a command that names thousands of images.
 func shorten(s string) string {
 	const most = 300
 	if len(s) > most {
@@ -127,7 +127,7 @@ func shorten(s string) string {
 	return s
 }
 
-// tail is the end of what a job printed.
+// tail returns the end of a job's output.
 func tail(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// processesAtOnce is how many processes of a tool run at a time that copies one
-// image, or one repository, in each.
+// processesAtOnce is the number of concurrent processes of a tool that copies one image or one
+// repository per process.
 const processesAtOnce = 4
 
-// peerNames are the tools that bench can drive, in the order of a round.
+// peerNames returns the tools that bench can run, in the order of a round.
 func peerNames() []string { return []string{"regsync", "crane", "skopeo", "oras", "regctl"} }
 
-// peer returns what makes a tool of its program.
+// peer returns a function that makes a tool from the path of its program.
 func peer(name string) (func(program string) tool, error) {
 	switch name {
 	case "regsync":
@@ -28,7 +28,7 @@ func peer(name string) (func(program string) tool, error) {
 	case "regctl":
 		return regctl, nil
 	}
-	return nil, fmt.Errorf("bench cannot drive %q; it knows %s", name, strings.Join(peerNames(), ", "))
+	return nil, fmt.Errorf("bench does not support the tool %q; it supports %s", name, strings.Join(peerNames(), ", "))
 }
 
 func versionArgs(name string) []string {
@@ -38,8 +38,8 @@ func versionArgs(name string) []string {
 	return []string{"version"}
 }
 
-// regsync copies whole repositories by one configuration; its archive is an OCI
-// layout for each repository.
+// regsync copies whole repositories with one configuration. Its archive is one OCI layout per
+// repository.
 func regsync(program string) tool {
 	return tool{name: "regsync", commands: func(op operation, t turn) (commands, bool, error) {
 		from, to := t.source()+"/", t.destination+"/"
@@ -68,8 +68,8 @@ func regsync(program string) tool {
 	}}
 }
 
-// crane copies all tags of a repository in a process; its archive is one OCI
-// layout, which it cannot spread over repositories again.
+// crane copies all tags of a repository in one process. Its archive is a single OCI layout, which
+// it cannot distribute to several repositories.
 func crane(program string) tool {
 	return tool{name: "crane", layout: true, commands: func(op operation, t turn) (commands, bool, error) {
 		repositories, _ := byRepository(t.workload.items)
@@ -85,15 +85,15 @@ func crane(program string) tool {
 				args = append(args, fmt.Sprintf("%s/%s@%s", t.source(), i.repository, i.digest))
 			}
 			c.run = [][]string{append(args, t.archive())}
-		case in, outAgain: // it would add everything once more
+		case in, outAgain: // it would add everything again
 			return c, false, nil
 		}
 		return c, true, nil
 	}}
 }
 
-// skopeo copies what a list names, one image after the other, to repositories
-// called by their last element; its archive is a folder for each tag.
+// skopeo copies the images of a list one by one, to repositories named for their last element. Its
+// archive is one folder per tag.
 func skopeo(program string) tool {
 	return tool{name: "skopeo", serial: true, place: lastElement, commands: func(op operation, t turn) (commands, bool, error) {
 		sync := []string{program, "--insecure-policy", "sync", "--all", "--preserve-digests", "--src-tls-verify=false", "--dest-tls-verify=false"}
@@ -105,7 +105,7 @@ func skopeo(program string) tool {
 			sync = append(sync, "--src", "yaml", "--dest", "dir", list, t.archive())
 		case in:
 			sync = append(sync, "--src", "dir", "--dest", "docker", t.archive(), t.destination)
-		case outAgain: // it refuses folders that are there
+		case outAgain: // it refuses folders that exist
 			return commands{}, false, nil
 		}
 		var b strings.Builder
@@ -121,15 +121,15 @@ func skopeo(program string) tool {
 	}}
 }
 
-// oras copies an image in a process, from registry to registry. An archive of
-// all images would need as many processes to write into one folder.
+// oras copies one image per process, from registry to registry. An archive of all images would
+// require as many processes that write to one folder.
 func oras(program string) tool {
 	return perImage("oras", func(from, to string) []string {
 		return []string{program, "copy", "--no-tty", "--from-plain-http", "--to-plain-http", "--concurrency", "8", from, to}
 	})
 }
 
-// regctl is regsync's sibling, an image in a process.
+// regctl is by the authors of regsync and copies one image per process.
 func regctl(program string) tool {
 	return perImage("regctl", func(from, to string) []string {
 		args := []string{program}

@@ -10,16 +10,16 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A registry is a real one whose requests are counted, with a link before it
-// where ways are to take their time.
+// A registry is a real registry that logs its requests. With a latency, clients reach it over a
+// link.
 type registry struct {
 	bare *registrytest.Bare
 	link *link // nil without latency
 	dir  string
 }
 
-// startRegistry starts an empty registry below dir. With a latency above 0 it
-// is reached over a link, which is fast until it is slowed.
+// startRegistry starts an empty registry below dir. If latency is above 0, clients reach it over a
+// link, which has no delay until slow is called.
 func startRegistry(ctx context.Context, dir string, latency time.Duration) (*registry, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func startRegistry(ctx context.Context, dir string, latency time.Duration) (*reg
 	return r, nil
 }
 
-// host is the registry's name for clients.
+// host returns the registry's host and port for clients.
 func (r *registry) host() string {
 	if r.link != nil {
 		return r.link.host
@@ -49,14 +49,14 @@ func (r *registry) host() string {
 	return r.bare.Host
 }
 
-// slow sets the time of a way to the registry and back, where there is a link.
+// slow sets the round-trip time of the link, if any.
 func (r *registry) slow(roundTrip time.Duration) {
 	if r.link != nil {
 		r.link.slow(roundTrip)
 	}
 }
 
-// remove ends the registry and deletes what it stored.
+// remove stops the registry and deletes its content.
 func (r *registry) remove() {
 	if r.link != nil {
 		r.link.close()
@@ -65,8 +65,8 @@ func (r *registry) remove() {
 	_ = os.RemoveAll(r.dir)
 }
 
-// mark returns the length of the access log, once nothing is added to it: a
-// registry writes a line after the client has its answer.
+// mark returns the length of the access log when it no longer grows: a registry writes a line after
+// the client has the response.
 func (r *registry) mark(ctx context.Context) (int64, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// A report is all that a run measured, as its JSON has it.
+// A report is the result of a run, in the form of its JSON.
 type report struct {
 	Kind    string         `json:"kind"` // "GantryBench"
 	Date    string         `json:"date"` // "2026-01-31"
 	Version int            `json:"version"`
 	System  string         `json:"system"` // "linux/amd64"
 	Cores   int            `json:"cores"`
-	Storage string         `json:"storage"` // of registries and archives
+	Storage string         `json:"storage"` // where the registries and archives are
 	Latency float64        `json:"latencySeconds"`
-	Content string         `json:"content"` // whose workloads and floor
+	Content string         `json:"content"` // where the workloads and the floor come from
 	Tools   []reportedTool `json:"tools"`
 	Absent  []string       `json:"absent,omitempty"` // tools that are not in PATH
 	Presets []*measured    `json:"presets"`
 }
 
-// A reportedTool is a tool and the version that it says.
+// A reportedTool is a tool and the version that it prints.
 type reportedTool struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 }
 
-// Measured is what was found out with one workload.
+// measured is the result for one workload.
 type measured struct {
 	Preset       string `json:"preset"`
 	References   int    `json:"references"`
@@ -38,25 +38,25 @@ type measured struct {
 	Digests      int    `json:"digests"`   // of manifests
 	Blobs        int    `json:"blobs"`
 	Bytes        int64  `json:"bytes"` // of the blobs and manifests, each counted once
-	// LeftOut are tools that would take too long with so many images.
+	// LeftOut lists tools that would take too long with so many images.
 	LeftOut []string  `json:"leftOut,omitempty"`
 	Results []*result `json:"results"`
 }
 
-// A result is what one tool did in one operation.
+// A result is the result of one tool in one operation.
 type result struct {
 	Operation operation `json:"operation"`
 	Tool      string    `json:"tool"`
 	Samples   []sample  `json:"samples,omitempty"`
-	// Problem says that the tool failed, or what it did not copy.
+	// Problem is why the tool failed, or what it did not copy.
 	Problem string `json:"problem,omitempty"`
 }
 
 // A sample is one measurement.
 type sample struct {
 	cost
-	// Disk is by how much the tool's own folders grew: its archive, which is
-	// counted by itself too, and whatever it keeps beside.
+	// Disk is the growth of the tool's own folders: its archive, which is also counted separately,
+	// and everything else that it keeps.
 	Disk        int64  `json:"diskBytes"`
 	Archive     int64  `json:"archiveBytes"`
 	Source      counts `json:"source,omitempty"`
@@ -82,7 +82,7 @@ func newMeasured(w *workload) *measured {
 	}
 }
 
-// of returns the result of a tool in an operation, new if there is none.
+// of returns the result of a tool in an operation, and adds it if necessary.
 func (m *measured) of(op operation, tool string) *result {
 	for _, r := range m.Results {
 		if r.Operation == op && r.Tool == tool {
@@ -94,7 +94,7 @@ func (m *measured) of(op operation, tool string) *result {
 	return r
 }
 
-// median of what a result's samples say; 0 without samples.
+// median returns the median of a value of the samples; 0 without samples.
 func (r *result) median(of func(sample) float64) float64 {
 	var values []float64
 	for _, s := range r.Samples {
@@ -105,7 +105,7 @@ func (r *result) median(of func(sample) float64) float64 {
 
 func (r *result) wall() float64 { return r.median(func(s sample) float64 { return s.Wall }) }
 
-// median is the middle of the values, or the mean of the two in the middle.
+// median returns the middle value, or the mean of the two in the middle.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -115,7 +115,7 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// writeJSON writes every measurement.
+// writeJSON writes all measurements to a file.
 func (r *report) writeJSON(file string) error {
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// stored is the size of all files below a folder, or of a file; 0 where there is
-// none.
+// stored returns the size of a file, or of all files below a folder; 0 if it does not exist.
 func stored(dir string) (n int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -31,17 +30,17 @@ func stored(dir string) (n int64, err error) {
 	return n, err
 }
 
-// memoryFolder is a file system in memory, on Linux.
+// memoryFolder is a file system in memory on Linux.
 const memoryFolder = "/dev/shm"
 
-// A scratch is where a run keeps registries and archives.
+// A scratch is the folder for the registries and archives of a run.
 type scratch struct {
 	dir      string
 	inMemory bool
 }
 
-// newScratch makes the folder: below dir, or where that is "" in memory if
-// there is room, and else in the system's folder for temporary files.
+// newScratch creates the folder below dir. If dir is "", it is in memory if there is room,
+// otherwise in the system's folder for temporary files.
 func newScratch(dir string, room int64) (scratch, error) {
 	s := scratch{}
 	if dir == "" {
@@ -57,7 +56,7 @@ func newScratch(dir string, room int64) (scratch, error) {
 
 func (s scratch) remove() { _ = os.RemoveAll(s.dir) }
 
-// String says where it is, for the table.
+// String returns where the folder is, for the table.
 func (s scratch) String() string {
 	if s.inMemory {
 		return "in memory"
@@ -65,8 +64,8 @@ func (s scratch) String() string {
 	return "on disk"
 }
 
-// hasRoom reports whether the folder in memory takes so much, and the machine
-// has a gigabyte of memory left then.
+// hasRoom reports whether the folder in memory has room for so many bytes, and the machine still
+// has a gigabyte of free memory then.
 func hasRoom(room int64) bool {
 	available, err := availableMemory()
 	if err != nil || available < room+1<<30 {
@@ -76,7 +75,7 @@ func hasRoom(room int64) bool {
 	return err == nil && free >= room
 }
 
-// availableMemory reads it from the kernel (proc(5), /proc/meminfo).
+// availableMemory returns the available memory in bytes (proc(5), /proc/meminfo).
 func availableMemory() (int64, error) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -89,5 +88,5 @@ func availableMemory() (int64, error) {
 			return n << 10, err
 		}
 	}
-	return 0, fmt.Errorf("%s does not say what is available", f.Name())
+	return 0, fmt.Errorf("%s does not contain MemAvailable", f.Name())
 }

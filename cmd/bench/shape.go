@@ -6,18 +6,18 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A preset is a workload that has a name.
+// A preset is a workload with a name.
 type preset struct {
 	shape registrytest.Shape
-	// room is about what a round of it needs at most, in bytes: source,
-	// destination, and a tool's archive without any sharing.
+	// room is about how many bytes a round needs at most: for the source, the destination, and a
+	// tool's archive that shares nothing.
 	room int64
-	// many says that there are thousands of images, which a tool that takes one
-	// after the other is not asked for unless it is named.
+	// many means that there are thousands of images. Tools that copy images one by one are then
+	// left out, unless a flag names them.
 	many bool
 }
 
-// presets are few or many images, and large or small ones.
+// presets returns workloads with few or many, large or small images.
 func presets() map[string]preset {
 	return map[string]preset{
 		"small": {room: 1 << 30, shape: registrytest.Shape{
@@ -38,7 +38,7 @@ func presets() map[string]preset {
 func shapeOf(name string) (preset, error) {
 	p, ok := presets()[name]
 	if !ok {
-		return p, fmt.Errorf("there is no workload %q; there are small, medium and many-small", name)
+		return p, fmt.Errorf("unknown workload %q; the workloads are small, medium and many-small", name)
 	}
 	return p, nil
 }

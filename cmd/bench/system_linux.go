@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peak is the most memory that an ended process had resident, in bytes.
+// peak returns the largest resident memory of a process that ended, in bytes.
 func peak(s *os.ProcessState) int64 {
 	if usage, ok := s.SysUsage().(*syscall.Rusage); ok {
-		return usage.Maxrss << 10 // getrusage(2): in kilobytes
+		return usage.Maxrss << 10 // in kilobytes, see getrusage(2)
 	}
 	return 0
 }
 
-// freeSpace is what a file system has left, in bytes.
+// freeSpace returns the free space of a file system in bytes.
 func freeSpace(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

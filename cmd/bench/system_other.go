@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// peak is not known here: systems count in different units, or not at all.
+// peak returns 0 for unknown: the unit differs between systems, and some do not count it.
 func peak(*os.ProcessState) int64 { return 0 }
 
-// freeSpace is only asked for the folder in memory, which Linux has.
+// freeSpace is only called for the folder in memory, which only Linux has.
 func freeSpace(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// writeTable writes the medians as Markdown: for each workload a table of what
-// every tool took, and one of its requests at an empty destination.
+// writeTable writes the medians as Markdown: for each workload, a table of the costs of every tool,
+// and one of its requests to an empty destination.
 func (r *report) writeTable(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d cores, %s, distribution registries on loopback, storage %s; %s.\n", r.Date, r.Cores, r.System, r.Storage, r.Content)
 	if r.Latency > 0 {
-		fmt.Fprintf(&b, "A link with %s there and back stands before each registry.\n", time.Duration(r.Latency*float64(time.Second)))
+		fmt.Fprintf(&b, "A proxy adds a round-trip time of %s to each registry.\n", time.Duration(r.Latency*float64(time.Second)))
 	}
 	var tools []string
 	for _, t := range r.Tools {
@@ -40,7 +40,7 @@ func (r *report) writeTable(w io.Writer) error {
 func (m *measured) table(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s\n\n%d references, %d manifests in %d repositories, %d blobs of %.1f MB.", m.Preset, m.References, m.Manifests, m.Repositories, m.Blobs, float64(m.Bytes)/1e6)
 	if len(m.LeftOut) > 0 {
-		fmt.Fprintf(b, " Left out, since they take one image after the other: %s.", strings.Join(m.LeftOut, ", "))
+		fmt.Fprintf(b, " Left out, because they copy images one by one: %s.", strings.Join(m.LeftOut, ", "))
 	}
 	b.WriteString("\n\n| | | s | x floor | x gantry | CPU s | peak MB | requests: source | destination | disk MB | rounds |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	var problems []string
@@ -71,8 +71,7 @@ func (m *measured) table(b *strings.Builder) {
 	}
 }
 
-// ordered returns what was measured in an operation, the fastest first and what
-// failed last.
+// ordered returns the results of an operation, the fastest first and failures last.
 func (m *measured) ordered(op operation) []*result {
 	var all []*result
 	for _, r := range m.Results {
@@ -92,7 +91,7 @@ func (m *measured) ordered(op operation) []*result {
 	return all
 }
 
-// requests writes who asked an empty destination what.
+// requests writes the requests of each tool to an empty destination, by kind.
 func (m *measured) requests(b *strings.Builder) {
 	kinds := requestKinds()
 	fmt.Fprintf(b, "\nRequests at the destination, %s:\n\n| | %s | all |\n|---|%s\n", copying, strings.Join(kinds, " | "), strings.Repeat("--:|", len(kinds)+1))
@@ -108,12 +107,12 @@ func (m *measured) requests(b *strings.Builder) {
 	}
 }
 
-// requests is the median of how many there were.
+// requests returns the median number of requests.
 func (r *result) requests(at func(sample) counts) int {
 	return int(r.median(func(s sample) float64 { return float64(at(s).all()) }))
 }
 
-// ratio is "1.23", or nothing where there is nothing to compare with.
+// ratio returns a/b in the form "1.23", or "" if b is 0.
 func ratio(a, b float64) string {
 	if b == 0 {
 		return ""
@@ -121,7 +120,7 @@ func ratio(a, b float64) string {
 	return fmt.Sprintf("%.2f", a/b)
 }
 
-// megabytes is "1.23", or nothing where it would be 0.00 or less.
+// megabytes returns a size in the form "1.23", or "" if that would be 0.00 or less.
 func megabytes(bytes float64) string {
 	if bytes < 5000 {
 		return ""
@@ -129,7 +128,7 @@ func megabytes(bytes float64) string {
 	return fmt.Sprintf("%.2f", bytes/1e6)
 }
 
-// number groups digits, and leaves 0 out.
+// number returns n with commas between groups of digits, or "" for 0.
 func number(n int) string {
 	switch {
 	case n == 0:

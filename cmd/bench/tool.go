@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// An operation is something that tools are compared by.
+// An operation is a task that all tools are measured with.
 type operation string
 
-// The operations, in the order of a turn: again is copying once more, to the same
-// registry; in reads what out wrote; outAgain is out once more, to the same
-// archive.
+// The operations in the order of a turn: again repeats copying to the same registry; in reads what
+// out wrote; outAgain repeats out to the same archive.
 const (
 	copying  operation = "registry to registry"
 	again    operation = "the same again, nothing new"
@@ -26,7 +25,7 @@ const (
 
 func operations() []operation { return []operation{copying, again, out, in, outAgain} }
 
-// after is what an operation begins with; "" is nothing.
+// after returns the operation that has to succeed before this one, or "".
 func (o operation) after() operation {
 	switch o {
 	case again:
@@ -37,7 +36,7 @@ func (o operation) after() operation {
 	return ""
 }
 
-// Names of what always takes part.
+// The names of the tools that are always measured.
 const (
 	floorName   = "floor"
 	gantryName  = "gantry"
@@ -47,17 +46,14 @@ const (
 // A tool is a way to copy a workload.
 type tool struct {
 	name    string
-	version string // as it says itself
-	// serial says that it copies one image after the other, or starts a process
-	// for each.
+	version string // as the tool prints it
+	// serial means that it copies images one by one, or starts a process for each.
 	serial bool
-	// commands are what is to be measured. ok is false where the tool has no
-	// such operation.
+	// commands returns what to measure. ok is false if the tool does not support the operation.
 	commands func(op operation, t turn) (c commands, ok bool, err error)
-	// place is the repository at the destination for one of the source; nil is
-	// the same.
+	// place maps a repository of the source to the one at the destination; nil means the same name.
 	place func(repository string) string
-	// layout says that its archive is an OCI layout that nothing reads back here.
+	// layout means that its archive is an OCI layout and that it has no in operation.
 	layout bool
 }
 
@@ -68,31 +64,31 @@ func (t tool) placed(repository string) string {
 	return t.place(repository)
 }
 
-// Commands are a program's calls, so many of them at the same time, and what
-// runs before them without being measured.
+// commands are a program's command lines, with the number of them that run concurrently, and the
+// command lines that run before, without being measured.
 type commands struct {
 	before [][]string
 	run    [][]string
 	width  int
 }
 
-// A turn is one tool's part of one round.
+// A turn is all operations of one tool in one round.
 type turn struct {
 	workload    *workload
-	destination string // host of the registry to fill; "" where there is none
+	destination string // host of the registry to fill, or ""
 	dir         string // the turn's own folder
 }
 
 func (t turn) path(name string) string { return filepath.Join(t.dir, name) }
 
-// archive is where out writes and in reads.
+// archive returns the path that out writes and in reads.
 func (t turn) archive() string { return t.path("archive") }
 
-// log gets what the tool prints, anew with each operation.
+// log returns the path of the tool's output, which each operation overwrites.
 func (t turn) log() string { return t.path("log") }
 
-// stored is the size of all that the tool keeps, without what it printed, and of its
-// archive in it.
+// stored returns the size of all files of the tool, without its output, and the size of the archive
+// among them.
 func (t turn) stored() (all, archive int64, err error) {
 	if all, err = stored(t.dir); err != nil {
 		return 0, 0, err
@@ -107,7 +103,7 @@ func (t turn) stored() (all, archive int64, err error) {
 
 func (t turn) source() string { return t.workload.source.host() }
 
-// floor is the least that a copier has to do.
+// floor is the tool that does the least that every tool has to do.
 func floor() tool {
 	return tool{name: floorName, commands: func(op operation, t turn) (commands, bool, error) {
 		var args []string
@@ -118,14 +114,14 @@ func floor() tool {
 			args = []string{"m2d", t.workload.plan, t.source(), t.archive()}
 		case in:
 			args = []string{"d2m", t.workload.plan, t.archive(), t.destination}
-		case again, outAgain: // with nothing to do it does nothing
+		case again, outAgain: // there is nothing to do
 			return commands{}, false, nil
 		}
 		return commands{run: [][]string{slices.Concat(t.workload.floor, args)}}, true, nil
 	}}
 }
 
-// gantry plans and copies, as "gantry mirror -c" does.
+// gantry plans and copies in one command, "gantry mirror -c".
 func gantry(program string) tool {
 	return tool{name: gantryName, commands: func(op operation, t turn) (commands, bool, error) {
 		args := []string{program, "mirror", "-q"}
@@ -141,7 +137,7 @@ func gantry(program string) tool {
 	}}
 }
 
-// planned is Gantry with a plan that was made before.
+// planned is Gantry with an existing plan.
 func planned(program string) tool {
 	return tool{name: plannedName, commands: func(op operation, t turn) (commands, bool, error) {
 		to := "docker://" + t.destination
@@ -149,7 +145,7 @@ func planned(program string) tool {
 		case copying:
 		case out:
 			to = "file://" + t.archive()
-		case again, in, outAgain: // of the same plan, and of the archive's: as gantry
+		case again, in, outAgain: // the same as gantry, which has the same plan or that of the archive
 			return commands{}, false, nil
 		}
 		workspace, plan := t.path("workspace-"+string(op)), t.path("plan.json")
@@ -160,8 +156,8 @@ func planned(program string) tool {
 	}}
 }
 
-// findTools returns the floor, Gantry and the peers that are in PATH, and the
-// names of those that are not.
+// findTools returns the floor, Gantry and the other tools in PATH, and the names of those that are
+// not in PATH.
 func findTools(ctx context.Context, o options) (tools []tool, absent []string, err error) {
 	program, err := filepath.Abs(o.gantry)
 	if err != nil {
@@ -196,10 +192,10 @@ func findTools(ctx context.Context, o options) (tools []tool, absent []string, e
 	return tools, absent, nil
 }
 
-// A versionNumber is no part of a word, as in "go1.26.0".
+// A versionNumber must not be part of a word, as in "go1.26.0".
 var versionNumber = regexp.MustCompile(`(?:^|[^\w.])v?([0-9]+\.[0-9]+\.[0-9]+[-+.0-9A-Za-z]*)`)
 
-// versionOf asks a program which it is; or "(no version)".
+// versionOf runs a program and returns its version, or "(no version)".
 func versionOf(ctx context.Context, program string, args ...string) (string, error) {
 	text, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A maker makes workloads: with programs of the module that stands beside the
-// checkout, or, where workload is "", with what the project has itself.
+// A maker makes workloads: with the programs of a module beside the checkout or, if workload is "",
+// with package registrytest.
 type maker struct {
 	workload string   // program
-	floor    []string // program, and the verb where it is this one
+	floor    []string // the program, with the verb if it is this program
 }
 
-// newMaker builds the programs of a module into dir, if the module is there.
+// newMaker builds the programs of a module into dir if the module exists.
 func newMaker(ctx context.Context, module, dir string) (maker, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -45,7 +45,7 @@ func newMaker(ctx context.Context, module, dir string) (maker, error) {
 	return m, nil
 }
 
-// String says which it is, for the table.
+// String returns the source of the workloads, for the table.
 func (m maker) String() string {
 	if m.workload == "" {
 		return "the project's own workloads and floor"
@@ -53,19 +53,19 @@ func (m maker) String() string {
 	return "workloads and floor of the module beside the checkout"
 }
 
-// A workload is a registry that is filled, and what tools have to know of it.
+// A workload is a filled registry, with the information that tools need about it.
 type workload struct {
 	preset    string
 	source    *registry
 	items     []item
 	inventory *inventory
-	// config is an ImageSetConfiguration that asks for all items.
+	// config is an ImageSetConfiguration that selects all items.
 	config string
 	floor  []string // the floor's program and first arguments
-	plan   string   // what the floor copies by
+	plan   string   // the inventory that the floor reads
 }
 
-// fill makes a workload in a fresh registry. dir gets the files.
+// fill makes a workload in a new registry. Its files are written to dir.
 func (m maker) fill(ctx context.Context, name, dir string, latency time.Duration) (_ *workload, err error) {
 	p, err := shapeOf(name)
 	if err != nil {
@@ -108,7 +108,7 @@ func (m maker) fill(ctx context.Context, name, dir string, latency time.Duration
 	return w, nil
 }
 
-// push makes the project's own workload.
+// push makes a workload with package registrytest.
 func push(ctx context.Context, host string, shape registrytest.Shape) ([]item, error) {
 	placed, err := registrytest.PushWorkload(ctx, registrytest.NewClient(host), host, shape)
 	items := make([]item, len(placed))
@@ -118,7 +118,7 @@ func push(ctx context.Context, host string, shape registrytest.Shape) ([]item, e
 	return items, err
 }
 
-// run makes the workload of the module beside the checkout.
+// run makes a workload with the module beside the checkout.
 func (m maker) run(ctx context.Context, name, host, dir, list string) ([]item, error) {
 	out, err := exec.CommandContext(ctx, m.workload, "-preset", name, "-registry", host, "-out", dir).CombinedOutput()
 	if err != nil {
@@ -132,8 +132,8 @@ func (m maker) run(ctx context.Context, name, host, dir, list string) ([]item, e
 	return readItems(f)
 }
 
-// imageSet is the configuration that makes Gantry copy all items: the catalog
-// with what it names, and by their tags the signatures, which no catalog names.
+// imageSet returns a configuration that makes Gantry copy all items: the catalog with the images
+// that it names, and the signatures by their tags, because no catalog names them.
 func imageSet(host string, items []item) []byte {
 	var operators, images strings.Builder
 	for _, i := range items {

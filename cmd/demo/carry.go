@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// What the configuration asks for at first, and a month later.
+// The configuration's version range in the first month, and in the next.
 const (
 	firstMonth = "minVersion: 2.1.0"
 	nextMonth  = "minVersion: 1.2.0"
@@ -52,7 +52,7 @@ func (d *demo) mirrorToDisk(ctx context.Context) error {
 }
 
 func (d *demo) mirrorFromDisk(ctx context.Context) error {
-	d.title("Unplug the source, carry the disk across, check every byte and who signed, mirror from it")
+	d.title("Disconnect the source, verify every byte of the disk and its signature, and mirror from it")
 	d.source.unplugged.Store(true)
 	defer d.source.unplugged.Store(false)
 	if err := d.gantry(ctx, "verify", "--verify-key", keyFile+".pub", "file://"+archiveDir); err != nil {
@@ -66,7 +66,7 @@ func (d *demo) mirrorFromDisk(ctx context.Context) error {
 
 // carryWhatIsNew changes the configuration, and carries another disk.
 func (d *demo) carryWhatIsNew(ctx context.Context) error {
-	d.title("A month later: " + nextMonth + " in place of " + firstMonth[len("minVersion: "):] + ", and a second disk with what is new alone")
+	d.title("A month later: " + nextMonth + " replaces " + firstMonth[len("minVersion: "):] + ", and a second disk has only what is new")
 	path := filepath.Join(d.dir, imageSetFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *demo) carryWhatIsNew(ctx context.Context) error {
 	return d.gantry(ctx, "mirror", "--from", "file://"+nextDir, "--verify-key", keyFile+".pub", "--workspace", farSpace, "docker://"+d.far.host)
 }
 
-// bytesIn is how much the files of a folder have.
+// bytesIn returns the size of the files in a folder.
 func (d *demo) bytesIn(name string) (int64, error) {
 	var n int64
 	err := filepath.WalkDir(filepath.Join(d.dir, name), func(_ string, e fs.DirEntry, err error) error {

@@ -28,10 +28,10 @@ const (
 	releaseKeyFile = "release-key.asc"
 )
 
-// A mirrored is something of the sample that the mirrors have to have.
+// A mirrored is something from the sample that the mirrors must have.
 type mirrored struct{ repository, tag string }
 
-// What the sample's configuration brings, where the mirrors have it.
+// The catalogs and images of the sample, by their names in the mirrors.
 var (
 	mirroredCatalogs = []mirrored{{"acme/operator-index", "v4.20"}, {"community/curated-index", "v4.20"}}
 	mirroredImages   = []mirrored{{"tools/netcheck", "1.4"}, {"support/must-gather", "latest"}}
@@ -93,22 +93,22 @@ func (d *demo) fillSource(ctx context.Context) error {
 	if err := d.sample.WriteConfig(d.dir, d.source.host, d.source.host, d.far.host, d.near.host); err != nil {
 		return err
 	}
-	d.say("source                  %s   %d images on three invented hosts, pushed in %s", d.source.host, len(d.sample.References()), since(began))
-	d.say("mirror behind the gap   %s   empty", d.far.host)
-	d.say("mirror with a network   %s   empty", d.near.host)
+	d.say("source                  %s   %d images of three fictitious hosts, pushed in %s", d.source.host, len(d.sample.References()), since(began))
+	d.say("disconnected mirror     %s   empty", d.far.host)
+	d.say("connected mirror        %s   empty", d.near.host)
 	d.say("")
-	d.say("%s sends the invented hosts to the source. What is asked for:", registries)
+	d.say("%s redirects these hosts to the source. The configuration:", registries)
 	d.say("")
 	return d.show(imageSetFile)
 }
 
 func (d *demo) plan(ctx context.Context) error {
-	d.title("Plan: every tag, package and channel becomes digests with sizes")
-	return d.gantry(ctx, "plan", "-c", imageSetFile, "--workspace", nearSpace, "docker://"+d.near.host, "-o", planFile)
+	d.title("Plan: resolve every tag, package and channel to digests with sizes")
+	return d.gantry(ctx, "plan", "-c", imageSetFile, "--workspace", nearSpace, "docker://"+d.near.host, "--lock", planFile)
 }
 
 func (d *demo) mirrorDirectly(ctx context.Context) error {
-	d.title("Where there is a network: the same, directly from registry to registry")
+	d.title("The same directly, from registry to registry")
 	if err := d.gantry(ctx, "mirror", "-c", imageSetFile, "--workspace", nearSpace, "docker://"+d.near.host); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (d *demo) mirrorDirectly(ctx context.Context) error {
 }
 
 func (d *demo) mirrorAgain(ctx context.Context) error {
-	d.title("Once more: nothing is new, so nothing is copied")
+	d.title("Again: nothing is new, so nothing is copied")
 	pushed := d.near.pushed.Load()
 	if err := d.gantry(ctx, "mirror", "-c", imageSetFile, "--workspace", nearSpace, "docker://"+d.near.host); err != nil {
 		return err
@@ -124,12 +124,12 @@ func (d *demo) mirrorAgain(ctx context.Context) error {
 	if n := d.near.pushed.Load() - pushed; n != 0 {
 		return fmt.Errorf("the second run began %d uploads to %s", n, d.near.host)
 	}
-	d.say("the mirror saw no upload")
+	d.say("the mirror received no upload")
 	return nil
 }
 
 func (d *demo) verify(ctx context.Context) error {
-	d.title("Check both mirrors with another client: pull all that the catalogs name")
+	d.title("Check both mirrors with another client: pull every image that the catalogs name")
 	d.source.unplugged.Store(true)
 	same := map[mirrored]string{}
 	for _, r := range []*memoryRegistry{d.far, d.near} {
@@ -155,11 +155,11 @@ func (d *demo) verify(ctx context.Context) error {
 			}
 		}
 	}
-	d.say("every manifest, config and layer is there, hashes to its digest, and is the same in both")
+	d.say("every manifest, config and layer is present, matches its digest, and is the same in both mirrors")
 	return nil
 }
 
-// note remembers the digest of one mirror, and compares that of the other.
+// note remembers the digest at one mirror, and compares it with the other.
 func note(same map[mirrored]string, m mirrored, digest string) error {
 	if have, ok := same[m]; ok && have != digest {
 		return fmt.Errorf("%s:%s is %s in one mirror and %s in the other", m.repository, m.tag, have, digest)

@@ -1,19 +1,16 @@
 // Command demo shows Gantry at work, on one machine and in under a minute.
 //
-// It starts three registries in memory on loopback: a source that stands for
-// the internet, and two mirrors. It fills the source with a sample of two
-// operator catalogs whose images all exist, and then runs the gantry program as
-// a person would: it plans, mirrors to a disk and signs it, unplugs the source,
-// checks the disk and mirrors from it to the first mirror. With a changed
-// configuration, another disk brings what is new. Plugged in again, it mirrors
-// directly to the second mirror, which also gets the platform releases on an update
-// path, from an update service and a signature store on loopback, and proves that
-// the updates are possible with what that mirror has. At the end it
-// reads both mirrors with a client that shares no code with Gantry, and pulls every
-// image that the filtered catalogs name.
+// It starts three registries in memory on loopback: a source in place of the internet, and two
+// mirrors. It fills the source with two sample catalogs whose images all exist, and runs the gantry
+// program like a user: it plans, mirrors to a disk and signs it, disconnects the source, verifies
+// the disk and mirrors from it to the first mirror. With a changed configuration, another disk
+// brings what is new. With the source connected again, it mirrors directly to the second mirror,
+// which also gets the platform releases of an update path, from an update service and a signature
+// store on loopback, and proves that the updates are possible from that mirror. At the end, it
+// reads both mirrors with a client that shares no code with Gantry, and pulls every image that the
+// filtered catalogs name.
 //
-// It is started by "make demo". What it writes stays in its folder (-dir) until
-// the next run, to be looked at.
+// "make demo" starts it. Its files remain in a folder (-dir) until the next run.
 package main
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// platformSet is what the part about platform releases asks for.
+// platformSet is the configuration of the part about platform releases.
 const platformSet = `kind: ImageSetConfiguration
 apiVersion: mirror.openshift.io/v2alpha1
 mirror:
@@ -29,13 +29,13 @@ mirror:
       from: [4.18.1]       # what clusters run: the way from there to the head
 `
 
-// The path that leads from 4.18.1 to the head of the channel without a risk.
+// The path from 4.18.1 to the head of the channel without risks.
 var platformPath = []string{"4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"}
 
 // platformReleases mirrors the releases on an update path, from an update service
 // and a signature store on loopback.
 func (d *demo) platformReleases(ctx context.Context) error {
-	d.title("Platform releases: the way from 4.18.1 to the head of fast-4.20, signed, with everything that clusters need to go it")
+	d.title("Platform releases: the update path from 4.18.1 to the head of fast-4.20, with signatures and graph data")
 	releases, err := releasetest.New(releasetest.Small())
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (d *demo) platformReleases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Only what the vendor's registry is: the others are there.
+	// Only the vendor's registry is replaced; the others exist.
 	_, vendor, _ := strings.Cut(releases.RegistriesConf(d.source.host, d.source.host), "\n\n")
 	if err := errors.Join(
 		os.WriteFile(conf, append(append(text, '\n'), vendor...), 0o600),
@@ -105,7 +105,7 @@ func (d *demo) checkReleases(ctx context.Context, releases *releasetest.World) e
 	return nil
 }
 
-// serve answers on loopback until it is stopped.
+// serve responds on loopback until it is stopped.
 func serve(ctx context.Context, h http.Handler) (address string, stop func(), err error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -31,7 +31,7 @@ func (d *demo) gantry(ctx context.Context, args ...string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+registries)
+	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+registries, "XDG_STATE_HOME="+filepath.Dir(registries))
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()
 	out.end()
@@ -82,7 +82,7 @@ type indenter struct {
 	rest   []byte
 }
 
-// Write prints the lines that are complete.
+// Write prints complete lines.
 func (i *indenter) Write(p []byte) (int, error) {
 	i.rest = append(i.rest, p...)
 	for {
@@ -97,7 +97,7 @@ func (i *indenter) Write(p []byte) (int, error) {
 	}
 }
 
-// end prints a last line that has no end.
+// end prints a last line without a newline.
 func (i *indenter) end() {
 	if len(i.rest) > 0 {
 		fmt.Fprintf(i.w, "%s%s\n", i.prefix, i.rest)

@@ -19,10 +19,9 @@ type memoryRegistry struct {
 	host   string
 	server *http.Server
 	done   chan struct{} // closed when the server has ended
-	// unplugged makes every request fail as if the network were gone.
+	// unplugged makes every request fail as if the network were down.
 	unplugged atomic.Bool
-	// pulled counts manifests and blobs that were read, pushed blobs that were
-	// uploaded.
+	// pulled counts manifests and blobs that were read, pushed counts uploaded blobs.
 	pulled, pushed atomic.Int64
 }
 

@@ -15,7 +15,10 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
@@ -25,11 +28,11 @@ func TestArchiveList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	disk, have, p := w.disk("disk")
-	got := decoded[listedImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout)
-	var want []archivedImage
+	got := decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout)
+	var want []gantry.ArchivedImage
 	for _, img := range p.Images {
 		for _, tag := range img.Tags {
-			want = append(want, archivedImage{img.Repository + ":" + tag, img.Kind, img.Digest, img.Size, img.Source, imageHere})
+			want = append(want, gantry.ArchivedImage{Name: img.Repository + ":" + tag, Kind: img.Kind, Digest: img.Digest, Size: img.Size, Source: img.Source, Here: airgap.Available})
 		}
 	}
 	if diff := cmp.Diff(want, got.Images); diff != "" {
@@ -39,22 +42,22 @@ func TestArchiveList(t *testing.T) {
 	if n := strings.Count(text, "\n"); n != len(want)+1 {
 		t.Errorf("%d lines for %d images:\n%s", n, len(want), text)
 	}
-	// By name, by digest, by source; * goes over slashes, and ? does not stand for none.
+	// By name, by digest and by source. * matches slashes, and ? matches exactly one character.
 	img := p.Images[3]
 	for pattern, some := range map[string]int{
 		"*/operator-index:v4.20": 1, "*operator-index*": 2, string(img.Digest): 1, img.Source: 1, "acme/operator-index": 1,
 		"nothing*": 0, "?acme/operator-index:v4.20": 0, "acme/operator-inde?:v4.20": 1, "acme.operator-index:v4.20": 0,
 	} {
-		got := decoded[listedImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json", "--filter", pattern).stdout)
+		got := decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json", "--filter", pattern).stdout)
 		if len(got.Images) < some || some == 0 && len(got.Images) > 0 || len(got.Images) == len(want) {
 			t.Errorf("--filter %s lists %d images, want %d", pattern, len(got.Images), some)
 		}
 	}
 
-	// What --blobs says is where it lies.
-	content := decoded[listedContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content
-	if len(content) != have.Newest().Content {
-		t.Errorf("%d entries, want %d", len(content), have.Newest().Content)
+	// --blobs lists volume and offset.
+	content := decoded[gantry.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content
+	if len(content) != have.Selected().Content {
+		t.Errorf("%d entries, want %d", len(content), have.Selected().Content)
 	}
 	for _, x := range content {
 		f, err := os.Open(filepath.Join(w.path("disk"), x.Volume))
@@ -66,27 +69,27 @@ func TestArchiveList(t *testing.T) {
 			t.Errorf("%+v: there is %s, %v", x, got, err)
 		}
 	}
-	only := decoded[listedContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json", "--filter", "*.0002.tar").stdout).Content
-	if len(only) == 0 || slices.ContainsFunc(only, func(x archivedContent) bool { return x.Volume != "gantry-000001.0002.tar" }) {
+	only := decoded[gantry.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json", "--filter", "*.0002.tar").stdout).Content
+	if len(only) == 0 || slices.ContainsFunc(only, func(x gantry.ArchivedContent) bool { return x.Volume != "gantry-000001.0002.tar" }) {
 		t.Errorf("volume 2 has %+v", only)
 	}
 
-	// An image of a volume that is missing.
+	// An image in a missing volume.
 	lost := largest(have, "gantry-000001.0002.tar")
 	if err := os.Remove(w.path("disk/gantry-000001.0002.tar")); err != nil {
 		t.Fatal(err)
 	}
-	holders, err := mirror.Holders(p, []digest.Digest{lost.Digest})
+	holders, err := mirror.ImagesByContent(p, []digest.Digest{lost.Digest})
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := holders[lost.Digest][0]
 	yes, no := 0, 0
-	for _, x := range decoded[listedImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout).Images {
+	for _, x := range decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout).Images {
 		switch {
-		case x.Here == imageMissing:
+		case x.Here == airgap.Unavailable:
 			no++
-		case x.Here == imageHere && x.Source != broken.Source:
+		case x.Here == airgap.Available && x.Source != broken.Source:
 			yes++
 		default:
 			t.Errorf("%+v", x)
@@ -97,20 +100,21 @@ func TestArchiveList(t *testing.T) {
 	}
 }
 
-// Parts are listed one by one, and the blob is taken out whole.
+// TestArchiveParts checks that the parts of a blob are listed one by one, and that the complete
+// blob is extracted.
 func TestArchiveParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	disk := fileScheme + w.path("disk")
-	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "1MB", "--name", "parts")
-	parts := map[digest.Digest][]archivedContent{}
-	for _, x := range decoded[listedContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content {
+	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "0.07MB", "--name", "parts")
+	parts := map[digest.Digest][]gantry.ArchivedContent{}
+	for _, x := range decoded[gantry.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content {
 		if x.Parts > 0 {
 			parts[x.Digest] = append(parts[x.Digest], x)
 		}
 	}
 	if len(parts) == 0 {
-		t.Fatal("nothing lies in parts")
+		t.Fatal("no blob is in parts")
 	}
 	w.says(w.looked(exitOK, "archive", "list", disk, "--blobs").stdout, "blob, part 1 of 2")
 	for d, all := range parts {
@@ -125,12 +129,12 @@ func TestArchiveParts(t *testing.T) {
 			t.Errorf("%s has %d bytes, its parts %d", d, all[0].Whole, sum)
 		}
 		if got := digest.FromString(w.looked(exitOK, "archive", "extract", disk, "--digest", d.String()).stdout); got != d {
-			t.Errorf("%s was taken out as %s", d, got)
+			t.Errorf("%s was extracted as %s", d, got)
 		}
 	}
 }
 
-// listingOf is what a layout lists, by name.
+// listingOf returns the digests in the index of a layout, by name.
 func listingOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	l, err := layout.Open(dir)
@@ -148,7 +152,7 @@ func listingOf(t *testing.T, dir string) map[string]string {
 	return names
 }
 
-// byName are the images of a plan by each of their names.
+// byName returns the images of a plan by each of their names.
 func byName(p *plan.Plan) map[string]*plan.Image {
 	names := map[string]*plan.Image{}
 	for i := range p.Images {
@@ -159,7 +163,7 @@ func byName(p *plan.Plan) map[string]*plan.Image {
 	return names
 }
 
-// wholeLayout has another library read every image of a layout.
+// wholeLayout reads every image of a layout with another library.
 func wholeLayout(t *testing.T, dir string) {
 	t.Helper()
 	index, err := ggcrlayout.ImageIndexFromPath(dir)
@@ -180,7 +184,7 @@ func TestArchiveExtract(t *testing.T) {
 		all[name] = string(img.Digest)
 	}
 	to := w.path("layout")
-	// One by one, then all: what is there stays.
+	// One by one, then all: images that are already present stay.
 	w.says(w.looked(exitOK, "archive", "extract", disk, "--to", to, "--image", "acme/operator-index:v4.20").stdout, "Extracted 1 image to oci://"+to)
 	if diff := cmp.Diff(map[string]string{"acme/operator-index:v4.20": all["acme/operator-index:v4.20"]}, listingOf(t, to)); diff != "" {
 		t.Error(diff)
@@ -191,7 +195,7 @@ func TestArchiveExtract(t *testing.T) {
 	if got := listingOf(t, to); len(got) < 2 || got["acme/operator-index:v4.20"] == "" || got[img.Repository+":"+img.Tags[0]] != string(img.Digest) {
 		t.Errorf("%v", got)
 	}
-	got := decoded[extracted](t, w.looked(exitOK, "archive", "extract", disk, "--to", to, "--output", "json").stdout)
+	got := decoded[gantry.Extracted](t, w.looked(exitOK, "archive", "extract", disk, "--to", to, "--output", "json").stdout)
 	if got.To != to || len(got.Images) != len(all) || len(got.Report.Failed) > 0 {
 		t.Errorf("%+v", got)
 	}
@@ -201,7 +205,7 @@ func TestArchiveExtract(t *testing.T) {
 	wholeLayout(t, to)
 	w.says(w.looked(exitOK, "archive", "extract", disk, "--to", to).stdout, "Nothing to extract")
 
-	// A folder of something else is left alone.
+	// A folder with other files is not changed.
 	other := t.TempDir()
 	if err := os.WriteFile(filepath.Join(other, "thesis.txt"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
@@ -211,7 +215,7 @@ func TestArchiveExtract(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 
-	// One blob, one manifest, the plan; to stdout, to a file, in place of an older one.
+	// One blob, one manifest and the plan: to stdout, to a new file and to an existing file.
 	blob := largest(have, "gantry-000001.0002.tar")
 	for _, d := range []digest.Digest{blob.Digest, img.Digest, have.PlanDigest()} {
 		file := w.write("taken", "older")
@@ -232,7 +236,7 @@ func TestArchiveExtract(t *testing.T) {
 	w.refuseLook(exitUsage, []string{"--to " + other + " is a folder"}, "archive", "extract", disk, "--digest", blob.Digest.String(), "--to", other)
 	w.refuseLook(exitUsage, []string{"no such file"}, "archive", "extract", disk, "--digest", blob.Digest.String(), "--to", filepath.Join(other, "absent", "file"))
 
-	// What is damaged is not there afterwards, and all else is.
+	// A damaged image is not written. All others are.
 	w.spoil("disk", blob)
 	file := w.path("damaged")
 	o := w.looked(exitMismatch, "archive", "extract", disk, "--digest", blob.Digest.String(), "--to", file)
@@ -243,7 +247,7 @@ func TestArchiveExtract(t *testing.T) {
 	to = w.path("layout2")
 	o = w.looked(exitMismatch, "archive", "extract", disk, "--to", to)
 	w.says(o.stderr, "not extracted", "gantry-000001.0002.tar", "repair-request")
-	holders, err := mirror.Holders(p, []digest.Digest{blob.Digest})
+	holders, err := mirror.ImagesByContent(p, []digest.Digest{blob.Digest})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,11 +262,12 @@ func TestArchiveExtract(t *testing.T) {
 	}
 	wholeLayout(t, to)
 	if _, err := os.Stat(filepath.Join(to, layout.BlobPath(blob.Digest))); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the damaged blob stands under its digest: %v", err)
+		t.Errorf("the damaged blob was written: %v", err)
 	}
 }
 
-// An image with several tags is taken out under those that were asked for.
+// TestArchiveExtractTags checks that an image with several tags is extracted with the selected
+// tags.
 func TestArchiveExtractTags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
@@ -271,7 +276,7 @@ func TestArchiveExtractTags(t *testing.T) {
 	p.Images[i].Tags = []string{"a1", "a2", "b"}
 	name := p.Images[i].Repository
 	for pattern, want := range map[string][]string{name: {"a1", "a2", "b"}, name + ":a?": {"a1", "a2"}, name + ":b": {"b"}, string(p.Images[i].Digest): {"a1", "a2", "b"}} {
-		picked, err := pickImages(p, []string{pattern})
+		picked, err := airgap.PickImages(p, []string{pattern})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,6 +291,7 @@ func TestArchiveExtractTags(t *testing.T) {
 
 func TestArchiveDiff(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newWorld(t, registrytest.Options{})
 	disk, _, p := w.disk("disk")
 	w.says(w.looked(exitOK, "archive", "diff", disk, disk).stdout, "No difference")
@@ -296,17 +302,17 @@ func TestArchiveDiff(t *testing.T) {
 	if o.stderr != "" {
 		t.Errorf("a difference is no error: %s", o.stderr)
 	}
-	got := decoded[archiveDifference](t, w.looked(exitSomething, "archive", "diff", disk, second, "-o", "json").stdout)
-	back := decoded[archiveDifference](t, w.looked(exitSomething, "archive", "diff", second, disk, "-o", "json").stdout)
+	got := decoded[gantry.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", disk, second, "-o", "json").stdout)
+	back := decoded[gantry.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", second, disk, "-o", "json").stdout)
 	if len(got.Removed) == 0 || len(got.Removed) != len(back.Added) || len(got.Added) != len(back.Removed) || len(got.Changed) != len(back.Changed) ||
-		got.GoneBytes != back.NewBytes || got.NewBytes != back.GoneBytes || got.GoneBytes == 0 || got.GoneContent != back.NewContent {
+		got.RemovedBytes != back.NewBytes || got.NewBytes != back.RemovedBytes || got.RemovedBytes == 0 || got.RemovedContent != back.NewContent {
 		t.Errorf("%+v\n%+v", got, back)
 	}
 	if got.Old.Sequence != 1 || got.Old.Archive != disk || got.New.Archive != second {
 		t.Errorf("%+v, %+v", got.Old, got.New)
 	}
 
-	// Months in one folder: the last two, or those that are named.
+	// Several archives in one folder: the last two, or the selected ones.
 	months := fileScheme + w.path("months")
 	far := []string{"--name", "months", "--workspace", w.path("elsewhere")}
 	w.must(append([]string{"mirror", "-c", w.path("store.yaml"), months}, far...)...)
@@ -321,17 +327,17 @@ func TestArchiveDiff(t *testing.T) {
 		{[]string{"--sequence", "1,0"}, 1, 3, exitOK}, {[]string{months, "--sequence", "2,1"}, 2, 1, exitSomething},
 	} {
 		o := w.looked(tc.code, append([]string{"archive", "diff", months, "-o", "json"}, tc.args...)...)
-		if got := decoded[archiveDifference](t, o.stdout); got.Old.Sequence != tc.old || got.New.Sequence != tc.new || got.Empty() != (tc.code == exitOK) {
+		if got := decoded[gantry.ArchiveDifference](t, o.stdout); got.Old.Sequence != tc.old || got.New.Sequence != tc.new || got.Empty() != (tc.code == exitOK) {
 			t.Errorf("%v: %+v", tc.args, got)
 		}
 	}
 	w.says(w.looked(exitOK, "archive", "inspect", months).stdout, "builds on sequence 2\n", "\nSequence 1\n")
 
-	// An image that changed, as plans have it.
+	// An image with another digest.
 	changed := *p
 	changed.Images = slices.Clone(p.Images)
 	other := p.Images[1].Digest
 	changed.Images[0].Digest = other
-	d := archiveDifference{Difference: *plan.Compare(p.Outline(), changed.Outline())}
-	w.says(d.text(), "Changed: 1 image\n", short(other)+", was "+short(p.Images[0].Digest))
+	d := gantry.ArchiveDifference{Difference: *plan.Compare(p.Outline(), changed.Outline())}
+	w.says(view.ArchiveDifference(&d), "Changed: 1 image\n", view.Short(other)+", was "+view.Short(p.Images[0].Digest))
 }

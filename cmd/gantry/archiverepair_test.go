@@ -15,26 +15,26 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/repair"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 // request reads a repair request from a file.
-func (w *world) request(file string) *repair.Request {
+func (w *world) request(file string) *state.RepairRequest {
 	w.t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r, err := repair.Read(strings.NewReader(string(text)))
+	r, err := state.ReadRepairRequest(strings.NewReader(string(text)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return r
 }
 
-// contentOf is the content of a request.
-func contentOf(r *repair.Request) []ocispec.Descriptor {
+// contentOf returns the content of a request.
+func contentOf(r *state.RepairRequest) []ocispec.Descriptor {
 	var all []ocispec.Descriptor
 	for _, c := range r.Content {
 		all = append(all, ocispec.Descriptor{Digest: c.Digest, Size: c.Size, MediaType: c.MediaType})
@@ -42,8 +42,8 @@ func contentOf(r *repair.Request) []ocispec.Descriptor {
 	return all
 }
 
-// A blob that was altered and a volume that was lost are asked for, and nothing
-// else; with what is sent for that, the archive is whole.
+// TestRepairRequest checks that the request lists a damaged blob and the content of a lost volume,
+// and nothing else. With the repair, the archive is complete.
 func TestRepairRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
@@ -51,9 +51,9 @@ func TestRepairRequest(t *testing.T) {
 	if err := os.CopyFS(w.path("sound"), os.DirFS(w.path("disk"))); err != nil {
 		t.Fatal(err)
 	}
-	info, file := whole.Newest(), w.path("request.json")
+	info, file := whole.Selected(), w.path("request.json")
 	o := w.looked(exitOK, "archive", "repair-request", disk, "-o", file)
-	w.says(o.stderr, "nothing to ask for")
+	w.says(o.stderr, "nothing to request")
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) || o.stdout != "" {
 		t.Fatalf("a request for nothing was written: %v", err)
 	}
@@ -63,7 +63,7 @@ func TestRepairRequest(t *testing.T) {
 	want[blob.Digest] = true
 	w.spoil("disk", blob)
 	for e := range whole.Entries() {
-		if e.Volume == "gantry-000001.0003.tar" && e.Content {
+		if e.Volume == "gantry-000001.0003.tar" && e.IsContent {
 			want[e.Digest] = true
 		}
 	}
@@ -76,7 +76,7 @@ func TestRepairRequest(t *testing.T) {
 	got := map[digest.Digest]bool{}
 	for _, c := range r.Content {
 		got[c.Digest] = true
-		holders, err := mirror.Holders(p, []digest.Digest{c.Digest})
+		holders, err := mirror.ImagesByContent(p, []digest.Digest{c.Digest})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestRepairRequest(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || r.Name != "imageset" || r.Sequence != 1 || r.Set != info.Set || r.Plan != info.Plan || r.PlanLost {
 		t.Errorf("%+v: %s", r, diff)
 	}
-	// On stdout the same bytes.
+	// The same bytes are written to stdout.
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -102,31 +102,32 @@ func TestRepairRequest(t *testing.T) {
 		t.Errorf("stdout has\n%s", o.stdout)
 	}
 
-	opts := archive.Options{Repair: &archive.Repair{BaseSet: archive.BaseSet{Sequence: r.Sequence, Set: r.Set}, Plan: r.Plan}}
+	opts := archive.Options{Repair: &archive.Repair{SetRef: r.SetRef, Plan: r.Plan}}
 	sound, err := archive.Open(w.path("sound"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = sound.Close() }() // only read from
-	mend := w.follow("mend", sound, opts, contentOf(r))
-	w.says(w.looked(exitOK, "archive", "repair-request", disk, mend).stderr, "damaged, but nothing is lost", "nothing to ask for")
-	w.must("verify", disk, mend)
-	w.says(w.looked(exitOK, "archive", "inspect", disk, mend).stdout, "Repair of sequence 1", w.path("mend/gantry-000001-repair.0001.tar"))
-	w.looked(exitOK, "archive", "extract", disk, mend, "--to", w.path("layout"))
+	repair := w.follow("repair", sound, opts, contentOf(r))
+	w.says(w.looked(exitOK, "archive", "repair-request", disk, repair).stderr, "damaged, but without loss of content", "nothing to request")
+	w.must("verify", disk, repair)
+	w.says(w.looked(exitOK, "archive", "inspect", disk, repair).stdout, "Repair of sequence 1", w.path("repair/gantry-000001-repair.0001.tar"))
+	w.looked(exitOK, "archive", "extract", disk, repair, "--to", w.path("layout"))
 	wholeLayout(t, w.path("layout"))
 	if n := len(listingOf(t, w.path("layout"))); n != len(byName(p)) {
-		t.Errorf("%d images came out, want %d", n, len(byName(p)))
+		t.Errorf("%d images were extracted, want %d", n, len(byName(p)))
 	}
 }
 
-// From the damage to the mirror: what was spoilt, lost with its volume, and built by
-// Gantry itself comes again, and both folders together are mirrored from.
+// TestRepairEndToEnd repairs damaged content, the content of a lost volume and images that Gantry
+// built, and fills the mirror from both folders.
 func TestRepairEndToEnd(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for name, spoil := range map[string]func(w *world, have *archive.Archive, p *plan.Plan){
 		"blobs": func(w *world, have *archive.Archive, p *plan.Plan) {
 			w.spoil("disk", largest(have, "gantry-000001.0002.tar"))
-			if err := os.Remove(w.path("disk/gantry-000001.0004.tar")); err != nil {
+			if err := os.Remove(w.path("disk/gantry-000001.0003.tar")); err != nil {
 				t.Fatal(err)
 			}
 			built := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.CatalogImage })
@@ -142,7 +143,7 @@ func TestRepairEndToEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			for e := range have.Entries() {
-				if lost[e.Digest] && e.Volume != "gantry-000001.0004.tar" && e.Digest != largest(have, "gantry-000001.0002.tar").Digest {
+				if lost[e.Digest] && e.Volume != "gantry-000001.0003.tar" && e.Digest != largest(have, "gantry-000001.0002.tar").Digest {
 					w.spoil("disk", e)
 				}
 			}
@@ -158,22 +159,22 @@ func TestRepairEndToEnd(t *testing.T) {
 			disk, have, p := w.disk("disk")
 			spoil(w, have, p)
 			far := []string{"--workspace", w.path("far")}
-			file, mend := w.path("request.json"), fileScheme+w.path("mend")
+			file, repair := w.path("request.json"), fileScheme+w.path("repair")
 			w.looked(exitMismatch, "archive", "repair-request", disk, "-o", file)
-			if o := w.gantry(append([]string{"mirror", "--from", disk, w.docker("/mended")}, far...)...); o.code != exitMismatch {
+			if o := w.gantry(append([]string{"mirror", "--from", disk, w.docker("/repaired")}, far...)...); o.code != exitMismatch {
 				t.Errorf("the damaged archive ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 			w.source.ResetLog()
-			w.must("mirror", "--repair", file, mend)
+			w.must("mirror", "--repair", file, repair)
 			if n, most := w.source.Requests()["GET blob"], len(w.request(file).Content); n > most {
-				t.Errorf("%d blobs were read for %d that are wanted", n, most)
+				t.Errorf("%d blobs were read, want at most %d", n, most)
 			}
-			w.looked(exitOK, "archive", "repair-request", disk, mend)
-			w.must("verify", disk, mend)
-			w.must(append([]string{"mirror", "--from", disk, "--from", mend, w.docker("/mended")}, far...)...)
-			o := w.must("verify", "--from", disk, "--from", mend, w.docker("/mended"))
+			w.looked(exitOK, "archive", "repair-request", disk, repair)
+			w.must("verify", disk, repair)
+			w.must(append([]string{"mirror", "--from", disk, "--from", repair, w.docker("/repaired")}, far...)...)
+			o := w.must("verify", "--from", disk, "--from", repair, w.docker("/repaired"))
 			w.says(o.stdout, fmt.Sprintf("All %d images", len(p.Images)))
-			w.verify("mended", acme, 4)
+			w.verify("repaired", acme, 4)
 		})
 	}
 }

@@ -9,22 +9,25 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/escape"
 )
 
-// outputYAML is a third value of -o, for the verbs of catalogs.
+// outputYAML is a value of -o that only some verbs have.
 const outputYAML = "yaml"
 
-const catalogHelp = `CATALOG is an image (quay.io/org/catalog:v1), an image in an OCI layout
-(oci://DIR[:NAME|@DIGEST]), or something on the disk (dir://PATH, or just PATH):
-a folder of file-based catalog files, an SQLite database, a bundle directory.
-Images may hold a file-based catalog, an SQLite index or a bundle.
+const catalogHelp = `CATALOG is one of:
+  quay.io/org/catalog:v1     an image
+  oci://DIR[:NAME|@DIGEST]   an image in an OCI layout
+  PATH or dir://PATH         a folder with file-based catalog files, an SQLite
+                             database, or a bundle directory
+Images may contain a file-based catalog, an SQLite index or a bundle.
 `
 
 func (a *app) catalogCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "catalog",
-		Short: "Look into catalogs, and make them",
-		Long:  "Catalog reads operator catalogs of every form, and helps to make and try them.\n\n" + catalogHelp + "\n" + exitStatusHelp,
+		Use:  "catalog",
+		Long: "Inspect operator catalogs in any format, and create and test your own.\n\n" + catalogHelp + "\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry catalog list quay.io/org/catalog:v4.20
   gantry catalog diff quay.io/org/catalog:v4.19 quay.io/org/catalog:v4.20
   gantry catalog filter -c imageset.yaml --output-dir filtered
@@ -41,15 +44,13 @@ func (a *app) catalogCommand() *cobra.Command {
 	return c
 }
 
-// formFlag adds -o to a verb whose result has forms of its own, the first of
-// which is the default.
+// formFlag adds -o to a verb with output formats of its own. The first is the default.
 func formFlag(f *pflag.FlagSet, form *string, what string, forms ...string) {
 	f.StringVarP(form, "output", "o", forms[0], what)
 	offer(f, "output", forms)
 }
 
-// form checks the value of -o. Who asks for JSON in place of text gets errors as
-// JSON too.
+// form checks the value of -o. With JSON in place of text, errors are JSON, too.
 func (a *app) form(form string, forms ...string) error {
 	if slices.Contains(forms, form) {
 		if form == outputJSON && forms[0] == outputText {
@@ -69,7 +70,9 @@ func (a *app) print(form string, v any) error {
 	if err != nil {
 		return err
 	}
-	if text, err = yaml.JSONToYAML(text); err != nil {
+	if escape.Contains(string(text)) {
+		text = append(escape.JSON(text), '\n') // which is YAML, too: the converter does not escape them
+	} else if text, err = yaml.JSONToYAML(text); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "---\n%s", text)

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
 const tinyCatalog = `{"schema":"olm.package","name":"a","defaultChannel":"stable"}
@@ -17,7 +15,8 @@ const tinyCatalog = `{"schema":"olm.package","name":"a","defaultChannel":"stable
 {"schema":"olm.bundle","package":"a","name":"a.v1.0.0","image":"quay.io/org/a:v1.0.0","properties":[{"type":"olm.package","value":{"packageName":"a","version":"1.0.0"}}]}
 `
 
-// Wrong arguments are found before anything is read, asked or written.
+// TestCatalogArguments checks that wrong arguments are refused before any request is sent and any
+// file is written.
 func TestCatalogArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.MkdirAll("cat", 0o755); err != nil {
@@ -29,10 +28,10 @@ func TestCatalogArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"catalog build cat docker://registry.example:5000":              "names no registry and repository", // not an image of docker.io
 		"catalog build cat docker://catalog":                            "names no registry and repository",
-		"catalog build cat oci://layout:v1":                             "give the folder alone",
+		"catalog build cat oci://layout:v1":                             "give only the folder",
 		"catalog list oci://nowhere":                                    "no such file",
 		"catalog list quay.io/UPPER/catalog:v1":                         "must be lowercase",
-		"list operators --catalogs --version 4.20 --package a":          "are for --catalog",
+		"list operators --catalogs --version 4.20 --package a":          "require --catalog",
 		"graph cat a --dependencies":                                    "--dependencies is for a configuration",
 		"check cat --dependencies":                                      "--dependencies is for a configuration",
 		"catalog convert cat --output-dir .":                            "the working directory",
@@ -46,11 +45,11 @@ func TestCatalogArguments(t *testing.T) {
 		}
 	}
 	if entries, err := os.ReadDir("."); err != nil || len(entries) != 1 {
-		t.Errorf("what is left: %v, %v", entries, err)
+		t.Errorf("files were left behind: %v, %v", entries, err)
 	}
 }
 
-// A file that a person names may be a link to anywhere.
+// TestALinkedCatalogFile checks that a catalog file may be a symbolic link.
 func TestALinkedCatalogFile(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "catalog.json")
 	if err := os.WriteFile(there, []byte(tinyCatalog), 0o644); err != nil {
@@ -69,24 +68,8 @@ func TestALinkedCatalogFile(t *testing.T) {
 	}
 }
 
-func TestFolderNames(t *testing.T) {
-	catalogs := []imageset.Operator{
-		{Catalog: "quay.io/org/catalog:v4.20"},
-		{Catalog: "dir://some/catalog"},
-		{Catalog: "quay.io/org/catalog@sha256:" + strings.Repeat("a", 64), TargetTag: "v2"},
-		{Catalog: "quay.io/a/same:v1"},
-		{Catalog: "quay.io/b/same:v1"},
-		{Catalog: "quay.io/c/other:v1", TargetCatalog: "my/same-v1-5"},
-		{Catalog: "quay.io/c/other:v1", TargetCatalog: "my/other", TargetTag: "v3"},
-	}
-	want := []string{"catalog-v4.20", "catalog", "catalog-v2", "same-v1-4", "same-v1-5-5", "same-v1-5", "other-v3"}
-	if diff := cmp.Diff(want, folderNames(catalogs)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A configuration may name the catalog in another way than the command line, and
-// say what clusters run.
+// TestGraphOfAConfiguration checks that the configuration may spell the name of the catalog
+// differently and may list installed operators.
 func TestGraphOfAConfiguration(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.MkdirAll("cat", 0o755); err != nil {
@@ -111,19 +94,5 @@ func TestGraphOfAConfiguration(t *testing.T) {
 		if code != exitOK || !strings.Contains(stdout.String(), "The mirror keeps 1 bundle") || !strings.Contains(stdout.String(), "installed") {
 			t.Errorf("%s: %d\n%s%s", arg, code, stdout.String(), stderr.String())
 		}
-	}
-}
-
-// A cache that cannot be written, such as another user's, is not used.
-func TestWritable(t *testing.T) {
-	dir := t.TempDir()
-	if !writable(dir) {
-		t.Error("a new folder is said not to be writable")
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-	if writable(filepath.Join(dir, "gone")) {
-		t.Error("a folder that is not there is said to be writable")
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// TestCatalogBuild builds one folder on nothing, on an image with opm and on
-// another catalog, and has others read what was pushed.
+// TestCatalogBuild builds a folder without a base, on an image with opm and on another catalog, and
+// pulls the result with another client.
 func TestCatalogBuild(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	w := newCatalogWorld(t)
 	opm := w.source.Host + "/registry.example.com/tools/opm:v1"
 	w.push("registry.example.com/tools/opm:v1", fileImage(t, v1.Config{Entrypoint: []string{"/bin/opm"}, Cmd: []string{"version"}}, map[string]string{"bin/opm": "opm"}))
 	for _, tc := range []struct {
@@ -42,7 +42,7 @@ func TestCatalogBuild(t *testing.T) {
 			first := w.must(args...)
 			name, digest, _ := strings.Cut(strings.TrimSpace(first.stdout), "\n")
 			if want := w.mirror.Host + "/made/" + tc.name + ":v1@" + digest; name != want {
-				t.Errorf("it is said to be %s, want %s", name, want)
+				t.Errorf("the printed image is %s, want %s", name, want)
 			}
 			w.mirror.ResetLog()
 			if again := w.must(args...); again.stdout != first.stdout {
@@ -61,7 +61,7 @@ func TestCatalogBuild(t *testing.T) {
 			}
 			built := w.mirror.Host + "/made/" + tc.name + ":v1"
 			if o := w.must("catalog", "validate", built); !strings.Contains(o.stdout, "valid (4 packages, 5 channels, 9 bundles)") {
-				t.Errorf("validate says %s", o.stdout)
+				t.Errorf("validate printed %s", o.stdout)
 			}
 			w.must("catalog", "diff", w.path("zoo"), built, "--exit-code")
 
@@ -72,8 +72,8 @@ func TestCatalogBuild(t *testing.T) {
 	}
 }
 
-// checkLayout reads a layout with go-containerregistry alone: each image must be
-// whole and say where its catalog is.
+// checkLayout reads a layout with go-containerregistry: each image must be complete and have the label
+// with the path of its catalog.
 func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
 	t.Helper()
 	idx, err := layout.ImageIndexFromPath(dir)
@@ -128,10 +128,10 @@ func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
 	}
 }
 
-// TestCatalogBuildIntoALayout builds into one that holds images of others.
+// TestCatalogBuildIntoALayout builds into a layout that has other images.
 func TestCatalogBuildIntoALayout(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	w := newCatalogWorld(t)
 	dir := w.path("shared")
 	w.must("mirror", "-c", w.config("one.yaml", "  additionalImages: [{name: '"+riverRef+"'}]\n"), "oci://"+dir)
 	names := func() (names []string) {
@@ -159,7 +159,7 @@ func TestCatalogBuildIntoALayout(t *testing.T) {
 
 func TestCatalogBuildRefusals(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	w := newCatalogWorld(t)
 	broken := w.write("broken.yaml", "schema: olm.package\nname: a\ndefaultChannel: b\n")
 	w.mirror.ResetLog()
 	to := w.docker("/made/refused")
@@ -169,9 +169,9 @@ func TestCatalogBuildRefusals(t *testing.T) {
 		words []string
 		args  []string
 	}{
-		{"a digest", exitUsage, []string{"in place of the digest"}, []string{w.path("zoo"), to + "@sha256:" + strings.Repeat("0", 64)}},
+		{"a digest", exitUsage, []string{"instead of a digest"}, []string{w.path("zoo"), to + "@sha256:" + strings.Repeat("0", 64)}},
 		{"a disk", exitUsage, []string{"docker://", "oci://"}, []string{w.path("zoo"), "file://" + w.path("disk")}},
-		{"an invalid catalog", exitError, []string{"breaks rules of OLM"}, []string{broken, to}},
+		{"an invalid catalog", exitError, []string{"is invalid"}, []string{broken, to}},
 		{"no such folder", exitUsage, []string{"no such file"}, []string{w.path("absent"), to}},
 		{"no such base", exitError, []string{"registry.example.com/tools/none:v1"}, []string{w.path("zoo"), to, "--base", "registry.example.com/tools/none:v1"}},
 	} {
@@ -186,16 +186,17 @@ func TestCatalogBuildRefusals(t *testing.T) {
 	}
 }
 
-// TestCatalogBuildOnAShell builds on an image whose command cannot serve the
-// catalog, which is said, and without a tag, which is latest then.
+// TestCatalogBuildOnAShell builds on an image whose command cannot serve the catalog: the program
+// prints a note. The tag defaults to latest.
 func TestCatalogBuildOnAShell(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	long(t)
+	w := newCatalogWorld(t)
 	const shell = "registry.example.com/tools/shell:v1"
 	w.push(shell, fileImage(t, v1.Config{Entrypoint: []string{"/bin/sh"}}, map[string]string{"bin/sh": "sh"}))
 	o := w.must("catalog", "build", w.path("zoo"), w.docker("/made/shell"), "--base", shell)
 	if !strings.HasPrefix(o.stdout, w.mirror.Host+"/made/shell:latest@sha256:") || !strings.Contains(o.stderr, "is not opm") {
-		t.Errorf("it says\n%s%s", o.stdout, o.stderr)
+		t.Errorf("printed\n%s%s", o.stdout, o.stderr)
 	}
 	if _, err := w.mirror.Client().Pull(t.Context(), "made/shell", "latest"); err != nil {
 		t.Error(err)
@@ -211,15 +212,15 @@ func TestCatalogBuildOnAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result.Version != 1 || result.Image != w.mirror.Host+"/made/plain:v1@"+result.Digest || !result.BinaryLess {
-		t.Errorf("as JSON it says %+v", result)
+		t.Errorf("the JSON is %+v", result)
 	}
 }
 
-// TestCatalogBuildOfOtherForms builds what is no folder, and gets the same image
-// whatever form the catalog has.
-func TestCatalogBuildOfOtherForms(t *testing.T) {
+// TestCatalogBuildInputForms builds the same image from all formats of a catalog.
+func TestCatalogBuildInputForms(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	long(t)
+	w := newCatalogWorld(t)
 	w.kelpIndex()
 	w.must("catalog", "convert", w.path("zoo"), "--output-dir", w.path("json"))
 	w.must("catalog", "convert", w.path("zoo"), "--output-dir", w.path("yaml"), "--files", "yaml")
@@ -238,11 +239,12 @@ func TestCatalogBuildOfOtherForms(t *testing.T) {
 	}
 }
 
-// TestCatalogBuildWithCredentials pushes to a registry that wants TLS and a
-// password, and says what it lacks.
+// TestCatalogBuildWithCredentials pushes to a registry that requires TLS and a password. Without them,
+// the error names what is missing.
 func TestCatalogBuildWithCredentials(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	long(t)
+	w := newCatalogWorld(t)
 	w.mirror = registrytest.Start(t, registrytest.Options{TLS: true, Auth: registrytest.TokenAuth})
 	args := []string{"catalog", "build", w.path("zoo"), w.docker("/made/zoo:v1"), "--dest-cert-dir", filepath.Dir(w.mirror.CAFile)}
 	w.refuse(exitUnauthorized, []string{w.mirror.Host, "gantry login"}, args...)

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 )
 
@@ -19,95 +17,35 @@ func (a *app) catalogConvertCommand() *cobra.Command {
 	var migrate bool
 	c := &cobra.Command{
 		Use:   "convert CATALOG --output-dir DIR",
-		Short: "Write a catalog of any form as a folder of file-based catalog files",
-		Long: `Convert writes a catalog, whatever form it has, to a folder as opm lays it out:
-PACKAGE/catalog.json for each package. An SQLite index becomes a file-based catalog,
-JSON becomes YAML or the other way round. The folder is whole or not there; one that
-holds other files is not touched.
+		Short: "Convert a catalog to a folder of file-based catalog files",
+		Long: `Write a catalog to a folder in the layout of opm, with PACKAGE/catalog.json for each
+package. It converts SQLite indexes to file-based catalogs, and JSON to YAML or YAML to
+JSON. The folder appears only when it is complete. A folder with other files in it is
+refused.
 
 ` + catalogHelp + `
-` + exitStatusHelp,
+` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized, exitNoSpace: helpNoSpace}),
 		Example: `  gantry catalog convert index.db --output-dir catalog
   gantry catalog convert quay.io/org/catalog:v4.20 --output-dir catalog --files yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogConvert(cmd.Context(), f, dir, files, migrate, args[0])
+			return a.catalogConvert(cmd.Context(), f, gantry.ConvertOptions{Catalog: args[0], OutputDir: dir, Files: folder.Form(files), Migrate: migrate})
 		},
 	}
 	f.addFlags(c.Flags())
 	migrateFlag(c.Flags(), &migrate)
 	c.Flags().StringVar(&dir, "output-dir", "", "folder for the catalog")
-	c.Flags().StringVar(&files, "files", string(folder.JSON), "form of the files: json or yaml")
+	c.Flags().StringVar(&files, "files", string(folder.JSON), "format of the files: json or yaml")
 	return c
 }
 
-func (a *app) catalogConvert(ctx context.Context, f readFlags, dir, files string, migrate bool, arg string) error {
-	form, err := fileForm(files)
+func (a *app) catalogConvert(ctx context.Context, f readFlags, o gantry.ConvertOptions) error {
+	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
+	converted, err := gantry.ConvertCatalog(ctx, o)
 	if err != nil {
 		return err
 	}
-	if dir == "" {
-		return usagef("where to? give a folder with --output-dir")
-	}
-	if err := folder.Check(dir); err != nil {
-		return foreign(err)
-	}
-	r, err := a.read(&f)
-	if err != nil {
-		return err
-	}
-	defer a.done(r)
-	c, err := r.read(ctx, arg, catalog.Options{})
-	if err != nil {
-		return err
-	}
-	if migrate {
-		if c, err = migrated(c); err != nil {
-			return err
-		}
-	}
-	if err := folder.Write(ctx, dir, c, form); err != nil {
-		return foreign(err)
-	}
-	if a.output == outputJSON {
-		return a.encode(struct {
-			Version  int      `json:"version"`
-			Folder   string   `json:"folder"`
-			Packages []string `json:"packages"`
-		}{1, dir, c.Names})
-	}
-	return a.text(fmt.Sprintf("%s written to %s (%s)\n", arg, dir, number(len(c.Packages), "package", "packages")))
-}
-
-// migrated is a catalog without manifests in olm.bundle.object.
-func migrated(c *catalog.Catalog) (*catalog.Catalog, error) {
-	metas := slices.Clone(c.Others)
-	for _, p := range c.Packages {
-		metas = append(metas, p.Objects()...)
-	}
-	for i := range metas {
-		var err error
-		if metas[i], err = bundle.Migrate(metas[i]); err != nil {
-			return nil, err
-		}
-	}
-	return catalog.New(metas)
-}
-
-// fileForm is the value of --files.
-func fileForm(name string) (folder.Form, error) {
-	switch form := folder.Form(name); form {
-	case folder.JSON, folder.YAML:
-		return form, nil
-	}
-	return "", usagef("--files %q: give json or yaml", name)
-}
-
-// foreign makes a folder that must not or cannot be replaced a mistake of the
-// command line.
-func foreign(err error) error {
-	if errors.Is(err, folder.ErrForeign) || errors.Is(err, folder.ErrBusy) {
-		return &usageError{err}
-	}
-	return err
+	return a.result(converted, func() string {
+		return fmt.Sprintf("%s written to %s (%s)\n", o.Catalog, converted.Folder, view.Number(len(converted.Packages), "package", "packages"))
+	})
 }

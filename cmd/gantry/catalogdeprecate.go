@@ -3,18 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/author"
-	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 )
 
-// deprecateFlags are those of gantry catalog deprecate.
+// deprecateFlags are the flags of gantry catalog deprecate.
 type deprecateFlags struct {
 	channel, bundle, message, form string
 	remove                         bool
@@ -24,12 +22,12 @@ func (a *app) catalogDeprecateCommand() *cobra.Command {
 	var f deprecateFlags
 	c := &cobra.Command{
 		Use:   "deprecate DIR PACKAGE [--channel CHANNEL | --bundle BUNDLE] {--message TEXT | --remove}",
-		Short: "Mark a package, channel or bundle of a folder as deprecated",
-		Long: `Deprecate writes an entry of olm.deprecations into the files of a file-based
-catalog, in place of one on the same thing, or takes it out again. No other object
-is touched; in YAML, the comments of the changed document are lost.
+		Short: "Mark a package, channel or bundle of a catalog folder as deprecated",
+		Long: `Add an entry to olm.deprecations in the files of a file-based catalog, replace it, or
+remove it. Other objects do not change. In YAML, the comments of the changed document
+are lost.
 
-` + exitStatusHelp,
+` + exitCodes(nil),
 		Example: `  gantry catalog deprecate ./catalog my-operator --bundle my-operator.v1.2.0 --message "use 1.2.1: 1.2.0 loses data"
   gantry catalog deprecate ./catalog my-operator --channel alpha --message "use stable"
   gantry catalog deprecate ./catalog my-operator --channel alpha --remove`,
@@ -40,9 +38,9 @@ is touched; in YAML, the comments of the changed document are lost.
 	}
 	c.Flags().StringVar(&f.channel, "channel", "", "deprecate this channel of the package")
 	c.Flags().StringVar(&f.bundle, "bundle", "", "deprecate this bundle of the package")
-	c.Flags().StringVar(&f.message, "message", "", "what people are told")
-	c.Flags().BoolVar(&f.remove, "remove", false, "take the deprecation back")
-	formFlag(c.Flags(), &f.form, "form of the result: text or json", outputText, outputJSON)
+	c.Flags().StringVar(&f.message, "message", "", "message to users")
+	c.Flags().BoolVar(&f.remove, "remove", false, "remove the deprecation")
+	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
@@ -52,32 +50,12 @@ func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name 
 	}
 	switch {
 	case f.remove == (f.message != ""):
-		return usagef("give either --message with what people are told, or --remove")
+		return usagef("give either --message TEXT or --remove")
 	case f.channel != "" && f.bundle != "":
 		return usagef("give --channel or --bundle, not both")
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return usagef("%w", err)
-	}
-	defer root.Close() // read only
-	c, err := catalog.Read(ctx, root.FS(), catalog.Options{Keep: func(pkg string) bool { return pkg == name }})
-	if err != nil {
-		return err
-	}
-	p, err := packageOf(c, dir, name)
-	if err != nil {
-		return err
-	}
-	if len(p.Metas) == 0 {
-		return usagef("package %q has no olm.package object in %s", name, dir)
-	}
 	target := author.Target{Channel: f.channel, Bundle: f.bundle}
-	before, after, err := author.Deprecate(p, target, f.message)
-	if err != nil {
-		return &usageError{err}
-	}
-	if err := folder.Edit(dir, before, after, p.Metas[0]); err != nil {
+	if err := gantry.DeprecateCatalog(ctx, gantry.DeprecateOptions{Folder: dir, Package: name, Target: target, Message: f.message}); err != nil {
 		return err
 	}
 	if a.output == outputJSON {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
 )
 
@@ -15,12 +15,12 @@ func (a *app) catalogDiffCommand() *cobra.Command {
 	var exitCode bool
 	c := &cobra.Command{
 		Use:   "diff OLD NEW",
-		Short: "Say what changed between two catalogs",
-		Long: `Diff lists packages, channels, bundles, update edges and deprecations that one
-catalog has and the other has not, and what differs in those that both have.
+		Short: "Show what changed between two catalogs",
+		Long: `List packages, channels, bundles, update edges and deprecations that were added,
+removed or changed.
 
 ` + catalogHelp + `
-` + exitStatusHelp,
+` + exitCodes(map[int]string{exitSomething: "the catalogs differ (with --exit-code)", exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry catalog diff quay.io/org/catalog:v4.19 quay.io/org/catalog:v4.20
   gantry catalog diff ./catalog quay.io/org/catalog:v4.20 --exit-code -o json`,
 		Args: cobra.ExactArgs(2),
@@ -29,8 +29,8 @@ catalog has and the other has not, and what differs in those that both have.
 		},
 	}
 	f.addFlags(c.Flags())
-	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 5 where something changed")
-	formFlag(c.Flags(), &form, "form of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with status 5 if the catalogs differ")
+	formFlag(c.Flags(), &form, "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
@@ -38,18 +38,10 @@ func (a *app) catalogDiff(ctx context.Context, f readFlags, form string, exitCod
 	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	r, err := a.read(&f)
+	d, err := gantry.CompareCatalogs(ctx, gantry.CompareCatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Old: args[0], New: args[1]})
 	if err != nil {
 		return err
 	}
-	defer a.done(r)
-	var sides [2]*catalog.Catalog
-	for i, arg := range args {
-		if sides[i], err = r.read(ctx, arg, catalog.Options{}); err != nil {
-			return err
-		}
-	}
-	d := diff.Compare(sides[0], sides[1])
 	if form == outputText {
 		err = d.WriteText(a.stdout, 0)
 	} else {

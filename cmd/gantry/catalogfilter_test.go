@@ -17,8 +17,7 @@ import (
 )
 
 // realFilter is a configuration of real packages: heads, ranges, pins, pre-release
-// versions, build metadata, another default channel, ways that are kept, and
-// operators that others need.
+// versions, build metadata, another default channel, upgrade paths that are kept, and dependencies.
 const realFilter = `    dependencies: true
     packages:
     - name: habana-ai-operator
@@ -41,17 +40,20 @@ const realFilter = `    dependencies: true
     - {package: kepler-operator, version: 0.9.2}
 `
 
-// realFilterPackages are those that the configuration names and those that these
-// need, and some that nobody wants.
+// realFilterPackages are the packages of the configuration, their dependencies, and some packages that
+// must not be kept.
 var realFilterPackages = []string{
 	"habana-ai-operator", "gatekeeper-operator-product", "kubecost-operator", "eda-k8s-operator", "external-dns-operator",
 	"openshift-cert-manager-operator", "rabbitmq-messaging-topology-operator", "rabbitmq-cluster-operator", "shipwright-operator",
 	"kepler-operator", "tigera-operator", "kube-green",
 }
 
-// realFolder copies real packages into the world's folder.
+// realFolder copies real packages into a folder of the world.
 func (w *world) realFolder(name string, packages []string) string {
 	w.t.Helper()
+	if testing.Short() {
+		w.t.Skip("reads real data")
+	}
 	const shared = "../../../shared/catalogs"
 	if _, err := os.Stat(shared); err != nil {
 		w.t.Skip("there is no ../shared/catalogs beside the checkout")
@@ -64,7 +66,7 @@ func (w *world) realFolder(name string, packages []string) string {
 	return "dir://" + w.path(name)
 }
 
-// A filterReport is what gantry catalog filter -o json says.
+// A filterReport is the JSON of gantry catalog filter.
 type filterReport struct {
 	Catalogs []struct {
 		Folder   string
@@ -74,7 +76,7 @@ type filterReport struct {
 	Notes  []string
 }
 
-// filter filters, wants it to end well, and returns the report and the images.
+// filter runs gantry catalog filter, which must succeed, and returns the report and the images.
 func (w *world) filter(isc, dir string) (r filterReport, images []string) {
 	w.t.Helper()
 	o := w.must("catalog", "filter", "-c", isc, "--output-dir", w.path(dir), "--images", w.path(dir+".txt"), "-o", "json")
@@ -88,7 +90,7 @@ func (w *world) filter(isc, dir string) (r filterReport, images []string) {
 	return r, images
 }
 
-// full are references in full, sorted, each once.
+// full returns complete references, sorted, without duplicates.
 func full(t *testing.T, refs []string) []string {
 	t.Helper()
 	var all []string
@@ -103,8 +105,8 @@ func full(t *testing.T, refs []string) []string {
 	return slices.Compact(all)
 }
 
-// TestFilterRealCatalog filters real packages and holds the result against the
-// validator, against the plan of the same configuration, and against itself.
+// TestFilterRealCatalog filters real packages, validates the result, and compares it with the plan of
+// the same configuration and with the result of filtering it again.
 func TestFilterRealCatalog(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, registrytest.New(t, registrytest.Options{}))
@@ -136,21 +138,21 @@ func TestFilterRealCatalog(t *testing.T) {
 	}
 	kept := w.tree("filtered/real")
 	if kept["rabbitmq-cluster-operator/catalog.json"] == "" {
-		t.Error("rabbitmq-cluster-operator is needed, and not there")
+		t.Error("rabbitmq-cluster-operator is a dependency, and missing")
 	}
 	if notes := strings.Join(report.Notes, "\n"); !strings.Contains(notes, "needs an operator that provides operator.tekton.dev/v1alpha1 TektonConfig: no catalog") {
-		t.Errorf("it is not said that nobody here provides what shipwright-operator needs:\n%s", notes)
+		t.Errorf("there is no note that a dependency of shipwright-operator is not provided:\n%s", notes)
 	}
 	for _, name := range []string{"tigera-operator", "kube-green"} {
 		if kept[name+"/catalog.json"] != "" {
-			t.Errorf("%s is there, and nobody wants it", name)
+			t.Errorf("%s was kept without a reason", name)
 		}
 	}
 
-	// The plan of the same configuration is about the same images. None of them
-	// exists here, but for one that lets the plan be made.
+	// The plan of the same configuration names the same images. Only one of them exists, so that the
+	// plan can be made.
 	w.standFor(append([]string{"registry.example.com"}, hosts(t, images)...)...)
-	extra, err := zooImage("bundle", "registry.example.com/extra:v1")
+	extra, err := smallImage("bundle", "registry.example.com/extra:v1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +173,7 @@ func TestFilterRealCatalog(t *testing.T) {
 		t.Errorf("what filter keeps and what plan keeps: %s", diff)
 	}
 
-	// Filtering what was filtered changes nothing more.
+	// Filtering the result again changes nothing.
 	twice := w.write("real.yaml", strings.ReplaceAll(w.read("real.yaml"), source, "dir://"+folder))
 	_, again := w.filter(twice, "again")
 	if diff := cmp.Diff(kept, w.tree("again/real")); diff != "" {
@@ -182,7 +184,7 @@ func TestFilterRealCatalog(t *testing.T) {
 	}
 }
 
-// hosts are those of the images.
+// hosts returns the registries of images.
 func hosts(t *testing.T, images []string) []string {
 	t.Helper()
 	var all []string
@@ -194,8 +196,7 @@ func hosts(t *testing.T, images []string) []string {
 	return slices.Compact(all)
 }
 
-// TestFilterHeadsOfRealCatalog takes the heads of everything, in YAML, and the
-// whole again.
+// TestFilterHeadsOfRealCatalog filters all packages to their heads, in YAML, and then keeps everything.
 func TestFilterHeadsOfRealCatalog(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}

@@ -10,12 +10,11 @@ func (a *app) catalogListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list CATALOG [PACKAGE]",
 		Short: "List the packages of a catalog, or the bundles of one package",
-		Long: `List shows what a catalog offers: its packages with their channels and the head
-of the default one, or, of one package, every bundle by channel, the newest first.
-What is deprecated is said of one package only.
+		Long: `List the packages of a catalog with their channels and the head of the default channel.
+With PACKAGE, list its bundles by channel, newest first, and mark what is deprecated.
 
 ` + catalogHelp + `
-` + exitStatusHelp,
+` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry catalog list quay.io/org/catalog:v4.20
   gantry catalog list quay.io/org/catalog:v4.20 my-operator --channel stable
   gantry catalog list ./catalog -o json`,
@@ -25,7 +24,7 @@ What is deprecated is said of one package only.
 		},
 	}
 	f.addFlags(c.Flags())
-	c.Flags().StringVar(&channel, "channel", "", "only this channel of the package")
-	formFlag(c.Flags(), &form, "form of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	c.Flags().StringVar(&channel, "channel", "", "list only this channel of the package")
+	formFlag(c.Flags(), &form, "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }

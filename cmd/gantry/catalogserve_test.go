@@ -30,21 +30,20 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// serveTime is how long a server may take to begin and to end. It stands where
-// a test would otherwise hang.
+// serveTime limits how long a server may take to start and to stop, so that a test does not hang.
 const serveTime = 30 * time.Second
 
-// A served is the running program gantry catalog serve.
+// A served is a running gantry catalog serve.
 type served struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	addr string
-	said chan string // all of stderr, at its end
+	said chan string // receives all of stderr when the program ends
 }
 
 var servedOn = regexp.MustCompile(`serving \S+ on (\S+), as (http://\S+); end with Ctrl-C`)
 
-// startServe starts the program and waits until it says where it serves what.
+// startServe starts the program and waits until it prints its address.
 func startServe(w *world, url string, args ...string) *served {
 	t := w.t
 	t.Helper()
@@ -60,11 +59,11 @@ func startServe(w *world, url string, args ...string) *served {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(stderr)
-	line, _ := lines.ReadString('\n') // what is missing is seen right below
+	line, _ := lines.ReadString('\n') // an incomplete line fails below
 	m := servedOn.FindStringSubmatch(line)
 	if m == nil || m[2] != "http://"+m[1]+url {
 		rest, _ := io.ReadAll(lines)
-		t.Fatalf("it says %s%s, want its address and %s", line, rest, url)
+		t.Fatalf("printed %s%s, want its address and %s", line, rest, url)
 	}
 	s.addr = m[1]
 	go func() {
@@ -74,7 +73,7 @@ func startServe(w *world, url string, args ...string) *served {
 	return s
 }
 
-// get asks the HTTP API, and wants this status.
+// get sends a request to the HTTP API and checks the status of the response.
 func (s *served) get(path string, status int) string {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.addr+path, http.NoBody)
@@ -96,7 +95,7 @@ func (s *served) get(path string, status int) string {
 	return string(text)
 }
 
-// end stops the program with a signal and wants it to end well and quietly.
+// end stops the program with a signal. It must succeed and print nothing.
 func (s *served) end(signal os.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(signal); err != nil {
@@ -104,13 +103,13 @@ func (s *served) end(signal os.Signal) {
 	}
 	said := <-s.said
 	if err := s.cmd.Wait(); err != nil || said != "" {
-		s.t.Errorf("after %v it ended with %v, saying %q", signal, err, said)
+		s.t.Errorf("after %v it ended with %v and printed %q", signal, err, said)
 	}
 }
 
 func TestCatalogServe(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	w := newCatalogWorld(t)
 	rendered := w.must("catalog", "render", w.path("zoo")).stdout
 	s := startServe(w, "/catalogs/operator-index/api/v1/all", zooRef, "--workspace", w.path("none"))
 	api := "/catalogs/operator-index/api/v1/"
@@ -144,7 +143,7 @@ func TestCatalogServe(t *testing.T) {
 	if diff := cmp.Diff(one, only(bundles[i], one)); diff != "" {
 		t.Errorf("the bundle in the list: %s", diff)
 	}
-	// Asked for by name, opm does not tell its edges.
+	// Like opm, GetBundle does not return the edges of the bundle.
 	got := r.call("GetBundle", `{"pkgName": "otter", "channelName": "stable", "csvName": "otter.v1.1.1"}`)[0]
 	delete(one, "replaces")
 	delete(one, "skips")
@@ -156,15 +155,15 @@ func TestCatalogServe(t *testing.T) {
 	}
 	s.end(os.Interrupt)
 
-	// It is gone: nobody listens any more.
+	// The server has stopped: the port is closed.
 	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.addr); err == nil {
 		conn.Close()
-		t.Error("somebody still listens")
+		t.Error("the port is still open")
 	}
 }
 
-// TestCatalogServeEnds ends with the other signal, while a client keeps its
-// connections, and refuses what it cannot serve or listen on.
+// TestCatalogServeEnds stops the server with the other signal while a client keeps its connections.
+// Catalogs that cannot be served and wrong addresses are refused.
 func TestCatalogServeEnds(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
@@ -180,8 +179,7 @@ func TestCatalogServeEnds(t *testing.T) {
 	s.end(syscall.SIGTERM)
 }
 
-// TestCatalogServeAddress holds that a program learns from stdout where a free
-// port was taken.
+// TestCatalogServeAddress reads the address from stdout if a free port was selected.
 func TestCatalogServeAddress(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
@@ -201,25 +199,25 @@ func TestCatalogServeAddress(t *testing.T) {
 		Address, URL string
 	}
 	if err := json.NewDecoder(stdout).Decode(&at); err != nil || at.Version != 1 {
-		t.Fatalf("it says %+v, %v", at, err)
+		t.Fatalf("printed %+v, %v", at, err)
 	}
 	s := &served{t: t, addr: at.Address}
 	if got := s.get(strings.TrimPrefix(at.URL, "http://"+at.Address), http.StatusOK); got != "{\"schema\":\"x\"}\n" {
-		t.Errorf("it serves %q", got)
+		t.Errorf("served %q", got)
 	}
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("ended with %v", err)
 	}
 }
 
-// only is an answer without the fields that are not wanted.
-func only(answer, want map[string]any) map[string]any {
-	answer = maps.Clone(answer)
-	maps.DeleteFunc(answer, func(key string, _ any) bool { _, ok := want[key]; return !ok })
-	return answer
+// only returns the fields of a response that want has.
+func only(response, want map[string]any) map[string]any {
+	response = maps.Clone(response)
+	maps.DeleteFunc(response, func(key string, _ any) bool { _, ok := want[key]; return !ok })
+	return response
 }
 
 func sortedLines(text string) []string {
@@ -228,14 +226,14 @@ func sortedLines(text string) []string {
 	return lines
 }
 
-// A registryClient calls api.Registry as grpcurl does, by what reflection tells.
+// A registryClient calls api.Registry with the descriptors of the reflection service, like grpcurl.
 type registryClient struct {
 	t       *testing.T
 	conn    *grpc.ClientConn
 	service protoreflect.ServiceDescriptor
 }
 
-// reflect asks the server what it can do.
+// reflect reads the descriptors of the server.
 func (s *served) reflect() *registryClient {
 	s.t.Helper()
 	must := func(err error) {
@@ -268,7 +266,7 @@ func (s *served) reflect() *registryClient {
 	return &registryClient{s.t, conn, found.(protoreflect.ServiceDescriptor)}
 }
 
-// call calls a method with a request in JSON and returns its answers.
+// call calls a method with a request in JSON and returns the responses.
 func (c *registryClient) call(method, request string) []map[string]any {
 	c.t.Helper()
 	must := func(err error) {

@@ -1,27 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
-	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
-	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/resources"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/release/proof"
 )
 
-// checkFlags are those of gantry check.
+// checkFlags are the flags of gantry check.
 type checkFlags struct {
 	readFlags
 	selectFlags
@@ -31,41 +22,64 @@ type checkFlags struct {
 	extensionFiles []string
 	catalogFiles   []string
 	form           string
+}
 
-	extensions []extension.Extension // what loadExtensions read
-	catalogs   []extension.Catalog
+// platformFlags are the flags of gantry check --platform.
+type platformFlags struct {
+	releaseFlags
+	platform       bool
+	from           []string
+	to             string
+	channel        string
+	arch           string
+	maxNestedPaths int
+	blobs          bool
+	readBlobs      bool
+
+	own *pflag.FlagSet // flags that only --platform uses
+}
+
+func (f *platformFlags) addFlags(all *pflag.FlagSet, registries *registryFlags) {
+	all.BoolVar(&f.platform, "platform", false, "check updates of the platform with the content of a mirror")
+	f.own = pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.releaseFlags.addFlags(f.own)
+	f.own.StringSliceVar(&f.from, "from", nil, "with --platform and --to: version that clusters run (may be repeated, or with commas)")
+	f.own.StringVar(&f.to, "to", "", "with --platform and --from: version to update to")
+	f.own.StringVar(&f.channel, "channel", "", "with --to: channel that clusters follow (default: a channel that has the version, preferably a stable one)")
+	f.own.StringVar(&f.arch, "arch", "", "with --to: architecture of the clusters, such as arm64 or multi (default: all that the mirror has the versions for)")
+	f.own.IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "with --platform: the value that the mirror was filled with; 0 is no limit")
+	f.own.BoolVar(&f.blobs, "blobs", false, "with --platform: also request every blob of the releases from the mirror")
+	f.own.BoolVar(&f.readBlobs, "read-blobs", false, "with --platform: read every manifest and blob of the releases, and compare it with its digest")
+	registries.dest.addFlags(f.own, "dest", "mirror of --platform")
+	all.AddFlagSet(f.own)
+}
+
+// stray returns an error if a flag is set that only --platform uses.
+func (f *platformFlags) stray() error {
+	var err error
+	f.own.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && err == nil {
+			err = usagef("--%s is for --platform", flag.Name)
+		}
+	})
+	return err
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
-		Use:   "check {-c FILE | --plan FILE | CATALOG...} | check --platform docker://HOST[:PORT][/PREFIX]",
-		Short: "Ask what a mirror will do to clusters: to their operators, or to updates of the platform",
-		Long: `Check follows the update graph from each installed operator as OLM classic or OLM v1
-does: does it reach the head, by which hops, what may block a hop on the given
-version of OpenShift, and where it does not arrive, what would mend that. Operators
-are those of --installed and of the configuration's own installed lists; only the
-latter change what is kept, as gantry mirror --installed would.
-
-With --cluster-extension, it resolves ClusterExtensions as OLM v1 would. Their
-selectors see the ClusterCatalogs that Gantry emits, or those of --cluster-catalog.
-
-It ends with 4 where somebody is stranded (no way to the head, or one that OLM v1
-refuses; a package that the mirror leaves out), lacks what an update needs, or is
-downgraded; where an extension does not resolve, or gets a bundle that OLM v1 refuses.
-Operators of other catalogs than the mirror's are named, and no reason for that.
-
-With --platform, it proves that updates of the platform are possible with what a
-mirror has, and with nothing else: it makes the update graph of the release images and
-the graph data there, as an update service at the site would, and looks for every
-planned hop, for all images of the releases on it and for the ConfigMaps of their
-signatures in the workspace, which the keys of the release that a hop leaves have to
-accept, as clusters do. Plans are those that the workspace mirrored there, or
-that of -c or --plan; --from and --to ask the same about any update without one. It
-ends with 4 where a hop is not possible, and names the missing piece.
-
+		Use: "check {-c FILE | --plan FILE | CATALOG...} | check --platform docker://HOST[:PORT][/PREFIX]",
+		Long: `Check whether OLM can update the operators that clusters run (--installed) with the
+content of a mirror, over which versions, and what may block an update.
+With --cluster-extension, resolve ClusterExtensions as OLM v1 would.
+With --platform, check updates of the platform: the update graph, the images and the
+signatures in a mirror, for the plans of the workspace, -c or --plan, or --from and --to.
 ` + catalogHelp + `
-` + exitStatusHelp,
+` + exitCodes(map[int]string{
+			exitMismatch:     "an update is not possible, or something that it requires is missing",
+			exitLocked:       "the workspace is in use by another run (--platform)",
+			exitUnauthorized: helpUnauthorized,
+		}),
 		Example: `  gantry check -c imageset.yaml --installed csv.json --cluster-version 4.20.3
   gantry check --plan plan.json --installed csv.json --installed subscription.json
   gantry check mirror.example.com:5000/org/catalog:v4.20 --installed csv.json -o json
@@ -77,268 +91,89 @@ ends with 4 where a hop is not possible, and names the missing piece.
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags(), "whether it gets on is said")
-	f.platformFlags.addFlags(c.Flags(), &f.sides)
-	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan -o wrote it")
-	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3 (default: what a ClusterVersion of --installed says)")
-	c.Flags().StringArrayVar(&f.extensionFiles, "cluster-extension", nil, "file with ClusterExtensions to resolve (may be repeated)")
-	c.Flags().StringArrayVar(&f.catalogFiles, "cluster-catalog", nil, "file with the ClusterCatalogs of the cluster (may be repeated)")
-	formFlag(c.Flags(), &f.form, "form of the report: text, json or yaml", outputText, outputJSON, outputYAML)
+	f.selectFlags.addFlags(c.Flags(), "its updates are checked")
+	f.platformFlags.addFlags(c.Flags(), &f.registryFlags)
+	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan --lock writes it")
+	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3 (default: from a ClusterVersion in --installed)")
+	repeatable(c.Flags(), &f.extensionFiles, "cluster-extension", "file with ClusterExtensions to resolve (may be repeated)")
+	repeatable(c.Flags(), &f.catalogFiles, "cluster-catalog", "file with the ClusterCatalogs of the cluster (may be repeated)")
+	formFlag(c.Flags(), &f.form, "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
+}
+
+// options returns the options that the flags set.
+func (f *checkFlags) options(a *app, args []string) (gantry.CheckOptions, error) {
+	o := gantry.CheckOptions{
+		Env: a.environment(&f.registryFlags), Selection: f.selection(), Plan: f.plan, Workspace: f.workspace,
+		ClusterVersion: f.clusterVersion, ClusterExtension: f.extensionFiles, ClusterCatalog: f.catalogFiles,
+	}
+	if !f.platform {
+		o.Catalogs = args
+		return o, f.stray()
+	}
+	if len(args) != 1 || !strings.HasPrefix(args[0], dockerScheme) {
+		return o, usageHint("write docker://HOST[:PORT][/PREFIX]", "--platform requires one mirror")
+	}
+	o.Mirror, o.ReleaseTrust = args[0], f.trust()
+	o.From, o.To, o.Channel, o.Arch, o.MaxNestedPaths = f.from, f.to, f.channel, f.arch, f.maxNestedPaths
+	o.Blobs, o.ReadBlobs = f.blobs, f.readBlobs
+	return o, nil
 }
 
 func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	if f.platform {
-		return a.checkPlatform(ctx, f, args)
-	}
-	if err := f.stray(); err != nil {
-		return err
-	}
-	given := 0
-	for _, is := range []bool{f.config != "", f.plan != "", len(args) > 0} {
-		if is {
-			given++
-		}
-	}
-	if given != 1 {
-		return usagef("what is to be checked? give one of -c imageset.yaml, --plan plan.json and a catalog")
-	}
-	if f.dependencies && f.config == "" {
-		return errNoDependencies
-	}
-	if err := f.loadGiven(); err != nil {
-		return err
-	}
-	if err := f.loadExtensions(); err != nil {
-		return err
-	}
-	r, err := a.read(&f.readFlags)
+	o, err := f.options(a, args)
 	if err != nil {
 		return err
 	}
-	defer a.done(r)
-	operators := slices.Concat(f.clusters, unsaid(configured(f.loaded), f.clusters))
-	if len(operators)+len(f.extensions) == 0 {
-		return usagef("what do clusters run? give --installed with what oc get csv -A -o json prints, or --cluster-extension")
-	}
-	s, err := a.checked(ctx, &f, r, args, operators)
-	if err != nil {
+	result, err := gantry.Check(ctx, o)
+	if result == nil {
 		return err
 	}
-	catalogs, err := upgradeCatalogs(s)
-	if err != nil {
-		return err
+	if printErr := a.showCheck(f.form, result); printErr != nil {
+		return printErr
 	}
-	if known := upgrade.Identify(operators, catalogs); !samePackages(operators, known) {
-		// What was only outlined for others is asked about now.
-		operators = known
-		if s, err = a.checked(ctx, &f, r, args, operators); err != nil {
-			return err
-		}
-		if catalogs, err = upgradeCatalogs(s); err != nil {
-			return err
-		}
-	}
-	report, err := upgrade.Check(operators, catalogs, upgrade.Options{ClusterVersion: cmp.Or(f.clusterVersion, f.release())})
-	if err != nil {
-		return &usageError{err}
-	}
-	resolved, err := a.resolve(f, s)
-	if err != nil {
-		return err
-	}
-	if err := a.showCheck(f.form, report, resolved); err != nil {
-		return err
-	}
-	return verdict(report, resolved)
+	return err
 }
 
-// samePackages reports whether operators are of the packages that they were of.
-func samePackages(a, b []installed.Operator) bool {
-	return slices.EqualFunc(a, b, func(a, b installed.Operator) bool { return a.Package == b.Package })
+// showCheck prints the result of a check.
+func (a *app) showCheck(form string, r *gantry.CheckResult) error {
+	if r.Platform != nil {
+		nameFlags(r.Platform)
+		if form != outputText {
+			return a.print(form, r.Platform)
+		}
+		return a.text(view.PlatformCheck(r.Platform, a.columns()))
+	}
+	for i := range r.Extensions {
+		r.Extensions[i].Error = flagNames(r.Extensions[i].Error)
+	}
+	c := &view.OperatorCheck{Version: 1, Upgrades: r.Upgrades, Extensions: r.Extensions}
+	if form != outputText {
+		return a.print(form, c)
+	}
+	return a.text(c.Text())
 }
 
-// upgradeCatalogs are catalogs as operators are followed in them.
-func upgradeCatalogs(s *plan.Selection) ([]upgrade.Catalog, error) {
-	var catalogs []upgrade.Catalog
-	for _, c := range s.Catalogs {
-		k := upgrade.Catalog{Name: c.Catalog.Name(), Kept: c.Result.Catalog, Source: c.Source}
-		if c.Source != nil { // of the mirror's own catalog it is not known what it was made of
-			named := resources.Catalog{Source: c.Catalog.Source, Target: c.Catalog.Target, TemplateName: c.Catalog.TemplateName}
-			if c.Catalog.Template != "" {
-				named.Template = []byte(c.Catalog.Template)
-			}
-			var err error
-			if k.CatalogSource, err = named.CatalogSourceName(); err != nil {
-				return nil, &usageError{err}
-			}
-		}
-		catalogs = append(catalogs, k)
+// nameFlags replaces the names of options in the notes and hints of a report by flags.
+func nameFlags(r *proof.Report) {
+	for i, note := range r.Notes {
+		r.Notes[i] = flagNames(note)
 	}
-	return catalogs, nil
-}
-
-// checked is what the mirror has, or will have, of its catalogs: the packages that
-// are asked about, and the outlines of others, which those may need.
-func (a *app) checked(ctx context.Context, f *checkFlags, r *reading, args []string, operators []installed.Operator) (*plan.Selection, error) {
-	asked := map[string]bool{}
-	for _, o := range operators {
-		asked[o.Package] = true
-	}
-	for _, e := range f.extensions {
-		asked[e.Package] = true
-	}
-	only := func(pkg string) bool { return asked[pkg] }
-	switch {
-	case f.config != "":
-		return plan.Select(ctx, f.loaded, r.from(), plan.Options{Log: a.log, Only: only})
-	case f.plan != "":
-		p, err := readPlan(f.plan)
-		if err != nil {
-			return nil, err
-		}
-		return plan.SelectAgain(ctx, p, r.from(), plan.Options{Log: a.log, Only: only})
-	}
-	s := &plan.Selection{}
-	for _, arg := range args {
-		src, err := r.open(ctx, arg)
-		if err != nil {
-			return nil, err
-		}
-		c, err := src.Read(ctx, catalog.Options{Keep: only, Outline: true})
-		if err != nil {
-			return nil, err
-		}
-		s.Catalogs = append(s.Catalogs, plan.AsItIs(src.Name, c))
-	}
-	return s, nil
-}
-
-// unsaid are those of the operators of a configuration that no cluster's own list
-// has, which says more of them.
-func unsaid(configured, clusters []installed.Operator) []installed.Operator {
-	return slices.DeleteFunc(configured, func(o installed.Operator) bool {
-		return slices.ContainsFunc(clusters, func(c installed.Operator) bool {
-			return c.Generation == o.Generation && c.Package == o.Package &&
-				(o.Bundle == "" && c.Version == o.Version || o.Bundle != "" && c.Bundle == o.Bundle)
-		})
-	})
-}
-
-// configured are the operators of the configuration's installed lists. It does
-// not tell the generation of OLM, so each is asked about for both.
-func configured(cfg *imageset.Config) []installed.Operator {
-	var operators []installed.Operator
-	if cfg == nil {
-		return nil
-	}
-	for _, op := range cfg.Mirror.Operators {
-		for _, in := range op.Installed {
-			o := installed.Operator{Package: in.Package, Bundle: in.Bundle, Version: in.Version, Origin: in.Pos.String()}
-			if in.Channel != "" {
-				o.Channels = []string{in.Channel}
-			}
-			for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
-				o.Generation = generation
-				operators = append(operators, o)
-			}
+	name := func(problems []proof.Problem) {
+		for i := range problems {
+			problems[i].Hint = flagNames(problems[i].Hint)
 		}
 	}
-	return operators
-}
-
-// loadExtensions reads the files of --cluster-extension and --cluster-catalog.
-func (f *checkFlags) loadExtensions() error {
-	if len(f.catalogFiles) > 0 && len(f.extensionFiles) == 0 {
-		return usagef("--cluster-catalog is for --cluster-extension: give one")
-	}
-	for _, name := range slices.Concat(f.extensionFiles, f.catalogFiles) {
-		extensions, catalogs, err := readExtensions(name)
-		if err != nil {
-			return &usageError{err}
-		}
-		f.extensions = append(f.extensions, extensions...)
-		f.catalogs = append(f.catalogs, catalogs...)
-	}
-	if len(f.extensionFiles) > 0 && len(f.extensions) == 0 {
-		return usagef("--cluster-extension: %s: no ClusterExtension in it", strings.Join(f.extensionFiles, ", "))
-	}
-	return nil
-}
-
-func readExtensions(name string) (extensions []extension.Extension, catalogs []extension.Catalog, err error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	return extension.Read(name, in)
-}
-
-// A resolvedExtension is what became of a ClusterExtension, as the report has it.
-type resolvedExtension struct {
-	Name       string                `json:"name"`
-	File       string                `json:"file"`
-	Line       int                   `json:"line"`
-	Resolution *extension.Resolution `json:"resolution,omitempty"`
-	Error      string                `json:"error,omitempty"`
-}
-
-// resolve resolves the ClusterExtensions against the catalogs of the mirror.
-func (a *app) resolve(f checkFlags, s *plan.Selection) ([]resolvedExtension, error) {
-	if len(f.extensions) == 0 {
-		return nil, nil
-	}
-	catalogs, err := a.clusterCatalogs(f.catalogs, s)
-	if err != nil {
-		return nil, err
-	}
-	var all []resolvedExtension
-	for _, e := range f.extensions {
-		r := resolvedExtension{Name: e.Name, File: e.File, Line: e.Line}
-		resolution, err := extension.Resolve(e, catalogs)
-		if err != nil {
-			r.Error = err.Error()
-		} else {
-			r.Resolution = &resolution
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
-
-// verdict is an error where anybody does not get on.
-func verdict(report upgrade.Report, resolved []resolvedExtension) error {
-	var texts []string
-	if n := len(report.Having(upgrade.Stranded, upgrade.NotMirrored)); n > 0 {
-		texts = append(texts, number(n, "installed operator does", "installed operators do")+" not get on")
-	}
-	if n := len(report.Having(upgrade.Lacking)); n > 0 {
-		texts = append(texts, number(n, "installed operator lacks", "installed operators lack")+" what an update needs")
-	}
-	if n := len(report.Having(upgrade.Downgraded)); n > 0 {
-		texts = append(texts, number(n, "installed operator is", "installed operators are")+" downgraded")
-	}
-	failed, refused := 0, 0
-	for _, r := range resolved {
-		switch {
-		case r.Error != "":
-			failed++
-		case slices.ContainsFunc(r.Resolution.Refusals, func(x extension.Refusal) bool { return x.Reason != extension.NoExcerpt }):
-			refused++
+	name(r.Problems)
+	for _, u := range r.Updates {
+		for _, h := range u.Hops {
+			name(h.Problems)
 		}
 	}
-	if failed > 0 {
-		texts = append(texts, number(failed, "ClusterExtension does", "ClusterExtensions do")+" not resolve")
+	for _, x := range r.Releases {
+		name(x.Problems)
 	}
-	if refused > 0 {
-		texts = append(texts, number(refused, "ClusterExtension gets", "ClusterExtensions get")+" a bundle that OLM v1 refuses")
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	return &mismatchError{fmt.Sprintf("with this mirror %s", strings.Join(texts, ", "))}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// shed is a catalog of three packages: tool needs what lib gives from 1.1 on, web
-// has updates that OLM v1 takes, and of which 1.2 only it refuses.
+// shed is a catalog of three packages. tool requires an API that lib provides since 1.1. web has updates
+// for OLM v1, which refuses 1.2.
 const shed = `
 schema: olm.package
 name: tool
@@ -75,7 +75,7 @@ entries:
 {schema: olm.bundle, package: web, name: web.v1.1.0, image: "example.com/web:1.1.0", properties: [{type: olm.package, value: {packageName: web, version: 1.1.0}}]}
 `
 
-// A csvOf is a ClusterServiceVersion, as a cluster has it.
+// csvOf returns a ClusterServiceVersion.
 func csvOf(name, version string, labelled bool) string {
 	labels := ""
 	if labelled {
@@ -93,8 +93,8 @@ func extensionOf(name, pkg, version, bundle, runs string) string {
 	return fmt.Sprintf("---\n{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: %s}, spec: {namespace: wild, serviceAccount: {name: s}, source: {sourceType: Catalog, catalog: {packageName: %s, version: %q}}}, status: {install: {bundle: {name: %s, version: %s}}}}\n", name, pkg, version, bundle, runs)
 }
 
-// folderWorld is a world without registries, in which the folder shed has a
-// catalog that gives what tool needs, and poor one that does not.
+// folderWorld returns a world without registries. The catalog in the folder shed provides the API that
+// tool requires, the one in poor does not.
 func folderWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir()}
@@ -105,16 +105,14 @@ func folderWorld(t *testing.T) *world {
 	return w
 }
 
-// selecting writes a configuration with these operators; each SHED and POOR is a
-// catalog.
+// selecting writes a configuration with these operators. SHED and POOR are replaced by the catalogs.
 func (w *world) selecting(operators string) string {
 	w.t.Helper()
 	operators = strings.NewReplacer("SHED", "dir://"+w.path("shed"), "POOR", "dir://"+w.path("poor")).Replace(operators)
 	return w.write("imageset.yaml", "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: ["+operators+"]}\n")
 }
 
-// TestCheckOutcomes asks about operators as users do, and wants the exit status
-// that tells whether somebody has to act.
+// TestCheckOutcomes checks operators and expects the exit status that shows whether the user must act.
 func TestCheckOutcomes(t *testing.T) {
 	tool := csvOf("tool.v1.0.0", "1.0.0", true)
 	lib := strings.Replace(csvOf("lib.v1.0.0", "1.0.0", true), "spec: {", "spec: {customresourcedefinitions: {owned: [{name: libs.lib.example.com, version: v1, kind: Lib}]}, ", 1)
@@ -127,29 +125,33 @@ func TestCheckOutcomes(t *testing.T) {
 	}{
 		"dependency is left out": {
 			"{catalog: SHED, packages: [{name: tool}]}", tool, exitMismatch, "lacking",
-			[]string{"LACKS what an update needs", "needs an operator that provides lib.example.com/v1 Lib", "dependencies: true", "1 installed operator lacks what an update needs"},
+			[]string{"MISSING requirements of an update", "needs an operator that provides lib.example.com/v1 Lib", "dependencies: true", "requirements of 1 installed operator are missing"},
 		},
-		"dependency is added":               {"{catalog: SHED, dependencies: true, packages: [{name: tool}]}", tool, exitOK, "reaches", nil},
-		"dependency is named":               {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool, exitOK, "reaches", nil},
-		"dependency is not asked about":     {"{catalog: SHED}", tool, exitOK, "reaches", nil},
-		"nor in a full catalog":             {"{catalog: SHED, full: true}", tool, exitOK, "reaches", nil},
-		"another has what is too new":       {"{catalog: SHED, packages: [{name: tool}]}, {catalog: POOR, targetCatalog: poor}", tool, exitMismatch, "lacking", nil},
-		"the catalog itself":                {"", tool, exitOK, "reaches", nil},
-		"installed one gives it":            {"{catalog: SHED, packages: [{name: tool}]}", tool + lib, exitMismatch, "not-mirrored reaches", []string{"the installed lib.v1.0.0 does"}},
-		"never of this mirror":              {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool + csvOf("far.v1.0.0", "1.0.0", true), exitOK, "elsewhere reaches", []string{"far.v1.0.0 (OLM classic, wild): not of this mirror"}},
-		"without label":                     {"{catalog: SHED, packages: [{name: web}]}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", []string{"only web has a bundle of its name"}},
-		"without label and only outlined":   {"{catalog: SHED}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", nil},
-		"without label and known to nobody": {"{catalog: SHED}", csvOf("far.v1.0.0", "1.0.0", false), exitOK, "unknown", []string{"its package is not known"}},
+		"dependency is added":                             {"{catalog: SHED, dependencies: true, packages: [{name: tool}]}", tool, exitOK, "reaches", nil},
+		"dependency is named":                             {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool, exitOK, "reaches", nil},
+		"dependency is not asked about":                   {"{catalog: SHED}", tool, exitOK, "reaches", nil},
+		"nor in a full catalog":                           {"{catalog: SHED, full: true}", tool, exitOK, "reaches", nil},
+		"the other catalog has a version that is too new": {"{catalog: SHED, packages: [{name: tool}]}, {catalog: POOR, targetCatalog: poor}", tool, exitMismatch, "lacking", nil},
+		"the catalog itself":                              {"", tool, exitOK, "reaches", nil},
+		"installed one gives it":                          {"{catalog: SHED, packages: [{name: tool}]}", tool + lib, exitMismatch, "not-mirrored reaches", []string{"the installed lib.v1.0.0 does"}},
+		"never of this mirror":                            {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool + csvOf("far.v1.0.0", "1.0.0", true), exitOK, "elsewhere reaches", []string{"far.v1.0.0 (OLM classic, wild): not from this mirror"}},
+		"without label":                                   {"{catalog: SHED, packages: [{name: web}]}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", []string{"its package was inferred: only package web has a bundle of this name"}},
+		"without label and only outlined":                 {"{catalog: SHED}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", nil},
+		"without label and in no catalog":                 {"{catalog: SHED}", csvOf("far.v1.0.0", "1.0.0", false), exitOK, "unknown", []string{"its package is unknown"}},
 		"refused by OLM v1": {
 			"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", extensionOf("e", "tool", "", "tool.v1.0.0", "1.0.0"), exitMismatch, "stranded",
-			[]string{"OLM v1 chooses tool.v1.1.0 next, and refuses it", "1 installed operator does not get on"},
+			[]string{"OLM v1 chooses tool.v1.1.0 next and refuses it", "1 installed operator has no upgrade path"},
+		},
+		"configured and managed by OLM classic": {
+			"{catalog: SHED, packages: [{name: tool}, {name: lib}], installed: [{package: tool, bundle: tool.v1.0.0}]}", tool + subscriptionOf("tool", "theirs", "tool.v1.0.0"), exitOK, "reaches",
+			[]string{"note: if OLM v1 managed it, it would be stranded: it stops at tool.v1.0.0: OLM v1 chooses tool.v1.1.0 next and refuses it"},
 		},
 		"taken by OLM v1":    {"{catalog: SHED, packages: [{name: web}]}", extensionOf("e", "web", "", "web.v1.0.0", "1.0.0"), exitOK, "reaches", nil},
-		"pinned below":       {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.1.0", "1.1.0"), exitMismatch, "stranded", []string{"the range <1.1.0 of the ClusterExtension leaves out what runs"}},
+		"pinned below":       {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.1.0", "1.1.0"), exitMismatch, "stranded", []string{"the version range <1.1.0 of the ClusterExtension excludes the installed version"}},
 		"pinned where it is": {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.0.0", "1.0.0"), exitOK, "at-head", nil},
 		"bad range": {
 			"{catalog: SHED, packages: [{name: web}]}", extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "", "web.v1.0.0", "1.0.0"),
-			exitMismatch, "stranded reaches", []string{"is not a range of versions that a cluster takes"},
+			exitMismatch, "stranded reaches", []string{"is not a version range that clusters accept"},
 		},
 		"source of the template": {
 			"{catalog: SHED, packages: [{name: web, minVersion: 1.0.0}]" + template + "}, {catalog: SHED, targetCatalog: other, packages: [{name: tool}]}",
@@ -160,10 +162,10 @@ func TestCheckOutcomes(t *testing.T) {
 			csvOf("web.v1.0.0", "1.0.0", true) + subscriptionOf("web", "ours", "web.v1.0.0"), exitMismatch, "not-mirrored",
 			[]string{"set the source of its Subscription to openshift-marketplace/cs-"},
 		},
-		"source of others": {
+		"another source": {
 			"{catalog: SHED, packages: [{name: tool}]" + template + "}",
 			csvOf("web.v1.0.0", "1.0.0", true) + subscriptionOf("web", "theirs", "web.v1.0.0"), exitOK, "elsewhere",
-			[]string{"openshift-marketplace/theirs, which is none of this mirror's"},
+			[]string{"openshift-marketplace/theirs, is not a CatalogSource of this mirror"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +186,7 @@ func TestCheckOutcomes(t *testing.T) {
 			}
 			for _, word := range tc.says {
 				if !strings.Contains(o.stdout+o.stderr, word) {
-					t.Errorf("does not say %q:\n%s%s", word, o.stdout, o.stderr)
+					t.Errorf("does not print %q:\n%s%s", word, o.stdout, o.stderr)
 				}
 			}
 			var r checkReport
@@ -203,8 +205,8 @@ func TestCheckOutcomes(t *testing.T) {
 	}
 }
 
-// TestCheckBadRange resolves the other ClusterExtensions where one has a range that
-// is none.
+// TestCheckBadRange checks that the other ClusterExtensions are resolved if the version range of
+// one is invalid.
 func TestCheckBadRange(t *testing.T) {
 	w := folderWorld(t)
 	extensions := extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "1.1.x", "web.v1.0.0", "1.0.0")
@@ -214,8 +216,8 @@ func TestCheckBadRange(t *testing.T) {
 	}
 }
 
-// TestGraphInstalled draws as kept what a mirror of the same configuration and the
-// same clusters keeps.
+// TestGraphInstalled checks that the graph marks the bundles as kept that mirror keeps with the
+// same configuration and clusters.
 func TestGraphInstalled(t *testing.T) {
 	w := folderWorld(t)
 	runs := w.write("runs.yaml", csvOf("web.v1.0.0", "1.0.0", true))
@@ -238,13 +240,13 @@ func TestGraphInstalled(t *testing.T) {
 				return slices.Contains(node.Marks, "kept")
 			}
 		}
-		t.Fatalf("what runs is not drawn: %s", o.stdout)
+		t.Fatalf("the installed bundle is not drawn: %s", o.stdout)
 		return false
 	}
 	if kept() {
-		t.Error("without --installed what is before the head is kept")
+		t.Error("without --installed, bundles before the head are kept")
 	}
 	if !kept("--installed", runs) {
-		t.Error("what runs is pruned")
+		t.Error("the installed bundle is pruned")
 	}
 }

@@ -11,12 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// A provenMirror has the releases on the way from 4.18.1 to 4.20.2 below a prefix, by
+// A provenMirror has the releases on the update path from 4.18.1 to 4.20.2 below a prefix, copied with
 // the plan in plan.json.
 type provenMirror struct {
 	*platformWorld
@@ -30,8 +31,7 @@ const provenPlatform = `  platform:
       from: [4.18.1]
 `
 
-// newProvenMirrors makes a mirror of each name in one registry, by workspaces of
-// these names.
+// newProvenMirrors makes mirrors in one registry. Each has a prefix and a workspace of its name.
 func newProvenMirrors(t *testing.T, names ...string) map[string]*provenMirror {
 	t.Helper()
 	w := newSmallWorld(t)
@@ -68,7 +68,7 @@ func (w *provenMirror) remove(repository, what string) {
 	}
 }
 
-// proves runs the check, wants this exit status, and returns the report.
+// proves runs the check, checks its exit status, and returns the report.
 func (w *provenMirror) proves(code int, args ...string) proof.Report {
 	w.t.Helper()
 	o := w.gantry(append([]string{"check", "--platform", w.at(), "-o", "json", "--workspace", w.path(w.prefix)}, args...)...)
@@ -82,8 +82,7 @@ func (w *provenMirror) proves(code int, args ...string) proof.Report {
 	return r
 }
 
-// offer replaces the graph data of the mirror by that of releases with more blocked
-// updates.
+// offer replaces the graph data of the mirror with graph data that has more blocked updates.
 func (w *provenMirror) offer(more ...releasetest.Blocked) {
 	w.t.Helper()
 	u := releasetest.Small()
@@ -96,7 +95,7 @@ func (w *provenMirror) offer(more ...releasetest.Blocked) {
 	w.must("mirror", "-c", cfg, w.at(), "--workspace", w.path(w.prefix))
 }
 
-// outcomes are hops with whether they are possible, and what is in the way.
+// outcomes returns the hops, each with whether it is possible, and the problems.
 func outcomes(r proof.Report) (hops, problems []string) {
 	for _, u := range r.Updates {
 		for _, h := range u.Hops {
@@ -125,7 +124,7 @@ func TestCheckPlatform(t *testing.T) {
 	t.Parallel()
 	w := newProvenMirrors(t, "ocp")["ocp"]
 	want := proof.Report{
-		Version: 1, Mirror: w.at(),
+		Version: 1, Mirror: w.at(), Blobs: "not checked",
 		GraphData: w.mirror.Host + "/ocp/openshift/graph-image@" + w.stores("ocp")[graphRepository].Tags["latest"].String(),
 		Updates: []proof.UpdateReport{{
 			Plan: "imageset", Channel: "fast-4.20", Arch: "amd64", From: "4.18.1", To: "4.20.2",
@@ -135,8 +134,8 @@ func TestCheckPlatform(t *testing.T) {
 	for _, name := range []string{"4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"} {
 		want.Releases = append(want.Releases, proof.ReleaseReport{Name: name, Digest: w.payload(name).Digest})
 	}
-	// The plan may be that of the workspace, of a file or of a configuration; where
-	// it is not needed, nobody outside is asked.
+	// The plan may come from the workspace, from a file or from a configuration. Only a configuration
+	// needs requests to sources.
 	plug := w.unplug()
 	for _, args := range [][]string{nil, {"--plan", w.path("plan.json")}} {
 		if diff := cmp.Diff(want, w.proves(exitOK, args...)); diff != "" {
@@ -146,7 +145,7 @@ func TestCheckPlatform(t *testing.T) {
 	versions := w.proves(exitOK, "--from", "4.18.1,4.19.2", "--to", "4.20.2", "--channel", "fast-4.20")
 	plug()
 	if diff := cmp.Diff(want, w.proves(exitOK, "-c", w.path("imageset.yaml"))); diff != "" {
-		t.Errorf("of the configuration (-want +got):\n%s", diff)
+		t.Errorf("with the configuration (-want +got):\n%s", diff)
 	}
 	hops, problems := outcomes(versions)
 	if diff := cmp.Diff([]string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 yes", "4.19.2 4.20.2 yes"}, hops); diff != "" || len(problems) > 0 || len(versions.Releases) != 3 {
@@ -158,16 +157,46 @@ func TestCheckPlatform(t *testing.T) {
   CHANNEL    ARCH   HOP               POSSIBLE  RISKS
   fast-4.20  amd64  4.18.1 -> 4.19.2  yes       -
   fast-4.20  amd64  4.19.2 -> 4.20.2  yes       -
-3 of 3 releases are whole.
+3 of 3 releases are complete; their blobs were not checked (--blobs).
 `, text); diff != "" {
 		t.Errorf("as text (-want +got):\n%s", diff)
 	}
+	w.checkBlobs(t)
 }
 
-// TestCheckPlatformLacking takes one thing away from a mirror each. What else may be
-// missing stands in the tests of pkg/release/proof.
-func TestCheckPlatformLacking(t *testing.T) {
+// checkBlobs checks that lost and altered blobs are found with the plan and with versions.
+func (w *provenMirror) checkBlobs(t *testing.T) {
+	const blobs = "/ocp/openshift/release/blobs/"
+	versions := []string{"--from", "4.18.1", "--to", "4.20.2", "--channel", "fast-4.20"}
+	for _, test := range []struct {
+		flag, found string
+		fault       registrytest.Rule
+	}{
+		{"--blobs", "is missing", registrytest.Rule{Method: http.MethodHead, Path: blobs, Action: registrytest.Status(http.StatusNotFound)}},
+		{"--read-blobs", "is damaged", registrytest.Rule{Method: http.MethodGet, Path: blobs, Action: registrytest.WrongBytes()}},
+	} {
+		for _, args := range [][]string{{test.flag}, append([]string{test.flag}, versions...)} {
+			_, problems := outcomes(w.proves(exitOK, args...))
+			if len(problems) > 0 {
+				t.Errorf("%v: %v", args, problems)
+			}
+			w.mirror.Script(test.fault)
+			if _, problems = outcomes(w.proves(exitMismatch, args...)); len(problems) == 0 || !strings.Contains(problems[0], test.found) {
+				t.Errorf("%v: %v", args, problems)
+			}
+			if _, problems = outcomes(w.proves(exitOK, args[1:]...)); len(problems) > 0 {
+				t.Errorf("%v without %s: %v", args, test.flag, problems)
+			}
+			w.mirror.Script()
+		}
+	}
+}
+
+// TestCheckPlatformMissing removes one thing from each mirror. The tests of pkg/release/proof cover
+// everything else that may be missing.
+func TestCheckPlatformMissing(t *testing.T) {
 	t.Parallel()
+	long(t)
 	const (
 		first, second     = "4.18.1 4.19.2 ", "4.19.2 4.20.2 "
 		release, lastHead = "4.19.2-x86_64", "4.20.2-x86_64"
@@ -180,31 +209,31 @@ func TestCheckPlatformLacking(t *testing.T) {
 	}{
 		{
 			"a component", func(w *provenMirror) { w.remove(componentRepository, release+"-rhel-coreos") },
-			[]string{first + "no", second + "no"}, []string{release + ": component rhel-coreos: it is not there"}, exitMismatch,
+			[]string{first + "no", second + "no"}, []string{release + ": component rhel-coreos: it is missing"}, exitMismatch,
 		},
 		{
 			"sigstore signatures", func(w *provenMirror) {
 				w.remove(componentRepository, releasetest.SignatureTag(w.payload(lastHead).Images["rhel-coreos"]))
 			},
-			[]string{first + "yes", second + "no"}, []string{lastHead + ": signatures of component rhel-coreos: it is not there"},
+			[]string{first + "yes", second + "no"}, []string{lastHead + ": signatures of component rhel-coreos: it is missing"},
 			exitOK, // clusters of 4.20 do not ask for them
 		},
 		{
 			"graph data", func(w *provenMirror) { w.remove(graphRepository, "latest") },
-			[]string{first + "yes", second + "yes"}, []string{"the image of graph data is not there, without which no update service answers"}, exitMismatch,
+			[]string{first + "yes", second + "yes"}, []string{"the graph data image is missing; update services do not work without it"}, exitMismatch,
 		},
 		{
 			"a ConfigMap", func(w *provenMirror) {
 				_ = os.Remove(filepath.Join(w.path(w.prefix), "cluster-resources", resources.SignatureFile(w.payload(release).Digest)))
 			},
-			[]string{first + "no", second + "no"}, []string{release + ": the ConfigMap with the signatures of PAYLOAD is not there"}, exitMismatch,
+			[]string{first + "no", second + "no"}, []string{release + ": the ConfigMap with the signatures of PAYLOAD is missing"}, exitMismatch,
 		},
 		{
 			"an update without risks", func(w *provenMirror) {
 				w.offer(releasetest.Blocked{To: "4.19.2", From: []string{"4.18.1"}, Name: "NewRisk", Message: "It breaks.", URL: "https://issues.example.com/NewRisk"})
 			},
 			[]string{first + "no NewRisk", second + "yes", "4.20.1 4.20.2 yes"},
-			[]string{"the update from 4.18.1 to 4.19.2 is conditional in the graph data of the mirror, and was planned without the risk NewRisk"}, exitOK,
+			[]string{"the update from 4.18.1 to 4.19.2 has a risk in the mirror's graph data that the plan does not list: NewRisk"}, exitOK,
 		},
 	}
 	var names []string
@@ -235,8 +264,19 @@ func TestCheckPlatformLacking(t *testing.T) {
 	}
 }
 
-// TestCheckPlatformServed checks an archive that gantry serve serves, with nobody
-// outside to be asked.
+// TestCheckPlatformMulti checks a mirror of a release for several architectures without --arch.
+func TestCheckPlatformMulti(t *testing.T) {
+	t.Parallel()
+	w := newSmallWorld(t)
+	cfg := strings.Replace(provenPlatform, "[4.18.1]", "[4.20.1]", 1) + "    architectures: [multi]\n"
+	w.must("mirror", "-c", w.config("imageset.yaml", cfg), w.docker("/ocp"), "--workspace", w.path("ocp"))
+	o := w.must("check", "--platform", w.docker("/ocp"), "--workspace", w.path("ocp"), "--from", "4.20.1", "--to", "4.20.2", "--channel", "fast-4.20")
+	if !strings.Contains(o.stdout, "fast-4.20  multi  4.20.1 -> 4.20.2  yes") {
+		t.Error(o.stdout)
+	}
+}
+
+// TestCheckPlatformServed checks an archive that gantry serve serves, without any network outside.
 func TestCheckPlatformServed(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
@@ -269,17 +309,17 @@ func TestCheckPlatformFlags(t *testing.T) {
 		says string
 		args []string
 	}{
-		{"--platform looks at one mirror", []string{"--platform"}},
-		{"--platform looks at one mirror", []string{"--platform", "example.com/catalog:v1"}},
-		{"--platform looks at one mirror", []string{"--platform", at, at}},
-		{"which updates should be possible", []string{"--platform", at}},
-		{"which updates should be possible", []string{"--platform", at, "--plan", "p", "--from", "4.18.1", "--to", "4.18.2"}},
-		{"give both", []string{"--platform", at, "--from", "4.18.1"}},
+		{"--platform requires one mirror", []string{"--platform"}},
+		{"--platform requires one mirror", []string{"--platform", "example.com/catalog:v1"}},
+		{"--platform requires one mirror", []string{"--platform", at, at}},
+		{"the updates to check are unknown", []string{"--platform", at}},
+		{"are given twice", []string{"--platform", at, "--plan", "p", "--from", "4.18.1", "--to", "4.18.2"}},
+		{"set both", []string{"--platform", at, "--from", "4.18.1"}},
 		{"check a plan", []string{"--platform", at, "--from", "4.18.1", "--to", "4.20.2", "--release-key", "key.asc"}},
 		{"--channel and --arch are for", []string{"--platform", at, "--plan", "p", "--channel", "c"}},
-		{"check operators in a run of its own", []string{"--platform", at, "--cluster-version", "4.20.1"}},
+		{"check operators in another run", []string{"--platform", at, "--cluster-version", "4.20.1"}},
 		{"no.yaml has no mirror.platform", []string{"--platform", at, "-c", cfg}},
-		{"is no version", []string{"--platform", at, "--from", "4.18", "--to", "4.20.2"}},
+		{"is not a version", []string{"--platform", at, "--from", "4.18", "--to", "4.20.2"}},
 		{"--arch", []string{"--platform", at, "--from", "4.18.1", "--to", "4.20.2", "--arch", "vax"}},
 		{"--to is for --platform", []string{"-c", cfg, "--to", "4.20.2"}},
 		{"--dest-tls-verify is for --platform", []string{"-c", cfg, "--dest-tls-verify=false"}},

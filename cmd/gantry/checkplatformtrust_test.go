@@ -11,8 +11,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// TestCheckPlatformKeys mirrors a release that clusters, which know the keys of the
-// release that they run and no flags of Gantry, do not accept.
+// TestCheckPlatformKeys mirrors a release that clusters do not accept: they verify signatures with the
+// keys of the release that they run, not with those of --release-key.
 func TestCheckPlatformKeys(t *testing.T) {
 	t.Parallel()
 	w := &provenMirror{newSmallWorld(t), "ocp"}
@@ -25,7 +25,7 @@ func TestCheckPlatformKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Two blocks in one file: a key of either may have signed.
+	// A file with two blocks: a signature by a key of either block is accepted.
 	either := w.write("either.asc", string(w.releases.Keys.OpenPGP)+string(stranger.OpenPGP))
 	cfg := w.config("imageset.yaml", provenPlatform)
 	w.service.Script(signatureIs(last.Digest, body))
@@ -34,16 +34,16 @@ func TestCheckPlatformKeys(t *testing.T) {
 	wantHops := []string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 no"}
 	wantProblems := []string{
 		"a cluster that runs 4.19.2 will not accept the signatures of 4.20.2: the image DIGEST is not trusted: no signature satisfies the keyring verifier-public-key-test:\n" +
-			"signature 1: it was made with key KEY, which verifier-public-key-test does not hold",
+			"signature 1: it was made with key KEY, which is not in keyring verifier-public-key-test",
 	}
-	const elsewhere = "whether the ConfigMaps of signatures were written was not looked at"
+	const elsewhere = "the ConfigMaps of signatures were not checked"
 	for _, test := range []struct {
 		note string
 		args []string
 	}{
 		{"", []string{"--release-key", either}},
 		{"", []string{"--from", "4.18.1", "--to", "4.20.2", "--channel", "fast-4.20"}},
-		// Where ConfigMaps are elsewhere, the signatures of the plan count.
+		// If the ConfigMaps are not in the workspace, the signatures of the plan are used.
 		{elsewhere, []string{"--release-key", either, "--plan", w.path("kept.json"), "--workspace", w.path("nowhere")}},
 	} {
 		r := w.proves(exitMismatch, test.args...)
@@ -65,12 +65,12 @@ func TestCheckPlatformKeys(t *testing.T) {
 	w.refuse(exitUsage, []string{"reading a key of releases"}, "check", "--platform", w.at(), "--workspace", w.path(w.prefix), "--release-key", w.path("none.asc"))
 }
 
-// TestCheckPlatformUnverified checks releases that were mirrored without signatures, the
-// first of which brings no keys, either.
+// TestCheckPlatformUnverified checks releases that were mirrored without signatures. The first of them
+// has no keys, either.
 func TestCheckPlatformUnverified(t *testing.T) {
 	t.Parallel()
 	u := releasetest.Small()
-	u.Releases[0].Flaws.Keyless = true
+	u.Releases[0].Flaws.NoKeys = true
 	w := &provenMirror{newPlatformWorld(t, u), "ocp"}
 	const ignore = "--ignore-release-signature"
 	w.must("mirror", "-c", w.config("imageset.yaml", provenPlatform), w.at(), "--workspace", w.path(w.prefix), ignore)
@@ -85,11 +85,11 @@ func TestCheckPlatformUnverified(t *testing.T) {
 			t.Errorf("%v: problems (-want +got):\n%s", args, diff)
 		}
 		if !slices.ContainsFunc(r.Notes, func(got string) bool { return strings.HasPrefix(got, note) }) {
-			t.Errorf("%v: no note says %q: %q", args, note, r.Notes)
+			t.Errorf("%v: no note contains %q: %q", args, note, r.Notes)
 		}
 	}
 	checked(exitMismatch, []string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 no"},
 		[]string{"a cluster that runs 4.19.2 will not accept 4.20.2, which was mirrored without signatures"},
-		"release 4.18.1-x86_64 brings no keys of signatures")
-	checked(exitOK, []string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 yes"}, nil, "whether clusters accept the signatures of releases was not looked at", ignore)
+		"release 4.18.1-x86_64 has no keys to verify updates with")
+	checked(exitOK, []string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 yes"}, nil, "the signatures of releases were not checked (--ignore-release-signature)", ignore)
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// choicesOf is the annotation of a flag that takes one of a few words.
+// choicesOf is the annotation of a flag with a fixed set of values.
 const choicesOf = "gantry_choices"
 
-// offer notes which words a flag takes, where they are the verb's own.
+// offer sets the values that a flag of a verb takes.
 func offer(f *pflag.FlagSet, flag string, words []string) {
 	f.Lookup(flag).Annotations = map[string][]string{choicesOf: words}
 }
 
-// addCompletion tells shells what the arguments and flags of a command, and of those
-// below it, may be. Flags that it says nothing about take files.
+// addCompletion adds shell completion for the arguments and flags of a command and its
+// subcommands. Other flags complete files.
 func addCompletion(c *cobra.Command) {
 	switch {
 	case c.Name() == "mirror", c.Name() == "plan":
@@ -33,8 +34,17 @@ func addCompletion(c *cobra.Command) {
 	if c.Flags().Lookup("from") != nil {
 		_ = c.RegisterFlagCompletionFunc("from", complete(0, fileScheme)) // it is there, and new
 	}
+	completeFlags(c)
+	for _, sub := range c.Commands() {
+		addCompletion(sub)
+	}
+}
+
+// completeFlags adds shell completion for the flags of a command with a fixed set of values.
+func completeFlags(c *cobra.Command) {
 	for name, words := range map[string][]string{
-		"on-error":             onErrors(),
+		"on-error":             gantry.OnErrors(),
+		"layout":               gantry.Layouts(),
 		"mirror-source-policy": resources.SourcePolicies(),
 		"volume-size":          {"cd", "fat32", "dvd", "dvd-dl", "bd", "bd-dl"},
 		"log-level":            {"error", "warn", "info", "debug", "trace"},
@@ -54,23 +64,20 @@ func addCompletion(c *cobra.Command) {
 		}
 		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the same
 	}
-	for _, sub := range c.Commands() {
-		addCompletion(sub)
-	}
 }
 
-// complete completes up to so many arguments, 0 being any number, that begin with one
-// of the schemes: first that, then the folders that follow it.
-func complete(most int, schemes ...string) cobra.CompletionFunc {
+// complete completes up to limit arguments that begin with one of the schemes: first the scheme, then
+// folders. A limit of 0 is any number.
+func complete(limit int, schemes ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const plain = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-		if most > 0 && len(args) >= most {
+		if limit > 0 && len(args) >= limit {
 			return nil, plain
 		}
 		var found []string
 		for _, scheme := range schemes {
 			switch rest, whole := strings.CutPrefix(typed, scheme); {
-			case whole && scheme == dockerScheme: // what follows is at no place where it could be looked up
+			case whole && scheme == dockerScheme: // nothing on this machine to complete
 				return nil, plain
 			case whole:
 				return foldersLike(scheme, rest), plain
@@ -82,7 +89,7 @@ func complete(most int, schemes ...string) cobra.CompletionFunc {
 	}
 }
 
-// foldersLike are those whose paths begin as typed, behind a scheme.
+// foldersLike returns the folders whose paths begin as typed, with the scheme.
 func foldersLike(scheme, typed string) []string {
 	under, begin := filepath.Split(typed)
 	look := under

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What shells are offered, by what is typed.
+// TestCompletion checks the completions that shells show for a partial command.
 func TestCompletion(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"disk/march", "disk/april"} {
@@ -20,7 +20,7 @@ func TestCompletion(t *testing.T) {
 	if err := os.WriteFile("disk/notes", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files := "Default" // what the shell does by itself
+	files := "Default" // the default of the shell
 	for _, tc := range []struct {
 		typed, want, then string
 	}{
@@ -51,7 +51,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s: %d %s", tc.typed, code, &stderr)
 		}
 		lines := strings.Fields(stdout.String())
-		got := lines[:max(len(lines)-1, 0)] // after them comes the directive, as a number
+		got := lines[:max(len(lines)-1, 0)] // the last line is the directive, as a number
 		if diff := cmp.Diff(strings.Fields(tc.want), append([]string{}, got...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.typed, diff)
 		}

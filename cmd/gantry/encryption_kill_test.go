@@ -9,10 +9,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// TestKilledEncrypting kills the real program while it encrypts what it fetched, and
-// runs it again: what was written is gone on with, and the archive can be read.
+// TestKilledEncrypting kills the real program while it encrypts content, and runs it again. The
+// second run continues the archive, and the archive can be read.
 func TestKilledEncrypting(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newWorld(t, registrytest.Options{})
 	identity, recipient := w.ageKey("site", "")
 	disk := fileScheme + w.path("disk")
@@ -29,7 +30,7 @@ func TestKilledEncrypting(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-t.Context().Done():
-			t.Fatal("it was not written so far")
+			t.Fatal("the run did not read enough blobs")
 		}
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -37,10 +38,10 @@ func TestKilledEncrypting(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	if final, _ := filepath.Glob(w.path("disk/gantry-*")); len(final) > 0 {
-		t.Fatalf("half an archive stands under final names: %v", final)
+		t.Fatalf("an unfinished archive has final names: %v", final)
 	}
 	if partial, _ := filepath.Glob(w.path("disk/.gantry-partial/journal")); len(partial) != 1 {
-		t.Fatal("nothing was begun")
+		t.Fatal("there is no unfinished archive")
 	}
 	w.source.Script()
 	w.must(args...)

@@ -21,8 +21,8 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// ageKey writes an identity into the world's folder, encrypted where passphrase is
-// not "", and returns its recipient.
+// ageKey writes an identity to the world's folder and returns its recipient. If passphrase is not
+// empty, the identity is encrypted.
 func (w *world) ageKey(name, passphrase string) (file, recipient string) {
 	w.t.Helper()
 	id, err := age.GenerateX25519Identity()
@@ -53,8 +53,8 @@ func (w *world) ageKey(name, passphrase string) (file, recipient string) {
 	return w.write(name, text), id.Recipient().String()
 }
 
-// tellsNothing looks through the files of a folder, and their names, for what a plan
-// and its configuration are about.
+// tellsNothing checks that the files of a folder, and their names, contain nothing from a plan and
+// its configuration.
 func (w *world) tellsNothing(folder string, p *plan.Plan, secrets ...string) {
 	w.t.Helper()
 	for desc := range mirror.Content(p) {
@@ -64,7 +64,7 @@ func (w *world) tellsNothing(folder string, p *plan.Plan, secrets ...string) {
 		img := &p.Images[i]
 		secrets = append(secrets, img.Repository, img.Source)
 		for _, tag := range img.Tags {
-			if len(tag) > 6 { // shorter ones are in random bytes by chance
+			if len(tag) > 6 { // shorter tags occur in random bytes by chance
 				secrets = append(secrets, tag)
 			}
 		}
@@ -85,7 +85,7 @@ func (w *world) tellsNothing(folder string, p *plan.Plan, secrets ...string) {
 		raw, err := os.ReadFile(path)
 		for _, secret := range secrets {
 			if bytes.Contains(raw, []byte(secret)) || strings.Contains(e.Name(), secret) {
-				w.t.Errorf("%s tells %q", path, secret)
+				w.t.Errorf("%s contains %q", path, secret)
 			}
 		}
 		return err
@@ -95,8 +95,8 @@ func (w *world) tellsNothing(folder string, p *plan.Plan, secrets ...string) {
 	}
 }
 
-// shortest are those of the texts that have no other one in them: where none of these
-// is, none of the others can be.
+// shortest returns the texts that do not contain another of the texts. A file without any of these
+// contains none of the others either.
 func shortest(texts []string) []string {
 	slices.SortFunc(texts, func(a, b string) int { return len(a) - len(b) })
 	var least []string
@@ -108,15 +108,15 @@ func shortest(texts []string) []string {
 	return least
 }
 
-// contents are the digests by path of an OCI layout that an archive was extracted to.
+// extracted extracts an archive to an OCI layout and returns its files by path.
 func (w *world) extracted(disk, to string, args ...string) map[string]string {
 	w.t.Helper()
 	w.looked(exitOK, append([]string{"archive", "extract", disk, "--to", w.path(to)}, args...)...)
 	return w.tree(to)
 }
 
-// TestEncryptedMedium carries an encrypted archive to a site that has the identity.
-func TestEncryptedMedium(t *testing.T) {
+// TestEncryptedDisk imports an encrypted archive at a site that has the identity.
+func TestEncryptedDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	site, recipient := w.ageKey("site", "")
@@ -124,13 +124,13 @@ func TestEncryptedMedium(t *testing.T) {
 	locked, lockedTo := w.ageKey("locked", "secret")
 	disk, plain, isc := "file://"+w.path("disk"), "file://"+w.path("plain"), w.path("imageset.yaml")
 	to := w.write("recipients.txt", "# the site\n"+recipient+"\n")
-	o := w.must("mirror", "-c", isc, disk, "--encrypt-to", to, "--encrypt-to", lockedTo, "--volume-size", "0.5MB")
+	o := w.must("mirror", "-c", isc, disk, "--encrypt-to", to, "--encrypt-to", lockedTo, "--volume-size", "0.15MB")
 	w.says(o.stderr, "encrypted to 2 recipients")
 	have, err := archive.Open(w.path("disk"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info := have.Newest(); !info.Locked || len(info.Volumes) < 3 {
+	if info := have.Selected(); !info.NeedsIdentity || len(info.Volumes) < 3 {
 		t.Errorf("the archive is %+v", info)
 	}
 	if err := have.Close(); err != nil {
@@ -140,13 +140,13 @@ func TestEncryptedMedium(t *testing.T) {
 	p := w.planOf(plain)
 	w.tellsNothing(w.path("disk"), p)
 
-	// Whoever carries it can check it, and no more.
+	// Without an identity, the archive can be verified, but nothing else.
 	o = w.must("verify", disk)
-	w.says(o.stdout, "is whole", "every byte as it was written", "It is encrypted: what it holds is not known without --identity")
-	w.says(w.looked(exitOK, "archive", "inspect", disk).stdout, "1 of a name that is encrypted", "encrypted in ")
+	w.says(o.stdout, "is intact", "every byte verified", "It is encrypted: its images are unknown without --identity")
+	w.says(w.looked(exitOK, "archive", "inspect", disk).stdout, "1 (the name is encrypted)", "encrypted in ")
 	w.mirror.ResetLog()
 	none := []string{"is encrypted, to 2 recipients (X25519, X25519)", "no identity", "; give the identity of a recipient with --identity"}
-	wrong := []string{"none of 1 identity opens gantry-000001.json", "whose would, the file does not tell", "--encrypt-to"}
+	wrong := []string{"none of 1 identity opens gantry-000001.json", "the file does not tell whose identity would", "--encrypt-to"}
 	for _, verb := range [][]string{{"mirror", "--from", disk, w.docker("/a")}, {"serve", disk}, {"archive", "list", disk}, {"archive", "extract", disk, "--to", w.path("out")}, {"archive", "repair-request", disk}, {"verify", "--from", disk, w.docker("/a")}} {
 		refuse := w.refuseLook
 		if verb[0] == "mirror" || verb[0] == "verify" {
@@ -156,11 +156,11 @@ func TestEncryptedMedium(t *testing.T) {
 		refuse(exitUsage, wrong, append(verb, "--identity", other)...)
 	}
 	w.refuse(exitUsage, []string{"is encrypted, and there is no terminal", "--identity-passphrase-file"}, "mirror", "--from", disk, w.docker("/a"), "--identity", locked)
-	w.refuse(exitUsage, []string{"passphrase does not open it"}, "mirror", "--from", disk, w.docker("/a"), "--identity", locked, "--identity-passphrase-file", w.write("wrong", "Secret\n"))
-	w.untouched("nobody opened it")
+	w.refuse(exitUsage, []string{"the passphrase is wrong"}, "mirror", "--from", disk, w.docker("/a"), "--identity", locked, "--identity-passphrase-file", w.write("wrong", "Secret\n"))
+	w.untouched("without the right identity")
 
-	// Whoever has an identity has the same as from a plain one.
-	w.says(w.must("verify", disk, "--identity", site).stdout, "is whole: ", "images")
+	// With an identity, all commands give the same results as for a plain archive.
+	w.says(w.must("verify", disk, "--identity", site).stdout, "is intact: ", "images")
 	w.says(w.looked(exitOK, "archive", "list", disk, "--identity", locked, "--identity-passphrase-file", w.write("secret", "secret\n")).stdout, "lantern/store")
 	if a, b := w.extracted(plain, "from-plain"), w.extracted(disk, "from-disk", "--identity", site); len(a) == 0 || len(a) != len(b) {
 		t.Errorf("the plain archive has %d files, the encrypted one %d", len(a), len(b))
@@ -175,16 +175,16 @@ func TestEncryptedMedium(t *testing.T) {
 	w.must("verify", "--from", disk, w.docker("/a"), "--identity", site)
 	w.must("verify", "--from", plain, w.docker("/a"))
 
-	// Once more there is nothing to do.
+	// Another run has nothing to do.
 	w.source.ResetLog()
-	o = w.must("mirror", "-c", isc, disk, "--encrypt-to", to, "--encrypt-to", lockedTo, "--volume-size", "0.5MB")
+	o = w.must("mirror", "-c", isc, disk, "--encrypt-to", to, "--encrypt-to", lockedTo, "--volume-size", "0.15MB")
 	w.says(o.stdout, "Nothing to copy")
 	if _, err := os.Stat(w.path("disk/gantry-000002.json")); err == nil {
 		t.Error("another archive was written")
 	}
 }
 
-// planOf is the plan of an archive in the clear.
+// planOf returns the plan of an unencrypted archive.
 func (w *world) planOf(where string) *plan.Plan {
 	w.t.Helper()
 	have, err := archive.Open(strings.TrimPrefix(where, fileScheme))
@@ -199,29 +199,31 @@ func (w *world) planOf(where string) *plan.Plan {
 	return p
 }
 
-// TestEncryptedMonths carries what is new, encrypted, and mends what is damaged.
-func TestEncryptedMonths(t *testing.T) {
+// TestEncryptedSequences imports an encrypted archive with only new content, and repairs a damaged
+// one.
+func TestEncryptedSequences(t *testing.T) {
 	t.Parallel()
-	m := newMonths(t)
+	long(t)
+	m := newArchiveSeries(t)
 	site, recipient := m.ageKey("site", "")
 	encrypted := []string{"--encrypt-to", recipient}
-	m.carry(1, encrypted...)
-	m.says(m.carry(2, encrypted...).stdout, "Sequence 2 leaves out ", "which are in sequence 1")
-	m.says(m.carry(3).stderr, "the archive before this one is encrypted, and this one will not be")
+	m.writeMonth(1, encrypted...)
+	m.says(m.writeMonth(2, encrypted...).stdout, "Sequence 2 omits ", "which are in sequence 1")
+	m.says(m.writeMonth(3).stderr, "the previous archive is encrypted and this one will not be")
 	again := m.must("mirror", "-c", m.isc[2], m.disks[2], "--name", "ops", "--encrypt-to", recipient)
 	m.says(again.stdout, "Nothing to copy")
 	m.must("verify", m.disks[1], m.disks[2])
-	m.must(append(m.bring("site", 1), "--identity", site)...)
-	m.must(append(m.bring("site", 2), "--identity", site)...)
+	m.must(append(m.importArgs("site", 1), "--identity", site)...)
+	m.must(append(m.importArgs("site", 2), "--identity", site)...)
 
-	// A repair is encrypted like what it mends, or not written.
+	// The repair of an encrypted archive must be encrypted too.
 	have, err := archive.OpenWith(archive.OpenOptions{Identities: m.read1(site)}, m.path("disk1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var spoilt archive.EntryInfo
 	for e := range have.Entries() {
-		if e.Content && e.MediaType == "" {
+		if e.IsContent && e.MediaType == "" {
 			spoilt = e
 		}
 	}
@@ -231,14 +233,14 @@ func TestEncryptedMonths(t *testing.T) {
 	m.spoil("disk1", spoilt)
 	m.refuse(exitMismatch, []string{"is damaged"}, "verify", m.disks[1])
 	request := m.path("request.json")
-	m.refuseLook(exitMismatch, []string{"lacks 1 manifest or blob"}, "archive", "repair-request", m.disks[1], "-o", request, "--identity", site)
+	m.refuseLook(exitMismatch, []string{"1 manifest or blob"}, "archive", "repair-request", m.disks[1], "-o", request, "--identity", site)
 	mended := fileScheme + m.path("mended")
 	m.refuse(exitUsage, []string{"its repair would not be", "--encrypt-to"}, "mirror", "--repair", request, mended)
 	m.must("mirror", "--repair", request, mended, "--encrypt-to", recipient)
 	m.must("mirror", "--from", m.disks[1], "--from", mended, m.docker("/mended"), "--workspace", m.path("at-mended"), "--identity", site)
 }
 
-// read1 reads a file with identities.
+// read1 reads the identities in a file.
 func (w *world) read1(file string) []age.Identity {
 	w.t.Helper()
 	text, err := os.ReadFile(file)
@@ -252,7 +254,7 @@ func (w *world) read1(file string) []age.Identity {
 	return all
 }
 
-// TestEncryptionFlags gives keys that are none.
+// TestEncryptionFlags checks that invalid keys are refused.
 func TestEncryptionFlags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
@@ -261,22 +263,22 @@ func TestEncryptionFlags(t *testing.T) {
 	_, ssh, _ := w.sshKey("ops", "")
 	for to, words := range map[string][]string{
 		"age1nothing":                  {"--encrypt-to", "malformed recipient"},
-		"nobody":                       {"no such file", "give age1..."},
+		"nobody":                       {"no such file", "use age1..."},
 		secret:                         {"secret identities", "age-keygen -y"},
-		ssh + ".pub":                   {"SSH keys sign archives here", "age-keygen"},
+		ssh + ".pub":                   {"SSH keys can sign archives", "age-keygen"},
 		w.write("empty", "# nobody\n"): {"no recipients found"},
 	} {
 		w.refuse(exitUsage, words, "mirror", "-c", small, disk, "--encrypt-to", to)
 	}
 	w.refuse(exitUsage, []string{"--encrypt-to is for file:// destinations"}, "mirror", "-c", small, w.docker(""), "--encrypt-to", recipient)
-	w.refuse(exitUsage, []string{"--identity is about the archive that is read"}, "mirror", "-c", small, disk, "--identity", secret)
+	w.refuse(exitUsage, []string{"--identity is for reading an archive"}, "mirror", "-c", small, disk, "--identity", secret)
 	if _, err := os.Stat(w.path("disk")); err == nil {
-		t.Error("there is a folder, though nothing could be encrypted")
+		t.Error("the folder was created")
 	}
 	w.must("mirror", "-c", small, disk, "--encrypt-to", recipient)
 	for file, words := range map[string][]string{
 		"nobody":                          {"--identity", "no such file"},
-		ssh:                               {"SSH keys sign archives here"},
+		ssh:                               {"SSH keys can sign archives"},
 		w.write("public", recipient+"\n"): {"has recipients", "AGE-SECRET-KEY"},
 		w.write("garbage", "AGE-SECRET-KEY-1X\n"): {"error at line 1"},
 	} {
@@ -285,9 +287,9 @@ func TestEncryptionFlags(t *testing.T) {
 	w.refuse(exitUsage, []string{"--identity-passphrase-file is for --identity"}, "verify", disk, "--identity-passphrase-file", secret)
 }
 
-// TestEncryptedByHand opens an archive as docs/archive-format.md says, with age, jq and
-// no Gantry, where they are installed.
-func TestEncryptedByHand(t *testing.T) {
+// TestEncryptedWithAge opens an archive with the commands in docs/archive-format.md, which use age
+// and jq but not Gantry. It is skipped if a tool is not installed.
+func TestEncryptedWithAge(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"age", "jq", "sh", "tar", "sha256sum"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -305,7 +307,7 @@ func TestEncryptedByHand(t *testing.T) {
 	}
 	w := newWorld(t, registrytest.Options{})
 	_, recipient := w.ageKey("identity.txt", "")
-	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("disk"), "--encrypt-to", recipient, "--volume-size", "0.5MB")
+	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("disk"), "--encrypt-to", recipient, "--volume-size", "0.15MB")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("plain"), "--full")
 	if err := os.Rename(w.path("identity.txt"), w.path("disk/identity.txt")); err != nil {
 		t.Fatal(err)
@@ -323,9 +325,9 @@ func TestEncryptedByHand(t *testing.T) {
 	}
 }
 
-// TestEncryptedStranger writes to a folder with an encrypted archive that the workspace
-// does not know: it takes no one's place.
-func TestEncryptedStranger(t *testing.T) {
+// TestEncryptedForOthers writes to a folder with an encrypted archive that the workspace does not
+// know. The new archive does not replace it.
+func TestEncryptedForOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	site, recipient := w.ageKey("site", "")
@@ -346,10 +348,11 @@ func TestEncryptedStranger(t *testing.T) {
 	w.must("mirror", "--from", disk, w.docker(""), "--identity", site)
 }
 
-// TestEncryptedUnfinished lets a blob fail: what was written tells nothing, and is not
-// fetched again.
+// TestEncryptedUnfinished checks that the unfinished archive after a failed blob reveals nothing,
+// and that its content is not read from the source again.
 func TestEncryptedUnfinished(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newWorld(t, registrytest.Options{})
 	site, recipient := w.ageKey("site", "")
 	disk, isc := "file://"+w.path("disk"), w.path("imageset.yaml")
@@ -372,7 +375,7 @@ func TestEncryptedUnfinished(t *testing.T) {
 		}
 	}
 	if len(got) < 10 {
-		t.Errorf("%d blobs came", len(got))
+		t.Errorf("%d blobs were copied", len(got))
 	}
 	w.source.ResetLog()
 	w.must(write...)

@@ -9,21 +9,21 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// TestExtractNeedsRoom extracts to a medium that is too small, and to one that has room
-// for what is lacking.
-func TestExtractNeedsRoom(t *testing.T) {
+// TestExtractNeedsSpace extracts to a disk that is too small, and to one with space for the missing
+// content only.
+func TestExtractNeedsSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	disk, have, p := w.disk("disk")
 	small := w.medium("small", 1)
 	blob := largest(have, "gantry-000001.0002.tar")
-	if p.Totals.Bytes < 2<<20 || blob.Whole < 64<<10 {
-		t.Fatalf("%d bytes, and the largest blob has %d", p.Totals.Bytes, blob.Whole)
+	if p.Totals.Bytes < 9<<17 || blob.ContentSize < 64<<10 {
+		t.Fatalf("%d bytes, and the largest blob has %d", p.Totals.Bytes, blob.ContentSize)
 	}
 	refused := func(args ...string) {
 		t.Helper()
 		before := w.tree("small")
-		w.refuseLook(exitNoSpace, []string{"not enough space in " + small, "make room for"}, append([]string{"archive", "extract", disk}, args...)...)
+		w.refuseLook(exitNoSpace, []string{"not enough space in " + small, "more and run again"}, append([]string{"archive", "extract", disk}, args...)...)
 		if after := w.tree("small"); len(after) != len(before) {
 			t.Errorf("%v wrote %v", args, after)
 		}
@@ -41,7 +41,7 @@ func TestExtractNeedsRoom(t *testing.T) {
 	w.looked(exitOK, "archive", "extract", disk, "--to", filepath.Join(small, "layout"), "--image", string(one.Digest))
 	refused("--to", filepath.Join(small, "layout"))
 
-	// What is there needs no room again.
+	// Content that is already present needs no space.
 	filler, err := os.Create(filepath.Join(small, "filler"))
 	if err != nil {
 		t.Fatal(err)
@@ -55,9 +55,9 @@ func TestExtractNeedsRoom(t *testing.T) {
 	if err := filler.Truncate(size - 16<<10); err != nil {
 		t.Fatal(err)
 	}
-	_ = filler.Close() // it is full of nothing
+	_ = filler.Close() // it contains only zeros
 	w.looked(exitOK, "archive", "extract", disk, "--to", filepath.Join(small, "layout"), "--image", string(one.Digest))
 
-	// One blob needs its own bytes.
+	// A single blob needs as much space as its size.
 	refused("--to", filepath.Join(small, "blob"), "--digest", blob.Digest.String())
 }

@@ -20,29 +20,29 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A disturbance is one run through a fault and the run after it.
-type disturbance struct {
-	*storm
+// A faultCheck checks a run with a fault and the run after it.
+type faultCheck struct {
+	*faultWorld
 	name string
-	// open: uploads may have stayed open. less: the first run finished an archive
-	// that has less in it.
+	// open: uploads may have stayed open. less: the first run finished an archive with less
+	// content.
 	open, less bool
-	// complete are the blobs that the first run completed, by repository (at an
-	// archive all are in one).
+	// complete has the blobs that the first run completed, by repository. For an archive, they all
+	// have the same key.
 	complete map[string]map[digest.Digest]bool
 }
 
-// afterFault wants that the fault did no harm. It keeps what the run completed.
-func (d *disturbance) afterFault(t *testing.T) {
+// afterFault checks that the fault did no harm, and records which blobs the run completed.
+func (d *faultCheck) afterFault(t *testing.T) {
 	t.Helper()
 	d.complete = d.completed(t)
-	if d.way == toArchive {
-		checkDisk(t, d.to(d.name))
+	if d.direction == toArchive {
+		checkArchive(t, d.to(d.name))
 		return
 	}
 	for _, r := range d.repositories(t, d.to(d.name)) {
 		if err := d.mirror.Client().CheckRepository(t.Context(), r); err != nil {
-			t.Errorf("%s holds what it should not: %v", r.Name, err)
+			t.Errorf("%s has wrong content: %v", r.Name, err)
 		}
 		if r.Uploads > 0 && !d.open {
 			t.Errorf("%s: %d uploads were left open:\n%s", r.Name, r.Uploads, uploadsOf(d.mirror.Log(), r.Name))
@@ -50,14 +50,14 @@ func (d *disturbance) afterFault(t *testing.T) {
 	}
 }
 
-// afterAnother wants that another run brought what an undisturbed one brings,
-// and nothing that the first one had completed.
-func (d *disturbance) afterAnother(t *testing.T) {
+// afterAnother checks that the next run gave the same result as an uninterrupted run, and did not
+// copy anything again that the first run had completed.
+func (d *faultCheck) afterAnother(t *testing.T) {
 	t.Helper()
 	for repository, blobs := range d.completed(t) {
 		for b := range blobs {
 			if d.complete[repository][b] {
-				t.Errorf("the second run brought %s to %q again", b, repository)
+				t.Errorf("the second run copied %s to %q again", b, repository)
 			}
 		}
 	}
@@ -66,36 +66,36 @@ func (d *disturbance) afterAnother(t *testing.T) {
 			t.Errorf("the second run read %s again", r.Digest())
 		}
 	}
-	if d.way == toArchive {
-		checkDisk(t, d.to(d.name))
+	if d.direction == toArchive {
+		checkArchive(t, d.to(d.name))
 		files := filesOf
 		if d.less {
 			files = entriesOf
 		}
-		if diff := cmp.Diff(files(t, d.calm), files(t, d.to(d.name))); diff != "" {
-			t.Errorf("not the archive of an undisturbed run (-want +got):\n%s", diff)
+		if diff := cmp.Diff(files(t, d.reference), files(t, d.to(d.name))); diff != "" {
+			t.Errorf("different from the archive of an uninterrupted run (-want +got):\n%s", diff)
 		}
 		return
 	}
-	calm, got := d.repositories(t, d.calm), d.repositories(t, d.to(d.name))
-	for i := range calm {
-		calm[i].Name = strings.TrimPrefix(calm[i].Name, d.calm+"/")
+	want, got := d.repositories(t, d.reference), d.repositories(t, d.to(d.name))
+	for i := range want {
+		want[i].Name = strings.TrimPrefix(want[i].Name, d.reference+"/")
 	}
 	for i, r := range got {
 		if err := d.mirror.Client().CheckRepository(t.Context(), r); err != nil {
-			t.Errorf("%s is not whole: %v", r.Name, err)
+			t.Errorf("%s is incomplete: %v", r.Name, err)
 		}
 		got[i].Name = strings.TrimPrefix(r.Name, d.to(d.name)+"/")
 		if d.open {
 			got[i].Uploads = 0
 		}
 	}
-	if diff := cmp.Diff(calm, got); diff != "" {
-		t.Errorf("not what an undisturbed run brings (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("different from an uninterrupted run (-want +got):\n%s", diff)
 	}
 }
 
-func (d *disturbance) isComplete(b digest.Digest) bool {
+func (d *faultCheck) isComplete(b digest.Digest) bool {
 	for _, blobs := range d.complete {
 		if blobs[b] {
 			return true
@@ -104,15 +104,15 @@ func (d *disturbance) isComplete(b digest.Digest) bool {
 	return false
 }
 
-// completed are the blobs that came to their end since the logs began, each
-// once: in an upload or a mount, or where an archive is written, in an answer of
-// the source. What a fault pretended does not count.
-func (d *disturbance) completed(t *testing.T) map[string]map[digest.Digest]bool {
+// completed returns the blobs that were completed since the logs were reset, by upload or mount or,
+// for an archive, in a response of the source. It reports blobs that were completed twice.
+// Responses that a fault made up do not count.
+func (d *faultCheck) completed(t *testing.T) map[string]map[digest.Digest]bool {
 	t.Helper()
 	log, end := d.mirror.Log(), func(r registrytest.Request) bool {
 		return r.Status == http.StatusCreated && (r.Kind() == "PUT upload" || r.Kind() == "POST mount")
 	}
-	if d.way == toArchive {
+	if d.direction == toArchive {
 		log, end = d.source.Log(), func(r registrytest.Request) bool {
 			return r.Kind() == "GET blob" && r.Whole && (r.Status == http.StatusOK || r.Status == http.StatusPartialContent)
 		}
@@ -123,21 +123,21 @@ func (d *disturbance) completed(t *testing.T) map[string]map[digest.Digest]bool 
 			continue
 		}
 		repository := ""
-		if d.way != toArchive {
+		if d.direction != toArchive {
 			repository = r.Repository()
 		}
 		if all[repository] == nil {
 			all[repository] = map[digest.Digest]bool{}
 		}
 		if all[repository][r.Digest()] {
-			t.Errorf("%s came to %q twice in one run", r.Digest(), repository)
+			t.Errorf("%s was copied to %q twice in one run", r.Digest(), repository)
 		}
 		all[repository][r.Digest()] = true
 	}
 	return all
 }
 
-// uploadsOf tells what was asked for the uploads of a repository.
+// uploadsOf lists the requests for uploads to a repository.
 func uploadsOf(log []registrytest.Request, repository string) string {
 	var b strings.Builder
 	for _, r := range log {
@@ -149,7 +149,7 @@ func uploadsOf(log []registrytest.Request, repository string) string {
 }
 
 // repositories lists what the mirror stores below a prefix.
-func (s *storm) repositories(t *testing.T, prefix string) []registrytest.Repository {
+func (s *faultWorld) repositories(t *testing.T, prefix string) []registrytest.Repository {
 	t.Helper()
 	list, err := s.mirror.Repositories(prefix)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *storm) repositories(t *testing.T, prefix string) []registrytest.Reposit
 	return list
 }
 
-// filesOf are the digests of all files in a folder, by name.
+// filesOf returns the digests of all files in a folder, by name.
 func filesOf(t *testing.T, dir string) map[string]digest.Digest {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -182,10 +182,10 @@ func filesOf(t *testing.T, dir string) map[string]digest.Digest {
 	return files
 }
 
-// checkDisk reads an archive as any program reads tar files. Where it has its
-// final names, everything in it has its digest and what is named is there; where
-// it is not finished, nothing has a final name.
-func checkDisk(t *testing.T, dir string) {
+// checkArchive reads an archive like any program that reads tar files. In a finished archive, every
+// entry has the right digest, and all content that a manifest names is present. In an unfinished
+// archive, no file has its final name.
+func checkArchive(t *testing.T, dir string) {
 	t.Helper()
 	sets, err := filepath.Glob(filepath.Join(dir, "gantry-*.json"))
 	if err != nil {
@@ -202,12 +202,12 @@ func checkDisk(t *testing.T, dir string) {
 	for name, data := range entries {
 		if rest, ok := strings.CutPrefix(name, "blobs/"); ok {
 			if want := strings.Replace(rest, "/", ":", 1); digest.FromBytes(data).String() != want {
-				t.Errorf("%s: an entry has other bytes than its name says: %s", dir, name)
+				t.Errorf("%s: the name of an entry is not its digest: %s", dir, name)
 			}
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".gantry-partial")); err == nil && len(sets) == 0 {
-		return // killed while names were given: that is no archive yet
+		return // killed while the files were renamed: the archive is not finished
 	}
 	var index ocispec.Index
 	if err := json.Unmarshal(entries["index.json"], &index); err != nil {
@@ -223,8 +223,8 @@ func checkDisk(t *testing.T, dir string) {
 	}
 }
 
-// entriesOf are the digests of what is in the archives of a folder, by name, without
-// the labels of volumes, and without the checksums, which each archive has of its own.
+// entriesOf returns the digests of the entries in the archives of a folder, by name, without the
+// labels of volumes and the checksums, which differ between archives.
 func entriesOf(t *testing.T, dir string) map[string]digest.Digest {
 	t.Helper()
 	volumes, err := filepath.Glob(filepath.Join(dir, "gantry-*.tar"))
@@ -273,7 +273,7 @@ func readTar(name string, entries map[string][]byte) error {
 	}
 }
 
-// reach walks from a manifest to all that it names.
+// reach checks that everything is present that a manifest names, recursively.
 func reach(entries map[string][]byte, desc ocispec.Descriptor) error {
 	data, ok := entries["blobs/"+strings.Replace(desc.Digest.String(), ":", "/", 1)]
 	if !ok {

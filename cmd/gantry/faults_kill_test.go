@@ -18,14 +18,14 @@ import (
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// endTime bounds how long the program takes to end when it is asked to. It aims
-// at five seconds; machines that run tests are slow.
+// endTime limits how long the program may take to end after a signal. The program aims to end
+// within five seconds, but machines that run tests are slow.
 const endTime = 30 * time.Second
 
-// journalled is how many blobs the journal of a run names.
-func (s *storm) journalled(t *testing.T, name string) int {
+// journalled returns how many blobs are in the journal of a run.
+func (s *faultWorld) journalled(t *testing.T, name string) int {
 	t.Helper()
-	if s.way == toArchive {
+	if s.direction == toArchive {
 		return len(s.inPlace(t, name, s.carried))
 	}
 	files, err := filepath.Glob(s.path("workspace-" + name + "/journal/*"))
@@ -45,9 +45,9 @@ func (s *storm) journalled(t *testing.T, name string) int {
 	return n
 }
 
-// inPlace are those of the blobs that an archive which is being written has, as
-// its journal says. Where it is finished that is all.
-func (s *storm) inPlace(t *testing.T, name string, blobs []digest.Digest) []digest.Digest {
+// inPlace returns which of the blobs an unfinished archive has, according to its journal. If the
+// archive is finished, it returns all of them.
+func (s *faultWorld) inPlace(t *testing.T, name string, blobs []digest.Digest) []digest.Digest {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.to(name), ".gantry-partial", "journal"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -71,16 +71,16 @@ func (s *storm) inPlace(t *testing.T, name string, blobs []digest.Digest) []dige
 	return all
 }
 
-// start runs the real program and waits until that many blobs have come and, at
-// least, one was asked for or is being read.
-func (s *storm) start(t *testing.T, name string, blobs int) (*exec.Cmd, *bytes.Buffer) {
+// start runs the real program and waits until this number of blobs is complete. If it reads from a
+// registry, it also waits until at least one blob was requested.
+func (s *faultWorld) start(t *testing.T, name string, blobs int) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd, stderr := s.process(t.Context(), s.args(name)...), &bytes.Buffer{}
 	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if s.way != fromArchive {
+	if s.direction != fromArchive {
 		s.waitFor("/blobs/sha256")
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -89,42 +89,42 @@ func (s *storm) start(t *testing.T, name string, blobs int) (*exec.Cmd, *bytes.B
 		select {
 		case <-tick.C:
 		case <-t.Context().Done():
-			t.Fatalf("%d blobs came", n)
+			t.Fatalf("%d blobs were copied", n)
 		}
 		n = s.journalled(t, name)
 	}
 	return cmd, stderr
 }
 
-// hold lets the large blob get stuck on its way, late.
-func (s *storm) hold() {
-	if s.way == toArchive {
+// hold makes the copy of the large blob stall near its end.
+func (s *faultWorld) hold() {
+	if s.direction == toArchive {
 		s.source.Script(rt.Rule{Method: http.MethodGet, Path: "/blobs/" + s.large.String(), Action: rt.Stall(largeSize - 1000)})
 		return
 	}
-	s.mirror.Script(rt.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Query: s.large.Encoded(), Action: rt.NoAnswer()})
+	s.mirror.Script(rt.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Query: s.large.Encoded(), Action: rt.NoResponse()})
 }
 
-// again runs the program once more, undisturbed, and wants all to be there.
-func (s *storm) again(t *testing.T, d *disturbance) {
+// again runs the program once more, without faults, and checks that the result is complete.
+func (s *faultWorld) again(t *testing.T, d *faultCheck) {
 	t.Helper()
 	s.source.Script()
 	s.mirror.Script()
 	d.afterFault(t)
 	s.forget()
-	if o, _ := s.run(d.name, &leapClock{}, 30*time.Second); o.code != exitOK {
+	if o, _ := s.run(d.name, &skipClock{}, 30*time.Second); o.code != exitOK {
 		t.Fatalf("another run ended with %d:\n%s", o.code, o.stderr)
 	}
-	d.open = false // it has cancelled what the first left
+	d.open = false // the run has canceled the uploads that the first run left open
 	d.afterAnother(t)
 }
 
-// TestKilled kills the real program while the large blob is on its way and all
-// others have come, on the ways to a registry, and runs it again.
+// TestKilled kills the real program while it copies the large blob to a registry, after all other
+// blobs, and runs it again.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	for _, s := range newStorms(t, toRegistry, fromArchive) {
-		t.Run(s.way, func(t *testing.T) {
+	for _, s := range newFaultWorlds(t, toRegistry, fromArchive) {
+		t.Run(s.direction, func(t *testing.T) {
 			s.forget()
 			s.hold()
 			cmd, _ := s.start(t, "killed", len(s.carried)-1)
@@ -132,17 +132,17 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // it was killed
-			s.again(t, &disturbance{storm: s, name: "killed", open: true})
+			s.again(t, &faultCheck{faultWorld: s, name: "killed", open: true})
 		})
 	}
 }
 
-// TestKilledWritingAnArchive kills the real program at several moments while it
-// writes an archive, and runs it again: what was in its place is not read again,
-// and the archive is that of an undisturbed run.
+// TestKilledWritingAnArchive kills the real program at several moments while it writes an archive,
+// and runs it again. Content that the archive already has is not read again, and the archive equals
+// the one of an uninterrupted run.
 func TestKilledWritingAnArchive(t *testing.T) {
 	t.Parallel()
-	s := newStorms(t, toArchive)[0]
+	s := newFaultWorlds(t, toArchive)[0]
 	nth := func(n int) rt.Rule {
 		return rt.Rule{Method: http.MethodGet, Path: "/blobs/sha256", Nth: n, Action: rt.Stall(10)}
 	}
@@ -150,12 +150,12 @@ func TestKilledWritingAnArchive(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		rules []rt.Rule
-		blobs int // that have come
+		blobs int // that are complete
 	}{
 		{"first", []rt.Rule{nth(1)}, 0},
 		{"middle", []rt.Rule{nth(all / 2)}, all / 2},
 		{"large", []rt.Rule{{Method: http.MethodGet, Path: "/blobs/" + s.large.String(), Action: rt.Stall(largeSize - 1000)}}, all - 1},
-		{"end", nil, all}, // while names are given, or thereafter
+		{"end", nil, all}, // while or after files get their final names
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s.forget()
@@ -168,16 +168,16 @@ func TestKilledWritingAnArchive(t *testing.T) {
 			s.source.Script()
 			dir := s.to(tc.name)
 			if final, _ := filepath.Glob(filepath.Join(dir, "gantry-*")); len(final) > 0 && tc.rules != nil {
-				t.Errorf("half an archive stands under final names: %v\n%s", final, stderr.String())
+				t.Errorf("an unfinished archive has final names: %v\n%s", final, stderr.String())
 			}
-			checkDisk(t, dir)
+			checkArchive(t, dir)
 			had := s.inPlace(t, tc.name, s.carried)
 			if len(had) < tc.blobs {
-				t.Errorf("%d blobs are in their place, want %d", len(had), tc.blobs)
+				t.Errorf("%d blobs are complete, want %d", len(had), tc.blobs)
 			}
 
 			s.forget()
-			if o, _ := s.run(tc.name, &leapClock{}, 30*time.Second); o.code != exitOK {
+			if o, _ := s.run(tc.name, &skipClock{}, 30*time.Second); o.code != exitOK {
 				t.Fatalf("another run ended with %d:\n%s", o.code, o.stderr)
 			}
 			read := map[digest.Digest]int{}
@@ -188,7 +188,7 @@ func TestKilledWritingAnArchive(t *testing.T) {
 			}
 			for _, b := range had {
 				if read[b] > 0 {
-					t.Errorf("%s was in its place and was read again", b)
+					t.Errorf("%s was complete and was read again", b)
 				}
 				delete(read, b)
 			}
@@ -198,22 +198,23 @@ func TestKilledWritingAnArchive(t *testing.T) {
 				}
 			}
 			if len(had)+len(read) != all {
-				t.Errorf("%d blobs were there and %d were read, want %d in all", len(had), len(read), all)
+				t.Errorf("%d blobs were complete and %d were read, want %d in total", len(had), len(read), all)
 			}
-			if diff := cmp.Diff(filesOf(t, s.calm), filesOf(t, dir)); diff != "" {
-				t.Errorf("not the archive of an undisturbed run (-want +got):\n%s", diff)
+			if diff := cmp.Diff(filesOf(t, s.reference), filesOf(t, dir)); diff != "" {
+				t.Errorf("different from the archive of an uninterrupted run (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestInterruptedInTheMiddle asks the real program to end, as Ctrl-C does, while
-// the large blob is on its way and all others have come. It ends soon, says so,
-// leaves no upload open, and another run brings what is missing.
+// TestInterruptedInTheMiddle sends the signal of Ctrl-C to the real program while it copies the
+// large blob, after all other blobs. The program ends soon, prints that it was interrupted and
+// leaves no upload open. Another run copies what is missing.
 func TestInterruptedInTheMiddle(t *testing.T) {
 	t.Parallel()
-	for _, s := range newStorms(t, toRegistry, toArchive, fromArchive) {
-		t.Run(s.way, func(t *testing.T) {
+	long(t)
+	for _, s := range newFaultWorlds(t, toRegistry, toArchive, fromArchive) {
+		t.Run(s.direction, func(t *testing.T) {
 			s.forget()
 			s.hold()
 			cmd, stderr := s.start(t, "ended", len(s.carried)-1)
@@ -227,7 +228,7 @@ func TestInterruptedInTheMiddle(t *testing.T) {
 			if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted || !strings.Contains(stderr.String(), "run the same command again") {
 				t.Fatalf("%v, want %d within %s:\n%s", err, exitInterrupted, endTime, stderr.String())
 			}
-			s.again(t, &disturbance{storm: s, name: "ended"})
+			s.again(t, &faultCheck{faultWorld: s, name: "ended"})
 		})
 	}
 }

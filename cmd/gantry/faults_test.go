@@ -8,139 +8,103 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opencontainers/go-digest"
-
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A mishap is what one registry does in one run.
-type mishap struct {
+// A copyFault describes how one registry misbehaves in one run, and what the run must do.
+type copyFault struct {
 	name     string
 	atSource bool
 	rules    []rt.Rule
-	// code is how the run ends, and stderr then says these words.
+	// code is the exit status of the run. stderr then contains these words.
 	code  int
 	words []string
-	// wait is what the longest wait has to come to, at least.
-	wait time.Duration
-	// impatient runs give a registry that says nothing little time.
+	// impatient runs wait only briefly for a registry that does not respond.
 	impatient bool
-	// restart: the registry has to be waited for, in real time.
+	// restart: the run must wait for the registry in real time.
 	restart bool
 	// open: the program cannot know of an upload that stays open.
 	open bool
-	// less: the run writes an archive of what could be planned, so that the next
-	// one is another in the sequence.
+	// less: the run writes an archive of the images that could be planned, so that the next run
+	// writes another sequence.
 	less bool
-	// check looks at more than what holds for every fault.
-	check func(t *testing.T, s *storm, name string)
+	// check, if any, runs after the first copy.
+	check func(t *testing.T, s *faultWorld)
 }
 
-// A spot is a request at which faults happen.
-type spot struct {
-	what                string
+// A faultTarget is the kind of request that a fault affects.
+type faultTarget struct {
 	method, path, query string
-	// all is the path at which everything that could stand in for it fails too.
-	all   string
-	words []string // what stderr says of what cannot be brought without it
 }
 
-func (p spot) once(a rt.Action) []rt.Rule {
+func (p faultTarget) once(a rt.Action) []rt.Rule {
 	return []rt.Rule{{Method: p.method, Path: p.path, Query: p.query, Nth: 1, Action: a}}
 }
 
-func (p spot) always(a rt.Action) []rt.Rule {
-	return []rt.Rule{{Method: p.method, Path: p.all, Query: p.query, Action: a}}
+func (p faultTarget) always(a rt.Action) []rt.Rule {
+	return []rt.Rule{{Method: p.method, Path: p.path, Query: p.query, Action: a}}
 }
 
-var other = digest.FromString("something else")
-
-// passing are the faults that pass, as any request meets them.
-func passing(p spot) []mishap {
-	return []mishap{
-		{name: "429 with seconds", rules: p.once(rt.Status(http.StatusTooManyRequests, "Retry-After", "17")), wait: 17 * time.Second},
-		{name: "429 with a date", rules: p.once(retryAt(2 * time.Minute)), wait: time.Minute},
-		{name: "429 with nothing", rules: p.once(rt.Status(http.StatusTooManyRequests))},
-		{name: "503 once", rules: p.once(rt.Status(http.StatusServiceUnavailable))},
-		{name: "reset", rules: p.once(rt.Reset())},
-		{name: "no answer", rules: p.once(rt.NoAnswer()), impatient: true},
-		{name: "token expired", rules: p.once(rt.Deny())},
-	}
-}
-
-// few are some of them, for requests that are made in the same way as others.
-func few(p spot) []mishap {
-	return slices.DeleteFunc(passing(p), func(m mishap) bool { return m.name != "503 once" && m.name != "reset" })
-}
-
-// retryAt asks to come again at a time.
-func retryAt(d time.Duration) rt.Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		at := time.Now().Add(d).UTC().Format(http.TimeFormat)
-		rt.Status(http.StatusTooManyRequests, "Retry-After", at)(w, r, next)
-	}
-}
-
-// faultsAtSource are those of requests that read.
-func faultsAtSource(s *storm) []mishap {
-	blob := spot{
-		what: "GET blob", method: http.MethodGet, path: "/org/large/blobs/" + s.large.String(), all: "/blobs/" + s.large.String(),
-		words: []string{"not mirrored: " + s.source.Host + "/org/large:v1", "not mirrored: " + s.source.Host + "/org/twin:v1", s.large.String()},
-	}
-	manifest := spot{
-		what: "GET manifest", method: http.MethodGet, path: "/org/multi/manifests/", all: "/org/multi/manifests/",
-		words: []string{"not mirrored: " + s.source.Host + "/org/multi:v1"},
-	}
-	var all []mishap
-	for _, p := range []spot{blob, manifest} {
-		list := passing(p)
-		if p.what == manifest.what && s.way == toArchive {
-			list = few(p) // planning is the same for both
+// faults returns the faults of a direction. Package mirror tests every fault of every request, and
+// pkg/remote tests tokens and uploads. These faults need the complete program: exit status and
+// messages, tokens, restarts and open uploads of a real registry.
+func (s *faultWorld) faults() []copyFault {
+	var (
+		large    = s.large.String()
+		getBlob  = faultTarget{method: http.MethodGet, path: "/org/large/blobs/" + large}
+		getBlobs = faultTarget{method: http.MethodGet, path: "/blobs/" + large}
+		manifest = faultTarget{method: http.MethodGet, path: "/org/multi/manifests/"}
+		put      = faultTarget{method: http.MethodPut, path: "/blobs/uploads/", query: s.large.Encoded()}
+		patch    = faultTarget{method: http.MethodPatch, path: "/blobs/uploads/"}
+		tag      = faultTarget{method: http.MethodPut, path: "/org/multi/manifests/v1"}
+		noLarge  = []string{"not mirrored: " + s.source.Host + "/org/large:v1", "not mirrored: " + s.source.Host + "/org/twin:v1", large}
+		noMulti  = []string{"not mirrored: " + s.source.Host + "/org/multi:v1"}
+	)
+	cut := copyFault{name: "GET blob: cut late", atSource: true, rules: getBlob.once(rt.Cut(largeSize - 1000)), check: checkContinued}
+	switch s.direction {
+	case toArchive:
+		return []copyFault{
+			cut,
+			{name: "GET blob: wrong bytes", atSource: true, rules: getBlobs.always(rt.WrongBytes()), code: exitPartial, words: append(noLarge, "digest")},
+			{name: "GET manifest: 503 forever", atSource: true, rules: manifest.always(rt.Status(http.StatusServiceUnavailable)), code: exitPartial, words: append(noMulti, "503"), less: true},
 		}
-		list = append(list,
-			mishap{name: "503 forever", rules: p.always(rt.Status(http.StatusServiceUnavailable)), code: exitPartial, words: []string{"503"}},
-			mishap{name: "reset forever", rules: p.always(rt.Reset()), code: exitPartial, words: []string{"the connection broke"}},
-			mishap{name: "cut", rules: p.once(rt.Cut(300))},
-			mishap{name: "stall", rules: p.once(rt.Stall(300)), impatient: true},
-			mishap{name: "short body", rules: p.always(rt.ShortBody(300)), code: exitPartial},
-			mishap{name: "wrong bytes", rules: p.always(rt.WrongBytes()), code: exitPartial, words: []string{"digest"}},
-			mishap{name: "a page for people", rules: p.always(rt.Page()), code: exitPartial},
-		)
-		for i := range list {
-			list[i].less = p.what == manifest.what && list[i].code == exitPartial
+	case fromArchive:
+		return []copyFault{
+			{name: "PUT blob: cut", rules: put.once(rt.CutUpload(largeSize / 2))},
+			{name: "PUT tag: reset forever", rules: tag.always(rt.Reset()), code: exitPartial, words: append(noMulti, "the connection broke")},
+			{name: "PATCH: restart", rules: append(patch.once(s.mirror.RestartAfter(largeSize/2)), put.always(requireEmptyPut)...), restart: true, open: true, check: checkPatched},
 		}
-		all = append(all, p.named(list)...)
 	}
-	all = append(all, blob.named([]mishap{
-		{name: "cut late", rules: blob.once(rt.Cut(largeSize - 1000)), check: wentOn},
-		{name: "stall late", rules: blob.once(rt.Stall(largeSize - 1000)), impatient: true, check: wentOn},
-		{name: "only at one of its sources", rules: blob.once(rt.Status(http.StatusNotFound))},
-		{name: "restart", rules: blob.once(s.source.RestartAfter(largeSize / 2)), restart: true},
-		redirected(blob, s.source.CDN()),
-	})...)
-	return append(all, manifest.named([]mishap{
-		{name: "wrong Docker-Content-Digest", rules: manifest.always(rt.Header("Docker-Content-Digest", other.String())), code: exitPartial, less: true, words: []string{other.String()}},
-	})...)
+	return []copyFault{
+		cut,
+		{name: "GET blob: token expired", atSource: true, rules: getBlob.once(rt.Deny())},
+		{name: "GET blob: restart", atSource: true, rules: getBlob.once(s.source.RestartAfter(largeSize / 2)), restart: true},
+		s.redirected(getBlobs),
+		{name: "PUT blob: token expired", rules: put.once(rt.Deny())},
+		{name: "PUT blob: stall", rules: put.once(rt.StallUpload(largeSize / 2)), impatient: true},
+		{name: "PUT blob: restart", rules: put.once(s.mirror.RestartAfter(largeSize / 2)), restart: true, open: true},
+		{name: "PUT blob: 201 and then absent", rules: put.once(rt.Pretend()), open: true},
+	}
 }
 
-// redirected sends the reader of a blob to storage that refuses who shows
-// credentials.
-func redirected(p spot, cdn *rt.Server) mishap {
-	return mishap{name: "redirect to another host", rules: p.always(rt.Redirect(cdn)), check: func(t *testing.T, _ *storm, _ string) {
+// redirected redirects the download of a blob to storage that refuses requests with credentials.
+func (s *faultWorld) redirected(p faultTarget) copyFault {
+	cdn := s.source.CDN()
+	return copyFault{name: "GET blob: redirect to another host", atSource: true, rules: p.always(rt.Redirect(cdn)), check: func(t *testing.T, _ *faultWorld) {
 		t.Helper()
 		if len(cdn.Log()) == 0 {
-			t.Error("the other host was not asked")
+			t.Error("the other host got no request")
 		}
 		for _, r := range cdn.Log() {
 			if r.Authorized || r.Status != http.StatusOK {
-				t.Errorf("the other host was shown credentials, or not asked as it wants: %+v", r)
+				t.Errorf("the other host got credentials, or a wrong request: %+v", r)
 			}
 		}
 	}}
 }
 
-// wentOn wants that what had come of the large blob was not read again.
-func wentOn(t *testing.T, s *storm, _ string) {
+// checkContinued checks that the program read the rest of the large blob by Range.
+func checkContinued(t *testing.T, s *faultWorld) {
 	t.Helper()
 	var sent int64
 	for _, r := range s.source.Log() {
@@ -149,77 +113,13 @@ func wentOn(t *testing.T, s *storm, _ string) {
 		}
 	}
 	if sent < largeSize || sent > largeSize+largeSize/2 {
-		t.Errorf("%d bytes were read for a blob of some %d", sent, largeSize)
+		t.Errorf("%d bytes were read for a blob of about %d", sent, largeSize)
 	}
 }
 
-// faultsAtMirror are those of requests that write.
-func faultsAtMirror(s *storm) []mishap {
-	lost := []string{"not mirrored: " + s.source.Host + "/org/large:v1"}
-	post := spot{what: "POST upload", method: http.MethodPost, path: "/org/large/blobs/uploads/", all: "/org/large/blobs/uploads/", words: lost}
-	put := spot{
-		what: "PUT blob", method: http.MethodPut, path: "/blobs/uploads/", query: s.large.Encoded(), all: "/org/(large|twin)/blobs/uploads/",
-		words: append(lost, s.large.String()),
-	}
-	mount := spot{what: "mount", method: http.MethodPost, path: "/org/(large|twin)/blobs/uploads/", query: "mount="}
-	child := spot{
-		what: "PUT child", method: http.MethodPut, path: "/org/multi/manifests/sha256:", all: "/org/multi/manifests/sha256:",
-		words: []string{"not mirrored: " + s.source.Host + "/org/multi:v1"},
-	}
-	tag := child
-	tag.what, tag.path, tag.all = "PUT tag", "/org/multi/manifests/v1", "/org/multi/manifests/v1"
-
-	var all []mishap
-	for _, p := range []spot{post, put, child, tag} {
-		list := few(p)
-		if p.what == put.what || p.what == tag.what && s.way == toRegistry {
-			list = passing(p)
-		}
-		list = append(list,
-			mishap{name: "503 forever", rules: p.always(rt.Status(http.StatusServiceUnavailable)), code: exitPartial, words: []string{"503"}},
-			mishap{name: "reset forever", rules: p.always(rt.Reset()), code: exitPartial, words: []string{"the connection broke"}},
-			mishap{name: "answer lost", rules: p.once(rt.LoseAnswer()), open: p.what == post.what},
-		)
-		if p.what != post.what {
-			list = append(list,
-				mishap{name: "wrong Docker-Content-Digest", rules: p.always(rt.Header("Docker-Content-Digest", other.String())), code: exitPartial, words: []string{other.String()}},
-				mishap{name: "201 and then absent", rules: p.once(rt.Pretend()), open: p.what == put.what})
-		}
-		all = append(all, p.named(list)...)
-	}
-	all = append(all, put.named([]mishap{
-		{name: "cut", rules: put.once(rt.CutUpload(largeSize / 2))},
-		{name: "stall", rules: put.once(rt.StallUpload(largeSize / 2)), impatient: true},
-		{name: "restart", rules: put.once(s.mirror.RestartAfter(largeSize / 2)), restart: true, open: true},
-	})...)
-	// Whoever wants the PUT to be bare gets the blob by PATCH.
-	part := spot{what: "PATCH", method: http.MethodPatch, path: "/blobs/uploads/"}
-	bare := put.always(wantBare)
-	for _, f := range []mishap{
-		{name: "cut", rules: part.once(rt.CutUpload(largeSize / 2))},
-		{name: "503 once", rules: part.once(rt.Status(http.StatusServiceUnavailable))},
-		{name: "answer lost", rules: part.once(rt.LoseAnswer())},
-		{name: "token expired", rules: part.once(rt.Deny())},
-		{name: "restart", rules: part.once(s.mirror.RestartAfter(largeSize / 2)), restart: true, open: true},
-	} {
-		f.rules = append(f.rules, bare...)
-		f.check = patched
-		all = append(all, part.named([]mishap{f})...)
-	}
-	all = append(all, mount.named([]mishap{
-		{name: "201 and then absent", rules: mount.once(rt.Pretend())},
-		{name: "refused", rules: mount.once(rt.Status(http.StatusForbidden))},
-	})...)
-	unknown := rt.Refuse(http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN")
-	for _, p := range []spot{child, tag} {
-		all = append(all, p.named([]mishap{{name: "MANIFEST_BLOB_UNKNOWN once", rules: p.once(unknown)}})...)
-	}
-	return all
-}
-
-// wantBare refuses what comes with the PUT that completes an upload, as some
-// registries do.
-func wantBare(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// requireEmptyPut refuses a body in the PUT that completes an upload, as some registries
+// do.
+func requireEmptyPut(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.ContentLength != 0 {
 		rt.Status(http.StatusBadRequest)(w, r, next)
 		return
@@ -227,49 +127,30 @@ func wantBare(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(w, r)
 }
 
-// patched wants that the large blob came by PATCH.
-func patched(t *testing.T, s *storm, _ string) {
+// checkPatched checks that the mirror got a PATCH.
+func checkPatched(t *testing.T, s *faultWorld) {
 	t.Helper()
 	if n := s.mirror.Requests()["PATCH upload"]; n == 0 {
-		t.Error("nothing came by PATCH")
+		t.Error("no request was a PATCH")
 	}
 }
 
-// named gives faults the names of the place, and what is said of a failure there.
-func (p spot) named(faults []mishap) []mishap {
-	for i := range faults {
-		faults[i].name = p.what + ": " + faults[i].name
-		faults[i].atSource = p.method == http.MethodGet
-		if faults[i].code == exitPartial {
-			faults[i].words = append(slices.Clone(p.words), faults[i].words...)
-		}
-	}
-	return faults
-}
-
-// TestThroughFaults lets every fault happen on every way where it can, and holds
-// what has to hold afterwards.
-func TestThroughFaults(t *testing.T) {
+// TestFaults runs the program with faults in every direction, each followed by a run without
+// faults, and checks the results of both.
+func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, s := range newStorms(t, toRegistry, toArchive, fromArchive) {
-		t.Run(s.way, func(t *testing.T) {
+	for _, s := range newFaultWorlds(t, toRegistry, toArchive, fromArchive) {
+		t.Run(s.direction, func(t *testing.T) {
 			t.Parallel()
-			var faults []mishap
-			if s.way != fromArchive {
-				faults = faultsAtSource(s)
-			}
-			if s.way != toArchive {
-				faults = append(faults, faultsAtMirror(s)...)
-			}
-			for i, f := range faults {
+			for i, f := range s.faults() {
 				t.Run(f.name, func(t *testing.T) { s.through(t, fmt.Sprintf("f%d", i), f) })
 			}
 		})
 	}
 }
 
-// through runs into one fault, and then once more without it.
-func (s *storm) through(t *testing.T, name string, f mishap) {
+// through runs the program with one fault, and then once more without it.
+func (s *faultWorld) through(t *testing.T, name string, f copyFault) {
 	began := s.world
 	defer func() { s.world = began }()
 	s.world = &world{t: t, dir: began.dir, source: began.source, mirror: began.mirror, env: began.env}
@@ -279,12 +160,12 @@ func (s *storm) through(t *testing.T, name string, f mishap) {
 	}
 	s.forget()
 	at.Script(f.rules...)
-	clock, idle := &leapClock{}, 30*time.Second
+	clock, idle := &skipClock{}, 30*time.Second
 	if f.restart {
 		clock.real = 50 * time.Millisecond
 	}
 	if f.impatient {
-		idle = 400 * time.Millisecond
+		idle = 2 * time.Second // long enough for registries on a busy machine
 	}
 	o, left := s.run(name, clock, idle)
 	at.Script()
@@ -297,34 +178,31 @@ func (s *storm) through(t *testing.T, name string, f mishap) {
 	}
 	for _, word := range f.words {
 		if !strings.Contains(o.stderr, word) {
-			t.Errorf("stderr does not say %q:\n%s", word, o.stderr)
+			t.Errorf("stderr does not contain %q:\n%s", word, o.stderr)
 		}
-	}
-	if clock.longest < f.wait {
-		t.Errorf("waited for %s, want %s", clock.longest, f.wait)
 	}
 	if left != "" {
 		t.Errorf("goroutines are left:\n%s", left)
 	}
 	if f.check != nil {
-		f.check(t, s, name)
+		f.check(t, s)
 	}
-	d := &disturbance{storm: s, name: name, open: f.open, less: f.less}
+	d := &faultCheck{faultWorld: s, name: name, open: f.open, less: f.less}
 	d.afterFault(t)
 
 	s.forget()
-	o, left = s.run(name, &leapClock{}, 30*time.Second)
+	o, left = s.run(name, &skipClock{}, 30*time.Second)
 	if o.code != exitOK || left != "" {
 		t.Errorf("without the fault: ended with %d:\n%s%s%s", o.code, o.stdout, o.stderr, left)
 	}
-	if f.code == exitOK && s.way != toArchive && !strings.HasPrefix(o.stdout, "Nothing to copy") {
-		t.Errorf("something was left to do after a run that said 0:\n%s", o.stdout)
+	if f.code == exitOK && s.direction != toArchive && !strings.HasPrefix(o.stdout, "Nothing to copy") {
+		t.Errorf("the run ended with 0 and did not copy everything:\n%s", o.stdout)
 	}
 	d.afterAnother(t)
 }
 
-// forget begins the logs of the registries anew.
-func (s *storm) forget() {
+// forget clears the logs of the registries.
+func (s *faultWorld) forget() {
 	s.source.ResetLog()
 	s.mirror.ResetLog()
 }

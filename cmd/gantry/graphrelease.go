@@ -2,18 +2,20 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/picture"
+	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// graphReleaseFlags are those of gantry graph release.
+// graphReleaseFlags are the flags of gantry graph release.
 type graphReleaseFlags struct {
 	releaseQuery
 	arch, form string
@@ -25,17 +27,18 @@ func (a *app) graphReleaseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "release CHANNEL",
 		Short: "Draw the update graph of platform releases",
-		Long: `Release draws the update graph of a channel of platform releases. Updates that are
-recommended only where none of their risks applies are dashed, with the names of the
-risks. With --from and --to it draws what lies between two versions, and marks the
-path that a plan chooses; without --to, that to the head.
+		Long: `Draw the update graph of a channel of platform releases. Updates with risks are dashed
+and labeled with the names of the risks. With --from and --to, draw only the releases
+between the versions and mark the paths that a plan would choose; --to defaults to the
+head of the channel. If a plan would refuse a path, the best one is drawn and the exit
+status is 10.
 
-Large graphs are folded: releases that follow each other share a box, and an update
-is drawn where no way over others says the same. --all gives each release its box.
-The form json is the graph itself, unfolded, as update services answer it.
+Large graphs are folded: consecutive releases share a box, and updates that other
+updates imply are not drawn. --all gives each release its own box. The format json is
+the complete graph, in the format of update services.
 
 ` + updateServiceHelp + `
-` + exitStatusHelp,
+` + exitCodes(map[int]string{exitUsage: "no acceptable path exists, or flags are wrong"}),
 		Example: `  gantry graph release stable-4.20
   gantry graph release eus-4.20 --from 4.18.20 --to 4.20.5 -o svg > graph.svg
   gantry graph release stable-4.20 --arch multi --from 4.19.15 -o json > graph.json`,
@@ -46,9 +49,9 @@ The form json is the graph itself, unfolded, as update services answer it.
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f.addFlags(c.Flags())
-	c.Flags().StringVar(&f.arch, "arch", string(release.DefaultArch), "architecture of the releases: amd64, arm64, ppc64le, s390x or multi")
-	c.Flags().BoolVar(&f.all, "all", false, "give each release a box, however many there are")
-	c.Flags().StringVarP(&f.form, "output", "o", outputText, "form of the graph: "+strings.Join(diagram.Forms(), ", "))
+	c.Flags().StringVar(&f.arch, "arch", "", "architecture of the releases: amd64, arm64, ppc64le, s390x or multi (default: the first of -c, or amd64)")
+	c.Flags().BoolVar(&f.all, "all", false, "give each release its own box")
+	c.Flags().StringVarP(&f.form, "output", "o", outputText, "format of the graph: "+strings.Join(diagram.Forms(), ", "))
 	offer(c.Flags(), "output", diagram.Forms())
 	archFlag(c, "arch")
 	return c
@@ -59,39 +62,24 @@ func (a *app) graphRelease(ctx context.Context, f graphReleaseFlags, channel str
 	if err != nil {
 		return usagef("-o: %w", err)
 	}
-	arches, err := parseArches([]string{f.arch})
-	if err != nil {
+	drawing, g, err := gantry.ReleaseGraph(ctx, gantry.ReleaseGraphOptions{
+		Env: a.environment(&f.registryFlags), ReleaseQuery: f.query(), Channel: channel, Arch: f.arch, All: f.all,
+	})
+	if g == nil {
 		return err
 	}
-	u, err := f.open(a)
-	if err != nil {
-		return err
-	}
-	g, err := f.graph(ctx, a, u, channel, arches[0])
-	if err != nil {
-		return err
-	}
-	options := picture.Options{Title: fmt.Sprintf("%s for %s", channel, g.arch), All: f.all}
-	if g.from >= 0 {
-		// A picture shows what risks there are: none keeps it from being drawn.
-		policy := f.policy()
-		policy.AllowAlways = true
-		if options.Path, err = f.path(g, policy); err != nil {
+	return errors.Join(err, a.writeReleaseGraph(form, drawing, g))
+}
+
+func (a *app) writeReleaseGraph(form diagram.Form, drawing diagram.Drawing, g *graph.Graph) error {
+	if form == diagram.JSON {
+		var text bytes.Buffer
+		if err := g.Write(&text); err != nil {
 			return err
 		}
-	}
-	part := g.Graph
-	if g.from >= 0 || g.to >= 0 {
-		part = picture.Part(g.Graph, g.from, g.to)
-	}
-	out := bufio.NewWriter(a.stdout)
-	if form == diagram.JSON {
-		err = part.Write(out)
-	} else {
-		err = diagram.Write(out, picture.Draw(part, options), form)
-	}
-	if err != nil {
+		_, err := a.stdout.Write(escape.JSON(text.Bytes()))
 		return err
 	}
-	return out.Flush()
+	out := bufio.NewWriter(a.stdout)
+	return errors.Join(diagram.Write(out, drawing, form), out.Flush())
 }

@@ -1,83 +1,108 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"regexp"
 	"strings"
-	"syscall"
+	"sync"
 
-	"github.com/gantry-mirror/gantry/carry"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
+	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
-// A hintError keeps what to do about an error apart from what happened. People
-// read both as one text, join between them.
-type hintError struct {
-	err  error
-	join string // ": ", "; " or a new line
-	hint string
-}
-
-func (e *hintError) Error() string { return e.err.Error() + e.join + e.hint }
-func (e *hintError) Unwrap() error { return e.err }
-
-// Hint says what to do.
-func (e *hintError) Hint() string { return e.hint }
-
-// checkPath is what to do where a file that a flag names is not there.
+// checkPath is the hint for a file that a flag names and that does not exist.
 const checkPath = "check the path, which is relative to the working directory"
 
-// advised adds what to do to errors that nobody on the way had advice for.
+// advised adds a hint to errors that have none yet and whose remedy only the command knows.
 func advised(err error) error {
-	if space.IsFull(err) && hintOf(err) == "" {
-		return &hintError{err, "; ", "make room there and run the same command again; of a workspace, the folder cache may be removed at any time"}
+	if err == nil || hintOf(err) != "" {
+		return err
 	}
-	var usage *usageError
-	var request *carry.RequestError
 	var file *fs.PathError
-	if (errors.As(err, &usage) || errors.As(err, &request)) && errors.As(err, &file) && errors.Is(file, fs.ErrNotExist) && hintOf(err) == "" {
-		return &hintError{err, "; ", checkPath}
-	}
-	var distrust *gpg.DistrustError
-	if errors.As(err, &distrust) && !distrust.Unknown && hintOf(err) == "" {
-		return &hintError{err, "\n", "say where else its signatures are with mirror.platform.signatureStores, or with --release-key whose signatures count; --ignore-release-signature takes it as it comes, whoever made it"}
-	}
-	return adviseIdentity(err)
-}
-
-// adviseWorkspace adds what to do where a workspace cannot be written to.
-func adviseWorkspace(err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return &hintError{err, "; ", "name a folder that can be written to with --workspace"}
+	switch {
+	case space.IsFull(err):
+		return advice.Wrap(advice.NoSpace, err, "free some space and run the same command again; the folder cache of a workspace may be removed at any time")
+	case advice.KindOf(err) == advice.Input && errors.As(err, &file) && errors.Is(file, fs.ErrNotExist):
+		return advice.Wrap(advice.Input, err, checkPath)
 	}
 	return err
 }
 
-// hintOf finds the advice in an error; "" where it has none.
+// hintOf returns the hints of an error as one text, or "" if it has none.
 func hintOf(err error) string {
+	var first advice.Adviser
+	if errors.As(err, &first) {
+		if kind, hint := first.Advice(); kind == advice.Partial && hint != "" {
+			return hint // the hints of its causes were printed with them
+		}
+	}
+	if hints := advice.Hints(err); len(hints) > 0 {
+		return strings.Join(hints, "; ")
+	}
 	var hinting interface{ Hint() string }
-	var answer *remote.Error
 	var config *imageset.Error
 	switch {
 	case errors.As(err, &hinting):
 		return hinting.Hint()
-	case errors.As(err, &answer):
-		return answer.Hint
 	case errors.As(err, &config) && len(config.Problems) == 1:
 		return config.Problems[0].Hint
 	}
 	return ""
 }
 
-// splitHint divides the text of an error into what happened and what to do. Where
-// the advice stands in the middle, it stays there, too.
+// splitHint returns what happened and what to do about it, without passwords and tokens. Options are
+// named by their flags.
 func splitHint(err error) (message, hint string) {
 	message, hint = err.Error(), hintOf(err)
 	if rest, ok := strings.CutSuffix(message, hint); ok && hint != "" {
 		message = strings.TrimRight(rest, ":; \n")
 	}
-	return message, strings.TrimPrefix(hint, "see: ")
+	return redact.Text(flagNames(message)), redact.Text(flagNames(hint))
+}
+
+// errorLine returns an error as one text for people: what happened, then what to do about it.
+func errorLine(err error) string {
+	message, hint := splitHint(err)
+	if hint == "" || strings.Contains(message, hint) {
+		return message
+	}
+	return message + "; " + hint
+}
+
+// optionName is an option as packages below this one name it: the field of an option struct.
+var optionName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:[a-z]+\.)?[A-Za-z]*Options\.((?:(?:Source|Destination)\.)?[A-Z][A-Za-z0-9]*)`)
+})
+
+// flagOf has the flags whose names do not follow from those of the options.
+var flagOf = map[string]string{
+	"AuthFile": "authfile", "SkipTLSVerify": "tls-verify=false", "Rate": "limit-rate", "ReleaseKeys": "release-key", "Identities": "identity",
+}
+
+// flagOfSide has the first part of the flags for one side of a run.
+var flagOfSide = map[string]string{"Source": "src-", "Destination": "dest-"}
+
+// flagNames replaces the names of options in a text by the flags that set them: Options.CheckBlobs
+// is --check-blobs, and Options.Source.PlainHTTP is --src-plain-http.
+func flagNames(text string) string {
+	return optionName().ReplaceAllStringFunc(text, func(name string) string {
+		_, name, _ = strings.Cut(name, "Options.")
+		side, field, ok := strings.Cut(name, ".")
+		if !ok {
+			side, field = "", name
+		}
+		return "--" + flagOfSide[side] + cmp.Or(flagOf[field], kebab(field))
+	})
+}
+
+// wordStart matches where a word begins in camel case: "checkBlobs", "TLSVerify".
+var wordStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`) })
+
+// kebab returns a name in camel case as words in lower case with dashes between them.
+func kebab(name string) string {
+	return strings.ToLower(wordStart().ReplaceAllString(name, "$1$3-$2$4"))
 }

@@ -15,64 +15,94 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The test stands here because it is about what this program links; the rules
-// are those of docs/design.md.
+// The test is in this package because it checks what this program links. The rules are from
+// docs/design.md.
 
 const module = "github.com/gantry-mirror/gantry"
 
-// moduleLimit is the number of modules that the program links stays below.
-const moduleLimit = 47
+// moduleLimit is the number of linked modules at which the check fails.
+const moduleLimit = 60
 
-// A rule says what packages must not import. Paths of this module are written
-// "./plan", and "/..." at the end stands for everything below, too.
+// A rule lists imports that packages must not have. Paths in this module are written as "./plan". A
+// pattern that ends in "/..." also matches all packages below.
 type rule struct {
 	from  string
 	never []string
-	// direct is about the packages' own import lines; otherwise nothing that
-	// they import may lead there either.
+	// except lists packages that match from but are exempt from the rule.
+	except []string
+	// direct limits the rule to the packages' own imports. Otherwise it also applies to indirect
+	// imports.
 	direct bool
 }
 
 var rules = []rule{
-	// Imports point downward: cmd, then carry, then plan, mirror and archive, then pkg.
-	{from: "./pkg/...", never: []string{"./plan/...", "./mirror/...", "./archive/...", "./carry/...", "./cmd/..."}},
-	{from: "./plan/...", never: []string{"./mirror/...", "./archive/...", "./carry/...", "./cmd/..."}},
-	{from: "./mirror/...", never: []string{"./archive/...", "./carry/...", "./cmd/..."}},
-	{from: "./archive/...", never: []string{"./plan/...", "./mirror/...", "./carry/...", "./cmd/..."}},
-	// What is carried does not depend on how it is asked for and shown.
-	{from: "./carry/...", never: []string{"./cmd/...", "github.com/spf13/..."}},
-	{from: "./carry/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
-	// A plan is made without network or disk of its own.
-	{from: "./plan/...", never: []string{"net/...", "os/exec", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/...", "./pkg/workspace/..."}},
+	// Imports point downward: cmd, then pkg/airgap, then plan, mirror and archive, then the rest of
+	// pkg. Package airgap uses plan, mirror and archive, although it is below pkg.
+	{from: "./pkg/...", except: []string{"./pkg/airgap/..."}, never: []string{"./plan/...", "./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./plan/...", never: []string{"./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./mirror/...", never: []string{"./archive/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./archive/...", never: []string{"./plan/...", "./mirror/...", "./pkg/airgap/...", "./cmd/..."}},
+	// The root package is what programs import. It does not depend on flags or terminals, and no
+	// package below imports it. Package view only renders.
+	{from: ".", never: []string{"./cmd/...", "github.com/spf13/...", "testing"}},
+	{from: ".", never: []string{"golang.org/x/term/..."}, direct: true},
+	{from: "./pkg/...", never: []string{"."}},
+	{from: "./plan/...", never: []string{"."}},
+	{from: "./mirror/...", never: []string{"."}},
+	{from: "./archive/...", never: []string{"."}},
+	{from: "./cmd/gantry/internal/view/...", never: []string{"github.com/spf13/...", "net/http/...", "./archive/...", "./pkg/remote/...", "./pkg/keychain/..."}, direct: true},
+	// The command turns flags into options and prints results. What it does is in the root package.
+	{from: "./cmd/gantry", never: []string{
+		"net/...",
+		"./pkg/airgap/...", "./pkg/state/...", "./pkg/layout/...", "./pkg/image/...", "./pkg/catalogserver/...", "./pkg/registryserver/...",
+		"./pkg/reference/...", "./pkg/remote/limits/...", "./pkg/remote/registries/...",
+		"./pkg/catalog/graph/...", "./pkg/catalog/filter/...", "./pkg/catalog/validate/...", "./pkg/catalog/bundle/...",
+		"./pkg/release/update/...", "./pkg/release/payload/...", "./pkg/release/path/...", "./pkg/signature/...", "./plan/build/...",
+	}, direct: true},
+	// Command lines are translated without a registry or a workspace.
+	{from: "./cmd/gantry/internal/ocmirror/...", never: []string{".", "./pkg/remote/...", "./pkg/state/...", "os"}, direct: true},
+	// Package airgap depends neither on flags nor on how its results are printed.
+	{from: "./pkg/airgap/...", never: []string{"./cmd/...", "github.com/spf13/..."}},
+	{from: "./pkg/airgap/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
+	// Planning does not access the network or the disk directly.
+	{from: "./plan/...", never: []string{"net/http/...", "os/exec", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/...", "./pkg/state/..."}},
 	{from: "./plan/...", never: []string{"os", "path/filepath"}, direct: true},
-	// Copying knows nothing of catalogs, archives nothing of what they hold.
+	// Programs that only read plans do not link the code that makes them.
+	{from: "./plan", never: []string{"./plan/build/...", "./pkg/catalog/...", "./pkg/imageset/..."}},
+	{from: "./mirror/...", never: []string{"./plan/build/..."}},
+	// Copying does not depend on catalogs, and archives do not depend on the kind of their content.
 	{from: "./mirror/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
 	{from: "./archive/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
-	{from: "./pkg/catalog/...", never: []string{"net/...", "./pkg/remote/...", "modernc.org/sqlite/..."}},
-	// Update graphs are values, and paths through them are found in those alone.
+	{from: "./pkg/catalog/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/remote/...", "modernc.org/sqlite/..."}},
+	// Update graphs are values. Finding paths in them needs no other data.
 	{from: "./pkg/release/picture/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
 	{from: "./pkg/release/path/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
-	// What is known of platform releases does not know how it came here.
-	{from: "./pkg/release/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/..."}},
-	// What the program does not carry.
+	// The packages for platform releases do not depend on how their data is transferred.
+	{from: "./pkg/release/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/catalog/..."}},
+	// Packages for images and drawings serve both catalogs and releases.
+	{from: "./pkg/image/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/catalog/...", "./pkg/release/..."}},
+	{from: "./pkg/diagram/...", never: []string{"./pkg/catalog/...", "./pkg/release/..."}},
+	// The program does not link these.
 	{from: "./cmd/gantry", never: []string{
 		"./pkg/registrytest/...", "./pkg/releasetest/...", "testing", "net/http/httptest",
 		"github.com/google/go-containerregistry/pkg/registry", "github.com/google/go-containerregistry/pkg/authn",
 		"helm.sh/helm/...",
 		"github.com/containers/image/...", "go.podman.io/image/...",
 		"github.com/distribution/distribution/...", "github.com/docker/docker/...", "github.com/docker/cli/...", "github.com/docker/distribution/...",
-		"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...", "google.golang.org/grpc/...",
+		"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...",
+		// Their initialization delays every start. Go-git's gitignore would bring encoding/gob.
+		"encoding/gob", "expvar", "net/http/pprof", "github.com/go-git/...", "github.com/distribution/reference",
 	}},
 }
 
-// An imported package, as go list -json shows it.
+// imported is a package, as go list -json prints it.
 type imported struct {
 	ImportPath string
 	Imports    []string
 	Module     *struct{ Path string }
 }
 
-// A graph is packages by import path.
+// A graph maps import paths to packages.
 type graph map[string]imported
 
 func TestImports(t *testing.T) {
@@ -86,7 +116,7 @@ func TestImports(t *testing.T) {
 func TestLinkedModules(t *testing.T) {
 	t.Parallel()
 	modules := list(t, "./cmd/gantry").modules()
-	if n := len(modules) - 1; n >= moduleLimit { // all but its own
+	if n := len(modules) - 1; n >= moduleLimit { // without its own module
 		t.Errorf("the program links %d modules, want fewer than %d:\n%s", n, moduleLimit, strings.Join(modules, "\n"))
 	}
 	if !slices.Contains(modules, module) {
@@ -94,7 +124,7 @@ func TestLinkedModules(t *testing.T) {
 	}
 }
 
-// list reads packages and everything that they import, without tests.
+// list reads packages and all their imports, without tests.
 func list(t *testing.T, pattern string) graph {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Module", pattern)
@@ -130,14 +160,15 @@ func (g graph) modules() []string {
 	return slices.Compact(all)
 }
 
-// check returns a line for each rule that is broken, with the shortest chain of
-// imports that breaks it, and for each rule that is about nothing.
+// check returns a line for each broken rule, with the shortest chain of imports that breaks it, and
+// for each rule that matches no package.
 func (g graph) check(rules []rule) []string {
 	var problems []string
 	for _, r := range rules {
 		var from []string
 		for path := range g {
-			if matches(r.from, path) {
+			excepted := slices.ContainsFunc(r.except, func(e string) bool { return matches(e, path) })
+			if matches(r.from, path) && !excepted {
 				from = append(from, path)
 			}
 		}
@@ -156,7 +187,7 @@ func (g graph) check(rules []rule) []string {
 	return problems
 }
 
-// chain finds the shortest way from a package to one that matches never.
+// chain finds the shortest chain of imports from a package to one that matches never.
 func (g graph) chain(from, never string, direct bool) []string {
 	before := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
@@ -184,8 +215,11 @@ func (g graph) chain(from, never string, direct bool) []string {
 	return nil
 }
 
-// matches reports whether an import path is meant by a rule's pattern.
+// matches reports whether an import path matches a rule's pattern.
 func matches(pattern, path string) bool {
+	if pattern == "." {
+		return path == module
+	}
 	if rest, ok := strings.CutPrefix(pattern, "./"); ok {
 		pattern = module + "/" + rest
 	}
@@ -218,11 +252,12 @@ func TestImportRulesCanBreak(t *testing.T) {
 			"./pkg/... must not import ./plan: ~/pkg/b -> ~/plan",
 		}},
 		{"network", rule{from: "./plan", never: []string{"net/..."}}, []string{"./plan must not import net/...: ~/plan -> net/http"}},
-		{"linked by way of others", rule{from: "./cmd/gantry", never: []string{"os", "helm.sh/helm/v3/..."}}, []string{
+		{"linked through others", rule{from: "./cmd/gantry", never: []string{"os", "helm.sh/helm/v3/..."}}, []string{
 			"./cmd/gantry must not import os: ~/cmd/gantry -> ~/plan -> ~/pkg/c -> os",
 			"./cmd/gantry must not import helm.sh/helm/v3/...: ~/cmd/gantry -> helm.sh/helm/v3/pkg/chart",
 		}},
 		{"imported by others only", rule{from: "./plan", never: []string{"os"}, direct: true}, nil},
+		{"excepted", rule{from: "./pkg/...", except: []string{"./pkg/b"}, never: []string{"./plan"}, direct: true}, nil},
 		{"a name that begins alike", rule{from: "./plan", never: []string{"net/ht/...", "./pkg/cc"}}, nil},
 		{"about nothing", rule{from: "./planet", never: []string{"os"}}, []string{"a rule is about ./planet, which is not there"}},
 	} {

@@ -8,13 +8,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A layout is given up before its first byte where there is no room for it, and
-// where the room goes while it is written, the error says how much is lacking.
-func TestLayoutNeedsRoom(t *testing.T) {
+// TestLayoutNeedsSpace checks that a layout fails before its first byte is written if there is not
+// enough space, and that if the space is used up during writing, the error contains the number of
+// missing bytes.
+func TestLayoutNeedsSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	isc, small := w.path("imageset.yaml"), w.medium("small", 1)
-	words := []string{"not enough space in " + small, "make room for"}
+	words := []string{"not enough space in " + small, "more and run again"}
 	dest := ociScheme + filepath.Join(small, "to", "layout")
 	w.refuse(exitNoSpace, words, "mirror", "-c", isc, dest)
 	if left := w.tree("small"); len(left) != 0 {
@@ -24,7 +25,7 @@ func TestLayoutNeedsRoom(t *testing.T) {
 		t.Error("the folder was made")
 	}
 
-	// What a dead run left makes room for what is lacking.
+	// Leftovers of an interrupted run are removed to free the missing space.
 	medium := w.medium("medium", 18)
 	dest = ociScheme + filepath.Join(medium, "layout")
 	left := filepath.Join(medium, "layout", "blobs", "sha256", ".tmp-LEFTBYADEADRUN")
@@ -37,10 +38,10 @@ func TestLayoutNeedsRoom(t *testing.T) {
 	filler := filepath.Join(medium, "filler")
 	w.must("mirror", "-c", isc, dest)
 	if _, err := os.Stat(left); err == nil {
-		t.Error("what a dead run left is there")
+		t.Error("the leftovers of the interrupted run are still there")
 	}
 
-	// What is there needs no room: just the blobs that were lost do.
+	// Content that is already present needs no space. Only the lost blobs do.
 	blobs, err := filepath.Glob(filepath.Join(medium, "layout", "blobs", "sha256", "*"))
 	if err != nil || len(blobs) < 10 {
 		t.Fatal(blobs, err)
@@ -59,7 +60,7 @@ func TestLayoutNeedsRoom(t *testing.T) {
 	for err == nil {
 		_, err = f.Write(make([]byte, 4<<10))
 	}
-	_ = f.Close() // the medium is full
+	_ = f.Close() // the volume is full
 	info, err := os.Stat(filler)
 	if err != nil {
 		t.Fatal(err)

@@ -13,15 +13,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// gantry runs the program with this standard input, outside of any world.
-func gantry(t *testing.T, stdin string, args ...string) outcome {
+// runGantry runs the program with this standard input, without a world.
+func runGantry(t *testing.T, stdin string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &app{stdout: &stdout, stderr: &stderr}
-	root := a.command()
+	root := a.command(named(args))
 	root.SetArgs(args)
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&stdout)
@@ -30,8 +31,8 @@ func gantry(t *testing.T, stdin string, args ...string) outcome {
 	return outcome{stdout.String(), stderr.String(), code}
 }
 
-// home gives the program a home of its own and returns where podman would keep
-// credentials in it.
+// home gives the program a temporary home folder and returns the path of podman's credential file
+// in it.
 func home(t *testing.T) (authFile string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,45 +48,45 @@ func TestLogin(t *testing.T) {
 	for name, auth := range map[string]registrytest.Auth{"basic": registrytest.BasicAuth, "token": registrytest.TokenAuth} {
 		t.Run(name, func(t *testing.T) {
 			s := registrytest.Start(t, registrytest.Options{TLS: true, Auth: auth})
-			file := home(t) // after the registry's program was found
+			file := home(t) // after the registry's program was located
 			ca := filepath.Join(s.CertDir, s.Host)
 			login := []string{"login", "-u", s.Username, "--password-stdin", s.Host}
 
-			o := gantry(t, s.Password, login...)
-			if o.code != exitError || !strings.Contains(o.stderr, "--cert-dir") || !strings.Contains(o.stderr, " --tls-verify=false") {
+			o := runGantry(t, s.Password, login...)
+			if o.code != exitError || !strings.Contains(o.stderr, "set --cert-dir") || !strings.Contains(o.stderr, "set --tls-verify=false") {
 				t.Errorf("an untrusted CA: %d\n%s", o.code, o.stderr)
 			}
-			o = gantry(t, "s3cret-and-wrong\n", append(login, "--cert-dir", ca, "-v")...)
+			o = runGantry(t, "s3cret-and-wrong\n", append(login, "--cert-dir", ca, "-v")...)
 			if o.code != exitUnauthorized || strings.Contains(o.stderr+o.stdout, "s3cret") {
 				t.Errorf("a wrong password: %d\n%s", o.code, o.stderr)
 			}
 			if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("something was written: %v", err)
 			}
-			o = gantry(t, s.Password+"\r\n", append(login, "--cert-dir", ca, "-v")...)
+			o = runGantry(t, s.Password+"\r\n", append(login, "--cert-dir", ca, "-v")...)
 			if o.code != exitOK || !strings.Contains(o.stdout, file) || strings.Contains(o.stderr+o.stdout, s.Password) {
 				t.Fatalf("%d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%v, %v", info, err)
 			}
-			// What was stored is what other verbs use.
+			// Other verbs use the stored credentials.
 			isc := filepath.Join(t.TempDir(), "imageset.yaml")
 			text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages: [{name: '" + s.Host + "/a/b:v1'}]\n"
 			if err := os.WriteFile(isc, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			plan := []string{"plan", "-c", isc, "--cert-dir", ca, "--workspace", t.TempDir()}
-			if o = gantry(t, "", plan...); o.code == exitUnauthorized || !strings.Contains(o.stderr, "404") {
+			if o = runGantry(t, "", plan...); o.code == exitUnauthorized || !strings.Contains(o.stderr, "404") {
 				t.Errorf("plan with the credentials: %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
-			if o = gantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "Logged out of "+s.Host) || o.stderr != "" {
+			if o = runGantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "Logged out of "+s.Host) || o.stderr != "" {
 				t.Errorf("logout: %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
-			if o = gantry(t, "", plan...); !strings.Contains(o.stderr, "401") || !strings.Contains(o.stderr, "gantry login "+s.Host) {
+			if o = runGantry(t, "", plan...); !strings.Contains(o.stderr, "401") || !strings.Contains(o.stderr, "gantry login "+s.Host) {
 				t.Errorf("plan after logout: %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
-			if o = gantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "There were no credentials") {
+			if o = runGantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "There were no credentials") {
 				t.Errorf("logout again: %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 		})
@@ -100,7 +101,7 @@ func TestLoginKeepsTheRest(t *testing.T) {
 	if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := gantry(t, "pw", "login", "-u", "me", "--password-stdin", "--authfile", file, "docker://"+s.Host+"/org/")
+	o := runGantry(t, "pw", "login", "-u", "me", "--password-stdin", "--authfile", file, "docker://"+s.Host+"/org/")
 	if o.code != exitOK || !strings.Contains(o.stderr, "could not be checked") {
 		t.Errorf("an open registry: %d\n%s", o.code, o.stderr)
 	}
@@ -118,13 +119,13 @@ func TestLoginKeepsTheRest(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	o = gantry(t, "pw", "login", "-u", "me", "--password-stdin", "--authfile", file, "--output", "json", s.Host)
+	o = runGantry(t, "pw", "login", "-u", "me", "--password-stdin", "--authfile", file, "--output", "json", s.Host)
 	if o.code != exitOK || o.stdout != `{"version":1,"registry":"`+s.Host+`","user":"me","file":"`+file+`","checked":false}`+"\n" || o.stderr != "" {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	// The path's are gone, and the host's fit it still.
+	// The credentials of the path are removed; those of the host still apply to it.
 	t.Setenv("REGISTRY_AUTH_FILE", file)
-	if o = gantry(t, "", "logout", s.Host+"/org"); o.code != exitOK || !strings.Contains(o.stderr, "are still found in "+file) {
+	if o = runGantry(t, "", "logout", s.Host+"/org"); o.code != exitOK || !strings.Contains(o.stderr, "are still in "+file) {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 }
@@ -149,14 +150,14 @@ func TestLoginRefuses(t *testing.T) {
 		{"no user", "pw", []string{"-u"}, []string{"--password-stdin", s.Host}},
 		{"no password", "\n", []string{"empty"}, []string{"-u", "me", "--password-stdin", s.Host}},
 		{"two lines", "one\ntwo\n", []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
-		{"endless", strings.Repeat("x", maxPassword+10), []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
+		{"endless", strings.Repeat("x", gantry.MaxPassword+10), []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
 		{"a colon", "pw", []string{"colon"}, []string{"-u", "m:e", "--password-stdin", s.Host}},
 		{"a helper", "pw", []string{"docker-credential-desktop", "--authfile"}, []string{"-u", "me", "--password-stdin", "--authfile", file, s.Host}},
 		{"a folder that is not there", "pw", []string{"absent"}, []string{"-u", "me", "--password-stdin", "--cert-dir", "/absent", s.Host}},
 		{"a password on argv", "", []string{"-p"}, []string{"-u", "me", "-p", "pw", s.Host}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := gantry(t, tc.stdin, append([]string{"login"}, tc.args...)...)
+			o := runGantry(t, tc.stdin, append([]string{"login"}, tc.args...)...)
 			if o.code != exitUsage {
 				t.Errorf("%d\n%s", o.code, o.stderr)
 			}
@@ -169,7 +170,7 @@ func TestLoginRefuses(t *testing.T) {
 	}
 }
 
-// terminal is one on which somebody typed.
+// A terminal returns typed input and records its screen.
 type terminal struct {
 	io.Reader
 	screen bytes.Buffer
@@ -184,7 +185,6 @@ func TestPrompt(t *testing.T) {
 		"me\rs3x\x7fcret\r": {got: "me", password: "s3cret"}, // backspace
 		"me\r\x03":          {},                              // Ctrl-C
 		"\x04":              {},                              // Ctrl-D
-		"me\r\r":            {},
 	} {
 		rw := &terminal{Reader: strings.NewReader(typed)}
 		c, err := prompt(rw, tc.user)

@@ -1,7 +1,7 @@
-// Command gantry takes Kubernetes operators and platform releases across an air gap.
+// Command gantry mirrors Kubernetes operators and platform releases across an air gap.
 //
-// Each verb is a file here: flags become a struct, one call does the work, and
-// its result is rendered. Decisions live in the packages below.
+// Each verb is a file here: flags become an option struct, one call of package gantry does the
+// work, and its result is rendered by internal/view.
 package main
 
 import (
@@ -10,19 +10,24 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
 func main() {
 	limitGarbage()
-	// A reader that goes away, as head does, ends no run: where the signal is taken
-	// here, the write fails and nothing else happens.
+	// A reader that closes the pipe, such as head, does not end the run: the signal is caught here,
+	// so that only the write fails.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(run(os.Args[1:], unread{os.Stdout}, os.Stderr))
+	a := &app{stdout: unread{os.Stdout}, stderr: os.Stderr}
+	if len(os.Args) > 0 {
+		a.calledAs = os.Args[0]
+	}
+	os.Exit(a.run(os.Args[min(1, len(os.Args)):]))
 }
 
-// unread writes for as long as somebody reads, and leaves out what comes later. On
-// stderr, nothing asks whether it could be written.
+// unread discards output after its reader closed the pipe. Writes to stderr need no such wrapper:
+// their errors are ignored.
 type unread struct{ io.Writer }
 
 func (u unread) Write(p []byte) (int, error) {
@@ -33,15 +38,11 @@ func (u unread) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// run is main with its surroundings as arguments.
-func run(args []string, stdout, stderr io.Writer) int {
-	return (&app{stdout: stdout, stderr: stderr}).run(args)
-}
-
-// run carries out a command line. The first INT, TERM or HUP ends ctx, so that the
-// run checkpoints; a second INT or TERM ends the process. Nothing goes on after it:
-// the connections that were kept are closed.
+// run executes a command line. INT, TERM or HUP cancels ctx, so that the run saves its state. Before
+// it returns, it closes all connections.
 func (a *app) run(args []string) int {
+	done := make(chan struct{})
+	defer close(done)
 	defer a.hangUp()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -51,27 +52,29 @@ func (a *app) run(args []string) int {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
-	go func() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-signals:
-		}
-		cancel(errInterrupted)
-		for s := range signals {
-			// Where a terminal goes away, the shell sends HUP and the kernel does, too.
-			if s != syscall.SIGHUP {
-				os.Exit(exitInterrupted)
-			}
-		}
-	}()
-	root := a.command()
-	root.SetArgs(args)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	code := exitInterrupted
+	var once sync.Once
+	finish := func(err error) { once.Do(func() { code = a.finish(err) }) }
+	interrupt := &interrupter{
+		limit:  interruptLimit,
+		cancel: func() { cancel(errInterrupted) },
+		report: func() { finish(errInterrupted) },
+		exit: func(code int) {
+			_ = a.restoreTerminal() // the process ends anyway
+			os.Exit(code)
+		},
+	}
+	go interrupt.watch(signals, done)
+	root, args, err := a.commandLine(args)
+	if err == nil {
+		root.SetArgs(args)
+		root.SetOut(a.stdout)
+		root.SetErr(a.stderr)
+		err = root.ExecuteContext(ctx)
+	}
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause
 	}
-	return a.finish(err)
+	finish(err)
+	return code
 }

@@ -14,18 +14,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addManual adds the command that writes the manual pages. It is in no ordinary build,
-// since the library that makes pages of Markdown is in none: make man has it.
-func addManual(root *cobra.Command) {
+// addManual adds the command that writes the manual pages. Only make man builds it, to keep the
+// Markdown library out of the program.
+func (a *app) addManual(root *cobra.Command) {
 	root.AddCommand(&cobra.Command{
 		Use:    "man DIR",
-		Short:  "Write the manual pages, one a command",
+		Short:  "Write the manual pages, one per command",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
+			root := a.command(everyVerb)
 			root.DisableAutoGenTag = true
 			root.InitDefaultCompletionCmd()
 			prepareManual(root)
@@ -34,7 +35,7 @@ func addManual(root *cobra.Command) {
 	})
 }
 
-// prepareManual turns the texts of a command, and of those below it, into Markdown.
+// prepareManual converts the texts of a command and its subcommands to Markdown.
 func prepareManual(c *cobra.Command) {
 	c.Long = asMarkdown(cmp.Or(c.Long, c.Short+"."))
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { f.Usage = literal.Replace(f.Usage) })
@@ -44,13 +45,13 @@ func prepareManual(c *cobra.Command) {
 	}
 }
 
-// literal keeps Markdown from seeing emphasis and links in a text.
+// literal escapes Markdown.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`)
 
 var heading = regexp.MustCompile(`^[A-Z][A-Z ]+$`)
 
-// asMarkdown takes the long help of a command, in which a line of capitals is a
-// heading and what is indented stands as it is.
+// asMarkdown converts the long help of a command. A line in capitals is a heading; indented lines are
+// preformatted.
 func asMarkdown(help string) string {
 	var b strings.Builder
 	verbatim := false

@@ -12,12 +12,24 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-func TestMirrorBothWays(t *testing.T) {
+func TestMirrorBothDirections(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newWorld(t, registrytest.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 
-	w.must("mirror", "-c", isc, w.docker("/direct"))
+	netcheck := w.sample.Content("images.example.net/tools/netcheck:1.4")
+	h, err := netcheck.Digest()
+	if err == nil {
+		_, err = w.source.Client().Push(t.Context(), "images.example.net/tools/netcheck", "sha256-"+h.Hex+".sig", netcheck)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := w.must("mirror", "-c", isc, w.docker("/direct"))
+	if !strings.Contains(first.stdout, "\nNot copied: 1 signature of 1 of ") {
+		t.Errorf("of a signature at the source the result says\n%s", first.stdout)
+	}
 	direct := w.verify("direct", acme, 4)
 	w.verify("direct", community, 5)
 
@@ -25,29 +37,41 @@ func TestMirrorBothWays(t *testing.T) {
 	w.mirror.ResetLog()
 	again := w.must("mirror", "-c", isc, w.docker("/direct"))
 	if !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second run says\n%s", again.stdout)
+		t.Errorf("a second run prints\n%s", again.stdout)
 	}
 	for kind, n := range w.mirror.Requests() {
-		if strings.HasPrefix(kind, "POST") || strings.HasPrefix(kind, "PUT") || strings.HasPrefix(kind, "PATCH") || strings.Contains(kind, "blob") {
+		if strings.HasPrefix(kind, "POST") || strings.HasPrefix(kind, "PUT") || strings.HasPrefix(kind, "PATCH") || strings.Contains(kind, "blob") && kind != "HEAD blob" {
 			t.Errorf("a second run made %d requests %q of the mirror", n, kind)
 		}
 	}
-	if n := w.source.Requests()["GET blob"]; n > 0 {
-		t.Errorf("a second run read %d blobs", n)
+	for _, kind := range []string{"GET blob", "GET tags"} {
+		if n := w.source.Requests()[kind]; n > 0 {
+			t.Errorf("a second run made %d requests %q of the source", n, kind)
+		}
 	}
 
 	w.must("mirror", "-c", isc, disk)
-	w.must("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("far"))
+	moved := w.must("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("far"))
+	if strings.Contains(moved.stderr, "was not used for") {
+		t.Errorf("of the first run to a mirror, stderr has\n%s", moved.stderr)
+	}
 	carried := w.verify("carried", acme, 4)
 	if diff := cmp.Diff(direct.Catalog, carried.Catalog); diff != "" {
 		t.Errorf("the catalog differs between the ways: %s", diff)
 	}
+	again = w.must("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("elsewhere"))
+	if !strings.Contains(again.stderr, "elsewhere was not used for "+w.docker("/carried")+" before; the last run used "+w.path("far")) || !strings.Contains(again.stderr, "set --workspace to "+w.path("far")) {
+		t.Errorf("of another workspace, stderr has\n%s", again.stderr)
+	}
+	w.gantry("mirror", "-c", w.config("broken.yaml", "  additionalImages:\n  - name: images.example.net/no/such:v1\n"), "oci://"+w.path("layout"))
+	status := w.must("status").stdout
+	w.says(status, "DESTINATION", w.docker("/direct")+" ", "complete: ", disk+" ", "sequence 1, complete: ", "FAILED\n", "\noci://"+w.path("layout")+" failed:\n  ")
 	again = w.must("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("far"))
 	if !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second import says\n%s", again.stdout)
+		t.Errorf("a second import prints\n%s", again.stdout)
 	}
 	if again = w.must("mirror", "-c", isc, disk); !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second archive says\n%s", again.stdout)
+		t.Errorf("a second archive prints\n%s", again.stdout)
 	}
 	near, far := readFolder(t, w.path("workspace/cluster-resources")), readFolder(t, w.path("far/cluster-resources"))
 	for name, text := range near {
@@ -120,7 +144,7 @@ func TestPlanThenMirrorThePlan(t *testing.T) {
 	w := newWorld(t, registrytest.Options{})
 	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
 	first := w.must("plan", "-c", isc, "-o", lock, w.docker(""))
-	for _, word := range []string{"tidewater", "stable", "head", "To move", "MiB", "(default)"} {
+	for _, word := range []string{"tidewater", "stable", "head", "To copy", "MiB", "(default)"} {
 		if !strings.Contains(first.stdout, word) {
 			t.Errorf("the table lacks %q:\n%s", word, first.stdout)
 		}
@@ -140,7 +164,7 @@ func TestPlanThenMirrorThePlan(t *testing.T) {
 	if o := w.gantry("plan", "-c", isc, "--exit-code", w.docker("")); o.code != exitSomething {
 		t.Errorf("plan --exit-code ended with %d before the copy, want %d", o.code, exitSomething)
 	}
-	// A workspace that never saw the plan builds the catalogs again.
+	// A workspace that has never seen the plan builds the catalogs again.
 	w.must("mirror", "--plan", lock, w.docker(""), "--workspace", w.path("third"))
 	w.verify("", acme, 4)
 	w.must("plan", "-c", isc, "--exit-code", w.docker(""))
@@ -160,7 +184,7 @@ func TestMirrorToALayout(t *testing.T) {
 	w := newWorld(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout"))
 	if again := w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout")); !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second run says\n%s", again.stdout)
+		t.Errorf("a second run prints\n%s", again.stdout)
 	}
 	isc := w.config("second.yaml", "  operators:\n  - catalog: oci://"+w.path("layout")+":"+acme+":v4.20\n    full: true\n    targetCatalog: again/index\n    targetTag: v4.20\n")
 	w.must("mirror", "-c", isc, w.docker("/fromlayout"))
@@ -183,12 +207,12 @@ func TestMirrorWithCredentialsAndTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, registrytest.Options{TLS: true, Auth: auth})
 			isc := w.path("imageset.yaml")
-			w.refuse(exitError, []string{"certificate", "--cert-dir"}, "mirror", "-c", isc, w.docker(""))
+			w.refuse(exitError, []string{"certificate", "--dest-cert-dir"}, "mirror", "-c", isc, w.docker(""))
 			ca := filepath.Join(w.mirror.CertDir, w.mirror.Host)
 			w.refuse(exitUnauthorized, []string{w.mirror.Host, "--dest-authfile"}, "mirror", "-c", isc, w.docker(""), "--dest-cert-dir", ca)
-			wrong := w.write("wrong.json", `{"auths":{"`+w.mirror.Host+`":{"username":"somebody","password":"s3cret-and-wrong"}}}`)
+			wrong := w.write("wrong.json", `{"auths":{"`+w.mirror.Host+`":{"username":"robot","password":"s3cret-and-wrong"}}}`)
 			o := w.gantry("mirror", "-c", isc, w.docker(""), "--dest-cert-dir", ca, "--dest-authfile", wrong, "-v")
-			if o.code != exitUnauthorized || strings.Contains(o.stderr, "s3cret") {
+			if o.code != exitUnauthorized || strings.Contains(o.stderr, "s3cret") || !strings.Contains(o.stderr, `the mirror refused the password for user "robot"`) {
 				t.Errorf("wrong credentials: %d\n%s", o.code, o.stderr)
 			}
 			o = w.must("mirror", "-c", isc, w.docker(""), "--dest-cert-dir", ca, "--dest-authfile", w.mirror.AuthFile, "-v")

@@ -4,5 +4,5 @@ package main
 
 import "github.com/spf13/cobra"
 
-// addManual adds nothing: manual pages are made by make man.
-func addManual(*cobra.Command) {}
+// addManual adds nothing: make man writes the manual pages.
+func (*app) addManual(*cobra.Command) {}

@@ -2,96 +2,129 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
-// Command lines that were written for oc mirror work as far as they mean
-// something here. A flag that is not needed is taken, and that is said; one that
-// would have to do something is refused, with what does it here.
+// Under the name oc-mirror, the program takes the command lines of oc mirror. Package ocmirror
+// translates them. Under its own name, it refuses flags of oc mirror that it does not have, with what
+// to do instead.
 
-// addUnneeded adds the flags of oc mirror that ask for nothing that does not
-// happen anyway.
+// commandLine returns the command to run and its arguments.
+func (a *app) commandLine(args []string) (*cobra.Command, []string, error) {
+	name, ok := ocmirror.Name(a.calledAs)
+	if !ok {
+		return a.command(named(args)), args, a.withoutVerb(args)
+	}
+	if ocmirror.IsCompletion(args) {
+		return ocmirror.Completion(name, complete(1, dockerScheme, fileScheme)), args, nil
+	}
+	to, err := ocmirror.Translate(args, ocmirror.Options{Name: name, Flags: flagsOf(a.command(everyVerb)), Getenv: a.getenv, ReadFile: ocmirror.ReadPolicy})
+	if err != nil {
+		return nil, nil, err
+	}
+	if to.Help != "" {
+		return &cobra.Command{Use: name, RunE: func(*cobra.Command, []string) error { return a.text(to.Help) }}, []string{}, nil
+	}
+	a.notes, a.setenv = to.Notes, to.Env
+	return a.command(named(to.Args)), to.Args, nil
+}
+
+// flagsOf returns a function that returns the flags of the command with this path below root, and nil
+// if there is none.
+func flagsOf(root *cobra.Command) func(string) *pflag.FlagSet {
+	return func(path string) *pflag.FlagSet {
+		c, rest, err := root.Find(strings.Fields(path))
+		if err != nil || len(rest) > 0 {
+			return nil
+		}
+		_ = c.InheritedFlags() // adds them to Flags
+		return c.Flags()
+	}
+}
+
+// withoutVerb returns an error with the command to type if a command line is one of oc mirror: it has
+// --v2, or a destination and no verb.
+func (a *app) withoutVerb(args []string) error {
+	isVersion := func(word string) bool { return word == "--v1" || word == "--v2" }
+	isVerb := func(word string) bool {
+		return slices.ContainsFunc(a.verbs(), func(v verb) bool { return v.name == word })
+	}
+	if len(args) == 0 || isVerb(args[0]) || instructions()[args[0]] != "" {
+		return nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(args), isVersion)
+	hasDestination := slices.ContainsFunc(rest, func(word string) bool {
+		return strings.HasPrefix(word, dockerScheme) || strings.HasPrefix(word, fileScheme)
+	})
+	if len(rest) == len(args) && !hasDestination {
+		return nil
+	}
+	words := rest
+	if len(rest) == 0 || !isVerb(rest[0]) {
+		to, err := ocmirror.Translate(rest, ocmirror.Options{Name: "gantry", Flags: flagsOf(a.command(everyVerb)), Typed: true})
+		switch {
+		case err != nil && len(rest) == len(args):
+			return nil // it is not one of oc mirror: its own error is better
+		case err != nil:
+			return err
+		case to.Help != "":
+			to.Args = []string{"--help"}
+		}
+		words = to.Args
+	}
+	shown := make([]string, len(words))
+	for i, word := range words {
+		shown[i] = view.ShellWord(word)
+	}
+	return usageHint("run gantry "+strings.Join(shown, " "), "this is a command line of oc mirror")
+}
+
+// unneeded are the flags of oc mirror that gantry mirror accepts, too. They have no effect.
+var unneeded = [...]string{"v2", "remove-signatures", "image-timeout", "port", "rootless-storage-path"}
+
+// addUnneeded adds the flags of oc mirror that have no effect here.
 func addUnneeded(f *pflag.FlagSet) {
-	f.Bool("v2", false, "")
-	f.Bool("remove-signatures", false, "")
-	f.Duration("image-timeout", 0, "")
-	f.Uint16P("port", "p", 0, "")
-	f.String("rootless-storage-path", "", "")
-	for _, flag := range unneededFlags() {
-		f.Lookup(flag.name).Hidden = true
+	for _, name := range unneeded {
+		flag, ok := ocmirror.Lookup(name)
+		switch {
+		case !ok:
+			continue
+		case flag.Takes == ocmirror.Bool:
+			f.BoolP(name, flag.Short, false, "")
+		case flag.Takes == ocmirror.Duration:
+			f.Duration(name, 0, "")
+		case flag.Takes == ocmirror.Int:
+			f.Uint16P(name, flag.Short, 0, "")
+		default:
+			f.StringP(name, flag.Short, "", "")
+		}
+		f.Lookup(name).Hidden = true
 	}
 }
 
-// ocFlag is a flag of oc mirror and what is said of it.
-type ocFlag struct{ name, word string }
-
-func unneededFlags() []ocFlag {
-	return []ocFlag{
-		{"v2", "configurations of version 2 are all that is read"},
-		{"remove-signatures", "signatures of images are mirrored with platform releases alone, whose clusters want them"},
-		{"image-timeout", "no image has a time limit; a transfer in which nothing moves is tried again"},
-		{"port", "no registry is started for a cache"},
-		{"rootless-storage-path", "no container storage is used"},
-	}
-}
-
-// sayUnneeded says of each such flag that was given why it changes nothing.
+// sayUnneeded logs why each such flag that was set has no effect.
 func (a *app) sayUnneeded(given *pflag.FlagSet) {
-	for _, flag := range unneededFlags() {
-		if given.Changed(flag.name) {
-			a.say("--%s changes nothing: %s", flag.name, flag.word)
+	for _, name := range unneeded {
+		if flag, ok := ocmirror.Lookup(name); ok && given.Changed(name) && flag.Effect == ocmirror.Ignored {
+			a.say("--%s has no effect: %s", name, flag.Text)
 		}
 	}
 }
 
-// instead is what to use in place of a flag of oc mirror; "" for another flag.
-func instead(name string) string {
-	switch name {
-	case "cache-dir":
-		return "use --workspace DIR: the cache is a folder in it"
-	case "dry-run-manifest-lists":
-		return "use --dry-run for what would be copied, or gantry plan -o plan.json, which lists every manifest"
-	case "policy", "secure-policy", "registries.d":
-		return "leave it out: signatures are verified of platform releases alone, with the vendor's keys or those of --release-key, and a policy would not be followed"
-	case "ignore-release-signature":
-		return "leave it out: gantry plan and gantry mirror have it, and take platform releases here no other way"
-	case "tls-verify":
-		return "use --src-tls-verify or --dest-tls-verify"
-	case "creds", "src-creds", "dest-creds", "username", "src-username", "dest-username", "password", "src-password", "dest-password":
-		return "use gantry login: others on this machine see what stands on a command line"
-	case "source-skip-tls":
-		return "use --src-tls-verify=false"
-	case "dest-skip-tls":
-		return "use --dest-tls-verify=false"
-	case "source-use-http":
-		return "use --src-plain-http"
-	case "dest-use-http":
-		return "use --dest-plain-http"
-	case "continue-on-error", "skip-missing":
-		return "leave it out: an image that fails does not stop the others, and the run ends with status 3; --on-error stop ends it there"
-	case "ignore-history":
-		return "leave it out: what a mirror has is looked up there"
-	case "generate", "delete-yaml-file", "delete-id", "force-cache-delete", "delete-signatures", "delete-v1-images":
-		return "leave it out: this version deletes nothing from a mirror"
-	}
-	for _, flag := range unneededFlags() { // at another verb than mirror
-		if flag.name == name {
-			return "leave it out: " + flag.word
-		}
-	}
-	return ""
-}
-
-// flagError says what is wrong with a flag, and what to use where it is known
-// from oc mirror.
+// flagError returns the error for a wrong flag, with the replacement if it is a flag of oc mirror.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		if hint := instead(unknown.GetSpecifiedName()); hint != "" {
-			return usageHint(hint, "--%s of oc mirror is no flag here", unknown.GetSpecifiedName())
+		if flag, ok := ocmirror.Lookup(unknown.GetSpecifiedName()); ok {
+			return usageHint(flag.Instead(), "the flag --%s of oc mirror is not supported", flag.Name)
 		}
 	}
-	return &usageError{seeHelp(cmd, err)}
+	return seeHelp(cmd, err)
 }

@@ -6,18 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/carry"
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/durable"
-	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// planFlags are those of gantry plan.
+// planFlags are the flags of gantry plan.
 type planFlags struct {
 	inputs
-	sides
-	out            string
+	registryFlags
+	lock           string
 	exitCode       bool
 	maxNestedPaths int
 }
@@ -25,19 +25,22 @@ type planFlags struct {
 func (a *app) planCommand() *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
-		Use:   "plan -c FILE [DESTINATION]",
-		Short: "Work out what a configuration brings, and how large it is",
-		Long: `Plan resolves everything that a configuration asks for: tags to digests,
-packages to bundles to images, images to manifests and blobs with their sizes.
-It copies nothing. With a destination, it also says what is there already.
+		Use: "plan -c FILE [DESTINATION]",
+		Long: `Resolve everything that a configuration asks for: tags to digests, packages to
+bundles to images, images to manifests and blobs with their sizes. Nothing is copied.
+With a destination, also show what is already present there.
 
-The JSON that -o writes is the lock file: sorted, without timestamps, the same
-bytes for the same input. "gantry mirror --plan" copies exactly that.
+--lock writes the plan as JSON: sorted, without timestamps, identical for the same
+input. gantry mirror --plan copies exactly this plan.
 
-` + exitStatusHelp,
+` + exitCodes(map[int]string{
+			exitPartial:   "images are missing at their sources; the plan lists them",
+			exitSomething: "with --exit-code: content has to be copied to the destination",
+			exitLocked:    helpLocked, exitUnauthorized: helpUnauthorized, exitNoSpace: helpNoSpace,
+		}),
 		Example: `  gantry plan -c imageset.yaml
   gantry plan -c imageset.yaml docker://mirror.example.com:5000/ocp
-  gantry plan -c imageset.yaml -o plan.json
+  gantry plan -c imageset.yaml --lock plan.json
   gantry plan -c imageset.yaml --exit-code docker://mirror.example.com:5000`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,79 +48,72 @@ bytes for the same input. "gantry mirror --plan" copies exactly that.
 		},
 	}
 	f.inputs.addFlags(c.Flags())
-	f.sides.addFlags(c.Flags())
-	c.Flags().StringVarP(&f.out, "out", "o", "", "write the plan's JSON to this file")
-	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 5 where the destination lacks something")
-	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "path components that the destination allows; 0 is no limit")
+	f.registryFlags.addFlags(c.Flags())
+	f.addCacheDir(c.Flags())
+	a.addFile(c.Flags(), &f.lock, "lock", "write the plan as JSON to this file")
+	c.Flags().StringVar(&f.lock, "out", "", "write the plan as JSON to this file")
+	c.Flags().Lookup("out").Hidden = true // its name before --lock
+	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 5 if content has to be copied to the destination")
+	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
 	return c
 }
 
 func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if f.exitCode && destination == "" {
-		return usageHint("name one", "--exit-code asks what a destination lacks")
+		return usageHint("name a destination", "--exit-code compares the plan with a destination")
 	}
-	if err := f.load(); err != nil {
+	if err := f.checkWorkspace(); err != nil {
 		return err
 	}
-	var t target
-	if destination != "" {
-		var err error
-		if t, err = a.target(destination, targetOptions{sides: &f.sides, maxNestedPaths: f.maxNestedPaths}); err != nil {
+	result, err := gantry.Plan(ctx, gantry.PlanOptions{
+		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Name: f.name, Workspace: f.workspace,
+		Destination: destination, MaxNestedPaths: f.maxNestedPaths,
+	})
+	if result == nil {
+		return err
+	}
+	nameFlagsIn(result.Resources)
+	if f.lock != "" {
+		if err := durable.Write(f.lock, result.Plan.Write); err != nil {
 			return err
 		}
 	}
-	s, err := a.open(f.inputs, &f.sides)
-	if err != nil {
+	if err := a.showPlan(result.Plan, destination, result.ToCopy, result.Resources, result.Warnings); err != nil {
 		return err
-	}
-	defer a.leave(s)
-	p, err := a.makePlan(ctx, f.inputs, s, &f.sides)
-	if err != nil {
-		return err
-	}
-	var missing *mirror.Missing
-	if t != nil {
-		if to, ok := t.(*archiveTarget); ok {
-			if err := a.settle(ctx, s, to, carry.Options{}, p); err != nil {
-				return err
-			}
-		}
-		if err := s.admit(ctx, t, p, f.inputs, resources.Options{}); err != nil {
-			return err
-		}
-		if missing, err = t.look(ctx, p); err != nil {
-			return err
-		}
-	}
-	if f.out != "" {
-		if err := durable.Write(f.out, p.Write); err != nil {
-			return err
-		}
-	}
-	if err := a.showPlan(p, destination, missing); err != nil {
-		return err
-	}
-	if f.out != "" {
-		a.say("plan written to %s", f.out)
 	}
 	switch {
-	case len(p.Missing) > 0:
-		return &partialError{failed: len(p.Missing), planned: true}
-	case f.exitCode && missing.Images > 0:
+	case f.lock != "":
+		a.say("plan written to %s", f.lock)
+	case result.Trial:
+		a.say("plan not saved in the workspace, because --installed or --dependencies change it; --lock FILE writes it to a file")
+	}
+	if err == nil && f.exitCode && result.ToCopy.Images > 0 {
 		return errSomething
 	}
-	return nil
+	return err
 }
 
-// showPlan prints the plan for a person, or as JSON.
-func (a *app) showPlan(p *plan.Plan, destination string, missing *mirror.Missing) error {
+// nameFlagsIn writes the names of flags into notes, in place of options. files may be nil.
+func nameFlagsIn(files *gantry.ResourceFiles) {
+	if files == nil {
+		return
+	}
+	for i, note := range files.Notes {
+		files.Notes[i] = flagNames(note)
+	}
+}
+
+// showPlan prints a plan, and what would change in the cluster resources, as text or JSON.
+func (a *app) showPlan(p *plan.Plan, destination string, missing *mirror.ToCopy, files *gantry.ResourceFiles, warnings []gantry.ConfigProblem) error {
 	if a.output == outputJSON {
 		return a.encode(struct {
-			Version     int             `json:"version"`
-			Plan        *plan.Plan      `json:"plan"`
-			Destination string          `json:"destination,omitempty"`
-			Missing     *mirror.Missing `json:"missing,omitempty"`
-		}{1, p, destination, missing})
+			Version     int                    `json:"version"`
+			Plan        *plan.Plan             `json:"plan"`
+			Destination string                 `json:"destination,omitempty"`
+			Missing     *mirror.ToCopy         `json:"missing,omitempty"`
+			Resources   *gantry.ResourceFiles  `json:"resources,omitempty"`
+			Warnings    []gantry.ConfigProblem `json:"warnings,omitempty"`
+		}{1, p, destination, missing, files, warnings})
 	}
-	return a.text(planTable(p, destination, missing))
+	return a.text(flagNames(view.Plan(p, destination, missing, a.columns()) + view.PlannedResources(files)))
 }

@@ -14,7 +14,7 @@ import (
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// twoReleases takes 4.19.2 and 4.20.2 for amd64.
+// twoReleases selects 4.19.2 and 4.20.2 for amd64.
 const twoReleases = `  platform:
     kubeVirtContainer: true
     channels:
@@ -22,15 +22,15 @@ const twoReleases = `  platform:
     - {name: stable-4.20, minVersion: 4.19.2, maxVersion: 4.19.2}
 `
 
-// heldBack wants that the first release is held back, as o says, and that the other
-// one is there: the tag by which an update service finds a release is set when all
-// of it is in its place.
-func (w *platformWorld) heldBack(o outcome, prefix, workspace, held, other string, words ...string) {
+// withheld checks that the outcome reports the first release as withheld and that the mirror has
+// the other one. A release gets the tag that update services look for only after all its content is
+// copied.
+func (w *platformWorld) withheld(o outcome, prefix, workspace, held, other string, words ...string) {
 	w.t.Helper()
-	w.ended(o, exitPartial, append(words, held, "held back")...)
+	w.ended(o, exitPartial, append(words, held, "withheld")...)
 	tags := w.stores(prefix)[releaseRepository].Tags
 	if _, ok := tags[held]; ok {
-		w.t.Errorf("%s is in the mirror, though not all of it", held)
+		w.t.Errorf("%s is in the mirror, but incomplete", held)
 	}
 	if tags[other] != w.payload(other).Digest {
 		w.t.Errorf("%s is not in the mirror", other)
@@ -38,9 +38,9 @@ func (w *platformWorld) heldBack(o outcome, prefix, workspace, held, other strin
 	w.attested(workspace, other)
 }
 
-// TestReleaseHeldBack holds a release back of which a part cannot be had, and sends
-// it when it can.
-func TestReleaseHeldBack(t *testing.T) {
+// TestReleaseWithheld checks that a release is withheld while one of its images is unavailable, and
+// copied when it is available again.
+func TestReleaseWithheld(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", twoReleases)
@@ -66,7 +66,7 @@ func TestReleaseHeldBack(t *testing.T) {
 			w.source.Script(tc.source...)
 			w.mirror.Script(tc.mirror...)
 			args := []string{"mirror", "-c", isc, w.docker("/" + tc.name), "--workspace", w.path(tc.name)}
-			w.heldBack(w.impatiently(30*time.Second, args...), tc.name, tc.name, held, other, part.String())
+			w.withheld(w.impatiently(30*time.Second, args...), tc.name, tc.name, held, other, part.String())
 			w.source.Script()
 			w.mirror.Script()
 			w.must(args...)
@@ -76,7 +76,7 @@ func TestReleaseHeldBack(t *testing.T) {
 	}
 
 	w.source.Script(gone)
-	// --on-error stop ends there, and package can take nothing out of a release.
+	// --on-error stop ends the run, and package cannot exclude anything from a release.
 	o := w.gantry("mirror", "-c", isc, w.docker("/stop"), "--workspace", w.path("stop"), "--on-error", "stop")
 	w.ended(o, exitError, part.String())
 	if tags := w.stores("stop")[releaseRepository].Tags; tags[held] != "" {
@@ -86,9 +86,9 @@ func TestReleaseHeldBack(t *testing.T) {
 		t.Errorf("there are cluster resources: %v", sortedKeys(files))
 	}
 	o = w.gantry("mirror", "-c", isc, w.docker("/package"), "--workspace", w.path("package"), "--on-error", "package")
-	w.heldBack(o, "package", "package", held, other, part.String())
+	w.withheld(o, "package", "package", held, other, part.String())
 
-	// An archive without it stays unfinished.
+	// An archive without the image stays unfinished.
 	disk := fileScheme + w.path("disk")
 	o = w.gantry("mirror", "-c", isc, disk, "--workspace", w.path("carry"))
 	w.ended(o, exitPartial, part.String())
@@ -98,10 +98,11 @@ func TestReleaseHeldBack(t *testing.T) {
 	w.holds("carried", held, other)
 }
 
-// TestReleaseStaysWhenTheNextFails keeps what a mirror holds when a later release
-// does not arrive: its tag, its signatures, its mirror sets.
+// TestReleaseStaysWhenTheNextFails checks that a mirror keeps a release, with its tag, signatures
+// and mirror sets, when a later release cannot be copied.
 func TestReleaseStaysWhenTheNextFails(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallWorld(t)
 	stanza := func(to string) string {
 		return "  platform:\n    kubeVirtContainer: true\n    channels: [{name: fast-4.20, minVersion: 4.20.1, maxVersion: " + to + "}]\n"
@@ -111,7 +112,7 @@ func TestReleaseStaysWhenTheNextFails(t *testing.T) {
 	before := w.manifests("workspace")
 	w.source.Script(rt.Rule{Path: w.payload(next).Images["rhel-coreos"].String(), Action: rt.Status(http.StatusNotFound)})
 	isc := w.config("imageset.yaml", stanza("4.20.2"))
-	w.heldBack(w.gantry("mirror", "-c", isc, w.docker("/ocp"), "--workspace", w.path("workspace")), "ocp", "workspace", next, old)
+	w.withheld(w.gantry("mirror", "-c", isc, w.docker("/ocp"), "--workspace", w.path("workspace")), "ocp", "workspace", next, old)
 	if after := w.manifests("workspace"); after["idms-release-0.yaml"] != before["idms-release-0.yaml"] {
 		t.Errorf("the mirror sets were\n%s\nand are\n%s", before["idms-release-0.yaml"], after["idms-release-0.yaml"])
 	}
@@ -121,14 +122,14 @@ func TestReleaseStaysWhenTheNextFails(t *testing.T) {
 	w.attested("workspace", old, next)
 }
 
-// TestReleaseInterrupted ends the program while a release is on its way, as Ctrl-C
-// does or at once, or takes the mirror from it, and goes on from there.
+// TestReleaseInterrupted checks that a run can be continued after it was interrupted while copying
+// a release, by Ctrl-C, by a kill, or because the mirror failed.
 func TestReleaseInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", headOf420)
 	const name = "4.20.2-x86_64"
-	stuck := rt.Rule{Method: http.MethodPut, Path: "/" + componentRepository + "/manifests/", Nth: 3, Action: rt.NoAnswer()}
+	stuck := rt.Rule{Method: http.MethodPut, Path: "/" + componentRepository + "/manifests/", Nth: 3, Action: rt.NoResponse()}
 	for way, end := range map[string]func(*exec.Cmd) error{
 		"ctrl-c": func(cmd *exec.Cmd) error { return cmd.Process.Signal(syscall.SIGINT) },
 		"killed": func(cmd *exec.Cmd) error { return cmd.Process.Kill() },
@@ -153,7 +154,7 @@ func TestReleaseInterrupted(t *testing.T) {
 				t.Fatalf("%v, want %d\n%s", err, exitInterrupted, stderr.String())
 			}
 			if tags := w.stores(way)[releaseRepository].Tags; tags[name] != "" {
-				t.Error("the release is in the mirror, though not all of it")
+				t.Error("the release is in the mirror, but incomplete")
 			}
 			w.mirror.Script()
 			w.must(args...)
@@ -174,7 +175,7 @@ func TestReleaseInterrupted(t *testing.T) {
 		args := []string{"mirror", "-c", isc, w.docker("/dies"), "--workspace", w.path("dies")}
 		w.ended(w.impatiently(30*time.Second, args...), exitError, w.mirror.Host)
 		if tags := w.stores("dies")[releaseRepository].Tags; tags[name] != "" {
-			t.Error("the release is in the mirror, though not all of it")
+			t.Error("the release is in the mirror, but incomplete")
 		}
 		w.mirror.Script()
 		w.must(args...)
@@ -182,7 +183,7 @@ func TestReleaseInterrupted(t *testing.T) {
 	})
 }
 
-// until waits for a request to the mirror.
+// until waits for a matching request to the mirror.
 func (w *platformWorld) until(is func(rt.Request) bool) {
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -191,7 +192,7 @@ func (w *platformWorld) until(is func(rt.Request) bool) {
 		select {
 		case <-tick.C:
 		case <-w.t.Context().Done():
-			w.t.Fatal("the mirror was not asked")
+			w.t.Fatal("the mirror got no matching request")
 		}
 	}
 }

@@ -18,10 +18,11 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// TestBothProducts mirrors releases of OCP and of OKD by one configuration. Each has
-// repositories of its own at the source, and the mirror sets name them all.
+// TestBothProducts mirrors releases of OCP and OKD with one configuration. They come from different
+// source repositories, and the mirror sets list them all.
 func TestBothProducts(t *testing.T) {
 	t.Parallel()
+	long(t)
 	okd := releasetest.Universe{
 		Product:  release.OKD,
 		Releases: []releasetest.Release{{Version: "4.20.0-okd-scos.1"}, {Version: "4.20.0-okd-scos.2", Previous: []string{"4.20.0-okd-scos.1"}}},
@@ -45,7 +46,7 @@ func TestBothProducts(t *testing.T) {
 			}
 		}
 		if err != nil {
-			t.Errorf("release %s is not whole: %v", name, err)
+			t.Errorf("release %s is not complete: %v", name, err)
 		}
 	}
 	at := w.mirror.Host + "/both/"
@@ -70,6 +71,7 @@ func TestBothProducts(t *testing.T) {
 // TestTwoArchitectures mirrors a release for two architectures.
 func TestTwoArchitectures(t *testing.T) {
 	t.Parallel()
+	long(t)
 	u := releasetest.Universe{Channels: map[string][]string{"stable-4.20": {"4.20.1", "4.20.2"}}}
 	for _, arch := range []release.Arch{"amd64", "arm64"} {
 		u.Releases = append(u.Releases,
@@ -88,8 +90,8 @@ func TestTwoArchitectures(t *testing.T) {
 	w.attested("workspace", names...)
 	w.must("check", "--platform", w.docker("/two"))
 
-	// The image of graph data runs on both, and comes out the same where the plan is
-	// carried out elsewhere.
+	// The graph data image runs on both architectures, and is the same if the plan is carried out
+	// elsewhere.
 	w.must("mirror", "--plan", w.path("plan.json"), "--workspace", w.path("elsewhere"), w.docker("/again"))
 	var graphs []registrytest.Pulled
 	for _, prefix := range []string{"two", "again"} {
@@ -100,15 +102,15 @@ func TestTwoArchitectures(t *testing.T) {
 		graphs = append(graphs, pulled)
 	}
 	if diff := cmp.Diff(graphs[0], graphs[1]); diff != "" || graphs[0].Manifests != 3 {
-		t.Errorf("%d manifests of the image of graph data (-first +again):\n%s", graphs[0].Manifests, diff)
+		t.Errorf("%d manifests of the graph data image (-first +again):\n%s", graphs[0].Manifests, diff)
 	}
 }
 
-// TestPlatformsOfReleases thins a payload for all architectures out. Its list, which
-// signatures are about, keeps its digest, and a registry has to take it without the
-// images that are left out.
+// TestPlatformsOfReleases copies only some platforms of a multi-architecture payload. Its index is
+// signed and keeps its digest, so the registry must accept an index with missing images.
 func TestPlatformsOfReleases(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallWorldAt(t, registrytest.Options{Sparse: true})
 	const name = "4.20.2-multi"
 	isc := w.config("imageset.yaml", `  platform:
@@ -160,7 +162,7 @@ func TestPlatformsOfReleases(t *testing.T) {
 	}
 	w.attested("workspace", name)
 
-	// One that takes no such lists is told apart, and gets nothing that has a name.
+	// A registry that refuses such indexes is detected, and no tag is pushed to it.
 	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/" + releaseRepository + "/manifests/|/" + componentRepository + "/manifests/", Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		if strings.Contains(r.Header.Get("Content-Type"), "list") {
 			registrytest.Refuse(http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN")(rw, r, next)
@@ -175,9 +177,9 @@ func TestPlatformsOfReleases(t *testing.T) {
 	}
 }
 
-// TestOperatorsBlockHops mirrors an operator beside releases and is told of the hop
-// that it keeps clusters from.
-func TestOperatorsBlockHops(t *testing.T) {
+// TestOperatorsBlockUpdates checks that an operator that blocks a platform update is reported when
+// both are mirrored.
+func TestOperatorsBlockUpdates(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	bundle, err := registrytest.BundleImage("anchor", "1.2.0")
@@ -210,7 +212,7 @@ func TestOperatorsBlockHops(t *testing.T) {
 `)
 	o := w.must("plan", "-c", isc, "-o", w.path("plan.json"))
 	if !strings.Contains(o.stdout, "anchor") || !strings.Contains(o.stdout, "4.19") {
-		t.Errorf("the plan says\n%s", o.stdout)
+		t.Errorf("the plan prints\n%s", o.stdout)
 	}
 	text, err := os.ReadFile(w.path("plan.json"))
 	if err != nil {
@@ -237,7 +239,7 @@ func TestOperatorsBlockHops(t *testing.T) {
 	w.attested("workspace", "4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64")
 }
 
-// TestReleaseByReference mirrors one payload that the configuration names.
+// TestReleaseByReference checks that one payload can be mirrored by its reference.
 func TestReleaseByReference(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)

@@ -8,14 +8,14 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// TestReal415 follows the chain of 4.15.0 as it was published: the update graph that
-// names its digest, the signature of that digest, the vendor's key that the program
-// has. The payload is not to be had here: what is asked for it, with a signature that
-// is good, is the end of the chain.
+// TestReal415 checks the published chain of trust of 4.15.0: the update graph with its digest, the
+// signature of that digest, and the vendor's key in the program. The payload is not available here,
+// so the chain ends with the request for it, which is sent only after the signature is verified.
 func TestReal415(t *testing.T) {
 	t.Parallel()
 	const shared = "../../../shared"
@@ -36,8 +36,8 @@ func TestReal415(t *testing.T) {
 	quay := registrytest.New(t, registrytest.Options{})
 	w := &world{t: t, dir: registrytest.TempDir(t), source: quay}
 	w.surroundings(w.write("registries.conf", "[[registry]]\nprefix = \"quay.io\"\nlocation = \""+quay.Host+"\"\ninsecure = true\n"), "")
-	w.env[updateURLVariable] = service.URL() + releasetest.GraphPath
-	w.env[signatureURLVariable] = service.URL() + releasetest.SignaturesPath
+	w.env[gantry.UpdateURLVariable] = service.URL() + releasetest.GraphPath
+	w.env[gantry.SignatureURLVariable] = service.URL() + releasetest.SignaturesPath
 	isc := func(version string) string {
 		return w.config("imageset.yaml", "  platform:\n    channels: [{name: stable-4.15, minVersion: "+version+", maxVersion: "+version+"}]\n")
 	}
@@ -50,15 +50,15 @@ func TestReal415(t *testing.T) {
 		return n
 	}
 
-	// Signed: the payload is asked for by the digest that the graph has, and is not
-	// there.
+	// With a valid signature, the payload is requested by its digest from the graph, but is not
+	// available.
 	w.refuse(exitError, []string{"quay.io/openshift-release-dev/ocp-release@" + payload, "HTTP 404"}, "plan", "-c", isc("4.15.0"))
 	if n := asked(); n != 1 {
-		t.Errorf("the payload was asked for %d times", n)
+		t.Errorf("the payload was requested %d times", n)
 	}
 
-	// One bit of the signature, or the signature of another release, and the payload
-	// is not asked for.
+	// If one bit of the signature differs, or it is the signature of another release, the payload
+	// is not requested.
 	quay.ResetLog()
 	at := releasetest.SignaturesPath + "/sha256=" + digest.Digest(payload).Encoded()
 	service.Script(registrytest.Rule{Path: at, Action: registrytest.WrongBytes()})
@@ -69,19 +69,19 @@ func TestReal415(t *testing.T) {
 	}})
 	w.refuse(exitMismatch, []string{payload, "is not trusted", "version 3"}, "plan", "-c", isc("4.15.0"))
 	service.Script()
-	// Of 4.15.2, there is no signature here.
-	w.refuse(exitMismatch, []string{"is not trusted", "the store has no signature of the image"}, "plan", "-c", isc("4.15.2"))
-	// Another vendor's key does not do.
+	// There is no signature of 4.15.2 here.
+	w.refuse(exitMismatch, []string{"is not trusted", "the store has no signature for the image"}, "plan", "-c", isc("4.15.2"))
+	// Another vendor's key does not verify it.
 	keys, err := releasetest.FixedKeys()
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := w.write("other.asc", string(keys.OpenPGP))
-	w.refuse(exitMismatch, []string{"which " + other + " does not hold"}, "plan", "-c", isc("4.15.0"), "--release-key", other)
+	w.refuse(exitMismatch, []string{"which is not in keyring " + other}, "plan", "-c", isc("4.15.0"), "--release-key", other)
 	if n := asked(); n != 0 {
-		t.Errorf("the payload was asked for %d times, though nothing vouched for it", n)
+		t.Errorf("the payload was requested %d times without a trusted signature", n)
 	}
-	// Neither does it beside the vendor's.
+	// Nor do both keys together: every keyring needs a valid signature.
 	vendor := filepath.Join(shared, "releases/keys/redhat-release-key.asc")
 	w.refuse(exitMismatch, []string{"no signature satisfies the keyring " + other}, "plan", "-c", isc("4.15.0"), "--release-key", vendor, "--release-key", other)
 	w.refuse(exitError, []string{"HTTP 404"}, "plan", "-c", isc("4.15.0"), "--release-key", vendor)

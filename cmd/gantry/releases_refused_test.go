@@ -9,25 +9,26 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// headOf420 takes one release, 4.20.2 for amd64.
+// headOf420 selects one release, 4.20.2 for amd64.
 const headOf420 = `  platform:
     kubeVirtContainer: true
     channels: [{name: fast-4.20}]
 `
 
-// signatureIs answers with this in place of the signature of a digest.
+// signatureIs answers requests for the signature of a digest with this body.
 func signatureIs(d digest.Digest, body []byte) registrytest.Rule {
 	return registrytest.Rule{Path: releasetest.SignaturesPath + "/sha256=" + d.Encoded() + "/signature-1$", Action: func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		_, _ = rw.Write(body)
 	}}
 }
 
-// TestReleaseSignatureRefused wants that nothing of a release is read, and nothing
-// written, where its signature is not what clusters take.
+// TestReleaseSignatureRefused checks that if clusters would not accept a release's signature, none
+// of its content is read and nothing is written.
 func TestReleaseSignatureRefused(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
@@ -53,15 +54,15 @@ func TestReleaseSignatureRefused(t *testing.T) {
 		keys  []string
 		words []string
 	}{
-		{name: "tampered", rule: signatureIs(p.Digest, made(keys.Missign(ref, p.Digest))), words: []string{"invalid signature"}},
-		{name: "cut", rule: signatureIs(p.Digest, w.releases.Signature(p.Digest)[:300]), words: []string{"cut short"}},
-		{name: "other digest", rule: signatureIs(p.Digest, w.releases.Signature(w.payload("4.20.1-x86_64").Digest)), words: []string{"signature of another image", w.payload("4.20.1-x86_64").Digest.String()}},
-		{name: "expired", rule: signatureIs(p.Digest, made(keys.Outdated(ref, p.Digest))), words: []string{"expired on 2025-01-02"}},
-		{name: "wrong key", rule: signatureIs(p.Digest, made(stranger.Sign(ref, p.Digest))), words: []string{"which " + own + " does not hold"}},
-		{name: "key of somebody else", keys: []string{other}, words: []string{"which " + other + " does not hold"}},
+		{name: "tampered", rule: signatureIs(p.Digest, made(keys.SignInvalid(ref, p.Digest))), words: []string{"invalid signature"}},
+		{name: "cut", rule: signatureIs(p.Digest, w.releases.Signature(p.Digest)[:300]), words: []string{"truncated"}},
+		{name: "other digest", rule: signatureIs(p.Digest, w.releases.Signature(w.payload("4.20.1-x86_64").Digest)), words: []string{"signs another image", w.payload("4.20.1-x86_64").Digest.String()}},
+		{name: "expired", rule: signatureIs(p.Digest, made(keys.SignExpired(ref, p.Digest))), words: []string{"expired on 2025-01-02"}},
+		{name: "wrong key", rule: signatureIs(p.Digest, made(stranger.Sign(ref, p.Digest))), words: []string{"which is not in keyring " + own}},
+		{name: "another key", keys: []string{other}, words: []string{"which is not in keyring " + other}},
 		{name: "second keyring", keys: []string{own, other}, words: []string{"no signature satisfies the keyring " + other}},
-		{name: "empty", rule: signatureIs(p.Digest, nil), words: []string{"it is empty"}},
-		{name: "unsigned", rule: registrytest.Rule{Path: p.Digest.Encoded(), Action: registrytest.Status(http.StatusNotFound)}, words: []string{"the store has no signature of the image"}},
+		{name: "empty", rule: signatureIs(p.Digest, nil), words: []string{"the file is empty"}},
+		{name: "unsigned", rule: registrytest.Rule{Path: p.Digest.Encoded(), Action: registrytest.Status(http.StatusNotFound)}, words: []string{"the store has no signature for the image"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := w.in(t)
@@ -76,14 +77,14 @@ func TestReleaseSignatureRefused(t *testing.T) {
 			w.untouched(workspace)
 			for _, r := range w.source.Log() {
 				if strings.Contains(r.Path, "/openshift-release-dev/") {
-					t.Errorf("%s %s was read of what is not trusted", r.Method, r.Path)
+					t.Errorf("%s %s: content of an untrusted release was read", r.Method, r.Path)
 				}
 			}
 		})
 	}
 
-	// What is wrong with one store's is nothing where another signature is good.
-	w.service.Script(signatureIs(p.Digest, made(keys.Missign(ref, p.Digest))),
+	// An invalid signature has no effect if another signature in the store is valid.
+	w.service.Script(signatureIs(p.Digest, made(keys.SignInvalid(ref, p.Digest))),
 		registrytest.Rule{Path: p.Digest.Encoded() + "/signature-2$", Action: func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			_, _ = rw.Write(w.releases.Signature(p.Digest))
 		}})
@@ -91,7 +92,7 @@ func TestReleaseSignatureRefused(t *testing.T) {
 	w.attested("workspace", p.Name)
 }
 
-// in is the world of a subtest.
+// in returns the world for a subtest.
 func (w *platformWorld) in(t *testing.T) *platformWorld {
 	inner, outer := *w.world, *w
 	inner.t = t
@@ -99,8 +100,8 @@ func (w *platformWorld) in(t *testing.T) *platformWorld {
 	return &outer
 }
 
-// TestReleasePlanAltered alters a signature in a plan that was kept, which is
-// verified again before anything is copied.
+// TestReleasePlanAltered checks that the signatures in a saved plan are verified again before
+// anything is copied.
 func TestReleasePlanAltered(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
@@ -121,15 +122,15 @@ func TestReleasePlanAltered(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Count(string(text), string(was)) != 1 {
-			t.Fatal("the plan has not one signature")
+			t.Fatal("the plan does not have exactly one signature")
 		}
 		return w.write("altered.json", strings.Replace(string(text), string(was), string(is), 1))
 	}
-	missigned, err := w.releases.Keys.Missign(p.Repository+":"+p.Name, p.Digest)
+	missigned, err := w.releases.Keys.SignInvalid(p.Repository+":"+p.Name, p.Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, body := range map[string][]byte{"invalid signature": missigned, "signature of another image": w.releases.Signature(w.payload("4.20.1-x86_64").Digest)} {
+	for name, body := range map[string][]byte{"invalid signature": missigned, "signs another image": w.releases.Signature(w.payload("4.20.1-x86_64").Digest)} {
 		altered := alter(body)
 		w.refuse(exitMismatch, []string{"release 4.20.2-x86_64", name}, "mirror", "--plan", altered, w.docker("/altered"), "--workspace", w.path("altered"))
 		w.untouched("altered")
@@ -138,8 +139,8 @@ func TestReleasePlanAltered(t *testing.T) {
 	w.holds("ocp", p.Name)
 }
 
-// TestReleaseSignatureIgnored takes a release that nobody signed, says so, and has it
-// said again where it arrives.
+// TestReleaseSignatureIgnored checks that mirroring an unsigned release requires
+// --ignore-release-signature on both sides and prints a warning.
 func TestReleaseSignatureIgnored(t *testing.T) {
 	t.Parallel()
 	u := releasetest.Small()
@@ -149,7 +150,7 @@ func TestReleaseSignatureIgnored(t *testing.T) {
 	w := newPlatformWorld(t, u)
 	isc := w.config("imageset.yaml", headOf420)
 	name, disk := "4.20.2-x86_64", fileScheme+w.path("disk")
-	const ignore, warning = "--ignore-release-signature", "without a look at their signatures (--ignore-release-signature)"
+	const ignore, warning = "--ignore-release-signature", "without checking their signatures (--ignore-release-signature)"
 	w.refuse(exitMismatch, []string{"is not trusted"}, "mirror", "-c", isc, disk)
 	o := w.must("mirror", "-c", isc, disk, ignore)
 	w.ended(o, exitOK, warning)
@@ -164,16 +165,16 @@ func TestReleaseSignatureIgnored(t *testing.T) {
 	w.attested("far")
 }
 
-// TestReleaseKeyAtTheFarSide wants that an archive brings no key of its own: whose
-// releases a site takes is said at the site.
-func TestReleaseKeyAtTheFarSide(t *testing.T) {
+// TestReleaseKeyAtDisconnectedSide checks that keys do not come from the archive: the site decides
+// which releases it trusts.
+func TestReleaseKeyAtDisconnectedSide(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", headOf420)
 	disk := fileScheme + w.path("disk")
 	w.must("mirror", "-c", isc, disk)
-	key := w.env[signatureKeyVariable]
-	delete(w.env, signatureKeyVariable)
+	key := w.env[gantry.SignatureKeyVariable]
+	delete(w.env, gantry.SignatureKeyVariable)
 	defer w.unplug()()
 	w.refuse(exitMismatch, []string{"release 4.20.2-x86_64", "is not trusted", "--release-key"}, "mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"))
 	w.untouched("far")

@@ -12,9 +12,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// TestReleaseHeldBackIsNotServed carries a release of which the source does not have
-// an image. What has its tag is found by update services and offered to clusters.
-func TestReleaseHeldBackIsNotServed(t *testing.T) {
+// TestWithheldReleaseIsNotServed carries a release with an image that is missing at the source.
+// Such a release must not get its tag, because update services find tagged releases and offer them
+// to clusters.
+func TestWithheldReleaseIsNotServed(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", twoReleases)
@@ -22,12 +23,12 @@ func TestReleaseHeldBackIsNotServed(t *testing.T) {
 	part := w.payload(held).Images["rhel-coreos"]
 	w.source.Script(rt.Rule{Path: part.String(), Action: rt.Status(http.StatusNotFound)})
 	disk := fileScheme + w.path("disk")
-	w.ended(w.gantry("mirror", "-c", isc, disk, "--workspace", w.path("carry")), exitPartial, part.String(), "releases that name these images will be held back")
+	w.ended(w.gantry("mirror", "-c", isc, disk, "--workspace", w.path("carry")), exitPartial, part.String(), "releases that name these images will be withheld")
 
 	plug := w.unplug()
 	s := serveDisk(w.world, disk, "--resources", w.path("served"))
 	if !slices.ContainsFunc(s.NotServed, func(source string) bool { return strings.Contains(source, part.String()) }) {
-		t.Errorf("not served are %q", s.NotServed)
+		t.Errorf("not served: %q", s.NotServed)
 	}
 	const at = "/v2/" + releaseRepository + "/manifests/"
 	s.get(at+other, http.StatusOK)
@@ -40,12 +41,12 @@ func TestReleaseHeldBackIsNotServed(t *testing.T) {
 		}
 	}
 	s.end(os.Interrupt)
-	w.heldBack(w.gantry("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("far")), "carried", "far", held, other, part.String())
+	w.withheld(w.gantry("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("far")), "carried", "far", held, other, part.String())
 	plug()
 }
 
-// TestReleaseServedInPart serves an archive of a release without the earlier one that
-// has some of its images.
+// TestReleaseServedInPart serves an archive of a release without the earlier archive that has some
+// of its images.
 func TestReleaseServedInPart(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// TestUpdateServiceFaults mirrors from update services, graph data and signature
-// stores of which something is wrong, and wants to be told what, and nothing half
-// done.
+// TestUpdateServiceFaults checks that faults of update services, graph data and signature stores
+// are reported, and that no partial result is left.
 func TestUpdateServiceFaults(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
@@ -27,24 +27,24 @@ func TestUpdateServiceFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		rule  rt.Rule
-		isc   string // "" is that of all
+		isc   string // "" for the shared configuration
 		code  int
 		words []string
-		idle  time.Duration // 0 is a long one
+		idle  time.Duration // 0 for a long timeout
 	}{
 		{name: "slow graph", idle: 100 * time.Millisecond, rule: at(releasetest.GraphPath, rt.Stall(40)), words: []string{"update graph of channel fast-4.20 for amd64", graph}},
-		{name: "silent service", idle: 100 * time.Millisecond, rule: at(releasetest.GraphPath, rt.NoAnswer()), words: []string{graph}},
+		{name: "silent service", idle: 100 * time.Millisecond, rule: at(releasetest.GraphPath, rt.NoResponse()), words: []string{graph}},
 		{name: "broken off", rule: at(releasetest.GraphPath, rt.Cut(200)), words: []string{graph}},
 		{name: "cut short", rule: at(releasetest.GraphPath, rt.ShortBody(200)), words: []string{graph, "cut"}},
 		{name: "HTML", rule: at(releasetest.GraphPath, rt.Page()), words: []string{graph, "proxy"}},
 		{name: "406", rule: at(releasetest.GraphPath, releasetest.Refuse(http.StatusNotAcceptable, "invalid_content_type", "invalid Content-Type requested")), words: []string{graph, "406", "invalid Content-Type requested"}},
 		{name: "500", rule: at(releasetest.GraphPath, releasetest.Refuse(http.StatusInternalServerError, "failed_upstream_fetch", "upstream is gone")), words: []string{graph, "500", "upstream is gone"}},
-		{name: "404", rule: at(releasetest.GraphPath, rt.Status(http.StatusNotFound)), words: []string{"there is no update service at", graph, "check its address"}},
+		{name: "404", rule: at(releasetest.GraphPath, rt.Status(http.StatusNotFound)), words: []string{"there is no update service at", graph, "check the address of the update service"}},
 		{name: "denied", rule: at(releasetest.GraphPath, rt.Status(http.StatusForbidden)), code: exitUnauthorized, words: []string{graph, "403"}},
 		{name: "unknown channel", isc: "  platform:\n    channels: [{name: fast-4.02}, {name: fast-4.20}]\n", code: exitUsage, words: []string{"imageset.yaml:5", "fast-4.02", `did you mean "fast-4.20"?`}},
 		{name: "store is down", rule: at(releasetest.SignaturesPath, rt.Reset()), words: []string{p.Digest.String(), "is not trusted", w.service.Host + releasetest.SignaturesPath}},
 		{name: "store is broken", rule: at(releasetest.SignaturesPath, rt.Status(http.StatusInternalServerError)), words: []string{p.Digest.String(), "500"}},
-		{name: "store is a page", rule: at(releasetest.SignaturesPath, rt.Page()), code: exitMismatch, words: []string{p.Digest.String(), "is not an OpenPGP message"}},
+		{name: "store is a page", rule: at(releasetest.SignaturesPath, rt.Page()), code: exitMismatch, words: []string{p.Digest.String(), "not an OpenPGP message"}},
 		{name: "store is denied", rule: at(releasetest.SignaturesPath, rt.Status(http.StatusUnauthorized)), code: exitUnauthorized, words: []string{p.Digest.String(), "401"}},
 		{name: "data cut short", rule: at(releasetest.GraphDataPath, rt.ShortBody(200)), words: []string{data, "graph"}},
 		{name: "data is a page", rule: at(releasetest.GraphDataPath, rt.Page()), words: []string{data, "graph"}},
@@ -69,8 +69,8 @@ func TestUpdateServiceFaults(t *testing.T) {
 	}
 }
 
-// TestGraphDataIsNotReadAgain carries plans out without the workspace that has the image
-// of their graph data, where the data is not what or where it was.
+// TestGraphDataIsNotReadAgain carries out plans in a workspace that lacks their graph data image,
+// after the graph data was changed or removed.
 func TestGraphDataIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
@@ -99,22 +99,22 @@ func TestGraphDataIsNotReadAgain(t *testing.T) {
 	} {
 		w.service.Script(answer(false, tc.status))
 		o := w.gantry("mirror", "--plan", w.path("plan.json"), w.docker("/ocp"), "--workspace", w.path("fresh"))
-		w.ended(o, tc.code, tc.word, "with the workspace that it was made in (--workspace)", "without user and query")
+		w.ended(o, tc.code, tc.word, "set --workspace to the workspace that the plan was made in", "without user and query")
 		if strings.Contains(o.stderr, token) || strings.Contains(o.stderr, "mirror.platform.graphData") {
-			t.Errorf("it says\n%s", o.stderr)
+			t.Errorf("it prints\n%s", o.stderr)
 		}
 	}
-	// The workspace has it.
+	// The workspace that made the plan has the image.
 	w.must("mirror", "--plan", w.path("plan.json"), w.docker("/ocp"))
 }
 
-// TestSignatureStores asks the next store where one is down.
+// TestSignatureStores checks that the next store is used if one is down.
 func TestSignatureStores(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	down := rt.Serve(t, rt.Options{Rules: []rt.Rule{{Action: rt.Reset()}}}, http.NotFoundHandler())
-	store := w.env[signatureURLVariable]
-	delete(w.env, signatureURLVariable)
+	store := w.env[gantry.SignatureURLVariable]
+	delete(w.env, gantry.SignatureURLVariable)
 	isc := w.config("imageset.yaml", headOf420+"    signatureStores: ["+down.URL()+", "+store+"]\n")
 	o := w.impatiently(30*time.Second, "mirror", "-c", isc, w.docker("/ocp"), "--workspace", w.path("workspace"))
 	w.ended(o, exitOK)
@@ -123,27 +123,27 @@ func TestSignatureStores(t *testing.T) {
 		asked[r.Path] = true
 	}
 	if len(asked) != 1 {
-		t.Errorf("the store that is down was asked for %v, want one signature, which it is asked for again", slices.Sorted(maps.Keys(asked)))
+		t.Errorf("the store that is down got requests for %v, want requests for one signature only", slices.Sorted(maps.Keys(asked)))
 	}
 	w.holds("ocp", "4.20.2-x86_64")
 	w.attested("workspace", "4.20.2-x86_64")
 }
 
-// TestTrustThatCannotBe is told of wrong keys and stores once, before anybody is asked
-// for anything, and without what may be secret in them.
-func TestTrustThatCannotBe(t *testing.T) {
+// TestInvalidSignatureSettings checks that invalid keys and stores are reported once, before any
+// request, and without secrets.
+func TestInvalidSignatureSettings(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", "  platform: {channels: [{name: fast-4.20, from: [4.18.1]}]}\n")
-	store := w.env[signatureURLVariable]
+	store := w.env[gantry.SignatureURLVariable]
 	for _, tc := range []struct{ name, store, key, word string }{
-		{"password", strings.Replace(store, "//", "//me:hidden@", 1) + "?token=hidden", "", "holds credentials, which are not sent"},
-		{"query", store + "?token=hidden", "", "neither a query nor a fragment"},
-		{"no address", "signatures", "", "want https://HOST/PATH"},
+		{"password", strings.Replace(store, "//", "//me:hidden@", 1) + "?token=hidden", "", "contains credentials"},
+		{"query", store + "?token=hidden", "", "the address must not have a query or a fragment"},
+		{"no address", "signatures", "", "write https://HOST/PATH"},
 		{"no key", store, w.path("absent.asc"), "absent.asc"},
 		{"not a key", store, isc, "imageset.yaml"},
 	} {
-		w.env[signatureURLVariable] = tc.store
+		w.env[gantry.SignatureURLVariable] = tc.store
 		args := []string{"plan", "-c", isc, "--workspace", w.path(tc.name)}
 		if tc.key != "" {
 			args = append(args, "--release-key", tc.key)
@@ -157,17 +157,17 @@ func TestTrustThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestServiceThatCannotBe is told that nothing can be asked for at an address.
-func TestServiceThatCannotBe(t *testing.T) {
+// TestInvalidUpdateService checks that addresses that cannot be an update service are reported.
+func TestInvalidUpdateService(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
 	isc := w.config("imageset.yaml", headOf420+"    graph: true\n")
 	for address, word := range map[string]string{
-		"http://me:hidden@updates.example.com/graph?token=hidden": "holds credentials, which are not sent",
-		"ftp://updates.example.com/graph?token=hidden":            "is not one of http or https",
+		"http://me:hidden@updates.example.com/graph?token=hidden": "contains credentials",
+		"ftp://updates.example.com/graph?token=hidden":            "is not http or https",
 		"http://updates.example.com/%zz?token=hidden":             "is malformed",
 	} {
-		w.env[updateURLVariable] = address
+		w.env[gantry.UpdateURLVariable] = address
 		k := ask(t, address)
 		for _, o := range []outcome{
 			w.gantry("plan", "-c", isc),

@@ -29,8 +29,8 @@ func TestPlatform(t *testing.T) {
 	w.attested("workspace", path...)
 }
 
-// as412 is a release with the components of a real one, and a smaller one for all
-// architectures.
+// as412 returns a release with the components of a real one, and a smaller multi-architecture
+// release.
 func as412() releasetest.Universe {
 	one := releasetest.Release{
 		Version: "4.12.0", Components: releasetest.Real412(), Sigstore: true, BootImages: []release.Arch{"amd64"},
@@ -43,10 +43,13 @@ func as412() releasetest.Universe {
 	}
 }
 
-// TestReal412 brings a release of the real size to a mirror and, over an archive, to
-// another one that knows of no network, byte by byte.
+// TestReal412 mirrors a release of real size, directly and with an archive without a network, and
+// checks that both mirrors have the same bytes.
 func TestReal412(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("makes some hundred images; TestPlatform takes the same steps with few")
+	}
 	w := newPlatformWorld(t, as412())
 	names := []string{"4.12.0-multi", "4.12.0-x86_64"}
 	if n := len(w.payload(names[1]).Images); n != 183 {
@@ -67,12 +70,12 @@ func TestReal412(t *testing.T) {
 	w.gnupg("workspace")
 	w.platformManifests("workspace", "near")
 
-	// Again: nothing is copied, and what is there costs a request at most.
+	// A second run copies nothing and sends at most one request for each present object.
 	near := w.stores("near")
 	w.source.ResetLog()
 	w.mirror.ResetLog()
 	if o := w.must("mirror", "-c", cfg, w.docker("/near")); !strings.Contains(o.stdout, "Nothing to copy") {
-		t.Errorf("the second run says\n%s", o.stdout)
+		t.Errorf("the second run prints\n%s", o.stdout)
 	}
 	w.copies("the second run")
 	w.once(w.source, w.mirror)
@@ -80,7 +83,7 @@ func TestReal412(t *testing.T) {
 		t.Errorf("the second run read %d blobs again", n)
 	}
 
-	// Over an archive, to a site without a network.
+	// With an archive, to a site without a network.
 	disk := fileScheme + w.path("disk")
 	w.must("mirror", "-c", cfg, disk)
 	plug := w.unplug()
@@ -97,8 +100,8 @@ func TestReal412(t *testing.T) {
 	w.platformManifests("far", "far")
 }
 
-// platformManifests wants the mirror sets, the update service and the signatures, and
-// no other cluster resources.
+// platformManifests checks that the cluster resources are the mirror sets, the update service and
+// the signatures, and no others.
 func (w *platformWorld) platformManifests(workspace, prefix string) {
 	w.t.Helper()
 	files := w.manifests(workspace)
@@ -135,7 +138,7 @@ spec:
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if want[name] == "" && !strings.HasPrefix(name, "signature-sha256-") {
-			w.t.Errorf("there is %s, too:\n%s", name, files[name])
+			w.t.Errorf("there is also %s:\n%s", name, files[name])
 		}
 	}
 }

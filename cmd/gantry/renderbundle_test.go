@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// kelpBundle are the files of a bundle, as operator-sdk lays them out.
+// kelpBundle returns the labels and files of a bundle, in the layout of operator-sdk.
 func kelpBundle() (labels, files map[string]string) {
 	labels = map[string]string{
 		"operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
@@ -61,8 +61,8 @@ spec:
 	}
 }
 
-// TestRenderBundles makes a catalog of a bundle, as the guide tells: from its
-// image and from its folder.
+// TestRenderBundles makes a catalog from a bundle as described in docs/, from its image and from
+// its folder.
 func TestRenderBundles(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
@@ -75,9 +75,17 @@ func TestRenderBundles(t *testing.T) {
 	}
 
 	image := w.must("catalog", "render", "-o", "yaml", ref).stdout
-	// The folder does not know its image, so it carries all that is in it.
+	// As with opm, the manifests are summarized only if that is requested and an image has them.
+	migrated := w.must("catalog", "render", "-o", "yaml", "--migrate", ref).stdout
 	folder := w.must("catalog", "render", "-o", "yaml", w.path("bundle")).stdout
-	for text, own := range map[string]string{image: "type: olm.csv.metadata\n", folder: "type: olm.bundle.object\n"} {
+	if same := w.must("catalog", "render", "-o", "yaml", "--migrate", w.path("bundle")).stdout; same != folder {
+		t.Errorf("the folder's manifests are lost: %s", cmp.Diff(folder, same))
+	}
+	const objects, excerpt = "type: olm.bundle.object\n", "type: olm.csv.metadata\n"
+	for text, own := range map[string]string{image: objects, migrated: excerpt, folder: objects} {
+		if strings.Contains(text, objects) == strings.Contains(text, excerpt) {
+			t.Errorf("want either form in\n%s", text)
+		}
 		for _, want := range []string{
 			"name: kelp.v1.2.0\n", own, "type: olm.package.required\n", "kind: Frond\n",
 			"image: registry.example.com/kelp/anchor:v1\n", "image: registry.example.com/kelp/manager:v1.2.0\n",
@@ -95,15 +103,15 @@ func TestRenderBundles(t *testing.T) {
 	if code := run([]string{"catalog", "init", "kelp", "--default-channel", "stable"}, &begin, &said); code != exitOK {
 		t.Fatalf("catalog init ended with %d: %s", code, said.String())
 	}
-	for _, bundle := range []string{image, folder} {
+	for _, bundle := range []string{image, migrated, folder} {
 		w.mkdir("catalog")
 		w.write("catalog/package.json", begin.String())
 		w.write("catalog/bundles.yaml", bundle)
-		w.refuse(exitError, []string{"breaks rules of OLM"}, "catalog", "validate", w.path("catalog"))
+		w.refuse(exitError, []string{"is invalid"}, "catalog", "validate", w.path("catalog"))
 		w.write("catalog/channels.yaml", "schema: olm.channel\npackage: kelp\nname: stable\nentries:\n- name: kelp.v1.2.0\n")
 		o := w.must("catalog", "validate", w.path("catalog"))
 		if !strings.Contains(o.stdout, "valid (1 package, 1 channel, 1 bundle)") {
-			t.Errorf("validate says %s", o.stdout)
+			t.Errorf("validate printed %s", o.stdout)
 		}
 		if err := os.RemoveAll(w.path("catalog")); err != nil {
 			t.Fatal(err)
@@ -114,7 +122,7 @@ func TestRenderBundles(t *testing.T) {
 	}
 	w.refuse(exitUsage, []string{ref, "bundle"}, "plan", "-c", w.config("bundle.yaml", "  operators: [{catalog: '"+ref+"'}]\n"))
 
-	// What is wrong is said with its file.
+	// Errors name the file.
 	if err := os.Remove(w.path("bundle/manifests/kelp.clusterserviceversion.yaml")); err != nil {
 		t.Fatal(err)
 	}

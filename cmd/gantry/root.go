@@ -6,13 +6,18 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/escape"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
@@ -22,18 +27,23 @@ const (
 	outputJSON = "json"
 )
 
-// app is what every verb shares: where output goes and how much of it there is.
+// outputHelp describes --output.
+const outputHelp = "format of the result on stdout: text or json"
+
+// An app is the state that all verbs share: where output goes, and the flags of every command.
 type app struct {
 	stdout, stderr io.Writer
-	// tune, where set, has the last word on each client's options: tests bring
-	// their clock and their patience.
+	// tune, if set, changes the options of each client. Tests set clocks and timeouts with it.
 	tune func(*remote.Options)
-	// env, where set, stands for the process's environment where files are looked
-	// for: tests that go on at the same time each have their own.
-	env     map[string]string
-	clients []sideClient // those that the run made
-	// keychains are those of the run, by the file that was named for them.
-	keychains map[string]*keychain.Keychain
+	// calledAs is the name that the program was called by.
+	calledAs string
+	// notes are printed before a command runs, and setenv is added to its environment.
+	notes  []string
+	setenv map[string]string
+	// env, if set, replaces the environment of the process. Tests that run in parallel have one each.
+	env map[string]string
+	// envs are the environments of package gantry, by the flags for registries.
+	envs map[registryFlags]*gantry.Env
 
 	output    string
 	quiet     bool
@@ -41,71 +51,110 @@ type app struct {
 	logLevel  string
 	logFormat string
 	logPath   string
-	progress  string // as given; then how progress is shown, auto decided
+	progress  string // as given; after openScreen, auto is replaced
 
 	logFile *os.File
 	log     *slog.Logger
-	// people gets what is for people where stderr is a log in JSON, or events;
-	// else nil.
+	// people receives notices and warnings if stderr is a log in JSON, or events; otherwise nil.
 	people *slog.Logger
-	screen *progress.Screen // stderr, once the flags are read
-	events *events          // nil without --progress json
+	screen *progress.Screen // stderr, after the flags are read
+	events *view.Events     // nil without --progress json
+	// raw ends the raw mode of the terminal; nil if it is not in that mode.
+	raw atomic.Pointer[func() error]
 }
 
 const exitStatusHelp = `EXIT STATUS
   0    everything planned is present and verified
   1    error
   3    some content failed, the rest is consistent; the list is on stderr
-  4    a damaged or missing part, or a signature that is none, was found; check:
-       an operator, or a cluster, does not get on
+  4    content is damaged or missing, or a signature is invalid; check: an operator
+       or cluster has no upgrade path
   5    plan and catalog diff with --exit-code, archive diff: there is something to
        do, something changed
-  10   configuration or flags are wrong; nothing was touched
+  10   configuration or flags are wrong; nothing was changed
   11   the workspace or the destination is in use by another run
   12   a registry refused the credentials
   13   not enough space
   130  interrupted (INT, TERM, HUP); run again to go on`
 
-// command is the whole command line.
-func (a *app) command() *cobra.Command {
-	root := &cobra.Command{
+// command returns the root command. It can run the verbs for which complete returns true; the others
+// are only listed.
+func (a *app) command(complete func(verb string) bool) *cobra.Command {
+	var showVersion bool
+	var root *cobra.Command
+	root = &cobra.Command{
 		Use:   "gantry",
-		Short: "Take Kubernetes operators and platform releases across an air gap",
-		Long: `Gantry reads an ImageSetConfiguration, works out everything that it asks for
-(operators, platform releases, other images), and brings that to a mirror
-registry, directly or on removable media, with the manifests that a cluster applies.
+		Short: "Mirror Kubernetes operators and platform releases across an air gap",
+		Long: `Gantry reads an ImageSetConfiguration, resolves everything that it asks for
+(operators, platform releases, other images), and mirrors that to a registry,
+directly or on removable disks, with the manifests that clusters apply.
 
 ` + exitStatusHelp,
+		Example: `  gantry plan -c imageset.yaml
+  gantry mirror -c imageset.yaml docker://mirror.example.com:5000/ocp`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          verbArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return a.printVersion(a.output)
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if all := root.PersistentFlags().Lookup(allFlags); all.Changed && cmd.Name() != "help" {
+				return usageHint("run "+cmd.CommandPath()+" --help --all", "--%s is for --help", allFlags)
+			}
+			if err := checkSingle(cmd.Flags()); err != nil {
+				return err
+			}
 			err := a.openLog()
 			if err == nil && a.events != nil {
-				a.events.start(cmd.CommandPath())
+				a.events.Start(cmd.CommandPath(), buildVersion())
+			}
+			for _, note := range a.notes {
+				if err == nil {
+					a.say("%s", note)
+				}
+			}
+			if err == nil && connects(cmd) {
+				_, err = remote.ProxyFromEnvironment(a.getenv)
 			}
 			return err
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(a.help)
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version, like gantry version")
 	f := root.PersistentFlags()
-	f.StringVar(&a.output, "output", outputText, "form of the result on stdout: text or json")
+	f.Bool(allFlags, false, "with --help: describe every flag")
+	f.Lookup(allFlags).Hidden = true
+	f.StringVarP(&a.output, "output", "o", outputText, outputHelp)
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the result and errors only")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done (the same as --log-level debug)")
-	f.StringVar(&a.logLevel, "log-level", "warn", "log on stderr from this level on: error, warn, info, debug or trace")
-	f.StringVar(&a.logFormat, "log-format", outputText, "form of the log: text or json")
-	f.StringVar(&a.progress, "progress", progressAuto, "how progress is shown on stderr: auto (a bar on a terminal, else lines), bar, lines, json (events) or none")
+	f.StringVar(&a.logLevel, "log-level", "warn", "lowest level of the log on stderr: error, warn, info, debug or trace")
+	f.StringVar(&a.logFormat, "log-format", outputText, "format of the log: text or json")
+	f.StringVar(&a.progress, "progress", progressAuto, "progress on stderr: auto (a bar on a terminal, otherwise lines), bar, lines, json (events) or none")
 	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
-	root.AddCommand(a.planCommand(), a.mirrorCommand(), a.verifyCommand(), a.serveCommand(), a.listCommand(), a.explainCommand(), a.graphCommand(), a.checkCommand(), a.archiveCommand(), a.catalogCommand(), a.configCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
-	for _, c := range root.Commands() {
-		if !c.HasSubCommands() {
-			c.Args = usageArgs(c.Args)
+	for _, v := range a.verbs() {
+		if !complete(v.name) {
+			root.AddCommand(v.entry())
+			continue
 		}
+		c := v.command()
+		root.AddCommand(c)
+		countSingle(c)
+		addCompletion(c)
 	}
-	addCompletion(root)
-	addManual(root)
+	root.AddCommand(otherVerbs()...)
+	completeFlags(root)
+	a.addManual(root)
 	return root
+}
+
+// connects reports whether a command may connect to registries.
+func connects(cmd *cobra.Command) bool {
+	return cmd.Flag("src-tls-verify") != nil || cmd.Flag("tls-verify") != nil
 }
 
 // usageArgs makes wrong arguments a usage error.
@@ -115,19 +164,22 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		if err := check(cmd, args); err != nil {
-			return &usageError{seeHelp(cmd, err)}
+			return seeHelp(cmd, err)
 		}
 		return nil
 	}
 }
 
-// seeHelp points to a command's help.
+// seeHelp adds the hint to read a command's help, unless the error has a hint of its own.
 func seeHelp(cmd *cobra.Command, err error) error {
-	return &hintError{err, "\n", "see: " + cmd.CommandPath() + " --help"}
+	if hintOf(err) != "" {
+		return err
+	}
+	return advice.Wrap(advice.Input, err, "run "+cmd.CommandPath()+" --help")
 }
 
-// verbArgs is for a command that has verbs below it: what is none of them is a
-// mistake, and nothing at all asks for help.
+// verbArgs checks the arguments of a command with subcommands: an unknown subcommand is an error, and
+// no argument prints the help.
 func verbArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -138,15 +190,15 @@ func verbArgs(c *cobra.Command, args []string) error {
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
 	if near := suggest.Phrase(args[0], verbs); near != "" {
-		return &usageError{&hintError{err, "; ", near + "\nsee: " + c.CommandPath() + " --help"}}
+		return advice.Wrap(advice.Input, err, near+"\nsee: "+c.CommandPath()+" --help")
 	}
-	return &usageError{seeHelp(c, err)}
+	return seeHelp(c, err)
 }
 
 // openLog checks the flags that every verb has and makes the logger.
 func (a *app) openLog() error {
 	if a.output != outputText && a.output != outputJSON {
-		return usageHint("give text or json", "--output %q", a.output)
+		return usageHint("use text or json", "--output %q", a.output)
 	}
 	if err := a.openScreen(); err != nil {
 		return err
@@ -157,7 +209,7 @@ func (a *app) openLog() error {
 	}
 	level, ok := levels[a.logLevel]
 	if !ok {
-		return usageHint("give error, warn, info, debug or trace", "--log-level %q", a.logLevel)
+		return usageHint("use error, warn, info, debug or trace", "--log-level %q", a.logLevel)
 	}
 	if a.verbose {
 		level = min(level, slog.LevelDebug)
@@ -167,59 +219,48 @@ func (a *app) openLog() error {
 	}
 	w := a.stderr
 	if a.logPath != "" {
-		f, err := os.OpenFile(a.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := regular.OpenOutput(a.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return usagef("--log-file: %w", err)
 		}
 		a.logFile, w = f, f
 	}
-	opts := &slog.HandlerOptions{Level: level}
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: redact.Attr}
 	if a.progress == progressJSON {
-		a.events = newEvents(a.stderr)
-		a.people = a.events.logger("message", slog.LevelInfo)
+		a.events = view.NewEvents(a.stderr)
+		a.people = a.events.Logger("message", slog.LevelInfo)
 	}
 	switch a.logFormat {
 	case outputText:
 		a.log = slog.New(slog.NewTextHandler(w, opts))
 	case outputJSON:
-		a.log = slog.New(slog.NewJSONHandler(w, opts))
+		a.log = slog.New(slog.NewJSONHandler(escape.Writer(w), opts))
 		if a.logFile == nil && a.events == nil {
-			a.people = slog.New(slog.NewJSONHandler(w, nil))
+			a.people = slog.New(slog.NewJSONHandler(escape.Writer(w), &slog.HandlerOptions{ReplaceAttr: redact.Attr}))
 		}
 	default:
-		return usageHint("give text or json", "--log-format %q", a.logFormat)
+		return usageHint("use text or json", "--log-format %q", a.logFormat)
 	}
 	if a.events != nil && a.logFile == nil {
-		a.log = a.events.logger("log", level)
+		a.log = a.events.Logger("log", level)
 	}
 	return nil
 }
 
 // getenv reads the environment.
 func (a *app) getenv(name string) string {
+	if value, ok := a.setenv[name]; ok {
+		return value
+	}
 	if a.env != nil {
 		return a.env[name]
 	}
 	return os.Getenv(name)
 }
 
-// keychainOptions say where credentials are looked for, authFile first.
-func (a *app) keychainOptions(authFile string) keychain.Options {
-	return keychain.Options{AuthFile: authFile, Getenv: a.getenv, Home: a.env["HOME"]}
-}
-
-// registries reads what registries.conf says.
-func (a *app) registries() (*registries.Config, error) {
-	conf, err := registries.Load(registries.Options{Getenv: a.getenv, Home: a.env["HOME"], Log: a.log})
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	return conf, nil
-}
-
 // encode prints the result as JSON.
 func (a *app) encode(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	enc := json.NewEncoder(escape.Writer(a.stdout))
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,46 +10,48 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// updateScripts, where it is set, has the expected output in the scripts
-// replaced by what is printed now.
+// updateScripts is the environment variable that makes the tests replace the expected output in the
+// scripts with the current output.
 const updateScripts = "GANTRY_TEST_UPDATE_SCRIPTS"
 
-// The hosts of the scripts. They are real registries behind a proxy, so that
-// what is printed is the same in each run.
+// The hosts in the scripts. They are real registries behind a proxy, so that the output is the same
+// in each run.
 const (
 	scriptMirror = "mirror.example.com:5000"
 	scriptSource = "source.example.com"
-	// scriptUpdates is where the update service, graph data and signatures of the
-	// small releases of pkg/releasetest are.
+	// scriptUpdates is the host of the update service, graph data and signatures of the small
+	// releases of pkg/releasetest.
 	scriptUpdates = "updates.example.com"
 )
 
 // TestScripts runs the transcripts in testdata/script, which show what the
-// program does and says. Beside the commands that testscript has, there are:
+// program does and prints. In addition to the commands of testscript, there are:
 //
-//	status N gantry ...      run the program and want exit status N
-//	holds PREFIX             list what the mirror has below PREFIX, as path:tag,
-//	                         with 12 digits of a digest, or "nothing"
-//	pull PREFIX CATALOG:TAG  pull a catalog of the mirror and all that it names,
-//	                         with nothing of Gantry's own, and say what came
+//	gantry ...               run the program
+//	status N gantry ...      run the program and check for exit status N
+//	holds PREFIX             list the tags in the mirror below PREFIX, as path:tag,
+//	                         with 12 digits of a digest, or print "nothing"
+//	pull PREFIX CATALOG:TAG  pull a catalog of the mirror and all its images, with a
+//	                         client that shares no code with Gantry, and list them
 //
-// All scripts share one source, which has the sample, one update service, and one
-// mirror, in which each has a prefix named after itself.
+// All scripts share one source with the sample, one update service, and one mirror,
+// in which each script has a prefix named after itself.
 func TestScripts(t *testing.T) {
-	sample, err := registrytest.NewSample()
+	sample, err := registrytest.NewSmallSample()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,40 +64,35 @@ func TestScripts(t *testing.T) {
 	_, updates := releasetest.Serve(t, releases, registrytest.Options{})
 	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host, scriptUpdates: updates.Host}))
 	t.Cleanup(proxy.Close)
-	etc, bin := t.TempDir(), t.TempDir()
+	etc := t.TempDir()
 	if err := sample.WriteConfig(etc, scriptSource, scriptSource, scriptMirror); err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.Executable()
+	scripts, err := filepath.Abs("../../testdata/script")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(program, filepath.Join(bin, "gantry")); err != nil {
-		t.Fatal(err)
-	}
-	m := scriptWorld{mirror}
+	w := &scriptWorld{mirror: mirror}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "../../testdata/script",
+		Dir:                 scripts,
 		UpdateScripts:       os.Getenv(updateScripts) != "",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
-			env.Setenv(asProgram, "1")
 			env.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(etc, "registries.conf"))
-			env.Setenv(updateURLVariable, "http://"+scriptUpdates+releasetest.GraphPath)
+			env.Setenv(gantry.UpdateURLVariable, "http://"+scriptUpdates+releasetest.GraphPath)
 			env.Setenv("HTTP_PROXY", proxy.URL)
 			env.Setenv("HTTPS_PROXY", proxy.URL)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": wantStatus, "holds": m.holds, "pull": m.pull,
+			"gantry": w.gantry, "status": w.wantStatus, "holds": w.holds, "pull": w.pull,
 		},
 	})
 }
 
-// proxyTo is a proxy for hosts that do not exist. It makes no tunnels, so that
-// clients find no TLS there, and knows no other host.
+// proxyTo returns a proxy for hosts that do not exist. It does not make tunnels, so clients find no
+// TLS, and it refuses other hosts.
 func proxyTo(hosts map[string]string) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -107,35 +103,56 @@ func proxyTo(hosts map[string]string) http.Handler {
 	}
 }
 
-// wantStatus is the command status.
-func wantStatus(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: status N program [args...]")
+// scriptWorld is what the commands of the scripts work with.
+type scriptWorld struct {
+	mirror *registrytest.Server
+	// folder is held by the command that runs, because its working directory is the process's.
+	folder sync.Mutex
+}
+
+// gantry implements the command gantry.
+func (w *scriptWorld) gantry(ts *testscript.TestScript, neg bool, args []string) {
+	if got := w.run(ts, args); (got != exitOK) != neg {
+		ts.Fatalf("gantry ended with %d", got)
+	}
+}
+
+// wantStatus implements the command status.
+func (w *scriptWorld) wantStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[1] != "gantry" {
+		ts.Fatalf("usage: status N gantry [args...]")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	var exit *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
+	if got := w.run(ts, args[2:]); got != want {
 		ts.Fatalf("ended with %d, want %d", got, want)
 	}
 }
 
-// scriptWorld is what commands of scripts look at.
-type scriptWorld struct{ mirror *registrytest.Server }
+// run runs the program in the folder and the environment of a script. It does not start a process,
+// because with the race detector that takes longer than most commands.
+func (w *scriptWorld) run(ts *testscript.TestScript, args []string) int {
+	env := map[string]string{}
+	for _, name := range []string{"HOME", "CONTAINERS_REGISTRIES_CONF", gantry.UpdateURLVariable, "HTTP_PROXY", "HTTPS_PROXY"} {
+		env[name] = ts.Getenv(name)
+	}
+	w.folder.Lock()
+	defer w.folder.Unlock()
+	back, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	code := (&app{stdout: ts.Stdout(), stderr: ts.Stderr(), env: env}).run(args)
+	ts.Check(os.Chdir(back))
+	return code
+}
 
-// holds is the command of that name.
-func (w scriptWorld) holds(ts *testscript.TestScript, neg bool, args []string) {
+// holds implements the command holds.
+func (w *scriptWorld) holds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: holds PREFIX")
 	}
 	var all struct{ Repositories []string }
-	ts.Check(w.get("_catalog?n=1000&last="+args[0], &all)) // behind it in the alphabet
+	ts.Check(w.get("_catalog?n=1000&last="+args[0], &all)) // after the prefix in alphabetical order
 	var lines []string
 	for _, repository := range all.Repositories {
 		if !strings.HasPrefix(repository, args[0]+"/") {
@@ -158,8 +175,8 @@ func (w scriptWorld) holds(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// get reads a JSON answer of the mirror.
-func (w scriptWorld) get(path string, into any) error {
+// get decodes a JSON response of the mirror.
+func (w *scriptWorld) get(path string, into any) error {
 	resp, err := http.Get("http://" + w.mirror.Host + "/v2/" + path)
 	if err != nil {
 		return err
@@ -175,8 +192,8 @@ func (w scriptWorld) get(path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// pull is the command of that name.
-func (w scriptWorld) pull(ts *testscript.TestScript, neg bool, args []string) {
+// pull implements the command pull.
+func (w *scriptWorld) pull(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: pull PREFIX CATALOG:TAG")
 	}

@@ -22,19 +22,22 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A servedDisk is the running program gantry serve.
+// A servedDisk is a running gantry serve.
 type servedDisk struct {
-	servedArchive
+	view.Served
 	*served
 }
 
-// serveDisk starts the program and waits until it says where it listens.
+// serveDisk starts the program and waits until it prints its address.
 func serveDisk(w *world, args ...string) *servedDisk {
 	t := w.t
 	t.Helper()
@@ -52,10 +55,10 @@ func serveDisk(w *world, args ...string) *servedDisk {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(stdout)
-	line, _ := lines.ReadString('\n') // what is missing is seen right below
-	if err := json.Unmarshal([]byte(line), &s.servedArchive); err != nil || s.Version != 1 {
-		_ = s.cmd.Wait() // what it said is of interest
-		t.Fatalf("it says %q\n%s", line, &stderr)
+	line, _ := lines.ReadString('\n') // an incomplete line is detected below
+	if err := json.Unmarshal([]byte(line), &s.Served); err != nil || s.Version != 1 {
+		_ = s.cmd.Wait() // only its output matters
+		t.Fatalf("it prints %q\n%s", line, &stderr)
 	}
 	s.addr = s.Address
 	go func() {
@@ -70,7 +73,7 @@ func serveDisk(w *world, args ...string) *servedDisk {
 	return s
 }
 
-// bare runs the program without a workspace, which serve has no need of.
+// bare runs the program without a workspace, which serve does not need.
 func (w *world) bare(args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -78,18 +81,18 @@ func (w *world) bare(args ...string) outcome {
 	return outcome{stdout.String(), stderr.String(), code}
 }
 
-// TestServe pulls everything from an archive, with a client that shares no code with
-// Gantry, and mirrors from it as from any registry.
+// TestServe pulls everything from a served archive, with a client that shares no code with Gantry,
+// and mirrors from it as from any registry.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	disk := "file://" + w.path("disk")
-	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "3MB")
+	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "0.75MB")
 	before := folderOf(t, w.path("disk"))
 	manifests := w.path("manifests")
 	s := serveDisk(w, disk, "--resources", manifests, "--address", "bastion.example.com:8443")
 	if s.URL != "http://"+s.Address || s.Images < 20 || len(s.NotServed) > 0 {
-		t.Errorf("it says %+v", s.servedArchive)
+		t.Errorf("it reports %+v", s.Served)
 	}
 	for _, repository := range []string{acme, community} {
 		v, err := registrytest.NewClient(s.Address).VerifyCatalog(t.Context(), repository, "v4.20", func(path string) string { return path })
@@ -97,7 +100,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %d of %d images pulled, %v", repository, len(v.Pulled), len(v.Images), err)
 		}
 	}
-	// They are those of a mirror at that address.
+	// The manifests are the same as for a mirror at that address.
 	w.sameResources(manifests, "bastion.example.com:8443")
 	var catalog struct{ Repositories []string }
 	if err := json.Unmarshal([]byte(s.get("/v2/_catalog", http.StatusOK)), &catalog); err != nil || len(catalog.Repositories) != s.Repositories || !slices.Contains(catalog.Repositories, acme) {
@@ -116,16 +119,16 @@ func TestServe(t *testing.T) {
 	}
 	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.addr); err == nil {
 		conn.Close()
-		t.Error("somebody still listens")
+		t.Error("the server still listens")
 	}
 }
 
-// sameResources compares manifests for an address with those that gantry mirror
-// writes for the mirror.
+// sameResources compares the manifests for an address with the manifests that gantry mirror writes
+// for the mirror, with the same name in mirror sets.
 func (w *world) sameResources(dir, address string) {
 	w.t.Helper()
-	o := w.must("mirror", "--from", "file://"+w.path("disk"), w.docker(""), "--output", "json")
-	var result struct{ Resources resourceFiles }
+	o := w.must("mirror", "--from", "file://"+w.path("disk"), w.docker(""), "--resource-name", "serve-imageset", "--output", "json")
+	var result struct{ Resources gantry.ResourceFiles }
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || len(result.Resources.Files) < 3 {
 		w.t.Fatalf("gantry mirror wrote %+v, %v", result, err)
 	}
@@ -144,13 +147,13 @@ func (w *world) sameResources(dir, address string) {
 		}
 		got[name] = string(raw)
 	}
-	delete(got, servedList)
+	delete(got, ".gantry-resources")
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.t.Errorf("the manifests are not those of a mirror (-want +got):\n%s", diff)
 	}
 }
 
-// folderOf is the files of a folder with their digests.
+// folderOf returns the files of a folder with their digests.
 func folderOf(t *testing.T, dir string) map[string]digest.Digest {
 	t.Helper()
 	files := map[string]digest.Digest{}
@@ -168,7 +171,7 @@ func folderOf(t *testing.T, dir string) map[string]digest.Digest {
 	return files
 }
 
-// TestServeGuarded serves with TLS and passwords, to gantry itself.
+// TestServeGuarded serves an archive with TLS and passwords, with Gantry as the client.
 func TestServeGuarded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{TLS: true})
@@ -190,7 +193,7 @@ func TestServeGuarded(t *testing.T) {
 	users := w.write("users", "ann:"+string(hash)+"\n")
 	s := serveDisk(w, disk, "--tls-cert", cert, "--tls-key", key, "--htpasswd", users)
 	if s.URL != "https://"+s.Address {
-		t.Errorf("it is at %s", s.URL)
+		t.Errorf("its URL is %s", s.URL)
 	}
 	certs := filepath.Join(t.TempDir(), "certs")
 	if err := os.Mkdir(certs, 0o700); err != nil {
@@ -222,12 +225,12 @@ func TestServeGuarded(t *testing.T) {
 	s.end(syscall.SIGTERM)
 }
 
-// TestServeRefuses holds that mistakes are told before anything listens.
+// TestServeRefuses checks that mistakes are reported before the program listens.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	disk := "file://" + w.path("disk")
-	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "3MB")
+	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "0.75MB")
 	bad := w.write("users", "ann:secret\n")
 	for _, x := range []struct {
 		code  int
@@ -241,14 +244,14 @@ func TestServeRefuses(t *testing.T) {
 		{exitUsage, []string{"--listen 0.0.0.0:0", "--tls-cert and --tls-key", "--plain-http"}, []string{disk, "--listen", "0.0.0.0:0"}},
 		{exitUsage, []string{"--plain-http"}, []string{disk, "--listen", ":0"}},
 		{exitUsage, []string{"--listen"}, []string{disk, "--listen", "nonsense"}},
-		{exitUsage, []string{"TLS needs --tls-cert and --tls-key", "give both"}, []string{disk, "--tls-cert", bad}},
+		{exitUsage, []string{"TLS requires --tls-cert and --tls-key", "set both"}, []string{disk, "--tls-cert", bad}},
 		{exitUsage, []string{"--tls-cert " + bad}, []string{disk, "--tls-cert", bad, "--tls-key", bad}},
 		{exitUsage, []string{"--plain-http is for a registry without"}, []string{disk, "--tls-cert", bad, "--tls-key", bad, "--plain-http"}},
 		{exitUsage, []string{"--htpasswd " + bad, "line 1", "htpasswd -B"}, []string{disk, "--htpasswd", bad}},
 		{exitUsage, []string{"--htpasswd", "no such file"}, []string{disk, "--htpasswd", w.path("none")}},
 		{exitUsage, []string{"--address is for the manifests"}, []string{disk, "--address", "bastion.example.com"}},
-		{exitUsage, []string{"say --address HOST:PORT", "--listen 0.0.0.0:0"}, []string{disk, "--listen", "0.0.0.0:0", "--plain-http", "--resources", w.path("manifests")}},
-		{exitUsage, []string{"--address", "no ocp in front"}, []string{disk, "--listen", "127.0.0.1:0", "--resources", w.path("manifests"), "--address", "bastion.example.com/ocp"}},
+		{exitUsage, []string{"set --address to HOST:PORT", "--listen 0.0.0.0:0"}, []string{disk, "--listen", "0.0.0.0:0", "--plain-http", "--resources", w.path("manifests")}},
+		{exitUsage, []string{"--address", "served without a prefix"}, []string{disk, "--listen", "127.0.0.1:0", "--resources", w.path("manifests"), "--address", "bastion.example.com/ocp"}},
 		{exitUsage, []string{"--resources"}, []string{disk, "--listen", "127.0.0.1:0", "--resources", bad}},
 		{exitUsage, []string{"a signature is required"}, []string{disk, "--require-signature"}},
 	} {
@@ -258,11 +261,11 @@ func TestServeRefuses(t *testing.T) {
 		}
 		for _, word := range x.words {
 			if !strings.Contains(o.stderr, word) {
-				t.Errorf("gantry serve %v does not say %q:\n%s", x.args, word, o.stderr)
+				t.Errorf("gantry serve %v does not print %q:\n%s", x.args, word, o.stderr)
 			}
 		}
 		if strings.Contains(o.stderr, "secret") {
-			t.Errorf("it says the password:\n%s", o.stderr)
+			t.Errorf("it prints the password:\n%s", o.stderr)
 		}
 	}
 	if err := os.Remove(w.path("disk/gantry-000001.0002.tar")); err != nil {
@@ -273,10 +276,11 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// TestServeChain serves an archive that builds on another one: with both everything,
-// alone what it has whole, without the catalogs that name something else.
+// TestServeChain serves an archive that builds on another one: everything if both are given, and
+// only its complete images and catalogs if the earlier one is absent.
 func TestServeChain(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newWorld(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("one"))
 	first, err := archive.Open(w.path("one"))
@@ -288,9 +292,9 @@ func TestServeChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The second set lacks a related image of acme's catalog.
+	// The second archive lacks a related image of the acme catalog.
 	i := slices.IndexFunc(p.Images, func(img plan.Image) bool {
-		return img.Kind == plan.RelatedImage && img.Because[0].Catalog != "" && !slices.ContainsFunc(p.Images, func(other plan.Image) bool {
+		return img.Kind == plan.RelatedImage && img.Reasons[0].Catalog != "" && !slices.ContainsFunc(p.Images, func(other plan.Image) bool {
 			return other.Digest == img.Digest && other.Source != img.Source
 		})
 	})
@@ -299,11 +303,11 @@ func TestServeChain(t *testing.T) {
 	}
 	lacking := p.Images[i]
 	base := &archive.Base{
-		Sets:  []archive.BaseSet{first.Newest().BaseSet},
-		Holds: func(d digest.Digest) bool { return d == lacking.Digest },
-		Where: func(digest.Digest) string { return lacking.Repository },
+		Sets:         []state.SetRef{first.Selected().SetRef},
+		Has:          func(d digest.Digest) bool { return d == lacking.Digest },
+		RepositoryOf: func(digest.Digest) string { return lacking.Repository },
 	}
-	index, err := mirror.Names(p)
+	index, err := mirror.IndexManifests(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,19 +330,19 @@ func TestServeChain(t *testing.T) {
 	path := "/v2/" + lacking.Repository + "/manifests/" + lacking.Digest.String()
 	both := serveDisk(w, "file://"+w.path("two"), "file://"+w.path("one"))
 	if both.Images != len(p.Images) || len(both.NotServed) > 0 {
-		t.Errorf("with both it says %+v, of %d images", both.servedArchive, len(p.Images))
+		t.Errorf("with both it reports %+v, of %d images", both.Served, len(p.Images))
 	}
 	both.get(path, http.StatusOK)
 	both.end(os.Interrupt)
 
 	alone := serveDisk(w, "file://"+w.path("two"))
 	if diff := cmp.Diff([]string{lacking.Source}, alone.NotServed); diff != "" || alone.Images >= len(p.Images)-1 || alone.Images == 0 {
-		t.Errorf("alone it says %+v, of %d images (-want +got):\n%s", alone.servedArchive, len(p.Images), diff)
+		t.Errorf("alone it reports %+v, of %d images (-want +got):\n%s", alone.Served, len(p.Images), diff)
 	}
 	alone.get(path, http.StatusNotFound)
 	for _, img := range p.Images {
 		want := http.StatusOK
-		if img.Source == lacking.Source || img.Kind == plan.CatalogImage && slices.ContainsFunc(lacking.Because, func(b plan.Because) bool { return b.Catalog == img.Catalog }) {
+		if img.Source == lacking.Source || img.Kind == plan.CatalogImage && slices.ContainsFunc(lacking.Reasons, func(b plan.Reason) bool { return b.Catalog == img.Catalog }) {
 			want = http.StatusNotFound
 		}
 		alone.get("/v2/"+img.Repository+"/manifests/"+img.Tags[0], want)

@@ -23,8 +23,8 @@ import (
 // storeOnly is a configuration of one image.
 const storeOnly = "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n"
 
-// sshKey writes a key into the world's folder, encrypted where passphrase is not
-// "", and its public key beside it.
+// sshKey writes a key and its public key to the world's folder. If passphrase is not "", the key is
+// encrypted.
 func (w *world) sshKey(name, passphrase string) (key crypto.PrivateKey, file, fingerprint string) {
 	w.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -47,7 +47,7 @@ func (w *world) sshKey(name, passphrase string) (key crypto.PrivateKey, file, fi
 	return private, w.write(name, string(pem.EncodeToMemory(block))), ssh.FingerprintSHA256(signer.PublicKey())
 }
 
-// allowed is a line of an allowed_signers file for a key of the world.
+// allowed returns a line of an allowed_signers file for a key of the world.
 func (w *world) allowed(name, options string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.path(name + ".pub"))
@@ -57,7 +57,7 @@ func (w *world) allowed(name, options string) string {
 	return strings.TrimSpace(name+"@example.com "+options) + " " + string(text)
 }
 
-// untouched wants that the mirror was asked for nothing.
+// untouched checks that nothing was sent to the mirror.
 func (w *world) untouched(what string) {
 	w.t.Helper()
 	for request, n := range w.mirror.Requests() {
@@ -65,8 +65,8 @@ func (w *world) untouched(what string) {
 	}
 }
 
-// TestSignedMedium carries a signed archive to a site that wants a signature.
-func TestSignedMedium(t *testing.T) {
+// TestSignedDisk carries a signed archive to a site that requires a signature.
+func TestSignedDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
 	_, ops, fingerprint := w.sshKey("ops", "")
@@ -74,7 +74,7 @@ func TestSignedMedium(t *testing.T) {
 	disk, other, plain := "file://"+w.path("disk"), "file://"+w.path("other"), "file://"+w.path("plain")
 	isc := w.path("imageset.yaml")
 	if o := w.must("mirror", "-c", isc, disk, "--sign-key", ops); !strings.Contains(o.stderr, fingerprint) {
-		t.Errorf("writing does not say what it signs with:\n%s", o.stderr)
+		t.Errorf("writing does not print the key:\n%s", o.stderr)
 	}
 	signature := w.path("disk/gantry-000001.json.sig")
 	if _, err := os.Stat(signature); err != nil {
@@ -82,15 +82,15 @@ func TestSignedMedium(t *testing.T) {
 	}
 	allowed := w.write("allowed_signers", "# who writes disks\n"+w.allowed("ops", `namespaces="gantry"`))
 
-	// Who signed is said, for people and for programs.
+	// The signer is printed, as text and in JSON.
 	for _, trust := range [][]string{{"--verify-key", ops + ".pub"}, {"--allowed-signers", allowed, "--signer", "ops@example.com"}} {
 		o := w.must(append([]string{"verify", disk}, trust...)...)
 		if want := "The archive is signed by ops@example.com with the ssh-ed25519 key " + fingerprint; !strings.Contains(o.stdout, want) {
-			t.Errorf("verify %v says\n%s", trust, o.stdout)
+			t.Errorf("verify %v prints\n%s", trust, o.stdout)
 		}
 	}
 	if o := w.must("verify", disk); !strings.Contains(o.stdout, fingerprint) || !strings.Contains(o.stdout, "--verify-key") {
-		t.Errorf("verify without a key says\n%s", o.stdout)
+		t.Errorf("verify without a key prints\n%s", o.stdout)
 	}
 	var result struct {
 		Signature struct {
@@ -115,25 +115,25 @@ func TestSignedMedium(t *testing.T) {
 		}
 	}
 
-	// Nothing of what is refused reaches the mirror.
+	// Nothing from a refused archive is copied to the mirror.
 	w.must("mirror", "-c", isc, plain, "--full")
 	small := w.config("small.yaml", storeOnly)
 	w.must("mirror", "-c", small, other, "--sign-key", mallory)
 	w.mirror.ResetLog()
-	w.refuse(exitMismatch, []string{"not among the keys", "gantry-000001.json.sig", fingerprint}, "mirror", "--from", disk, w.docker("/a"), "--verify-key", mallory+".pub")
+	w.refuse(exitMismatch, []string{"it is not a trusted key", "gantry-000001.json.sig", fingerprint}, "mirror", "--from", disk, w.docker("/a"), "--verify-key", mallory+".pub")
 	w.refuse(exitMismatch, []string{`not of "dev@example.com"`}, "mirror", "--from", disk, w.docker("/a"), "--allowed-signers", allowed, "--signer", "dev@example.com")
 	w.refuse(exitMismatch, []string{"was valid until"}, "mirror", "--from", disk, w.docker("/a"), "--allowed-signers", w.write("old", w.allowed("ops", `valid-before="20200101"`)))
 	w.refuse(exitMismatch, []string{"not signed", "--sign-key"}, "mirror", "--from", plain, w.docker("/a"), "--verify-key", ops+".pub")
 	w.refuse(exitMismatch, []string{"not signed"}, "verify", plain, "--allowed-signers", allowed)
 	w.refuse(exitMismatch, []string{"not signed"}, "verify", "--from", plain, w.docker("/a"), "--allowed-signers", allowed)
 
-	// Another archive, whole in itself, under the good signature.
+	// Another complete archive with the valid signature of the first.
 	good, err := os.ReadFile(signature)
 	if err != nil {
 		t.Fatal(err)
 	}
 	forged := w.path("other/gantry-000001.json.sig")
-	for what, tc := range map[string]struct{ text, want string }{"another's": {string(good), "something else"}, "garbage": {"hello", "no SSH signature"}} {
+	for what, tc := range map[string]struct{ text, want string }{"another's": {string(good), "something else"}, "garbage": {"hello", "not an SSH signature"}} {
 		if err := os.WriteFile(forged, []byte(tc.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestSignedMedium(t *testing.T) {
 		w.untouched(what)
 	}
 
-	// The keys of the site stand in its configuration.
+	// The site's keys are in its configuration.
 	w.env["HOME"] = t.TempDir()
 	conf := filepath.Join(w.env["HOME"], ".config", "gantry")
 	if err := errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "allowed_signers"), []byte(w.allowed("ops", "")), 0o600)); err != nil {
@@ -153,18 +153,19 @@ func TestSignedMedium(t *testing.T) {
 	w.refuse(exitMismatch, []string{"gantry-000001.json.sig"}, "mirror", "--from", other, w.docker("/a"), "--require-signature=false")
 	w.untouched("what the site does not take")
 	if o := w.must("mirror", "--from", disk, w.docker("/a")); !strings.Contains(o.stderr, "signed by ops@example.com") {
-		t.Errorf("mirror does not say who signed:\n%s", o.stderr)
+		t.Errorf("mirror does not print the signer:\n%s", o.stderr)
 	}
 	w.must("mirror", "--from", plain, w.docker("/b"), "--require-signature=false")
 
-	// What has nothing new is signed when a key is given.
+	// If there is nothing new, the existing archive is signed when a key is given.
 	w.must("mirror", "-c", isc, plain, "--sign-key", ops)
 	w.must("mirror", "--from", plain, w.docker("/b"), "--require-signature")
 }
 
-// TestSigningKeys signs with keys that are encrypted, or with an agent.
+// TestSigningKeys signs with encrypted keys and with an agent.
 func TestSigningKeys(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newWorld(t, registrytest.Options{})
 	small := w.config("small.yaml", storeOnly)
 	private, locked, _ := w.sshKey("locked", "secret")
@@ -173,11 +174,11 @@ func TestSigningKeys(t *testing.T) {
 	}
 	secret, wrong := w.write("secret", "secret\n"), w.write("wrong", "Secret\n")
 	w.refuse(exitUsage, []string{"encrypted", "no terminal", "--sign-passphrase-file"}, append(disk("a"), locked)...)
-	w.refuse(exitUsage, []string{"does not open it"}, append(disk("a"), locked, "--sign-passphrase-file", wrong)...)
+	w.refuse(exitUsage, []string{"the passphrase is wrong"}, append(disk("a"), locked, "--sign-passphrase-file", wrong)...)
 	w.refuse(exitUsage, []string{"no such file"}, append(disk("a"), locked, "--sign-passphrase-file", w.path("none"))...)
 	w.refuse(exitUsage, []string{"SSH_AUTH_SOCK"}, append(disk("a"), locked+".pub")...)
 	if _, err := os.Stat(w.path("a")); err == nil {
-		t.Error("there is a folder, though nothing could be signed")
+		t.Error("the folder was created, although signing failed")
 	}
 	w.must(append(disk("a"), locked, "--sign-passphrase-file", secret)...)
 	w.must("verify", "file://"+w.path("a"), "--verify-key", locked+".pub")
@@ -211,7 +212,8 @@ func TestSigningKeys(t *testing.T) {
 	w.must("verify", "file://"+w.path("c"), "--verify-key", locked+".pub")
 }
 
-// TestSignatureFlags refuses flags that contradict each other or are about nothing.
+// TestSignatureFlags checks that signature flags that contradict each other or have no effect are
+// refused.
 func TestSignatureFlags(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
@@ -226,32 +228,32 @@ func TestSignatureFlags(t *testing.T) {
 	}{
 		{"--sign-key is for file://", []string{"mirror", "-c", isc, registry, "--sign-key", key}},
 		{"is for --sign-key", []string{"mirror", "-c", isc, disk, "--sign-passphrase-file", key}},
-		{"--verify-key is about the archive that is read", []string{"mirror", "-c", isc, disk, "--verify-key", key + ".pub"}},
-		{"--require-signature is about", []string{"mirror", "-c", isc, registry, "--require-signature=false"}},
-		{"--signer is about", []string{"verify", "-c", isc, registry, "--signer", "ops"}},
-		{"no keys are known", []string{"mirror", "--from", disk, registry, "--require-signature"}},
-		{"no keys are known", []string{"mirror", "--from", disk, registry, "--signer", "ops"}},
+		{"--verify-key is for reading an archive", []string{"mirror", "-c", isc, disk, "--verify-key", key + ".pub"}},
+		{"--require-signature is for reading an archive", []string{"mirror", "-c", isc, registry, "--require-signature=false"}},
+		{"--signer is for reading an archive", []string{"verify", "-c", isc, registry, "--signer", "ops"}},
+		{"no trusted keys are known", []string{"mirror", "--from", disk, registry, "--require-signature"}},
+		{"no trusted keys are known", []string{"mirror", "--from", disk, registry, "--signer", "ops"}},
 		{"--verify-key and --allowed-signers", []string{"mirror", "--from", disk, registry, "--verify-key", key + ".pub", "--allowed-signers", allowed}},
-		{"--verify-key names nobody", []string{"verify", disk, "--verify-key", key + ".pub", "--signer", "ops"}},
+		{"keys of --verify-key have no names", []string{"verify", disk, "--verify-key", key + ".pub", "--signer", "ops"}},
 		{"ends in .pub", []string{"verify", disk, "--verify-key", key}},
 		{"no such file", []string{"verify", disk, "--allowed-signers", w.path("none")}},
 		{"line 1", []string{"verify", disk, "--allowed-signers", key + ".pub"}},
 		{"no such file", []string{"mirror", "-c", isc, disk, "--sign-key", w.path("none")}},
-		{"no private key", []string{"mirror", "-c", isc, disk, "--sign-key", isc}},
-		{"--sign-key names no file", []string{"mirror", "-c", isc, disk, "--sign-key", ""}},
-		{"--allowed-signers names no file", []string{"mirror", "--from", disk, registry, "--allowed-signers", ""}},
-		{"--signer names nobody", []string{"verify", disk, "--allowed-signers", allowed, "--signer", ""}},
+		{"not a usable private key", []string{"mirror", "-c", isc, disk, "--sign-key", isc}},
+		{"--sign-key is empty", []string{"mirror", "-c", isc, disk, "--sign-key", ""}},
+		{"--allowed-signers is empty", []string{"mirror", "--from", disk, registry, "--allowed-signers", ""}},
+		{"--signer is empty", []string{"verify", disk, "--allowed-signers", allowed, "--signer", ""}},
 	} {
 		w.refuse(exitUsage, []string{tc.words}, tc.args...)
 	}
-	w.refuseLook(exitUsage, []string{"--htpasswd names no file"}, "serve", disk, "--htpasswd", "")
+	w.refuseLook(exitUsage, []string{"--htpasswd is empty"}, "serve", disk, "--htpasswd", "")
 	if err := os.Chmod(key, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	w.refuse(exitUsage, []string{"chmod 600"}, "mirror", "-c", isc, disk, "--sign-key", key)
 }
 
-// TestPromptPassphrase types a passphrase.
+// TestPromptPassphrase checks the prompt for a passphrase.
 func TestPromptPassphrase(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{"s3cret\r": "s3cret", "s3 \u00e9\r": "s3 \u00e9", "\r": "", "s3\x03": "interrupted", "\x04": "interrupted"} {

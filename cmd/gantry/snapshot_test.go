@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 const oneOfZoo = "  operators:\n  - catalog: " + zooRef + "\n    packages: [{name: otter}]\n"
 
-// plannedAs plans a configuration, wants this many blobs to be read of the
-// source for it, and returns the plan.
+// plannedAs plans a configuration, checks the number of blobs read from the source, and returns the
+// plan.
 func (w *world) plannedAs(blobs int, args ...string) string {
 	w.t.Helper()
 	w.source.ResetLog()
@@ -27,8 +27,7 @@ func (w *world) plannedAs(blobs int, args ...string) string {
 	return w.read("plan.json")
 }
 
-// removeLayers removes the blobs from the cache, so that only the parsed catalogs
-// are there.
+// removeLayers removes the blobs from the cache, so that only the parsed catalogs are left.
 func (w *world) removeLayers() {
 	w.t.Helper()
 	if err := os.RemoveAll(w.path("workspace/cache/blobs")); err != nil {
@@ -36,11 +35,11 @@ func (w *world) removeLayers() {
 	}
 }
 
-// TestSnapshots reads a catalog once: later runs in the workspace take it from
-// the cache, and give the same.
+// TestSnapshots checks that a catalog is read only once: later runs in the workspace use the cache
+// and give the same result.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	w := newCatalogWorld(t)
 	one := w.config("one.yaml", oneOfZoo)
 	two := w.config("two.yaml", strings.Replace(oneOfZoo, "{name: otter}", "{name: otter}, {name: vole}", 1))
 	whole := w.config("whole.yaml", "  operators:\n  - {catalog: "+zooRef+", full: true}\n")
@@ -72,8 +71,8 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("catalog list (-want +got): %s", cmp.Diff(want, listed))
 	}
 
-	// The parsed catalogs alone do it. With the layers gone from the cache, the two
-	// configs of the image are read again, and no layer.
+	// The parsed catalogs are sufficient. Without the layers in the cache, only the two configs of
+	// the image are read again.
 	w.removeLayers()
 	if diff := cmp.Diff(first, w.plannedAs(2, "-c", one)); diff != "" {
 		t.Errorf("without layers, the plan differs: %s", diff)
@@ -85,11 +84,11 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotsDamaged takes nothing from a parsed catalog that is not as it was
-// written, and puts a good one in its place.
+// TestSnapshotsDamaged checks that a damaged parsed catalog is not used, and is replaced.
 func TestSnapshotsDamaged(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	long(t)
+	w := newCatalogWorld(t)
 	isc := w.config("one.yaml", oneOfZoo)
 	w.must("plan", "-c", isc, "-o", w.path("first.json"), "--name", "same")
 	first := w.read("first.json")
@@ -116,7 +115,7 @@ func TestSnapshotsDamaged(t *testing.T) {
 		})
 	}
 
-	// A folder that is gone is nobody's loss.
+	// Removing a folder of the cache has no effect on the result.
 	for _, dir := range []string{"workspace/cache/catalogs", "workspace/cache"} {
 		if err := os.RemoveAll(w.path(dir)); err != nil {
 			t.Fatal(err)
@@ -133,11 +132,12 @@ func TestSnapshotsDamaged(t *testing.T) {
 	w.verify("after", zoo, 2)
 }
 
-// TestSnapshotsOfALyingSource keeps nothing of a catalog whose bytes are wrong or
-// that breaks off.
-func TestSnapshotsOfALyingSource(t *testing.T) {
+// TestSnapshotsWithWrongBytes checks that a catalog with wrong bytes, or one that is truncated or
+// missing, is not cached.
+func TestSnapshotsWithWrongBytes(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	long(t)
+	w := newCatalogWorld(t)
 	isc := w.config("one.yaml", oneOfZoo)
 	w.must("plan", "-c", isc, "-o", w.path("plan.json"), "--name", "same", "--workspace", w.path("calm"))
 	calm := w.read("plan.json")
@@ -156,17 +156,17 @@ func TestSnapshotsOfALyingSource(t *testing.T) {
 	w.source.Script()
 	w.must("plan", "-c", isc, "-o", w.path("plan.json"), "--name", "same")
 	if diff := cmp.Diff(calm, w.read("plan.json")); diff != "" {
-		t.Errorf("after the lies, the plan differs: %s", diff)
+		t.Errorf("after the faults, the plan differs: %s", diff)
 	}
 }
 
-// TestReadingDisturbsNobody looks into a catalog while another run holds the
-// workspace, whose cache it uses.
-func TestReadingDisturbsNobody(t *testing.T) {
+// TestReadersRunBesideOtherRuns checks that a catalog can be inspected while another run locks the
+// workspace, and that the workspace's cache is used.
+func TestReadersRunBesideOtherRuns(t *testing.T) {
 	t.Parallel()
-	w := zooWorld(t)
+	w := newCatalogWorld(t)
 	w.must("plan", "-c", w.config("one.yaml", oneOfZoo))
-	lock, err := workspace.Open(w.path("workspace"))
+	lock, err := state.Open(w.path("workspace"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestReadingDisturbsNobody(t *testing.T) {
 	w.must("graph", zooRef, "otter", "-c", w.path("one.yaml"))
 	w.must("check", "-c", w.path("heads.yaml"), "--dependencies", "--installed", w.path("csv.json"))
 	for _, r := range w.source.Log() {
-		if r.Kind() == "GET blob" && !strings.Contains(r.Path, "/"+river+"/") { // the other one was never read
+		if r.Kind() == "GET blob" && !strings.Contains(r.Path, "/"+river+"/") { // the other catalog was never read
 			t.Errorf("%s was read again", r.Path)
 		}
 	}

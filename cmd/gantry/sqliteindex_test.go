@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	_ "modernc.org/sqlite" // the driver that makes the index
+	_ "modernc.org/sqlite" // the driver that creates the index
 	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -18,9 +18,9 @@ import (
 
 const kelpRef = "registry.example.com/old/kelp-index:v4.20"
 
-// kelpTables are the tables that opm left in an index (operator-registry,
-// pkg/sqlite/migrations, version 13), and a package of three bundles, one of them
-// deprecated as it was done then: with a property.
+// kelpTables has the tables that opm wrote to an index (operator-registry, pkg/sqlite/migrations,
+// version 13), and a package with three bundles. One of them is deprecated with a property, as was
+// usual at the time.
 const kelpTables = `
 CREATE TABLE schema_migrations (version INTEGER NOT NULL);
 INSERT INTO schema_migrations VALUES (13);
@@ -38,7 +38,7 @@ INSERT INTO channel_entry VALUES (1, 'stable', 'kelp', 'kelp.v1.2.0', 2, 0), (2,
 INSERT INTO properties (type, value, operatorbundle_name) VALUES ('olm.deprecated', '{}', 'kelp.v1.0.0');
 `
 
-// kelpIndex makes an SQLite index as a file, with its images in the source.
+// kelpIndex creates an SQLite index as a file and pushes its images to the source.
 func (w *world) kelpIndex() {
 	w.t.Helper()
 	db, err := sql.Open("sqlite", w.path("kelp.db")+"?_pragma=synchronous(OFF)&_pragma=journal_mode(MEMORY)")
@@ -73,10 +73,11 @@ func (w *world) kelpIndex() {
 	}
 }
 
-// TestSQLiteIndex looks into an index of the time before file-based catalogs, as
-// an image and as a file, and mirrors it: the mirror gets a file-based one.
+// TestSQLiteIndex inspects an SQLite index, the format before file-based catalogs, as an image and
+// as a file. It then mirrors the index and checks that the mirror has a file-based catalog.
 func TestSQLiteIndex(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()
 	w.push(kelpRef, fileImage(t, v1.Config{
@@ -111,7 +112,7 @@ func TestSQLiteIndex(t *testing.T) {
 	}
 }
 
-// mirrorKelp plans and mirrors the index and wants the mirror to be of use.
+// mirrorKelp plans and mirrors the index and checks that clusters can use the mirror.
 func (w *world) mirrorKelp(name, from string) {
 	t := w.t
 	workspace := []string{"--workspace", w.path("ws-" + name)}
@@ -133,11 +134,11 @@ func (w *world) mirrorKelp(name, from string) {
 		t.Errorf("the plan has the catalog as %+v", c)
 	}
 	if notes := strings.Join(plan.Plan.Notes, "\n"); !strings.Contains(notes, "SQLite") || !strings.Contains(notes, "file-based catalog") {
-		t.Errorf("what it was is not noted:\n%s", notes)
+		t.Errorf("the original format is not noted:\n%s", notes)
 	}
 	o = w.must(append([]string{"mirror", "-c", isc, w.docker("/" + name)}, workspace...)...)
-	if !strings.Contains(o.stdout, "SQLite") {
-		t.Errorf("what it was is not said:\n%s", o.stdout)
+	if !strings.Contains(o.stdout, "1 note") {
+		t.Errorf("the note is not counted:\n%s", o.stdout)
 	}
 	v := w.verify(name, "old/kelp", 2)
 	if len(v.Images) != 4 {
@@ -172,7 +173,7 @@ func (w *world) mirrorKelp(name, from string) {
 	}
 }
 
-// TestSQLiteIndexDamaged says what cannot be read and leaves nothing behind.
+// TestSQLiteIndexDamaged checks that an unreadable index is reported and leaves no files behind.
 func TestSQLiteIndexDamaged(t *testing.T) {
 	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a terminal: what is written to keys is typed there.
+// openTerminal opens a pseudoterminal: bytes written to keys are its input.
 func openTerminal(t *testing.T) (keys, screen *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -35,8 +35,8 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 	return keys, screen
 }
 
-// answered runs the program on a terminal on which each line is typed when the program
-// asks for a folder.
+// answered runs the program on a terminal and types one of the lines each time the program asks for
+// a folder.
 func (w *world) answered(lines []string, args ...string) outcome {
 	w.t.Helper()
 	keys, screen := openTerminal(w.t)
@@ -45,11 +45,11 @@ func (w *world) answered(lines []string, args ...string) outcome {
 	var stdout bytes.Buffer
 	stderr := &typist{keys: keys, lines: lines}
 	cmd.Stdout, cmd.Stderr = &stdout, stderr
-	_ = cmd.Run() // its exit status is looked at
+	_ = cmd.Run() // the exit status is checked
 	return outcome{stdout.String(), stderr.all.String(), cmd.ProcessState.ExitCode()}
 }
 
-// A typist types the next line whenever it is asked to.
+// A typist types the next line at each prompt.
 type typist struct {
 	keys  io.Writer
 	lines []string
@@ -74,13 +74,15 @@ func (a *typist) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAskedForMedia asks for volumes and archives that are missing, on a terminal.
-func TestAskedForMedia(t *testing.T) {
+// TestPromptForDisks checks that on a terminal the program prompts for missing volumes and
+// archives.
+func TestPromptForDisks(t *testing.T) {
 	t.Parallel()
-	m := newMonths(t)
-	m.carry(1, "--volume-size", "2MB")
-	m.carry(2)
-	moved := m.spread("disk1", "beside")
+	long(t)
+	m := newArchiveSeries(t)
+	m.writeMonth(1, "--volume-size", "0.15MB")
+	m.writeMonth(2)
+	moved := m.moveVolumes("disk1", "beside")
 	to := func(site string) []string {
 		return []string{"mirror", m.docker("/" + site), "--workspace", m.path("at-" + site), "--from", m.disks[1]}
 	}
@@ -95,31 +97,67 @@ func TestAskedForMedia(t *testing.T) {
 	m.says(o.stderr, moved[0], moved[1], "volume 2 of ")
 	m.verify("site", acme, 1)
 
-	// An archive that builds on one which was never imported.
+	// The archive builds on one that was never imported.
 	o = m.answered([]string{m.disks[1], m.path("beside")}, "mirror", m.docker("/late"), "--workspace", m.path("at-late"), "--from", m.disks[2])
 	if o.code != exitOK {
 		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
 	}
-	m.says(o.stderr, "sequence 2 builds on 1, which this site never imported")
+	m.says(o.stderr, "sequence 2 builds on 1, which this workspace has not imported")
 	m.verify("late", acme, 4)
 }
 
-// TestAskedForAnotherArchive is answered with the folder of an archive that is newer
-// than the one that is imported.
-func TestAskedForAnotherArchive(t *testing.T) {
+// TestPromptForAnotherArchive answers the prompt with the folder of an archive that is newer than
+// the imported one.
+func TestPromptForAnotherArchive(t *testing.T) {
 	t.Parallel()
-	m := newMonths(t)
+	m := newArchiveSeries(t)
 	m.isc[3] = m.isc[1]
-	m.carry(1)
-	m.carry(2)
-	m.carry(3)
+	m.writeMonth(1)
+	m.writeMonth(2)
+	m.writeMonth(3)
 	file := m.path("site.json")
-	o := m.answered([]string{m.disks[3], m.disks[1]}, append(m.bring("site", 2), "--write-receipt", file)...)
+	o := m.answered([]string{m.disks[3], m.disks[1]}, append(m.importArgs("site", 2), "--write-receipt", file)...)
 	if o.code != exitOK {
 		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
 	}
 	m.verify("site", acme, 4)
 	if r := m.readReceipt(file); len(r.Sets) != 1 || r.Sets[0].Sequence != 2 {
 		t.Errorf("sequence 2 was imported, and the receipt has %v", r.Sets)
+	}
+}
+
+// TestColorsOnATerminal checks that problems get color on a terminal only, that NO_COLOR and
+// TERM=dumb switch it off, and that the width of the terminal is known.
+func TestColorsOnATerminal(t *testing.T) {
+	keys, screen := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 66, Row: 20}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"TERM": "xterm"}, "\x1b[31mgantry:\x1b[0m broken\r\n"},
+		{map[string]string{"TERM": "xterm", "NO_COLOR": "1"}, "gantry: broken\r\n"},
+		{map[string]string{"TERM": "dumb"}, "gantry: broken\r\n"},
+	} {
+		a := &app{stdout: unread{screen}, stderr: screen, env: tc.env}
+		if got := a.columns(); got != 66 {
+			t.Errorf("%v: the terminal has %d columns, want 66", tc.env, got)
+		}
+		if err := a.openScreen(); err != nil {
+			t.Fatal(err)
+		}
+		a.line("gantry: %s", "broken")
+		got := make([]byte, len(tc.want))
+		if _, err := io.ReadFull(keys, got); err != nil || string(got) != tc.want {
+			t.Errorf("%v: %q, want %q (%v)", tc.env, got, tc.want, err)
+		}
+	}
+	var b bytes.Buffer
+	a := &app{stdout: &b, stderr: &b, env: map[string]string{"TERM": "xterm"}}
+	a.line("gantry: %s", "broken")
+	if b.String() != "gantry: broken\n" || a.columns() != 0 {
+		t.Errorf("without a terminal: %q, %d columns", b.String(), a.columns())
 	}
 }

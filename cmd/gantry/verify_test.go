@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
@@ -28,8 +29,8 @@ func TestVerifyAMirror(t *testing.T) {
 			t.Errorf("%v: %s", args, o.stdout)
 		}
 	}
-	// Another prefix is another mirror.
-	if o := w.gantry("verify", "--plan", lock, w.docker("/other")); o.code != exitMismatch || !strings.Contains(o.stdout, "/other/acme/operator-index:v4.20\n      it is not there") {
+	// Under another prefix, the mirror has none of the images.
+	if o := w.gantry("verify", "--plan", lock, w.docker("/other")); o.code != exitMismatch || !strings.Contains(o.stdout, "/other/acme/operator-index:v4.20\n      it is missing") {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 
@@ -47,15 +48,15 @@ func TestVerifyAMirror(t *testing.T) {
 			moved = &p.Images[i]
 		}
 	}
-	// A tag that was moved, as the mirror's answer tells it.
+	// The mirror reports a tag as missing.
 	w.mirror.Script(registrytest.Rule{Path: "/v2/" + moved.Repository + "/manifests/" + moved.Tags[0], Action: registrytest.Status(404)})
 	o := w.gantry("verify", "--plan", lock, w.docker(""), "--output", "json")
-	var result verifiedMirror
+	var result gantry.VerifiedRegistry
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch {
 		t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 	}
-	if len(result.Lacking) != 1 || result.Lacking[0].Source != moved.Source || !strings.Contains(result.Lacking[0].Problem, "the tag "+moved.Tags[0]) {
-		t.Errorf("%+v, want %s", result.Lacking, moved.Source)
+	if len(result.Missing) != 1 || result.Missing[0].Source != moved.Source || !strings.Contains(result.Missing[0].Problem, "the tag "+moved.Tags[0]) {
+		t.Errorf("%+v, want %s", result.Missing, moved.Source)
 	}
 	// One platform of an index.
 	var index *plan.Manifest
@@ -65,7 +66,7 @@ func TestVerifyAMirror(t *testing.T) {
 		}
 	}
 	w.mirror.Script(registrytest.Rule{Path: "/manifests/" + index.Manifests[0].String(), Action: registrytest.Status(404)})
-	if o = w.gantry("verify", "--plan", lock, w.docker("")); o.code != exitMismatch || !strings.Contains(o.stdout, "parts (platforms and what belongs to them) are not there") {
+	if o = w.gantry("verify", "--plan", lock, w.docker("")); o.code != exitMismatch || !strings.Contains(o.stdout, "parts (platforms and what belongs to them) are missing") {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	w.mirror.Script(registrytest.Rule{Path: "/manifests/", Action: registrytest.Status(403)})
@@ -81,7 +82,7 @@ func TestVerifyAPlanWithGaps(t *testing.T) {
 		t.Fatalf("%d\n%s", o.code, o.stderr)
 	}
 	o := w.gantry("verify", "-c", isc, w.docker(""))
-	for _, words := range []string{"lantern/store", "missing at the source", acme + ":v4.20\n      it is not there"} {
+	for _, words := range []string{"lantern/store", "missing at the source", acme + ":v4.20\n      it is missing"} {
 		if o.code != exitMismatch || !strings.Contains(o.stdout, words) {
 			t.Errorf("%d, no %q in\n%s%s", o.code, words, o.stdout, o.stderr)
 		}
@@ -94,7 +95,7 @@ func TestVerifyAnArchive(t *testing.T) {
 	disk := w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+disk)
 	o := w.must("verify", "file://"+disk)
-	if !strings.Contains(o.stdout, "is whole") {
+	if !strings.Contains(o.stdout, "is intact") {
 		t.Errorf("%s", o.stdout)
 	}
 	volume := filepath.Join(disk, "gantry-000001.0001.tar")
@@ -102,16 +103,16 @@ func TestVerifyAnArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func() verifiedArchive {
+	check := func() gantry.VerifiedArchive {
 		t.Helper()
 		o := w.gantry("verify", "file://"+disk, "--output", "json")
-		var result verifiedArchive
+		var result gantry.VerifiedArchive
 		if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch {
 			t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 		}
 		return result
 	}
-	// A byte of a blob that one image has.
+	// One byte of a blob that only one image has.
 	have, err := archive.Open(disk)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestVerifyAnArchive(t *testing.T) {
 	}
 	img := p.Images[0]
 	hex := img.Digest.Encoded()
-	at := strings.Index(string(before), "blobs/sha256/"+hex+"\x00") // its header
+	at := strings.Index(string(before), "blobs/sha256/"+hex+"\x00") // the blob's header
 	if at < 0 {
 		t.Fatalf("no %s in the volume", hex)
 	}
@@ -140,7 +141,7 @@ func TestVerifyAnArchive(t *testing.T) {
 	if o := w.gantry("verify", "file://"+disk); !strings.Contains(o.stdout, "breaks\n      "+result.Broken[0]) || !strings.Contains(o.stdout, "images are broken") {
 		t.Errorf("%s", o.stdout)
 	}
-	// Half of the volume, then none of it.
+	// Half of the volume, then no volume.
 	if err := os.WriteFile(volume, before[:len(before)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -172,10 +173,10 @@ func TestVerifyRefuses(t *testing.T) {
 		{[]string{"oci://DIR"}, []string{"oci://"}},
 		{[]string{"file://DIR"}, []string{"file://"}},
 		{[]string{"set manifest"}, []string{"file://" + w.dir}},
-		{[]string{"no such file", "that the medium is mounted"}, []string{"file://" + w.path("absent")}},
-		{[]string{"leave -c"}, []string{"-c", "x", "file://" + w.dir}},
-		{[]string{"give one of"}, []string{"docker://localhost:1"}},
-		{[]string{"give one of"}, []string{"-c", "x", "--plan", "y", "docker://localhost:1"}},
+		{[]string{"no such file", "that the disk is mounted"}, []string{"file://" + w.path("absent")}},
+		{[]string{"set none of --config"}, []string{"-c", "x", "file://" + w.dir}},
+		{[]string{"set one of --config"}, []string{"docker://localhost:1"}},
+		{[]string{"set one of --config"}, []string{"-c", "x", "--plan", "y", "docker://localhost:1"}},
 		{[]string{"absent.json"}, []string{"--plan", w.path("absent.json"), "docker://localhost:1"}},
 		{[]string{"absent.yaml"}, []string{"-c", w.path("absent.yaml"), "docker://localhost:1"}},
 		{[]string{"file://DIR"}, []string{"--from", w.dir, "docker://localhost:1"}},

@@ -16,15 +16,17 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// An archive on two media, one of which is damaged and mended, and one that builds
-// on it.
+// TestVerifySeveralFolders verifies an archive on two disks, one of them damaged and later
+// repaired, and an archive that builds on it.
 func TestVerifySeveralFolders(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newWorld(t, registrytest.Options{})
 	disk, second, spare := w.path("disk"), w.path("disk2"), w.path("spare")
-	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+disk, "--volume-size", "2MB")
+	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+disk, "--volume-size", "0.5MB")
 	const name = "gantry-000001.0002.tar"
 	err := errors.Join(
 		os.CopyFS(spare, os.DirFS(disk)),
@@ -38,7 +40,7 @@ func TestVerifySeveralFolders(t *testing.T) {
 	if o.code != exitMismatch || !strings.Contains(o.stdout, name+" (sequence 1, volume 2 of ") || !strings.Contains(o.stdout, "is not in "+disk) || !strings.Contains(o.stdout, "    breaks\n") {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	if o := w.must("verify", "file://"+disk, "file://"+second); !strings.Contains(o.stdout, "is whole") {
+	if o := w.must("verify", "file://"+disk, "file://"+second); !strings.Contains(o.stdout, "is intact") {
 		t.Errorf("%s", o.stdout)
 	}
 	w.refuse(exitUsage, []string{"each of its folders"}, "verify", "file://"+disk, w.docker(""))
@@ -47,11 +49,11 @@ func TestVerifySeveralFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = have.Close() }() // only read from
-	info := have.Newest()
+	defer func() { _ = have.Close() }() // it was only read
+	info := have.Selected()
 	var blob archive.EntryInfo
 	for e := range have.Entries() {
-		if e.Volume == name && e.Content && e.Size > blob.Size {
+		if e.Volume == name && e.IsContent && e.Size > blob.Size {
 			blob = e
 		}
 	}
@@ -92,7 +94,7 @@ func TestVerifySeveralFolders(t *testing.T) {
 		}
 	}
 	repair := w.path("repair")
-	write(repair, archive.Options{Repair: &archive.Repair{BaseSet: info.BaseSet, Plan: info.Plan}}, ocispec.Descriptor{Digest: blob.Digest, Size: blob.Whole})
+	write(repair, archive.Options{Repair: &archive.Repair{SetRef: info.SetRef, Plan: info.Plan}}, ocispec.Descriptor{Digest: blob.Digest, Size: blob.ContentSize})
 	o = w.must("verify", "file://"+disk, "file://"+second, "file://"+repair)
 	if !strings.Contains(o.stdout, "Nothing is lost") || !strings.Contains(o.stdout, blob.Digest.Encoded()) {
 		t.Errorf("%s", o.stdout)
@@ -104,14 +106,14 @@ func TestVerifySeveralFolders(t *testing.T) {
 	}
 	next := w.path("next")
 	write(next, archive.Options{Base: &archive.Base{
-		Sets:  []archive.BaseSet{info.BaseSet},
-		Holds: func(digest.Digest) bool { return true },
-		Plan:  info.Plan,
+		Sets: []state.SetRef{info.SetRef},
+		Has:  func(digest.Digest) bool { return true },
+		Plan: info.Plan,
 	}}, slices.Collect(mirror.Content(p))...)
-	if o := w.must("verify", "file://"+next); !strings.Contains(o.stdout, "is whole") || !strings.Contains(o.stdout, "builds on sequence 1, carried before and not here: what it leaves out, its plan included") {
+	if o := w.must("verify", "file://"+next); !strings.Contains(o.stdout, "is intact") || !strings.Contains(o.stdout, "builds on sequence 1, whose folder was not named: the content that it omits is there, its plan included") {
 		t.Errorf("%s", o.stdout)
 	}
-	if o := w.must("verify", "file://"+next, "file://"+spare); !strings.Contains(o.stdout, "is whole") || strings.Contains(o.stdout, "builds on") {
+	if o := w.must("verify", "file://"+next, "file://"+spare); !strings.Contains(o.stdout, "is intact") || strings.Contains(o.stdout, "builds on") {
 		t.Errorf("%s", o.stdout)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A layout is read as a whole: a changed byte, a lost blob, a lost manifest and an
-// image that is not listed are named, with the images that they break, and
-// mirror --check-blobs mends them.
+// TestVerifyALayout checks that verify reads a complete layout and reports a changed byte, a lost
+// blob, a lost manifest and an unlisted image, with the images that they affect, and that mirror
+// --check-blobs fixes them.
 func TestVerifyALayout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{})
@@ -23,17 +24,17 @@ func TestVerifyALayout(t *testing.T) {
 	w.must("mirror", "--plan", lock, ociScheme+dir)
 	whole := func(args ...string) {
 		t.Helper()
-		if o := w.must(append([]string{"verify", ociScheme + dir}, args...)...); !strings.Contains(o.stdout, "is whole: ") {
+		if o := w.must(append([]string{"verify", ociScheme + dir}, args...)...); !strings.Contains(o.stdout, "is intact: ") {
 			t.Errorf("%v: %s", args, o.stdout)
 		}
 	}
 	whole()
 	whole("--plan", lock)
-	p, err := readPlan(lock)
+	p, err := gantry.ReadPlan(lock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(args ...string) (result verifiedLayout) {
+	check := func(args ...string) (result gantry.VerifiedLayout) {
 		t.Helper()
 		o := w.gantry(append([]string{"verify", "--output", "json", ociScheme + dir}, args...)...)
 		if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch {
@@ -61,19 +62,19 @@ func TestVerifyALayout(t *testing.T) {
 		for _, d := range result.Damage {
 			problems[d.File] = d.Problem
 		}
-		if len(problems) != 2 || !strings.Contains(problems[altered], "its digest is") || problems[lost] != "it is not there" {
+		if len(problems) != 2 || !strings.Contains(problems[altered], "its digest is") || problems[lost] != "it is missing" {
 			t.Errorf("%v: %v", args, problems)
 		}
-		if !slices.Contains(result.Broken, name) || len(result.Broken) >= result.Images || len(result.Lacking) != 0 {
+		if !slices.Contains(result.Broken, name) || len(result.Broken) >= result.Images || len(result.Missing) != 0 {
 			t.Errorf("%v: %+v", args, result)
 		}
 	}
-	w.refuse(exitMismatch, []string{"is not whole", "--check-blobs"}, "verify", ociScheme+dir)
+	w.refuse(exitMismatch, []string{"is damaged or incomplete", "--check-blobs"}, "verify", ociScheme+dir)
 	if o := w.gantry("verify", ociScheme+dir); !strings.Contains(o.stdout, altered+": its digest is") || !strings.Contains(o.stdout, "images are broken") {
 		t.Error(o.stdout)
 	}
 
-	// A run mends what is lost, and what is damaged where that is asked for.
+	// A run replaces lost content, and damaged content with --check-blobs.
 	w.must("mirror", "--plan", lock, ociScheme+dir)
 	if result := check(); len(result.Damage) != 1 || result.Damage[0].File != altered {
 		t.Errorf("after a run: %+v", result.Damage)
@@ -84,16 +85,16 @@ func TestVerifyALayout(t *testing.T) {
 	w.must("mirror", "--plan", lock, "--check-blobs", ociScheme+dir)
 	whole("--plan", lock)
 
-	// The plan tells of an image that is not listed.
+	// With the plan, an image that is not listed is reported.
 	if err := os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"schemaVersion":2,"manifests":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	whole()
-	if result := check("--plan", lock); len(result.Lacking) != len(p.Images) || !strings.Contains(result.Lacking[0].Problem, "does not list it") || len(result.Damage) != 0 {
+	if result := check("--plan", lock); len(result.Missing) != len(p.Images) || !strings.Contains(result.Missing[0].Problem, "does not list it") || len(result.Damage) != 0 {
 		t.Errorf("%+v", result)
 	}
 
-	// So it is with a list that is damaged or lost.
+	// The same applies to an index that is damaged or lost.
 	for _, spoil := range []func() error{
 		func() error { return os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"schema`), 0o600) },
 		func() error { return os.Remove(filepath.Join(dir, "index.json")) },

@@ -6,35 +6,48 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 )
 
 // version is set by the linker for a release: -X main.version=v1.2.3.
 var version string
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of gantry",
-		Long: `Version prints the release, or what it was built from, and the platform.
+	var form string
+	c := &cobra.Command{
+		Use: "version",
+		Long: `Print the version, the Go version and the platform.
 
-` + exitStatusHelp,
+` + exitCodes(nil),
 		Example: `  gantry version
-  gantry version --output json`,
+  gantry --version
+  gantry version -o yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := buildVersion()
-			if a.output == outputJSON {
-				return a.encode(map[string]string{
-					"version": v, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-				})
-			}
-			_, err := fmt.Fprintf(a.stdout, "gantry %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		RunE: func(*cobra.Command, []string) error { return a.printVersion(form) },
 	}
+	formFlag(c.Flags(), &form, "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
+	return c
 }
 
-// buildVersion is the release, else the version that the go command recorded.
+// printVersion prints the version in a format.
+func (a *app) printVersion(form string) error {
+	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
+		return err
+	}
+	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
+	if form != outputText {
+		all := map[string]any{"version": v, "go": runtime.Version(), "platform": platform}
+		if _, ok := ocmirror.Name(a.calledAs); ok { // where scripts look for it
+			all["clientVersion"] = map[string]string{"gitVersion": v, "goVersion": runtime.Version(), "platform": platform}
+		}
+		return a.print(form, all)
+	}
+	_, err := fmt.Fprintf(a.stdout, "gantry %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// buildVersion returns the release, or the version that the go command recorded.
 func buildVersion() string {
 	if version != "" {
 		return version

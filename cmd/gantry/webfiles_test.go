@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
@@ -20,7 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
-// web are the files of a workspace for a web server, by their paths.
+// web returns the files of a workspace for a web server, by path.
 func (w *platformWorld) web(workspace string) map[string]string {
 	w.t.Helper()
 	dir := filepath.Join(w.path(workspace), "cluster-resources")
@@ -45,7 +46,7 @@ func (w *platformWorld) web(workspace string) map[string]string {
 	return files
 }
 
-// drawn are the updates of a graph as text.
+// drawn returns the updates of a graph as text.
 func drawn(g *graph.Graph) (lines []string) {
 	for i, n := range g.Nodes {
 		for _, e := range g.From(i) {
@@ -59,8 +60,8 @@ func drawn(g *graph.Graph) (lines []string) {
 	return lines
 }
 
-// TestWebFiles serves what is written beside the manifests, and asks it as a cluster
-// does that has no update service and no other store.
+// TestWebFiles serves the files next to the manifests and reads them like a cluster without an
+// update service and without another signature store.
 func TestWebFiles(t *testing.T) {
 	t.Parallel()
 	w := newSmallWorld(t)
@@ -73,8 +74,8 @@ func TestWebFiles(t *testing.T) {
 		w.must("mirror", "-c", cfg, w.docker("/"+workspace), "--workspace", w.path(workspace))
 		return w.servedGraph(workspace, "fast-4.20")
 	}
-	// With graph data it is what an update service at the site answers: of all that is
-	// there, also the release that the other channel brought.
+	// With graph data, the graph is the same as from an update service at the site: it includes all
+	// releases in the mirror, also those from the other channel.
 	site := mirrored("data", "    graph: true\n")
 	if diff := cmp.Diff([]string{
 		"4.18.1 -> 4.18.2", "4.18.1 -> 4.19.1 PausedPools", "4.18.1 -> 4.19.2", "4.18.2 -> 4.19.1 PausedPools", "4.18.2 -> 4.19.2",
@@ -87,7 +88,7 @@ func TestWebFiles(t *testing.T) {
 			t.Errorf("%s is called %s, clusters know it as %s", n.Version, n.Payload, want)
 		}
 	}
-	// Without, it is what was planned: the way from the lowest version, too.
+	// Without graph data, the graph is as planned, with the upgrade path from the lowest version.
 	if diff := cmp.Diff([]string{"4.18.1 -> 4.19.1 PausedPools"}, drawn(mirrored("hops", ""))); diff != "" {
 		t.Errorf("without graph data (-want +got):\n%s", diff)
 	}
@@ -96,11 +97,12 @@ func TestWebFiles(t *testing.T) {
 	}
 	w.storesSignatures("data", "4.18.1-x86_64", "4.18.2-x86_64", "4.19.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64")
 
-	// Again, they are the same bytes; without releases, they go, and their folders.
+	// A second run writes the same bytes. Without releases, the files and their folders are
+	// removed.
 	before := w.web("data")
 	w.must("mirror", "-c", w.path("data.yaml"), w.docker("/data"), "--workspace", w.path("data"))
 	if diff := cmp.Diff(before, w.web("data")); diff != "" {
-		t.Errorf("the second run wrote others (-first +second):\n%s", diff)
+		t.Errorf("the second run wrote different files (-first +second):\n%s", diff)
 	}
 	if err := os.Remove(filepath.Join(w.path("data"), "mirrors", strings.ReplaceAll(w.mirror.Host, ":", "-")+"-data.json")); err != nil {
 		files, _ := filepath.Glob(filepath.Join(w.path("data"), "mirrors", "*"))
@@ -112,18 +114,18 @@ func TestWebFiles(t *testing.T) {
 	if err != nil || len(folders) > 0 {
 		t.Errorf("there is still %v, %v", folders, err)
 	}
-	for _, name := range []string{graphFolder, signatureFolder} {
+	for _, name := range []string{gantry.GraphFolder, gantry.SignatureFolder} {
 		if _, err := os.Stat(filepath.Join(w.path("data"), "cluster-resources", name)); !os.IsNotExist(err) {
 			t.Errorf("the folder %s is still there: %v", name, err)
 		}
 	}
 }
 
-// servedGraph puts the graph of a channel behind a web server and reads it as clients
-// of update services do.
+// servedGraph serves the graph of a channel from a web server and reads it like a client of update
+// services.
 func (w *platformWorld) servedGraph(workspace, channel string) *graph.Graph {
 	w.t.Helper()
-	text, ok := w.web(workspace)[graphFolder+"/graph-"+channel+"-amd64.json"]
+	text, ok := w.web(workspace)[gantry.GraphFolder+"/graph-"+channel+"-amd64.json"]
 	if !ok {
 		w.t.Fatalf("no graph of %s: there are %v", channel, sortedKeys(w.web(workspace)))
 	}
@@ -140,8 +142,8 @@ func (w *platformWorld) servedGraph(workspace, channel string) *graph.Graph {
 	return g
 }
 
-// storesSignatures wants that the folder of signatures is a store that has those of
-// these releases, and of no other.
+// storesSignatures checks that the folder of signatures is a store with the signatures of exactly
+// these releases.
 func (w *platformWorld) storesSignatures(workspace string, names ...string) {
 	w.t.Helper()
 	keyring, err := gpg.ParseKeyring("release.asc", w.releases.Keys.OpenPGP)
@@ -151,17 +153,17 @@ func (w *platformWorld) storesSignatures(workspace string, names ...string) {
 	s := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(w.path(workspace), "cluster-resources"))))
 	defer s.Close()
 	for _, name := range names {
-		if _, err := gpg.Collect(w.t.Context(), w.webClient(), []string{s.URL + "/" + signatureFolder}, w.payload(name).Digest, []gpg.Keyring{keyring}, time.Now()); err != nil {
+		if _, err := gpg.Collect(w.t.Context(), w.webClient(), []string{s.URL + "/" + gantry.SignatureFolder}, w.payload(name).Digest, []gpg.Keyring{keyring}, time.Now()); err != nil {
 			w.t.Errorf("%s: %v", name, err)
 		}
 	}
-	files := slices.DeleteFunc(sortedKeys(w.web(workspace)), func(name string) bool { return !strings.HasPrefix(name, signatureFolder+"/") })
+	files := slices.DeleteFunc(sortedKeys(w.web(workspace)), func(name string) bool { return !strings.HasPrefix(name, gantry.SignatureFolder+"/") })
 	if len(files) != len(names) {
 		w.t.Errorf("there are signatures of %d releases, want %d: %v", len(files), len(names), files)
 	}
 }
 
-// webClient reads what a web server of this machine has.
+// webClient returns a client for a web server on this machine.
 func (w *platformWorld) webClient() *remote.Client {
 	w.t.Helper()
 	c, err := remote.New(remote.Options{Side: remote.Source})
@@ -172,10 +174,11 @@ func (w *platformWorld) webClient() *remote.Client {
 	return c
 }
 
-// TestWebFilesUnread keeps a mirror from being read once all is copied: clusters get
-// their manifests and signatures all the same, and the next run makes the graphs.
-func TestWebFilesUnread(t *testing.T) {
+// TestUnreadableWebFiles makes the mirror unreadable after everything is copied, and checks that
+// the manifests and signatures are still written and that the next run writes the graphs.
+func TestUnreadableWebFiles(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallWorld(t)
 	cfg := w.config("unread.yaml", "  platform:\n    graph: true\n    channels: [{name: fast-4.20}]\n")
 	args := []string{"mirror", "-c", cfg, w.docker("/unread"), "--workspace", w.path("unread")}

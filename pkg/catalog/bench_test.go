@@ -10,8 +10,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// generated is a catalog of about that many megabytes with a package a megabyte,
-// pretty-printed as opm does it: what a public index looks like.
+// generated returns a catalog of about that many megabytes with one package per megabyte, indented
+// as opm does it, like a public index.
 func generated(megabytes int) fstest.MapFS {
 	manifest := strings.Repeat(`{\"apiVersion\": \"example.com/v1\", \"kind\": \"Gantry\"}\n`, 200)
 	description := strings.Repeat("Carries catalogs across an air gap, and says why. ", 150)

@@ -9,21 +9,21 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// propertyPackage is the type of the property that gives a bundle its version.
+// propertyPackage is the type of the property that contains a bundle's version.
 const propertyPackage = "olm.package"
 
-// A decoder reads the members of OLM's objects that the model has. Names may be
-// spelled in any case, null is nothing, and unknown members are passed over, all
-// as Go's encoding/json does it for OLM. A member twice is an error.
+// A decoder reads the members of OLM's objects that the model has. Like Go's encoding/json in OLM,
+// it matches names in any case, treats null as empty and ignores unknown members. A duplicate
+// member is an error.
 type decoder struct {
 	object, inner, list, innerList scanner
-	// names, if not nil, are the strings of the objects so far, so that one
-	// that comes again takes no memory.
+	// names, if not nil, has the strings of the objects so far, so that a repeated string needs no
+	// memory.
 	names map[string]string
 }
 
-// A decoded is an object with what its text says beyond its identity: one of
-// the other fields, or none for a schema that OLM does not know.
+// A decoded is an object with its decoded text: at most one of the other fields is set, none for a
+// schema that OLM does not know.
 type decoded struct {
 	meta           *Meta
 	defaultChannel string
@@ -68,16 +68,15 @@ func (d *decoder) decode(m *Meta) (decoded, error) {
 	return decoded{meta: m}, nil
 }
 
-// defaultChannel also sees to the members that only others look at, which OLM
-// decodes all the same.
+// defaultChannel also checks the members that only others use, because OLM decodes them too.
 func (d *decoder) defaultChannel(m *Meta) (channel string, err error) {
 	err = fields(&d.object, m.Raw,
 		field{"defaultChannel", d.into(&channel)},
-		field{"description", mustBeText},
+		field{"description", checkString},
 		field{"icon", func(value []byte) error {
 			return fields(&d.inner, value,
-				field{"base64data", mustBeBase64},
-				field{"mediatype", mustBeText},
+				field{"base64data", checkBase64},
+				field{"mediatype", checkString},
 			)
 		}},
 		field{"properties", d.properties(nil)},
@@ -138,7 +137,7 @@ func (d *decoder) bundle(m *Meta) (*Bundle, error) {
 	return b, err
 }
 
-// properties reads a list of properties into all, unless that is nil.
+// properties appends a list of properties to all, unless that is nil.
 func (d *decoder) properties(all *[]Property) func([]byte) error {
 	return func(value []byte) error {
 		return elements(&d.list, value, func(text []byte) error {
@@ -155,7 +154,7 @@ func (d *decoder) properties(all *[]Property) func([]byte) error {
 	}
 }
 
-// version is what the bundle's only olm.package property says.
+// version returns the version and release of the bundle's single olm.package property.
 func (d *decoder) version(b *Bundle) (v semver.Version, release string, err error) {
 	var value []byte
 	found := 0
@@ -166,7 +165,7 @@ func (d *decoder) version(b *Bundle) (v semver.Version, release string, err erro
 		}
 	}
 	if found != 1 {
-		return v, "", fmt.Errorf("there must be exactly one %s property, and there are %d", propertyPackage, found)
+		return v, "", fmt.Errorf("exactly one %s property is required, found %d", propertyPackage, found)
 	}
 	var text string
 	if err := fields(&d.inner, value,
@@ -182,13 +181,13 @@ func (d *decoder) version(b *Bundle) (v semver.Version, release string, err erro
 	return v, release, nil
 }
 
-// A field is a member that the model has, and what takes its value.
+// A field is a member of the model with the function that stores its value.
 type field struct {
 	name string
 	set  func(value []byte) error
 }
 
-// fields hands each member of an object to its field. The text null has no
+// fields passes the value of each known member of an object to its field. The text null has no
 // members.
 func fields(s *scanner, text []byte, known ...field) error {
 	if string(text) == "null" {
@@ -205,18 +204,18 @@ func fields(s *scanner, text []byte, known ...field) error {
 				continue
 			}
 			if seen {
-				return fmt.Errorf("the member %q stands there twice; keep one", m.name)
+				return fmt.Errorf("duplicate member %q; keep one", m.name)
 			}
 			seen = true
 			if err := f.set(text[m.start:m.end:m.end]); err != nil {
-				return within(m.name, err)
+				return withPath(m.name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// elements calls f with each element of a list. The text null has none.
+// elements calls f with each element of a list. The text null has no elements.
 func elements(s *scanner, text []byte, f func(element []byte) error) error {
 	if string(text) == "null" {
 		return nil
@@ -227,16 +226,16 @@ func elements(s *scanner, text []byte, f func(element []byte) error) error {
 	}
 	for i, e := range spans {
 		if err := f(text[e.start:e.end:e.end]); err != nil {
-			return within(fmt.Sprintf("[%d]", i), err)
+			return withPath(fmt.Sprintf("[%d]", i), err)
 		}
 	}
 	return nil
 }
 
-// into stores a JSON string; null is the empty string.
+// into returns a function that stores a JSON string; null is the empty string.
 func (d *decoder) into(field *string) func([]byte) error {
 	return func(value []byte) error {
-		if err := mustBeText(value); err != nil {
+		if err := checkString(value); err != nil {
 			return err
 		}
 		*field = d.text(value)
@@ -244,27 +243,27 @@ func (d *decoder) into(field *string) func([]byte) error {
 	}
 }
 
-// mustBeText refuses what is neither a JSON string nor null.
-func mustBeText(value []byte) error {
+// checkString returns an error unless the value is a JSON string or null.
+func checkString(value []byte) error {
 	if len(value) == 0 || value[0] != '"' && string(value) != "null" {
 		return fmt.Errorf("must be a string, not %s", abridged(value))
 	}
 	return nil
 }
 
-// mustBeBase64 refuses what is not a string of base64, or null.
-func mustBeBase64(value []byte) error {
-	if err := mustBeText(value); err != nil {
+// checkBase64 returns an error unless the value is a base64 string or null.
+func checkBase64(value []byte) error {
+	if err := checkString(value); err != nil {
 		return err
 	}
 	text, _ := asString(value)
 	if _, err := base64.StdEncoding.DecodeString(text); err != nil {
-		return errors.New("it is not base64")
+		return errors.New("not valid base64")
 	}
 	return nil
 }
 
-// text is the string that a JSON value is, "" where it is none.
+// text returns the string of a JSON value, "" if it is not a string.
 func (d *decoder) text(value []byte) string {
 	if d.names == nil {
 		text, _ := asString(value)
@@ -278,21 +277,21 @@ func (d *decoder) text(value []byte) string {
 	return known
 }
 
-// A placed error knows the path to the value that it is about.
-type placed struct {
+// A pathError is an error with the path of the value that it is about.
+type pathError struct {
 	path string
 	err  error
 }
 
-func within(name string, err error) error {
-	if p := (*placed)(nil); errors.As(err, &p) {
+func withPath(name string, err error) error {
+	if p := (*pathError)(nil); errors.As(err, &p) {
 		if !strings.HasPrefix(p.path, "[") {
 			name += "."
 		}
-		return &placed{name + p.path, p.err}
+		return &pathError{name + p.path, p.err}
 	}
-	return &placed{name, err}
+	return &pathError{name, err}
 }
 
-func (p *placed) Error() string { return p.path + ": " + p.err.Error() }
-func (p *placed) Unwrap() error { return p.err }
+func (p *pathError) Error() string { return p.path + ": " + p.err.Error() }
+func (p *pathError) Unwrap() error { return p.err }

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// With returns the object with another value for a member, and every other byte
-// as it was. The value is marshalled as encoding/json does it, without escaping
-// for HTML; a [json.RawMessage] goes in compacted. A member that the object does
-// not have is added as the last.
+// With returns the object with a new value for a member, and every other byte unchanged. The value
+// is encoded as by encoding/json, without escaping for HTML; a [json.RawMessage] is compacted. A
+// new member is added at the end.
 func (m *Meta) With(member string, value any) (*Meta, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -59,10 +58,9 @@ func (m *Meta) with(name string, value []byte) (*Meta, error) {
 	return &changed, nil
 }
 
-// KeepElements returns the object with only those elements of a list member that
-// keep wants, by their index from 0. The elements, and every byte outside of the
-// list, are as they were. An object without the member, or of which all is
-// kept, is returned as it is.
+// KeepElements returns the object with only those elements of a list member for which keep is true,
+// by index from 0. The elements, and every byte outside of the list, are unchanged. If the member
+// does not exist or all elements are kept, it returns m.
 func (m *Meta) KeepElements(member string, keep func(i int) bool) (*Meta, error) {
 	var s scanner
 	members, err := s.object(m.Raw)
@@ -83,7 +81,7 @@ func (m *Meta) KeepElements(member string, keep func(i int) bool) (*Meta, error)
 	}
 
 	kept, count := []byte{'['}, 0
-	from := 1 // where the white space before an element begins
+	from := 1 // start of the white space before an element
 	for i, e := range spans {
 		if keep(i) {
 			if count > 0 {
@@ -104,7 +102,7 @@ func (m *Meta) KeepElements(member string, keep func(i int) bool) (*Meta, error)
 	return m.with(member, append(kept, ']'))
 }
 
-// find returns the member of that name, in any case.
+// find returns the member with the name, in any case.
 func find(members []member, name string) (member, bool) {
 	for _, m := range members {
 		if strings.EqualFold(m.name, name) {
@@ -114,7 +112,7 @@ func find(members []member, name string) (member, bool) {
 	return member{}, false
 }
 
-// splice returns text with another part between two offsets.
+// splice returns text with the part between two offsets replaced.
 func splice(text []byte, start, end int, part []byte) []byte {
 	spliced := make([]byte, 0, len(text)-(end-start)+len(part))
 	spliced = append(spliced, text[:start]...)

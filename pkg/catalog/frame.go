@@ -6,26 +6,26 @@ import (
 	"io"
 )
 
-// maxObject is the longest object or YAML document that is read. The largest
-// bundles in public catalogs are a few megabytes.
+// maxObject is the maximum size of an object or YAML document. The largest bundles in public
+// catalogs have a few megabytes.
 const maxObject = 16 << 20
 
-// errTooLong says that an object is longer than maxObject.
+// errTooLong reports an object larger than maxObject.
 var errTooLong = errors.New("the object is larger than 16 MiB")
 
-// A framer cuts a stream of JSON objects into objects without judging them: it
-// counts brackets outside of strings, which for a valid object finds exactly its
-// end. It holds one object at a time and reads each byte once.
+// A framer splits a stream of JSON objects without validating them: it counts brackets outside of
+// strings, which finds the exact end of a valid object. It keeps one object at a time and reads
+// each byte once.
 type framer struct {
 	r io.Reader
-	// buf[start:end] is what was read and not yet taken.
+	// buf[start:end] was read and is not consumed yet.
 	buf        []byte
 	start, end int
 	line       int // of buf[start], from 1
 	eof        bool
 }
 
-// reset makes the framer read r. It keeps its buffer.
+// reset makes the framer read r. It keeps the buffer.
 func (f *framer) reset(r io.Reader) {
 	if f.buf == nil {
 		f.buf = make([]byte, 256<<10)
@@ -33,8 +33,8 @@ func (f *framer) reset(r io.Reader) {
 	*f = framer{r: r, buf: f.buf, line: 1}
 }
 
-// fill reads more behind end, and makes room for it. It returns io.EOF when
-// there is no more, and errTooLong when start is maxObject behind.
+// fill reads more bytes after end, and grows or moves the buffer. It returns io.EOF at the end of
+// input, and errTooLong if the object exceeds maxObject.
 func (f *framer) fill() error {
 	if f.eof {
 		return io.EOF
@@ -85,12 +85,29 @@ func (f *framer) next() (byte, error) {
 	}
 }
 
-// structural marks the bytes that matter outside of strings.
+// space skips white space and returns it, with the first byte after it, or io.EOF.
+func (f *framer) space() (skipped []byte, c byte, err error) {
+	for {
+		at := skipSpace(f.buf[:f.end], f.start)
+		skipped = append(skipped, f.consume(at-f.start)...)
+		if len(skipped) > maxObject {
+			return nil, 0, errTooLong
+		}
+		if f.start < f.end {
+			return skipped, f.buf[f.start], nil
+		}
+		if err := f.fill(); err != nil {
+			return skipped, 0, err
+		}
+	}
+}
+
+// structural marks the bytes with a meaning outside of strings.
 var structural = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
 
-// object returns the object that begins at start, and the line that it begins
-// on. The bytes are good until the next call. An object that does not end is
-// returned as far as it goes, so that a parser can say what is missing.
+// object returns the object that begins at start, with its line. The bytes are valid until the next
+// call. An incomplete object is returned as far as it goes, so that a parser can report what is
+// missing.
 func (f *framer) object() (text []byte, line int, err error) {
 	line = f.line
 	depth, at, quoted := 0, 0, false
@@ -119,29 +136,29 @@ func (f *framer) object() (text []byte, line int, err error) {
 				depth++
 			default:
 				if depth--; depth == 0 {
-					return f.take(at), line, nil
+					return f.consume(at), line, nil
 				}
 			}
 		}
 		switch err := f.fill(); err {
 		case nil:
 		case io.EOF:
-			return f.take(at), line, nil
+			return f.consume(at), line, nil
 		default:
 			return nil, line, err
 		}
 	}
 }
 
-// take returns n bytes from start and steps over them.
-func (f *framer) take(n int) []byte {
+// consume returns n bytes from start and skips them.
+func (f *framer) consume(n int) []byte {
 	text := f.buf[f.start : f.start+n]
 	f.line += bytes.Count(text, []byte{'\n'})
 	f.start += n
 	return text
 }
 
-// rest is what was not yet taken, with what is still to be read.
+// rest returns everything that is not consumed yet, including unread input.
 func (f *framer) rest() io.Reader {
 	return io.MultiReader(bytes.NewReader(f.buf[f.start:f.end]), f.r)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// FuzzRead holds that what is read is read again after writing, byte for byte,
-// that it is streamed, too, and that it can be outlined.
+// FuzzRead checks that a catalog is read again after writing, byte for byte, and that it can be
+// streamed and outlined.
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"testdata/quirks/*.*", "testdata/quirks/*/*.*", "testdata/quirks/*/*/*.*"} {
 		names, err := filepath.Glob(pattern)
@@ -45,14 +45,14 @@ func FuzzRead(f *testing.F) {
 		}
 		files, err := catalog.Files(c)
 		if err != nil || len(files) == 0 {
-			return // a name that makes no path, or nothing to write
+			return // a name that is not a path, or nothing to write
 		}
 		sameWhenWritten(t, c)
 	})
 }
 
-// FuzzYAML holds that a YAML document means what it means to OLM, which reads it
-// with sigs.k8s.io/yaml.
+// FuzzYAML checks that a YAML document has the same value as in OLM, which reads it with
+// sigs.k8s.io/yaml.
 func FuzzYAML(f *testing.F) {
 	for _, scalar := range []string{
 		"yes", "No", "~", "''", "0x1F", "0o17", "017", "08", "1_000", "-0b11", "+12", "1e3", "-.5", ".5e1", "1.", "-0", "-0.0",
@@ -66,7 +66,7 @@ func FuzzYAML(f *testing.F) {
 	nonSpecific := regexp.MustCompile(`![^!\w]|!$`)
 	f.Fuzz(func(t *testing.T, text string) {
 		if nonSpecific.MatchString(text) {
-			return // the parser does not say that a scalar has the tag "!"
+			return // the parser hides the tag "!"
 		}
 		c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{})
 		if err != nil || len(c.Packages) > 0 || len(c.Others) != 1 || strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -74,7 +74,7 @@ func FuzzYAML(f *testing.F) {
 		}
 		oracle, err := yaml.YAMLToJSON([]byte(text))
 		if err != nil {
-			return // taken here, not there: the parsers differ in what they refuse
+			return // accepted here but not there: the parsers reject different texts
 		}
 		var got, want any
 		if err := json.Unmarshal(c.Others[0].Raw, &got); err != nil {

@@ -8,15 +8,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 )
 
-// IgnoreFile is the name of the files that say, in gitignore's syntax, which
-// files of a catalog are not part of it.
+// IgnoreFile is the name of the files that list, in gitignore's syntax, files that are not part of
+// a catalog.
 const IgnoreFile = ".indexignore"
 
-// maxIgnoreFile is more than any list of patterns needs.
+// maxIgnoreFile is the maximum size in bytes, more than any list of patterns needs.
 const maxIgnoreFile = 1 << 20
 
 // readIgnore returns the pattern lines of an `.indexignore`.
@@ -40,31 +38,29 @@ func readIgnore(r io.Reader) ([]string, error) {
 	return lines, nil
 }
 
-// matchIgnored returns what says whether a file is ignored. The keys of ignores
-// are the paths of the `.indexignore` files; the patterns of each hold for the
-// folder that it stands in, and those of a deeper folder win. Like OLM it asks
-// for files only and never prunes a folder, so a file can be let back in where
-// git would not look.
+// matchIgnored returns a function that reports whether a file is ignored. The keys of ignores are
+// the paths of the `.indexignore` files. The patterns of each apply to its folder; those of a
+// deeper folder override. Like OLM it matches files only and never prunes a folder, so a pattern
+// can re-include a file in an ignored folder, unlike in git.
 func matchIgnored(ignores map[string][]string) func(name string) bool {
-	var patterns []gitignore.Pattern
+	var patterns []ignorePattern
 	files := slices.SortedFunc(maps.Keys(ignores), func(a, b string) int {
 		return slices.Compare(folders(a), folders(b))
 	})
 	for _, file := range files {
 		for _, line := range ignores[file] {
-			patterns = append(patterns, gitignore.ParsePattern(line, folders(file)))
+			patterns = append(patterns, parseIgnorePattern(line, folders(file)))
 		}
 	}
-	if len(patterns) == 0 {
-		return func(string) bool { return false }
-	}
-	matcher := gitignore.NewMatcher(patterns)
+	slices.Reverse(patterns)
 	return func(name string) bool {
-		return matcher.Match(strings.Split(name, "/"), false)
+		file := strings.Split(name, "/")
+		i := slices.IndexFunc(patterns, func(p ignorePattern) bool { return p.match(file) })
+		return i >= 0 && !patterns[i].include
 	}
 }
 
-// folders are the names of the folders that a file stands in, outermost first.
+// folders returns the names of the folders that contain a file, outermost first.
 func folders(file string) []string {
 	dir := path.Dir(file)
 	if dir == "." {

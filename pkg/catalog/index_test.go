@@ -25,13 +25,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// indexSize is how large a whole public index is: 600 packages, 10,000 to 16,000
-// bundles.
+// indexSize is the size of a whole public index: 600 packages, 10,000 to 16,000 bundles.
 const indexSize = 350 << 20
 
-// writeIndex writes a whole index below dir: the real packages beside the
-// checkout, or else generated ones, again and again under other names. It
-// returns the size and the names.
+// writeIndex writes a whole index below dir: the real packages beside the checkout, or else
+// generated ones, repeated under other names. It returns the size and the names.
 func writeIndex(tb testing.TB, dir string) (size int64, packages []string) {
 	tb.Helper()
 	fsys := os.DirFS(realCatalogs)
@@ -68,8 +66,7 @@ func writeIndex(tb testing.TB, dir string) (size int64, packages []string) {
 	return size, packages
 }
 
-// tasks are what is done with a whole index, each in a process of its own, so
-// that the memory it takes can be told.
+// tasks are run on a whole index, each in a process of its own, to measure its memory.
 var tasks = map[string]func(tb testing.TB, dir string) error{
 	"filter": func(tb testing.TB, dir string) error {
 		op := imageset.Operator{}
@@ -118,7 +115,7 @@ var tasks = map[string]func(tb testing.TB, dir string) error{
 		return err
 	},
 	"validate": func(tb testing.TB, dir string) error {
-		j := validate.NewJudge()
+		j := validate.NewValidator()
 		c, err := catalog.Read(tb.Context(), os.DirFS(dir), j.Options())
 		if err != nil {
 			return err
@@ -128,7 +125,7 @@ var tasks = map[string]func(tb testing.TB, dir string) error{
 	"stream": func(tb testing.TB, dir string) error {
 		return catalog.Stream(tb.Context(), os.DirFS(dir), func(*catalog.Meta) error { return nil })
 	},
-	// Bare scans, to hold the others against.
+	// Bare scans, for comparison.
 	"scan with jsontext": func(_ testing.TB, dir string) error {
 		return scan(dir, func(r io.Reader) error {
 			d := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -182,22 +179,22 @@ func scan(dir string, read func(io.Reader) error) error {
 	return errors.Join(<-errs, <-errs)
 }
 
-// What says to TestIndexTask what to do.
+// The environment variables of TestIndexTask.
 const (
 	taskVariable  = "GANTRY_BENCH_TASK"
 	indexVariable = "GANTRY_BENCH_INDEX"
 )
 
-// TestIndexTask is what BenchmarkIndex runs.
+// TestIndexTask is run by BenchmarkIndex.
 func TestIndexTask(t *testing.T) {
 	task := os.Getenv(taskVariable)
 	if task == "" {
-		t.Skip("it is a part of BenchmarkIndex")
+		t.Skip("run by BenchmarkIndex")
 	}
 	if err := tasks[task](t, os.Getenv(indexVariable)); err != nil {
 		t.Fatal(err)
 	}
-	// What the kernel tells the parent begins with the parent's own memory.
+	// The kernel's value for the child starts with the parent's memory.
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		if _, err := os.Stdout.Write(status); err != nil {
 			t.Fatal(err)
@@ -205,12 +202,11 @@ func TestIndexTask(t *testing.T) {
 	}
 }
 
-// highWater is the line with the most memory that a Linux process had.
+// highWater is the line with the peak memory of a Linux process.
 var highWater = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
 
-// BenchmarkIndex reports how fast a whole index of 350 MB is read, in MB a
-// second and in seconds of all processors, and the most memory that the process
-// had, in MB (on Linux).
+// BenchmarkIndex reports how fast a whole index of 350 MB is read, in MB per second and in CPU
+// seconds, and the peak memory of the process in MB (on Linux).
 func BenchmarkIndex(b *testing.B) {
 	dir := b.TempDir()
 	size, packages := writeIndex(b, dir)

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// maxLinks is how many links may be followed for one file, as on Linux.
+// maxLinks is how many links are followed for one file, as on Linux.
 const maxLinks = 40
 
-var errLeadsOut = errors.New("the link leads out of the catalog's folder; copy the file to where the link is")
+var errLeadsOut = errors.New("the link points outside of the catalog's folder; replace it by a copy of the file")
 
-// staysInside reports, as an error, that following a link leaves the file
-// system, at whatever folder on the way. A file system that cannot read links is
-// trusted with them.
+// staysInside returns an error if following a link leaves the file system at any folder of the
+// path. A file system that cannot read links is trusted.
 func staysInside(fsys fs.FS, name string) error {
 	links, ok := fsys.(fs.ReadLinkFS)
 	if !ok {
@@ -41,7 +40,7 @@ func staysInside(fsys fs.FS, name string) error {
 			continue
 		}
 		if followed++; followed > maxLinks {
-			return errors.New("too many links follow each other")
+			return errors.New("too many levels of symbolic links")
 		}
 		target, err := links.ReadLink(next)
 		if err != nil {

@@ -1,6 +1,6 @@
 package catalog
 
-// The schemas that OLM gives a meaning.
+// The schemas that OLM knows.
 const (
 	SchemaPackage      = "olm.package"
 	SchemaChannel      = "olm.channel"
@@ -8,19 +8,21 @@ const (
 	SchemaDeprecations = "olm.deprecations"
 )
 
-// A Meta is one object of a file-based catalog: its identity and its text. It
-// is immutable; what rewrites an object makes a new Meta.
+// A Meta is one object of a file-based catalog: its identity and its text. It is immutable; a
+// changed object is a new Meta.
 type Meta struct {
 	Schema string
 	// Package is the package the object belongs to: its own name for an
 	// olm.package, "" for an object that belongs to the whole catalog.
 	Package string
 	Name    string
-	// Raw is the object as JSON. From a JSON file it is the text as it stood,
-	// byte for byte; from YAML it is the same value with integers exact.
+	// Raw is the object as JSON: the exact bytes of a JSON file, or the converted value of a YAML
+	// file, with exact integers.
 	Raw []byte
-	// File (slash-separated, below the catalog's root) and Line (from 1) are
-	// where the object began.
+	// Packed is the text if it is compressed ([Options.Pack]); Raw is nil then. Text returns either.
+	Packed *Packed
+	// File (slash-separated, below the catalog's root) and Line (from 1) are the position of the
+	// object.
 	File string
 	Line int
 }

@@ -8,11 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// New builds a catalog from its objects. Objects of one name keep their order,
-// which stands for their place in the files. The metas' identities must be those
-// of their text, as those of metas from a [Reader] or [Meta.With] are. The error
-// is an [*Error] with every object whose members are not of the types that its
-// schema demands.
+// New builds a catalog from its objects. Objects with the same name keep their order, which is
+// their order in the files. The identity of each meta must match its text, as for metas from a
+// [Reader] or [Meta.With]. The error is an [*Error] with every object whose members do not have the
+// types of its schema.
 func New(metas []*Meta) (*Catalog, error) {
 	contents, err := decodeAll(metas)
 	if err != nil {
@@ -21,12 +20,12 @@ func New(metas []*Meta) (*Catalog, error) {
 	return build(contents), nil
 }
 
-// build builds a catalog from what objects say.
+// build builds a catalog from decoded objects.
 func build(contents []decoded) *Catalog {
 	var c Catalog
 	c.Packages = group(contents)
 	for _, content := range contents {
-		if m := content.meta; m.Package == "" && !olm(m.Schema) {
+		if m := content.meta; m.Package == "" && !isOLM(m.Schema) {
 			c.Others = append(c.Others, m)
 		}
 	}
@@ -38,13 +37,13 @@ func build(contents []decoded) *Catalog {
 	return &c
 }
 
-// group puts objects together that belong to one package.
+// group collects the objects of each package.
 func group(contents []decoded) []*Package {
 	var sorted []*Package
 	packages := map[string]*Package{}
 	for _, content := range contents {
 		m := content.meta
-		if m.Package == "" && !olm(m.Schema) {
+		if m.Package == "" && !isOLM(m.Schema) {
 			continue
 		}
 		p := packages[m.Package]
@@ -62,7 +61,7 @@ func group(contents []decoded) []*Package {
 	return sorted
 }
 
-// decodeAll decodes objects on every processor.
+// decodeAll decodes objects on all processors.
 func decodeAll(metas []*Meta) ([]decoded, error) {
 	contents := make([]decoded, len(metas))
 	errs := make([]error, len(metas))
@@ -90,7 +89,7 @@ func decodeAll(metas []*Meta) ([]decoded, error) {
 	return contents, nil
 }
 
-// add puts an object into the package.
+// add adds an object to the package.
 func (p *Package) add(content decoded) {
 	switch m := content.meta; {
 	case m.Schema == SchemaPackage:
@@ -109,7 +108,7 @@ func (p *Package) add(content decoded) {
 	}
 }
 
-// sort gives the package's objects their order, those of one name keeping theirs.
+// sort sorts the package's objects; those with the same name keep their order.
 func (p *Package) sort() {
 	slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(p.Bundles, func(a, b *Bundle) int { return cmp.Compare(a.Name, b.Name) })
@@ -118,8 +117,8 @@ func (p *Package) sort() {
 	})
 }
 
-// olm reports whether the schema is one that OLM gives a meaning.
-func olm(schema string) bool {
+// isOLM reports whether OLM knows the schema.
+func isOLM(schema string) bool {
 	switch schema {
 	case SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations:
 		return true
@@ -127,7 +126,7 @@ func olm(schema string) bool {
 	return false
 }
 
-// describe names an object for a person.
+// describe names an object in a message.
 func describe(m *Meta) string {
 	switch {
 	case m.Name != "" && m.Package != "" && m.Package != m.Name:

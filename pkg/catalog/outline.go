@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// needed reports whether dependencies may be about properties of a type. A rule
-// of an olm.constraint may ask for any but these two, which are manifests and by
-// far the largest.
-func needed(property string) bool {
+// isNeeded reports whether dependencies may refer to properties of a type. A rule of an
+// olm.constraint may refer to any type except these two, which are manifests and by far the
+// largest.
+func isNeeded(property string) bool {
 	return property != "olm.csv.metadata" && property != "olm.bundle.object"
 }
 
-// Outline returns what [Catalog.Outlines] would have of the packages that the
-// objects belong to. The objects are those of a catalog that can be read; else
-// the error is an [*Error].
+// Outline returns what [Catalog.Outlines] contains for the packages of the objects. The objects
+// must be those of a readable catalog; otherwise the error is an [*Error].
 func Outline(metas []*Meta) ([]*Package, error) {
 	var (
 		o        outliner
@@ -39,20 +38,18 @@ func Outline(metas []*Meta) ([]*Package, error) {
 	return group(outlined), nil
 }
 
-// An outliner decodes objects to what [Catalog.Outlines] have of them, and holds
-// on to nothing of their text.
+// An outliner decodes objects for [Catalog.Outlines] and keeps nothing of their text.
 type outliner struct {
 	decoder
-	values map[string][]byte // of properties, each once
+	values map[string][]byte // of properties, each stored once
 }
 
-// reset forgets the strings of the objects so far.
+// reset drops the stored strings.
 func (o *outliner) reset() {
 	o.names, o.values = map[string]string{}, map[string][]byte{}
 }
 
-// outline decodes the object that m names; ok is false for one that no outline
-// has.
+// outline decodes the object that m identifies; ok is false for schemas that outlines omit.
 func (o *outliner) outline(m *Meta, text []byte) (content decoded, ok bool, err error) {
 	m.Schema, m.Package, m.Name = o.shared(m.Schema), o.shared(m.Package), o.shared(m.Name)
 	whole := *m
@@ -76,15 +73,15 @@ func (o *outliner) outline(m *Meta, text []byte) (content decoded, ok bool, err 
 	return content, true, err
 }
 
-// shared is the string itself, held once.
+// shared returns the stored copy of a string.
 func (o *outliner) shared(text string) string {
 	if strings.Contains(text, `\`) {
-		return text // in quotes it would be an escape, and another string
+		return text // in quotes it would be an escape
 	}
 	return o.text([]byte(`"` + text + `"`))
 }
 
-// bundle is the outline of a bundle.
+// bundle returns the outline of a bundle.
 func (o *outliner) bundle(m *Meta) (*Bundle, error) {
 	b := &Bundle{Package: m.Package, Name: m.Name}
 	var all []Property
@@ -93,7 +90,7 @@ func (o *outliner) bundle(m *Meta) (*Bundle, error) {
 	}
 	b.Properties = all
 	b.Version, b.Release, b.VersionErr = o.version(b)
-	all = slices.DeleteFunc(all, func(p Property) bool { return !needed(p.Type) })
+	all = slices.DeleteFunc(all, func(p Property) bool { return !isNeeded(p.Type) })
 	b.Properties = slices.Clone(all)
 	for i := range b.Properties {
 		b.Properties[i].Value = o.value(b.Properties[i].Value)
@@ -101,8 +98,7 @@ func (o *outliner) bundle(m *Meta) (*Bundle, error) {
 	return b, nil
 }
 
-// value is a copy of a property's value, shared with the bundles of the same
-// file that have it too.
+// value returns a copy of a property's value, shared by all bundles of the file.
 func (o *outliner) value(text []byte) []byte {
 	known, ok := o.values[string(text)]
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// outlined is what the outline of a package has to be.
+// outlined returns the expected outline of a package.
 func outlined(p *catalog.Package) *catalog.Package {
 	meta := func(m *catalog.Meta) *catalog.Meta {
 		bare := *m
@@ -63,19 +63,18 @@ func TestOutlines(t *testing.T) {
 		t.Errorf("got %d packages and %d outlines", len(c.Packages), len(c.Outlines))
 	}
 	if c := quirks(t, catalog.Options{Keep: none}); len(c.Outlines) != 0 {
-		t.Errorf("got %d outlines that nobody asked for", len(c.Outlines))
+		t.Errorf("got %d unrequested outlines", len(c.Outlines))
 	}
 }
 
-// Names of which a part would be an escape if they stood in a JSON text as they
-// are.
+// A part of these names would be an escape in JSON text if it were not quoted.
 func TestNamesAreNoEscapes(t *testing.T) {
 	const text = `{"schema":"olm.package","name":"a"}
 		{"schema":"olm.bundle","package":"a","name":"b\\u0063\"\\","properties":[{"type":"olm.package","value":{"packageName":"a","version":"1.0.0"}}]}`
 	const want = `b\u0063"\`
 	for name, options := range map[string]catalog.Options{
-		"outlines": {Keep: func(string) bool { return false }, Outline: true},
-		"shed":     {Shed: func(*catalog.Bundle) {}},
+		"outlines":  {Keep: func(string) bool { return false }, Outline: true},
+		"drop text": {DropText: func(*catalog.Bundle) {}},
 	} {
 		r := catalog.NewReader(options)
 		if err := r.File("a.json", strings.NewReader(text)); err != nil {
@@ -96,8 +95,11 @@ func TestNamesAreNoEscapes(t *testing.T) {
 	}
 }
 
-// TestRealOutlines holds outlines against the whole catalogs.
+// TestRealOutlines compares outlines with complete catalogs.
 func TestRealOutlines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	names := realPackages(t)
 	fsys := os.DirFS(realCatalogs)
 	whole, err := catalog.Read(t.Context(), fsys, catalog.Options{})
@@ -120,7 +122,7 @@ func TestRealOutlines(t *testing.T) {
 	}
 	for i, p := range want {
 		if reflect.DeepEqual(p, c.Outlines[i]) { //nolint:govet // errors that are equal so are equal to cmp, which decides on others
-			continue // what cmp takes long to find out
+			continue // faster than cmp
 		}
 		if diff := cmp.Diff(p, c.Outlines[i], compareErrors); diff != "" {
 			t.Error(diff)
@@ -138,7 +140,7 @@ func TestOutlineProblems(t *testing.T) {
 	if !errors.As(err, &found) || err.Error() != "f:2: olm.bundle q.v1 of package q: properties[1].type: must be a string, not 5" {
 		t.Errorf("got %v", err)
 	}
-	// An ignored file counts for nothing.
+	// Problems of ignored files are not reported.
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}, "g": {Data: nil}, ".indexignore": {Data: []byte("f")}}, catalog.Options{
 		Keep: func(string) bool { return false }, Outline: true,
 	})
@@ -147,8 +149,7 @@ func TestOutlineProblems(t *testing.T) {
 	}
 }
 
-// TestOutlineMemory holds that an outline takes a small part of the memory of
-// its package.
+// TestOutlineMemory checks that an outline needs a small part of the memory of its package.
 func TestOutlineMemory(t *testing.T) {
 	fsys := generated(20)
 	var before, after runtime.MemStats

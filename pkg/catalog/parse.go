@@ -5,23 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxFile is longer than a whole public index in one file.
+// maxFile is larger than a whole public index in one file.
 const maxFile = 4 << 30
 
-// A parser turns one file into metas. What is wrong with the content becomes a
-// problem; only what r itself reports ends parsing with an error.
+// A parser splits one file into metas. Wrong content becomes a problem; only read errors end
+// parsing with an error.
 type parser struct {
 	options  Options
 	out      *parsed
 	frames   framer
 	scan     scanner
 	outlines outliner
-	// each, if not nil, is given the objects that are kept, instead of out. It
-	// ends parsing with an error, which is then here.
+	pack     *packer // not nil with Options.Pack
+	// each, if not nil, receives the kept objects instead of out. Its error ends parsing and is
+	// stored in err.
 	each func(*Meta) error
 	err  error
 }
@@ -30,32 +32,68 @@ func newParser(options Options) *parser {
 	return &parser{options: options}
 }
 
-// parse reads a file of JSON objects or YAML documents. Like OLM it goes by the
-// first character; beyond OLM it also takes JSON objects with --- between them,
-// and keeps the bytes of JSON objects within a YAML stream.
-func (p *parser) parse(r io.Reader) error {
-	if p.options.Outline || p.options.Shed != nil {
-		p.outlines.reset()
+// begin starts a file.
+func (p *parser) begin(name string) {
+	p.out = &parsed{path: name}
+	p.outlines.reset()
+}
+
+// end returns the content of the file.
+func (p *parser) end() *parsed {
+	if p.pack != nil {
+		p.pack.flush()
 	}
+	return p.out
+}
+
+// addAll adds objects that were read before.
+func (p *parser) addAll(metas iter.Seq2[*Meta, error]) error {
+	for m, err := range metas {
+		if err != nil {
+			return err
+		}
+		if p.options.wants(m.Package) {
+			p.add(m)
+		}
+	}
+	return nil
+}
+
+// parse reads a file of JSON objects or YAML documents. Like OLM it decides by the first character,
+// and once more after the first JSON object. White space alone is an error, as in OLM. Beyond OLM it
+// keeps the bytes of JSON objects within a YAML stream.
+func (p *parser) parse(r io.Reader) error {
 	limited := &limitedReader{r: r, left: maxFile}
 	f := &p.frames
 	f.reset(limited)
-	for first := true; ; first = false {
-		c, err := f.next()
-		if err == io.EOF {
+	for n := 0; ; n++ {
+		var space []byte
+		var c byte
+		var err error
+		from := f.line
+		if n < 2 {
+			space, c, err = f.space()
+		} else {
+			c, err = f.next()
+		}
+		switch {
+		case err == io.EOF && n == 0 && len(space) > 0:
+			p.problem(1, "the file has only white space; delete it, or list it in %s", IgnoreFile)
 			return nil
-		} else if err != nil {
+		case err == io.EOF:
+			return nil
+		case err != nil:
 			return p.stopped(err, f.line)
-		}
-		if first && c == bom[0] {
-			if c, err = f.skipBOM(); err == io.EOF {
-				return nil
-			} else if err != nil {
-				return p.stopped(err, f.line)
+		case c != '{' && n > 1:
+			p.problem(f.line, "after two JSON objects OLM expects only JSON objects, without --- or comments between them; "+
+				"fix the file, or list it in %s if it is not part of the catalog", IgnoreFile)
+			return nil
+		case c != '{':
+			if n == 1 { // OLM skips the rest of the object's last line
+				_, space, _ = bytes.Cut(space, []byte("\n"))
+				from = f.line - bytes.Count(space, []byte("\n"))
 			}
-		}
-		if c != '{' {
-			return p.yaml(f.rest(), f.line, !first)
+			return p.yaml(io.MultiReader(bytes.NewReader(space), f.rest()), from)
 		}
 		text, line, err := f.object()
 		if err != nil {
@@ -67,11 +105,10 @@ func (p *parser) parse(r io.Reader) error {
 	}
 }
 
-// stopped sorts an error that ends a file into those of the content, which
-// become a problem, and those of reading, which are returned.
+// stopped turns errors about the content into problems, and returns read errors.
 func (p *parser) stopped(err error, line int) error {
 	if errors.Is(err, errTooLong) || errors.Is(err, errFileTooLong) {
-		p.problem(line, "%v; if the file is not part of the catalog, name it in %s", err, IgnoreFile)
+		p.problem(line, "%v; if the file is not part of the catalog, list it in %s", err, IgnoreFile)
 		return nil
 	}
 	return err
@@ -83,21 +120,20 @@ func (p *parser) problem(line int, format string, args ...any) {
 	})
 }
 
-// object takes one JSON object that was cut out of the file, and reports whether
-// what follows it can be read.
+// object adds one JSON object of the file. It reports whether the rest of the file can be read.
 func (p *parser) object(text []byte, line int) bool {
 	id, err := p.scan.identity(text)
 	if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
 		at := min(int(syntax.ByteOffset), len(text))
 		p.problem(line+bytes.Count(text[:at], []byte{'\n'}),
-			"the JSON is broken: %v; mend the file, or name it in %s if it is not part of the catalog", syntax.Err, IgnoreFile)
+			"invalid JSON: %v; fix the file, or list it in %s if it is not part of the catalog", syntax.Err, IgnoreFile)
 		return false
 	}
 	p.keep(id, err, line, text)
 	return p.err == nil
 }
 
-// keep adds an object, if it is wanted. It holds on to nothing of text.
+// keep adds an object unless it is excluded. It keeps no reference to text.
 func (p *parser) keep(id identity, err error, line int, text []byte) {
 	if err != nil {
 		p.problem(line, "%v", err)
@@ -105,7 +141,7 @@ func (p *parser) keep(id identity, err error, line int, text []byte) {
 	}
 	m := &Meta{Schema: id.schema, Package: id.pkg, Name: id.name, File: p.out.path, Line: line}
 	if m.Schema == "" {
-		p.problem(line, "the object has no schema; add one (%s, %s, ...), or name the file in %s if it is not part of the catalog",
+		p.problem(line, "the object has no schema; add one (%s, %s, ...), or list the file in %s if it is not part of the catalog",
 			SchemaPackage, SchemaBundle, IgnoreFile)
 		return
 	}
@@ -121,24 +157,47 @@ func (p *parser) keep(id identity, err error, line int, text []byte) {
 		}
 		return
 	}
-	if p.options.Shed != nil {
-		content, err := p.outlines.shed(m, text, p.options.Shed)
-		if err != nil {
-			p.problem(m.Line, "%s: %v", describe(m), err)
-			return
-		}
-		p.out.shed = append(p.out.shed, content)
-		return
+	if p.dropsText(m.Schema) {
+		m.Raw = text
+	} else {
+		m.Raw = bytes.Clone(text)
 	}
-	m.Raw = bytes.Clone(text)
 	if p.each != nil {
 		p.err = p.each(m)
 		return
 	}
-	p.out.metas = append(p.out.metas, m)
+	p.add(m)
 }
 
-// outline adds what an outline has of an object.
+// dropsText reports whether the text of an object is not kept as it is.
+func (p *parser) dropsText(schema string) bool {
+	return p.options.DropText != nil || p.pack != nil && schema == SchemaBundle
+}
+
+// add adds an object. It keeps a reference to its text only if the text is kept.
+func (p *parser) add(m *Meta) {
+	if !p.dropsText(m.Schema) {
+		p.out.metas = append(p.out.metas, m)
+		return
+	}
+	bare := *m
+	bare.Raw = nil
+	see := p.options.DropText
+	if see == nil {
+		see = func(*Bundle) {}
+	}
+	content, err := p.outlines.withoutText(&bare, m.Raw, see)
+	if err != nil {
+		p.out.problems = append(p.out.problems, Problem{File: m.File, Line: m.Line, Message: fmt.Sprintf("%s: %v", describe(m), err)})
+		return
+	}
+	if p.options.DropText == nil {
+		bare.Packed = p.pack.add(m.Raw)
+	}
+	p.out.withoutText = append(p.out.withoutText, content)
+}
+
+// outline adds the outline of an object.
 func (p *parser) outline(m *Meta, text []byte) {
 	content, ok, err := p.outlines.outline(m, text)
 	if err != nil {
@@ -148,27 +207,9 @@ func (p *parser) outline(m *Meta, text []byte) {
 	}
 }
 
-// bom is what some editors put before UTF-8 text.
-var bom = []byte("\ufeff")
-
-// skipBOM steps over a byte order mark, if there is one, and what next skips.
-func (f *framer) skipBOM() (byte, error) {
-	for f.end-f.start < len(bom) {
-		if err := f.fill(); err == io.EOF {
-			break
-		} else if err != nil {
-			return 0, err
-		}
-	}
-	if bytes.HasPrefix(f.buf[f.start:f.end], bom) {
-		f.start += len(bom)
-	}
-	return f.next()
-}
-
 var errFileTooLong = errors.New("the file is larger than 4 GiB")
 
-// A limitedReader fails when there is more to read than is left.
+// A limitedReader fails if there is more to read than left.
 type limitedReader struct {
 	r    io.Reader
 	left int64

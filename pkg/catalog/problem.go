@@ -9,15 +9,15 @@ import (
 
 // A Problem is one thing in a catalog's files that cannot be read.
 type Problem struct {
-	// File and Line are where it stands: a slash-separated path below the
-	// catalog's root, and a line from 1, or 0 for the file as a whole.
+	// File and Line are the position: a slash-separated path below the catalog's root, and a line
+	// from 1, or 0 for the file as a whole.
 	File string
 	Line int
-	// Message says what is wrong and what to do about it.
+	// Message is what is wrong, and the remedy.
 	Message string
 }
 
-// String is the problem as file:line: message.
+// String returns the problem as file:line: message.
 func (p Problem) String() string {
 	switch {
 	case p.File == "":
@@ -28,15 +28,15 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// An Error has everything that kept a catalog from being read, sorted by place.
+// An Error has all reasons why a catalog could not be read, sorted by position.
 type Error struct {
 	Problems []Problem
 }
 
-// mostShown is how many problems a person wants to see at once.
-const mostShown = 50
+// maxShown is the number of problems in an error's text.
+const maxShown = 50
 
-// Error has one line a problem, for the first fifty.
+// Error returns one line per problem, for the first fifty.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
 		return e.Problems[0].String()
@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d problems in the catalog:", len(e.Problems))
 	for i, p := range e.Problems {
-		if i == mostShown {
+		if i == maxShown {
 			fmt.Fprintf(&text, "\n  and %d more", len(e.Problems)-i)
 			break
 		}

@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Read reads the file-based catalog in a file system, as operator-registry's
-// declcfg.LoadFS walks it: every regular file in every folder whatever its name,
-// links to files followed as long as they stay inside, without what
-// `.indexignore` files name. [os.Root.FS] also guards against links that change
-// while they are followed.
+// Read reads the file-based catalog in a file system. Like operator-registry's declcfg.LoadFS it
+// reads every regular file in every folder, whatever its name, except those that `.indexignore`
+// files list. Links to files are followed if they stay inside the file system. [os.Root.FS] also
+// guards against links that change while they are followed.
 //
-// The error is an [*Error] where the content of files is wrong.
+// The error is an [*Error] if the content of files is wrong.
 func Read(ctx context.Context, fsys fs.FS, options Options) (*Catalog, error) {
 	files, err := list(fsys)
 	if err != nil {
@@ -48,16 +47,16 @@ func Read(ctx context.Context, fsys fs.FS, options Options) (*Catalog, error) {
 	return reader.Catalog()
 }
 
-var errNoFiles = errors.New("reading the catalog: the folder has no files; is it the right one?")
+var errNoFiles = errors.New("reading the catalog: the folder has no files; check the path")
 
-// A listed is a file to be read.
+// A listed is a file to read.
 type listed struct {
 	name string
 	size int64
 }
 
-// list finds the regular files of a file system, and the links to such, the
-// largest first so that the last one to be read is a small one.
+// list returns the regular files of a file system, and links to them, the largest first, so that
+// the last one to be read is small.
 func list(fsys fs.FS) ([]listed, error) {
 	var files []listed
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -77,7 +76,7 @@ func list(fsys fs.FS) ([]listed, error) {
 			return fmt.Errorf("reading the catalog: %w", err)
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("reading the catalog: %s is not a regular file, nor a link to one", name)
+			return fmt.Errorf("reading the catalog: %s is neither a regular file nor a link to one", name)
 		}
 		files = append(files, listed{name: name, size: info.Size()})
 		return nil
@@ -89,8 +88,7 @@ func list(fsys fs.FS) ([]listed, error) {
 	return files, nil
 }
 
-// A contextReader ends reading with its context. It lives no longer than the
-// call that made it.
+// A contextReader stops reading when its context ends. It does not outlive the call that made it.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -90,7 +90,7 @@ func TestRead(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// A file that a negated pattern lets back in, and its bytes.
+	// A file that a negated pattern re-includes, with its bytes.
 	original, err := os.ReadFile("testdata/quirks/notes/lifecycle.json")
 	if err != nil {
 		t.Fatal(err)
@@ -140,31 +140,47 @@ func TestReadProblems(t *testing.T) {
 		want       string // file:line and the beginning of the message
 	}{
 		{"no schema", "{\"schema\": \"a\"}\n{\n}", "f:2: the object has no schema"},
-		{"plain text", "# Read me\n\nThis is a text.\n", "f:3: neither JSON nor YAML"},
-		{"broken JSON", "{\"schema\": \"a\"}\n\n{\"schema\":\n \"a\",,}", "f:4: the JSON is broken"},
-		{"unfinished JSON", "{\"schema\": [\n", "f:2: the JSON is broken: unexpected EOF"},
-		{"text after JSON", "{\"schema\": \"a\"}\nabc", "f:2: neither JSON nor YAML"},
-		{"broken YAML", "schema: a\n---\nschema: a\n\tb: c\n", "f:4: the YAML is broken: found a tab character that violates indentation; YAML is indented with spaces; mend the file"},
-		{"tab in a list", "schema: a\nx:\n\t- b\n", "f:3: the YAML is broken: found character that cannot start any token; YAML is indented with spaces; mend the file"},
+		{"plain text", "# Read me\n\nThis is a text.\n", "f:3: not a JSON or YAML object"},
+		{"broken JSON", "{\"schema\": \"a\"}\n\n{\"schema\":\n \"a\",,}", "f:4: invalid JSON"},
+		{"unfinished JSON", "{\"schema\": [\n", "f:2: invalid JSON: unexpected EOF"},
+		{"text after JSON", "{\"schema\": \"a\"}\nabc", "f:2: not a JSON or YAML object"},
+		{"broken YAML", "schema: a\n---\nschema: a\n\tb: c\n", "f:4: invalid YAML: found a tab character that violates indentation; YAML is indented with spaces; fix the file"},
+		{"tab in a list", "schema: a\nx:\n\t- b\n", "f:3: invalid YAML: found character that cannot start any token; YAML is indented with spaces; fix the file"},
 		{"empty documents", "---\n---\nschema: a\n", "f:1: the YAML document is empty"},
 		{"comment only", "# header\n---\nschema: a\n", "f:1: the YAML document is empty"},
-		{"document after its end", "schema: a\n...\nschema: b\n", "f:1: something stands behind the end"},
-		{"member twice in YAML", "schema: a\nx:\n  b: 1\n  b: 2\n", `f:4: the member "b" stands here a second time`},
+		{"blank file", "\n\n\n", "f:1: the file has only white space; delete it"},
+		{"blanks", " ", "f:1: the file has only white space"},
+		{"blank lines of Windows", "\r\n\r\n", "f:1: the file has only white space"},
+		{"blank document first", "\n---\nschema: a\n", "f:1: the YAML document is empty"},
+		{"blank document at the end", "{\"schema\": \"a\"}\n---\n", "f:2: the YAML document is empty"},
+		{"two separators after JSON", "{\"schema\": \"a\"}\n---\n---\nschema: b\n", "f:2: the YAML document is empty"},
+		{"mark alone", "\ufeff", "f:1: the YAML document is empty"},
+		{"mark before JSON", "\ufeff{\"schema\": \"a\"}\n{\"schema\": \"b\"}\n", "f:1: the file begins with a byte order mark, so that OLM reads only its first JSON object"},
+		{"mark after blanks", "\n\ufeff{\"schema\": \"a\"}\n", "f:1: invalid YAML"},
+		{"two JSON objects in a document", "---\n{\"schema\": \"a\"}\n{\"schema\": \"b\"}\n", "f:1: text after the end of the YAML document"},
+		{"two JSON objects after a comment", "# c\n{\"schema\": \"a\"}\n{\"schema\": \"b\"}\n", "f:1: text after the end of the YAML document"},
+		{"separator after two JSON objects", "{\"schema\": \"a\"}\n{\"schema\": \"b\"}\n---\n{\"schema\": \"c\"}\n", "f:3: after two JSON objects OLM expects only JSON objects"},
+		{"text after a separator", "schema: a\n--- {schema: b}\n", "f:2: a line that begins with --- may contain only a comment"},
+		{"indented separator", " ---\n{\"schema\": \"a\"}\n", "f:2: invalid YAML"},
+		{"slash with a backslash in a document", "---\n{\"schema\": \"a\", \"x\": \"\\/\"}\n", "f:2: invalid YAML: found unknown escape character"},
+		{"surrogates in a document", "---\n{\"schema\": \"a\", \"x\": \"\\ud83d\\ude00\"}\n", "f:2: invalid YAML: found invalid Unicode character escape code"},
+		{"document after its end", "schema: a\n...\nschema: b\n", "f:1: text after the end of the YAML document"},
+		{"member twice in YAML", "schema: a\nx:\n  b: 1\n  b: 2\n", `f:4: duplicate member "b"`},
 		{"member twice in JSON", `{"schema": "a", "schema": "b"}`, `f:1: "schema" and "schema" name the same member`},
 		{"member in two cases", `{"schema": "a", "Schema": "b"}`, `f:1: "schema" and "Schema" name the same member`},
 		{"name is a number", "schema: a\nname: 4.10\n", `f:1: "name" must be a string, not 4.1; put it in quotes`},
 		{"name is null", `{"schema": "a", "name": null}`, `f:1: "name" must be a string, not null`},
-		{"not a number", "schema: a\nx: .nan\n", "f:2: .nan has no place in JSON"},
+		{"not a number", "schema: a\nx: .nan\n", "f:2: .nan cannot be written as JSON"},
 		{"list as a key", "schema: a\n? [x]\n: y\n", "f:2: a member's name must be text"},
 		{"alias bomb", "schema: a\nx0: &x0 [a, a, a, a, a, a, a, a, a, a]\n" + bomb(9), "larger than"},
 		{"alias to itself", "schema: a\nx: &x [*x]\n", "levels deep"},
 		{"entries", `{"schema": "olm.channel", "package": "p", "name": "c", "entries": [{"name": "a"}, {"name": "b", "skips": [1]}]}`,
 			"f:1: olm.channel c of package p: entries[1].skips[0]: must be a string, not 1"},
 		{"icon", `{"schema": "olm.package", "name": "p", "icon": {"base64data": 1}}`, "f:1: olm.package p: icon.base64data: must be a string, not 1"},
-		{"icon that is none", `{"schema": "olm.package", "name": "p", "icon": {"base64data": "<svg/>"}}`, "f:1: olm.package p: icon.base64data: it is not base64"},
-		{"properties of a package", `{"schema": "olm.package", "name": "p", "properties": {"owner": "us"}}`, "f:1: olm.package p: properties: it is not a list"},
+		{"invalid icon", `{"schema": "olm.package", "name": "p", "icon": {"base64data": "<svg/>"}}`, "f:1: olm.package p: icon.base64data: not valid base64"},
+		{"properties of a package", `{"schema": "olm.package", "name": "p", "properties": {"owner": "us"}}`, "f:1: olm.package p: properties: not a list"},
 		{"properties of a channel", `{"schema": "olm.channel", "package": "p", "name": "c", "properties": [{"type": 1}]}`, "f:1: olm.channel c of package p: properties[0].type: must be a string, not 1"},
-		{"properties", `{"schema": "olm.bundle", "package": "p", "name": "b", "properties": {}}`, "f:1: olm.bundle b of package p: properties: it is not a list"},
+		{"properties", `{"schema": "olm.bundle", "package": "p", "name": "b", "properties": {}}`, "f:1: olm.bundle b of package p: properties: not a list"},
 		{"long object", `{"schema": "a", "x": "` + strings.Repeat("x", 17<<20) + `"}`, "f:1: the object is larger than 16 MiB"},
 		{"long document", "schema: a\nx: " + strings.Repeat("x", 17<<20), "f:1: the object is larger than 16 MiB"},
 	}
@@ -216,10 +232,30 @@ func TestReadSeveralProblems(t *testing.T) {
 	}
 }
 
+// TestReadAsOLM reads unusual texts that OLM accepts, too.
+func TestReadAsOLM(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                                    0,
+		"\n\n{\"schema\": \"a\"}\n\n":         1,
+		"\n# c\nschema: a\n":                  1,
+		"\ufeff{\"schema\": \"a\"}\n":         1,
+		"\ufeffschema: a\n---\nschema: b\n":   2,
+		"\ufeff---\nschema: a\n":              1,
+		"{\"schema\": \"a\"}\nschema: b\n":    2,
+		"{\"schema\": \"a\"}\n---\nschema: b": 2,
+		"{\"schema\": \"a\"}{\"schema\": \"b\"}\n\n{\"schema\": \"c\", \"x\": \"\\/\\ud83d\\ude00\"}": 3,
+		"schema: a\n---\n---\nschema: b\n": 2,
+		"schema: a\n---":                   1,
+	} {
+		c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{})
+		if err != nil || len(c.Others) != want {
+			t.Errorf("%q: got %v, %v, want %d objects", text, c, err, want)
+		}
+	}
+}
+
 func TestReadMixedStream(t *testing.T) {
-	text := "{\"schema\": \"a\", \"n\": 1.0}\n---\n{\"schema\": \"b\"} # one\n{\"schema\": \"c\"}\n# end\n---\n{schema: d}\n--- # next\nschema: e\n---\n"
-	// Two objects with a comment between them are no JSON for anybody.
-	text = strings.Replace(text, " # one", "", 1)
+	text := "{\"schema\": \"a\", \"n\": 1.0}\n---\n# one\n{\"schema\": \"c\"}\n# end\n---\n{schema: d}\n--- # next\nschema: e\n---\n"
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +264,7 @@ func TestReadMixedStream(t *testing.T) {
 	for _, m := range c.Others {
 		got = append(got, string(m.Raw)+" "+string(rune('0'+m.Line)))
 	}
-	want := []string{`{"schema": "a", "n": 1.0} 1`, `{"schema": "b"} 3`, `{"schema": "c"} 4`, `{"schema":"d"} 7`, `{"schema":"e"} 9`}
+	want := []string{`{"schema": "a", "n": 1.0} 1`, `{"schema": "c"} 4`, `{"schema":"d"} 7`, `{"schema":"e"} 9`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -285,7 +321,7 @@ func TestReadStops(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := catalog.Read(t.Context(), fstest.MapFS{}, catalog.Options{}); err == nil {
-		t.Error("an empty folder is a catalog")
+		t.Error("an empty folder was accepted")
 	}
 	broken := io.MultiReader(strings.NewReader(`{"schema":`), iotest.ErrReader(io.ErrClosedPipe))
 	if err := catalog.NewReader(catalog.Options{}).File("x", broken); !errors.Is(err, io.ErrClosedPipe) {

@@ -8,8 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// realCatalogs are the packages of public catalogs that stand beside the
-// checkout where the project is worked on.
+// realCatalogs has packages of public catalogs, beside the project's checkout.
 const realCatalogs = "../../../shared/catalogs"
 
 func realPackages(t testing.TB) []string {
@@ -28,6 +27,9 @@ func realPackages(t testing.TB) []string {
 }
 
 func TestRealCatalogs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	total := struct{ packages, channels, bundles int }{}
 	for _, name := range realPackages(t) {
 		t.Run(name, func(t *testing.T) {

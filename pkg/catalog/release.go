@@ -7,14 +7,14 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// maxRelease is how long a release may be, as in the ClusterServiceVersion API.
+// maxRelease is the maximum length of a release, as in the ClusterServiceVersion API.
 const maxRelease = 20
 
-// ParseRelease takes a release apart: segments with dots between them, each as
-// in the pre-release part of a semantic version, twenty characters at most.
+// ParseRelease parses a release: dot-separated segments, each as in the pre-release part of a
+// semantic version, at most twenty characters in total.
 func ParseRelease(text string) ([]semver.PRVersion, error) {
 	if len(text) > maxRelease {
-		return nil, fmt.Errorf("it is longer than %d characters", maxRelease)
+		return nil, fmt.Errorf("longer than %d characters", maxRelease)
 	}
 	var segments []semver.PRVersion
 	for segment := range strings.SplitSeq(text, ".") {
@@ -27,16 +27,15 @@ func ParseRelease(text string) ([]semver.PRVersion, error) {
 	return segments, nil
 }
 
-// A VersionRelease is what OLM v1 puts the bundles of a package in order by
-// (operator-controller, internal/operator-controller/bundle).
+// A VersionRelease is the sort key of the bundles of a package in OLM v1 (operator-controller,
+// internal/operator-controller/bundle).
 type VersionRelease struct {
 	version semver.Version
 	release []semver.PRVersion
 }
 
-// NewVersionRelease takes a version and the release beside it, or where that is
-// empty the build metadata of the version, if it reads as a release. Other build
-// metadata is no order.
+// NewVersionRelease returns the key for a version and a release. If the release is empty, the build
+// metadata of the version is used, if it is a valid release. Other build metadata does not count.
 func NewVersionRelease(version semver.Version, release string) VersionRelease {
 	if release == "" {
 		release = strings.Join(version.Build, ".")
@@ -48,7 +47,7 @@ func NewVersionRelease(version semver.Version, release string) VersionRelease {
 	return v
 }
 
-// Compare orders by version, then by release; no release comes before any.
+// Compare orders by version, then by release; no release comes first.
 func (v VersionRelease) Compare(o VersionRelease) int {
 	if c := v.version.Compare(o.version); c != 0 {
 		return c

@@ -9,8 +9,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Each is before the next; those on one line, with = between them, are equal. A
-// space parts version and release.
+// Each line sorts before the next; those on one line, separated by =, are equal. A space separates
+// version and release.
 func TestVersionReleaseOrder(t *testing.T) {
 	steps := []string{
 		"1.0.0-rc.1",

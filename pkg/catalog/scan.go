@@ -11,27 +11,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lenient is how JSON is read: as OLM reads it. Duplicate names are looked for
-// where they matter; the names of a CSV are not ours to judge.
+// lenient are the options to read JSON like OLM. Duplicate names are checked where they matter;
+// those in a CSV are not Gantry's concern.
 var lenient = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true),
 	jsontext.AllowInvalidUTF8(true),
 }
 
-// An identity is what every object of a catalog says of itself.
+// An identity is what identifies an object of a catalog.
 type identity struct {
 	schema, pkg, name string
 }
 
-// A member is one name and value of a JSON object. The offsets are those of the
-// value in the object's text.
+// A member is a name and value of a JSON object. The offsets are those of the value in the object's
+// text.
 type member struct {
 	name       string
 	start, end int
 }
 
-// A scanner walks JSON text without building values. It is not for several
-// goroutines; its zero value is ready.
+// A scanner walks JSON text without building values. It must not be used by several goroutines; its
+// zero value is ready.
 type scanner struct {
 	decoder jsontext.Decoder
 	members []member
@@ -42,9 +42,8 @@ type scanner struct {
 // A span is a part of a text.
 type span struct{ start, end int }
 
-// object returns the members of the JSON object that text holds, and nothing
-// but it. The slice is good until the next call. The error of malformed JSON is
-// a *jsontext.SyntacticError.
+// object returns the members of the JSON object that is the whole text. The slice is valid until
+// the next call. The error for malformed JSON is a *jsontext.SyntacticError.
 func (s *scanner) object(text []byte) ([]member, error) {
 	d := &s.decoder
 	d.Reset(bytes.NewBuffer(text), lenient...)
@@ -74,8 +73,8 @@ func (s *scanner) object(text []byte) ([]member, error) {
 	return s.members, s.finish()
 }
 
-// array returns where the elements of the JSON array stand that text holds, and
-// nothing but it. The slice is good until the next call.
+// array returns the elements of the JSON array that is the whole text. The slice is valid until the
+// next call.
 func (s *scanner) array(text []byte) ([]span, error) {
 	d := &s.decoder
 	d.Reset(bytes.NewBuffer(text), lenient...)
@@ -97,7 +96,7 @@ func (s *scanner) array(text []byte) ([]span, error) {
 	return s.elems, s.finish()
 }
 
-// finish reads the closing bracket and makes sure that nothing follows.
+// finish reads the closing bracket and checks that nothing follows.
 func (s *scanner) finish() error {
 	if _, err := s.decoder.ReadToken(); err != nil {
 		return syntactic(err, &s.decoder)
@@ -108,7 +107,7 @@ func (s *scanner) finish() error {
 	return nil
 }
 
-// syntactic gives the end of input a place, as other errors have.
+// syntactic adds the offset to an unexpected end of input, as other errors have it.
 func syntactic(err error, d *jsontext.Decoder) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -120,14 +119,13 @@ func syntactic(err error, d *jsontext.Decoder) error {
 }
 
 var (
-	errNotObject = errors.New("it is not an object")
-	errNotArray  = errors.New("it is not a list")
+	errNotObject = errors.New("not an object")
+	errNotArray  = errors.New("not a list")
 )
 
-// identity returns the schema, package and name of the object that text holds.
-// Like OLM it takes any spelling of a member's name that differs only in case,
-// and refuses two spellings of one; unlike OLM it also refuses the same spelling
-// twice, of which OLM silently takes the last.
+// identity returns the schema, package and name of the object in text. Like OLM it matches names in
+// any case and rejects two spellings of the same name. Unlike OLM, which uses the last one, it also
+// rejects the same spelling twice.
 func (s *scanner) identity(text []byte) (identity, error) {
 	members, err := s.object(text)
 	if err != nil {
@@ -158,7 +156,7 @@ func (s *scanner) identity(text []byte) (identity, error) {
 	return id, nil
 }
 
-// distinct refuses two members whose names differ in case only, or not at all.
+// distinct returns an error if two members have the same name, ignoring case.
 func distinct(members []member) error {
 	const few = 16
 	if len(members) <= few {
@@ -182,7 +180,7 @@ func distinct(members []member) error {
 	return nil
 }
 
-// asString is the string that a JSON value is.
+// asString returns the string of a JSON value.
 func asString(value []byte) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
@@ -190,13 +188,13 @@ func asString(value []byte) (string, bool) {
 	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner), true
 	}
-	// The error is about invalid UTF-8, which has become U+FFFD as in OLM; the
-	// scanner has seen to everything else.
+	// The only possible error is invalid UTF-8, which becomes U+FFFD as in OLM; the scanner has
+	// checked everything else.
 	text, _ := jsontext.AppendUnquote(nil, value)
 	return string(text), true
 }
 
-// abridged is a value as an error message shows it.
+// abridged returns a value, shortened for an error message.
 func abridged(value []byte) string {
 	const most = 40
 	if len(value) > most {

@@ -5,14 +5,14 @@ import (
 	"errors"
 )
 
-// What was once read as JSON need not be read so again to find its parts. The
-// functions here go by quotes and brackets alone, at several times the speed of
-// a parser. Of a text that is no JSON they make what they can, or errBroken.
+// The functions in this file find the parts of text that was already parsed as JSON once. They look
+// at quotes and brackets only, several times faster than a parser. For other text they return
+// errBroken, or meaningless parts.
 
-var errBroken = errors.New("it is not JSON")
+var errBroken = errors.New("not valid JSON")
 
-// skimMembers returns the members of the JSON object that text holds. The slice is
-// good until the next call.
+// skimMembers returns the members of the JSON object in text. The slice is valid until the next
+// call.
 func (s *scanner) skimMembers(text []byte) ([]member, error) {
 	at := skipSpace(text, 0)
 	if at == len(text) || text[at] != '{' {
@@ -42,8 +42,8 @@ func (s *scanner) skimMembers(text []byte) ([]member, error) {
 	return s.members, nil
 }
 
-// skimElements returns where the elements of the JSON array stand that text
-// holds. The slice is good until the next call.
+// skimElements returns the elements of the JSON array in text. The slice is valid until the next
+// call.
 func (s *scanner) skimElements(text []byte) ([]span, error) {
 	at := skipSpace(text, 0)
 	if at == len(text) || text[at] != '[' {
@@ -66,8 +66,7 @@ func (s *scanner) skimElements(text []byte) ([]span, error) {
 	return s.elems, nil
 }
 
-// name is the string of a member's name. Catalogs have few of them, again and
-// again.
+// name returns a member's name. Catalogs repeat a few names, so they are cached.
 func (s *scanner) name(quoted []byte) string {
 	const most = 1000
 	name, ok := s.names[string(quoted)]
@@ -83,7 +82,7 @@ func (s *scanner) name(quoted []byte) string {
 	return name
 }
 
-// skipSpace returns where the next byte is that is no white space.
+// skipSpace returns the offset of the next byte that is not white space.
 func skipSpace(text []byte, at int) int {
 	for at < len(text) {
 		switch text[at] {
@@ -109,7 +108,7 @@ func skipString(text []byte, at int) int {
 	}
 }
 
-// skipValue returns the end of the value that begins somewhere.
+// skipValue returns the end of the value at an offset.
 func skipValue(text []byte, at int) int {
 	depth := 0
 	for at < len(text) {
@@ -131,7 +130,7 @@ func skipValue(text []byte, at int) int {
 			}
 			at++
 			continue
-		default: // a number, a word or, within, a colon
+		default: // a number, a word or, inside, a colon
 			for at < len(text) && !ends[text[at]] {
 				at++
 			}
@@ -143,7 +142,7 @@ func skipValue(text []byte, at int) int {
 	return at
 }
 
-// ends are the bytes that may follow a number or a word.
+// ends are the bytes that may follow a number or word.
 var ends = [256]bool{
 	'"': true, '{': true, '}': true, '[': true, ']': true, ',': true, ' ': true, '\t': true, '\r': true, '\n': true,
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzSkim holds that skimming finds in JSON what parsing finds, and comes to an
-// end with everything else.
+// FuzzSkim checks that skimming finds the same parts of JSON as parsing, and terminates for any
+// other text.
 func FuzzSkim(f *testing.F) {
 	names, err := filepath.Glob("testdata/quirks/*.json")
 	if err != nil {

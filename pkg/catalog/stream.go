@@ -10,14 +10,13 @@ import (
 	"slices"
 )
 
-// Stream gives every object of the file-based catalog in a file system to each,
-// file by file in the order of their paths and within a file from its beginning,
-// so that the same catalog always gives the same sequence. It reads what [Read]
-// reads and holds no more than one object. Members are not looked into: [New]
-// does that.
+// Stream calls each for every object of the file-based catalog in a file system: file by file in
+// the order of their paths, and in order within a file, so that the same catalog always gives the
+// same sequence. It reads what [Read] reads and keeps one object at a time. It does not decode
+// members; [New] does.
 //
-// An error of each ends it and is returned as it is. What is wrong with the
-// content does not: all of that is in the [*Error] at the end.
+// An error of each ends the stream and is returned unchanged. Problems of the content do not: they
+// are all in the [*Error] at the end.
 func Stream(ctx context.Context, fsys fs.FS, each func(*Meta) error) error {
 	files, err := list(fsys)
 	if err != nil {
@@ -42,9 +41,8 @@ func Stream(ctx context.Context, fsys fs.FS, each func(*Meta) error) error {
 	return s.Close()
 }
 
-// A Streamer is what [Reader] is for catalogs that are not to be held: it gives
-// the objects of files that come one by one to a function. It is not for several
-// goroutines.
+// A Streamer is a [Reader] for catalogs that are not kept in memory: it passes the objects of files
+// that come one by one to a function. It must not be used by several goroutines.
 type Streamer struct {
 	parser  *parser
 	ignores map[string][]string
@@ -52,17 +50,16 @@ type Streamer struct {
 	found   Error
 }
 
-// NewStreamer returns a streamer that gives every object to each.
+// NewStreamer returns a streamer that calls each for every object.
 func NewStreamer(each func(*Meta) error) *Streamer {
 	p := newParser(Options{})
 	p.each = each
 	return &Streamer{parser: p, ignores: map[string][]string{}}
 }
 
-// File reads one file of the catalog, as [Reader.File] does, once; what an
-// `.indexignore` names is not read. All of those must be given before all other
-// files, in any order. The error is r's own or that of the function that is
-// given the objects.
+// File reads one file of the catalog once, as [Reader.File] does. Ignored files are not read, so
+// all `.indexignore` files must come before all other files, in any order. The error is the read
+// error of r or the error of the function that receives the objects.
 func (s *Streamer) File(name string, r io.Reader) error {
 	name = path.Clean(name)
 	if path.Base(name) == IgnoreFile {
@@ -80,7 +77,7 @@ func (s *Streamer) File(name string, r io.Reader) error {
 	if s.ignored(name) {
 		return nil
 	}
-	s.parser.out = &parsed{path: name}
+	s.parser.begin(name)
 	if err := s.parser.parse(r); err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
@@ -91,8 +88,7 @@ func (s *Streamer) File(name string, r io.Reader) error {
 	return nil
 }
 
-// Close ends the catalog. The error is an [*Error] with everything that was
-// wrong in its files.
+// Close ends the catalog. The error is an [*Error] with all problems of its files.
 func (s *Streamer) Close() error {
 	if len(s.found.Problems) == 0 {
 		return nil

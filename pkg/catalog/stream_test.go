@@ -14,8 +14,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// TestStream holds that a stream has the objects that are read, each once, and
-// in the order of the files.
+// TestStream checks that a stream has the objects that Read returns, each once, in the order of the
+// files.
 func TestStream(t *testing.T) {
 	fsys := os.DirFS("testdata/quirks")
 	type place struct {
@@ -109,6 +109,6 @@ func TestStreamErrors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if err := catalog.Stream(t.Context(), fstest.MapFS{}, nil); err == nil {
-		t.Error("an empty folder is a catalog")
+		t.Error("an empty folder was accepted")
 	}
 }

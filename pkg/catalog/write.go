@@ -7,19 +7,18 @@ import (
 	"slices"
 )
 
-// A File is one file of a catalog as Gantry writes it: its objects one after the
-// other, each with a newline behind it. It takes its text from the metas when it
-// is written, so a list of files costs nothing.
+// A File is one file of a catalog as Gantry writes it: objects, each followed by a newline. It uses
+// the text of the metas when it is written, so a list of files needs little memory.
 type File struct {
 	Path  string // slash-separated, below the catalog's root
 	Metas []*Meta
 }
 
-// Size is how many bytes WriteTo writes.
+// Size returns how many bytes WriteTo writes.
 func (f File) Size() int64 {
 	var size int64
 	for _, m := range f.Metas {
-		size += int64(len(m.Raw)) + 1
+		size += int64(m.Len()) + 1
 	}
 	return size
 }
@@ -28,8 +27,12 @@ func (f File) Size() int64 {
 func (f File) WriteTo(w io.Writer) (int64, error) {
 	var written int64
 	for _, m := range f.Metas {
-		n, err := w.Write(m.Raw)
-		written += int64(n)
+		text, err := m.Text()
+		var n int
+		if err == nil {
+			n, err = w.Write(text)
+			written += int64(n)
+		}
 		if err == nil {
 			n, err = io.WriteString(w, "\n")
 			written += int64(n)
@@ -41,14 +44,12 @@ func (f File) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// Files lays a catalog out as operator-registry's declcfg.WriteFS does: a file
-// PACKAGE/catalog.json for each package and, if there are objects without one,
-// catalog.json beside them. Within a package stand the package, its channels,
-// its bundles, objects of other schemas, deprecations. The text of the objects
-// is not touched, and the same catalog gives the same files.
+// Files lays a catalog out as operator-registry's declcfg.WriteFS does: a file PACKAGE/catalog.json
+// for each package and, for objects without a package, catalog.json beside them. The objects of a
+// package are ordered: package, channels, bundles, objects of other schemas, deprecations. The text
+// of the objects is unchanged, and the same catalog gives the same files.
 //
-// A package whose name is not a DNS label is an error, since its name becomes
-// a path.
+// A package whose name is not a DNS label is an error, since its name becomes a path.
 func Files(c *Catalog) ([]File, error) {
 	var files []File
 	if len(c.Others) > 0 {
@@ -67,8 +68,7 @@ func Files(c *Catalog) ([]File, error) {
 	return files, nil
 }
 
-// Objects are all objects of the package, in the order in which they are
-// written.
+// Objects returns all objects of the package, in the order in which they are written.
 func (p *Package) Objects() []*Meta {
 	metas := slices.Clone(p.Metas)
 	for _, c := range p.Channels {
@@ -84,17 +84,17 @@ func (p *Package) Objects() []*Meta {
 	return metas
 }
 
-// checkLabel refuses what is not a DNS label (RFC 1123, lower case).
+// checkLabel returns an error unless the name is a DNS label (RFC 1123, lower case).
 func checkLabel(name string) error {
 	if name == "" || len(name) > 63 {
-		return fmt.Errorf("a package's name has 1 to 63 characters, and this one has %d", len(name))
+		return fmt.Errorf("a package name must have 1 to 63 characters, not %d", len(name))
 	}
 	for i, c := range []byte(name) {
 		inner := i > 0 && i < len(name)-1
 		switch {
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-' && inner:
 		default:
-			return fmt.Errorf("a package's name has lower case letters, digits and, inside, dashes; %q is none of these", c)
+			return fmt.Errorf("a package name may contain only lower case letters, digits and, inside, dashes, not %q", c)
 		}
 	}
 	return nil

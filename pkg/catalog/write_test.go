@@ -26,22 +26,22 @@ func written(t testing.TB, c *catalog.Catalog) fstest.MapFS {
 			t.Fatal(err)
 		}
 		if n != f.Size() || n != int64(text.Len()) {
-			t.Errorf("%s: wrote %d bytes, and has %d, and said %d", f.Path, text.Len(), n, f.Size())
+			t.Errorf("%s: wrote %d bytes, has %d, Size is %d", f.Path, text.Len(), n, f.Size())
 		}
 		if fsys[f.Path] != nil {
-			t.Errorf("%s is there twice", f.Path)
+			t.Errorf("%s was written twice", f.Path)
 		}
 		fsys[f.Path] = &fstest.MapFile{Data: text.Bytes()}
 	}
 	return fsys
 }
 
-// An object is what a meta says, without its place.
+// An object is the content of a meta, without its position.
 type object struct {
 	Schema, Package, Name, Raw string
 }
 
-// objects are all objects of a catalog in the order of its model.
+// objects returns all objects of a catalog in the order of its model.
 func objects(c *catalog.Catalog) []object {
 	var all []object
 	add := func(m *catalog.Meta) {
@@ -70,8 +70,8 @@ func objects(c *catalog.Catalog) []object {
 	return all
 }
 
-// sameWhenWritten holds that a catalog is the same after writing and reading,
-// byte for byte. What is decoded follows from the bytes.
+// sameWhenWritten checks that a catalog is the same after writing and reading, byte for byte. What
+// is decoded follows from the bytes.
 func sameWhenWritten(t testing.TB, c *catalog.Catalog) {
 	t.Helper()
 	again, err := catalog.Read(t.Context(), written(t, c), catalog.Options{})

@@ -12,35 +12,39 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yaml reads the rest of a file as YAML documents, the first of which begins on
-// the given line. Documents are told apart as Kubernetes' decoder does it, by
-// lines that begin with --- and hold at most a comment beside it; one document
-// is held at a time. after says that something stands before, which a --- at the
-// beginning ends.
+// yaml reads the rest of a file as YAML documents; the first begins on the given line. Like
+// Kubernetes' decoder it splits documents at lines that begin with --- and contain at most a
+// comment besides; one document is kept at a time.
 //
-// A document without content is an error, as it is for OLM.
-func (p *parser) yaml(r io.Reader, line int, after bool) error {
+// A document without content is an error, as in OLM.
+func (p *parser) yaml(r io.Reader, line int) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	var text []byte
 	from := line // where text begins
 	for {
 		part, err := lines.ReadSlice('\n')
-		whole := err == nil
 		for errors.Is(err, bufio.ErrBufferFull) && len(text)+len(part) <= maxObject {
 			text = append(text, part...)
 			part, err = lines.ReadSlice('\n')
 		}
 		if errors.Is(err, bufio.ErrBufferFull) || len(text)+len(part) > maxObject {
+			if first, _, _ := bytes.Cut(text, []byte("\n")); separator(first) {
+				from++
+			}
 			return p.stopped(errTooLong, from)
 		}
 		if err != nil && err != io.EOF {
 			return p.stopped(err, from)
 		}
-		if whole && separator(part) && (len(text) > 0 || after) {
-			if len(text) > 0 && !p.document(text, from) {
+		if bytes.HasPrefix(part, []byte("---")) && !separator(part) {
+			p.problem(line, "a line that begins with --- may contain only a comment besides; put the document on the next line")
+			return nil
+		}
+		if separator(part) && len(text) > 0 {
+			if !p.document(text, from) || err == io.EOF {
 				return nil
 			}
-			text, after = text[:0], false
+			text = text[:0]
 			line++
 			from = line
 			continue
@@ -63,11 +67,10 @@ func separator(line []byte) bool {
 	return ok && (len(rest) == 0 || rest[0] == '#')
 }
 
-// document takes one YAML document, and reports whether what follows it can be
-// read.
+// document adds one YAML document. It reports whether the rest of the file can be read.
 func (p *parser) document(text []byte, line int) bool {
 	if body, skipped := uncommented(text); len(body) > 0 && body[0] == '{' {
-		if p.objects(body, line+skipped) {
+		if p.jsonObject(body, line+skipped) {
 			return p.err == nil
 		}
 	}
@@ -79,15 +82,19 @@ func (p *parser) document(text []byte, line int) bool {
 	} else if err != nil {
 		at, message := yamlError(err)
 		if tab := tabFrom(text, at); tab == at || tab > at && strings.Contains(message, "tab character") {
-			at = tab // the parser says where the value before it begins
+			at = tab // the parser reports where the value before it begins
 			message += "; YAML is indented with spaces"
 		}
-		p.problem(line+at, "the YAML is broken: %s; mend the file, or name it in %s if it is not part of the catalog", message, IgnoreFile)
+		p.problem(line+at, "invalid YAML: %s; fix the file, or list it in %s if it is not part of the catalog", message, IgnoreFile)
 		return false
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); err != io.EOF {
-		p.problem(line, "something stands behind the end of the YAML document; put a line with nothing but --- between two documents")
+		if marked, ok := bytes.CutPrefix(text, bom); ok && bytes.HasPrefix(bytes.TrimSpace(marked), []byte("{")) {
+			p.problem(line, "the file begins with a byte order mark, so that OLM reads only its first JSON object; save it without the mark")
+			return false
+		}
+		p.problem(line, "text after the end of the YAML document; separate documents with a line that contains only ---")
 		return false
 	}
 
@@ -103,7 +110,7 @@ func (p *parser) document(text []byte, line int) bool {
 		if string(raw) == "null" {
 			p.problem(begin, "the YAML document is empty; remove the --- before it or after it")
 		} else {
-			p.problem(line, "neither JSON nor YAML with members such as schema: %s; mend the file, or name it in %s if it is not part of the catalog", SchemaPackage, IgnoreFile)
+			p.problem(line, "not a JSON or YAML object with members such as schema: %s; fix the file, or list it in %s if it is not part of the catalog", SchemaPackage, IgnoreFile)
 		}
 		return true
 	}
@@ -112,45 +119,46 @@ func (p *parser) document(text []byte, line int) bool {
 	return p.err == nil
 }
 
-// objects takes a document that is made of JSON objects, and reports whether it
-// was.
-func (p *parser) objects(text []byte, line int) bool {
+// bom is the byte order mark that some editors write before UTF-8 text.
+var bom = []byte("\ufeff")
+
+// jsonObject adds a document that is one JSON object, and reports whether it is.
+func (p *parser) jsonObject(text []byte, line int) bool {
 	f := &framer{buf: text, end: len(text), line: line, eof: true}
-	type frame struct {
-		text []byte
-		line int
-	}
-	var frames []frame
-	for {
-		c, err := f.next()
-		if err == io.EOF || c == '#' && len(frames) > 0 {
-			break
-		}
-		if c != '{' {
-			return false
-		}
-		object, line, err := f.object()
-		if err != nil {
-			return false
-		}
-		if _, err := p.scan.object(object); err != nil {
-			return false
-		}
-		frames = append(frames, frame{object, line})
+	object, line, err := f.object()
+	if err != nil || foreignEscape(object) {
+		return false
 	}
 	if rest, _ := uncommented(f.buf[f.start:f.end]); len(rest) > 0 {
 		return false
 	}
-	for _, o := range frames {
-		if !p.object(o.text, o.line) {
-			break
-		}
+	if _, err := p.scan.object(object); err != nil {
+		return false
 	}
+	p.object(object, line)
 	return true
 }
 
-// uncommented steps over blank lines, comments and a separator at the beginning
-// of a document, and says how many lines these are.
+// foreignEscape reports whether JSON may have an escape that YAML does not: \/, or half of a
+// character beyond 16 bits.
+func foreignEscape(text []byte) bool {
+	for {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 || at+2 >= len(text) {
+			return false
+		}
+		switch next := text[at+1]; {
+		case next == '/':
+			return true
+		case next == 'u' && (text[at+2] == 'd' || text[at+2] == 'D'):
+			return true
+		}
+		text = text[at+2:]
+	}
+}
+
+// uncommented skips blank lines, comments and a separator at the beginning of a document, and
+// returns their number of lines.
 func uncommented(text []byte) (rest []byte, lines int) {
 	for len(text) > 0 {
 		line, after, _ := bytes.Cut(text, []byte("\n"))
@@ -164,8 +172,7 @@ func uncommented(text []byte) (rest []byte, lines int) {
 	return nil, lines
 }
 
-// yamlError takes yaml's own words and the line that it gives apart; the line
-// counts from 0.
+// yamlError splits an error of the yaml package into the line, from 0, and the message.
 func yamlError(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
@@ -178,8 +185,8 @@ func yamlError(err error) (line int, message string) {
 	return 0, message
 }
 
-// tabFrom is the first line of a text, from a line on, that is indented with a
-// tab, or -1. Lines are counted from 0.
+// tabFrom returns the first line, starting at from, that is indented with a tab, or -1. Lines are
+// counted from 0.
 func tabFrom(text []byte, from int) int {
 	for number := 0; len(text) > 0; number++ {
 		var line []byte
@@ -191,7 +198,7 @@ func tabFrom(text []byte, from int) int {
 	return -1
 }
 
-// A nodeError is what a YAML node has that JSON or OLM cannot have.
+// A nodeError is a YAML node that JSON or OLM cannot represent.
 type nodeError struct {
 	line    int // in the document, from 1
 	message string

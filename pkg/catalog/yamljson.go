@@ -7,23 +7,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlToJSON returns a YAML value as JSON, with the meaning that it has for OLM,
-// which reads YAML with sigs.k8s.io/yaml: YAML 1.1 scalars (see [scalar]), names
-// of members that are numbers or booleans made strings, merge keys carried out.
-// Unlike there, a member's name twice is an error, integers of any length are
-// exact, and members keep their order. A plain scalar with the tag "!", which
-// makes it a string, is taken as one without; the parser hides that tag.
+// yamlToJSON returns a YAML value as JSON, as OLM reads it with sigs.k8s.io/yaml: YAML 1.1 scalars
+// (see [scalar]), member names that are numbers or booleans as strings, merge keys resolved.
+// Differences: a duplicate member is an error, integers of any length are exact, and members keep
+// their order. The tag "!", which turns a plain scalar into a string, is ignored, because the
+// parser hides it.
 func yamlToJSON(n *yaml.Node) ([]byte, error) {
 	c := converter{}
 	return c.value(nil, n, 0)
 }
 
-// A converter holds an eye on what aliases make of a document.
+// A converter limits what aliases expand to.
 type converter struct {
 	visits int
 }
 
-// maxDepth is deeper than any manifest, and what ends an alias to itself.
+// maxDepth is deeper than any manifest. It ends an alias to itself.
 const maxDepth = 500
 
 // value appends a node as JSON.
@@ -64,7 +63,7 @@ func (c *converter) value(out []byte, n *yaml.Node, depth int) ([]byte, error) {
 type pair struct {
 	name   string
 	value  *yaml.Node
-	merged bool // from a merge key, so that the mapping may say it again
+	merged bool // from a merge key, so the mapping may override it
 }
 
 func (c *converter) mapping(out []byte, n *yaml.Node, depth int) ([]byte, error) {
@@ -77,7 +76,7 @@ func (c *converter) mapping(out []byte, n *yaml.Node, depth int) ([]byte, error)
 		if i > 0 {
 			out = append(out, ',')
 		}
-		// What is not UTF-8, from a !!binary, becomes U+FFFD as in OLM.
+		// Invalid UTF-8, from a !!binary, becomes U+FFFD as in OLM.
 		out, _ = jsontext.AppendQuote(out, p.name)
 		out = append(out, ':')
 		if out, err = c.value(out, p.value, depth+1); err != nil {
@@ -87,12 +86,11 @@ func (c *converter) mapping(out []byte, n *yaml.Node, depth int) ([]byte, error)
 	return append(out, '}'), nil
 }
 
-// pairs are the members of a mapping in their order. A merge key takes effect
-// where it stands: it overrides what stands before and is overridden by what
-// stands behind.
+// pairs returns the members of a mapping in their order. A merge key overrides the members before
+// it and is overridden by those after it.
 func (c *converter) pairs(n *yaml.Node, depth int) ([]pair, error) {
 	var pairs []pair
-	place := make(map[string]int, len(n.Content)/2)
+	position := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if isMerge(key) {
@@ -102,11 +100,11 @@ func (c *converter) pairs(n *yaml.Node, depth int) ([]pair, error) {
 			}
 			for _, p := range merged {
 				p.merged = true
-				if at, ok := place[p.name]; ok {
+				if at, ok := position[p.name]; ok {
 					pairs[at] = p
 					continue
 				}
-				place[p.name] = len(pairs)
+				position[p.name] = len(pairs)
 				pairs = append(pairs, p)
 			}
 			continue
@@ -116,21 +114,21 @@ func (c *converter) pairs(n *yaml.Node, depth int) ([]pair, error) {
 			return nil, err
 		}
 		p := pair{name: name, value: value}
-		if at, ok := place[name]; ok {
+		if at, ok := position[name]; ok {
 			if !pairs[at].merged {
-				return nil, nodeErrorf(key, "the member %q stands here a second time; keep one", name)
+				return nil, nodeErrorf(key, "duplicate member %q; keep one", name)
 			}
 			pairs[at] = p
 			continue
 		}
-		place[name] = len(pairs)
+		position[name] = len(pairs)
 		pairs = append(pairs, p)
 	}
 	return pairs, nil
 }
 
-// merge returns what the value of a merge key brings: the members of a mapping,
-// or of several, of which the first wins.
+// merge returns the members that a merge key adds: those of a mapping, or of several, where the
+// first has priority.
 func (c *converter) merge(n *yaml.Node, depth int) ([]pair, error) {
 	if c.visits++; c.visits > maxObject || depth > maxDepth {
 		return nil, nodeErrorf(n, "the YAML's merge keys are nested too deeply")
@@ -145,7 +143,7 @@ func (c *converter) merge(n *yaml.Node, depth int) ([]pair, error) {
 		return pairs, err
 	case yaml.SequenceNode:
 		var all []pair
-		place := map[string]int{}
+		position := map[string]int{}
 		for _, element := range slices.Backward(n.Content) {
 			if element.Kind == yaml.SequenceNode || element.Kind == yaml.AliasNode && element.Alias.Kind == yaml.SequenceNode {
 				return nil, nodeErrorf(element, "a merge key takes a mapping or a list of mappings")
@@ -155,11 +153,11 @@ func (c *converter) merge(n *yaml.Node, depth int) ([]pair, error) {
 				return nil, err
 			}
 			for _, p := range pairs {
-				if at, ok := place[p.name]; ok {
+				if at, ok := position[p.name]; ok {
 					all[at] = p
 					continue
 				}
-				place[p.name] = len(all)
+				position[p.name] = len(all)
 				all = append(all, p)
 			}
 		}

@@ -8,21 +8,21 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 )
 
-// A yamlScalar is the value of a YAML scalar: nil, a bool, a *big.Int, a float64
-// or a string.
+// A yamlScalar is the value of a YAML scalar: nil, a bool, a *big.Int, a float64 or a string.
 type yamlScalar struct {
 	node  *yaml.Node
 	value any
 }
 
-// words are the plain scalars that YAML 1.1 gives a meaning, as far as
-// go.yaml.in/yaml/v2 does so, on which sigs.k8s.io/yaml stands.
-func words(text string) (value any, ok bool) {
+// keywords returns the value of a plain scalar with a meaning in YAML 1.1, as implemented by
+// go.yaml.in/yaml/v2, which sigs.k8s.io/yaml uses.
+func keywords(text string) (value any, ok bool) {
 	switch text {
 	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
 		return true, true
@@ -40,8 +40,8 @@ func words(text string) (value any, ok bool) {
 	return nil, false
 }
 
-// scalar gives a scalar node its meaning: by its tag if it has one, as a string
-// if it is quoted or a block, else by its looks.
+// scalar returns the value of a scalar node: by its tag if it has one, as a string if it is quoted
+// or a block, else by its form.
 func scalar(n *yaml.Node) (yamlScalar, error) {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	s := yamlScalar{node: n, value: n.Value}
@@ -66,14 +66,14 @@ func scalar(n *yaml.Node) (yamlScalar, error) {
 			s.value, _ = new(big.Float).SetInt(i).Float64()
 		}
 	}
-	if !fits(tag, s.value) {
+	if !hasType(tag, s.value) {
 		return s, nodeErrorf(n, "%q is not a %s", n.Value, tag)
 	}
 	return s, nil
 }
 
-// fits reports whether a value is what its tag says.
-func fits(tag string, value any) bool {
+// hasType reports whether a value has the type of its tag.
+func hasType(tag string, value any) bool {
 	ok := true
 	switch tag {
 	case "!!bool":
@@ -89,13 +89,15 @@ func fits(tag string, value any) bool {
 }
 
 var (
-	yamlFloat   = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	yamlDecimal = regexp.MustCompile(`^[-+]?[1-9][0-9]*$`)
+	yamlFloat = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	})
+	yamlDecimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?[1-9][0-9]*$`) })
 )
 
-// plain is the meaning of a plain scalar. Dates stay strings.
+// plain returns the value of a plain scalar. Dates stay strings.
 func plain(text string) any {
-	if value, ok := words(text); ok {
+	if value, ok := keywords(text); ok {
 		return value
 	}
 	switch c := text[0]; {
@@ -105,7 +107,7 @@ func plain(text string) any {
 		}
 	case c == '+' || c == '-' || c >= '0' && c <= '9':
 		digits := strings.ReplaceAll(text, "_", "")
-		if yamlDecimal.MatchString(digits) {
+		if yamlDecimal().MatchString(digits) {
 			i, _ := new(big.Int).SetString(digits, 10)
 			return i
 		}
@@ -115,7 +117,7 @@ func plain(text string) any {
 		if u, err := strconv.ParseUint(digits, 0, 64); err == nil {
 			return new(big.Int).SetUint64(u)
 		}
-		if yamlFloat.MatchString(digits) {
+		if yamlFloat().MatchString(digits) {
 			if f, err := strconv.ParseFloat(digits, 64); err == nil {
 				return f
 			}
@@ -124,7 +126,7 @@ func plain(text string) any {
 	return text
 }
 
-// appendJSON appends the value.
+// appendJSON appends the value as JSON.
 func (s yamlScalar) appendJSON(out []byte) ([]byte, error) {
 	switch v := s.value.(type) {
 	case nil:
@@ -135,12 +137,12 @@ func (s yamlScalar) appendJSON(out []byte) ([]byte, error) {
 		return v.Append(out, 10), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, nodeErrorf(s.node, "%s has no place in JSON; put it in quotes if it is text", s.node.Value)
+			return nil, nodeErrorf(s.node, "%s cannot be written as JSON; quote it if it is text", s.node.Value)
 		}
 		text, err := json.Marshal(v)
 		return append(out, text...), err
 	}
-	// What is not UTF-8, from a !!binary, becomes U+FFFD as in OLM.
+	// Invalid UTF-8, from a !!binary, becomes U+FFFD as in OLM.
 	text, _ := s.value.(string)
 	out, _ = jsontext.AppendQuote(out, text)
 	return out, nil
@@ -151,7 +153,7 @@ func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
 }
 
-// memberName is a mapping's key as the name of a JSON member.
+// memberName returns a mapping's key as the name of a JSON member.
 func memberName(key *yaml.Node) (string, error) {
 	if key.Kind == yaml.AliasNode {
 		key = key.Alias
@@ -182,5 +184,5 @@ func memberName(key *yaml.Node) (string, error) {
 			return text, nil
 		}
 	}
-	return "", nodeErrorf(key, "a member needs a name")
+	return "", nodeErrorf(key, "the name of the member is missing")
 }

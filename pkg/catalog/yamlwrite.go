@@ -9,19 +9,26 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/escape"
 )
 
-// YAML is the object as a YAML document, without the "---" before it: members in
-// the order of the text, texts of several lines as blocks, and everything that
-// YAML 1.1 would take for something else in quotes. Read gives the same object.
+// YAML returns the object as a YAML document, without the "---" before it: members in their order,
+// multi-line texts as blocks, and strings that YAML 1.1 would read as another type in quotes.
+// Control characters and those
+// that change the direction of writing are escaped. Reading it gives the same object.
 func (m *Meta) YAML() ([]byte, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(m.Raw), jsontext.AllowInvalidUTF8(true))
+	text, err := m.Text()
+	if err != nil {
+		return nil, fmt.Errorf("writing %s %q as YAML: %w", m.Schema, m.Name, err)
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowInvalidUTF8(true))
 	node, err := yamlNode(dec)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s %q as YAML: %w", m.Schema, m.Name, err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("writing %s %q as YAML: it is more than one object", m.Schema, m.Name)
+		return nil, fmt.Errorf("writing %s %q as YAML: more than one object", m.Schema, m.Name)
 	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
@@ -29,7 +36,7 @@ func (m *Meta) YAML() ([]byte, error) {
 	if err := errors.Join(enc.Encode(node), enc.Close()); err != nil {
 		return nil, fmt.Errorf("writing %s %q as YAML: %w", m.Schema, m.Name, err)
 	}
-	return b.Bytes(), nil
+	return escape.JSON(b.Bytes()), nil
 }
 
 // yamlNode reads one JSON value.
@@ -49,13 +56,15 @@ func yamlNode(dec *jsontext.Decoder) (*yaml.Node, error) {
 		n.Tag, n.Value = "!!str", t.String()
 		_, isText := plain(n.Value).(string)
 		switch {
+		case escape.Contains(n.Value):
+			n.Style = yaml.DoubleQuotedStyle // the only style with escapes
 		case strings.Contains(n.Value, "\n"):
 			n.Style = yaml.LiteralStyle
 		case !isText:
 			n.Style = yaml.DoubleQuotedStyle
 		}
 		return n, nil
-	default: // a number, a truth value or null, which are written as in JSON
+	default: // a number, boolean or null, written as in JSON
 		n.Value = t.String()
 		return n, nil
 	}

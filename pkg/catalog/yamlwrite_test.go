@@ -44,8 +44,8 @@ tab: "\tx"
 	}
 }
 
-// FuzzYAMLWrite holds that an object that is written as YAML is read as the same
-// object: members, texts and numbers.
+// FuzzYAMLWrite checks that an object that is written as YAML is read as the same object: members,
+// strings and numbers.
 func FuzzYAMLWrite(f *testing.F) {
 	for _, seed := range []string{
 		`{"schema":"a"}`, `{"schema":"a","x":"yes","y":" a","z":"# b","q":"a: b"}`, `{"schema":"a","t":"a\n\n b\n\n\n","u":"\n","v":"a\r\nb","w":"é\u0007\u2028\ufeff"}`,
@@ -67,7 +67,7 @@ func FuzzYAMLWrite(f *testing.F) {
 		}
 		want, ok := value(c.Others[0].Raw)
 		if !ok {
-			return // a number that no reader of OLM takes
+			return // a number that no reader of OLM accepts
 		}
 		out, err := c.Others[0].YAML()
 		if err != nil {
@@ -84,7 +84,7 @@ func FuzzYAMLWrite(f *testing.F) {
 	})
 }
 
-// value is a JSON text as values, or false where a number is beyond a float64.
+// value returns a JSON text as a value, or false if a number exceeds float64.
 func value(raw []byte) (any, bool) {
 	var v any
 	err := json.Unmarshal(raw, &v)

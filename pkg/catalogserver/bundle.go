@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalogserver/api"
 )
 
-// The types of property that a bundle's message is made of.
+// The property types that end up in a bundle's message.
 const (
 	typePackage         = "olm.package"
 	typePackageRequired = "olm.package.required"
@@ -32,76 +32,63 @@ func compareAPIs(a, b gvk) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
 }
 
-// bundleGVKs are the APIs of a bundle's properties of one type.
+// bundleGVKs returns the APIs of a bundle's properties of one type.
 func bundleGVKs(b *catalog.Bundle, typ string) ([]gvk, error) {
 	var list []gvk
 	for _, p := range b.Properties {
 		if p.Type != typ {
 			continue
 		}
-		var api gvk
-		if err := json.Unmarshal(p.Value, &api); err != nil {
+		var a gvk
+		if err := json.Unmarshal(p.Value, &a); err != nil {
 			return nil, fmt.Errorf("reading property %s of bundle %s: %w", p.Type, b.Name, err)
 		}
-		list = append(list, api)
+		list = append(list, a)
 	}
 	return list, nil
 }
 
-// How much of a bundle a message holds.
+// An extent is how much of a bundle a message contains.
 type extent struct {
-	// edges says whether replaces and skips are in it; `opm serve` has them in
-	// lists only.
+	// edges adds replaces and skips; `opm serve` has them in lists only.
 	edges bool
-	// manifests says whether the ClusterServiceVersion and the other objects
-	// are. They are large; in lists OLM wants them only of bundles that have no
-	// image to pull them from.
+	// manifests adds the ClusterServiceVersion and the other objects. They are large; in lists, OLM
+	// expects them only for bundles without an image to pull them from.
 	manifests bool
 }
 
-// bundleMessage encodes an api.Bundle.
-func bundleMessage(at place, has extent) (message, error) {
-	b := at.bundle
-	var m message
-	m.text(1, b.Name)
-	m.text(2, at.pkg.Name)
-	m.text(3, at.channel.Name)
+// bundleMessage returns the message of a bundle in a channel.
+func bundleMessage(e channelEntry, has extent) (*api.Bundle, error) {
+	b := e.bundle
+	m := &api.Bundle{
+		CsvName: b.Name, PackageName: e.pkg.Name, ChannelName: e.channel.Name, BundlePath: b.Image,
+		Version: b.Version.String(), SkipRange: e.entry.SkipRange,
+		Deprecation: e.pkg.deprecation(catalog.SchemaBundle, b.Name),
+	}
+	if has.edges {
+		m.Replaces, m.Skips = e.entry.Replaces, e.entry.Skips
+	}
+	var err error
 	if has.manifests {
-		csv, objects, err := manifests(at)
-		if err != nil {
+		if m.CsvJson, m.Object, err = manifests(e); err != nil {
 			return nil, err
 		}
-		m.text(4, csv)
-		for _, object := range objects {
-			m.element(5, object)
-		}
 	}
-	m.text(6, b.Image)
-	for _, apis := range []struct {
-		field protowire.Number
-		typ   string
-	}{{7, typeGVK}, {8, typeGVKRequired}} {
-		list, err := bundleGVKs(b, apis.typ)
-		if err != nil {
-			return nil, err
-		}
-		for _, api := range list {
-			m.part(apis.field, encode(api.Group, api.Version, api.Kind))
-		}
+	if m.ProvidedApis, err = apiMessages(b, typeGVK); err != nil {
+		return nil, err
 	}
-	m.text(9, b.Version.String())
-	m.text(10, at.entry.SkipRange)
+	if m.RequiredApis, err = apiMessages(b, typeGVKRequired); err != nil {
+		return nil, err
+	}
 	for _, p := range b.Properties {
 		dependency, err := dependencyMessage(p)
 		if err != nil {
 			return nil, fmt.Errorf("reading property %s of bundle %s: %w", p.Type, b.Name, err)
 		}
 		if dependency != nil {
-			m.part(11, dependency)
+			m.Dependencies = append(m.Dependencies, dependency)
 		}
-	}
-	for _, p := range b.Properties {
-		// OLM writes properties into annotations, which have not room for these.
+		// OLM writes properties into annotations, which are too small for these.
 		if p.Type == typeObject || p.Type == typeExcerpt {
 			continue
 		}
@@ -109,30 +96,34 @@ func bundleMessage(at place, has extent) (message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading property %s of bundle %s: %w", p.Type, b.Name, err)
 		}
-		m.part(12, encode(p.Type, value))
-	}
-	if has.edges {
-		m.text(13, at.entry.Replaces)
-		for _, name := range at.entry.Skips {
-			m.element(14, name)
-		}
-	}
-	if text, ok := at.pkg.deprecations[deprecated{catalog.SchemaBundle, b.Name}]; ok {
-		m.part(15, encode(text))
+		m.Properties = append(m.Properties, &api.Property{Type: p.Type, Value: value})
 	}
 	return m, nil
 }
 
-// dependencyMessage encodes an api.Dependency: the older form of the properties
-// that require an API or a package. It is nil for other properties.
-func dependencyMessage(p catalog.Property) (message, error) {
+// apiMessages returns the APIs of a bundle's properties of one type.
+func apiMessages(b *catalog.Bundle, typ string) ([]*api.GroupVersionKind, error) {
+	list, err := bundleGVKs(b, typ)
+	if err != nil {
+		return nil, err
+	}
+	var all []*api.GroupVersionKind
+	for _, a := range list {
+		all = append(all, &api.GroupVersionKind{Group: a.Group, Version: a.Version, Kind: a.Kind})
+	}
+	return all, nil
+}
+
+// dependencyMessage returns the dependency for a property that requires an API or a package, its older
+// form. It is nil for other properties.
+func dependencyMessage(p catalog.Property) (*api.Dependency, error) {
 	switch p.Type {
 	case typeGVKRequired:
 		value, err := compact(p.Value)
 		if err != nil {
 			return nil, err
 		}
-		return encode(typeGVK, value), nil
+		return &api.Dependency{Type: typeGVK, Value: value}, nil
 	case typePackageRequired:
 		var required struct {
 			PackageName  string `json:"packageName"`
@@ -148,14 +139,14 @@ func dependencyMessage(p catalog.Property) (message, error) {
 		if err != nil {
 			return nil, err
 		}
-		return encode(typePackage, value), nil
+		return &api.Dependency{Type: typePackage, Value: value}, nil
 	default:
 		return nil, nil
 	}
 }
 
-// compact is JSON without white space, with members sorted as opm sorts them, in
-// UTF-8, as messages of proto3 demand.
+// compact returns JSON without white space, with members sorted as opm sorts them, in UTF-8, which
+// proto3 requires.
 func compact(value []byte) (string, error) {
 	text, err := jsontext.AppendFormat(nil, value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.ReorderRawObjects(true))
 	return string(text), err

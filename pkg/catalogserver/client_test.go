@@ -28,7 +28,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalogserver"
 )
 
-// text is a catalog with everything that an answer may be about.
+// text is a catalog with an example of everything that a response may contain.
 var text = `
 schema: olm.package
 name: foo
@@ -130,8 +130,8 @@ func read(t testing.TB, text string) *catalog.Catalog {
 	return c
 }
 
-// serve serves a handler and returns its address. The server is stopped, and
-// must end well, with the test.
+// serve serves a handler and returns its address. When the test ends, the server is stopped and
+// must end without an error.
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -152,7 +152,7 @@ func serve(t *testing.T, handler http.Handler) string {
 	return listener.Addr().String()
 }
 
-// A client calls methods as grpcurl does: by what reflection tells of them.
+// A client calls methods as grpcurl does: with the descriptions from reflection.
 type client struct {
 	*grpc.ClientConn
 	files *protoregistry.Files
@@ -200,7 +200,7 @@ func connect(t *testing.T, c *catalog.Catalog) *client {
 	return &client{conn, files}
 }
 
-// call calls a method with a request in JSON and returns the answers in JSON.
+// call calls a method with a request in JSON and returns the responses in JSON.
 func (c *client) call(ctx context.Context, t *testing.T, service, method, request string) ([]any, error) {
 	t.Helper()
 	found, err := c.files.FindDescriptorByName(protoreflect.FullName(service + "." + method))
@@ -244,7 +244,7 @@ func (c *client) call(ctx context.Context, t *testing.T, service, method, reques
 	}
 }
 
-// value is JSON taken apart, together with the JSON that stands in texts.
+// value parses JSON, including JSON within its strings.
 func value(t *testing.T, text string) any {
 	t.Helper()
 	var v any
@@ -254,12 +254,12 @@ func value(t *testing.T, text string) any {
 	return v
 }
 
-// The fields' numbers are a contract with every cluster.
+// TestFieldNumbers checks the numbers of the fields, which every cluster depends on.
 func TestFieldNumbers(t *testing.T) {
 	t.Parallel()
 	c := connect(t, read(t, text))
 	got := map[string]string{}
-	file, err := c.files.FindFileByPath("pkg/api/registry.proto")
+	file, err := c.files.FindFileByPath("pkg/catalogserver/api/registry.proto")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 // kindCSV is the kind of a ClusterServiceVersion.
 const kindCSV = "ClusterServiceVersion"
 
-// A csv is a ClusterServiceVersion made of the excerpt that a catalog has of it
-// (olm.csv.metadata): enough for OLM's package server, which shows the heads of
-// channels, and not to install anything. Values are taken over as they are.
+// A csv is a ClusterServiceVersion that is made from its excerpt in a catalog (olm.csv.metadata): enough
+// for OLM's package server, which shows the heads of channels, but not to install anything. Values are
+// copied as they are.
 type csv struct {
 	APIVersion string      `json:"apiVersion"`
 	Kind       string      `json:"kind"`
@@ -59,61 +59,57 @@ type csvImage struct {
 	Image string `json:"image"`
 }
 
-// An icon is that of a package, with its bytes in base64.
+// An icon is the icon of a package, its bytes in base64.
 type icon struct {
 	Data      string `json:"base64data"`
 	MediaType string `json:"mediatype"`
 }
 
-// presentation reads what an olm.package object shows of a package.
+// presentation returns description and icon of an olm.package object.
 func presentation(raw []byte) (string, *icon, error) {
-	var shown struct {
+	var object struct {
 		Description string `json:"description"`
 		Icon        *icon  `json:"icon"`
 	}
-	if err := json.Unmarshal(raw, &shown); err != nil {
+	if err := json.Unmarshal(raw, &object); err != nil {
 		return "", nil, fmt.Errorf("reading description and icon: %w", err)
 	}
-	return shown.Description, shown.Icon, nil
+	return object.Description, object.Icon, nil
 }
 
-// manifests are the objects of a bundle as JSON, and its ClusterServiceVersion
-// among them: those of the catalog, or else one made of the excerpt. Both are
-// empty where the catalog has neither.
-func manifests(at place) (string, []string, error) {
-	var objects []string
-	var whole string
+// manifests returns the ClusterServiceVersion of a bundle and all of its objects as JSON: those of the
+// catalog, or one that is made from the excerpt. Both are empty if the catalog has neither.
+func manifests(e channelEntry) (csv string, objects []string, err error) {
 	var excerpt []byte
-	for i, p := range at.bundle.Properties {
+	for i, p := range e.bundle.Properties {
 		switch p.Type {
 		case typeExcerpt:
 			excerpt = p.Value
 		case typeObject:
 			object, kind, err := object(p.Value)
 			if err != nil {
-				return "", nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, at.bundle.Name, err)
+				return "", nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, e.bundle.Name, err)
 			}
 			objects = append(objects, object)
-			if whole == "" && kind == kindCSV {
-				whole = object
+			if csv == "" && kind == kindCSV {
+				csv = object
 			}
 		}
 	}
-	if whole != "" || excerpt == nil {
-		return whole, objects, nil
+	if csv != "" || excerpt == nil {
+		return csv, objects, nil
 	}
-	made, err := makeCSV(at, excerpt)
-	if err != nil {
-		return "", nil, fmt.Errorf("reading property %s of bundle %s: %w", typeExcerpt, at.bundle.Name, err)
+	if csv, err = makeCSV(e, excerpt); err != nil {
+		return "", nil, fmt.Errorf("reading property %s of bundle %s: %w", typeExcerpt, e.bundle.Name, err)
 	}
 	if len(objects) == 0 {
-		objects = []string{made}
+		objects = []string{csv}
 	}
-	return made, objects, nil
+	return csv, objects, nil
 }
 
-// object reads a manifest in an olm.bundle.object property: JSON or YAML in
-// base64. It returns it as JSON, and its kind.
+// object returns the manifest of an olm.bundle.object property, JSON or YAML in base64, as JSON, and its
+// kind.
 func object(value []byte) (string, string, error) {
 	var property struct {
 		Data []byte `json:"data"`
@@ -135,7 +131,7 @@ func object(value []byte) (string, string, error) {
 }
 
 // makeCSV makes the ClusterServiceVersion of an excerpt.
-func makeCSV(at place, excerpt []byte) (string, error) {
+func makeCSV(e channelEntry, excerpt []byte) (string, error) {
 	var from struct {
 		Annotations    json.RawMessage `json:"annotations"`
 		APIServices    json.RawMessage `json:"apiServiceDefinitions"`
@@ -157,21 +153,21 @@ func makeCSV(at place, excerpt []byte) (string, error) {
 	}
 	made := csv{
 		APIVersion: "operators.coreos.com/v1alpha1", Kind: kindCSV,
-		Metadata: csvMetadata{Name: at.bundle.Name, Annotations: from.Annotations, Labels: from.Labels},
+		Metadata: csvMetadata{Name: e.bundle.Name, Annotations: from.Annotations, Labels: from.Labels},
 		Spec: csvSpec{
-			DisplayName: from.DisplayName, Description: from.Description, Version: at.bundle.Version.String(),
+			DisplayName: from.DisplayName, Description: from.Description, Version: e.bundle.Version.String(),
 			Maturity: from.Maturity, MinKubeVersion: from.MinKubeVersion, Keywords: from.Keywords,
 			Maintainers: from.Maintainers, Provider: from.Provider, Links: from.Links, InstallModes: from.InstallModes,
 			Install: csvInstall{Strategy: "deployment"},
 			CRDs:    from.CRDs, APIServices: from.APIServices, NativeAPIs: from.NativeAPIs,
-			RelatedImages: csvImages(at.bundle.RelatedImages),
+			RelatedImages: csvImages(e.bundle.RelatedImages),
 		},
 	}
-	if at.pkg.icon != nil {
-		made.Spec.Icon = []*icon{at.pkg.icon}
+	if e.pkg.icon != nil {
+		made.Spec.Icon = []*icon{e.pkg.icon}
 	}
 	if len(from.Description) == 0 || string(from.Description) == `""` {
-		description, err := marshal(at.pkg.description)
+		description, err := marshal(e.pkg.description)
 		if err != nil {
 			return "", err
 		}
@@ -180,7 +176,7 @@ func makeCSV(at place, excerpt []byte) (string, error) {
 	return marshal(made)
 }
 
-// csvImages are related images in the form that a ClusterServiceVersion has.
+// csvImages returns related images in the format of a ClusterServiceVersion.
 func csvImages(images []catalog.RelatedImage) []csvImage {
 	list := make([]csvImage, len(images))
 	for i, image := range images {
@@ -189,8 +185,7 @@ func csvImages(images []catalog.RelatedImage) []csvImage {
 	return list
 }
 
-// marshal is encoding/json without escaping for HTML, which has no place in
-// version ranges.
+// marshal returns JSON without HTML escapes, which would make version ranges unreadable.
 func marshal(value any) (string, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Of a bundle that has only an excerpt of its ClusterServiceVersion one is made.
+// TestMadeCSV checks the ClusterServiceVersion that is made for a bundle that has only an excerpt
+// of it.
 func TestMadeCSV(t *testing.T) {
 	t.Parallel()
 	c := connect(t, read(t, text))

@@ -6,7 +6,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// NewLineReader is the reader behind the HTTP API's answers.
+// NewLineReader returns the reader that serves responses of the HTTP API.
 func NewLineReader(c *catalog.Catalog) (io.ReadSeeker, error) {
 	l, err := newLines(objects(c))
 	if err != nil {

@@ -36,7 +36,7 @@ func api(t *testing.T) http.Handler {
 	return h
 }
 
-// identities are schema, package and name of lines of JSON.
+// identities returns schema, package and name of each line of JSON.
 func identities(t *testing.T, lines []byte) []string {
 	t.Helper()
 	var list []string
@@ -73,7 +73,7 @@ func TestHTTP(t *testing.T) {
 		{at + "metas?package=bar", []string{"olm.channel bar a", "olm.bundle bar bar.v1.0.0"}, 200},
 		{at + "metas?package=foo&schema=olm.bundle&name=foo.v1.1.0", []string{"olm.bundle foo foo.v1.1.0"}, 200},
 		{at + "metas?schema=com.example.lifecycle", []string{"com.example.lifecycle foo ", "com.example.lifecycle  "}, 200},
-		{at + "metas?name=nobody", nil, 200},
+		{at + "metas?name=none", nil, 200},
 		{at + "metas?names=foo", nil, 400},
 		{at + "metas?name=%zz", nil, 400},
 		{"/catalogs/no-catalog/api/v1/all", nil, 404},
@@ -124,7 +124,7 @@ func TestHTTPRequests(t *testing.T) {
 		{"a range", "GET", map[string]string{"Range": "bytes=100-1000"}, 206, whole.Body.String()[100:1001]},
 		{"the end", "GET", map[string]string{"Range": "bytes=-7"}, 206, whole.Body.String()[whole.Body.Len()-7:]},
 		{"beyond the end", "GET", map[string]string{"Range": "bytes=1000000-"}, 416, "invalid range: failed to overlap\n"},
-		{"another method", "POST", nil, 405, "catalogs can be read only\n"},
+		{"another method", "POST", nil, 405, "catalogs are read-only\n"},
 	} {
 		request := httptest.NewRequestWithContext(t.Context(), tc.method, all, nil)
 		for name, value := range tc.headers {
@@ -137,7 +137,7 @@ func TestHTTPRequests(t *testing.T) {
 		}
 	}
 	if got := whole.Header().Get("Content-Encoding"); got != "" {
-		t.Errorf("it is compressed for who did not ask: %s", got)
+		t.Errorf("the response is compressed without a request for it: %s", got)
 	}
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, all, nil)
 	request.Header.Set("Accept-Encoding", "gzip")
@@ -152,7 +152,8 @@ func TestHTTPRequests(t *testing.T) {
 	}
 }
 
-// A line is the object's own text without white space between its parts.
+// TestLineOfJSON checks that a line is the object's own text without white space between its
+// tokens.
 func TestLineOfJSON(t *testing.T) {
 	t.Parallel()
 	answer := httptest.NewRecorder()
@@ -161,7 +162,7 @@ func TestLineOfJSON(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := answer.Header().Get("Last-Modified"); got != "" {
-		t.Errorf("it was modified %s, which nobody said", got)
+		t.Errorf("got modification time %s, want none", got)
 	}
 }
 
@@ -173,12 +174,12 @@ func TestHTTPNames(t *testing.T) {
 			list = append(list, catalogserver.Catalog{Name: name, Content: read(t, text)})
 		}
 		if _, err := catalogserver.HTTP(list...); err == nil {
-			t.Errorf("%q are taken", names)
+			t.Errorf("%q are accepted", names)
 		}
 	}
 }
 
-// The reader of lines is one like any other.
+// TestLineReader checks that the reader of lines meets the contract of io.Reader and io.Seeker.
 func TestLineReader(t *testing.T) {
 	t.Parallel()
 	answer := httptest.NewRecorder()
@@ -198,7 +199,7 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
-// One address serves both; requests for the one do not reach the other.
+// TestEither checks that one address serves both APIs and that each request reaches the right one.
 func TestEither(t *testing.T) {
 	t.Parallel()
 	registry, err := catalogserver.Registry(read(t, text))
@@ -235,7 +236,7 @@ func TestEither(t *testing.T) {
 	}
 }
 
-// One listener that fails ends the other.
+// TestServeFails checks that the failure of one listener ends the other.
 func TestServeFails(t *testing.T) {
 	t.Parallel()
 	var listeners []catalogserver.Listener
@@ -258,10 +259,10 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// Requests are logged for debugging.
+// TestServeLogs checks that requests are logged at debug level.
 func TestServeLogs(t *testing.T) {
 	t.Parallel()
-	var log bytes.Buffer // read when the server has ended
+	var log bytes.Buffer // only read after the server ended
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

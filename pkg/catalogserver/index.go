@@ -8,54 +8,54 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalogserver/api"
 )
 
-// An index is a catalog as OLM classic asks for it: by package, channel and
-// bundle, and by the APIs that bundles provide.
+// An index finds what OLM classic requests: by package, channel and bundle, and by the APIs that
+// bundles provide.
 type index struct {
-	packages []*indexed // sorted by name
-	byName   map[string]*indexed
+	packages []*indexedPackage // sorted by name
+	byName   map[string]*indexedPackage
 	// providers are the entries whose bundles provide an API, sorted by package,
 	// channel and name.
-	providers map[gvk][]place
-	// others are the objects of no package.
+	providers map[gvk][]channelEntry
+	// others are the objects without package.
 	others []*catalog.Meta
 }
 
-// An indexed is a package.
-type indexed struct {
+// An indexedPackage is a package with its channels and deprecations.
+type indexedPackage struct {
 	*catalog.Package
-	channels     map[string]*channel
-	sorted       []*channel // by name
+	channels     map[string]*indexedChannel
+	sorted       []*indexedChannel // by name
 	description  string
 	icon         *icon
-	deprecations map[deprecated]string
+	deprecations map[deprecationRef]string
 }
 
-// A channel has its head, and its entries by name.
-type channel struct {
+// An indexedChannel is a channel with its head, and its entries by name.
+type indexedChannel struct {
 	*catalog.Channel
 	head    string
-	entries map[string]place
-	sorted  []place // by name
+	entries map[string]channelEntry
+	sorted  []channelEntry // by name
 }
 
-// A place is a bundle's place in a channel.
-type place struct {
-	pkg     *indexed
-	channel *channel
+// A channelEntry is an entry of a channel and its bundle.
+type channelEntry struct {
+	pkg     *indexedPackage
+	channel *indexedChannel
 	entry   catalog.Entry
 	bundle  *catalog.Bundle
 }
 
-// A deprecated is what an olm.deprecations entry is about.
-type deprecated struct{ schema, name string }
+// A deprecationRef is what an entry of olm.deprecations refers to.
+type deprecationRef struct{ schema, name string }
 
-// newIndex arranges a catalog. The error lists what keeps OLM classic from being
-// served: it needs one head for each channel and a bundle with a version for each
-// entry.
+// newIndex indexes a catalog. The error lists everything that prevents serving it to OLM classic, which
+// needs one head for each channel and a bundle with a version for each entry.
 func newIndex(c *catalog.Catalog) (*index, error) {
-	x := &index{byName: map[string]*indexed{}, providers: map[gvk][]place{}, others: c.Others}
+	x := &index{byName: map[string]*indexedPackage{}, providers: map[gvk][]channelEntry{}, others: c.Others}
 	var problems []string
 	for _, p := range c.Packages {
 		found := x.add(p)
@@ -72,16 +72,16 @@ func newIndex(c *catalog.Catalog) (*index, error) {
 	return x, nil
 }
 
-// maxProblems is how many problems of a catalog are listed.
+// maxProblems is the maximum number of problems in an error.
 const maxProblems = 50
 
-// add arranges a package and returns what is wrong with it.
+// add indexes a package and returns its problems.
 func (x *index) add(p *catalog.Package) []string {
 	var problems []string
 	problem := func(format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("package %s: ", p.Name)+fmt.Sprintf(format, args...))
 	}
-	pkg := &indexed{Package: p, channels: map[string]*channel{}, deprecations: map[deprecated]string{}}
+	pkg := &indexedPackage{Package: p, channels: map[string]*indexedChannel{}, deprecations: map[deprecationRef]string{}}
 	if len(p.Metas) == 0 {
 		problem("there is no olm.package object")
 	} else {
@@ -92,7 +92,7 @@ func (x *index) add(p *catalog.Package) []string {
 	}
 	for _, d := range p.Deprecations {
 		for _, e := range d.Entries {
-			pkg.deprecations[deprecated{e.Schema, e.Name}] = e.Message
+			pkg.deprecations[deprecationRef{e.Schema, e.Name}] = e.Message
 		}
 	}
 	bundles := map[string]*catalog.Bundle{}
@@ -103,33 +103,33 @@ func (x *index) add(p *catalog.Package) []string {
 			problem("%v", err)
 		}
 		slices.SortFunc(provided, compareAPIs)
-		bundles[b.Name], apis[b.Name] = b, slices.Compact(provided) // some say an API twice
+		bundles[b.Name], apis[b.Name] = b, slices.Compact(provided) // some bundles have an API twice
 	}
 	for _, c := range p.Channels {
 		heads := graph.Inspect(c.Entries).Heads
 		if len(heads) != 1 {
-			problem("channel %s has %d heads (%s), and needs one", c.Name, len(heads), strings.Join(heads, ", "))
+			problem("channel %s has %d heads (%s), but needs exactly one", c.Name, len(heads), strings.Join(heads, ", "))
 			continue
 		}
-		ch := &channel{Channel: c, head: heads[0], entries: map[string]place{}}
+		ch := &indexedChannel{Channel: c, head: heads[0], entries: map[string]channelEntry{}}
 		pkg.channels[c.Name], pkg.sorted = ch, append(pkg.sorted, ch)
 		for _, e := range c.Entries {
 			b := bundles[e.Name]
 			switch {
 			case b == nil:
-				problem("channel %s has the entry %s, which is no bundle", c.Name, e.Name)
+				problem("channel %s has the entry %s without a bundle", c.Name, e.Name)
 				continue
 			case b.VersionErr != nil:
 				problem("bundle %s: %v", b.Name, b.VersionErr)
 				continue
 			}
-			at := place{pkg, ch, e, b}
-			ch.entries[e.Name], ch.sorted = at, append(ch.sorted, at)
+			entry := channelEntry{pkg, ch, e, b}
+			ch.entries[e.Name], ch.sorted = entry, append(ch.sorted, entry)
 		}
-		slices.SortFunc(ch.sorted, func(a, b place) int { return cmp.Compare(a.entry.Name, b.entry.Name) })
-		for _, at := range ch.sorted {
-			for _, api := range apis[at.entry.Name] {
-				x.providers[api] = append(x.providers[api], at)
+		slices.SortFunc(ch.sorted, func(a, b channelEntry) int { return cmp.Compare(a.entry.Name, b.entry.Name) })
+		for _, e := range ch.sorted {
+			for _, a := range apis[e.entry.Name] {
+				x.providers[a] = append(x.providers[a], e)
 			}
 		}
 	}
@@ -138,6 +138,15 @@ func (x *index) add(p *catalog.Package) []string {
 }
 
 // replaces reports whether the entry replaces or skips a bundle.
-func (p place) replaces(name string) bool {
-	return p.entry.Replaces == name || slices.Contains(p.entry.Skips, name)
+func (e channelEntry) replaces(name string) bool {
+	return e.entry.Replaces == name || slices.Contains(e.entry.Skips, name)
+}
+
+// deprecation returns the message of olm.deprecations for an object of the package, nil if none.
+func (p *indexedPackage) deprecation(schema, name string) *api.Deprecation {
+	text, ok := p.deprecations[deprecationRef{schema, name}]
+	if !ok {
+		return nil
+	}
+	return &api.Deprecation{Message: text}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// lines are objects as JSON lines. Only their lengths are kept; the text is made
-// from the objects each time it is read.
+// lines are objects as JSON lines. It keeps only their lengths; the text is made from the objects each
+// time it is read.
 type lines struct {
 	metas []*catalog.Meta
-	// ends are where each line ends, with its newline.
+	// ends are the offsets after the newline of each line.
 	ends []int64
 }
 
-// newLines measures the lines of objects.
+// newLines returns the lines of objects.
 func newLines(metas []*catalog.Meta) (*lines, error) {
 	l := &lines{metas: metas, ends: make([]int64, len(metas))}
 	var buffer []byte
@@ -35,7 +35,7 @@ func newLines(metas []*catalog.Meta) (*lines, error) {
 	return l, nil
 }
 
-// appendLine writes an object in one line, and a newline.
+// appendLine appends an object as one line with a newline.
 func appendLine(to []byte, m *catalog.Meta) ([]byte, error) {
 	to, err := jsontext.AppendFormat(to, m.Raw, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
 	if err != nil {
@@ -44,21 +44,21 @@ func appendLine(to []byte, m *catalog.Meta) ([]byte, error) {
 	return append(to, '\n'), nil
 }
 
-// where picks some of the lines.
+// where returns the lines that keep selects.
 func (l *lines) where(keep func(*catalog.Meta) bool) *lines {
-	picked := &lines{}
+	selected := &lines{}
 	end, start := int64(0), int64(0)
 	for i, m := range l.metas {
 		if keep(m) {
 			end += l.ends[i] - start
-			picked.metas, picked.ends = append(picked.metas, m), append(picked.ends, end)
+			selected.metas, selected.ends = append(selected.metas, m), append(selected.ends, end)
 		}
 		start = l.ends[i]
 	}
-	return picked
+	return selected
 }
 
-// size is the length of all lines.
+// size returns the length of all lines.
 func (l *lines) size() int64 {
 	if len(l.ends) == 0 {
 		return 0
@@ -66,14 +66,14 @@ func (l *lines) size() int64 {
 	return l.ends[len(l.ends)-1]
 }
 
-// reader reads the lines from the beginning.
+// reader returns a reader of the lines.
 func (l *lines) reader() *lineReader { return &lineReader{lines: l, loaded: -1} }
 
 // A lineReader reads lines, one at a time in memory.
 type lineReader struct {
 	lines  *lines
 	at     int64
-	loaded int // which line is in the buffer, -1 for none
+	loaded int // the line in the buffer, -1 for none
 	line   []byte
 }
 
@@ -85,7 +85,7 @@ func (r *lineReader) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	// The line is the first that ends behind the place.
+	// It is the first line that ends after the offset.
 	i, _ := slices.BinarySearch(r.lines.ends, r.at+1)
 	if i != r.loaded {
 		line, err := appendLine(r.line[:0], r.lines.metas[i])
@@ -109,7 +109,7 @@ func (r *lineReader) Seek(offset int64, whence int) (int64, error) {
 		offset += r.lines.size()
 	}
 	if offset < 0 {
-		return 0, errors.New("seeking before the beginning")
+		return 0, errors.New("seeking to a negative offset")
 	}
 	r.at = offset
 	return offset, nil

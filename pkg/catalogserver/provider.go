@@ -3,111 +3,105 @@ package catalogserver
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/pkg/catalogserver/rpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/gantry-mirror/gantry/pkg/catalogserver/api"
 )
 
-// entryMessage encodes an api.ChannelEntry: one edge into an entry.
-func entryMessage(at place, replaces string) message {
-	return encode(at.pkg.Name, at.channel.Name, at.entry.Name, replaces)
+// edge returns one update edge into an entry.
+func edge(to channelEntry, from string) *api.ChannelEntry {
+	return &api.ChannelEntry{PackageName: to.pkg.Name, ChannelName: to.channel.Name, BundleName: to.entry.Name, Replaces: from}
 }
 
-// edgeMessages encode the edges into an entry that replaces and skips make, one
-// message each. Of skips, inChannel leaves those out that the channel does not
-// have.
-func edgeMessages(at place, inChannel bool) []message {
-	list := []message{entryMessage(at, at.entry.Replaces)}
-	for _, name := range at.entry.Skips {
-		if _, ok := at.channel.entries[name]; name != at.entry.Replaces && (ok || !inChannel) {
-			list = append(list, entryMessage(at, name))
+// edges returns the update edges into an entry from replaces and skips. With inChannel, it leaves out
+// skips that the channel does not have.
+func edges(to channelEntry, inChannel bool) []*api.ChannelEntry {
+	list := []*api.ChannelEntry{edge(to, to.entry.Replaces)}
+	for _, name := range to.entry.Skips {
+		if _, ok := to.channel.entries[name]; name != to.entry.Replaces && (ok || !inChannel) {
+			list = append(list, edge(to, name))
 		}
 	}
 	return list
 }
 
-// sendAll sends messages; nothing at all is not found.
-func sendAll(ctx context.Context, call *rpc.Call, list []message, notFound error) error {
+// sendAll sends edges, or returns notFound if there are none.
+func sendAll(stream grpc.ServerStreamingServer[api.ChannelEntry], list []*api.ChannelEntry, notFound error) error {
 	if len(list) == 0 {
 		return notFound
 	}
 	for _, m := range list {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := call.Send(m); err != nil {
+		if err := stream.Send(m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *registry) getChannelEntriesThatReplace(ctx context.Context, call *rpc.Call) error {
-	asked, err := request(call)
-	if err != nil {
-		return err
-	}
-	name := asked[1]
-	var list []message
+// GetChannelEntriesThatReplace implements api.RegistryServer.
+func (r *registry) GetChannelEntriesThatReplace(req *api.GetAllReplacementsRequest, stream grpc.ServerStreamingServer[api.ChannelEntry]) error {
+	name := req.GetCsvName()
+	var list []*api.ChannelEntry
 	for _, p := range r.packages {
 		for _, c := range p.sorted {
-			for _, at := range c.sorted {
-				if name != "" && at.replaces(name) {
-					list = append(list, entryMessage(at, at.entry.Replaces))
+			for _, e := range c.sorted {
+				if name != "" && e.replaces(name) {
+					list = append(list, edge(e, e.entry.Replaces))
 				}
 			}
 		}
 	}
-	return sendAll(ctx, call, list, rpc.Errorf(rpc.NotFound, "no channel entries found that replace %s", name))
+	return sendAll(stream, list, status.Errorf(codes.NotFound, "no channel entries found that replace %s", name))
 }
 
-// askedAPI reads a request for an API.
-func askedAPI(call *rpc.Call) (gvk, error) {
-	asked, err := request(call)
-	return gvk{Group: asked[1], Version: asked[2], Kind: asked[3]}, err
+// An apiRequest is a request for the providers of an API.
+type apiRequest interface {
+	GetGroup() string
+	GetVersion() string
+	GetKind() string
 }
 
-// noProvider is the outcome where nothing provides an API.
-func noProvider(api gvk) error {
-	return rpc.Errorf(rpc.NotFound, "no channel entries found that provide group:%q version:%q kind:%q", api.Group, api.Version, api.Kind)
+func requestedAPI(req apiRequest) gvk {
+	return gvk{Group: req.GetGroup(), Version: req.GetVersion(), Kind: req.GetKind()}
 }
 
-func (r *registry) getChannelEntriesThatProvide(ctx context.Context, call *rpc.Call) error {
-	api, err := askedAPI(call)
-	if err != nil {
-		return err
+// noProvider is the error if no bundle provides an API.
+func noProvider(a gvk) error {
+	return status.Errorf(codes.NotFound, "no channel entries found that provide group:%q version:%q kind:%q", a.Group, a.Version, a.Kind)
+}
+
+// GetChannelEntriesThatProvide implements api.RegistryServer.
+func (r *registry) GetChannelEntriesThatProvide(req *api.GetAllProvidersRequest, stream grpc.ServerStreamingServer[api.ChannelEntry]) error {
+	wanted := requestedAPI(req)
+	var list []*api.ChannelEntry
+	for _, e := range r.providers[wanted] {
+		list = append(list, edges(e, false)...)
 	}
-	var list []message
-	for _, at := range r.providers[api] {
-		list = append(list, edgeMessages(at, false)...)
-	}
-	return sendAll(ctx, call, list, noProvider(api))
+	return sendAll(stream, list, noProvider(wanted))
 }
 
-// getLatestChannelEntriesThatProvide answers with heads only.
-func (r *registry) getLatestChannelEntriesThatProvide(ctx context.Context, call *rpc.Call) error {
-	api, err := askedAPI(call)
-	if err != nil {
-		return err
-	}
-	var list []message
-	for _, at := range r.providers[api] {
-		if at.entry.Name == at.channel.head {
-			list = append(list, edgeMessages(at, true)...)
+// GetLatestChannelEntriesThatProvide implements api.RegistryServer: it sends heads only.
+func (r *registry) GetLatestChannelEntriesThatProvide(req *api.GetLatestProvidersRequest, stream grpc.ServerStreamingServer[api.ChannelEntry]) error {
+	wanted := requestedAPI(req)
+	var list []*api.ChannelEntry
+	for _, e := range r.providers[wanted] {
+		if e.entry.Name == e.channel.head {
+			list = append(list, edges(e, true)...)
 		}
 	}
-	return sendAll(ctx, call, list, noProvider(api))
+	return sendAll(stream, list, noProvider(wanted))
 }
 
-// getDefaultBundleThatProvides answers with the head of a default channel, of
-// the first package by name that provides the API there.
-func (r *registry) getDefaultBundleThatProvides(_ context.Context, call *rpc.Call) error {
-	api, err := askedAPI(call)
-	if err != nil {
-		return err
-	}
-	for _, at := range r.providers[api] {
-		if at.entry.Name == at.channel.head && at.channel.Name == at.pkg.DefaultChannel {
-			return send(call, at)
+// GetDefaultBundleThatProvides implements api.RegistryServer: it returns the head of the default channel
+// of the first package by name that provides the API there.
+func (r *registry) GetDefaultBundleThatProvides(_ context.Context, req *api.GetDefaultProviderRequest) (*api.Bundle, error) {
+	wanted := requestedAPI(req)
+	for _, e := range r.providers[wanted] {
+		if e.entry.Name == e.channel.head && e.channel.Name == e.pkg.DefaultChannel {
+			return single(e)
 		}
 	}
-	return noProvider(api)
+	return nil, noProvider(wanted)
 }

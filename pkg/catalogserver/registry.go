@@ -3,84 +3,116 @@ package catalogserver
 import (
 	"cmp"
 	"context"
-	"maps"
+	"errors"
 	"net/http"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalogserver/rpc"
+	"github.com/gantry-mirror/gantry/pkg/catalogserver/api"
 )
 
-// Registry serves a catalog by gRPC as `opm serve` does, to which the
-// CatalogSources of OLM classic connect: the services api.Registry and
-// api.ExperimentalRegistry, grpc.health.v1.Health, and reflection in both of its
-// versions. Answers are sorted where opm's order is left to chance, and what is
-// not found has the code NotFound where opm's is Unknown.
+// maxRequest is the maximum size of a message from a client, in bytes.
+const maxRequest = 1 << 20
+
+// Registry serves a catalog over gRPC as `opm serve` does, which the CatalogSources of OLM classic
+// connect to: the services api.Registry and api.ExperimentalRegistry, grpc.health.v1.Health, and
+// reflection in both of its versions. Results are sorted where opm's order is random, and the code for
+// something that does not exist is NotFound where opm's is Unknown.
 //
-// A ClusterServiceVersion is in the answers of GetBundle and the like. ListBundles
-// leaves it and the other objects out, as OLM wants it, unless the bundle has no
-// image. Of a bundle that has only an excerpt of it in the catalog
-// (olm.csv.metadata) one is made of that, which is enough to show the operator.
+// GetBundle and similar methods return the ClusterServiceVersion. ListBundles leaves it and the other
+// objects out, as OLM expects, unless the bundle has no image. If the catalog only has an excerpt of it
+// (olm.csv.metadata), a ClusterServiceVersion is made from that, which is enough to show the operator.
 //
-// The error lists what keeps a catalog from being served this way, such as a
-// channel with two heads.
+// The error lists everything that prevents serving the catalog, such as a channel with two heads.
 func Registry(c *catalog.Catalog) (http.Handler, error) {
 	x, err := newIndex(c)
 	if err != nil {
 		return nil, err
 	}
-	r := &registry{x}
-	methods := rpc.Methods{
-		"/api.Registry/ListPackages":                       r.listPackages,
-		"/api.Registry/GetPackage":                         r.getPackage,
-		"/api.Registry/GetBundle":                          r.getBundle,
-		"/api.Registry/GetBundleForChannel":                r.getBundleForChannel,
-		"/api.Registry/GetChannelEntriesThatReplace":       r.getChannelEntriesThatReplace,
-		"/api.Registry/GetBundleThatReplaces":              r.getBundleThatReplaces,
-		"/api.Registry/GetChannelEntriesThatProvide":       r.getChannelEntriesThatProvide,
-		"/api.Registry/GetLatestChannelEntriesThatProvide": r.getLatestChannelEntriesThatProvide,
-		"/api.Registry/GetDefaultBundleThatProvides":       r.getDefaultBundleThatProvides,
-		"/api.Registry/ListBundles":                        r.listBundles,
-
-		"/api.ExperimentalRegistry/ExperimentalListPackageCustomSchemas": r.listOthers,
+	r := &registry{index: x}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.StreamInterceptor(endWithServer))
+	api.RegisterRegistryServer(server, r)
+	api.RegisterExperimentalRegistryServer(server, r)
+	services := health.NewServer() // "" is SERVING
+	for name := range server.GetServiceInfo() {
+		services.SetServingStatus(name, grpc_health_v1.HealthCheckResponse_SERVING)
 	}
-	health, healthFile := rpc.Health(methods.Services()...)
-	reflection, err := rpc.Reflect([]rpc.File{registryFile(), healthFile}, structpb.File_google_protobuf_struct_proto)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(methods, health)
-	maps.Copy(methods, reflection)
-	return &rpc.Server{Methods: methods}, nil
+	grpc_health_v1.RegisterHealthServer(server, services)
+	reflection.Register(server)
+	return grpcHandler{server}, nil
 }
 
-// A registry is the state of the handler of Registry.
+// grpcHandler serves gRPC calls over net/http's HTTP/2. grpc closes a stream when the context of its
+// request ends, and then cannot send a status. So the context that it gets does not end when the server
+// stops; endWithServer ends the call instead.
+type grpcHandler struct{ server *grpc.Server }
+
+// requestKey is the key of the request's own context.
+type requestKey struct{}
+
+// ServeHTTP implements http.Handler.
+func (h grpcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	defer context.AfterFunc(r.Context(), func() { //nolint:contextcheck // it watches the request's own context
+		if !errors.Is(context.Cause(r.Context()), errStopping) {
+			cancel()
+		}
+	})()
+	h.server.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, r.Context())))
+}
+
+// endWithServer ends streams when the server stops, with the code Unavailable.
+func endWithServer(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	request, ok := stream.Context().Value(requestKey{}).(context.Context)
+	if !ok {
+		return handler(srv, stream)
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(request, cancel)()
+	err := handler(srv, stoppingStream{stream, ctx})
+	if err != nil && errors.Is(context.Cause(request), errStopping) {
+		return status.Error(codes.Unavailable, errStopping.Error())
+	}
+	return err
+}
+
+// A stoppingStream is a stream whose context ends when the server stops.
+type stoppingStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (s stoppingStream) Context() context.Context { return s.ctx }
+
+// A registry implements the services for one catalog.
 type registry struct {
+	api.UnimplementedRegistryServer
+	api.UnimplementedExperimentalRegistryServer
 	*index
 }
 
-// request reads the caller's only message.
-func request(call *rpc.Call) (rpc.Fields, error) {
-	text, err := call.Request()
-	if err != nil {
-		return nil, err
-	}
-	return rpc.ParseFields(text)
-}
-
-// pkg finds a package.
-func (r *registry) pkg(name string) (*indexed, error) {
+// pkg returns a package.
+func (r *registry) pkg(name string) (*indexedPackage, error) {
 	if pkg, ok := r.byName[name]; ok {
 		return pkg, nil
 	}
-	return nil, rpc.Errorf(rpc.NotFound, "package %q not found", name)
+	return nil, status.Errorf(codes.NotFound, "package %q not found", name)
 }
 
-// channel finds a channel.
-func (r *registry) channel(pkgName, name string) (*channel, error) {
+// channel returns a channel.
+func (r *registry) channel(pkgName, name string) (*indexedChannel, error) {
 	pkg, err := r.pkg(pkgName)
 	if err != nil {
 		return nil, err
@@ -88,121 +120,98 @@ func (r *registry) channel(pkgName, name string) (*channel, error) {
 	if channel, ok := pkg.channels[name]; ok {
 		return channel, nil
 	}
-	return nil, rpc.Errorf(rpc.NotFound, "package %q, channel %q not found", pkgName, name)
+	return nil, status.Errorf(codes.NotFound, "package %q, channel %q not found", pkgName, name)
 }
 
-// send sends a bundle with everything but its edges, as opm does for single
-// bundles.
-func send(call *rpc.Call, at place) error {
-	m, err := bundleMessage(at, extent{manifests: true})
+// single returns a bundle with everything but its edges, as opm does for single bundles.
+func single(e channelEntry) (*api.Bundle, error) {
+	m, err := bundleMessage(e, extent{manifests: true})
 	if err != nil {
-		return rpc.Errorf(rpc.Internal, "%w", err)
+		return nil, status.Error(codes.Internal, err.Error())
 	}
-	return call.Send(m)
+	return m, nil
 }
 
-func (r *registry) listPackages(ctx context.Context, call *rpc.Call) error {
-	if _, err := request(call); err != nil {
-		return err
-	}
+// ListPackages implements api.RegistryServer.
+func (r *registry) ListPackages(_ *api.ListPackageRequest, stream grpc.ServerStreamingServer[api.PackageName]) error {
 	for _, p := range r.packages {
-		if err := cmp.Or(ctx.Err(), call.Send(encode(p.Name))); err != nil {
+		if err := stream.Send(&api.PackageName{Name: p.Name}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *registry) getPackage(_ context.Context, call *rpc.Call) error {
-	asked, err := request(call)
+// GetPackage implements api.RegistryServer.
+func (r *registry) GetPackage(_ context.Context, req *api.GetPackageRequest) (*api.Package, error) {
+	pkg, err := r.pkg(req.GetName())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	pkg, err := r.pkg(asked[1])
-	if err != nil {
-		return err
+	m := &api.Package{
+		Name: pkg.Name, DefaultChannelName: pkg.DefaultChannel,
+		Deprecation: pkg.deprecation(catalog.SchemaPackage, ""),
 	}
-	m := encode(pkg.Name)
 	for _, c := range pkg.sorted {
-		part := encode(c.Name, c.head)
-		if text, ok := pkg.deprecations[deprecated{catalog.SchemaChannel, c.Name}]; ok {
-			part.part(3, encode(text))
-		}
-		m.part(2, part)
+		m.Channels = append(m.Channels, &api.Channel{
+			Name: c.Name, CsvName: c.head,
+			Deprecation: pkg.deprecation(catalog.SchemaChannel, c.Name),
+		})
 	}
-	m.text(3, pkg.DefaultChannel)
-	if text, ok := pkg.deprecations[deprecated{catalog.SchemaPackage, ""}]; ok {
-		m.part(4, encode(text))
-	}
-	return call.Send(m)
+	return m, nil
 }
 
-func (r *registry) getBundle(_ context.Context, call *rpc.Call) error {
-	asked, err := request(call)
+// GetBundle implements api.RegistryServer.
+func (r *registry) GetBundle(_ context.Context, req *api.GetBundleRequest) (*api.Bundle, error) {
+	channel, err := r.channel(req.GetPkgName(), req.GetChannelName())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	channel, err := r.channel(asked[1], asked[2])
-	if err != nil {
-		return err
-	}
-	at, ok := channel.entries[asked[3]]
+	e, ok := channel.entries[req.GetCsvName()]
 	if !ok {
-		return rpc.Errorf(rpc.NotFound, "package %q, channel %q, bundle %q not found", asked[1], asked[2], asked[3])
+		return nil, status.Errorf(codes.NotFound, "package %q, channel %q, bundle %q not found", req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
 	}
-	return send(call, at)
+	return single(e)
 }
 
-func (r *registry) getBundleForChannel(_ context.Context, call *rpc.Call) error {
-	asked, err := request(call)
+// GetBundleForChannel implements api.RegistryServer: it returns the head of a channel.
+func (r *registry) GetBundleForChannel(_ context.Context, req *api.GetBundleInChannelRequest) (*api.Bundle, error) {
+	channel, err := r.channel(req.GetPkgName(), req.GetChannelName())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	channel, err := r.channel(asked[1], asked[2])
-	if err != nil {
-		return err
-	}
-	return send(call, channel.entries[channel.head])
+	return single(channel.entries[channel.head])
 }
 
-// getBundleThatReplaces prefers the bundle that replaces the other to those that
-// skip it.
-func (r *registry) getBundleThatReplaces(_ context.Context, call *rpc.Call) error {
-	asked, err := request(call)
+// GetBundleThatReplaces implements api.RegistryServer. It prefers the bundle that replaces the other
+// one to those that skip it.
+func (r *registry) GetBundleThatReplaces(_ context.Context, req *api.GetReplacementRequest) (*api.Bundle, error) {
+	name := req.GetCsvName()
+	channel, err := r.channel(req.GetPkgName(), req.GetChannelName())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	name := asked[1]
-	channel, err := r.channel(asked[2], asked[3])
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(channel.sorted, func(at place) bool { return at.entry.Replaces == name })
+	i := slices.IndexFunc(channel.sorted, func(e channelEntry) bool { return e.entry.Replaces == name })
 	if i < 0 {
-		i = slices.IndexFunc(channel.sorted, func(at place) bool { return at.replaces(name) })
+		i = slices.IndexFunc(channel.sorted, func(e channelEntry) bool { return e.replaces(name) })
 	}
 	if i < 0 || name == "" {
-		return rpc.Errorf(rpc.NotFound, "no entry found for package %q, channel %q that replaces %q", asked[2], asked[3], name)
+		return nil, status.Errorf(codes.NotFound, "no entry found for package %q, channel %q that replaces %q", req.GetPkgName(), req.GetChannelName(), name)
 	}
-	return send(call, channel.sorted[i])
+	return single(channel.sorted[i])
 }
 
-// listBundles sends every entry of every channel. It is what OLM resolves from.
-func (r *registry) listBundles(ctx context.Context, call *rpc.Call) error {
-	if _, err := request(call); err != nil {
-		return err
-	}
+// ListBundles implements api.RegistryServer: it sends every entry of every channel, which is what OLM
+// resolves from.
+func (r *registry) ListBundles(_ *api.ListBundlesRequest, stream grpc.ServerStreamingServer[api.Bundle]) error {
 	for _, p := range r.packages {
 		for _, c := range p.sorted {
-			for _, at := range c.sorted {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				m, err := bundleMessage(at, extent{edges: true, manifests: at.bundle.Image == ""})
+			for _, e := range c.sorted {
+				m, err := bundleMessage(e, extent{edges: true, manifests: e.bundle.Image == ""})
 				if err != nil {
-					return rpc.Errorf(rpc.Internal, "%w", err)
+					return status.Error(codes.Internal, err.Error())
 				}
-				if err := call.Send(m); err != nil {
+				if err := stream.Send(m); err != nil {
 					return err
 				}
 			}
@@ -211,41 +220,33 @@ func (r *registry) listBundles(ctx context.Context, call *rpc.Call) error {
 	return nil
 }
 
-// listOthers sends objects of a schema that OLM does not know, of one package or
-// of none. As in opm, callers who do not acknowledge that the service is an
-// experiment get nothing.
-func (r *registry) listOthers(ctx context.Context, call *rpc.Call) error {
-	asked, err := request(call)
-	if err != nil {
-		return err
-	}
-	if call.Metadata("X-Acknowledge-Experimental") != "true" {
+// ExperimentalListPackageCustomSchemas implements api.ExperimentalRegistryServer: it sends the objects
+// of a schema that OLM does not know, those of one package or those without package. As in opm,
+// callers who do not acknowledge that the service is experimental get nothing.
+func (r *registry) ExperimentalListPackageCustomSchemas(req *api.ExperimentalListPackageCustomSchemasRequest, stream grpc.ServerStreamingServer[structpb.Struct]) error {
+	md, _ := metadata.FromIncomingContext(stream.Context())
+	if !slices.Contains(md.Get("x-acknowledge-experimental"), "true") {
 		return nil
 	}
-	schema, name := asked[1], asked[2]
-	if schema == "" {
-		return rpc.Errorf(rpc.InvalidArgument, "schema is required")
+	if req.GetSchema() == "" {
+		return status.Error(codes.InvalidArgument, "schema is required")
 	}
 	objects := r.others
-	if name != "" {
+	if req.GetPackageName() != "" {
 		objects = nil
-		if pkg, ok := r.byName[name]; ok {
+		if pkg, ok := r.byName[req.GetPackageName()]; ok {
 			objects = pkg.Others
 		}
 	}
 	for _, o := range objects {
-		if o.Schema != schema {
+		if o.Schema != req.GetSchema() {
 			continue
 		}
-		var text structpb.Struct
-		if err := text.UnmarshalJSON(o.Raw); err != nil {
-			return rpc.Errorf(rpc.Internal, "reading %s %s: %w", o.Schema, o.Name, err)
+		m := &structpb.Struct{}
+		if err := cmp.Or(m.UnmarshalJSON(o.Raw), stream.Context().Err()); err != nil {
+			return status.Errorf(codes.Internal, "reading %s %s: %v", o.Schema, o.Name, err)
 		}
-		m, err := proto.MarshalOptions{Deterministic: true}.Marshal(&text)
-		if err != nil {
-			return rpc.Errorf(rpc.Internal, "writing %s %s: %w", o.Schema, o.Name, err)
-		}
-		if err := cmp.Or(ctx.Err(), call.Send(m)); err != nil {
+		if err := stream.Send(m); err != nil {
 			return err
 		}
 	}

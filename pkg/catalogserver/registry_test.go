@@ -66,7 +66,7 @@ func TestRegistry(t *testing.T) {
 		{method: "GetBundleForChannel", request: `{"pkgName": "bar", "channelName": "a"}`, want: "[" + bar + "]"},
 		{method: "GetBundleForChannel", request: `{"pkgName": "bar"}`, code: codes.NotFound, message: `package "bar", channel "" not found`},
 		{method: "GetBundleForChannel", request: `{"channelName": "a"}`, code: codes.NotFound, message: `package "" not found`},
-		// The entry that replaces it comes before the one that skips it.
+		// The entry that replaces a bundle comes before the one that skips it.
 		{method: "GetBundleThatReplaces", request: `{"csvName": "foo.v1.0.0", "pkgName": "foo", "channelName": "stable"}`, want: "[{" + foo11Body + foo11CSV + "}]"},
 		{method: "GetBundleThatReplaces", request: `{"csvName": "foo.v0.9.0", "pkgName": "foo", "channelName": "stable"}`, want: "[{" + foo11Body + foo11CSV + "}]"},
 		{
@@ -107,7 +107,7 @@ func TestRegistry(t *testing.T) {
 				return
 			}
 			for _, answer := range got {
-				// What is made of an excerpt has a test of its own.
+				// TestMadeCSV checks the text that is made from an excerpt.
 				if b := answer.(map[string]any); b["csvName"] == "foo.v1.2.0" && b["csvJson"] != nil {
 					b["csvJson"], b["object"] = "?", "?"
 				}
@@ -119,7 +119,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// A bundle that says an API twice provides it once.
+// TestProviderOnce checks that a bundle that lists an API twice provides it once.
 func TestProviderOnce(t *testing.T) {
 	t.Parallel()
 	c := connect(t, read(t, `
@@ -140,7 +140,7 @@ func TestProviderOnce(t *testing.T) {
 	}
 }
 
-// What opm would not serve is refused here, with all reasons.
+// TestRegistryRefuses checks that a catalog that opm would not serve is refused with all reasons.
 func TestRegistryRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := catalogserver.Registry(read(t, `
@@ -151,8 +151,8 @@ func TestRegistryRefuses(t *testing.T) {
 `))
 	const want = `serving the catalog to OLM classic: package p: there is no olm.package object
 package p: reading property olm.gvk of bundle w: json: cannot unmarshal string into Go value of type catalogserver.gvk
-package p: channel a has 2 heads (x, y), and needs one
-package p: channel b has the entry z, which is no bundle
+package p: channel a has 2 heads (x, y), but needs exactly one
+package p: channel b has the entry z without a bundle
 package p: bundle w: `
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -170,7 +170,7 @@ func TestHealthOfRegistry(t *testing.T) {
 	}
 }
 
-// size is how many bytes the files of a folder have.
+// size returns the total size of the files in a folder in bytes.
 func size(t *testing.T, folder string) int64 {
 	t.Helper()
 	var total int64
@@ -190,9 +190,13 @@ func size(t *testing.T, folder string) int64 {
 	return total
 }
 
-// Every bundle of real catalogs can be asked for, and lists without manifests.
+// TestRealCatalogs checks that every bundle of real catalogs can be requested, and that lists do
+// not contain manifests.
 func TestRealCatalogs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	const catalogs = "../../../shared/catalogs"
 	entries, err := os.ReadDir(catalogs)
 	if err != nil {
@@ -200,7 +204,7 @@ func TestRealCatalogs(t *testing.T) {
 	}
 	for _, e := range entries {
 		if !e.IsDir() || size(t, filepath.Join(catalogs, e.Name())) > 1<<20 {
-			continue // the large ones take long to read and say nothing more
+			continue // large catalogs take long to read and add no cases
 		}
 		t.Run(e.Name(), func(t *testing.T) {
 			t.Parallel()

@@ -1,21 +1,19 @@
-// Package catalogserver serves catalogs as clusters ask for them, so that one can
-// be tried before it is shipped.
+// Package catalogserver serves catalogs as clusters request them, so that a catalog can be tried before
+// it is shipped.
 //
-// OLM v1 reads catalogs from catalogd, by HTTP: [HTTP] serves any number of
-// catalogs under /catalogs/NAME/api/v1/, everything at once or what a query
-// picks. OLM classic asks the pod of a CatalogSource, by gRPC: [Registry] serves
-// one catalog as the service api.Registry, with the answers that `opm serve`
-// gives, beside the services for health and reflection that OLM's probes and
-// grpcurl use. [Either] puts both on one address, and [Serve] runs listeners
-// until its context ends. They speak HTTP/1.1 and HTTP/2 without TLS.
+// OLM v1 reads catalogs from catalogd over HTTP: [HTTP] serves any number of catalogs under
+// /catalogs/NAME/api/v1/, as a whole or the objects that match a query. OLM classic connects to the pod
+// of a CatalogSource over gRPC: [Registry] serves one catalog as the service api.Registry, with the
+// responses of `opm serve`, and the services for health and reflection that OLM's probes and grpcurl
+// use. [Either] puts both on one address, and [Serve] runs listeners until its context ends. They speak
+// HTTP/1.1 and HTTP/2 without TLS.
 //
-// Catalogs are held in memory as they were read. Lines of JSON, messages and
-// ClusterServiceVersions are made when they are asked for. Nothing here checks
-// who asks; whoever listens on more than loopback shows the catalog to everyone
-// there.
+// Catalogs stay in memory as they were read. JSON lines, messages and ClusterServiceVersions are made
+// for each request. There is no authentication: a server that listens on more than the loopback address
+// shows the catalog to everyone who can reach it.
 //
-// The HTTP API is that of operator-controller's catalogd, the messages are those
-// of operator-registry (pkg/api/registry.proto).
+// The HTTP API is that of operator-controller's catalogd, the messages are those of operator-registry
+// (pkg/api/registry.proto).
 package catalogserver
 
 import (
@@ -24,36 +22,36 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gantry-mirror/gantry/pkg/catalogserver/rpc"
 	"github.com/gantry-mirror/gantry/pkg/httpserver"
 )
 
 // Limits of connections.
 const (
-	headerTime = 10 * time.Second // for a request's headers to arrive
-	idleTime   = 2 * time.Minute  // between two requests of a connection
-	stopTime   = 5 * time.Second  // for running requests to end
-	maxHeaders = 64 << 10         // bytes
-	maxStreams = 100              // calls at a time, in one connection
+	headerTime = 10 * time.Second        // to read the headers of a request
+	idleTime   = 2 * time.Minute         // between two requests of a connection
+	stopTime   = 1500 * time.Millisecond // for running requests to end
+	maxHeaders = 64 << 10                // bytes
+	maxStreams = 100                     // concurrent calls of one connection
 )
 
-// errStopping is why requests end when the server does.
+// errStopping is the cause of the contexts of requests when the server stops.
 var errStopping = errors.New("the server is stopping")
 
-// A Listener is an address and what is served on it.
+// A Listener is an address and its handler.
 type Listener struct {
 	net.Listener
 	Handler http.Handler
 }
 
-// Either serves gRPC calls with one handler and everything else with another.
+// Either serves gRPC calls with one handler and all other requests with another.
 func Either(registry, other http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if rpc.IsCall(r) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
 			registry.ServeHTTP(w, r)
 			return
 		}
@@ -61,10 +59,9 @@ func Either(registry, other http.Handler) http.Handler {
 	})
 }
 
-// Serve serves all listeners until the context ends, or one of them fails, and
-// closes them. At the end calls that wait for something are told that the server
-// stops, and the others get five seconds. It returns nil when the context ended.
-// Each request is logged as it comes, for debugging.
+// Serve serves all listeners until the context ends or one of them fails, and closes them. Then calls
+// that wait for something end with the code Unavailable, and the others get a second and a half. It returns nil
+// if the context ended. Each request is logged with level debug.
 func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, l := range listeners {

@@ -16,8 +16,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalogserver"
 )
 
-// Calls that would wait for ever do not keep the server from stopping, and their
-// callers learn why they end.
+// TestServeStops checks that calls that would wait forever do not keep the server from stopping,
+// and that their callers receive the reason.
 func TestServeStops(t *testing.T) {
 	t.Parallel()
 	registry, err := catalogserver.Registry(read(t, text))

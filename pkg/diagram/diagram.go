@@ -1,37 +1,35 @@
 // Package diagram draws directed graphs of versions for people and programs.
 //
-// A [Drawing] is one or more graphs under a title: nodes that stand for
-// something that can be installed, and edges that lead from what is older to
-// what it may be updated to. What there is to say of nodes and edges is said in
-// marks and kinds that the drawing declares: a word, a sentence for the legend,
-// and a look. A look is a role, such as faded or strong, that every form has its
-// own means for, never colour alone.
+// A [Drawing] is one or more graphs under a title. Nodes are things that can be installed; edges
+// lead from older nodes to what they may be updated to. Properties of nodes and edges are expressed
+// as marks and kinds, which the drawing declares: a word, a sentence for the legend, and a look. A
+// look is a role, such as faded or strong. Every form shows it in its own way, and never by color
+// alone.
 //
-// [Write] gives a drawing one of five forms:
+// [Write] writes a drawing in one of five forms:
 //
-//	svg      a picture of its own: laid out here, no script, no font, no
-//	         network; light and dark
-//	mermaid  a flowchart for Markdown that renders it
+//	svg      a self-contained picture: no scripts, fonts or network access;
+//	         light and dark
+//	mermaid  a flowchart for Markdown renderers that support it
 //	dot      a digraph for Graphviz
-//	json     everything there is, sorted, with a version; for programs
-//	text     a tree from the newest down, for a terminal
+//	json     the complete drawing, sorted, with a version; for programs
+//	text     a tree from the newest node down, for a terminal
 //
-// A folded edge is one that other edges imply or that a word says better. Only
-// JSON lists it; the others leave it to [Node.Note]. Names come from strangers:
-// every form escapes what it writes, and the forms for people show no control
-// characters. The same drawing gives the same bytes.
+// A folded edge is one that other edges imply or that a note describes better. Only JSON lists it;
+// the other forms rely on [Node.Note]. Names are untrusted: every form escapes what it writes, and
+// the forms for people contain no control characters. The same drawing gives the same bytes.
 //
-// Nothing here knows of catalogs or platforms.
+// The package knows nothing of catalogs or platforms.
 package diagram
 
 import "fmt"
 
-// A Drawing is what Write draws.
+// A Drawing is the input of Write.
 type Drawing struct {
 	Title string
 	Notes []string // sentences below the title
-	// Marks and Kinds declare what nodes and edges refer to, in the order of
-	// the legend. Only those that occur get there.
+	// Marks and Kinds declare what nodes and edges refer to, in the order of the legend. The legend
+	// shows only those that occur.
 	Marks  []Mark
 	Kinds  []Kind
 	Graphs []Graph
@@ -42,9 +40,8 @@ type Graph struct {
 	Title string
 	Notes []string // short, below the title
 	Marks []string // names of marks
-	// Nodes are in an order that says something, oldest first: it decides what
-	// edges do not. The last of several that nothing succeeds is the first in a
-	// text.
+	// Nodes are ordered, oldest first. The order decides the layout where edges do not. If several
+	// nodes have no successor, the text form begins with the last one.
 	Nodes []Node
 	Edges []Edge
 }
@@ -52,18 +49,17 @@ type Graph struct {
 // A Node is something that can be installed.
 type Node struct {
 	ID     string // unique in its graph; not empty
-	Label  string // what the box says
+	Label  string // the text of the box
 	Detail string // a second line; may be empty
 	Note   string // a third line; may be empty
 	Marks  []string
 	Facts  []Fact
-	// Names are all names that the node stands for, where they are more than
-	// one.
+	// Names are all names that the node represents, if it represents several.
 	Names []string
 }
 
-// A Fact is something to be said of a node or an edge: in a tooltip, or as a
-// member of a JSON object. A name stands once.
+// A Fact is a property of a node or an edge, shown in a tooltip or as a member of a JSON object.
+// Names are unique.
 type Fact struct{ Name, Value string }
 
 // An Edge leads from a node to what it may be updated to.
@@ -73,18 +69,18 @@ type Edge struct {
 	Label    string // a word or two on the line; may be empty
 	Marks    []string
 	Facts    []Fact
-	// Folded keeps the edge out of pictures.
+	// Folded hides the edge in pictures.
 	Folded bool
 }
 
-// A Mark is something that is true of some nodes, edges or graphs.
+// A Mark is a property that some nodes, edges or graphs have.
 type Mark struct {
 	Name  string // a word or two, as boxes and texts show it
 	About string // for the legend: what it means
 	Look  Look
 }
 
-// A Kind is a sort of edge.
+// A Kind is a type of edge.
 type Kind struct {
 	Name  string // the word between a node and what it comes from: "replaces"
 	About string // for the legend: what it means
@@ -98,13 +94,13 @@ type Look int
 const (
 	Plain    Look = iota // shown in texts and tooltips only
 	Strong               // a badge, and a heavy frame: where things lead
-	Chosen               // a tick: it is taken along
-	Faded                // a cross, and pale: it is left behind
-	Dashed               // a dashed frame: it exists, but is passed over
+	Chosen               // a tick: it is included
+	Faded                // a cross, and pale: it is not included
+	Dashed               // a dashed frame: it exists, but is skipped
 	Notice               // a badge that warns
-	Here                 // a badge that catches the eye: where somebody stands
-	Badge                // a badge that only says something
-	Stacked              // a second sheet behind the box: it stands elsewhere, too
+	Here                 // a badge that catches the eye: where a cluster is
+	Badge                // a badge without a meaning of its own
+	Stacked              // a second sheet behind the box: it also appears elsewhere
 	Absent               // no box, only dots around: it does not exist here
 	lastLook = Absent
 )
@@ -112,7 +108,7 @@ const (
 // A Line is how an edge is drawn.
 type Line int
 
-// The lines, from the strongest. Solid lines make the drawing's backbone.
+// The lines, from the strongest. Solid lines are the backbone of the drawing.
 const (
 	Solid Line = iota
 	Dash
@@ -120,22 +116,22 @@ const (
 	lastLine = Dots
 )
 
-// check finds what is wrong with a drawing that its maker should have seen.
+// check returns an error if the drawing contradicts itself.
 func (d *Drawing) check() error {
 	marks, kinds := map[string]bool{}, map[string]bool{}
 	for _, m := range d.Marks {
 		if m.Name == "" || marks[m.Name] || m.Look < 0 || m.Look > lastLook {
-			return fmt.Errorf("drawing %q: mark %q has no name, stands twice, or has no look", d.Title, m.Name)
+			return fmt.Errorf("drawing %q: mark %q has no name, is declared twice, or has no look", d.Title, m.Name)
 		}
 		marks[m.Name] = true
 	}
 	for _, k := range d.Kinds {
 		if k.Name == "" || kinds[k.Name] || k.Line < 0 || k.Line > lastLine {
-			return fmt.Errorf("drawing %q: kind %q has no name, stands twice, or has no line", d.Title, k.Name)
+			return fmt.Errorf("drawing %q: kind %q has no name, is declared twice, or has no line", d.Title, k.Name)
 		}
 		kinds[k.Name] = true
 	}
-	said := func(names []string, facts []Fact) error {
+	checkNames := func(names []string, facts []Fact) error {
 		for _, name := range names {
 			if !marks[name] {
 				return fmt.Errorf("mark %q is not declared", name)
@@ -144,23 +140,23 @@ func (d *Drawing) check() error {
 		seen := map[string]bool{}
 		for _, f := range facts {
 			if seen[f.Name] {
-				return fmt.Errorf("fact %q stands twice", f.Name)
+				return fmt.Errorf("fact %q is a duplicate", f.Name)
 			}
 			seen[f.Name] = true
 		}
 		return nil
 	}
 	for _, g := range d.Graphs {
-		if err := said(g.Marks, nil); err != nil {
+		if err := checkNames(g.Marks, nil); err != nil {
 			return fmt.Errorf("graph %q: %w", g.Title, err)
 		}
 		nodes := make(map[string]bool, len(g.Nodes))
 		for _, n := range g.Nodes {
 			if n.ID == "" || nodes[n.ID] {
-				return fmt.Errorf("graph %q: node %q has no ID or stands twice", g.Title, n.ID)
+				return fmt.Errorf("graph %q: node %q has no ID or is a duplicate", g.Title, n.ID)
 			}
 			nodes[n.ID] = true
-			if err := said(n.Marks, n.Facts); err != nil {
+			if err := checkNames(n.Marks, n.Facts); err != nil {
 				return fmt.Errorf("graph %q: node %q: %w", g.Title, n.ID, err)
 			}
 		}
@@ -171,7 +167,7 @@ func (d *Drawing) check() error {
 			if !kinds[e.Kind] {
 				return fmt.Errorf("graph %q: kind %q is not declared", g.Title, e.Kind)
 			}
-			if err := said(e.Marks, e.Facts); err != nil {
+			if err := checkNames(e.Marks, e.Facts); err != nil {
 				return fmt.Errorf("graph %q: edge from %q to %q: %w", g.Title, e.From, e.To, err)
 			}
 		}

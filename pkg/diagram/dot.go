@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// writeDOT writes a digraph with a cluster for each graph. Looks become line
-// styles and pen widths, and every mark stands in its box as a word too.
+// writeDOT writes a digraph with a cluster for each graph. Looks become line styles and pen widths;
+// the name of every mark is also in its box.
 func writeDOT(w *bufio.Writer, d *Drawing) error {
 	v := d.vocabulary()
 	fmt.Fprintf(w, "digraph gantry {\n")
@@ -25,14 +25,14 @@ func writeDOT(w *bufio.Writer, d *Drawing) error {
 		for j, n := range g.Nodes {
 			ids[n.ID] = fmt.Sprintf("g%d_%d", i, j)
 			lines := []string{n.Label, n.Detail, strings.Join(v.words(n.Marks), ", "), n.Note}
-			fmt.Fprintf(w, "    %s [label=%s, tooltip=%s%s];\n", ids[n.ID], dotText(lines...), dotText(n.tip(v)...), v.dotLook(n.Marks))
+			fmt.Fprintf(w, "    %s [label=%s, tooltip=%s%s];\n", ids[n.ID], dotText(lines...), dotText(n.tooltip(v)...), v.dotLook(n.Marks))
 		}
 		for _, e := range g.Edges {
 			if e.Folded {
 				continue
 			}
 			style := map[Line]string{Solid: "solid", Dash: "dashed", Dots: "dotted"}[v.kinds[e.Kind].Line]
-			fmt.Fprintf(w, "    %s -> %s [style=%s, tooltip=%s", ids[e.From], ids[e.To], style, dotText(e.tip()...))
+			fmt.Fprintf(w, "    %s -> %s [style=%s, tooltip=%s", ids[e.From], ids[e.To], style, dotText(e.tooltip()...))
 			if e.Label != "" {
 				fmt.Fprintf(w, ", label=%s", dotText(e.Label))
 			}
@@ -47,7 +47,7 @@ func writeDOT(w *bufio.Writer, d *Drawing) error {
 	return nil
 }
 
-// dotLook is the attributes of a node's marks, beginning with a comma.
+// dotLook returns the attributes of a node's marks, beginning with a comma.
 func (v vocabulary) dotLook(marks []string) string {
 	style, more := []string{"rounded"}, ""
 	switch {
@@ -76,10 +76,10 @@ func (v vocabulary) dotLook(marks []string) string {
 	return fmt.Sprintf(", style=%q%s", strings.Join(style, ","), more)
 }
 
-// Graphviz reads backslashes and character references in labels.
+// Graphviz interprets backslashes and character references in labels.
 var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
 
-// dotText is a quoted string of lines.
+// dotText returns lines as a quoted string.
 func dotText(lines ...string) string {
 	var kept []string
 	for _, line := range lines {

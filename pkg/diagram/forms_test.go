@@ -18,7 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
-// large is a drawing of one graph: a chain with forks, skips and strangers.
+// large returns a drawing of one graph: a chain with forks, skips and names that are not in it.
 func large(nodes int) diagram.Drawing {
 	d := sample()
 	r := rand.New(rand.NewPCG(uint64(nodes), 1))
@@ -92,14 +92,14 @@ func TestJSONHasEverything(t *testing.T) {
 	}
 }
 
-// An element is what svgElements finds.
+// An element is one element of an SVG picture.
 type element struct {
 	name, class string
 	attr        map[string]string
 	text        string
 }
 
-// svgElements reads a picture strictly.
+// svgElements parses a picture strictly.
 func svgElements(t testing.TB, picture string) []element {
 	t.Helper()
 	dec := xml.NewDecoder(strings.NewReader(picture))
@@ -203,12 +203,12 @@ func TestTextStandsOnce(t *testing.T) {
 			}
 		}
 		if count != 1 {
-			t.Errorf("%s stands %d times", n.ID, count)
+			t.Errorf("%s occurs %d times", n.ID, count)
 		}
 	}
 }
 
-// A cycle has no last version, but every form has all of it.
+// A cycle has no last version, but every form shows all of it.
 func TestCycle(t *testing.T) {
 	d := sample()
 	d.Graphs = []diagram.Graph{{
@@ -245,7 +245,7 @@ var (
 	mermaidReference = regexp.MustCompile(`#\d+;|<br/>`)
 )
 
-// hostile checks that a text from a stranger stays a text in every form.
+// hostile checks that no form interprets an untrusted text.
 func hostile(t *testing.T, text string) {
 	d := dressed(text)
 	svgElements(t, render(t, d, diagram.SVG))

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/escape"
 )
 
-// What the JSON says of itself. The version rises when a reader of an older one
-// could misread a newer.
+// The identity of the JSON format. The version changes when a reader of an older version could
+// misread a newer one.
 const (
 	jsonKind    = "GantryGraph"
 	jsonVersion = 1
@@ -58,7 +60,7 @@ type jsonEdge struct {
 	Folded bool              `json:"folded,omitempty"`
 }
 
-// writeJSON writes the whole drawing: nodes by ID, edges by their ends and kind.
+// writeJSON writes the complete drawing: nodes by ID, edges by their ends and kind.
 func writeJSON(w *bufio.Writer, d *Drawing) error {
 	out := jsonDrawing{Kind: jsonKind, Version: jsonVersion, Title: d.Title, Notes: d.Notes, Graphs: []jsonGraph{}}
 	for _, m := range d.Marks {
@@ -81,7 +83,7 @@ func writeJSON(w *bufio.Writer, d *Drawing) error {
 		})
 		out.Graphs = append(out.Graphs, graph)
 	}
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(escape.Writer(w))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(out)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Widths of printable ASCII in thousandths of the font size: those of Helvetica,
-// which Arial and Liberation Sans share.
-var narrow = [...]struct {
+// Widths of printable ASCII in thousandths of the font size. They are those of Helvetica, which
+// Arial and Liberation Sans share.
+var glyphs = [...]struct {
 	runes string
 	width float64
 }{
@@ -16,10 +16,10 @@ var narrow = [...]struct {
 	{"&ABEKPSVXY", 667}, {"CDHNRUw", 722}, {"GOQ", 778}, {"Mm", 833}, {"%W", 944}, {"@", 1015},
 }
 
-// slack makes room for wider fonts: nobody knows which one a viewer has.
+// slack leaves space for wider fonts, because the viewer's font is unknown.
 const slack = 1.13
 
-// textWidth estimates how wide a text is at a font size.
+// textWidth estimates the width of a text at a font size.
 func textWidth(s string, size float64, bold bool) float64 {
 	sum := 0.0
 	for _, r := range s {
@@ -33,7 +33,7 @@ func textWidth(s string, size float64, bold bool) float64 {
 
 func runeWidth(r rune) float64 {
 	if r < 0x80 {
-		for _, n := range narrow {
+		for _, n := range glyphs {
 			if strings.ContainsRune(n.runes, r) {
 				return n.width
 			}
@@ -45,9 +45,9 @@ func runeWidth(r rune) float64 {
 	return 620
 }
 
-// fit shortens a text until it is no wider than so much.
+// fit shortens a text to a width.
 func fit(s string, width, size float64, bold bool) string {
-	// No more of the narrowest letters would fit.
+	// More characters do not fit, even of the narrowest letters.
 	s = shorten(s, int(width*1000/(size*slack*200))+3)
 	for n := len([]rune(s)); n >= 3 && textWidth(s, size, bold) > width; n-- {
 		s = shorten(s, n-1)
@@ -55,8 +55,7 @@ func fit(s string, width, size float64, bold bool) string {
 	return s
 }
 
-// wrap breaks a text into lines between words. A word that is longer than a line
-// is shortened.
+// wrap breaks a text into lines between words. A word that is longer than a line is shortened.
 func wrap(s string, width, size float64) []string {
 	var lines []string
 	for _, word := range strings.Fields(s) {

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// writeMermaid writes a flowchart with a subgraph for each graph. Mermaid has no
-// tooltips without a script, so boxes hold labels, marks and notes only.
+// writeMermaid writes a flowchart with a subgraph for each graph. Mermaid has no tooltips without
+// scripts, so boxes show only labels, marks and notes.
 func writeMermaid(w *bufio.Writer, d *Drawing) error {
 	v := d.vocabulary()
 	if title := plain(d.Title); title != "" {
-		// The front matter is YAML: a quoted text, in which only these two need
-		// a backslash.
+		// The front matter is YAML. In a quoted string only these two characters need a backslash.
 		fmt.Fprintf(w, "---\ntitle: \"%s\"\n---\n", strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(title))
 	}
 	fmt.Fprintln(w, "flowchart LR")
@@ -58,7 +57,7 @@ func writeMermaid(w *bufio.Writer, d *Drawing) error {
 	return nil
 }
 
-// mermaidClass is the class of a look and its style, "" where it has none.
+// mermaidClass returns the class of a look and its style, or empty strings if it has none.
 func mermaidClass(look Look) (name, style string) {
 	switch look {
 	case Strong:
@@ -92,7 +91,7 @@ func (v vocabulary) mermaidClasses(marks []string) []string {
 	return classes
 }
 
-// shows reports whether a node of the drawing has a mark of this look.
+// shows reports whether a node of the drawing has a mark with a look.
 func (d *Drawing) shows(v vocabulary, look Look) bool {
 	for _, g := range d.Graphs {
 		for _, n := range g.Nodes {
@@ -104,9 +103,9 @@ func (d *Drawing) shows(v vocabulary, look Look) bool {
 	return false
 }
 
-// mermaidText is lines for a quoted text. Mermaid takes character references
-// without the ampersand; everything that it, Markdown or HTML could read as
-// something else is written so.
+// mermaidText returns lines as the content of a quoted string. Mermaid accepts character references
+// without the ampersand. Every character that has a meaning in Mermaid, Markdown or HTML is written
+// as one.
 func mermaidText(lines ...string) string {
 	var out strings.Builder
 	for _, line := range lines {

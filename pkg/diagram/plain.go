@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// plain is a text as people may see it: no control characters, which could move
-// a cursor or break a line, nothing that turns the direction of writing, no
-// spaces at the ends, and valid UTF-8.
+// plain returns a text that is safe to show: without control characters, which could move a cursor
+// or break a line, without characters that change the direction of writing, without spaces at the
+// ends, and in valid UTF-8.
 func plain(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -23,26 +23,26 @@ func plain(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError))))
 }
 
-// shorten cuts the middle out of a text that is longer than so many characters:
-// the ends of names tell them apart.
-func shorten(s string, most int) string {
+// shorten removes the middle of a text that has more than limit characters. The ends of names
+// distinguish them.
+func shorten(s string, limit int) string {
 	runes := []rune(s)
-	if len(runes) <= most || most < 3 {
+	if len(runes) <= limit || limit < 3 {
 		return s
 	}
-	tail := (most - 1) / 2
-	return string(runes[:most-1-tail]) + "…" + string(runes[len(runes)-tail:])
+	tail := (limit - 1) / 2
+	return string(runes[:limit-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
-// few lists the first of many words: "a, b, c and 9 more".
-func few(words []string, most int) string {
-	if len(words) <= most+1 { // "and 1 more" is no shorter than the word
+// few joins words. Of many it lists the first ones and counts the others: "a, b, c and 9 more".
+func few(words []string, limit int) string {
+	if len(words) <= limit+1 { // "and 1 more" is no shorter than the word
 		return strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("%s and %s more", strings.Join(words[:most], ", "), count(len(words)-most))
+	return fmt.Sprintf("%s and %s more", strings.Join(words[:limit], ", "), count(len(words)-limit))
 }
 
-// count is a number with commas between thousands.
+// count formats a number with commas.
 func count(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -51,11 +51,11 @@ func count(n int) string {
 	return s
 }
 
-// vocabulary finds marks and kinds by their names.
+// vocabulary looks up marks and kinds by their names.
 type vocabulary struct {
 	marks map[string]Mark
 	kinds map[string]Kind
-	// markOrder and kindOrder are the places in the declarations.
+	// markOrder and kindOrder are the positions in the declarations.
 	markOrder, kindOrder map[string]int
 }
 
@@ -70,7 +70,7 @@ func (d *Drawing) vocabulary() vocabulary {
 	return v
 }
 
-// sorted returns the marks of these names in the order of the legend, each once.
+// sorted returns the marks with these names in the order of the legend, without duplicates.
 func (v vocabulary) sorted(names []string) []Mark {
 	names = slices.Clone(names)
 	slices.SortFunc(names, func(a, b string) int { return v.markOrder[a] - v.markOrder[b] })
@@ -86,7 +86,7 @@ func (v vocabulary) has(names []string, look Look) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return v.marks[name].Look == look })
 }
 
-// words are the names of the marks, as a text shows them.
+// words returns the names of the marks as texts show them.
 func (v vocabulary) words(names []string) []string {
 	var words []string
 	for _, m := range v.sorted(names) {
@@ -95,8 +95,8 @@ func (v vocabulary) words(names []string) []string {
 	return words
 }
 
-// tip is what a tooltip says of a node: a line each.
-func (n Node) tip(v vocabulary) []string {
+// tooltip returns the lines of a node's tooltip.
+func (n Node) tooltip(v vocabulary) []string {
 	lines := []string{plain(n.ID)}
 	if len(n.Names) > 0 {
 		const shown = 20
@@ -114,8 +114,8 @@ func (n Node) tip(v vocabulary) []string {
 	return append(lines, factLines(n.Facts)...)
 }
 
-// tip is what a tooltip says of an edge.
-func (e Edge) tip() []string {
+// tooltip returns the lines of an edge's tooltip.
+func (e Edge) tooltip() []string {
 	lines := []string{plain(e.To) + " " + plain(e.Kind) + " " + plain(e.From)}
 	if e.Label != "" {
 		lines = append(lines, plain(e.Label))

@@ -2,7 +2,7 @@ package diagram_test
 
 import "github.com/gantry-mirror/gantry/pkg/diagram"
 
-// sample has every look, line and sort of text once.
+// sample uses every look, line and kind of text once.
 func sample() diagram.Drawing {
 	return diagram.Drawing{
 		Title: "etcd & friends",
@@ -50,8 +50,8 @@ func sample() diagram.Drawing {
 	}
 }
 
-// dressed is a drawing whose every text is the given one, or ends with it where
-// it has to be told from others.
+// dressed returns a drawing in which every text is the given one, or ends with it if it must be
+// distinguishable.
 func dressed(text string) diagram.Drawing {
 	d := sample()
 	dress := func(s *string) { *s += text }

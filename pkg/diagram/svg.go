@@ -14,29 +14,28 @@ import (
 
 // Distances of a page, in pixels.
 const (
-	pageWidth  = 1400.0 // about what a screen shows
-	pageLeast  = 620.0  // so that title and legend have room
+	pageWidth  = 1400.0 // about the width of a screen
+	pageMin    = 620.0  // minimum, for title and legend
 	pageMargin = 28.0
 	textSize   = 12.0
 	lineHeight = 18.0
 )
 
-// writeSVG draws everything on one page: title, legend, and the graphs one below
-// the other.
+// writeSVG draws everything on one page: title, legend, and the graphs below each other.
 func writeSVG(w *bufio.Writer, d *Drawing) error {
 	v := d.vocabulary()
 	boxes := sizeBoxes(d, v)
 	inner := pageWidth - 2*pageMargin
 
-	graphs := make([]*picture, len(d.Graphs))
-	width := pageLeast - 2*pageMargin
+	graphs := make([]*placedGraph, len(d.Graphs))
+	width := pageMin - 2*pageMargin
 	for i := range d.Graphs {
 		graphs[i] = layOut(&d.Graphs[i], v, boxes, inner)
 		width = max(width, graphs[i].layout.Width+shadow)
 	}
 	width = max(width, min(inner, textWidth(plain(d.Title), 21, true)))
 
-	// The head of the page is laid out first, since it says how high the page is.
+	// The body is written first, because its height is in the page's header.
 	var body strings.Builder
 	page := &page{w: &body, v: v, boxes: boxes, width: width, y: pageMargin}
 	page.heading(d)
@@ -54,7 +53,7 @@ func writeSVG(w *bufio.Writer, d *Drawing) error {
 	return err
 }
 
-// summary says in words what the picture shows, for those who do not see it.
+// summary describes the picture in words, for screen readers.
 func (d *Drawing) summary(v vocabulary) string {
 	sentences := append([]string{}, d.Notes...)
 	for _, g := range d.Graphs {
@@ -69,13 +68,13 @@ func (d *Drawing) summary(v vocabulary) string {
 	return strings.Join(sentences, " ")
 }
 
-// A page is written from the top.
+// A page is written from the top down.
 type page struct {
 	w     io.Writer
 	v     vocabulary
 	boxes boxSize
 	width float64 // between the margins
-	y     float64 // where the next thing goes
+	y     float64 // of the next element
 }
 
 func (p *page) text(class string, x, y float64, s string) {
@@ -98,8 +97,8 @@ func (p *page) paragraph(s string) {
 	}
 }
 
-// graph draws one graph, below a title and a rule where there are several.
-func (p *page) graph(g *picture, several bool) {
+// graph draws one graph, below a title and, if there are several graphs, a rule.
+func (p *page) graph(g *placedGraph, several bool) {
 	p.y += 20
 	if several {
 		p.y += 6
@@ -135,7 +134,7 @@ func (p *page) graph(g *picture, several bool) {
 	p.y += g.layout.Height + shadow
 }
 
-// number is a coordinate as short as it can be.
+// number formats a coordinate as short as possible.
 func number(f float64) string {
 	return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64)
 }
@@ -144,14 +143,14 @@ func rectangle(r layered.Rect) string {
 	return `x="` + number(r.X) + `" y="` + number(r.Y) + `" width="` + number(r.W) + `" height="` + number(r.H) + `"`
 }
 
-// xmlText is a text for XML, as an element's content or in quotes.
+// xmlText escapes a text for XML, as content or as an attribute.
 func xmlText(lines ...string) string {
 	var out strings.Builder
 	for i, line := range lines {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
-		// A strings.Builder takes everything.
+		// Writing to a strings.Builder never fails.
 		_ = xml.EscapeText(&out, []byte(plain(line)))
 	}
 	return out.String()

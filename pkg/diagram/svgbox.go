@@ -11,20 +11,20 @@ import (
 const (
 	boxPad      = 10.0
 	boxLeast    = 84.0
-	boxText     = 205.0 // what a text in a box may take
+	boxText     = 205.0 // width of a text in a box
 	badgeHeight = 14.0
-	shadow      = 4.0 // how far a second sheet sticks out
+	shadow      = 4.0 // offset of the second sheet
 	signRoom    = 18.0
 )
 
-// A boxSize is what the boxes of a drawing share, so that they make a pattern.
+// A boxSize is the size of all boxes of a drawing, so that they are aligned.
 type boxSize struct {
 	width  float64
-	head   float64 // room for badges above
+	head   float64 // space for badges above
 	detail bool    // there is a second line
 }
 
-// of is the size of a node's box.
+// of returns the size of a node's box.
 func (b boxSize) of(n Node) layered.Size {
 	size := layered.Size{W: b.width, H: 32}
 	if b.detail {
@@ -36,7 +36,7 @@ func (b boxSize) of(n Node) layered.Size {
 	return size
 }
 
-// sizeBoxes finds the size in which every node has its place.
+// sizeBoxes returns the size that fits every node.
 func sizeBoxes(d *Drawing, v vocabulary) boxSize {
 	b := boxSize{width: boxLeast}
 	for _, g := range d.Graphs {
@@ -77,7 +77,7 @@ func (p *page) badge(x, y float64, m Mark) float64 {
 	return w
 }
 
-// lookClass is the class of a look in the style sheet.
+// lookClass returns the class of a look in the style sheet.
 func lookClass(look Look) string {
 	return map[Look]string{
 		Strong: "strong", Chosen: "chosen", Faded: "faded", Dashed: "dashed", Notice: "notice",
@@ -89,7 +89,7 @@ func lookClass(look Look) string {
 func (p *page) node(n Node, r layered.Rect) {
 	marks := p.v.sorted(n.Marks)
 	p.open(marks)
-	fmt.Fprintf(p.w, "<title>%s</title>", xmlText(n.tip(p.v)...))
+	fmt.Fprintf(p.w, "<title>%s</title>", xmlText(n.tooltip(p.v)...))
 	p.shape(marks, r)
 	x, y := r.X+boxPad, r.Y+21
 	p.text("label", x, y, fit(plain(n.Label), boxText, 13, true))
@@ -120,8 +120,7 @@ func (p *page) open(marks []Mark) {
 	fmt.Fprintf(p.w, "<g class=\"%s\">", strings.Join(classes, " "))
 }
 
-// shape draws a box as its marks want it, with the signs for what is taken along
-// and what is not.
+// shape draws the outline of a box, with the signs for chosen and faded nodes.
 func (p *page) shape(marks []Mark, r layered.Rect) {
 	for _, m := range marks {
 		if m.Look == Stacked {

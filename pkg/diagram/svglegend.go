@@ -14,14 +14,14 @@ const (
 	legendGap    = 24.0 // between two of its words
 )
 
-// legend explains what the drawing uses, and nothing else.
+// legend explains the marks and kinds that occur in the drawing.
 func (p *page) legend(d *Drawing) {
 	marks, kinds := d.used()
 	x := pageMargin
 	p.y += 12
 	top := p.y
-	// place returns where a sample and its words go.
-	place := func(sample float64, words string) (at, y float64) {
+	// next returns the position of the next sample and its words.
+	next := func(sample float64, words string) (at, y float64) {
 		w := sample + 7 + textWidth(words, textSize, false)
 		if x > pageMargin && x+w > pageMargin+p.width {
 			x = pageMargin
@@ -46,7 +46,7 @@ func (p *page) legend(d *Drawing) {
 		if badged(m.Look) {
 			sample = badgeWidth(m)
 		}
-		at, y := place(sample, words)
+		at, y := next(sample, words)
 		if badged(m.Look) {
 			p.badge(at, y+3, m)
 		} else {
@@ -62,7 +62,7 @@ func (p *page) legend(d *Drawing) {
 		}
 		drawn = true
 		words := plain(k.Name + ": " + k.About)
-		at, y := place(sampleWidth, words)
+		at, y := next(sampleWidth, words)
 		class := map[Line]string{Solid: "edge", Dash: "edge dash", Dots: "edge dots"}[k.Line]
 		fmt.Fprintf(p.w, "<g class=\"%s\"><path d=\"M%s %sH%s\"/><path class=\"tip\" d=\"M%s %sl-8 -4v8z\"/></g>\n",
 			class, number(at), number(y+10), number(at+sampleWidth-6), number(at+sampleWidth), number(y+10))
@@ -75,7 +75,7 @@ func (p *page) legend(d *Drawing) {
 	p.y += sampleHeight
 }
 
-// used are the marks and kinds that the picture shows.
+// used returns the marks and kinds that the picture shows.
 func (d *Drawing) used() (marks, kinds map[string]bool) {
 	marks, kinds = map[string]bool{}, map[string]bool{}
 	for _, g := range d.Graphs {

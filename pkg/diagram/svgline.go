@@ -9,23 +9,23 @@ import (
 
 const labelSize = 10.0
 
-// A picture is a graph with its places.
-type picture struct {
+// A placedGraph is a graph with the coordinates of its nodes and edges.
+type placedGraph struct {
 	graph  *Graph
-	edges  []Edge // those that are drawn, as the layout numbers them
+	edges  []Edge // drawn edges, indexed as in the layout
 	layout layered.Result
 }
 
-// layOut finds the places of a graph's nodes and edges.
-func layOut(g *Graph, v vocabulary, boxes boxSize, width float64) *picture {
-	p := &picture{graph: g}
+// layOut computes the coordinates of a graph.
+func layOut(g *Graph, v vocabulary, boxes boxSize, width float64) *placedGraph {
+	p := &placedGraph{graph: g}
 	index := make(map[string]int, len(g.Nodes))
 	plan := layered.Graph{Width: width, Head: boxes.head, Boxes: make([]layered.Size, len(g.Nodes))}
 	for i, n := range g.Nodes {
 		index[n.ID] = i
 		plan.Boxes[i] = boxes.of(n)
 	}
-	// Lines that look the same may run together.
+	// Lines that look the same may share a track.
 	type look struct {
 		kind, label string
 		pale        bool
@@ -49,19 +49,18 @@ func layOut(g *Graph, v vocabulary, boxes boxSize, width float64) *picture {
 		p.edges = append(p.edges, e)
 		plan.Edges = append(plan.Edges, edge)
 	}
-	p.layout = layered.Lay(plan)
+	p.layout = layered.Layout(plan)
 	return p
 }
 
-// drawn reports whether the picture shows an edge. One from a node to itself says
-// nothing that a box could not.
+// drawn reports whether the picture shows an edge. An edge from a node to itself is not drawn.
 func drawn(e Edge) bool { return !e.Folded && e.From != e.To }
 
-// edgeText is an edge's label as the picture has room for it.
+// edgeText returns an edge's label, shortened to the space in the picture.
 func edgeText(e Edge) string { return shorten(plain(e.Label), 28) }
 
 // edge draws a line and its tip.
-func (p *page) edge(g *picture, route layered.Route) {
+func (p *page) edge(g *placedGraph, route layered.Route) {
 	first := g.edges[route.Edges[0]]
 	classes := []string{"edge"}
 	switch p.v.kinds[first.Kind].Line {
@@ -73,7 +72,7 @@ func (p *page) edge(g *picture, route layered.Route) {
 	if p.v.has(first.Marks, Faded) {
 		classes = append(classes, "pale")
 	}
-	tip := first.tip()
+	tip := first.tooltip()
 	if more := len(route.Edges) - 1; more > 0 {
 		tip = append(tip, fmt.Sprintf("and %s more in the frame", count(more)))
 	}
@@ -86,8 +85,8 @@ func (p *page) edge(g *picture, route layered.Route) {
 	fmt.Fprintf(p.w, "<path class=\"tip\" d=\"M%s %sl%s -4v8z\"/></g>\n", number(at.X), number(at.Y), number(-8*direction))
 }
 
-// pathData is a path in SVG's words. It begins inside of the tip, so that the
-// tip stays sharp.
+// pathData returns a path in SVG's notation. It begins inside of the tip, so that the tip stays
+// sharp.
 func pathData(path layered.Path, direction float64) string {
 	var d strings.Builder
 	fmt.Fprintf(&d, "M%s %s", number(path.Start.X-6*direction), number(path.Start.Y))
@@ -101,8 +100,8 @@ func pathData(path layered.Path, direction float64) string {
 	return d.String()
 }
 
-// edgeLabel writes the text on a line, over a patch of the page.
-func (p *page) edgeLabel(g *picture, route layered.Route) {
+// edgeLabel writes the text on a line, over a patch in the page's color.
+func (p *page) edgeLabel(g *placedGraph, route layered.Route) {
 	if !route.Labelled {
 		return
 	}

@@ -1,8 +1,8 @@
 package diagram
 
-// svgStyle is the style sheet of a picture: first for light, then what differs
-// in the dark. Viewers that do not know media queries draw it light. There are
-// no custom properties, since not every viewer knows these.
+// svgStyle is the style sheet of a picture: the light colors, then the differences of the dark
+// ones. Viewers without media queries use the light colors. It has no custom properties, because
+// not every viewer supports them.
 const svgStyle = `
 text{font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans",sans-serif;fill:#1f2328}
 .page{fill:#fff}

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// writeText writes each graph as a tree from its last version down: what a node
-// is reached from stands below it, side ways first and indented, the longest way
-// last and in line. Every node stands once; edges are words behind it.
+// writeText writes each graph as a tree from its last version down. Below a node are the nodes that
+// update to it: first the side paths, indented, then the longest path in line with it. Every node
+// appears once; edges are listed behind it.
 func writeText(w *bufio.Writer, d *Drawing) error {
 	v := d.vocabulary()
 	for _, line := range append([]string{d.Title}, d.Notes...) {
@@ -33,8 +33,7 @@ func writeText(w *bufio.Writer, d *Drawing) error {
 	return nil
 }
 
-// A row is one node's line: columns, of which the first has the tree, and what
-// leads into it.
+// A row is the line of one node: columns, the first of which has the tree, and the edges into it.
 type row struct {
 	columns [3]string
 	words   string
@@ -65,12 +64,12 @@ func (g *Graph) writeTree(w *bufio.Writer, v vocabulary) {
 	}
 }
 
-// A tree is a graph with one way out of every node.
+// A tree is a graph in which every node has at most one successor.
 type tree struct {
 	graph  *Graph
 	v      vocabulary
-	below  [][]int // what hangs on each node, the longest way last
-	inline []bool  // it stands in line with what it hangs on
+	below  [][]int // predecessors of each node, the longest path last
+	inline []bool  // drawn in line with its successor
 	roots  []int
 	into   [][]int // indexes of edges into each node, by their number in the graph
 	index  map[string]int
@@ -84,7 +83,7 @@ func newTree(g *Graph, v vocabulary) *tree {
 	for i, n := range g.Nodes {
 		t.index[n.ID] = i
 	}
-	up := make([]int, len(g.Nodes)) // where each node hangs, or -1
+	up := make([]int, len(g.Nodes)) // successor of each node in the tree, or -1
 	by := make([]Line, len(g.Nodes))
 	for i := range up {
 		up[i] = -1
@@ -96,7 +95,7 @@ func newTree(g *Graph, v vocabulary) *tree {
 		if e.Folded || from == to {
 			continue
 		}
-		// Of ways alike, the one to the later node is the main one.
+		// Of equal paths, the one to the later node is preferred.
 		if up[from] >= 0 && (by[from] < line || by[from] == line && up[from] > to) {
 			continue
 		}
@@ -112,7 +111,7 @@ func newTree(g *Graph, v vocabulary) *tree {
 		t.below[up[i]] = append(t.below[up[i]], i)
 	}
 	for _, below := range t.below {
-		// Solid ways go before all others, longer ones before shorter ones.
+		// Solid paths come before all others, longer ones before shorter ones.
 		slices.SortStableFunc(below, func(a, b int) int {
 			return cmp.Or(-cmp.Compare(min(by[a], Dash), min(by[b], Dash)), cmp.Compare(height[a], height[b]))
 		})
@@ -124,10 +123,10 @@ func newTree(g *Graph, v vocabulary) *tree {
 	return t
 }
 
-// breakCycles cuts the way out of one node of every cycle: the last.
+// breakCycles removes the successor of one node of every cycle: the last one.
 func breakCycles(up []int) {
 	const walked = 1
-	state := make([]int, len(up)) // 0, walked, or 2 and more: the walk it is on
+	state := make([]int, len(up)) // 0: unvisited, 1: done, otherwise the number of the current walk
 	for i := len(up) - 1; i >= 0; i-- {
 		walk := i + 2
 		for at := i; at >= 0 && state[at] != walked; at = up[at] {
@@ -147,7 +146,7 @@ func breakCycles(up []int) {
 	}
 }
 
-// heights are the lengths of the longest ways that end at each node.
+// heights returns the length of the longest path that ends at each node.
 func heights(up []int) []int {
 	waiting := make([]int, len(up))
 	for _, to := range up {
@@ -174,7 +173,7 @@ func heights(up []int) []int {
 	return height
 }
 
-// each walks the tree in the order of its lines.
+// each visits the tree in the order of its lines.
 func (t *tree) each(visit func(before string, node int)) {
 	type step struct {
 		node   int
@@ -198,25 +197,25 @@ func (t *tree) each(visit func(before string, node int)) {
 	}
 }
 
-// words say what leads into a node: "replaces 1.1.0; skips 1.0.1, 1.0.2".
+// words describes the edges into a node: "replaces 1.1.0; skips 1.0.1, 1.0.2".
 func (t *tree) words(node int) string {
 	const named = 3
-	type way struct{ kind, label string }
-	from := map[way][]string{}
-	var ways []way
+	type edgeWord struct{ kind, label string }
+	from := map[edgeWord][]string{}
+	var incoming []edgeWord
 	for _, i := range t.into[node] {
 		e := t.graph.Edges[i]
-		k := way{e.Kind, e.Label}
+		k := edgeWord{e.Kind, e.Label}
 		if from[k] == nil {
-			ways = append(ways, k)
+			incoming = append(incoming, k)
 		}
 		from[k] = append(from[k], plain(t.graph.Nodes[t.index[e.From]].Label))
 	}
-	slices.SortStableFunc(ways, func(a, b way) int {
+	slices.SortStableFunc(incoming, func(a, b edgeWord) int {
 		return cmp.Or(cmp.Compare(t.v.kindOrder[a.kind], t.v.kindOrder[b.kind]), cmp.Compare(a.label, b.label))
 	})
 	var parts []string
-	for _, k := range ways {
+	for _, k := range incoming {
 		part, names := plain(k.kind), from[k]
 		switch {
 		case k.label == "":

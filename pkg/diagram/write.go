@@ -10,7 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// A Form is a way to write a drawing.
+// A Form is a format of drawings.
 type Form string
 
 // The forms.
@@ -22,15 +22,15 @@ const (
 	Text    Form = "text"
 )
 
-// Forms are the names of all forms, as a command line lists them.
+// Forms returns the names of all forms, as a command line lists them.
 func Forms() []string {
 	return []string{string(SVG), string(Mermaid), string(DOT), string(JSON), string(Text)}
 }
 
-// ErrForm is the error of a form that there is none of; errors.Is finds it.
+// ErrForm matches the error for an unknown form.
 var ErrForm = errors.New("no such form of a graph")
 
-// ParseForm returns the form of a name.
+// ParseForm returns the form with a name.
 func ParseForm(name string) (Form, error) {
 	for _, f := range Forms() {
 		if name == f {
@@ -44,8 +44,8 @@ func ParseForm(name string) (Form, error) {
 	return "", fmt.Errorf("%w: %q; there are %s%s", ErrForm, name, strings.Join(Forms(), ", "), hint)
 }
 
-// Write writes a drawing in a form. The error is w's, [ErrForm], or says what
-// does not fit together in the drawing; then nothing was written.
+// Write writes a drawing in a form. The error is w's, matches [ErrForm], or describes a
+// contradiction in the drawing; in the last two cases nothing was written.
 func Write(w io.Writer, d Drawing, form Form) error {
 	write, known := map[Form]func(*bufio.Writer, *Drawing) error{
 		SVG: writeSVG, Mermaid: writeMermaid, DOT: writeDOT, JSON: writeJSON, Text: writeText,

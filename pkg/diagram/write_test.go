@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 func render(t testing.TB, d diagram.Drawing, form diagram.Form) string {
 	t.Helper()
@@ -68,7 +68,7 @@ func TestWriteRefuses(t *testing.T) {
 		want   string
 	}{
 		"form":            {func(*diagram.Drawing) {}, "png", "no such form"},
-		"node twice":      {func(d *diagram.Drawing) { d.Graphs[0].Nodes[1].ID = "etcd.v1.0.1" }, diagram.JSON, `node "etcd.v1.0.1" has no ID or stands twice`},
+		"node twice":      {func(d *diagram.Drawing) { d.Graphs[0].Nodes[1].ID = "etcd.v1.0.1" }, diagram.JSON, `node "etcd.v1.0.1" has no ID or is a duplicate`},
 		"edge to nowhere": {func(d *diagram.Drawing) { d.Graphs[0].Edges[0].To = "x" }, diagram.JSON, `from "etcd.v1.0.0" to "x"`},
 		"unknown mark":    {func(d *diagram.Drawing) { d.Graphs[0].Nodes[1].Marks = []string{"new"} }, diagram.SVG, `mark "new" is not declared`},
 		"unknown kind":    {func(d *diagram.Drawing) { d.Graphs[0].Edges[0].Kind = "new" }, diagram.SVG, `kind "new" is not declared`},
@@ -77,7 +77,7 @@ func TestWriteRefuses(t *testing.T) {
 		"no line":         {func(d *diagram.Drawing) { d.Kinds[1].Line = -1 }, diagram.Text, `kind "skips"`},
 		"fact twice": {func(d *diagram.Drawing) {
 			d.Graphs[0].Nodes[1].Facts = []diagram.Fact{{Name: "a"}, {Name: "a"}}
-		}, diagram.DOT, `fact "a" stands twice`},
+		}, diagram.DOT, `fact "a" is a duplicate`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := sample()

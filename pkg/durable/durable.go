@@ -1,13 +1,12 @@
-// Package durable writes files that are whole or not there.
+// Package durable writes files completely or not at all.
 //
-// A file is written under a temporary name in the folder where it will stand,
-// synced, renamed, and the folder synced after it: a reader, and a machine that
-// loses power, sees the old file or the new one and nothing in between. What a
-// run that died leaves behind is a temporary file, which Sweep removes.
+// A file is written under a temporary name in its folder, synced and renamed; then the folder is
+// synced. A reader sees the old file or the new one and nothing in between, even after a power
+// failure. A run that is killed leaves only a temporary file, which Sweep deletes.
 //
-// A Folder does that below a folder that is held open, and never outside of it.
-// WriteFile, WritePrivate and Write are for a single file that a person named:
-// they follow its links, and write into what is no regular file, such as a pipe.
+// A Folder does that below a folder that is open, and never outside of it. WriteFile, WritePrivate
+// and Write are for a single file that the user named: they follow symbolic links, and write into
+// anything that is not a regular file, such as a pipe.
 package durable
 
 import (
@@ -24,21 +23,19 @@ import (
 	"time"
 )
 
-// A Folder is a folder whose files are written whole. Names in it are
-// slash-separated paths below Root.
+// A Folder is a folder whose files are written completely or not at all. Names are slash-separated
+// paths below Root.
 type Folder struct {
 	Root *os.Root
-	// NoSync leaves out waiting for the disk: a power cut may then leave files
-	// that have their name and not their content.
+	// NoSync does not sync to the disk: after a power failure, a file may have its name but not its
+	// content.
 	NoSync bool
 }
 
-// WriteFile replaces the file called name by text, with mode 0644 less the
-// umask.
+// WriteFile replaces the file called name by text, with mode 0644 minus the umask.
 func (f Folder) WriteFile(name string, text []byte) error { return f.write(name, 0o644, whole(text)) }
 
-// Write is WriteFile for text that fill writes. Where it returns an error, the
-// file stays as it was.
+// Write is WriteFile for text that fill writes. If it returns an error, the file is unchanged.
 func (f Folder) Write(name string, fill func(io.Writer) error) error {
 	return f.write(name, 0o644, fill)
 }
@@ -58,8 +55,7 @@ func (f Folder) write(name string, mode fs.FileMode, fill func(io.Writer) error)
 	return nil
 }
 
-// Sync makes the names in dir durable. File systems that cannot sync a folder
-// are taken as they are.
+// Sync makes the names in dir durable. It ignores that a file system cannot sync folders.
 func (f Folder) Sync(dir string) error {
 	if f.NoSync || runtime.GOOS == "windows" { // where folders have no Sync
 		return nil
@@ -78,9 +74,9 @@ func (f Folder) Sync(dir string) error {
 	return nil
 }
 
-// Sweep removes the temporary files in dir that were last written before the
-// given time. Younger ones may be those of a run that lives. A dir that is
-// absent is no error.
+// Sweep deletes the temporary files in dir that killed runs left: those that no process has open,
+// and those that were last written before a time. Where files cannot be locked, younger files may
+// belong to a run that is working, and stay. If dir does not exist, that is not an error.
 func (f Folder) Sweep(dir string, before time.Time) error {
 	names, err := fs.ReadDir(f.Root.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,21 +90,36 @@ func (f Folder) Sweep(dir string, before time.Time) error {
 			continue
 		}
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
-			continue // gone, no file of ours, or in use
+		if err != nil || !info.Mode().IsRegular() {
+			continue // gone, or no file of ours
 		}
-		if err := f.Root.Remove(path.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.removeTemporary(path.Join(dir, e.Name()), info.ModTime().Before(before)); err != nil {
 			return fmt.Errorf("removing a file of a dead run: %w", err)
 		}
 	}
 	return nil
 }
 
-// IsTemporary reports whether the last part of a name is that of a temporary
-// file of this package.
+// removeTemporary removes a temporary file if it is old, or if no process has it open.
+func (f Folder) removeTemporary(name string, old bool) error {
+	if !old {
+		abandoned, release := f.isAbandoned(name)
+		defer release()
+		if !abandoned {
+			return nil
+		}
+	}
+	if err := f.Root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// IsTemporary reports whether the last element of a name is the name of a temporary file of this
+// package.
 func IsTemporary(name string) bool { return strings.HasPrefix(path.Base(name), tempPrefix) }
 
-// path is what people are told that a name in the folder is.
+// path returns the path of a name in the folder, for messages.
 func (f Folder) path(name string) string {
 	return filepath.Join(f.Root.Name(), filepath.FromSlash(name))
 }

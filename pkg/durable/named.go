@@ -10,21 +10,22 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// WriteFile replaces the file at path by text, with mode 0644 less the umask.
-// Where path leads to no regular file, see Resolve, text is written into what it
-// leads to.
+// WriteFile replaces the file at path by text, with mode 0644 minus the umask. If path does not
+// lead to a regular file, see Resolve, the text is written into what it leads to.
 func WriteFile(path string, text []byte) error { return write(path, 0o644, whole(text)) }
 
-// WritePrivate is WriteFile with mode 0600, from the first byte on.
+// WritePrivate is WriteFile with mode 0600 from the first byte on.
 func WritePrivate(path string, text []byte) error { return write(path, 0o600, whole(text)) }
 
-// Write is WriteFile for text that fill writes. Where it returns an error, the
-// file stays as it was; what is no regular file has taken what came until then.
+// Write is WriteFile for text that fill writes. If it returns an error, a regular file is
+// unchanged; anything else has received what was written until then.
 func Write(path string, fill func(io.Writer) error) error { return write(path, 0o644, fill) }
 
-// whole writes a text at once.
+// whole returns a function that writes a text.
 func whole(text []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -51,10 +52,9 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	return nil
 }
 
-// Resolve follows the links from path to the file that WriteFile replaces, which
-// need not be there yet. regular is false where there is none to replace: path
-// leads to a device, a pipe or a folder, or to what the process has open itself,
-// as /dev/stdout and /dev/fd/63 do.
+// Resolve follows the symbolic links from path to the file that WriteFile replaces, which need not
+// exist. regular is false if there is no such file: path leads to a device, a pipe or a folder, or
+// to a file that the process has open, as /dev/stdout and /dev/fd/63 do.
 func Resolve(path string) (file string, regular bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -83,17 +83,18 @@ func Resolve(path string) (file string, regular bool, err error) {
 	return "", false, errors.New("too many symbolic links")
 }
 
-// parent is the folder of a name. It is not cleaned: before a ".." may be a link.
+// parent returns the folder of a name. It does not clean the path: a symbolic link may precede a
+// "..".
 func parent(path string) string {
 	dir, _ := filepath.Split(path)
 	return cmp.Or(dir, ".")
 }
 
-// maxLinks is how many links are followed, as many as Linux does.
+// maxLinks is how many symbolic links are followed, the same as on Linux.
 const maxLinks = 40
 
-// isDescriptor reports whether a name is of a file that a process has open: its
-// name elsewhere, if it has one, is not what whoever opened it reads.
+// isDescriptor reports whether a name refers to a file that a process has open. The reader has that
+// file open; it need not have a name, or may have another one.
 func isDescriptor(file string) bool {
 	file = filepath.ToSlash(filepath.Clean(file))
 	return slices.ContainsFunc([]string{"/dev/stdout", "/dev/stderr", "/dev/fd/*", "/proc/*/fd/*", "/proc/*/task/*/fd/*"}, func(pattern string) bool {
@@ -102,7 +103,7 @@ func isDescriptor(file string) bool {
 	})
 }
 
-// standard is stdout or stderr where that is the file of info, else nil.
+// standard returns stdout or stderr if it is the file of info, and nil otherwise.
 func standard(info fs.FileInfo) *os.File {
 	files := []*os.File{os.Stdout, os.Stderr}
 	i := slices.IndexFunc(files, func(f *os.File) bool {
@@ -115,9 +116,8 @@ func standard(info fs.FileInfo) *os.File {
 	return files[i]
 }
 
-// writeInto writes into what stands at path. Where that is stdout or stderr, it is
-// written where those are: opened once more, a file would be written from its
-// start again, and a socket not at all.
+// writeInto writes into the file at path. If that is stdout or stderr, it uses the open file:
+// opening it again would write a file from its start, and fails for a socket.
 func writeInto(path string, fill func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func writeInto(path string, fill func(io.Writer) error) error {
 	if f := standard(info); f != nil {
 		return fill(f)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	f, err := regular.OpenOutput(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}

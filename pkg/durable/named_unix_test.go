@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// The devices of the machine are left alone here: whoever tests as root would
-// replace them where this is wrong.
+// These tests do not write to the devices of the machine: if they are run as root and the code is
+// wrong, they would replace the devices.
 
-// read is what a file holds; its name is the test's.
+// read returns the content of a file.
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -41,7 +41,7 @@ func TestWriteFollowsLinks(t *testing.T) {
 	}
 	for link, file := range map[string]string{
 		"relative": "real/old", "absolute": "real/old", "twice": "real/old", "dangling": "real/new", "folder/link": "real/up",
-		"dots": "real/beside", // the folder above is that of what the link leads to
+		"dots": "real/beside", // ".." means the parent of the link's target
 	} {
 		if err := WriteFile(at(link), []byte(link)); err != nil {
 			t.Error(err)
@@ -65,7 +65,7 @@ func TestWriteFollowsLinks(t *testing.T) {
 	}
 }
 
-// A pipe is written into, and stays.
+// TestWriteIntoPipe checks that a pipe is written to and not replaced.
 func TestWriteIntoPipe(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
@@ -73,7 +73,7 @@ func TestWriteIntoPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{pipe, link} {
-		// Open for reading and writing, it waits for nobody; the text fits into it.
+		// Opened for reading and writing, the pipe does not block. The text fits into its buffer.
 		reader, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -101,8 +101,8 @@ func TestWriteIntoPipe(t *testing.T) {
 	}
 }
 
-// What the process has open is written through its descriptor's name, a file
-// too: whoever opened it reads there.
+// TestWriteIntoDescriptor checks that an open file or pipe is written through its /dev/fd name, so
+// that a reader of the open file gets the text.
 func TestWriteIntoDescriptor(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -127,7 +127,8 @@ func TestWriteIntoDescriptor(t *testing.T) {
 	}
 }
 
-// stdout that goes into a file is written where it is, after what is there.
+// TestWriteIntoStdout checks that if stdout is a file, the text is appended at the current
+// position.
 func TestWriteIntoStdout(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package httpserver runs an HTTP server for as long as a context lasts.
+// Package httpserver runs an HTTP server until a context ends.
 package httpserver
 
 import (
@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// Run serves a listener until the context ends, and closes it: new requests are
-// refused then, and those under way get so much time to end before their
-// connections are closed. It returns nil when the context ended. A server with
-// TLSConfig speaks TLS. Limits of requests, and their contexts, are what the server
-// was given.
+// Run serves a listener until the context ends, and closes it: new requests are refused, and
+// pending requests get some time to end before their connections are closed. It returns nil if the
+// context ended. A server with TLSConfig uses TLS. The server's own limits and base context apply
+// to requests.
 func Run(ctx context.Context, server *http.Server, l net.Listener, grace time.Duration) error {
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() {

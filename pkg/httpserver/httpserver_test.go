@@ -21,7 +21,7 @@ func listener(t *testing.T) net.Listener {
 	return l
 }
 
-// begin asks for the root of a listener, and tells what came of it.
+// begin requests the root of a listener and returns the result.
 func begin(t *testing.T, l net.Listener) <-chan error {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), nil)

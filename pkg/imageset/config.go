@@ -1,53 +1,56 @@
-// Package imageset reads the configuration: what is to be mirrored.
+// Package imageset reads the configuration: what to mirror.
 //
-// The format is oc mirror's ImageSetConfiguration, mirror.openshift.io/v2alpha1.
-// Text (YAML, or JSON, which is YAML) goes in; a Config comes out that needs no
-// further checks of its own fields, or an *Error with everything that is wrong
-// with the file, each Problem with its place and what to do about it.
+// The format is oc mirror's ImageSetConfiguration, mirror.openshift.io/v2alpha1. Text (YAML, or
+// JSON, which is YAML) goes in. A Config comes out that needs no further checks of its own fields,
+// or an *Error with everything that is wrong with the file: each Problem has its position and a
+// hint.
 //
-// Reading is strict. Every field is known or refused, with the name that was
-// probably meant; a field that oc mirror acts on and Gantry does not act on yet
-// is refused as well, since content that was asked for and silently left out is
-// found on the far side of the air gap. Whether packages, channels, files and
-// images exist is not decided here: reading touches no disk but the file.
+// What oc mirror reads is read, if the text can mean only one thing: files of v1 (v1alpha1 and
+// v1alpha2), names in another case, repeated entries, versions such as 4.18. Each such text is one
+// of the Config's Warnings. Convert rewrites the file without them. Text that oc mirror reads and
+// that fails when it is used, such as the placeholder of a template, makes the Config unusable
+// (Usable). An unknown field is an error, with the name that was probably meant. Whether packages,
+// channels, files and images exist is not checked here: reading uses no file but the configuration.
 //
-// One table (format.go) describes the format. It is what decodes and encodes
-// the types, what suggestions are drawn from, and what the JSON Schema is made
-// of, so that these cannot come to differ.
+// One table (format.go) describes the format. It decodes and encodes the types, provides the
+// suggestions and generates the JSON Schema, which describes files without warnings.
 package imageset
 
 import (
 	"regexp"
 )
 
-// APIVersion and Kind are what an ImageSetConfiguration says of itself.
+// APIVersion and Kind identify an ImageSetConfiguration.
 const (
 	APIVersion = "mirror.openshift.io/v2alpha1"
 	Kind       = "ImageSetConfiguration"
 )
 
-// A Config is one ImageSetConfiguration. It has been validated: what Load
-// returns needs no further checks of its own fields. It marshals to JSON as
-// Parse reads it.
+// A Config is one ImageSetConfiguration. It has been validated: if it is usable (Usable), what Load
+// returns needs no further checks of its own fields. It marshals to JSON as Parse reads it.
 type Config struct {
 	Pos Position
-	// ArchiveSize is the limit of one archive volume in GiB; 0 where the file
-	// does not say. In bytes it fits an int64.
+	// ArchiveSize is the limit of one archive volume in GiB; 0 if the file does not set it. In
+	// bytes it fits an int64.
 	ArchiveSize int64
 	Mirror      Mirror
+	// Warnings are what was read and should be corrected, in the order of the file.
+	Warnings []Problem
+	// Unusable are those of the warnings about text that cannot be used; see Usable.
+	Unusable []Problem
 }
 
-// Mirror says what is brought across: at least one operator, image or release.
+// Mirror is what to mirror: at least one operator, image, release or chart.
 type Mirror struct {
-	Platform         *Releases // nil where there is none
+	Platform         *Releases // nil if not set
 	Operators        []Operator
 	AdditionalImages []Image
 	BlockedImages    []Blocked
+	Helm             *Helm // nil if not set
 }
 
-// An Operator is one catalog and what is taken of it (mirror.operators[]). It
-// marshals to the JSON form of that entry, without its position; ParseOperator
-// reads it back.
+// An Operator is one catalog and the selection from it (mirror.operators[]). It marshals to the
+// JSON form of that entry, without its position; ParseOperator reads it back.
 type Operator struct {
 	Pos Position
 	// Catalog is a registry reference with tag or digest, "oci://DIR" or
@@ -56,23 +59,20 @@ type Operator struct {
 	// TargetCatalog and TargetTag replace the repository path and tag of the
 	// catalog in the mirror.
 	TargetCatalog, TargetTag string
-	// TargetCatalogSourceTemplate is the path of a CatalogSource manifest to
-	// fill in, as the file has it; a relative one is relative to the working
-	// directory, as for oc mirror.
+	// TargetCatalogSourceTemplate is the path of a CatalogSource manifest to fill in, as written in
+	// the file. A relative path is relative to the working directory, as for oc mirror.
 	TargetCatalogSourceTemplate string
-	// Full takes every bundle of the chosen packages and channels instead of
-	// the channel heads; without packages, the catalog as it is. It excludes
-	// ranges and bundles.
+	// Full selects every bundle of the selected packages and channels instead of the channel heads;
+	// without packages, the unchanged catalog. It excludes ranges and bundles.
 	Full bool
-	// Platforms, where set, thins out every multi-platform image of the
-	// catalog to these.
+	// Platforms, if set, limits every multi-platform image of the catalog to these platforms.
 	Platforms []Platform
-	// Packages are distinct by name; none means all.
+	// Packages are distinct by name; empty means all.
 	Packages []Package
-	// Dependencies adds the operators that the chosen ones need, from all
-	// catalogs of the configuration.
+	// Dependencies adds the operators that the selected ones need, from all catalogs of the
+	// configuration.
 	Dependencies bool
-	// Installed is what clusters run: their way to the heads is kept.
+	// Installed are operators that clusters run: their update paths to the heads are kept.
 	Installed []Installed
 }
 
@@ -80,8 +80,8 @@ type Operator struct {
 type Installed struct {
 	Pos     Position
 	Package string
-	// Bundle is its ClusterServiceVersion, such as foo.v1.2.3; Version is what
-	// that says of itself. One of them may be empty.
+	// Bundle is its ClusterServiceVersion, such as foo.v1.2.3; Version is the version of it. One of
+	// them may be empty.
 	Bundle, Version string
 	// Channel is the channel that the cluster follows, "" if it may be any.
 	Channel string
@@ -111,9 +111,8 @@ type Bundle struct {
 	Name string
 }
 
-// A Range is an inclusive range of semantic versions, either end of which may
-// be empty (open). Min and Max are the strings of the file; they have been
-// checked to parse and to be in order.
+// A Range is an inclusive range of semantic versions. Either end may be empty (open). Min and Max
+// are as written in the file; they parse and are in order.
 type Range struct {
 	Min, Max string
 }
@@ -138,8 +137,8 @@ type Image struct {
 	Platforms             []Platform
 }
 
-// A Blocked is one entry of mirror.blockedImages: an unanchored regular
-// expression over image references. Images that match are left out.
+// A Blocked is one entry of mirror.blockedImages: an unanchored regular expression over image
+// references. Images that match are not mirrored.
 type Blocked struct {
 	Pos     Position
 	Name    string

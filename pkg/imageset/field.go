@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// text is a field that holds a text.
+// text is a string field.
 func text[T any, S ~string](name, doc string, get func(*T) *S, g grammar) field[T] {
 	return field[T]{
 		name: name,
@@ -26,8 +26,8 @@ func text[T any, S ~string](name, doc string, get func(*T) *S, g grammar) field[
 	}
 }
 
-// constant is a required text that can only be value. near says what else was
-// found.
+// constant is a required string field with only one valid value. near returns the message and hint
+// for any other value.
 func constant[T any](name, doc, value string, near func(string) (message, hint string)) field[T] {
 	g := grammar{check: func(s string) (string, string) {
 		if s == value {
@@ -45,25 +45,26 @@ func constant[T any](name, doc, value string, near func(string) (message, hint s
 	})
 }
 
-// flag is a field that is true or false. get may be nil: then nobody asks.
+// flag is a Boolean field.
 func flag[T any](name, doc string, get func(*T) *bool) field[T] {
 	return field[T]{
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, into *T) {
-			v, ok := truth(resolve(n))
-			if !ok {
-				hint := ""
-				if bare := resolve(n); bare.Value == "true" || bare.Value == "false" {
-					hint = "write it without quotes"
+			n = resolve(n)
+			v, ok := truth(n)
+			if bare := *n; !ok && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Style != 0 {
+				bare.Style, bare.Tag = 0, ""
+				if v, ok = truth(&bare); ok {
+					r.warn(path, fmt.Sprintf("found %s, expected true or false; it is read as %t", describe(n), v), "", setPlain(n, "!!bool", strconv.FormatBool(v)))
 				}
-				r.fault(path, "found "+describe(n)+", wanted true or false", hint)
 			}
-			if get != nil {
-				*get(into) = v
+			if !ok {
+				r.fault(path, "found "+describe(n)+", expected true or false", "")
 			}
+			*get(into) = v
 		},
 		write: func(from *T) []byte {
-			if get == nil || !*get(from) {
+			if !*get(from) {
 				return nil
 			}
 			return []byte("true")
@@ -72,8 +73,8 @@ func flag[T any](name, doc string, get func(*T) *bool) field[T] {
 	}
 }
 
-// truth reads a flag. The words of YAML 1.1 are what oc mirror reads too; the
-// parser leaves them as texts.
+// truth reads a Boolean. Like oc mirror, it accepts the words of YAML 1.1 (yes, no, on, off), which
+// the parser returns as strings.
 func truth(n *yaml.Node) (value, ok bool) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" && (n.ShortTag() != "!!str" || n.Style != 0) {
 		return false, false
@@ -87,25 +88,27 @@ func truth(n *yaml.Node) (value, ok bool) {
 	return false, false
 }
 
-// number is a field that holds a whole number from 1 to most; 0 is unset.
+// number is a field with a whole number from 1 to most; 0 means unset.
 func number[T any](name, doc string, most int64, get func(*T) *int64) field[T] {
 	return field[T]{
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, into *T) {
 			n = resolve(n)
-			var v int64
+			v, ok := whole(n)
+			quoted := n.ShortTag() == "!!str"
 			switch {
-			case n.Kind != yaml.ScalarNode || n.ShortTag() == "!!str":
-				hint := "write the number alone; its unit is fixed"
-				if _, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
-					hint = "write it without quotes"
-				}
-				r.fault(path, "found "+describe(n)+", wanted a whole number", hint)
-			case n.ShortTag() != "!!int" || n.Decode(&v) != nil || v < 1 || v > most:
-				r.fault(path, fmt.Sprintf("found %s, wanted a whole number from 1 to %d", describe(n), most), "leave it out for the default")
-			default:
-				*get(into) = v
+			case n.Kind != yaml.ScalarNode || quoted && !ok:
+				r.fault(path, "found "+describe(n)+", expected a whole number", "write only the number; the unit is fixed")
+				return
+			case !ok || v < 0 || v > most:
+				r.fault(path, fmt.Sprintf("found %s, expected a whole number from 1 to %d", describe(n), most), "omit the field for the default")
+				return
+			case v == 0:
+				r.warn(path, "0 means the default", "", r.drop(path))
+			case quoted:
+				r.warn(path, fmt.Sprintf("found %s, expected a whole number; it is read as %d", describe(n), v), "", setPlain(n, "!!int", strconv.FormatInt(v, 10)))
 			}
+			*get(into) = v
 		},
 		write: func(from *T) []byte {
 			if *get(from) == 0 {
@@ -117,7 +120,16 @@ func number[T any](name, doc string, most int64, get func(*T) *int64) field[T] {
 	}
 }
 
-// section is a field that holds an object.
+// whole returns the whole number that a scalar is, also if it is in quotes.
+func whole(n *yaml.Node) (v int64, ok bool) {
+	if n.ShortTag() == "!!str" {
+		v, err := strconv.ParseInt(n.Value, 10, 64)
+		return v, err == nil
+	}
+	return v, n.ShortTag() == "!!int" && n.Decode(&v) == nil
+}
+
+// section is a field with an object.
 func section[T, S any](name, doc string, get func(*T) *S, of object[S]) field[T] {
 	s := of.shape()
 	s.Description = doc
@@ -129,8 +141,7 @@ func section[T, S any](name, doc string, get func(*T) *S, of object[S]) field[T]
 	}
 }
 
-// option is a section that keeps its position, where pos says, and is nil where
-// nothing is set in it.
+// option is a section with a position, which pos returns. It is nil if no field in it is set.
 func option[T, S any](name, doc string, get func(*T) **S, pos func(*S) *Position, of object[S]) field[T] {
 	f := section(name, doc, func(v *T) *S { return *get(v) }, of)
 	f.read = func(r *reader, n *yaml.Node, path string, into *T) {
@@ -150,7 +161,7 @@ func option[T, S any](name, doc string, get func(*T) **S, pos func(*S) *Position
 	return f
 }
 
-// written is the object b, or nil where it has no fields.
+// written returns the object b, or nil if b has no fields.
 func written(b []byte) []byte {
 	if string(b) == "{}" {
 		return nil
@@ -158,28 +169,21 @@ func written(b []byte) []byte {
 	return b
 }
 
-// refused is a field of the format that Gantry does not act on. It may stand
-// there as long as it asks for nothing.
-func refused[T any](name, doc, message, hint string) field[T] {
+// ignored is a field that is read without effect. why says so, such as "state is kept in the
+// workspace".
+func ignored[T any](name, why string) field[T] {
 	return field[T]{
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, _ *T) {
-			n = resolve(n)
-			if n.Kind == yaml.ScalarNode {
-				if v, ok := truth(n); (ok && !v) || n.Value == "" {
-					return
-				}
-			} else if len(n.Content) == 0 {
-				return
+			if n = resolve(n); n.Kind == yaml.ScalarNode || len(n.Content) > 0 {
+				r.warn(path, "has no effect: "+why, "", r.drop(path))
 			}
-			r.fault(path, message, hint)
 		},
 		write: func(*T) []byte { return nil },
-		shape: shape{Description: doc, Enum: []any{nil, false, []any{}, map[string]any{}}},
 	}
 }
 
-// encodeText is s as a JSON string, which every text has.
+// encodeText returns s as a JSON string. Marshaling a string returns no error.
 func encodeText(s string) []byte {
 	b, _ := json.Marshal(s)
 	return b

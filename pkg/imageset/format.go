@@ -3,43 +3,71 @@ package imageset
 import (
 	"fmt"
 	"regexp"
-	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// apiGroup is what every version of the format begins with.
+// apiGroup is the prefix of every version of the format.
 const apiGroup = "mirror.openshift.io/"
 
 // maxArchiveSize is the largest size in GiB whose bytes fit an int64.
 const maxArchiveSize = 1<<33 - 1
 
-// configObject and the objects below are the format: every field that oc mirror
-// knows (its type_config.go), and Gantry's own.
+// configObject and the objects below are the format: every field of oc mirror (its type_config.go),
+// and Gantry's own.
 func configObject() object[Config] {
 	return object[Config]{
 		fields: []field[Config]{
-			constant[Config]("apiVersion", "The version of the format.", APIVersion, nearVersion),
+			versionField(),
 			constant[Config]("kind", "The kind of the document.", Kind, func(s string) (string, string) {
 				return quote(s) + " is not the kind of this file", fmt.Sprintf("write %q", Kind)
 			}),
 			number("archiveSize", "The size limit of one archive volume, in GiB.", maxArchiveSize,
 				func(c *Config) *int64 { return &c.ArchiveSize }),
-			must(section("mirror", "What is mirrored.", func(c *Config) *Mirror { return &c.Mirror }, mirrorObject())),
+			mirrorField(),
 		},
-		gone: map[string]string{
-			"delete":        "it belongs to a DeleteImageSetConfiguration; take it out",
-			"storageConfig": "take it out: it is of oc mirror v1, and Gantry keeps its state in the workspace",
-			"metadata":      "take it out: the format has none",
+		former: []field[Config]{
+			ignored[Config]("storageConfig", "the state is in the workspace"),
+		},
+		removed: map[string]string{
+			"delete":   "it belongs to a DeleteImageSetConfiguration; remove it",
+			"metadata": "remove it: the format has no metadata",
 		},
 	}
 }
 
-func nearVersion(s string) (message, hint string) {
-	hint = fmt.Sprintf("write %q", APIVersion)
-	if strings.HasPrefix(s, apiGroup+"v1alpha") {
-		return quote(s) + " is the format of oc mirror v1",
-			hint + ", take storageConfig out and see to the other fields that are reported"
+// versionField is apiVersion. Every version is read as v2alpha1.
+func versionField() field[Config] {
+	f := constant[Config]("apiVersion", "The version of the format.", APIVersion, nil)
+	f.read = func(r *reader, n *yaml.Node, path string, _ *Config) {
+		if n = resolve(n); n.Kind != yaml.ScalarNode {
+			r.fault(path, "found "+describe(n)+", expected a string", fmt.Sprintf("write %q", APIVersion))
+		} else if n.Value != APIVersion {
+			r.warn(path, fmt.Sprintf("%s is read as %q", quote(n.Value), APIVersion), "", setText(n, APIVersion))
+		}
 	}
-	return quote(s) + " is not a version that Gantry reads", hint
+	f.absent = func(r *reader, path string, _ *Config) {
+		if p, ok := r.at[f.name]; ok {
+			r.warn(f.name, fmt.Sprintf("is empty; the file is read as %q", APIVersion), "", setText(p.value, APIVersion))
+			return
+		}
+		r.warn(path, fmt.Sprintf("field %q is missing; the file is read as %q", f.name, APIVersion), "", r.insert(path, "", f.name, APIVersion))
+	}
+	return f
+}
+
+// mirrorField is mirror. If it is empty, the configuration is read, but not usable.
+func mirrorField() field[Config] {
+	f := must(section("mirror", "What is mirrored.", func(c *Config) *Mirror { return &c.Mirror }, mirrorObject()))
+	f.write = func(from *Config) []byte { return mirrorObject().encode(&from.Mirror) } // also if it is empty
+	f.absent = func(r *reader, path string, c *Config) {
+		if p, ok := r.at[f.name]; ok {
+			f.read(r, &yaml.Node{Kind: yaml.MappingNode, Line: p.Line, Column: p.Column}, f.name, c)
+			return
+		}
+		r.fault(path, fmt.Sprintf("field %q is missing", f.name), "it needs "+f.shape.wanted())
+	}
+	return f
 }
 
 func mirrorObject() object[Mirror] {
@@ -47,22 +75,20 @@ func mirrorObject() object[Mirror] {
 		fields: []field[Mirror]{
 			option("platform", "Platform releases.", func(m *Mirror) **Releases { return &m.Platform },
 				func(r *Releases) *Position { return &r.Pos }, releasesObject()),
-			list("operators", "Operator catalogs and what is taken of them.",
+			list("operators", "Operator catalogs and the selection from each.",
 				func(m *Mirror) *[]Operator { return &m.Operators }, func(o *Operator) *Position { return &o.Pos }, operatorObject()),
-			list("additionalImages", "Images to mirror beside those of the catalogs.",
+			list("additionalImages", "Images to mirror in addition to those of the catalogs.",
 				func(m *Mirror) *[]Image { return &m.AdditionalImages }, func(i *Image) *Position { return &i.Pos }, imageObject()),
-			refused[Mirror]("helm", "Not yet supported: Helm charts.",
-				"Helm charts are not yet supported by this version of Gantry", "take it out to mirror the rest"),
-			list("blockedImages", "Images to leave out.",
+			option("helm", "Helm charts, whose images are mirrored.", func(m *Mirror) **Helm { return &m.Helm },
+				func(h *Helm) *Position { return &h.Pos }, helmObject()),
+			list("blockedImages", "Images not to mirror.",
 				func(m *Mirror) *[]Blocked { return &m.BlockedImages }, func(b *Blocked) *Position { return &b.Pos }, blockedObject()),
-			refused[Mirror]("samples", "Not supported; oc mirror accepts it and does nothing.",
-				"samples are not supported; oc mirror accepted them and mirrored nothing for them",
-				"take them out and list the images under additionalImages"),
 		},
-		gone: map[string]string{
-			"ocp":          "it is of oc mirror v1: use platform",
-			"installed":    "it stands with the catalog, under operators",
-			"dependencies": "it stands with the catalog, under operators",
+		renamed: map[string]string{"ocp": "platform"},
+		former:  []field[Mirror]{ignored[Mirror]("samples", "oc mirror reads and ignores it, too; list the images under additionalImages")},
+		removed: map[string]string{
+			"installed":    "it belongs to an entry of operators",
+			"dependencies": "it belongs to an entry of operators",
 		},
 		check: checkMirror,
 	}
@@ -75,27 +101,22 @@ func operatorObject() object[Operator] {
 				func(o *Operator) *string { return &o.Catalog }, source(ociScheme, dirScheme))),
 			text("targetCatalog", "The catalog's repository path in the mirror.",
 				func(o *Operator) *string { return &o.TargetCatalog }, targetPath("targetTag")),
-			text("targetTag", "The catalog's tag in the mirror.", func(o *Operator) *string { return &o.TargetTag }, tag()),
+			text("targetTag", "The catalog's tag in the mirror.", func(o *Operator) *string { return &o.TargetTag }, tag().lateIn()),
 			text("targetCatalogSourceTemplate", "The path of a CatalogSource manifest to fill in, relative to the working directory.",
 				func(o *Operator) *string { return &o.TargetCatalogSourceTemplate }, grammar{}),
-			flag("full", "Take every bundle of the packages and channels chosen instead of the channel heads; without packages, the whole catalog.",
+			flag("full", "Mirror every bundle of the selected packages and channels instead of the channel heads; without packages, the whole catalog.",
 				func(o *Operator) *bool { return &o.Full }),
-			flag[Operator]("skipDependencies", "Accepted for files of oc mirror: without dependencies, none are added.", nil),
-			flag("dependencies", "Add the operators that the chosen ones need, from all catalogs of the configuration.",
+			flag("dependencies", "Add the operators that the selected operators need, from all catalogs of the configuration.",
 				func(o *Operator) *bool { return &o.Dependencies }),
-			list("installed", "What clusters run: the shortest way from there to the head is kept.",
+			list("installed", "Operators that clusters run: the shortest update paths from them to the channel heads are kept.",
 				func(o *Operator) *[]Installed { return &o.Installed }, func(i *Installed) *Position { return &i.Pos }, installedObject()),
-			list("platforms", "Thin out every multi-platform image of the catalog to these.",
+			list("platforms", "Mirror only these platforms of every multi-platform image of the catalog.",
 				func(o *Operator) *[]Platform { return &o.Platforms }, func(p *Platform) *Position { return &p.Pos }, platformObject()),
-			list("packages", "The operators to take; without it, all.",
+			list("packages", "The packages to mirror; all if omitted.",
 				func(o *Operator) *[]Package { return &o.Packages }, func(p *Package) *Position { return &p.Pos }, packageObject()),
 		},
-		gone: map[string]string{
-			"targetName":  "it is of oc mirror v1: use targetCatalog",
-			"originalRef": "it is of oc mirror v1: take it out",
-			"headsOnly":   "it is of oc mirror v1: heads are the default, `full: true` is the opposite",
-		},
-		check: checkOperator,
+		former: formerOperatorFields(),
+		check:  checkOperator,
 	}
 }
 
@@ -103,22 +124,20 @@ func packageObject() object[Package] {
 	return object[Package]{
 		fields: []field[Package]{
 			must(text("name", "The name of the package.", func(p *Package) *string { return &p.Name }, name())),
-			text("defaultChannel", "Replaces the package's default channel; one that is kept.",
+			text("defaultChannel", "Replaces the default channel of the package; must be a selected channel.",
 				func(p *Package) *string { return &p.DefaultChannel }, name()),
-			text("minVersion", "The lowest version taken, in every channel chosen.",
-				func(p *Package) *string { return &p.Range.Min }, version()),
-			text("maxVersion", "The highest version taken, in every channel chosen.",
-				func(p *Package) *string { return &p.Range.Max }, version()),
-			list("channels", "The channels to take; without it, all.",
+			text("minVersion", "The lowest version to mirror, in every selected channel.",
+				func(p *Package) *string { return &p.Range.Min }, minimum()),
+			text("maxVersion", "The highest version to mirror, in every selected channel.",
+				func(p *Package) *string { return &p.Range.Max }, maximum()),
+			list("channels", "The channels to mirror; all if omitted.",
 				func(p *Package) *[]Channel { return &p.Channels }, func(c *Channel) *Position { return &c.Pos }, channelObject()),
-			list("bundles", "Exactly the bundles to take, in every channel that has them; excludes ranges and channels.",
+			list("bundles", "The only bundles to mirror, in every channel that has them; excludes ranges and channels.",
 				func(p *Package) *[]Bundle { return &p.Bundles }, func(b *Bundle) *Position { return &b.Pos }, bundleObject()),
 		},
-		gone: map[string]string{
-			"selectedBundles": "it was a preview of oc mirror: use bundles, whose entries have a name",
-			"minBundle":       "it is of oc mirror v1: use minVersion, or bundles",
-		},
-		check: checkPackage,
+		renamed: map[string]string{"startingVersion": "minVersion", "selectedBundles": "bundles"},
+		former:  formerRangeFields(func(p *Package) *Range { return &p.Range }),
+		check:   checkPackage,
 	}
 }
 
@@ -126,11 +145,12 @@ func channelObject() object[Channel] {
 	return object[Channel]{
 		fields: []field[Channel]{
 			must(text("name", "The name of the channel.", func(c *Channel) *string { return &c.Name }, name())),
-			text("minVersion", "The lowest version taken of this channel.", func(c *Channel) *string { return &c.Range.Min }, version()),
-			text("maxVersion", "The highest version taken of this channel.", func(c *Channel) *string { return &c.Range.Max }, version()),
+			text("minVersion", "The lowest version of this channel to mirror.", func(c *Channel) *string { return &c.Range.Min }, minimum()),
+			text("maxVersion", "The highest version of this channel to mirror.", func(c *Channel) *string { return &c.Range.Max }, maximum()),
 		},
-		gone:  map[string]string{"minBundle": "it is of oc mirror v1: use minVersion"},
-		check: func(r *reader, path string, c *Channel) { checkRange(r, path, c.Range) },
+		renamed: map[string]string{"startingVersion": "minVersion"},
+		former:  formerRangeFields(func(c *Channel) *Range { return &c.Range }),
+		check:   func(r *reader, path string, c *Channel) { checkRange(r, path, c.Range) },
 	}
 }
 
@@ -143,10 +163,10 @@ func bundleObject() object[Bundle] {
 func installedObject() object[Installed] {
 	return object[Installed]{
 		fields: []field[Installed]{
-			must(text("package", "The package of the operator, one of those selected.", func(i *Installed) *string { return &i.Package }, name())),
+			must(text("package", "The package of the operator; must be selected.", func(i *Installed) *string { return &i.Package }, name())),
 			text("bundle", "The name of the ClusterServiceVersion, such as foo.v1.2.3.", func(i *Installed) *string { return &i.Bundle }, name()),
-			text("version", "The version that is installed; the bundle or the version is needed.", func(i *Installed) *string { return &i.Version }, version()),
-			text("channel", "The channel that the cluster follows; without it, any.", func(i *Installed) *string { return &i.Channel }, name()),
+			text("version", "The installed version; bundle or version is required.", func(i *Installed) *string { return &i.Version }, version()),
+			text("channel", "The channel that the cluster follows; any if omitted.", func(i *Installed) *string { return &i.Channel }, name()),
 		},
 		check: checkInstalled,
 	}
@@ -165,19 +185,22 @@ func imageObject() object[Image] {
 			must(text("name", "The image: a registry reference with tag or digest, or oci://DIR (an OCI layout).",
 				func(i *Image) *string { return &i.Name }, source(ociScheme))),
 			text("targetRepo", "The image's repository path in the mirror.",
-				func(i *Image) *string { return &i.TargetRepo }, targetPath("targetTag")),
-			text("targetTag", "The image's tag in the mirror.", func(i *Image) *string { return &i.TargetTag }, tag()),
-			list("platforms", "Thin out a multi-platform image to these.",
+				func(i *Image) *string { return &i.TargetRepo }, targetPath("targetTag").lateIn()),
+			text("targetTag", "The image's tag in the mirror.", func(i *Image) *string { return &i.TargetTag }, tag().lateIn()),
+			list("platforms", "Mirror only these platforms of a multi-platform image.",
 				func(i *Image) *[]Platform { return &i.Platforms }, func(p *Platform) *Position { return &p.Pos }, platformObject()),
 		},
-		check: func(r *reader, path string, i *Image) { checkPlatforms(r, path, i.Platforms) },
+		check: func(r *reader, path string, i *Image) {
+			i.Platforms = checkPlatforms(r, path, i.Platforms)
+			checkIdentifier(r, join(path, "name"), i.Name)
+		},
 	}
 }
 
 func blockedObject() object[Blocked] {
 	return object[Blocked]{
 		fields: []field[Blocked]{
-			must(text("name", "A regular expression (Go's), unanchored, over image references.",
+			must(text("name", "A Go regular expression, unanchored, that matches image references.",
 				func(b *Blocked) *string { return &b.Name }, expression())),
 		},
 		check: func(_ *reader, _ string, b *Blocked) {

@@ -12,12 +12,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// What is refused is refused with places in the file; what is accepted is
-// written, accepted by the JSON Schema, and read back equal.
+// FuzzParse checks that errors and warnings have positions in the file, and that accepted
+// configurations are written, accepted by the JSON Schema, and read back equal, and converted to
+// files that are read as the same without warnings.
 func FuzzParse(f *testing.F) {
-	for _, glob := range []string{"testdata/good/*.txtar", "testdata/bad/*.txtar"} {
+	for _, glob := range []string{"testdata/good/*.txtar", "testdata/warned/*.txtar", "testdata/bad/*.txtar"} {
 		for name, text := range cases(f, glob) {
-			if !strings.HasSuffix(name, ".err") {
+			if strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".json") {
 				f.Add(text)
 			}
 		}
@@ -31,6 +32,10 @@ func FuzzParse(f *testing.F) {
 			checkProblems(t, text, err)
 			return
 		}
+		if len(c.Warnings) > 0 {
+			checkProblems(t, text, &imageset.Error{Problems: c.Warnings})
+		}
+		checkConversion(t, text, c)
 		written, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
@@ -39,8 +44,11 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", written, err)
 		}
-		if diff := cmp.Diff(c, again, patterns, noPositions); diff != "" {
+		if diff := cmp.Diff(c, again, patterns, noPositions, noWarnings); diff != "" {
 			t.Errorf("%s (-first +again):\n%s", written, diff)
+		}
+		if c.Usable() != nil {
+			return // the schema does not describe what cannot be used
 		}
 		var value any
 		if err := json.Unmarshal(written, &value); err != nil {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of the configuration, for editors
-// and for pipelines that check files before Gantry is at hand. It is made from
-// the table that Parse reads by and accepts whatever Parse accepts, but for
-// YAML's own additions (merge keys, yes and no). What holds between fields is
-// left to Parse.
+// Schema returns the JSON Schema (draft 2020-12) of the configuration, for editors and for pipelines
+// that check files without running Gantry. It is generated from the table that Parse uses and
+// accepts every file that Parse reads without warnings, except for YAML's own additions (merge keys,
+// yes and no). Rules between fields are not part of it. Parse reads more, such as fields of earlier
+// formats, with warnings; Convert writes such files so that the schema accepts them.
 func Schema() []byte {
 	s := configObject().shape()
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = Kind
 	s.Type = []string{"object"}
 	s.Description = "What Gantry mirrors: " + APIVersion + "."
-	b, _ := json.MarshalIndent(s, "", "  ") // a shape is strings, numbers, maps and lists
+	b, _ := json.MarshalIndent(s, "", "  ") // a shape always marshals
 	return append(b, '\n')
 }
 
@@ -53,7 +53,7 @@ func (o object[T]) shape() shape {
 
 func (s shape) isText() bool { return slices.Contains(s.Type, "string") }
 
-// wanted says in a word what a required field holds.
+// wanted describes the value of a required field for a hint.
 func (s shape) wanted() string {
 	switch {
 	case len(s.Enum) == 1:
@@ -66,7 +66,7 @@ func (s shape) wanted() string {
 	return "a mapping"
 }
 
-// names are those of all fields of s and below it.
+// names returns the names of all fields of s, nested ones included.
 func (s shape) names() []string {
 	var all []string
 	for n, property := range s.Properties {
@@ -78,9 +78,9 @@ func (s shape) names() []string {
 	return all
 }
 
-// places are the paths below path of the objects that have a field of that
-// name, sorted.
-func (s shape) places(path, name string) []string {
+// parents returns the paths, below path, of the objects that have a field with the given name,
+// sorted.
+func (s shape) parents(path, name string) []string {
 	var all []string
 	for n, property := range s.Properties {
 		if n == name && path != "" {
@@ -90,7 +90,7 @@ func (s shape) places(path, name string) []string {
 		if property.Items != nil {
 			property, at = *property.Items, at+"[]"
 		}
-		all = append(all, property.places(at, name)...)
+		all = append(all, property.parents(at, name)...)
 	}
 	slices.Sort(all)
 	return all

@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// A schema is as much of a JSON Schema validator as the format's schema uses.
+// A schema is a JSON Schema validator for the keywords that the format's schema uses.
 type schema struct {
 	Schema               string `json:"$schema"`
 	Title, Description   string
@@ -107,7 +107,7 @@ func typeOf(value any) string {
 	return fmt.Sprintf("%T", value)
 }
 
-// plain is a YAML text as JSON has it.
+// plain returns a YAML text as a decoded JSON value.
 func plain(t *testing.T, text []byte) any {
 	t.Helper()
 	var v any
@@ -128,7 +128,7 @@ func plain(t *testing.T, text []byte) any {
 func TestSchemaAcceptsGoodFiles(t *testing.T) {
 	s := parseSchema(t)
 	for name, text := range cases(t, "testdata/good/*.txtar") {
-		// yes and no are of YAML 1.1, and JSON Schema knows one YAML.
+		// JSON Schema has no equivalent for yes and no, which are Booleans only in YAML 1.1.
 		text := strings.NewReplacer(": no\n", ": false\n", ": yes\n", ": true\n").Replace(string(text))
 		if err := s.check("", plain(t, []byte(text))); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -139,13 +139,13 @@ func TestSchemaAcceptsGoodFiles(t *testing.T) {
 	}
 }
 
-// What the schema can say, it says: these files are refused by it too.
+// TestSchemaRefusesBadFiles checks that the schema rejects errors in fields and types too.
 func TestSchemaRefusesBadFiles(t *testing.T) {
 	s := parseSchema(t)
-	for _, glob := range []string{"testdata/bad/fields.txtar", "testdata/bad/header.txtar", "testdata/bad/later.txtar", "testdata/bad/releasefields.txtar"} {
+	for _, glob := range []string{"testdata/bad/fields.txtar", "testdata/bad/header.txtar", "testdata/bad/release-fields.txtar"} {
 		for name, text := range cases(t, glob) {
 			switch name {
-			case "nothing.yaml", "tagged.yaml", "binary.yaml": // no matter of fields and types
+			case "nothing.yaml", "tagged.yaml", "binary.yaml": // not errors of fields or types
 				continue
 			}
 			if strings.HasSuffix(name, ".yaml") && s.check("", plain(t, text)) == nil {

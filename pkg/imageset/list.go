@@ -10,11 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// list is a field that holds a list of objects. pos is where an entry keeps its
-// position.
+// list is a field with a list of objects. pos returns the position field of an entry.
 func list[T, E any](name, doc string, get func(*T) *[]E, pos func(*E) *Position, of object[E]) field[T] {
 	items := of.shape()
-	items.Type = []string{"object"} // an empty entry is a mistake
+	items.Type = []string{"object"} // empty entries are not allowed
 	return field[T]{
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, into *T) {
@@ -39,23 +38,25 @@ func list[T, E any](name, doc string, get func(*T) *[]E, pos func(*E) *Position,
 	}
 }
 
-// entries hands the entries of the list n to read, each with its path.
+// entries calls read for each entry of the list n, with its path.
 func (r *reader) entries(n *yaml.Node, path string, read func(item *yaml.Node, at string)) {
 	n = resolve(n)
 	if n.Kind != yaml.SequenceNode {
-		r.fault(path, "found "+describe(n)+", wanted a list", "begin each entry with a dash")
+		r.fault(path, "found "+describe(n)+", expected a list", "begin each entry with a dash")
 		return
 	}
 	for i, item := range n.Content {
 		if !r.step(item) {
 			return
 		}
-		read(item, path+"["+strconv.Itoa(i)+"]")
+		at := path + "[" + strconv.Itoa(i) + "]"
+		r.at[at] = place{Position: r.position(item), parent: n, value: item}
+		read(item, at)
 	}
 }
 
-// words is a field that holds a list of distinct texts. entry makes what is kept
-// of one, and word is its text.
+// words is a field with a list of distinct strings. entry makes an element from a string, and word
+// returns the string of an element.
 func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, string) E, word func(E) string, g grammar) field[T] {
 	items := g.shape("")
 	items.Type = []string{"string"}
@@ -69,18 +70,17 @@ func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, s
 			all, first := get(into), map[string]Position{}
 			r.entries(n, path, func(item *yaml.Node, at string) {
 				pos := r.position(item)
-				r.at[at] = pos
 				switch item := resolve(item); {
 				case item.Kind != yaml.ScalarNode:
-					r.fault(at, "found "+describe(item)+", wanted a text", "write the text alone after the dash")
+					r.fault(at, "found "+describe(item)+", expected a string", "write only the string after the dash")
 					return
 				case item.Value == "" || isNull(item):
-					r.fault(at, "is empty", "take it out")
+					r.fault(at, "is empty", "remove it")
 					return
 				}
 				s := g.read(r, item, at)
 				if before, ok := first[s]; ok {
-					r.fault(at, fmt.Sprintf("%s stands on line %d already", quote(s), before.Line), "take one of the two out")
+					r.warn(at, twice(quote(s), before), "", r.drop(at))
 				} else if s != "" {
 					first[s] = pos
 					*all = append(*all, entry(pos, s))
@@ -98,13 +98,17 @@ func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, s
 	}
 }
 
-// names is a field that holds a list of distinct texts whose positions nobody
-// asks for.
+// twice is the message for an entry that is listed again with the same settings.
+func twice(what string, before Position) string {
+	return fmt.Sprintf("%s is already on line %d, with the same settings", what, before.Line)
+}
+
+// names is a field with a list of distinct strings without positions.
 func names[T any, S ~string](name, doc string, get func(*T) *[]S, g grammar) field[T] {
 	return words(name, doc, get, func(_ Position, s string) S { return S(s) }, func(s S) string { return string(s) }, g)
 }
 
-// encodeTexts is a list of texts in JSON; nil where it is empty.
+// encodeTexts returns a list of strings in JSON, or nil if it is empty.
 func encodeTexts(all []string) []byte {
 	if len(all) == 0 {
 		return nil

@@ -5,79 +5,126 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// maxSize is the largest configuration that is read, in bytes: room for some
-// 30,000 images listed by digest.
+// maxSize is the maximum size of a configuration in bytes: enough for about 30,000 images listed by
+// digest.
 const maxSize = 4 << 20
 
-// Load reads the configuration file at path, which may be a pipe. What is wrong
-// with its content is an *Error; any other error says why it was not read.
+// Load reads the configuration file at path, which may be a pipe. Invalid content is an *Error; any
+// other error means that the file could not be read.
 func Load(path string) (*Config, error) {
-	f, err := os.Open(path)
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, text)
+}
+
+// ConvertFile is Convert for the file at path.
+func ConvertFile(path string) (*Conversion, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Convert(path, text)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := regular.OpenInput(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading the configuration: %w; check the path, which is relative to the working directory", err)
+		return nil, advice.New(advice.Failure, "check the path, which is relative to the working directory", "reading the configuration: %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // nothing was written
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("reading the configuration: %s is a folder; name the file in it", path)
+		return nil, advice.New(advice.Failure, "name the file in it", "reading the configuration: %s is a folder", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
-	return Parse(path, text)
+	return text, nil
 }
 
-// Parse reads a configuration from text, YAML or JSON. The file's name is what
-// positions carry. What is wrong with the content is an *Error.
+// Parse reads a configuration from text, YAML or JSON. file is the file name in positions. Invalid
+// content is an *Error. The configuration has Warnings about text that was read and should be
+// corrected.
 func Parse(file string, text []byte) (*Config, error) {
-	c := &Config{}
-	err := parse(file, text, func(r *reader, root *yaml.Node) {
-		if !foreign(r, root) {
-			configObject().read(r, root, "", &c.Pos, c)
-		}
-	})
+	r := &reader{file: file, at: map[string]place{}}
+	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
 	}
+	return r.config(root)
+}
+
+// config reads a configuration from the root of a document; root is nil if there is none.
+func (r *reader) config(root *yaml.Node) (*Config, error) {
+	c := &Config{}
+	if root != nil && !foreign(r, root) {
+		configObject().read(r, root, "", &c.Pos, c)
+	}
+	if err := r.error(); err != nil {
+		return nil, err
+	}
+	c.Warnings, c.Unusable = problemsOf(r.warnings), unusableOf(r.warnings)
 	return c, nil
 }
 
-// ParseOperator reads one entry of mirror.operators, as json.Marshal writes an
-// Operator, with the checks that Parse makes within an entry. What is installed
-// may be of packages that others need and that it does not name. Positions carry
-// no file name. What is wrong with the text is an *Error.
+// Usable returns an *Error if the configuration has text that cannot be used, such as an image
+// reference that is not valid. Only a usable configuration can be planned.
+func (c *Config) Usable() error {
+	if len(c.Unusable) == 0 {
+		return nil
+	}
+	return &Error{Problems: c.Unusable}
+}
+
+// ParseOperator reads one entry of mirror.operators, as json.Marshal writes an Operator, with the
+// checks of Parse within an entry. Installed operators may belong to packages that the entry does
+// not name and that others need. Positions have no file name. Invalid or unusable text is an *Error.
 func ParseOperator(text []byte) (Operator, error) {
 	var o Operator
-	err := parse("", text, func(r *reader, root *yaml.Node) {
+	r := &reader{at: map[string]place{}}
+	root, err := r.parse(text)
+	if err != nil {
+		return o, err
+	}
+	if root != nil {
 		operatorObject().read(r, root, "", &o.Pos, &o)
-	})
+	}
+	err = r.error()
+	if unusable := unusableOf(r.warnings); err == nil && len(unusable) > 0 {
+		err = &Error{Problems: unusable}
+	}
 	if err != nil {
 		return Operator{}, err
 	}
 	return o, nil
 }
 
-// parse hands the one document in text to read and returns what was found
-// wrong.
-func parse(file string, text []byte, read func(*reader, *yaml.Node)) error {
+// parse returns the root of the one document in text. The root is nil if r has the problem.
+func (r *reader) parse(text []byte) (*yaml.Node, error) {
 	if len(text) > maxSize {
-		return fmt.Errorf("reading the configuration: %s is larger than %d MiB; is it an ImageSetConfiguration? if so, split it", file, maxSize>>20)
+		return nil, advice.New(advice.Failure, "check that it is an ImageSetConfiguration, or split it", "reading the configuration: %s is larger than %d MiB", r.file, maxSize>>20)
 	}
-	r := &reader{file: file, at: map[string]Position{}}
-	if root := r.document(text); root != nil {
-		read(r, root)
-	}
+	return r.document(text), nil
+}
+
+// error returns the problems as an *Error, or nil if there are none.
+func (r *reader) error() error {
+	sortWarnings(r.warnings)
 	if len(r.problems) == 0 {
 		return nil
 	}
 	sortProblems(r.problems)
-	return &Error{Problems: r.problems}
+	return &Error{Problems: r.problems, Warnings: problemsOf(r.warnings)}
 }

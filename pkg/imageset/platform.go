@@ -1,16 +1,16 @@
 package imageset
 
-// The operating systems and architectures of the OCI image index are Go's
-// GOOS and GOARCH (image-spec, image-index.md). These are the ones that images
+// systems is the grammar of operating systems. The operating systems and architectures of the OCI
+// image index are Go's GOOS and GOARCH (image-spec, image-index.md). These are the ones that images
 // are built for.
 func systems() grammar {
-	return oneOf("operating system",
+	return nameOf("operating system",
 		[]string{"linux", "windows", "darwin", "freebsd", "netbsd", "openbsd", "solaris", "aix", "wasip1"},
 		map[string]string{"macos": "darwin", "osx": "darwin", "win": "windows"})
 }
 
 func architectures() grammar {
-	return oneOf("architecture",
+	return nameOf("architecture",
 		[]string{
 			"amd64", "arm64", "ppc64le", "s390x", "386", "arm", "loong64", "mips", "mips64", "mips64le", "mipsle",
 			"ppc64", "riscv64", "wasm",
@@ -18,7 +18,7 @@ func architectures() grammar {
 		otherArchitectures())
 }
 
-// otherArchitectures are names that others give to architectures.
+// otherArchitectures maps common other names of architectures to Go's names.
 func otherArchitectures() map[string]string {
 	return map[string]string{
 		"x86_64": "amd64", "x86-64": "amd64", "x64": "amd64", "i386": "386", "i686": "386", "x86": "386",
@@ -26,9 +26,9 @@ func otherArchitectures() map[string]string {
 	}
 }
 
-// checkPlatforms reports platforms that are listed twice.
-func checkPlatforms(r *reader, path string, platforms []Platform) {
-	distinct(r, join(path, "platforms"), platforms, "take one of the two out", func(p *Platform) (string, Position) {
+// checkPlatforms reports platforms that are listed twice, and returns the others.
+func checkPlatforms(r *reader, path string, platforms []Platform) []Platform {
+	return distinct(r, join(path, "platforms"), platforms, platformObject, "remove one of the two", func(p *Platform) (string, Position) {
 		if p.OS == "" || p.Architecture == "" {
 			return "", p.Pos
 		}

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// A Position is a place in a configuration file. Line and Column count from 1;
-// 0 means unknown.
+// A Position is a position in a configuration file. Line and Column count from 1; 0 means unknown.
 type Position struct {
 	File         string
 	Line, Column int
 }
 
-// String is "imageset.yaml:12", as compilers write it.
+// String returns "imageset.yaml:12", as compilers write it.
 func (p Position) String() string {
 	switch {
 	case p.Line == 0:
@@ -25,17 +26,16 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// A Problem is one thing that is wrong with a configuration.
+// A Problem is one error in a configuration.
 type Problem struct {
 	Pos Position
-	// Message begins with the field it is about, where there is one:
-	// `mirror.operators[0]: unknown field "chanels"`.
+	// Message begins with the field, if any: `mirror.operators[0]: unknown field "chanels"`.
 	Message string
-	// Hint says what to do: `did you mean "channels"?`. It may be empty.
+	// Hint is what to do: `did you mean "channels"?`. It may be empty.
 	Hint string
 }
 
-// String is "imageset.yaml:12: message; hint".
+// String returns "imageset.yaml:12: message; hint".
 func (p Problem) String() string {
 	s := p.Message
 	if at := p.Pos.String(); at != "" {
@@ -47,10 +47,11 @@ func (p Problem) String() string {
 	return s
 }
 
-// An Error is everything that is wrong with a configuration, in the order of
-// the file.
+// An Error is all problems of a configuration, in the order of the file.
 type Error struct {
 	Problems []Problem
+	// Warnings are what else should be corrected. Error does not list them.
+	Warnings []Problem
 }
 
 // Error has a line for every problem.
@@ -62,8 +63,10 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sortProblems puts them in the order of the file; those of one place stay in
-// the order they were found in.
+// Advice returns advice.Input without a hint: each problem has its own.
+func (e *Error) Advice() (advice.Kind, string) { return advice.Input, "" }
+
+// sortProblems sorts by position. Problems at one position keep their order.
 func sortProblems(problems []Problem) {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))

@@ -7,26 +7,36 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
-// Aliases let a small file stand for a large one, and one mistake for a
-// million; these stop it. No file of maxSize that uses no aliases has as many
-// values worth reading.
+// With aliases, a small file can describe a large configuration and repeat one mistake a million
+// times. These limits prevent that. A file of maxSize without aliases has fewer useful values.
 const (
 	maxValues   = 500_000
 	maxProblems = 1000
+	maxWarnings = 10_000
 )
 
 // A reader collects the problems of one file while it is read.
 type reader struct {
 	file     string
+	doc      *yaml.Node // the document that is read
 	problems []Problem
-	// at is where each field and each entry of a list begins, by its path
-	// ("mirror.operators[0].catalog"), for checks that look at several.
-	at      map[string]Position
+	warnings []warning
+	// at has the place of each field and list entry by its path ("mirror.operators[0].catalog"), for
+	// checks of several fields.
+	at      map[string]place
 	values  int
 	stopped bool
-	merging []*yaml.Node // mappings being merged into one another, outermost first
+	merging []*yaml.Node // mappings being merged, outermost first
+}
+
+// A place is where a field or list entry is in the file.
+type place struct {
+	Position
+	parent, key, value *yaml.Node // key is nil for a list entry
 }
 
 func (r *reader) position(n *yaml.Node) Position {
@@ -34,14 +44,16 @@ func (r *reader) position(n *yaml.Node) Position {
 }
 
 // fault reports a problem with the field or entry at path.
-func (r *reader) fault(path, message, hint string) { r.faultAt(r.at[path], path, message, hint) }
+func (r *reader) fault(path, message, hint string) {
+	r.faultAt(r.at[path].Position, path, message, hint)
+}
 
 func (r *reader) faultAt(pos Position, path, message, hint string) {
 	switch {
 	case r.stopped:
 		return
 	case len(r.problems) == maxProblems:
-		r.stop(pos, fmt.Sprintf("more than %d problems; the rest was not read", maxProblems), "mend these first")
+		r.stop(pos, fmt.Sprintf("more than %d problems; the rest was not read", maxProblems), "fix these first")
 		return
 	}
 	if path != "" {
@@ -55,7 +67,7 @@ func (r *reader) stop(pos Position, message, hint string) {
 	r.stopped = true
 }
 
-// step counts a value and reports whether reading goes on.
+// step counts a value and reports whether to continue reading.
 func (r *reader) step(n *yaml.Node) bool {
 	if r.values++; r.values > maxValues && !r.stopped {
 		r.stop(r.position(n), fmt.Sprintf("more than %d values", maxValues), "use fewer aliases, or split the configuration")
@@ -68,8 +80,8 @@ type member struct {
 	key, value *yaml.Node
 }
 
-// members returns the fields of a mapping: its own, in the order of the file,
-// then what merge keys (<<) bring and it does not have itself.
+// members returns the fields of a mapping in the order of the file, followed by the fields from its
+// merge keys (<<) that it does not have itself.
 func (r *reader) members(n *yaml.Node, path string) []member {
 	var own, merged []member
 	lines := map[string]int{}
@@ -79,7 +91,7 @@ func (r *reader) members(n *yaml.Node, path string) []member {
 			return nil
 		}
 		if key.Kind != yaml.ScalarNode {
-			r.faultAt(r.position(key), path, "found "+describe(key)+" where the name of a field is wanted", "")
+			r.faultAt(r.position(key), path, "found "+describe(key)+" where a field name is expected", "")
 			continue
 		}
 		if key.ShortTag() == "!!merge" {
@@ -87,8 +99,8 @@ func (r *reader) members(n *yaml.Node, path string) []member {
 			continue
 		}
 		if line, ok := lines[key.Value]; ok {
-			r.faultAt(r.position(key), path, fmt.Sprintf("duplicate field %s: line %d has it already", quote(key.Value), line),
-				"keep one of the two")
+			r.faultAt(r.position(key), path, fmt.Sprintf("duplicate field %s, already on line %d", quote(key.Value), line),
+				"remove one of the two")
 			continue
 		}
 		lines[key.Value] = key.Line
@@ -103,13 +115,13 @@ func (r *reader) members(n *yaml.Node, path string) []member {
 	return own
 }
 
-// merge returns what the merge key of mapping n with the given value brings:
-// the fields of a mapping, or of several in a list, the first of which counts.
+// merge returns the fields that a merge key with the given value adds to mapping n. The value is a
+// mapping or a list of mappings; the first mapping that has a field wins.
 func (r *reader) merge(n, value *yaml.Node, path string) []member {
 	pos := r.position(value)
 	for _, m := range r.merging {
 		if m == n {
-			r.faultAt(pos, path, "the mapping is merged (<<) into itself", "take the merge out")
+			r.faultAt(pos, path, "the mapping is merged (<<) into itself", "remove the merge")
 			return nil
 		}
 	}
@@ -123,7 +135,7 @@ func (r *reader) merge(n, value *yaml.Node, path string) []member {
 	var all []member
 	for _, s := range sources {
 		if s = resolve(s); s.Kind != yaml.MappingNode {
-			r.faultAt(pos, path, "found "+describe(s)+" where a mapping to merge (<<) is wanted", "")
+			r.faultAt(pos, path, "found "+describe(s)+" where a mapping to merge (<<) is expected", "")
 			continue
 		}
 		all = append(all, r.members(s, path)...)
@@ -131,7 +143,7 @@ func (r *reader) merge(n, value *yaml.Node, path string) []member {
 	return all
 }
 
-// resolve is the value that an alias stands for.
+// resolve returns the value of an alias, or n if it is not an alias.
 func resolve(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -144,7 +156,7 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// describe says what a value is, for "found ..., wanted ...".
+// describe describes a value for "found ..., expected ...".
 func describe(n *yaml.Node) string {
 	n = resolve(n)
 	switch n.Kind {
@@ -157,7 +169,7 @@ func describe(n *yaml.Node) string {
 	case "!!null":
 		return "nothing"
 	case "!!str":
-		return "the text " + quote(n.Value)
+		return "the string " + quote(n.Value)
 	case "!!bool":
 		return bare(n.Value)
 	case "!!int", "!!float":
@@ -169,10 +181,10 @@ func describe(n *yaml.Node) string {
 	}
 }
 
-// quote is s in quotes, on one line and not too long for one.
+// quote returns s in quotes, shortened and without line breaks.
 func quote(s string) string { return strconv.Quote(clip(s)) }
 
-// bare is s as it stands, or in quotes where it would not stay on the line.
+// bare returns s shortened, in quotes only if it has unprintable characters.
 func bare(s string) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		return quote(s)
@@ -180,8 +192,10 @@ func bare(s string) string {
 	return clip(s)
 }
 
+// clip returns s shortened, and without passwords and tokens.
 func clip(s string) string {
 	const most = 100
+	s = redact.Text(s)
 	if len(s) <= most {
 		return s
 	}

@@ -5,24 +5,38 @@ import (
 	"path"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// The schemes that a catalog or an image may have in place of a registry.
+// The prefixes of catalogs and images that are not in a registry.
 const (
 	ociScheme    = "oci://"
 	dirScheme    = "dir://"
-	dockerScheme = "docker://" // accepted and dropped, as oc mirror does
+	dockerScheme = "docker://" // read and dropped, as oc mirror does
 )
 
-// source is the grammar of a catalog or an image: a registry reference, or a
-// folder behind one of the schemes.
+// source is the grammar of a catalog or an image: a registry reference, or one of the schemes
+// followed by a folder. oc mirror reads every text, except for an image without tag and digest.
 func source(schemes ...string) grammar {
 	return grammar{
-		clean: func(s string) string { return strings.TrimPrefix(s, dockerScheme) },
-		check: func(s string) (string, string) { return sourceFault(s, schemes) },
+		late:   true,
+		repair: fullSource,
+		check:  func(s string) (string, string) { return sourceFault(s, schemes) },
 	}
+}
+
+// fullSource returns a source without docker:// and with the registry that a short name stands for.
+func fullSource(s string) (better, why string) {
+	bare, ok := strings.CutPrefix(s, dockerScheme)
+	if ok {
+		why = "has a prefix without effect"
+	}
+	if ref, err := reference.Parse(bare); err == nil && reference.IsShort(bare) && ref.Identifier() != "" {
+		return ref.String(), "names no registry"
+	}
+	return bare, why
 }
 
 func sourceFault(s string, schemes []string) (message, hint string) {
@@ -37,34 +51,39 @@ func sourceFault(s string, schemes []string) (message, hint string) {
 				return "", ""
 			}
 		}
-		hint = `give host and path alone, such as "quay.io/org/name:tag"`
+		hint = `write a reference without scheme, such as "quay.io/org/name:tag"`
 		if len(schemes) > 0 {
 			hint += ", or begin with " + strings.Join(schemes, " or ")
 		}
-		// The rest may hold a password: it is not repeated.
-		return fmt.Sprintf("%s is not a way to name this", quote(scheme)), hint
+		// The rest may contain a password, so the message leaves it out.
+		return fmt.Sprintf("%s is not supported here", quote(scheme)), hint
 	}
+	_, err := reference.Parse(s)
+	if err == nil {
+		return "", ""
+	}
+	hint = "write host/path:tag or host/path@sha256:..."
+	if _, err := reference.Parse(strings.ToLower(s)); err == nil {
+		hint = fmt.Sprintf("write %q", strings.ToLower(s))
+	}
+	return err.Error(), hint
+}
+
+// checkIdentifier reports a source at path that has neither tag nor digest: oc mirror has no default
+// for them, and fails when it uses the source.
+func checkIdentifier(r *reader, at, s string) {
 	ref, err := reference.Parse(s)
-	if err != nil {
-		hint = "it reads host/path:tag or host/path@sha256:..."
-		if _, err := reference.Parse(strings.ToLower(s)); err == nil {
-			hint = fmt.Sprintf("write %q", strings.ToLower(s))
-		}
-		return err.Error(), hint
+	if err != nil || s == "" || strings.Contains(s, "://") || ref.Identifier() != "" {
+		return
 	}
+	message := quote(s) + " has neither tag nor digest"
 	if reference.IsShort(s) {
+		message = quote(s) + " names no registry, and has neither tag nor digest"
 		if base := path.Base(ref.Path); strings.HasSuffix(base, indexSuffix) {
 			ref.Host, ref.Path = redHat, "redhat/"+base
 		}
-		if ref.Identifier() == "" {
-			ref.Tag = usualTag(ref)
-		}
-		return quote(s) + " leaves the registry out", fmt.Sprintf("write it in full, such as %q", ref.String())
 	}
-	if ref.Identifier() == "" {
-		return quote(s) + " has neither tag nor digest", fmt.Sprintf("add one, such as %q", ref.WithTag(usualTag(ref)).String())
-	}
-	return "", ""
+	r.fault(at, message, fmt.Sprintf("add one, such as %q", ref.WithTag(usualTag(ref)).String()))
 }
 
 // Red Hat's catalogs are registry.redhat.io/redhat/*-operator-index.
@@ -73,8 +92,8 @@ const (
 	indexSuffix = "-operator-index"
 )
 
-// usualTag is the tag to suggest. The indexes of Red Hat and the payloads of
-// OpenShift are tagged by release and have no "latest".
+// usualTag returns the tag to suggest. Red Hat's indexes and OpenShift's payloads are tagged by
+// release and have no "latest".
 func usualTag(ref reference.Reference) string {
 	switch {
 	case ref.Host == redHat && strings.HasSuffix(ref.Path, indexSuffix):
@@ -85,9 +104,8 @@ func usualTag(ref reference.Reference) string {
 	return "latest"
 }
 
-// targetPath is the grammar of a repository path in the mirror, the one that oc
-// mirror takes for targetCatalog and targetRepo. tagField is where its tag
-// belongs.
+// targetPath is the grammar of a repository path in the mirror, as oc mirror accepts it for
+// targetCatalog and targetRepo. tagField is the name of the field for the tag.
 func targetPath(tagField string) grammar {
 	return grammar{max: reference.MaxPath, pattern: reference.PathPattern, check: func(s string) (string, string) {
 		if reference.IsPath(s) {
@@ -95,7 +113,10 @@ func targetPath(tagField string) grammar {
 		}
 		message := quote(s) + " is not a repository path"
 		if ref, err := reference.Parse(s); err == nil && strings.Contains(ref.Host, ":") {
-			return message, fmt.Sprintf("write %q; the host is that of the mirror", ref.Path)
+			return message, fmt.Sprintf("write %q; the host is always the mirror", ref.Path)
+		}
+		if redact.Address(s) != s {
+			return message, "remove user, password and query; the host is always the mirror"
 		}
 		repo, digest, isDigest := strings.Cut(s, "@")
 		repo, tag, isTag := strings.Cut(repo, ":")
@@ -107,7 +128,7 @@ func targetPath(tagField string) grammar {
 		case reference.IsPath(strings.ToLower(strings.Trim(s, "/"))):
 			return message, fmt.Sprintf("write %q", strings.ToLower(strings.Trim(s, "/")))
 		}
-		return message, "it reads org/name: lower case letters and digits with . _ - between them, without host, tag and digest"
+		return message, "write org/name: lower case letters and digits, separated by . _ or -, without host, tag and digest"
 	}}
 }
 
@@ -117,7 +138,7 @@ func tag() grammar {
 		if reference.IsTag(s) {
 			return "", ""
 		}
-		hint := "it holds letters, digits and . _ - and begins with none of . and -"
+		hint := "use letters, digits and . _ -, and do not begin with . or -"
 		if bare := strings.TrimLeft(s, ":"); reference.IsTag(bare) {
 			hint = fmt.Sprintf("write %q", bare)
 		}

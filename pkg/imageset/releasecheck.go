@@ -9,15 +9,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// What may be combined in mirror.platform: channels and a release name payloads
-// in two ways, architectures and platforms choose among them in two ways; a range,
-// `full` and `from` say three different things about a channel. What oc mirror
-// lets pass without a contradiction passes: `full` beside a range, which takes
-// every release in it anyway, and shortestPath without a range.
+// These checks reject contradictions in mirror.platform. Architectures and platforms select payloads in
+// two ways. A range, `full` and `from` select releases of a channel in three ways. What oc mirror
+// reads with one meaning is read like that: a release takes precedence over channels, a range over
+// `full`. shortestPath has no effect without a range or `full`.
 
 func checkReleases(r *reader, path string, v *Releases) {
-	checkPlatforms(r, path, v.Platforms)
-	distinct(r, join(path, "channels"), v.Channels, "merge the two entries", func(c *ReleaseChannel) (string, Position) {
+	v.Platforms = checkPlatforms(r, path, v.Platforms)
+	v.Channels = distinct(r, join(path, "channels"), v.Channels, releaseChannelObject, "merge the two entries", func(c *ReleaseChannel) (string, Position) {
 		switch {
 		case c.Name == "" || c.Product == "":
 			return "", c.Pos
@@ -27,35 +26,40 @@ func checkReleases(r *reader, path string, v *Releases) {
 		return fmt.Sprintf("%s of %s", c.Name, c.Product), c.Pos // products share names
 	})
 	if len(v.Architectures) > 0 && len(v.Platforms) > 0 {
-		r.fault(join(path, "architectures"), "architectures cannot be combined with platforms, which thin out the multi payload",
-			"take out one of the two")
+		r.fault(join(path, "architectures"), "architectures cannot be combined with platforms, which filter the multi payload",
+			"remove one of the two")
+	}
+	if _, err := semver.Parse(v.Release); err != nil {
+		checkIdentifier(r, join(path, "release"), v.Release)
 	}
 	if v.Release != "" && len(v.Channels) > 0 {
-		r.fault(join(path, "release"), "a release cannot be combined with channels, whose place it takes", "take out one of the two")
+		r.warn(join(path, "channels"), "has no effect: release is the only release that is mirrored", "", r.drop(join(path, "channels")))
+		v.Channels = nil
 	}
 	isOCP := func(c ReleaseChannel) bool { return c.Product == release.OCP }
 	if v.UpdateService != "" && !slices.ContainsFunc(v.Channels, isOCP) && len(r.problems) == 0 {
-		r.fault(join(path, "updateService"), "there is no ocp channel to ask it for", "take it out, or add channels")
+		r.fault(join(path, "updateService"), "the update service is used only for ocp channels, and none is listed", "remove it, or add channels")
 	}
 }
 
-// takesNothing reports whether v names no content, whatever else it says.
-func (r *Releases) takesNothing() bool { return !r.Graph && len(r.Channels) == 0 && r.Release == "" }
+// selectsNothing reports whether v selects no content.
+func (r *Releases) selectsNothing() bool { return !r.Graph && len(r.Channels) == 0 && r.Release == "" }
 
 func checkReleaseChannel(r *reader, path string, c *ReleaseChannel) {
 	checkRange(r, path, c.Range)
-	if c.Full && c.ShortestPath {
-		r.fault(join(path, "shortestPath"), "shortestPath cannot be combined with full: true, which takes every release", "take out one of the two")
+	if c.Full && !c.Range.IsZero() && len(c.From) == 0 {
+		r.warn(join(path, "full"), "has no effect: the range of versions is used", "", r.drop(join(path, "full")))
+		c.Full = false
 	}
 	if len(c.From) == 0 {
 		return
 	}
 	at := join(path, "from")
 	if c.Range.Min != "" {
-		r.fault(at, "from cannot be combined with minVersion: what is taken begins with what clusters run", "take minVersion out")
+		r.fault(at, "from cannot be combined with minVersion: the update paths begin at the versions in from", "remove minVersion")
 	}
 	if c.Full {
-		r.fault(at, "from cannot be combined with full: true, which takes every release", "take out one of the two")
+		r.fault(at, "from cannot be combined with full: true, which selects every release", "remove one of the two")
 	}
 	highest, err := semver.Parse(c.Range.Max)
 	if err != nil {
@@ -63,15 +67,15 @@ func checkReleaseChannel(r *reader, path string, c *ReleaseChannel) {
 	}
 	for i, in := range c.From {
 		if v, err := semver.Parse(in.Version); err == nil && v.GT(highest) {
-			r.fault(fmt.Sprintf("%s[%d]", at, i), fmt.Sprintf("%s is above maxVersion %s: no update leads there", in.Version, c.Range.Max),
-				"take it out, or raise maxVersion")
+			r.fault(fmt.Sprintf("%s[%d]", at, i), fmt.Sprintf("%s is above maxVersion %s, so no update path leads there", in.Version, c.Range.Max),
+				"remove it, or raise maxVersion")
 		}
 	}
 }
 
 func checkRisks(r *reader, path string, p *RiskPolicy) {
 	if p.Ignore && len(p.Accept) > 0 {
-		r.fault(join(path, "accept"), "accept cannot be combined with policy: ignore, which accepts every risk", "take out one of the two")
+		r.fault(join(path, "accept"), "accept cannot be combined with policy: ignore, which accepts every risk", "remove one of the two")
 	}
 	accepted := map[string]bool{}
 	for _, name := range p.Accept {
@@ -79,7 +83,7 @@ func checkRisks(r *reader, path string, p *RiskPolicy) {
 	}
 	for i, name := range p.Forbid {
 		if accepted[name] {
-			r.fault(fmt.Sprintf("%s[%d]", join(path, "forbid"), i), quote(name)+" is accepted as well", "take it out of one of the two lists")
+			r.fault(fmt.Sprintf("%s[%d]", join(path, "forbid"), i), quote(name)+" is also in accept", "remove it from one of the two lists")
 		}
 	}
 }

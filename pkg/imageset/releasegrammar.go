@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/blang/semver/v4"
 
@@ -14,17 +15,17 @@ import (
 const fileScheme = "file://"
 
 func products() grammar {
-	return oneOf("type", []string{string(release.OCP), string(release.OKD)},
+	return nameOf("type", []string{string(release.OCP), string(release.OKD)},
 		map[string]string{"openshift": string(release.OCP), "origin": string(release.OKD), "scos": string(release.OKD)})
 }
 
-// payloads are the architectures that payloads are made for.
+// payloads is the grammar of the architectures of payloads.
 func payloads() grammar {
 	var known []string
 	for _, a := range release.Arches() {
 		known = append(known, string(a))
 	}
-	return oneOf("architecture", known, otherArchitectures())
+	return nameOf("architecture", known, otherArchitectures())
 }
 
 // payload is the grammar of a release image.
@@ -41,39 +42,41 @@ func payload() grammar {
 	return g
 }
 
-// The payloads of OpenShift.
+// The repository of OpenShift's payloads.
 const (
 	payloadHost = "quay.io"
 	payloadPath = "openshift-release-dev/ocp-release"
 )
 
-// releaseChannelName is the grammar of a channel of an update service
-// (openshift/cincinnati, policy-engine).
+// releaseChannelName is the grammar of a channel of an update service (openshift/cincinnati,
+// policy-engine).
 func releaseChannelName() grammar {
-	return grammar{max: 253, pattern: channelPattern, check: func(s string) (string, string) {
-		message, lower := quote(s)+" is not the name of a channel", strings.ToLower(s)
-		switch {
-		case releaseChannels.MatchString(s):
-			return "", ""
-		case releaseChannels.MatchString(lower):
-			return message, fmt.Sprintf("write %q", lower)
+	repair := func(s string) (string, string) {
+		if lower := strings.ToLower(s); lower != s && releaseChannels().MatchString(lower) {
+			return lower, "has upper case letters"
 		}
-		return message, `it holds lower case letters, digits, . and -, such as "stable-4.20"`
+		return s, ""
+	}
+	return grammar{max: 253, pattern: channelPattern, late: true, repair: repair, check: func(s string) (string, string) {
+		if releaseChannels().MatchString(s) {
+			return "", ""
+		}
+		return quote(s) + " is not the name of a channel", `use lower case letters, digits, . and -, such as "stable-4.20"`
 	}}
 }
 
 const channelPattern = `^[0-9a-z.-]+$`
 
-var releaseChannels = regexp.MustCompile(channelPattern)
+var releaseChannels = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(channelPattern) })
 
-// addressPattern is that of http and https addresses without a user and without
-// a fragment, which no server is sent.
+// addressPattern matches http and https addresses without a user and without a fragment, since
+// clients do not send fragments to servers.
 const addressPattern = `^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?(/[^#\s]*)?$`
 
-var addresses = regexp.MustCompile(addressPattern)
+var addresses = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(addressPattern) })
 
-// graphPath is where an update service answers; its status gives the address
-// before it.
+// graphPath is the path of the graph in an update service. The status of the service has the
+// address without it.
 const graphPath = "/api/upgrades_info/v1/graph"
 
 // serviceAddress is the grammar of the address of an update service.
@@ -84,13 +87,13 @@ func serviceAddress() grammar {
 		}
 		_, host, _ := strings.Cut(s, "://")
 		if bare := strings.TrimRight(s, "/"); !strings.Contains(strings.TrimRight(host, "/"), "/") {
-			return quote(s) + " does not say where the service answers", fmt.Sprintf("write %q", clip(bare)+graphPath)
+			return quote(s) + " has no path", fmt.Sprintf("write %q", clip(bare)+graphPath)
 		}
 		return "", ""
 	}}
 }
 
-// addressOrPath is the grammar of a file on a server or here.
+// addressOrPath is the grammar of a local file or a file on a server.
 func addressOrPath() grammar {
 	return grammar{check: func(s string) (string, string) {
 		if strings.Contains(s, "://") && !strings.HasPrefix(s, fileScheme) {
@@ -100,7 +103,7 @@ func addressOrPath() grammar {
 	}}
 }
 
-// signatureStore is the grammar of a tree of signatures.
+// signatureStore is the grammar of a signature store: a folder or an address.
 func signatureStore() grammar {
 	return grammar{pattern: addressPattern + "|^" + fileScheme + ".", check: func(s string) (string, string) {
 		dir, ok := strings.CutPrefix(s, fileScheme)
@@ -110,7 +113,7 @@ func signatureStore() grammar {
 		case ok:
 			return "", ""
 		case !strings.Contains(s, "://"):
-			return quote(s) + " is not an address", fmt.Sprintf("a folder reads %q", clip(fileScheme+s))
+			return quote(s) + " is not an address", fmt.Sprintf("write a folder as %q", fileScheme+clip(s))
 		}
 		return addressFault(s)
 	}}
@@ -128,26 +131,26 @@ func pathFault(s string) (message, hint string) {
 	if scheme+"://" == fileScheme && rest != "" {
 		hint = fmt.Sprintf("write %q", clip(rest))
 	}
-	return quote(scheme+"://") + " is not how a path begins", hint
+	return quote(scheme+"://") + " is not part of a path", hint
 }
 
-// addressFault returns what is wrong with an http or https address. One that may
-// hold a password is not repeated.
+// addressFault returns what is wrong with an http or https address. The message does not contain an
+// address that may have a password.
 func addressFault(s string) (message, hint string) {
-	const form = `it reads "https://host/path"`
+	const form = `write "https://host/path"`
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
 		rest = s
 	}
 	host, _, _ := strings.Cut(rest, "/")
 	switch {
-	case addresses.MatchString(s):
+	case addresses().MatchString(s):
 		return "", ""
 	case strings.Contains(host, "@"):
-		return "the address holds a user or a password", "take it out: configurations are handed on"
+		return "the address contains a user or a password", "remove it, because configurations are often shared"
 	case ok && scheme != "http" && scheme != "https":
-		return quote(scheme+"://") + " is not how an http or https address begins", form
-	case !ok && addresses.MatchString("https://"+s):
+		return quote(scheme+"://") + " is not http or https", form
+	case !ok && addresses().MatchString("https://"+s):
 		return quote(s) + " is not an http or https address", fmt.Sprintf("write %q", clip("https://"+s))
 	}
 	return quote(s) + " is not an http or https address", form + ", without a fragment (#)"

@@ -2,36 +2,35 @@ package imageset
 
 import "github.com/gantry-mirror/gantry/pkg/release"
 
-// Releases says which platform releases are brought across (mirror.platform):
-// those of Channels, or the one that Release names, or, with Graph alone, none.
+// Releases are the platform releases to mirror (mirror.platform): the releases of Channels or the
+// one in Release. With only Graph, it selects no releases.
 type Releases struct {
 	Pos Position
-	// Graph brings an image with the graph data that an update service needs.
+	// Graph mirrors an image with the graph data that an update service needs.
 	Graph bool
 	// Channels are distinct by name and product.
 	Channels []ReleaseChannel
-	// Architectures are those of the payloads; none means what Arches says. They
-	// exclude Platforms, which thin out the multi payload to these.
+	// Architectures are the architectures of the payloads; see Arches for the default. They exclude
+	// Platforms, which limit the multi payload.
 	Architectures []release.Arch
 	Platforms     []Platform
-	// Release is the payload to take: a registry reference with tag or digest. It
-	// excludes Channels.
+	// Release is the payload to mirror: a registry reference with tag or digest. It excludes
+	// Channels.
 	Release string
-	// KubeVirtContainer brings the boot images of KubeVirt too.
+	// KubeVirtContainer mirrors the boot images of KubeVirt too.
 	KubeVirtContainer bool
-	// UpdateService is the http or https address of the graphs of OCP channels,
-	// as spec.upstream of a ClusterVersion has it; empty for the public one.
+	// UpdateService is the http or https address of the graphs of OCP channels, as in spec.upstream
+	// of a ClusterVersion; empty for the public one.
 	UpdateService string
 	// GraphData is the http or https address or the path of the graph data, a
 	// tar.gz; empty for the public one.
 	GraphData string
-	// SignatureStores are http or https addresses or "file://DIR" to ask for
-	// signatures, SignatureKeys the paths of the keys they are verified with, in
-	// place of those of the product.
+	// SignatureStores are the http or https addresses or "file://DIR" with signatures.
+	// SignatureKeys are the paths of the keys that verify them. They replace those of the product.
 	SignatureStores, SignatureKeys []string
 }
 
-// Arches are the architectures of the payloads that are taken of channels.
+// Arches returns the architectures of the payloads that are selected from channels.
 func (r *Releases) Arches() []release.Arch {
 	switch {
 	case len(r.Architectures) > 0:
@@ -42,20 +41,19 @@ func (r *Releases) Arches() []release.Arch {
 	return []release.Arch{release.DefaultArch}
 }
 
-// A ReleaseChannel is one channel of a product and the releases taken of it: the
-// head; all of them, with Full; those in Range; or those on update paths, with
-// ShortestPath or From.
+// A ReleaseChannel selects releases of one channel of a product: by default its head; with Full,
+// all; with Range, those in the range; with ShortestPath or From, those on update paths.
 type ReleaseChannel struct {
 	Pos     Position
 	Name    string
-	Product release.Product // OCP where the file does not say
+	Product release.Product // OCP by default
 	Range   Range
-	// ShortestPath takes of a range only the path from one end to the other; one
-	// that is left open is the channel's lowest release, or its head. It excludes
-	// Full, and says nothing without a range.
+	// ShortestPath selects only the update path from one end of the range to the other. An open end
+	// is the channel's lowest release or its head. It excludes Full, and has no effect without a
+	// range.
 	ShortestPath, Full bool
-	// From is what clusters run: their paths to the upper end of the range, or to
-	// the head, are taken. It excludes Range.Min and Full.
+	// From are the versions that clusters run. Their update paths to the upper end of the range, or
+	// to the head, are selected. It excludes Range.Min and Full.
 	From  []InstalledVersion // distinct
 	Risks RiskPolicy
 }
@@ -66,12 +64,11 @@ type InstalledVersion struct {
 	Version string
 }
 
-// A RiskPolicy says what the risks of conditional updates count for on a path.
-// The zero policy takes such updates only where nothing else leads there.
+// A RiskPolicy defines how risks of conditional updates count on an update path. The zero policy
+// uses such updates only if there is no other path.
 type RiskPolicy struct {
-	// Ignore lets no risk count but the forbidden ones.
+	// Ignore ignores all risks except forbidden ones.
 	Ignore bool
-	// Accept and Forbid are names of risks, each in one of them at most. Accept
-	// excludes Ignore.
+	// Accept and Forbid are names of risks; no risk is in both. Accept excludes Ignore.
 	Accept, Forbid []string
 }

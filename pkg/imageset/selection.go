@@ -1,40 +1,31 @@
 package imageset
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// What may be combined in mirror.operators[]: a range stands on a package or on
-// its channels, never on both; `full` takes everything and so knows neither
-// ranges nor bundles; bundles that are named leave nothing else to select.
+// These checks reject contradictions in mirror.operators[]. A package or its channels have a range,
+// never both. Listed bundles are the whole selection of a package, so they exclude ranges, channels
+// and `full`.
 
 func checkOperator(r *reader, path string, o *Operator) {
-	checkPlatforms(r, path, o.Platforms)
-	distinct(r, join(path, "packages"), o.Packages, "merge the two entries",
+	o.Platforms = checkPlatforms(r, path, o.Platforms)
+	checkIdentifier(r, join(path, "catalog"), o.Catalog)
+	readHeadsOnly(r, path, o)
+	readFull(r, path, o)
+	o.Packages = distinct(r, join(path, "packages"), o.Packages, packageObject, "merge the two entries",
 		func(p *Package) (string, Position) { return p.Name, p.Pos })
-	if !o.Full {
-		return
-	}
-	for i, p := range o.Packages {
-		at := fmt.Sprintf("%s[%d]", join(path, "packages"), i)
-		checkFull(r, at, p.Range)
-		for j, c := range p.Channels {
-			checkFull(r, fmt.Sprintf("%s.channels[%d]", at, j), c.Range)
-		}
-		if len(p.Bundles) > 0 {
-			r.fault(join(at, "bundles"), "bundles cannot be combined with full: true of the catalog, which takes all of them",
-				"take out one of the two")
-		}
-	}
+	readTargetName(r, path, o)
 }
 
-// checkInstalledPackages reports an installed operator of a package that is not
-// taken: nothing would be kept for it. Where some entry wants dependencies, a
-// package may be taken without being named. That is why a selection that stands
-// in a plan is not held to this.
+// checkInstalledPackages reports an installed operator whose package is not selected, because
+// nothing would be kept for it. It is not called if an entry has dependencies set, which may select
+// packages that are not listed. For that reason ParseOperator does not call it for the selections
+// in plans either.
 func checkInstalledPackages(r *reader, path string, o *Operator) {
 	var names []string
 	for _, p := range o.Packages {
@@ -46,28 +37,20 @@ func checkInstalledPackages(r *reader, path string, o *Operator) {
 		}
 		hint := suggest.Phrase(in.Package, names)
 		if hint == "" {
-			hint = "add it to packages, or take it out here"
+			hint = "add it to packages, or remove it from installed"
 		}
-		r.fault(fmt.Sprintf("%s[%d].package", join(path, "installed"), i), quote(in.Package)+" is not among the packages that are taken", hint)
+		r.fault(fmt.Sprintf("%s[%d].package", join(path, "installed"), i), quote(in.Package)+" is not among the selected packages", hint)
 	}
 }
 
 func checkInstalled(r *reader, path string, i *Installed) {
 	_, wrong := r.at[join(path, "version")] // reported already
 	if i.Bundle == "" && i.Version == "" && !wrong {
-		r.fault(path, "neither bundle nor version is given", "write the name of the ClusterServiceVersion as its bundle")
+		r.fault(path, "neither bundle nor version is set", "set bundle to the name of the ClusterServiceVersion")
 	}
 }
 
-func checkFull(r *reader, path string, v Range) {
-	if at := rangeField(path, v); at != "" {
-		r.fault(at, "a version range cannot be combined with full: true of the catalog, which takes every version",
-			"take out one of the two")
-	}
-}
-
-// rangeField is the path of the first end that is set of the range at path, or
-// "".
+// rangeField returns the path of the first end of the range that is set, or "".
 func rangeField(path string, v Range) string {
 	switch {
 	case v.Min != "":
@@ -80,33 +63,32 @@ func rangeField(path string, v Range) string {
 
 func checkPackage(r *reader, path string, p *Package) {
 	checkRange(r, path, p.Range)
-	distinct(r, join(path, "channels"), p.Channels, "merge the two entries",
-		func(c *Channel) (string, Position) { return c.Name, c.Pos })
-	distinct(r, join(path, "bundles"), p.Bundles, "take one of the two out",
-		func(b *Bundle) (string, Position) { return b.Name, b.Pos })
-
 	outer := rangeField(path, p.Range)
 	for i, c := range p.Channels {
 		inner := rangeField(fmt.Sprintf("%s.channels[%d]", path, i), c.Range)
 		if outer != "" && inner != "" {
-			r.fault(inner, fmt.Sprintf("a version range cannot stand on a channel and on its package (line %d) as well", r.at[outer].Line),
-				"take one out, or give every channel its own")
+			r.fault(inner, fmt.Sprintf("a version range cannot be set on both a channel and its package (line %d)", r.at[outer].Line),
+				"remove one of them, or set a range on each channel")
 		}
 	}
 	if len(p.Bundles) > 0 {
 		at := join(path, "bundles")
 		if outer != "" {
-			r.fault(at, "bundles cannot be combined with a version range: exactly the bundles named are kept", "take out one of the two")
+			r.fault(at, "bundles cannot be combined with a version range: only the listed bundles are kept", "remove one of the two")
 		}
 		if len(p.Channels) > 0 {
-			r.fault(at, "bundles cannot be combined with channels: a bundle is kept in every channel that has it", "take out one of the two")
+			r.fault(at, "bundles cannot be combined with channels: a bundle is kept in every channel that has it", "remove one of the two")
 		}
 	}
 	checkDefaultChannel(r, path, p)
+	p.Channels = distinct(r, join(path, "channels"), p.Channels, channelObject, "merge the two entries",
+		func(c *Channel) (string, Position) { return c.Name, c.Pos })
+	p.Bundles = distinct(r, join(path, "bundles"), p.Bundles, bundleObject, "remove one of the two",
+		func(b *Bundle) (string, Position) { return b.Name, b.Pos })
 }
 
-// checkDefaultChannel reports a default channel that is not among those named:
-// the others are left out of the catalog, and it would point nowhere.
+// checkDefaultChannel reports a default channel that is not among the listed channels. The catalog
+// then does not have that channel.
 func checkDefaultChannel(r *reader, path string, p *Package) {
 	var names []string
 	for _, c := range p.Channels {
@@ -119,34 +101,68 @@ func checkDefaultChannel(r *reader, path string, p *Package) {
 	if hint == "" {
 		hint = "add it to channels, or name one of them"
 	}
-	r.fault(join(path, "defaultChannel"), quote(p.DefaultChannel)+" is not among the channels named, which are all that is kept", hint)
+	r.unusable(join(path, "defaultChannel"), quote(p.DefaultChannel)+" is not among the listed channels, and no others are kept", hint)
 }
 
-// distinct reports entries of the list at path that have the key of an earlier
-// one. Those with the key "" do not count.
-func distinct[E any](r *reader, path string, list []E, hint string, key func(*E) (string, Position)) {
-	first := map[string]Position{}
+// distinct returns the entries of the list at path without those that repeat an earlier one. It
+// reports them: as an error with the hint if they have the same key, but other settings. It ignores
+// entries with the key "".
+func distinct[E any](r *reader, path string, list []E, of func() object[E], hint string, key func(*E) (string, Position)) []E {
+	first := map[string]int{}
+	var again []int
+	var entry *object[E]
 	for i := range list {
 		k, pos := key(&list[i])
 		if k == "" {
 			continue
 		}
-		if before, ok := first[k]; ok {
-			r.faultAt(pos, fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%s stands on line %d already", quote(k), before.Line), hint)
+		before, ok := first[k]
+		if !ok {
+			first[k] = i
 			continue
 		}
-		first[k] = pos
+		if entry == nil {
+			o := of()
+			entry = &o
+		}
+		_, earlier := key(&list[before])
+		if at := fmt.Sprintf("%s[%d]", path, i); bytes.Equal(entry.encode(&list[i]), entry.encode(&list[before])) {
+			r.warnAt(pos, at, warning{Problem: Problem{Message: twice(quote(k), earlier)}, fix: r.drop(at)})
+			again = append(again, i)
+		} else {
+			r.faultAt(pos, at, fmt.Sprintf("%s is already on line %d, with other settings", quote(k), earlier.Line), hint)
+		}
 	}
+	return without(list, again)
+}
+
+// without returns the list without the entries at some indexes, which are sorted.
+func without[E any](list []E, remove []int) []E {
+	if len(remove) == 0 {
+		return list
+	}
+	var kept []E
+	for i, e := range list {
+		if _, ok := slices.BinarySearch(remove, i); !ok {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }
 
 func checkMirror(r *reader, path string, m *Mirror) {
-	// Where something else is wrong, that may be why there is nothing.
-	switch {
-	case len(r.problems) > 0:
-	case m.Platform != nil && m.Platform.takesNothing():
-		r.fault(join(path, "platform"), "it names nothing to mirror", "add channels, a release or `graph: true`, or take it out")
-	case m.Platform == nil && len(m.Operators)+len(m.AdditionalImages) == 0:
-		r.fault(path, "there is nothing to mirror", "add operators, additionalImages or platform")
+	for _, name := range []string{"platform", "operators", "additionalImages"} {
+		if p, ok := r.at[join(path, name)]; ok && isNull(p.value) {
+			r.warn(join(path, name), "is empty and selects nothing", "", r.drop(join(path, name)))
+		}
+	}
+	// After an error, the selection may be empty because of that error.
+	if len(r.problems) == 0 && m.Platform != nil && m.Platform.selectsNothing() {
+		r.warn(join(path, "platform"), "selects nothing to mirror: it has no channels, no release and no `graph: true`", "", r.drop(join(path, "platform")))
+		m.Platform = nil
+	}
+	if len(r.problems) == 0 && m.Platform == nil && len(m.Operators)+len(m.AdditionalImages)+len(m.Helm.Charts()) == 0 {
+		r.unusable(path, "there is nothing to mirror", "add operators, additionalImages or platform")
 	}
 	operators, images := join(path, "operators"), join(path, "additionalImages")
 	if !slices.ContainsFunc(m.Operators, func(o Operator) bool { return o.Dependencies }) {
@@ -154,47 +170,5 @@ func checkMirror(r *reader, path string, m *Mirror) {
 			checkInstalledPackages(r, fmt.Sprintf("%s[%d]", operators, i), &m.Operators[i])
 		}
 	}
-	claims := map[target]claim{}
-	for i, o := range m.Operators {
-		claims = claimTarget(r, claims, fmt.Sprintf("%s[%d]", operators, i), claim{
-			list: operators, source: o.Catalog, pos: o.Pos, chosen: o.TargetCatalog != "" || o.TargetTag != "",
-			target: targetOf(o.Catalog, o.TargetCatalog, o.TargetTag),
-			merge:  "put the packages of both into one entry", move: "give one of them another targetCatalog or targetTag",
-		})
-	}
-	for i, image := range m.AdditionalImages {
-		claims = claimTarget(r, claims, fmt.Sprintf("%s[%d]", images, i), claim{
-			list: images, source: image.Name, pos: image.Pos, chosen: image.TargetRepo != "" || image.TargetTag != "",
-			target: targetOf(image.Name, image.TargetRepo, image.TargetTag),
-			merge:  "take one of the two out", move: "give one of them another targetRepo or targetTag",
-		})
-	}
-}
-
-// A claim is an entry's wish for a tag in the mirror.
-type claim struct {
-	list, source string
-	pos          Position
-	chosen       bool // by the configuration; otherwise Gantry may choose another
-	target       target
-	merge, move  string // what to do about an entry that stands there twice
-}
-
-// claimTarget adds c to claims, or reports that it cannot have what it wants.
-func claimTarget(r *reader, claims map[target]claim, path string, c claim) map[target]claim {
-	if c.source == "" {
-		return claims
-	}
-	before, taken := claims[c.target]
-	switch {
-	case !taken:
-		claims[c.target] = c
-	case before.source == c.source && before.list == c.list:
-		r.faultAt(c.pos, path, fmt.Sprintf("%s stands on line %d already", quote(c.source), before.pos.Line), c.merge+", or "+c.move)
-	case before.chosen || c.chosen:
-		r.faultAt(c.pos, path, fmt.Sprintf("%s would become %s in the mirror, as %s of line %d does",
-			quote(c.source), quote(c.target.repo+":"+c.target.tag), quote(before.source), before.pos.Line),
-			c.move)
-	}
-	return claims
+	checkTargets(r, operators, images, m)
 }

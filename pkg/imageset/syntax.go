@@ -8,21 +8,21 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
 
 var (
-	yamlLine   = regexp.MustCompile(`^line (\d+): (.*)$`)
-	yamlAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	yamlLine   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^line (\d+): (.*)$`) })
+	yamlAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
 )
 
-// syntax reports what the YAML parser stumbled over after it had read the given
-// number of lines.
+// syntax reports an error of the YAML parser, which had read the given number of lines.
 func (r *reader) syntax(text []byte, lines int, err error) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	pos := Position{File: r.file, Line: 1}
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
+	if m := yamlLine().FindStringSubmatch(message); m != nil {
 		if line, err := strconv.Atoi(m[1]); err == nil {
 			pos.Line, message = line, m[2]
 		}
@@ -34,9 +34,9 @@ func (r *reader) syntax(text []byte, lines int, err error) {
 	bad := all[min(pos.Line, len(all))-1]
 	indent := bad[:len(bad)-len(bytes.TrimLeft(bad, " \t"))]
 	hint := "check the indentation, quotes and brackets of this line and the one before"
-	switch m := yamlAnchor.FindStringSubmatch(message); {
+	switch m := yamlAnchor().FindStringSubmatch(message); {
 	case m != nil:
-		hint = fmt.Sprintf("give a value above it the anchor &%s", bare(m[1]))
+		hint = fmt.Sprintf("define the anchor &%s above this line", bare(m[1]))
 	case bytes.Contains(indent, []byte("\t")):
 		hint = "indent with spaces: YAML does not allow tabs"
 	case strings.Contains(message, "control characters") || strings.Contains(message, "UTF-"):
@@ -45,12 +45,11 @@ func (r *reader) syntax(text []byte, lines int, err error) {
 	r.faultAt(pos, "", "not YAML: "+bare(message), hint)
 }
 
-// firstBadLine is the line at which text ceases to be YAML, or 0. The parser
-// reports where the mapping or list began that it was in, which may be far
-// above; but what it has read by then ends near the mistake, and without the
-// mistaken line the text before it parses.
+// firstBadLine returns the first line that is not valid YAML, or 0. The parser reports the
+// beginning of the mapping or list around the mistake, which may be far above. But the lines that
+// it has read end near the mistake, and the text before the wrong line parses.
 func firstBadLine(text []byte, lines int) int {
-	const back = 8 // what the parser may have read ahead
+	const back = 8 // lines that the parser may have read ahead
 	all := bytes.SplitAfter(text, []byte("\n"))
 	lines = min(lines, len(all))
 	for n := lines - 1; n >= max(0, lines-back); n-- {
@@ -66,7 +65,7 @@ func firstBadLine(text []byte, lines int) int {
 	return 0
 }
 
-// A lineReader hands out one line at a time and counts them.
+// A lineReader returns one line per Read and counts lines.
 type lineReader struct {
 	rest  []byte
 	lines int

@@ -1,9 +1,7 @@
 package imageset
 
-// MarshalJSON writes the configuration as Parse reads it, without positions and
-// without what was not set.
+// MarshalJSON writes the configuration as Parse reads it, without positions and unset fields.
 func (c Config) MarshalJSON() ([]byte, error) { return configObject().encode(&c), nil }
 
-// MarshalJSON writes the entry as ParseOperator reads it, without positions and
-// without what was not set.
+// MarshalJSON writes the entry as ParseOperator reads it, without positions and unset fields.
 func (o Operator) MarshalJSON() ([]byte, error) { return operatorObject().encode(&o), nil }

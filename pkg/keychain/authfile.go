@@ -9,24 +9,26 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// maxAuthFile bounds what is read of one file, in bytes.
+// maxAuthFile is the size limit of one file in bytes.
 const maxAuthFile = 1 << 20
 
-// An authFile is one auth.json or config.json, read when it is first asked.
+// An authFile is one auth.json or config.json. It is read on first use.
 type authFile struct {
 	path    string
-	namedBy string // the flag or variable that named it; "" for a usual place
+	namedBy string // the flag or variable that named it; "" for a default path
 	load    func() (*auths, error)
+	warn    func(file string, info fs.FileInfo) // about one that others can read
 }
 
-// auths is the part of such a file that concerns registries
-// (containers-auth.json(5), docker's config.json).
+// auths is the part of such a file that concerns registries (containers-auth.json(5), docker's
+// config.json).
 type auths struct {
 	Auths       map[string]entry  `json:"auths"`
 	CredHelpers map[string]string `json:"credHelpers"`
@@ -41,14 +43,14 @@ type entry struct {
 	RegistryToken string `json:"registrytoken"`
 }
 
-func newAuthFile(path, namedBy string) *authFile {
-	f := &authFile{path: path, namedBy: namedBy}
+func newAuthFile(path, namedBy string, warn func(string, fs.FileInfo)) *authFile {
+	f := &authFile{path: path, namedBy: namedBy, warn: warn}
 	f.load = sync.OnceValues(f.read)
 	return f
 }
 
 func (f *authFile) read() (*auths, error) {
-	data, err := readFile(f.path)
+	data, info, err := readFile(f.path)
 	if f.namedBy == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
 		return &auths{}, nil
 	}
@@ -59,17 +61,35 @@ func (f *authFile) read() (*auths, error) {
 	if err != nil {
 		return nil, f.wrap(err)
 	}
+	if f.warn != nil && regular.IsExposed(info) && a.hasSecret() {
+		f.warn(f.path, info)
+	}
 	return a, nil
 }
 
-// readFile reads a file as far as parse will want to see it.
-func readFile(path string) ([]byte, error) {
-	in, err := os.Open(path)
+// hasSecret reports whether there is a password or a token in the file.
+func (a *auths) hasSecret() bool {
+	for _, e := range a.Auths {
+		if e.Auth != "" || e.Password != "" || e.IdentityToken != "" || e.RegistryToken != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// readFile reads a file up to one byte more than parse accepts.
+func readFile(path string) ([]byte, fs.FileInfo, error) {
+	in, err := regular.OpenInput(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer in.Close()
-	return io.ReadAll(io.LimitReader(in, maxAuthFile+1))
+	info, err := in.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxAuthFile+1))
+	return text, info, err
 }
 
 func (f *authFile) wrap(err error) error {
@@ -80,8 +100,7 @@ func (f *authFile) wrap(err error) error {
 	return fmt.Errorf("reading credentials from %s: %w", f.path, err)
 }
 
-// parse reads the JSON of an auth file. Its errors tell the line, and nothing
-// of what is written there.
+// parse reads the JSON of an auth file. Its errors name the line, but nothing from its content.
 func parse(data []byte) (*auths, error) {
 	if len(data) > maxAuthFile {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxAuthFile)
@@ -109,8 +128,8 @@ func line(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }
 
-// normalize rewrites the keys to host[/path]. Where several keys mean the same,
-// the one that is written like that already wins, then the one first in order.
+// normalize changes the keys to host[/path]. If several keys are equal then, the one that already
+// had this form takes precedence, then the first in order.
 func (a *auths) normalize() {
 	a.Auths = normalizeKeys(a.Auths)
 	a.CredHelpers = normalizeKeys(a.CredHelpers)
@@ -121,16 +140,16 @@ func normalizeKeys[V any](in map[string]V) map[string]V {
 	from := make(map[string]string, len(in))
 	for key, v := range in {
 		n := normalizeKey(key)
-		old, taken := from[n]
-		if !taken || key == n || old != n && key < old {
+		old, found := from[n]
+		if !found || key == n || old != n && key < old {
 			out[n], from[n] = v, key
 		}
 	}
 	return out
 }
 
-// normalizeKey takes the scheme off a key, and the API version that docker
-// writes into it ("https://index.docker.io/v1/").
+// normalizeKey removes the scheme of a key, and the API version that docker writes into it
+// ("https://index.docker.io/v1/").
 func normalizeKey(key string) string {
 	rest, ok := strings.CutPrefix(key, "https://")
 	if !ok {
@@ -147,8 +166,7 @@ func normalizeKey(key string) string {
 	return host + "/" + path
 }
 
-// find looks for the keys, longest first. A file that does not know the
-// registry gives found == false.
+// find looks for the keys, longest first. found is false if the file has no credential for them.
 func (f *authFile) find(ctx context.Context, keys []string, h *helpers) (Credential, bool, error) {
 	a, err := f.load()
 	if err != nil {
@@ -157,7 +175,7 @@ func (f *authFile) find(ctx context.Context, keys []string, h *helpers) (Credent
 	known := false
 	for _, key := range keys {
 		if helper := a.CredHelpers[key]; helper != "" {
-			cred, found, err := h.ask(ctx, helper, key)
+			cred, found, err := h.get(ctx, helper, key)
 			if err != nil {
 				return Credential{}, false, fmt.Errorf("%s, credHelpers: %w", f.path, err)
 			}
@@ -178,9 +196,9 @@ func (f *authFile) find(ctx context.Context, keys []string, h *helpers) (Credent
 	if a.CredsStore == "" {
 		return Credential{}, false, nil
 	}
-	cred, found, err := h.ask(ctx, a.CredsStore, keys[len(keys)-1])
-	// docker leaves an empty entry in "auths" for what the store holds. Where
-	// there is none, a store that is not installed here has nothing to tell.
+	cred, found, err := h.get(ctx, a.CredsStore, keys[len(keys)-1])
+	// docker leaves an empty entry in "auths" for each credential in the store. Without such an
+	// entry, a store that is not installed is ignored.
 	if errors.Is(err, errNoHelper) && !known {
 		return Credential{}, false, nil
 	}

@@ -7,29 +7,29 @@ import (
 	"log/slog"
 )
 
-// A Credential is what a registry is shown: a name and password, an identity
-// token or a registry token. The zero Credential means "anonymous".
+// A Credential authenticates to a registry: a name and password, an identity token or a registry
+// token. The zero Credential means "anonymous".
 //
-// However it is printed, logged or marshalled, it shows whether there is a
-// secret and where it came from, and never the secret.
+// However it is printed, logged or marshaled, it shows the kind and the source of the secret, but
+// never the secret.
 type Credential struct {
 	Username string
 	Password string
-	// IdentityToken is an OAuth2 refresh token, traded for access tokens at
-	// the registry's token endpoint.
+	// IdentityToken is an OAuth2 refresh token, exchanged for access tokens at the registry's token
+	// endpoint.
 	IdentityToken string
-	// RegistryToken is an access token, sent to the registry as it is.
+	// RegistryToken is an access token, sent to the registry unchanged.
 	RegistryToken string
 	// Source is the file that the credential was found in.
 	Source string
 }
 
-// Anonymous reports whether c holds nothing to show to a registry.
+// Anonymous reports whether c is empty.
 func (c Credential) Anonymous() bool {
 	return c.Username == "" && c.Password == "" && c.IdentityToken == "" && c.RegistryToken == ""
 }
 
-// String says what kind of credential c is, without any part of it.
+// String returns the kind of credential and its source, without any part of the secret.
 func (c Credential) String() string {
 	kind := "password"
 	switch {
@@ -46,7 +46,7 @@ func (c Credential) String() string {
 	return kind + " (redacted) of " + c.Source
 }
 
-// GoString is String, so that %#v shows no secret.
+// GoString is like String, so that %#v shows no secret.
 func (c Credential) GoString() string { return "keychain.Credential{" + c.String() + "}" }
 
 // Format prints String for every verb and flag.
@@ -61,8 +61,8 @@ func (c Credential) Format(f fmt.State, verb rune) {
 // LogValue is String, for log/slog.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalJSON writes String: a credential does not survive a round trip.
+// MarshalJSON writes String: a credential cannot be read back.
 func (c Credential) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
-// MarshalText writes String, for the encoders that know no JSON.
+// MarshalText writes String, for encoders that do not use MarshalJSON.
 func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), nil }

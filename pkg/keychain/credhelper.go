@@ -16,7 +16,7 @@ import (
 // errNoHelper means that the helper's program is not installed.
 var errNoHelper = errors.New("the program is not in $PATH")
 
-// helperLife is how long an answer of a helper is used.
+// helperLife is how long the result of a helper is cached.
 const helperLife = 5 * time.Minute
 
 // A helperFinder finds the program docker-credential-<name>.
@@ -38,55 +38,55 @@ type helperProgram struct{ cmd *exec.Cmd }
 func (p *helperProgram) Output() ([]byte, error) { return p.cmd.Output() }
 func (p *helperProgram) Input(in io.Reader)      { p.cmd.Stdin = in }
 
-// helpers asks credential helpers, one at a time, and keeps their answers: a run
-// needs the same one for every repository of a host.
+// helpers runs credential helpers, one at a time, and caches their results: a run needs the same
+// one for every repository of a host.
 type helpers struct {
 	find    helperFinder
 	now     func() time.Time
-	gate    chan struct{}
-	answers map[question]answer // guarded by gate
+	lock    chan struct{}
+	results map[helperQuery]helperResult // guarded by lock
 }
 
-type question struct{ helper, key string }
+type helperQuery struct{ helper, key string }
 
-type answer struct {
+type helperResult struct {
 	cred  Credential
 	found bool
 	until time.Time
 }
 
 func newHelpers(find helperFinder, now func() time.Time) *helpers {
-	return &helpers{find: find, now: now, gate: make(chan struct{}, 1), answers: map[question]answer{}}
+	return &helpers{find: find, now: now, lock: make(chan struct{}, 1), results: map[helperQuery]helperResult{}}
 }
 
-// ask asks a helper for the credential of key, an auth file's key. The protocol
-// is that of docker-credential-helpers.
-func (h *helpers) ask(ctx context.Context, helper, key string) (Credential, bool, error) {
+// get returns the credential of key, a key of an auth file, from a helper. The protocol is that of
+// docker-credential-helpers.
+func (h *helpers) get(ctx context.Context, helper, key string) (Credential, bool, error) {
 	select {
-	case h.gate <- struct{}{}:
-		defer func() { <-h.gate }()
+	case h.lock <- struct{}{}:
+		defer func() { <-h.lock }()
 	case <-ctx.Done():
 		return Credential{}, false, ctx.Err()
 	}
-	q := question{helper, key}
-	if a, ok := h.answers[q]; ok && h.now().Before(a.until) {
+	q := helperQuery{helper, key}
+	if a, ok := h.results[q]; ok && h.now().Before(a.until) {
 		return a.cred, a.found, nil
 	}
 	cred, found, err := h.run(ctx, helper, key)
 	if err != nil {
 		return Credential{}, false, err
 	}
-	h.answers[q] = answer{cred, found, h.now().Add(helperLife)}
+	h.results[q] = helperResult{cred, found, h.now().Add(helperLife)}
 	return cred, found, nil
 }
 
 func (h *helpers) run(ctx context.Context, helper, key string) (Credential, bool, error) {
 	if strings.ContainsAny(helper, "/\\ \t\n\x00") {
-		return Credential{}, false, errors.New("a helper's name has no spaces or slashes: it is what follows \"docker-credential-\"")
+		return Credential{}, false, errors.New("the name of a helper must not contain spaces or slashes; it is the part after \"docker-credential-\"")
 	}
 	program, err := h.find(ctx, helper)
 	if err != nil {
-		return Credential{}, false, fmt.Errorf("asking docker-credential-%s for %s: %w", helper, key, err)
+		return Credential{}, false, fmt.Errorf("getting the credentials of %s from docker-credential-%s: %w", key, helper, err)
 	}
 	for _, server := range serverNames(key) {
 		got, err := client.Get(program, server)
@@ -99,14 +99,14 @@ func (h *helpers) run(ctx context.Context, helper, key string) (Credential, bool
 		case ctx.Err() != nil:
 			return Credential{}, false, ctx.Err()
 		default:
-			// What the program printed may hold what must not be shown.
-			return Credential{}, false, fmt.Errorf("asking docker-credential-%s for %s: the program ended with an error", helper, key)
+			// The program's output may contain secrets.
+			return Credential{}, false, fmt.Errorf("getting the credentials of %s from docker-credential-%s: the program ended with an error", key, helper)
 		}
 	}
 	return Credential{}, false, nil
 }
 
-// serverNames lists the names under which helpers keep a registry.
+// serverNames returns the names under which helpers store a registry.
 func serverNames(key string) []string {
 	if key == "docker.io" {
 		return []string{"https://index.docker.io/v1/", "docker.io", "index.docker.io"}

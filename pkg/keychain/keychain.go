@@ -1,53 +1,57 @@
 // Package keychain finds the credentials for a registry.
 //
-// A Keychain is made once and serves every request of a run: catalogs, images,
-// signatures, charts. Host and repository path go in, a Credential comes out;
-// the zero Credential means that nothing is known and the request is anonymous.
+// A Keychain is created once and serves every request of a run: catalogs, images, signatures,
+// charts. It takes a host and a repository path, and returns a Credential. The zero Credential
+// means that the request is anonymous.
 //
-// The files are those that podman, skopeo, oc and docker write. They are asked
-// in this order, and the first that knows the registry decides:
+// It reads the files that podman, skopeo, oc and docker write, in this order; the first file that
+// has the registry decides:
 //
-//	Options.AuthFile (--authfile), $REGISTRY_AUTH_FILE,
+//	Options.AuthFile, $REGISTRY_AUTH_FILE,
 //	$XDG_RUNTIME_DIR/containers/auth.json, ~/.config/containers/auth.json,
 //	$DOCKER_CONFIG/config.json, ~/.docker/config.json
 //
-// Inside a file the longest path prefix wins: "quay.io/a/b" before "quay.io/a"
-// before "quay.io". At each prefix credHelpers come before auths; credsStore
-// comes last. Each file is read once, when it is first needed; what a helper
-// answers is kept for five minutes, for its tokens may be short-lived.
+// In a file, the longest path prefix wins: "quay.io/a/b" before "quay.io/a" before "quay.io". At
+// each prefix, credHelpers come before auths; credsStore comes last. Each file is read once, when
+// it is first needed. The result of a credential helper is cached for five minutes, because its
+// tokens may be short-lived.
 //
-// A file that the user named must exist; a file that exists must be readable
-// and well-formed. Errors name the file and the key in it and never show any
-// content, and a Credential redacts itself however it is printed.
+// A file that the user named must exist. A file that exists must be readable and well-formed.
+// Errors name the file and the key in it, but never show content, and a Credential redacts itself
+// however it is printed.
 package keychain
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// Options say where a Keychain looks. The zero value looks where podman and
-// docker do for the user who runs the program.
+// Options configure a Keychain. With the zero value, it reads the same files as podman and docker
+// do for the user who runs the program.
 type Options struct {
-	// AuthFile is a file that the user named. It comes first and must exist.
+	// AuthFile is a file that the user named. It is read first and must exist.
 	AuthFile string
-	// AuthFlag is what the user named AuthFile with, for errors; "" means
-	// --authfile.
-	AuthFlag string
+	// NamedBy is the option that named AuthFile, for errors. The default is "Options.AuthFile".
+	NamedBy string
 	// Getenv reads the environment; nil means os.Getenv.
 	Getenv func(string) string
 	// Home is the user's home folder; "" means os.UserHomeDir.
 	Home string
-	// RuntimeDir holds containers/<uid>/auth.json, which podman writes where
-	// $XDG_RUNTIME_DIR is not set; "" means /run.
+	// RuntimeDir contains containers/<uid>/auth.json, which podman writes if $XDG_RUNTIME_DIR is
+	// not set. The default is /run.
 	RuntimeDir string
-	// Now tells the time; nil means time.Now.
+	// Warn is called once for each file with secrets that other users can read. Nil ignores them.
+	Warn func(file string, info fs.FileInfo)
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -57,14 +61,14 @@ type Keychain struct {
 	helpers *helpers
 }
 
-// New makes a Keychain. Nothing is read before the first call of Credential or CheckNamed.
+// New returns a Keychain. It reads nothing before the first call of Credential or CheckNamed.
 func New(o Options) *Keychain {
 	o = o.withDefaults()
 	return &Keychain{files: o.files(), helpers: newHelpers(lookUpHelper, o.Now)}
 }
 
-// CheckNamed reads the files that the user named, and fails where one is not there
-// or is no auth file.
+// CheckNamed reads the files that the user named. It returns an error if one of them does not exist
+// or is not an auth file.
 func (k *Keychain) CheckNamed() error {
 	var problems []error
 	for _, f := range k.files {
@@ -93,7 +97,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// files lists the files in the order in which they are asked.
+// files returns the files in the order in which they are read.
 func (o Options) files() []*authFile {
 	var list []*authFile
 	seen := map[string]bool{}
@@ -104,10 +108,10 @@ func (o Options) files() []*authFile {
 		path := filepath.Join(append([]string{dir}, elem...)...)
 		if !seen[path] {
 			seen[path] = true
-			list = append(list, newAuthFile(path, namedBy))
+			list = append(list, newAuthFile(path, namedBy, o.Warn))
 		}
 	}
-	add(cmp.Or(o.AuthFlag, "--authfile"), o.AuthFile)
+	add(cmp.Or(o.NamedBy, "Options.AuthFile"), o.AuthFile)
 	add("$REGISTRY_AUTH_FILE", o.Getenv("REGISTRY_AUTH_FILE"))
 	if dir := o.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		add("", dir, "containers", "auth.json")
@@ -127,10 +131,9 @@ func (o Options) files() []*authFile {
 	return list
 }
 
-// LoginFile is the auth file that a login writes to: the one that was named with
-// AuthFile, else with $REGISTRY_AUTH_FILE, else the first of podman's places
-// that the user has. A file under /run goes with the next boot, so that it is
-// only taken where it exists.
+// LoginFile returns the auth file that a login writes to: the file named by AuthFile, else by
+// $REGISTRY_AUTH_FILE, else the first of podman's files. A file below /run is deleted at the next
+// boot, so it is used only if it exists.
 func (o Options) LoginFile() (string, error) {
 	o = o.withDefaults()
 	for _, f := range o.files() {
@@ -146,14 +149,12 @@ func (o Options) LoginFile() (string, error) {
 		}
 		return f.path, nil
 	}
-	return "", errors.New("there is no home folder to keep credentials in: name a file with --authfile")
+	return "", advice.New(advice.Failure, "name a file with Options.AuthFile", "there is no home folder to keep credentials in")
 }
 
-// Credential returns what is known for the repository path at host
-// ("quay.io", "127.0.0.1:5000"); path may be empty. The zero Credential means
-// anonymous. It fails when a file that has to be asked is missing although it
-// was named, cannot be read or is malformed, and when a credential helper
-// fails.
+// Credential returns the credential for the repository path at host ("quay.io", "127.0.0.1:5000");
+// path may be empty. The zero Credential means anonymous. It returns an error if a named file does
+// not exist, if a file cannot be read or is malformed, and if a credential helper fails.
 func (k *Keychain) Credential(ctx context.Context, host, path string) (Credential, error) {
 	keys := prefixes(canonicalHost(host), strings.Trim(path, "/"))
 	for _, f := range k.files {
@@ -169,7 +170,39 @@ func (k *Keychain) Credential(ctx context.Context, host, path string) (Credentia
 	return Credential{}, nil
 }
 
-// prefixes lists host/path and what lies above it, longest first, host last.
+// Files returns the names of the files that are read, in this order.
+func (k *Keychain) Files() []string {
+	names := make([]string, 0, len(k.files))
+	for _, f := range k.files {
+		names = append(names, f.path)
+	}
+	return names
+}
+
+// Narrower reports whether there are credentials for single repositories or folders below host/path,
+// so that the one for host/path may not be used at all. Files that cannot be read have none.
+func (k *Keychain) Narrower(host, path string) bool {
+	folder := strings.TrimSuffix(canonicalHost(host)+"/"+strings.Trim(path, "/"), "/") + "/"
+	for _, f := range k.files {
+		a, err := f.load()
+		if err != nil {
+			continue
+		}
+		for key := range a.Auths {
+			if strings.HasPrefix(key, folder) {
+				return true
+			}
+		}
+		for key := range a.CredHelpers {
+			if strings.HasPrefix(key, folder) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// prefixes returns host/path and its parents, longest first, host last.
 func prefixes(host, path string) []string {
 	var keys []string
 	for path != "" {
@@ -180,7 +213,7 @@ func prefixes(host, path string) []string {
 	return append(keys, host)
 }
 
-// canonicalHost gives Docker Hub, which has several names, one.
+// canonicalHost returns one name for Docker Hub, which has several.
 func canonicalHost(host string) string {
 	host = strings.ToLower(host)
 	switch host {

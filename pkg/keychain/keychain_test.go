@@ -34,7 +34,7 @@ func write(t *testing.T, path, content string) string {
 	return path
 }
 
-// options looks nowhere but in dir.
+// options returns options that read files only in dir.
 func options(dir string, env map[string]string) Options {
 	return Options{Home: filepath.Join(dir, "home"), RuntimeDir: filepath.Join(dir, "run"), Getenv: func(k string) string { return env[k] }}
 }
@@ -53,7 +53,7 @@ func TestOrderOfFiles(t *testing.T) {
 		filepath.Join(dir, "xdg/containers/auth.json"), filepath.Join(dir, "home/.config/containers/auth.json"),
 		filepath.Join(dir, "docker/config.json"), filepath.Join(dir, "home/.docker/config.json"),
 	}
-	// File i knows the hosts i and later: the first that knows a host decides.
+	// File i has the hosts from i on. The first file that has a host decides.
 	for i, path := range files {
 		var entries []string
 		for host := i; host < len(files); host++ {
@@ -81,7 +81,7 @@ func TestOrderOfFiles(t *testing.T) {
 	}
 }
 
-// equal compares what Credential hides from cmp and fmt alike.
+// equal compares credentials, whose fields cmp and fmt cannot see.
 func equal(a, b Credential) bool { return a == b }
 
 func TestEntries(t *testing.T) {
@@ -190,7 +190,7 @@ func TestMissingFiles(t *testing.T) {
 	flag := options(dir, nil)
 	flag.AuthFile = missing
 	for by, o := range map[string]Options{
-		"--authfile":          flag,
+		"Options.AuthFile":    flag,
 		"$REGISTRY_AUTH_FILE": options(dir, map[string]string{"REGISTRY_AUTH_FILE": missing}),
 	} {
 		_, err := New(o).Credential(t.Context(), "quay.io", "")
@@ -198,14 +198,14 @@ func TestMissingFiles(t *testing.T) {
 			t.Errorf("%s: %v", by, err)
 		}
 	}
-	// The usual places may be empty, or hold an empty file.
+	// The default locations may be empty, or have an empty file.
 	write(t, filepath.Join(dir, "home/.docker/config.json"), "\n")
 	if got, err := New(options(dir, nil)).Credential(t.Context(), "quay.io", ""); err != nil || !got.Anonymous() {
 		t.Errorf("%s, %v", got, err)
 	}
 }
 
-// A fakeHelper plays the program docker-credential-<name>.
+// A fakeHelper replaces the program docker-credential-<name>.
 type fakeHelper struct {
 	out string
 	err error
@@ -284,12 +284,12 @@ func TestHelpers(t *testing.T) {
 		case !equal(got, tc.want):
 			t.Errorf("%s: user %q, want %q", tc.host, got.Username, tc.want.Username)
 		case len(log) != tc.asked:
-			t.Errorf("%s: helpers were asked for %q, want %d questions", tc.host, log, tc.asked)
+			t.Errorf("%s: helpers were called for %q, want %d calls", tc.host, log, tc.asked)
 		}
 	}
 }
 
-// A helper that is a real program, found in $PATH.
+// TestHelperProgram runs a real helper program, which it finds in $PATH.
 func TestHelperProgram(t *testing.T) {
 	dir := t.TempDir()
 	program := write(t, filepath.Join(dir, "docker-credential-real"), "#!/bin/sh\nread host\nprintf '{\"Username\":\"%s\",\"Secret\":\"%s\"}' \"$host\" \"$1\"\n")
@@ -347,7 +347,7 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Read once: what happens to the file later is not seen.
+	// The file is read only once. Later changes have no effect.
 	if err := os.Remove(o.AuthFile); err != nil {
 		t.Fatal(err)
 	}
@@ -356,8 +356,8 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// Whatever is accepted gives the same again after it was normalized and
-// written; whatever is refused is refused without showing it.
+// FuzzParse checks that an accepted file is equal after it was normalized, written and read again,
+// and that the error for a refused file does not show its content.
 func FuzzParse(f *testing.F) {
 	f.Add(`{"auths":{"quay.io":{"auth":"dTpw"},"https://index.docker.io/v1/":{"username":"u"}},"credsStore":"x"}`)
 	f.Add(`{"auths":{"a":{"auth":"?"}},"credHelpers":{"h":"x"}}`)
@@ -387,8 +387,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// stable reports whether keys stay as they are when normalized once more; a key
-// such as "https://https://x" does not.
+// stable reports whether normalizing the keys again does not change them. It changes a key such as
+// "https://https://x".
 func stable(m map[string]entry) bool {
 	for key := range m {
 		if normalizeKey(key) != key {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What the user named has to be there and to be an auth file; nobody named what is at
-// the usual places.
+// TestCheckNamed checks that a file that the user named must exist and be an auth file, and that
+// files in the default locations are not checked.
 func TestCheckNamed(t *testing.T) {
 	dir := t.TempDir()
 	missing, broken := filepath.Join(dir, "no.json"), filepath.Join(dir, "broken.json")
@@ -23,7 +23,7 @@ func TestCheckNamed(t *testing.T) {
 		t.Errorf("an absent file: %v", err)
 	}
 	o := options(dir, nil)
-	o.AuthFile, o.AuthFlag = broken, "--dest-authfile"
+	o.AuthFile, o.NamedBy = broken, "--dest-authfile"
 	if err := New(o).CheckNamed(); err == nil || !strings.Contains(err.Error(), broken+" (named by --dest-authfile): line 1") {
 		t.Errorf("half a file: %v", err)
 	}

@@ -16,21 +16,20 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
-// ErrKeptByHelper says that an auth file leaves a registry to a credential
-// helper: what is written into the file would not count.
-var ErrKeptByHelper = errors.New("it leaves the credentials of this registry to a helper")
+// ErrKeptByHelper means that an auth file uses a credential helper for a registry: an entry in the
+// file would be ignored.
+var ErrKeptByHelper = errors.New("the credentials of this registry are kept by a helper")
 
-// Store writes user name and password for key, "HOST" or "HOST/PATH", into the
-// auth file at path, which need not exist yet. Whatever else the file holds
-// stays. The file is replaced whole and is its owner's alone (0600); where path
-// is a link, what it points to is replaced.
+// Store writes user name and password for key, "HOST" or "HOST/PATH", into the auth file at path,
+// which may not exist yet. Other content of the file is kept. The file is replaced atomically and
+// readable by its owner only (0600). If path is a symbolic link, its target is replaced.
 func Store(path, key string, c Credential) error {
 	switch {
 	case c.Username == "" || c.Password == "":
 		return fmt.Errorf("storing credentials for %s: user name or password is empty", key)
 	case strings.Contains(c.Username, ":"):
 		// The name ends at the first colon (RFC 7617).
-		return fmt.Errorf("storing credentials for %s: a user name has no colon", key)
+		return fmt.Errorf("storing credentials for %s: a user name cannot contain a colon", key)
 	}
 	auth := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password))
 	entry, err := json.Marshal(map[string]string{"auth": auth})
@@ -38,19 +37,19 @@ func Store(path, key string, c Credential) error {
 		return fmt.Errorf("storing credentials for %s: %w", key, err)
 	}
 	return edit(path, key, func(auths map[string]json.RawMessage) bool {
-		spelt := spellings(auths, key)
-		if len(spelt) == 0 {
-			spelt = []string{normalizeKey(key)}
+		found := spellings(auths, key)
+		if len(found) == 0 {
+			found = []string{normalizeKey(key)}
 		}
-		for _, k := range spelt {
+		for _, k := range found {
 			auths[k] = entry
 		}
 		return true
 	})
 }
 
-// Remove takes the entry for key out of the auth file at path, however it is
-// spelt there. found is false where it has none; then the file stays as it is.
+// Remove removes the entries for key, in all spellings, from the auth file at path. found is false
+// if it has none; the file is then unchanged.
 func Remove(path, key string) (found bool, err error) {
 	err = edit(path, key, func(auths map[string]json.RawMessage) bool {
 		for _, k := range spellings(auths, key) {
@@ -62,25 +61,23 @@ func Remove(path, key string) (found bool, err error) {
 	return found, err
 }
 
-// spellings are the keys of a file that mean key: "https://quay.io" is
-// "quay.io".
+// spellings returns the keys of a file that mean key: "https://quay.io" is "quay.io".
 func spellings(auths map[string]json.RawMessage, key string) []string {
 	want := normalizeKey(key)
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(auths)), func(k string) bool { return normalizeKey(k) != want })
 }
 
-// edit lets change edit the entries of a file and writes it when that returns
-// true.
+// edit calls change with the entries of a file and writes the file if it returns true.
 func edit(path, key string, change func(map[string]json.RawMessage) bool) error {
 	wrap := func(err error) error { return fmt.Errorf("editing credentials in %s: %w", path, err) }
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	data, err := readFile(path)
+	data, _, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return wrap(pathless(err))
 	}
-	// What cannot be read as it should be is not written over.
+	// A file that cannot be parsed is not overwritten.
 	known, err := parse(data)
 	if err != nil {
 		return wrap(err)
@@ -117,8 +114,8 @@ func edit(path, key string, change func(map[string]json.RawMessage) bool) error 
 	return nil
 }
 
-// unmarshalObject fills an empty map from what parse has seen; nothing and null
-// leave it as it is.
+// unmarshalObject fills an empty map from JSON that parse has accepted. Empty text and null leave
+// it empty.
 func unmarshalObject(raw json.RawMessage, into *map[string]json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
@@ -141,7 +138,7 @@ func encode(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// pathless is err without the path, which is said already.
+// pathless returns err without the path, which the message already contains.
 func pathless(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

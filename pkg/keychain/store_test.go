@@ -167,7 +167,7 @@ func FuzzStore(f *testing.F) {
 			t.Fatal(err)
 		}
 		if Store(path, key, Credential{Username: "me", Password: "pw"}) != nil {
-			return // and the file is as it was
+			return // the file is unchanged
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -6,27 +6,27 @@ import (
 	"sync/atomic"
 )
 
-// MaxUnpacked is how many bytes the layers of one image may unpack to. The
-// catalog images of 2026 stay below 3 GB.
+// MaxUnpacked is the maximum size of all unpacked layers of one image, in bytes. The catalog images of
+// 2026 have less than 3 GB.
 const MaxUnpacked = 16 << 30
 
-// ErrTooLarge ends a stream that has used its budget up.
-var ErrTooLarge = errors.New("the layers of the image unpack to more than is read")
+// ErrTooLarge is the error of readers whose budget is used up.
+var ErrTooLarge = errors.New("the unpacked layers of the image exceed the size limit")
 
-// A Budget is a number of bytes that several readers may take together.
+// A Budget is a number of bytes that several readers share. It is safe for concurrent use.
 type Budget struct {
 	left atomic.Int64
 }
 
-// NewBudget makes a budget of n bytes.
+// NewBudget returns a budget of n bytes.
 func NewBudget(n int64) *Budget {
 	b := &Budget{}
 	b.left.Store(n)
 	return b
 }
 
-// Limit returns a reader that takes from the budget what it reads from r. The
-// error is ErrTooLarge where that is more than is left.
+// Limit returns a reader that subtracts what it reads from r from the budget. The error is ErrTooLarge if
+// the budget is used up.
 func (b *Budget) Limit(r io.Reader) io.Reader {
 	return limited{r, b}
 }

@@ -1,6 +1,5 @@
-// Package layers reads the layers of images as streams: unpacked, limited and
-// hashed, and never onto a disk. What the tar archive inside means is the
-// reader's business.
+// Package layers reads the layers of images as streams: it unpacks, limits and hashes them, and writes
+// nothing to disk. The caller interprets the tar archive in a layer.
 package layers
 
 import (
@@ -12,10 +11,9 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Read unpacks a layer, gives the tar archive to read and returns the digest of
-// the whole archive, for which configs have diff IDs. Read may leave what it does
-// not want; it is read to the end all the same, and so is the blob, whose end is
-// where its own reader says that the bytes were wrong. The blob is closed.
+// Read unpacks a layer, calls read with the tar archive and returns the digest of the whole archive,
+// which is the diff ID in configs. read does not have to read everything: Read always reads the rest of
+// the archive and of the blob, whose reader reports wrong bytes at its end. It closes the blob.
 func Read(blob io.ReadCloser, left *Budget, read func(io.Reader) error) (_ digest.Digest, err error) {
 	defer func() { err = errors.Join(err, blob.Close()) }()
 	unpacked, err := Unpack(blob)
@@ -28,8 +26,7 @@ func Read(blob io.ReadCloser, left *Budget, read func(io.Reader) error) (_ diges
 	if err := read(r); err != nil {
 		return "", err
 	}
-	// Behind the last header are zeros, and behind the last byte of the blob
-	// its verification.
+	// After the last header come zeros, and after the last byte of the blob its verification.
 	for _, rest := range []io.Reader{r, blob} {
 		if _, err := io.Copy(io.Discard, rest); err != nil {
 			return "", err
@@ -38,8 +35,7 @@ func Read(blob io.ReadCloser, left *Budget, read func(io.Reader) error) (_ diges
 	return digest.NewDigest(digest.SHA256, sum), nil
 }
 
-// IsType reports whether a media type is that of a tar archive as it comes or
-// compressed, and not encrypted.
+// IsType reports whether a media type is a tar archive, compressed or not, that is not encrypted.
 func IsType(mediaType string) bool {
 	for _, prefix := range []string{
 		"application/vnd.oci.image.layer.", "application/vnd.docker.image.rootfs.",

@@ -12,7 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// blob is a blob whose reader says at the end whether the bytes were right.
+// A blob records whether it was closed.
 type blob struct {
 	io.Reader
 	closed bool
@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What zstd:chunked begins with: a frame of 4 bytes that readers skip.
+	// zstd:chunked begins with a frame of 4 bytes that readers skip.
 	skippable := []byte{0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4}
 	for name, packed := range map[string][]byte{
 		"plain": data, "gzip": zipped(t, data), "zstd": z.EncodeAll(data, nil), "chunked": append(skippable, z.EncodeAll(data, nil)...),

@@ -11,12 +11,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is the memory that a zstd stream may ask for; what "zstd --long"
-// writes.
+// maxWindow is the maximum window of a zstd stream, as used by "zstd --long".
 const maxWindow = 128 << 20
 
-// Unpack undoes the compression of a layer: gzip, zstd or none, by its first
-// bytes, since media types are not always right about it.
+// Unpack decompresses a layer: gzip, zstd or none, by its first bytes, since media types are not always
+// right about it.
 func Unpack(r io.Reader) (io.ReadCloser, error) {
 	b := bufio.NewReaderSize(r, 256<<10)
 	magic, err := b.Peek(4)
@@ -40,7 +39,7 @@ func Unpack(r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(b), nil
 }
 
-// isSkippable knows the frames that zstd:chunked writes around its data
+// isSkippable reports whether a zstd frame is one of those that zstd:chunked writes around its data
 // (RFC 8878, section 3.1.2).
 func isSkippable(magic []byte) bool {
 	return len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18})

@@ -11,14 +11,15 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// CheckDigest accepts well-formed digests of the algorithms that the image
-// specification registers: sha256 and sha512.
+// CheckDigest returns an error unless d is a well-formed digest of an algorithm that the image
+// specification registers: sha256 or sha512.
 func CheckDigest(d digest.Digest) error {
-	if err := d.Validate(); err != nil {
-		return fmt.Errorf("digest %q: %w", d, err)
+	if !reference.IsKnownDigest(d) {
+		return fmt.Errorf("digest %q: %w", d, d.Validate())
 	}
 	if a := d.Algorithm(); a != digest.SHA256 && a != digest.SHA512 {
 		return fmt.Errorf("digest %s: only sha256 and sha512 are known", d)
@@ -26,8 +27,8 @@ func CheckDigest(d digest.Digest) error {
 	return nil
 }
 
-// BlobPath is where a layout has the blob d, slash-separated. The digest has to
-// be one that CheckDigest accepts.
+// BlobPath returns the slash-separated path of the blob d in a layout. CheckDigest must accept the
+// digest.
 func BlobPath(d digest.Digest) string {
 	return blobDir(d.Algorithm()) + "/" + d.Encoded()
 }
@@ -36,7 +37,7 @@ func blobDir(algorithm digest.Algorithm) string {
 	return ocispec.ImageBlobsDir + "/" + algorithm.String()
 }
 
-// blobName is BlobPath after a check of the digest.
+// blobName checks the digest and returns its BlobPath.
 func blobName(d digest.Digest) (string, error) {
 	if err := CheckDigest(d); err != nil {
 		return "", err
@@ -44,8 +45,8 @@ func blobName(d digest.Digest) (string, error) {
 	return BlobPath(d), nil
 }
 
-// Size returns the size of the blob d in bytes, and whether the layout has it.
-// What the blob holds is not looked at.
+// Size returns the size of the blob d in bytes, and whether the layout has it. The content is not
+// checked.
 func (l *Layout) Size(d digest.Digest) (int64, bool) {
 	name, err := blobName(d)
 	if err != nil {
@@ -58,16 +59,15 @@ func (l *Layout) Size(d digest.Digest) (int64, bool) {
 	return info.Size(), true
 }
 
-// Has reports whether the layout has the blob in its whole length. What it
-// holds is not looked at.
+// Has reports whether the layout has the blob in its full length. The content is not checked.
 func (l *Layout) Has(desc ocispec.Descriptor) bool {
 	size, ok := l.Size(desc.Digest)
 	return ok && size == desc.Size
 }
 
-// Blob opens a blob at offset. A blob that is absent is an fs.ErrNotExist. One
-// of another length is a *CorruptError at once; one of another digest is one in
-// place of io.EOF, if it was read from offset 0 on.
+// Blob opens a blob at offset. If the blob does not exist, the error matches fs.ErrNotExist; if it
+// has another length, the error is a *CorruptError. If it is read from offset 0 and has another
+// digest, the stream ends with a *CorruptError instead of io.EOF.
 func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	name, err := blobName(desc.Digest)
 	if err != nil {
@@ -91,9 +91,8 @@ func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor, offset int64
 	return body, nil
 }
 
-// Check reads a whole blob to find out whether it is what desc describes; tell,
-// where it is set, is told how many bytes were read since it was told last. The
-// errors are those of Blob.
+// Check reads a whole blob and compares it with desc. If tell is not nil, it is called with the
+// number of bytes read since the last call. The errors are the errors of Blob.
 func (l *Layout) Check(ctx context.Context, desc ocispec.Descriptor, tell func(n int64)) error {
 	body, err := l.Blob(ctx, desc, 0)
 	if err != nil {
@@ -115,8 +114,8 @@ func (l *Layout) Check(ctx context.Context, desc ocispec.Descriptor, tell func(n
 	}
 }
 
-// Blobs lists the blobs of the layout by the names of their files, whatever these
-// hold, in no order. Files whose names are no digests are left out.
+// Blobs returns the digests in the file names of the blobs, without checking their content and in
+// no order. Files whose names are not digests are skipped.
 func (l *Layout) Blobs() ([]ocispec.Descriptor, error) {
 	var all []ocispec.Descriptor
 	for _, algorithm := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
@@ -134,7 +133,7 @@ func (l *Layout) Blobs() ([]ocispec.Descriptor, error) {
 	return all, nil
 }
 
-// Read reads a whole blob, which may have at most limit bytes.
+// Read reads a whole blob of at most limit bytes.
 func (l *Layout) Read(ctx context.Context, desc ocispec.Descriptor, limit int64) ([]byte, error) {
 	if desc.Size > limit {
 		return nil, fmt.Errorf("reading blob %s of %s: it has %d bytes, more than the %d that are allowed", desc.Digest, l.root.Name(), desc.Size, limit)
@@ -152,8 +151,8 @@ func (l *Layout) Read(ctx context.Context, desc ocispec.Descriptor, limit int64)
 	return raw.Bytes(), nil
 }
 
-// Remove takes a blob out, such as one that was found corrupt. A blob that is
-// absent is no error.
+// Remove deletes a blob, for example one that is corrupt. A blob that does not exist is not an
+// error.
 func (l *Layout) Remove(desc ocispec.Descriptor) error {
 	name, err := blobName(desc.Digest)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Expire removes the blobs that were put before then and are larger than size
-// bytes. It is for a cache, which may lose anything at any time; what is small
-// is worth keeping for longer than its room costs.
+// Expire deletes the blobs that were written before a time and are larger than size bytes. It is
+// for a cache, which may lose anything at any time; small blobs cost little space and are kept
+// longer.
 func (l *Layout) Expire(before time.Time, size int64) error {
 	for _, algorithm := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
 		dir := blobDir(algorithm)

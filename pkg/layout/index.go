@@ -14,15 +14,15 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// maxIndex bounds index.json, in bytes: some 200,000 images.
+// maxIndex is the maximum size of index.json in bytes: some 200,000 images.
 const maxIndex = 64 << 20
 
-// Index reads index.json. Descriptors with a digest or size that cannot be are
-// an error.
+// Index reads index.json. Descriptors with an invalid digest or size are an error.
 func (l *Layout) Index() (ocispec.Index, error) {
 	raw, err := regular.Read(l.root, ocispec.ImageIndexFile, maxIndex)
 	if err != nil {
@@ -54,8 +54,7 @@ func parseIndex(raw []byte) (ocispec.Index, error) {
 	return index, nil
 }
 
-// SetIndex replaces index.json as a whole. The same manifests give the same
-// bytes.
+// SetIndex replaces index.json. The same manifests give the same bytes.
 func (l *Layout) SetIndex(ctx context.Context, manifests iter.Seq[ocispec.Descriptor]) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -67,15 +66,15 @@ func (l *Layout) SetIndex(ctx context.Context, manifests iter.Seq[ocispec.Descri
 	return nil
 }
 
-// WriteIndex writes index.json with these manifests, as EncodeIndex would, an
-// entry at a time.
+// WriteIndex writes index.json with these manifests, one entry at a time. The bytes are the same as
+// of EncodeIndex.
 func WriteIndex(w io.Writer, manifests iter.Seq[ocispec.Descriptor]) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	raw, err := EncodeIndex(ocispec.Index{})
 	if err != nil {
 		return err
 	}
-	_, _ = out.Write(bytes.TrimSuffix(raw, []byte("]}"))) // Flush tells
+	_, _ = out.Write(bytes.TrimSuffix(raw, []byte("]}"))) // Flush returns the first error
 	separator := ""
 	for m := range manifests {
 		if raw, err = json.Marshal(m); err != nil {
@@ -89,8 +88,8 @@ func WriteIndex(w io.Writer, manifests iter.Seq[ocispec.Descriptor]) error {
 	return out.Flush()
 }
 
-// EncodeIndex returns the bytes of index.json. The same index gives the same
-// bytes. Schema version and media type are filled in.
+// EncodeIndex returns the bytes of index.json, with schema version and media type. The same index
+// gives the same bytes.
 func EncodeIndex(index ocispec.Index) ([]byte, error) {
 	index.SchemaVersion = 2
 	index.MediaType = ocispec.MediaTypeImageIndex
@@ -101,9 +100,8 @@ func EncodeIndex(index ocispec.Index) ([]byte, error) {
 }
 
 // Resolve finds a manifest in index.json: by its name there (annotation
-// org.opencontainers.image.ref.name), by its digest, or, where name is "", the
-// only one. Names that are absent or ambiguous are an error that lists the
-// choices.
+// org.opencontainers.image.ref.name) or by its digest. If name is "", it returns the only manifest.
+// If the name is missing or ambiguous, the error lists the choices.
 func (l *Layout) Resolve(name string) (ocispec.Descriptor, error) {
 	index, err := l.Index()
 	if err != nil {
@@ -120,30 +118,31 @@ func (l *Layout) Resolve(name string) (ocispec.Descriptor, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return ocispec.Descriptor{}, fmt.Errorf("OCI layout %s: %s", l.root.Name(), whyNot(name, found, index.Manifests))
+	problem, hint := explain(name, found, index.Manifests)
+	return ocispec.Descriptor{}, advice.New(advice.Failure, hint, "OCI layout %s: %s", l.root.Name(), problem)
 }
 
-// whyNot says why a name did not lead to one manifest.
-func whyNot(name string, found, all []ocispec.Descriptor) string {
+// explain returns why a name did not select one manifest, and what to do.
+func explain(name string, found, all []ocispec.Descriptor) (problem, hint string) {
 	switch {
 	case len(all) == 0:
-		return "it has no images"
+		return "it has no images", ""
 	case name == "":
-		return fmt.Sprintf("it has %d images, name one of them: %s", len(found), choices(found))
+		return fmt.Sprintf("it has %d images", len(found)), "name one of them: " + choices(found)
 	case len(found) > 1:
-		return fmt.Sprintf("%d images are called %q, name one by its digest: %s", len(found), name, choices(found))
+		return fmt.Sprintf("%d images are named %q", len(found), name), "name one by its digest: " + choices(found)
 	}
 	var names []string
 	for _, m := range all {
 		names = append(names, m.Annotations[ocispec.AnnotationRefName])
 	}
 	if near := suggest.Phrase(name, names); near != "" {
-		return fmt.Sprintf("no image is called %q; %s", name, near)
+		return fmt.Sprintf("no image is named %q", name), near
 	}
-	return fmt.Sprintf("no image is called %q, there are: %s", name, choices(all))
+	return fmt.Sprintf("no image is named %q", name), "it has: " + choices(all)
 }
 
-// choices lists up to ten manifests by name, or by digest where they have none.
+// choices lists up to ten manifests by name, or by digest if they have no name.
 func choices(all []ocispec.Descriptor) string {
 	var names []string
 	for _, m := range all {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
 func named(text, name string) ocispec.Descriptor {
@@ -75,10 +77,10 @@ func TestResolve(t *testing.T) {
 		{[]ocispec.Descriptor{one, two, again}, "next", again, ""},
 		{[]ocispec.Descriptor{one, two}, two.Digest.String(), two, ""},
 		{nil, "", ocispec.Descriptor{}, "it has no images"},
-		{[]ocispec.Descriptor{one, two}, "", ocispec.Descriptor{}, "2 images, name one of them: candidate, stable"},
+		{[]ocispec.Descriptor{one, two}, "", ocispec.Descriptor{}, "2 images; name one of them: candidate, stable"},
 		{[]ocispec.Descriptor{one, two}, "stabel", ocispec.Descriptor{}, `did you mean "stable"?`},
-		{[]ocispec.Descriptor{one, two}, "zzz", ocispec.Descriptor{}, "there are: candidate, stable"},
-		{[]ocispec.Descriptor{one, twin}, "stable", ocispec.Descriptor{}, "2 images are called"},
+		{[]ocispec.Descriptor{one, two}, "zzz", ocispec.Descriptor{}, "it has: candidate, stable"},
+		{[]ocispec.Descriptor{one, twin}, "stable", ocispec.Descriptor{}, "2 images are named"},
 	} {
 		if err := l.SetIndex(t.Context(), slices.Values(tc.manifests)); err != nil {
 			t.Fatal(err)
@@ -87,7 +89,7 @@ func TestResolve(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("Resolve(%q): %s", tc.name, diff)
 		}
-		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(advice.Text(err), tc.err)) {
 			t.Errorf("Resolve(%q) = %v, want %q", tc.name, err, tc.err)
 		}
 	}

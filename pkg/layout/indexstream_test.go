@@ -10,7 +10,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// WriteIndex has to write what EncodeIndex returns, however many manifests.
+// TestWriteIndexIsEncodeIndex checks that WriteIndex writes the same bytes that EncodeIndex
+// returns, for any number of manifests.
 func TestWriteIndexIsEncodeIndex(t *testing.T) {
 	var manifests []ocispec.Descriptor
 	for n := range 4 {

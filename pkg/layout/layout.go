@@ -1,19 +1,15 @@
-// Package layout keeps content in an OCI image layout: a folder with
-// `oci-layout`, `index.json` and blobs under their digests
-// (image-spec, image-layout.md).
+// Package layout reads and writes OCI image layouts: folders with `oci-layout`, `index.json` and
+// blobs by digest (image-spec, image-layout.md).
 //
-// A Layout is three things to Gantry: a source and a destination that people
-// name with oci://DIR, and the cache of a workspace. In all of them the same
-// holds. No byte stands under a digest's name before it was compared with that
-// digest: it is written to a temporary file in the same folder, measured,
-// hashed, synced and renamed. What is read is measured and hashed again, since
-// a disk or another program may have changed it: damage is an error in place of
-// the end of the file, and never passes for content.
+// Gantry uses a Layout as a source and as a destination, which users name with oci://DIR, and as
+// the cache of a workspace. No file gets the name of a digest before its content was compared with
+// that digest: it is written to a temporary file in the same folder, measured, hashed, synced and
+// renamed. Content that is read is measured and hashed again, because a disk or another program may
+// have changed it: damage is an error in place of the end of the file.
 //
-// Names inside the folder are opened through os.Root and have to be regular
-// files, so that a layout from somebody else leads nowhere else. A Layout is
-// safe for concurrent use, by several processes too. index.json is the
-// exception: whoever sets it last wins.
+// Files in the folder are opened through os.Root and must be regular files, so that a layout from
+// another source cannot lead outside of the folder. A Layout is safe for concurrent use, also by
+// several processes. The exception is index.json: the last SetIndex wins.
 package layout
 
 import (
@@ -28,32 +24,33 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// A Layout is an OCI image layout in a folder. It holds the folder open until
-// it is garbage.
+// A Layout is an OCI image layout in a folder. The folder stays open until the Layout is garbage
+// collected.
 type Layout struct {
 	root *os.Root
 	disk durable.Folder // root, for writing
 }
 
-// Options change how a layout is written.
+// Options configure how a layout is written.
 type Options struct {
-	// NoSync leaves out waiting for the disk. It suits a cache, which may lose
-	// what it was given last: a blob that a power cut damaged is found when it
-	// is read.
+	// NoSync does not sync files to the disk. It is for a cache, which may lose its latest content:
+	// a blob that a power failure damaged is detected when it is read.
 	NoSync bool
 }
 
-// stale is the age after which a temporary file belongs to a run that died.
+// stale is the age after which a temporary file belongs to a run that was killed, if files cannot
+// be locked.
 const stale = 24 * time.Hour
 
-// Create opens the layout in dir, or makes an empty one where dir is absent or
-// empty. Temporary files that are a day old, which a dead run left, are removed;
-// see Lock for younger ones. A folder that holds other things is refused.
+// Create opens the layout in dir, or creates an empty one if dir does not exist or is empty. It
+// deletes temporary files that a killed run left.
+// A folder with other files is an error.
 func Create(dir string, opts Options) (*Layout, error) {
 	l, err := create(dir, opts, time.Now().Add(-stale))
 	if err != nil {
@@ -62,27 +59,26 @@ func Create(dir string, opts Options) (*Layout, error) {
 	return l, nil
 }
 
-// lockName is the file by which who writes to a layout keeps others out.
+// lockName is the file with which a process locks a layout.
 const lockName = ".gantry-lock"
 
-// Lock keeps other processes from writing to the layout until the lock is
-// released. Where one holds it, the error is a *lockfile.HeldError. Since nobody
-// else writes then, temporary files are those of dead runs, and are removed
-// whatever their age. Whoever writes to a layout that is locked has to lock it,
-// too; a cache never is.
+// Lock prevents other processes from writing to the layout until the lock is released. If another
+// process has the lock, the error is a *lockfile.LockedError. While it is locked, all temporary
+// files belong to killed runs and are deleted whatever their age. Every process that writes to a
+// layout must lock it, except for a cache, which is never locked.
 func (l *Layout) Lock() (*lockfile.Lock, error) {
 	lock, err := lockfile.Acquire(l.root, lockName)
 	if err != nil {
 		return nil, err
 	}
-	// Clocks of network shares may be ahead of ours.
+	// The clock of a network share may be ahead.
 	if err := l.sweep(time.Now().Add(stale)); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
 	return lock, nil
 }
 
-// sweep removes the temporary files that were last written before then.
+// sweep deletes the temporary files that were last written before a time.
 func (l *Layout) sweep(before time.Time) error {
 	for _, dir := range []string{".", blobDir(digest.SHA256), blobDir(digest.SHA512)} {
 		if err := l.disk.Sweep(dir, before); err != nil {
@@ -114,7 +110,7 @@ func create(dir string, opts Options, before time.Time) (*Layout, error) {
 	return l, nil
 }
 
-// Open opens the layout in dir, which has to be there and of version 1.0.0.
+// Open opens the layout in dir, which must exist and have version 1.0.0.
 func Open(dir string) (*Layout, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -130,16 +126,16 @@ func Open(dir string) (*Layout, error) {
 	return l, nil
 }
 
-// A noLayoutError says that a folder lacks the file that makes it a layout.
+// A noLayoutError means that a folder has no oci-layout file.
 type noLayoutError struct{}
 
 func (noLayoutError) Error() string {
-	return "it has no file " + ocispec.ImageLayoutFile + ", so it is no OCI layout"
+	return "it is not an OCI layout: it has no file " + ocispec.ImageLayoutFile
 }
 
 func (noLayoutError) Unwrap() error { return fs.ErrNotExist }
 
-// check reads the file that makes a folder a layout.
+// check reads the oci-layout file.
 func (l *Layout) check() error {
 	raw, err := regular.Read(l.root, ocispec.ImageLayoutFile, 1<<10)
 	if err != nil {
@@ -150,21 +146,21 @@ func (l *Layout) check() error {
 		return fmt.Errorf("reading %s: %w", ocispec.ImageLayoutFile, err)
 	}
 	if marker.Version != ocispec.ImageLayoutVersion {
-		return fmt.Errorf("%s says version %q; Gantry reads %s", ocispec.ImageLayoutFile, marker.Version, ocispec.ImageLayoutVersion)
+		return fmt.Errorf("%s has version %q; Gantry reads %s", ocispec.ImageLayoutFile, marker.Version, ocispec.ImageLayoutVersion)
 	}
 	return nil
 }
 
-// initialize makes an empty layout. The file that makes it one comes last.
+// initialize creates an empty layout. The oci-layout file is written last.
 func (l *Layout) initialize() error {
 	names, err := fs.ReadDir(l.root.FS(), ".")
 	if err != nil {
 		return err
 	}
 	for _, e := range names {
-		// A run that died here may have left these.
+		// A run that was killed here may have left these.
 		if n := e.Name(); n != ocispec.ImageBlobsDir && n != ocispec.ImageIndexFile && !durable.IsTemporary(n) {
-			return fmt.Errorf("the folder is no OCI layout and holds %s: name an empty folder or one that is to be made", n)
+			return advice.New(advice.Failure, "name an empty folder or a new one", "the folder is not an OCI layout and contains %s", n)
 		}
 	}
 	if err := l.root.MkdirAll(blobDir(digest.SHA256), 0o755); err != nil {
@@ -186,7 +182,7 @@ func (l *Layout) initialize() error {
 	return l.disk.WriteFile(ocispec.ImageLayoutFile, marker)
 }
 
-// path is what people are told a name inside the layout is.
+// path returns the path of a file in the layout, for messages.
 func (l *Layout) path(name string) string {
 	return filepath.Join(l.root.Name(), filepath.FromSlash(name))
 }

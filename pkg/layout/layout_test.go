@@ -35,7 +35,7 @@ func newLayout(t *testing.T) (*Layout, string) {
 	return l, dir
 }
 
-// files lists what stands in a folder, with a slash behind folders.
+// files returns the paths in a folder. Folders have a slash at the end.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
@@ -124,7 +124,7 @@ func TestPutRefuses(t *testing.T) {
 	}
 }
 
-// cancelling gives one byte after it has cancelled.
+// cancelling is a reader that calls cancel and then returns one byte.
 type cancelling struct{ cancel func() }
 
 func (c cancelling) Read(p []byte) (int, error) {
@@ -161,7 +161,7 @@ func TestBadDigests(t *testing.T) {
 			t.Errorf("Blob(%q) opened it", d)
 		}
 		if err := l.Remove(desc); err == nil {
-			t.Errorf("Remove(%q) said nothing", d)
+			t.Errorf("Remove(%q) returned no error", d)
 		}
 	}
 	if err := l.Put(t.Context(), ocispec.Descriptor{Digest: digest.FromString(""), Size: -1}, strings.NewReader("")); err == nil {
@@ -253,7 +253,7 @@ func TestCreateAndOpen(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open of an absent folder = %v", err)
 	}
-	if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "so it is no OCI layout") {
+	if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "it has no file oci-layout") {
 		t.Errorf("Open of an empty folder = %v", err)
 	}
 	if _, err := Create(dir, Options{}); err != nil {
@@ -262,7 +262,7 @@ func TestCreateAndOpen(t *testing.T) {
 	if diff := cmp.Diff([]string{"index.json", "oci-layout"}, files(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	// A run that died before the marker was written is taken up.
+	// The layout of a run that died before it wrote the marker is completed.
 	if err := os.Remove(filepath.Join(dir, "oci-layout")); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestCreateAndOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Create(home, Options{}); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
-		t.Errorf("Create in somebody's folder = %v", err)
+		t.Errorf("Create in a folder with other files = %v", err)
 	}
 	if diff := cmp.Diff([]string{"thesis.tex"}, files(t, home)); diff != "" {
 		t.Error(diff)
@@ -294,7 +294,7 @@ func TestCreateAndOpen(t *testing.T) {
 
 func TestStaleFilesAreRemoved(t *testing.T) {
 	l, dir := newLayout(t)
-	if _, err := l.draft("blobs/sha256"); err != nil { // and its run died
+	if _, err := l.draft("blobs/sha256"); err != nil { // of a killed run
 		t.Fatal(err)
 	}
 	draft := files(t, dir)[0]
@@ -316,12 +316,12 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 	}
 }
 
-// Who holds the lock writes alone: what is temporary is of a run that was killed,
-// however lately.
+// TestLockRemovesWhatDeadRunsLeft checks that the lock removes all temporary files, even recent
+// ones: only the process that has the lock writes, so they belong to killed runs.
 func TestLockRemovesWhatDeadRunsLeft(t *testing.T) {
 	l, dir := newLayout(t)
 	for _, in := range []string{".", "blobs/sha256", "blobs/sha512"} {
-		if _, err := l.draft(in); err != nil { // and its run died
+		if _, err := l.draft(in); err != nil { // of a killed run
 			t.Fatal(err)
 		}
 	}
@@ -338,16 +338,16 @@ func TestLockRemovesWhatDeadRunsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := files(t, dir)
-	if len(before) != 4 { // the lock, the draft, and what makes a layout
-		t.Errorf("with a run that lives: %v", before)
+	if len(before) != 4 { // the lock, the draft, the marker and the index
+		t.Errorf("with a run in progress: %v", before)
 	}
-	// Whoever comes now takes nothing away from it.
+	// Another process that tries to lock the layout removes nothing.
 	third, err := Create(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var held *lockfile.HeldError
-	if _, err := third.Lock(); !errors.As(err, &held) {
+	var locked *lockfile.LockedError
+	if _, err := third.Lock(); !errors.As(err, &locked) {
 		t.Errorf("the second lock: %v", err)
 	}
 	if diff := cmp.Diff(before, files(t, dir)); diff != "" {

@@ -16,10 +16,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
-// Put reads a blob from r and keeps it when it is what desc describes; else the
-// error is a *CorruptError, or that of r, and nothing stays. When Put returns
-// nil, the blob is durable, but for Options.NoSync. A blob that is there in its
-// whole length is not read again. Closing r is the caller's.
+// Put reads a blob from r and stores it if it is the content that desc describes. Otherwise it
+// returns a *CorruptError or the error of r, and stores nothing. When Put returns nil, the blob is
+// durable, unless Options.NoSync is set. A blob that already exists in its full length is not read
+// again. The caller closes r.
 func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) error {
 	name, err := blobName(desc.Digest)
 	if err != nil {
@@ -28,7 +28,7 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	if l.Has(desc) {
 		return nil
 	}
-	source, ok := r.(io.ReadCloser) // which may verify by itself
+	source, ok := r.(io.ReadCloser) // which may verify itself
 	if !ok {
 		source = io.NopCloser(r)
 	}
@@ -47,8 +47,8 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	return nil
 }
 
-// Write keeps what write writes as a blob, whose digest (sha256) and size it
-// returns. Where write returns an error, nothing stays.
+// Write stores what write writes as a blob, and returns its digest (sha256) and size. If write
+// returns an error, nothing is stored.
 func (l *Layout) Write(ctx context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
 	var desc ocispec.Descriptor
 	d, err := l.draft(blobDir(digest.SHA256))
@@ -64,7 +64,7 @@ func (l *Layout) Write(ctx context.Context, mediaType string, write func(io.Writ
 	return desc, nil
 }
 
-// hashing counts and hashes what passes, until ctx ends.
+// hashing counts and hashes the bytes that it passes on, until ctx ends.
 type hashing struct {
 	ctx  context.Context
 	to   io.Writer
@@ -82,7 +82,7 @@ func (w *hashing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// draft begins a blob in dir, which is made where it is absent.
+// draft starts a blob in dir, which it creates if necessary.
 func (l *Layout) draft(dir string) (*durable.Draft, error) {
 	d, err := l.disk.Draft(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -94,8 +94,8 @@ func (l *Layout) draft(dir string) (*durable.Draft, error) {
 	return l.disk.Draft(dir)
 }
 
-// end gives the draft its name, unless err or ctx says that it was not
-// finished: then it is removed.
+// end gives the draft its name. If err or ctx reports that it is not complete, it deletes the
+// draft.
 func end(ctx context.Context, d *durable.Draft, name string, err error) error {
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

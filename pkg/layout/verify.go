@@ -12,10 +12,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// A CorruptError says that bytes are not the ones that a digest names.
+// A CorruptError means that content does not have its digest or length.
 type CorruptError struct {
 	Digest  digest.Digest
-	Where   string // the file, or what else people call the place
+	Where   string // the file, or another name for messages
 	Problem string // "it ends after 10 of 20 bytes"
 }
 
@@ -23,15 +23,13 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s is not the content %s: %s", e.Where, e.Digest, e.Problem)
 }
 
-// Verified returns a reader over body, which has to be the content that desc
-// describes. In place of io.EOF, bytes of another length or digest end in a
-// *CorruptError that calls their place where; the last bytes are given out only
-// when all were found right. Reading ends with ctx. Digests other than sha256
-// and sha512 are refused.
+// Verified returns a reader of body that compares the content with desc. If length or digest
+// differ, the stream ends with a *CorruptError, which names the content where, instead of io.EOF;
+// the last bytes are returned only after everything was verified. Reading ends with ctx. Digests
+// other than sha256 and sha512 are an error.
 //
-// Bytes are hashed once: a body that does all this by itself for the same
-// content, and says so by a method Verifies(ocispec.Descriptor) bool, is
-// returned as it is. What it finds wrong is an error of its own kind.
+// Bytes are hashed only once: if body has a method Verifies(ocispec.Descriptor) bool that reports
+// that it verifies the same content itself, body is returned. Its errors are its own.
 func Verified(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, where string) (io.ReadCloser, error) {
 	h, err := newHash(desc.Digest)
 	if err != nil {
@@ -46,9 +44,8 @@ func Verified(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, 
 	return &verified{ctx: ctx, body: body, desc: desc, where: where, hash: h}, nil
 }
 
-// Rest is Verified for a body that begins at offset, 0 to desc.Size, of the
-// content. From an offset other than 0 only the length is checked, since a digest
-// is of the whole.
+// Rest is Verified for a body that starts at an offset of the content, from 0 to desc.Size. From an
+// offset other than 0, only the length is checked, because a digest covers the whole content.
 func Rest(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, offset int64, where string) (io.ReadCloser, error) {
 	switch {
 	case offset == 0:
@@ -59,17 +56,16 @@ func Rest(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, offs
 	return &verified{ctx: ctx, body: body, desc: desc, where: where, n: offset}, nil
 }
 
-// Verifies reports whether body by itself compares what it gives with desc. A
-// reader around another may hand its answer on.
+// Verifies reports whether body itself compares its content with desc. A reader that wraps another
+// one may return its result.
 func Verifies(body io.ReadCloser, desc ocispec.Descriptor) bool {
 	v, ok := body.(interface{ Verifies(ocispec.Descriptor) bool })
 	return ok && v.Verifies(desc)
 }
 
-// Hashed gives away the hash of the first n bytes of the content, which were read
-// from body, where it keeps one; nil where not. A reader around another may hand
-// its answer on. It is for who goes on with the content elsewhere: body must not
-// be read any more.
+// Hashed returns the hash of the first n bytes of the content, which were read from body, or nil if
+// body keeps none. A reader that wraps another one may return its result. It is for continuing with
+// the content from another source: body must not be read any more.
 func Hashed(body io.ReadCloser) (h hash.Hash, n int64) {
 	if v, ok := body.(interface{ Hashed() (hash.Hash, int64) }); ok {
 		return v.Hashed()
@@ -77,16 +73,16 @@ func Hashed(body io.ReadCloser) (h hash.Hash, n int64) {
 	return nil, 0
 }
 
-// verified holds the ctx of one reading, as an http.Request does: io.Reader has
-// no place for it.
+// verified stores the ctx of one reading, as an http.Request does, because io.Reader has no
+// parameter for it.
 type verified struct {
 	ctx   context.Context
 	body  io.ReadCloser
 	desc  ocispec.Descriptor
 	where string
-	hash  hash.Hash // nil where the beginning is missing
+	hash  hash.Hash // nil if the beginning was not read
 	n     int64     // bytes of the content that are behind
-	err   error     // what every further Read returns
+	err   error     // returned by every further Read
 }
 
 func (v *verified) Read(p []byte) (int, error) {
@@ -97,7 +93,7 @@ func (v *verified) Read(p []byte) (int, error) {
 		v.err = context.Cause(v.ctx)
 		return 0, v.err
 	}
-	if v.n == v.desc.Size { // only where nothing is left from the start
+	if v.n == v.desc.Size { // only if reading started at the end
 		v.err = v.end()
 		return 0, v.err
 	}
@@ -124,15 +120,15 @@ func (v *verified) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Verifies reports whether the bytes are compared with desc.
+// Verifies reports whether the content is compared with desc.
 func (v *verified) Verifies(desc ocispec.Descriptor) bool {
 	return v.hash != nil && v.desc.Digest == desc.Digest && v.desc.Size == desc.Size
 }
 
-// Hashed gives away the hash of what was read.
+// Hashed returns the hash of what was read.
 func (v *verified) Hashed() (h hash.Hash, n int64) { return v.hash, v.n }
 
-// end judges what was read: io.EOF where it is right.
+// end checks what was read and returns io.EOF if it is correct.
 func (v *verified) end() error {
 	var one [1]byte
 	if n, _ := io.ReadFull(v.body, one[:]); n > 0 {
@@ -153,7 +149,7 @@ func (v *verified) corrupt(format string, args ...any) error {
 
 func (v *verified) Close() error { return v.body.Close() }
 
-// newHash returns the hash of a digest after a check that the digest is one.
+// newHash checks a digest and returns its hash.
 func newHash(d digest.Digest) (hash.Hash, error) {
 	if err := CheckDigest(d); err != nil {
 		return nil, err

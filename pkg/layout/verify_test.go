@@ -50,8 +50,8 @@ func TestCorruptBlobs(t *testing.T) {
 	}
 }
 
-// A caller that reads just as many bytes as it expects never sees the end of
-// the file; it must not get altered bytes either.
+// TestCorruptBlobReadFull checks that altered bytes are detected even if the caller reads only the
+// expected number of bytes and never reaches the end of the file.
 func TestCorruptBlobReadFull(t *testing.T) {
 	l, dir := newLayout(t)
 	desc := describe("content")
@@ -81,7 +81,7 @@ func TestVerifiedIsAReader(t *testing.T) {
 	}
 }
 
-// sure says of its bytes that they are compared with desc already.
+// sure is a reader that claims to compare its bytes with desc.
 type sure struct {
 	io.Reader
 	desc   ocispec.Descriptor
@@ -101,7 +101,7 @@ func TestBytesAreHashedOnce(t *testing.T) {
 		t.Errorf("Verified for other content = %v, %v, want another reader", got, err)
 	}
 	l, _ := newLayout(t)
-	// That these bytes come through shows that nobody looked.
+	// Altered bytes are accepted, because they are not hashed again.
 	body = &sure{Reader: strings.NewReader(other), desc: describe(text)}
 	if err := l.Put(t.Context(), describe(text), body); err != nil || body.closed {
 		t.Errorf("Put = %v, closed: %t", err, body.closed)

@@ -1,4 +1,4 @@
-//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd
+//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd && !windows
 
 package lockfile
 
@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// flock is not within reach here.
+// flock is not available on this operating system.
 func flock(*os.File) error { return errors.ErrUnsupported }
 
-// processLives reports whether a process of this host is there.
-func processLives(pid int) bool {
+// isRunning reports whether a process of this host exists.
+func isRunning(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false

@@ -1,17 +1,16 @@
-// Package lockfile keeps two runs from working in one folder at the same time.
+// Package lockfile prevents two runs from using a folder at the same time.
 //
-// A lock is a file in the folder that says who holds it: process, host, since
-// when. What makes it a lock is the operating system's flock, which ends with
-// its process, so that a run that was killed stands in nobody's way.
+// A lock is a file in the folder with the process, host and start time of the run that has it. The
+// operating system locks the file (flock, or LockFileEx on Windows) and unlocks it when the process
+// ends, so that a run that was killed blocks no other run.
 //
-// Some file systems have no flock: network ones, and removable ones on some
-// systems. There, what the file says counts for as long as the process that it
-// names is alive; that of another host cannot be asked and is taken to be. It
-// keeps a second run out that begins while the first one works, though not two
-// that begin in the same instant.
+// Some file systems have no locks: some network file systems, and on some systems removable disks.
+// There, the folder is locked while the process in the file exists. A process of another host cannot
+// be checked and is assumed to exist. This refuses a second run that starts while the first one
+// works, but not two runs that start at the same instant.
 //
-// Nothing here waits: who comes second is told by whom the lock is held. The
-// file is removed when the lock is let go of.
+// Acquire never waits: if the folder is locked, its error names the run that locked it. Release
+// removes the file.
 package lockfile
 
 import (
@@ -23,41 +22,46 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// A HeldError says that another run holds the lock.
-type HeldError struct {
-	Path   string // of the lock file
-	Holder string // "process 12 on host-a since 2026-01-02T03:04:05Z"
-	// Unsure is set where the file system has no locks: the file may have
-	// outlived its process.
+// A LockedError means that another run has the lock.
+type LockedError struct {
+	Path  string // of the lock file
+	Owner string // "process 12 on host-a since 2026-01-02T03:04:05Z"
+	// Unsure is set if the file system has no locks: the process may no longer exist.
 	Unsure bool
 }
 
-func (e *HeldError) Error() string {
-	s := fmt.Sprintf("%s is held by %s: wait for that run to end, or use another folder", e.Path, e.Holder)
+func (e *LockedError) Error() string { return fmt.Sprintf("%s is locked by %s", e.Path, e.Owner) }
+
+// Advice implements advice.Adviser.
+func (e *LockedError) Advice() (advice.Kind, string) {
+	hint := "wait for that run to end, or use another folder"
 	if e.Unsure {
-		s += "; when it is no more, remove " + e.Path
+		hint += "; if that process no longer exists, remove " + e.Path
 	}
-	return s
+	return advice.Locked, hint
 }
 
-// A Lock is held by this process until Release.
+// A Lock belongs to this process until Release.
 type Lock struct {
 	folder *os.Root
 	name   string
 	f      *os.File
 }
 
-// errHeld says that another open file has the lock.
-var errHeld = errors.New("held by another process")
+// errLocked means that another open file has the lock.
+var errLocked = errors.New("locked by another process")
 
-// maxHolder bounds what is read of a lock file, in bytes.
-const maxHolder = 1 << 10
+// maxOwner is how many bytes of a lock file are read.
+const maxOwner = 1 << 10
 
-// Acquire takes the lock whose file is called name in folder. Where another
-// run holds it, the error is a *HeldError; where folder was removed meanwhile,
-// it wraps fs.ErrNotExist. The Lock uses folder until it is released.
+// Acquire locks folder with a file of this name. If another run has the lock, the error is a
+// *LockedError; if folder was removed, the error matches fs.ErrNotExist. The Lock uses folder until
+// it is released.
 func Acquire(folder *os.Root, name string) (*Lock, error) {
 	l, err := acquire(folder, name, flock)
 	if err != nil {
@@ -66,7 +70,7 @@ func Acquire(folder *os.Root, name string) (*Lock, error) {
 	return l, nil
 }
 
-// acquire is Acquire with the operating system's flock as an argument.
+// acquire is Acquire with the lock of the operating system as an argument.
 func acquire(folder *os.Root, name string, flock func(*os.File) error) (*Lock, error) {
 	for {
 		l, err := try(folder, name, flock)
@@ -76,46 +80,58 @@ func acquire(folder *os.Root, name string, flock func(*os.File) error) (*Lock, e
 	}
 }
 
-// try returns nil where the file was removed while its lock was taken.
+// try returns nil if the file was removed before it was locked.
 func try(folder *os.Root, name string, flock func(*os.File) error) (_ *Lock, err error) {
-	f, err := folder.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.Edit(folder, name, os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	kept := false
+	keep := false
 	defer func() {
-		if !kept {
+		if !keep {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	text, _ := io.ReadAll(io.LimitReader(f, maxHolder)) // without it, the holder has no name
-	holder := strings.TrimSpace(string(text))
+	text, _ := io.ReadAll(io.LimitReader(f, maxOwner)) // on an error, the owner is unknown
+	owner := strings.TrimSpace(string(text))
 	err = flock(f)
 	unsure := errors.Is(err, errors.ErrUnsupported)
 	if unsure {
 		err = nil
-		if lives(holder) {
-			err = errHeld
+		if mayRun(owner) {
+			err = errLocked
 		}
 	}
-	if errors.Is(err, errHeld) {
-		if holder == "" {
-			holder = "another run"
+	if errors.Is(err, errLocked) {
+		if owner == "" {
+			owner = "another run"
 		}
-		return nil, &HeldError{Path: filepath.Join(folder.Name(), name), Holder: holder, Unsure: unsure}
+		return nil, &LockedError{Path: filepath.Join(folder.Name(), name), Owner: owner, Unsure: unsure}
 	}
 	if err != nil {
 		return nil, err
 	}
-	// The holder before may have removed the file on its way out.
-	if here, err := folder.Lstat(name); err != nil || !isSame(f, here) {
+	// The previous owner may have removed the file on release.
+	if info, err := folder.Lstat(name); err != nil || !isSame(f, info) {
 		return nil, nil
 	}
-	if err := errors.Join(f.Truncate(0), sign(f)); err != nil {
+	// On a full disk, the lock of the operating system is enough.
+	if err := errors.Join(f.Truncate(0), writeOwner(f)); err != nil && unsure {
 		return nil, err
 	}
-	kept = true
+	keep = true
 	return &Lock{folder: folder, name: name, f: f}, nil
+}
+
+// TryLock locks an open file until it is closed, and reports whether it did: another open file may
+// have the lock, also one of this process. On a file system without locks, the error is
+// errors.ErrUnsupported.
+func TryLock(f *os.File) (bool, error) {
+	err := flock(f)
+	if errors.Is(err, errLocked) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func isSame(f *os.File, info fs.FileInfo) bool {
@@ -123,8 +139,8 @@ func isSame(f *os.File, info fs.FileInfo) bool {
 	return err == nil && os.SameFile(own, info)
 }
 
-// sign writes who holds the lock.
-func sign(f *os.File) error {
+// writeOwner writes that this process has the lock.
+func writeOwner(f *os.File) error {
 	_, err := f.WriteAt(fmt.Appendf(nil, "process %d on %s since %s\n", os.Getpid(), host(), time.Now().UTC().Format(time.RFC3339)), 0)
 	return err
 }
@@ -137,21 +153,21 @@ func host() string {
 	return name
 }
 
-// lives reports whether the process that signed the lock may still be there.
-func lives(holder string) bool {
+// mayRun reports whether the owner may still exist.
+func mayRun(owner string) bool {
 	var pid int
 	var at string
-	if _, err := fmt.Sscanf(holder, "process %d on %s", &pid, &at); err != nil {
+	if _, err := fmt.Sscanf(owner, "process %d on %s", &pid, &at); err != nil {
 		return false
 	}
-	return at != host() || processLives(pid)
+	return at != host() || isRunning(pid)
 }
 
-// Release removes the file while the lock is held, then lets go of it. A file
-// that another run put in its place, after somebody removed it, stays.
+// Release removes the file and then unlocks it. If another run replaced the file, after a user
+// deleted it, that file stays.
 func (l *Lock) Release() error {
-	here, err := l.folder.Lstat(l.name)
-	if err == nil && isSame(l.f, here) {
+	info, err := l.folder.Lstat(l.name)
+	if err == nil && isSame(l.f, info) {
 		err = l.folder.Remove(l.name)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
 func unsupported(*os.File) error { return errors.ErrUnsupported }
 
-// folder opens a new folder, and says where its lock stands.
+// folder opens a new folder and returns the path of its lock.
 func folder(t *testing.T) (root *os.Root, path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +28,7 @@ func folder(t *testing.T) (root *os.Root, path string) {
 	return root, filepath.Join(dir, "lock")
 }
 
-// needFlock skips the test where there is none.
+// needFlock skips the test if the file system has no locks.
 func needFlock(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -35,6 +38,61 @@ func needFlock(t *testing.T, path string) {
 	defer f.Close()
 	if err := flock(f); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("the file system has no flock")
+	}
+}
+
+// lockInFolder, if set, makes the test binary lock that folder and end: with 0 if it could, and 1 if
+// the folder was locked.
+const lockInFolder = "GANTRY_TEST_LOCK"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(lockInFolder)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		var l *Lock
+		if l, err = Acquire(root, "lock"); err == nil {
+			err = l.Release()
+		}
+	}
+	var locked *LockedError
+	switch {
+	case errors.As(err, &locked):
+		os.Exit(1)
+	case err != nil:
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
+
+// A second process is refused while the first one has the lock, on every operating system.
+func TestAcquireInTwoProcesses(t *testing.T) {
+	root, path := folder(t)
+	lock := func() int {
+		t.Helper()
+		program, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), program)
+		cmd.Env = append(os.Environ(), lockInFolder+"="+filepath.Dir(path))
+		_ = cmd.Run() // the exit status is the result
+		return cmd.ProcessState.ExitCode()
+	}
+	l, err := Acquire(root, "lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := lock(); got != 1 {
+		t.Errorf("the second process ended with %d, want 1: it is locked", got)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got := lock(); got != 0 {
+		t.Errorf("after the release, the second process ended with %d, want 0", got)
 	}
 }
 
@@ -50,15 +108,15 @@ func TestAcquire(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = acquire(root, "lock", f)
-			var held *HeldError
-			if !errors.As(err, &held) {
-				t.Fatalf("the second got %v, want a HeldError", err)
+			var locked *LockedError
+			if !errors.As(err, &locked) {
+				t.Fatalf("the second got %v, want a LockedError", err)
 			}
-			if want := fmt.Sprintf("process %d on %s since 2", os.Getpid(), host()); !strings.HasPrefix(held.Holder, want) {
-				t.Errorf("the holder is %q, want %q…", held.Holder, want)
+			if want := fmt.Sprintf("process %d on %s since 2", os.Getpid(), host()); !strings.HasPrefix(locked.Owner, want) {
+				t.Errorf("the owner is %q, want %q…", locked.Owner, want)
 			}
-			if held.Path != path || held.Unsure != (name == "none") {
-				t.Errorf("%+v, want the path %s", held, path)
+			if locked.Path != path || locked.Unsure != (name == "none") {
+				t.Errorf("%+v, want the path %s", locked, path)
 			}
 			if err := first.Release(); err != nil {
 				t.Fatal(err)
@@ -77,19 +135,18 @@ func TestAcquire(t *testing.T) {
 	}
 }
 
-// A file that a killed run left says nothing where there is flock; elsewhere
-// its process is asked for.
-func TestFileThatOutlivedItsRun(t *testing.T) {
+// The file of a killed run does not count with flock. Without it, the process is checked.
+func TestFileOfKilledRun(t *testing.T) {
 	for name, tc := range map[string]struct {
-		text string
-		held bool // where there is no flock
+		text   string
+		locked bool // without flock
 	}{
 		"empty":        {"", false},
 		"dead":         {"process 2147483646 on " + host() + " since 2026-01-01T00:00:00Z", false},
 		"alive":        {fmt.Sprintf("process %d on %s since 2026-01-01T00:00:00Z", os.Getpid(), host()), true},
 		"another host": {"process 1 on elsewhere since 2026-01-01T00:00:00Z", true},
 		"scribble":     {"?", false},
-		"long":         {strings.Repeat("x", 2*maxHolder), false},
+		"long":         {strings.Repeat("x", 2*maxOwner), false},
 	} {
 		for system, f := range map[string]func(*os.File) error{"flock": flock, "none": unsupported} {
 			t.Run(name+"/"+system, func(t *testing.T) {
@@ -101,13 +158,13 @@ func TestFileThatOutlivedItsRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				l, err := acquire(root, "lock", f)
-				var held *HeldError
-				if want := tc.held && system == "none"; errors.As(err, &held) != want || !want && err != nil {
-					t.Fatalf("acquire = %v, want held: %t", err, want)
+				var locked *LockedError
+				if want := tc.locked && system == "none"; errors.As(err, &locked) != want || !want && err != nil {
+					t.Fatalf("acquire = %v, want locked: %t", err, want)
 				}
-				if held != nil {
-					if !strings.Contains(err.Error(), "remove "+path) {
-						t.Errorf("no way out is shown: %v", err)
+				if locked != nil {
+					if hint := advice.Hint(err); !strings.Contains(hint, "remove "+path) || advice.KindOf(err) != advice.Locked {
+						t.Errorf("the hint is %q", hint)
 					}
 					return
 				}
@@ -123,8 +180,8 @@ func TestFileThatOutlivedItsRun(t *testing.T) {
 	}
 }
 
-// Many at once, each letting go again: at no time do two hold the lock, and
-// nobody is left with a file that is no longer there.
+// Many runs lock and unlock at once: never do two have the lock, and none has the lock of a removed
+// file.
 func TestAcquireRace(t *testing.T) {
 	root, path := folder(t)
 	needFlock(t, path+".probe")
@@ -135,15 +192,15 @@ func TestAcquireRace(t *testing.T) {
 			done <- func() error {
 				for entered.Load() < 200 {
 					l, err := Acquire(root, "lock")
-					var held *HeldError
-					if errors.As(err, &held) {
+					var locked *LockedError
+					if errors.As(err, &locked) {
 						continue
 					}
 					if err != nil {
 						return err
 					}
 					if n := inside.Add(1); n != 1 {
-						return fmt.Errorf("%d hold the lock", n)
+						return fmt.Errorf("%d have the lock", n)
 					}
 					entered.Add(1)
 					inside.Add(-1)
@@ -165,7 +222,7 @@ func TestAcquireRace(t *testing.T) {
 	}
 }
 
-func TestAcquireInFolderThatIsGone(t *testing.T) {
+func TestAcquireInRemovedFolder(t *testing.T) {
 	root, path := folder(t)
 	if err := os.Remove(filepath.Dir(path)); err != nil {
 		t.Fatal(err)
@@ -175,8 +232,8 @@ func TestAcquireInFolderThatIsGone(t *testing.T) {
 	}
 }
 
-// Where somebody took the file away and another run came, its lock stays.
-func TestReleaseKeepsWhatIsAnothers(t *testing.T) {
+// If a user removed the file and another run created it again, Release keeps it.
+func TestReleaseKeepsFileOfAnotherRun(t *testing.T) {
 	root, path := folder(t)
 	l, err := acquire(root, "lock", unsupported)
 	if err != nil {
@@ -186,6 +243,6 @@ func TestReleaseKeepsWhatIsAnothers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "process 1 on elsewhere" {
-		t.Errorf("the other's file is %q, %v", text, err)
+		t.Errorf("the file of the other run is %q, %v", text, err)
 	}
 }

@@ -1,11 +1,10 @@
-// Package manifest tells the kinds of manifests apart.
+// Package manifest recognizes the types of manifests.
 //
-// A manifest is the JSON that a digest or tag in a registry stands for: that of
-// an image, which lists a config and layers, or an index, which lists further
-// manifests by platform. Both come in two families with the same fields and
-// other media types: OCI's, which the image specification names, and Docker's,
-// schema 2, which are named here. Docker's schema 1 has nothing in common with
-// them but the name; it is told so that it can be refused.
+// A manifest is the JSON that a digest or tag in a registry refers to: an image manifest, which
+// lists a config and layers, or an index, which lists further manifests by platform. Both exist in
+// two families with the same fields and different media types: OCI, defined by the image
+// specification, and Docker schema 2, defined here. Docker schema 1 is a different format; it is
+// recognized so that it can be refused.
 package manifest
 
 import (
@@ -15,41 +14,38 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Docker's media types, from the distribution project's image manifest version
-// 2, schema 2. The OCI ones are ocispec.MediaTypeImageManifest and
-// MediaTypeImageIndex.
+// The media types of Docker, from the distribution project's image manifest version 2, schema 2. The
+// OCI media types are ocispec.MediaTypeImageManifest and MediaTypeImageIndex.
 const (
 	DockerImage = "application/vnd.docker.distribution.manifest.v2+json"
 	DockerList  = "application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// schema1 begins the media types of schema 1, signed and unsigned.
+// schema1 is the prefix of the media types of schema 1, signed and unsigned.
 const schema1 = "application/vnd.docker.distribution.manifest.v1"
 
-// MaxSize is how large a manifest may be, in bytes. Registries take 4 MiB and
-// more (distribution specification, "Pushing manifests").
+// MaxSize is the maximum size of a manifest in bytes. Registries accept at least 4 MiB
+// (distribution specification, "Pushing manifests").
 const MaxSize = 8 << 20
 
-// IsImage reports whether a media type is that of one image's manifest.
+// IsImage reports whether mediaType is the media type of an image manifest.
 func IsImage(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageManifest || mediaType == DockerImage
 }
 
-// IsIndex reports whether a media type is that of an index.
+// IsIndex reports whether mediaType is the media type of an index.
 func IsIndex(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageIndex || mediaType == DockerList
 }
 
-// Is reports whether a media type is that of a manifest of either kind, and not
-// that of a blob.
+// Is reports whether mediaType is the media type of an image manifest or an index, not of a blob.
 func Is(mediaType string) bool { return IsImage(mediaType) || IsIndex(mediaType) }
 
-// IsSchema1 reports whether a media type is that of Docker's schema 1.
+// IsSchema1 reports whether mediaType is a media type of Docker's schema 1.
 func IsSchema1(mediaType string) bool { return strings.HasPrefix(mediaType, schema1) }
 
-// TypeOf is the media type that a manifest gives itself. A manifest that leaves it
-// out, as OCI allows, is an index where it lists manifests, else an image. Text
-// that is no manifest has the type "".
+// TypeOf returns the media type of a manifest. If the manifest has none, as OCI allows, it is an
+// index if it lists manifests, otherwise an image. For other text the type is "".
 func TypeOf(raw []byte) string {
 	var m struct {
 		MediaType string          `json:"mediaType"`

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxItems is how many items have a row at a time, and slow how long one is
-	// under way before it has one: what comes and goes at once only flickers.
+	// maxItems is how many items have a row at the same time. An item gets a row after slow, so
+	// that short ones do not flicker.
 	maxItems = 5
 	slow     = time.Second
 
@@ -19,9 +19,8 @@ const (
 	maxBar = 40
 )
 
-// Bar is the View that draws a bar on s, the facts below it and rows for items
-// that take long. It uses no colours, no glyphs beyond ASCII and no column
-// beyond the last but one, so that no terminal breaks a row.
+// Bar is the View that draws a bar on s, the facts below it, and rows for items that take long. It
+// uses no colors, only ASCII, and never the last column, so that no terminal wraps a row.
 func Bar(s *Screen) View { return &bar{screen: s, since: map[string]time.Time{}} }
 
 type bar struct {
@@ -44,11 +43,11 @@ func (b *bar) Draw(f Frame) {
 			rows = append(rows, row(it, width))
 		}
 	}
-	// Below the rows there is a line for the cursor.
+	// The cursor has the line below the rows.
 	b.screen.draw(rows[:min(len(rows), max(0, height-1))])
 }
 
-// slow are the items that have been seen for a while.
+// slow returns the items that have been pending for a while.
 func (b *bar) slow(f Frame) []Item {
 	now := map[string]time.Time{}
 	var long []Item
@@ -66,14 +65,13 @@ func (b *bar) slow(f Frame) []Item {
 	return long
 }
 
-// top is the first row: what is done, the bar, and of sizes, speed and time as
-// much as leaves the bar its least width. A screen that is narrower yet has no
-// bar.
+// top returns the first row: what is done, the bar, and as much of sizes, speed and time as leaves
+// the bar its minimum width. On a narrower screen, there is no bar.
 func top(f Frame, width int) string {
 	done, total := f.position()
 	var size, speed, left string
 	if f.Total > 0 {
-		size = "  " + of(done, total)
+		size = "  " + of(min(f.Done, f.Total), f.Total)
 		if f.PerSecond > 0 {
 			speed = "  " + Bytes(int64(f.PerSecond)) + "/s"
 		}
@@ -92,8 +90,8 @@ func top(f Frame, width int) string {
 	return fit(fmt.Sprintf("%s %3d%%", f.What, percent(done, total)), width)
 }
 
-// drawn has progressbar draw a bar, which knows no more than its position:
-// its own speed and time are those of a clock that is not ours.
+// drawn draws the bar with progressbar, which receives only its position: its own speed and time
+// would use another clock.
 func drawn(what string, done, total int64, width int) string {
 	b := progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(io.Discard),
@@ -108,11 +106,11 @@ func drawn(what string, done, total int64, width int) string {
 	return strings.Trim(b.String(), "\r ")
 }
 
-// facts is the second row, without those that do not fit.
+// facts returns the second row, without the facts that do not fit.
 func facts(f Frame, width int) string {
 	all := f.Facts
-	if f.Images > 0 && f.Total > 0 {
-		all = append([]string{fmt.Sprintf("%d of %d images", f.ImagesDone, f.Images)}, all...)
+	if f.Total > 0 {
+		all = append(counts(f.Reading), all...)
 	}
 	text := ""
 	for _, fact := range all {
@@ -126,8 +124,19 @@ func facts(f Frame, width int) string {
 	return fit(text, width)
 }
 
-// row is an item: how far, the first word of its name, and as much as fits of
-// the end of the rest.
+// counts returns how many images and requests are finished.
+func counts(r Reading) (facts []string) {
+	if r.Images > 0 {
+		facts = append(facts, fmt.Sprintf("%d of %d images", r.ImagesDone, r.Images))
+	}
+	if r.Requests > 0 {
+		facts = append(facts, fmt.Sprintf("%d of %d requests", min(r.RequestsDone, r.Requests), r.Requests))
+	}
+	return facts
+}
+
+// row returns the row of an item: percentage, size, the first word of its name, and as much as fits
+// of the end of the rest.
 func row(it Item, width int) string {
 	head := fmt.Sprintf("  %3d%%  %10s  ", percent(it.Done, it.Size), Bytes(it.Size))
 	first, rest, _ := strings.Cut(printable(it.Name), " ")
@@ -137,7 +146,7 @@ func row(it Item, width int) string {
 	return fit(head+first+" "+rest, width)
 }
 
-// percent is how much of total is done, 100 not before all of it is.
+// percent returns how much of total is done. It is 100 only if everything is done.
 func percent(done, total int64) int {
 	if done >= total {
 		return 100
@@ -145,7 +154,7 @@ func percent(done, total int64) int {
 	return int(100 * float64(max(0, done)) / float64(total))
 }
 
-// printable replaces what would move the cursor or be wider than a column.
+// printable replaces characters that move the cursor or are wider than a column.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Bytes writes a size as a person reads it: "512 B", "1.5 MiB".
+// Bytes returns a size for people: "512 B", "1.5 MiB".
 func Bytes(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 && n > -1024 {
@@ -19,7 +19,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", f, units[i])
 }
 
-// of is "3.1 of 40.0 GiB", or with both units where they differ.
+// of returns "3.1 of 40.0 GiB", with both units if they differ.
 func of(done, total int64) string {
 	a, b := Bytes(done), Bytes(total)
 	n, unit := len(a), len(b)
@@ -32,8 +32,7 @@ func of(done, total int64) string {
 	return a + " of " + b
 }
 
-// Duration writes a time as a person reads it, in two units at most: "42s",
-// "5m10s", "3h04m".
+// Duration returns a time for people, in at most two units: "42s", "5m10s", "3h04m".
 func Duration(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)
 	switch {

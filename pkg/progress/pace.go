@@ -2,8 +2,8 @@ package progress
 
 import "time"
 
-// window is how far back speed looks: what was long ago says little of what is
-// left, and less than this jumps.
+// window is how far back the speed looks. Older readings say little about the remaining time, and a
+// shorter window makes the speed jump.
 const window = 30 * time.Second
 
 // A pace keeps the readings of the window.
@@ -12,10 +12,10 @@ type pace struct {
 	marks []mark
 }
 
-// A mark is how much had been worked at a time.
+// A mark is how much was done at a time.
 type mark struct {
-	at     time.Time
-	worked int64
+	at            time.Time
+	worked, moved int64
 }
 
 func newPace(now time.Time, r Reading) *pace {
@@ -24,16 +24,16 @@ func newPace(now time.Time, r Reading) *pace {
 	return p
 }
 
-// note keeps a reading. Where something else is done now, what was before says
-// nothing. Where less has been worked than before, since an attempt failed and
-// is made again, the line was not slower for it.
+// note adds a reading. If the activity changed, earlier readings are dropped. If less is done than
+// before, because a failed attempt is repeated, the connection was not slower because of that.
 func (p *pace) note(now time.Time, r Reading) {
 	if r.What != p.what {
 		p.what, p.marks = r.What, nil
 	}
 	if n := len(p.marks); n > 0 {
-		if lost := p.marks[n-1].worked - r.worked(); lost > 0 {
+		if lost := p.marks[n-1].moved - r.moved(); lost > 0 {
 			for i := range p.marks {
+				p.marks[i].moved -= lost
 				p.marks[i].worked -= lost
 			}
 		}
@@ -41,10 +41,10 @@ func (p *pace) note(now time.Time, r Reading) {
 	for len(p.marks) > 1 && now.Sub(p.marks[1].at) >= window {
 		p.marks = p.marks[1:]
 	}
-	p.marks = append(p.marks, mark{now, r.worked()})
+	p.marks = append(p.marks, mark{now, r.worked(), r.moved()})
 }
 
-// frame adds to a reading what the window says.
+// frame adds speed and time left to a reading.
 func (p *pace) frame(now time.Time, r Reading) Frame {
 	p.note(now, r)
 	f := Frame{Reading: r, At: now, Left: -1}
@@ -53,9 +53,9 @@ func (p *pace) frame(now time.Time, r Reading) Frame {
 	if took < 1 || worked <= 0 {
 		return f
 	}
-	f.PerSecond = float64(worked) / took
+	f.PerSecond = float64(max(0, r.moved()-p.marks[0].moved)) / took
 	done, total := r.position()
-	if left := float64(total-done) / f.PerSecond; left < (1000 * time.Hour).Seconds() {
+	if left := float64(total-done) * took / float64(worked); left < (1000 * time.Hour).Seconds() {
 		f.Left = time.Duration(left * float64(time.Second)).Round(time.Second)
 	}
 	return f

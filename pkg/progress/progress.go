@@ -1,14 +1,12 @@
 // Package progress shows how far a run is.
 //
-// Something is looked at from outside, by a function that returns a Reading, at
-// the pace of who looks: progress is never on the way of the data, and errors
-// of the terminal are nobody's. What is read becomes a
-// Frame, with speed and time left, and a View shows it: Bar on a terminal, with
-// rows below it for what takes long; Lines where people read it later, in a
-// log. Other views are made by who shows things otherwise.
+// A function that returns a Reading is called from outside at a fixed rate, so that progress is
+// never on the data path, and errors of the terminal are ignored. From the readings it computes a
+// Frame, with speed and time left, which a View shows: Bar on a terminal, with rows for items that
+// take long, or Lines for a log. Callers may provide other views.
 //
-// A Screen is where a bar is drawn. It is a writer, too: what is written to it
-// appears above the bar, which is never torn by it.
+// A bar is drawn on a Screen. A Screen is also a writer: text that is written to it appears above
+// the bar without breaking it.
 package progress
 
 import (
@@ -16,74 +14,89 @@ import (
 	"time"
 )
 
-// A Reading is how far something is: in bytes, in images, or in both. What is
-// not counted is 0. Where bytes are counted, they decide how much is left.
+// A Reading is how far a run is, in bytes and requests, in images, or in all of them. A value that is
+// not counted is 0. If bytes are counted, they and the requests decide how much is left.
 type Reading struct {
-	// What is done, as a participle: "copying".
+	// What is the activity, as a participle: "copying".
 	What               string
 	Images, ImagesDone int64
-	// Total is the bytes in all, Done for how many of them nothing is left to
-	// do. Moved is the bytes that took time: speed is theirs alone.
+	// Total is the number of bytes of the run, Done the number of bytes that are finished. Moved is
+	// the number of bytes that took time to transfer; the speed counts only those.
 	Total, Done, Moved int64
-	// Facts say more, each in two or three words: "6.0 MiB mounted".
+	// Requests is how many requests the run needs, RequestsDone how many of them are finished. Small
+	// content takes the time of a request, however few bytes it has.
+	Requests, RequestsDone int64
+	// Facts add details, each in two or three words: "6.0 MiB mounted".
 	Facts []string
-	// Items are under way, the largest first.
+	// Items are pending, the largest first.
 	Items []Item
 }
 
-// An Item is one thing under way.
+// An Item is one pending transfer.
 type Item struct {
 	Name       string // unique among the items of a reading
 	Size, Done int64  // bytes
 }
 
-// position is the reading as one number and what it ends at.
+// requestBytes is how many bytes take as long as a request, roughly. It decides how much of the bar is
+// for requests.
+const requestBytes = 256 << 10
+
+// position returns the reading as one number, and its maximum.
 func (r Reading) position() (done, total int64) {
 	if r.Total > 0 {
-		return min(r.Done, r.Total), r.Total
+		return min(r.Done, r.Total) + requestBytes*min(r.RequestsDone, r.Requests), r.Total + requestBytes*r.Requests
 	}
 	return min(r.ImagesDone, r.Images), r.Images
 }
 
-// worked is what speed is counted in.
+// worked returns the number that the time left is computed from: that of position, without what took
+// no time.
 func (r Reading) worked() int64 {
+	if r.Total > 0 {
+		return r.Moved + requestBytes*min(r.RequestsDone, r.Requests)
+	}
+	return r.ImagesDone
+}
+
+// moved returns the number that speed is computed from.
+func (r Reading) moved() int64 {
 	if r.Total > 0 {
 		return r.Moved
 	}
 	return r.ImagesDone
 }
 
-// A Frame is a reading with what the last half minute says of it.
+// A Frame is a reading with the speed of the last half minute.
 type Frame struct {
 	Reading
 	At time.Time
-	// PerSecond is the speed in bytes, or in images where no bytes are counted; 0
-	// where it is not known.
+	// PerSecond is the speed in bytes, or in images if no bytes are counted. It is 0 if it is
+	// unknown.
 	PerSecond float64
-	// Left is the time that is left at this speed; negative where that is not
-	// known.
+	// Left is the remaining time at the speed of bytes and requests. It is negative if it is unknown.
 	Left time.Duration
 }
 
-// A View shows frames. Its methods are called one after the other.
+// A View shows frames. Its methods are never called concurrently.
 type View interface {
 	Draw(Frame)
-	// Clear ends the view and leaves nothing of it that would not last.
+	// Clear ends the view and removes everything temporary from the screen.
 	Clear()
 }
 
-// Options say when something is looked at.
+// Options configure when frames are shown.
 type Options struct {
-	// Every is the time between two frames. The first comes after it.
+	// Every is the time between two frames, and before the first one.
 	Every time.Duration
-	// Tick paces the frames in place of Every; nil means Every.
+	// Tick starts a frame, in place of Every; nil means Every.
 	Tick <-chan time.Time
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Show shows what read returns until the returned function is called, which
-// waits for the view to end.
+// Show shows what read returns until the returned function is called, which waits for the view to
+// end.
 func Show(view View, read func() Reading, opts Options) (stop func()) {
 	if opts.Now == nil {
 		opts.Now = time.Now

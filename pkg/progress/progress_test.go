@@ -13,12 +13,11 @@ const mib = 1 << 20
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// play shows readings that are so far apart, and calls after, where there is
-// one, after each.
+// play shows readings at intervals of apart, and calls after, if it is not nil, after each of them.
 func play(view View, apart time.Duration, after func(i int), readings ...Reading) {
 	tick, drawn := make(chan time.Time), make(chan struct{})
 	now, i := start, 0
-	stop := Show(&told{view, drawn}, func() Reading { return readings[i] }, Options{Tick: tick, Now: func() time.Time { return now }})
+	stop := Show(&signaling{view, drawn}, func() Reading { return readings[i] }, Options{Tick: tick, Now: func() time.Time { return now }})
 	for i = range readings {
 		now = now.Add(apart)
 		tick <- now
@@ -28,21 +27,21 @@ func play(view View, apart time.Duration, after func(i int), readings ...Reading
 		}
 	}
 	stop()
-	stop() // a second call is harmless
+	stop() // a second call does nothing
 }
 
-// told tells when a frame was drawn.
-type told struct {
+// signaling is a View that signals when a frame was drawn.
+type signaling struct {
 	View
 	drawn chan<- struct{}
 }
 
-func (v *told) Draw(f Frame) {
+func (v *signaling) Draw(f Frame) {
 	v.View.Draw(f)
 	v.drawn <- struct{}{}
 }
 
-// frames is a View that keeps what it is shown.
+// frames is a View that records its frames.
 type frames struct {
 	all   []Frame
 	clear int
@@ -56,7 +55,7 @@ func moved(n int64) Reading {
 }
 
 func TestSpeedIsThatOfTheWindow(t *testing.T) {
-	// A minute at 10 MiB/s, then at 1 MiB/s.
+	// One minute at 10 MiB/s, then 1 MiB/s.
 	var readings []Reading
 	n := int64(0)
 	for i := range 24 {
@@ -99,7 +98,7 @@ func TestAnAttemptThatFailedIsNoSlowness(t *testing.T) {
 	var v frames
 	play(&v, 5*time.Second, nil, moved(50), moved(100), moved(20), moved(70))
 	if got := v.all[2].PerSecond; got < 3.3*mib || got > 3.4*mib {
-		t.Errorf("where an attempt begins again the speed is %s/s", Bytes(int64(got)))
+		t.Errorf("when an attempt starts again, the speed is %s/s", Bytes(int64(got)))
 	}
 	if got := v.all[3].PerSecond; got != 5*mib {
 		t.Errorf("after it the speed is %s/s", Bytes(int64(got)))
@@ -113,11 +112,44 @@ func TestAnotherPhaseHasItsOwnSpeed(t *testing.T) {
 		t.Errorf("looking: %v images a second, %v left", got.PerSecond, got.Left)
 	}
 	if v.all[2].PerSecond != 0 || v.all[3].PerSecond != mib {
-		t.Errorf("copying begins with %v and goes on with %v bytes a second", v.all[2].PerSecond, v.all[3].PerSecond)
+		t.Errorf("copying starts with %v and continues with %v bytes a second", v.all[2].PerSecond, v.all[3].PerSecond)
 	}
 }
 
-// sample is a copy in the middle of its way.
+// TestSmallContentTakesTime checks that a copy whose large blobs are finished has as much left as the
+// requests for small ones take, and that its bar is not full.
+func TestSmallContentTakesTime(t *testing.T) {
+	at := func(n int64) Reading {
+		return Reading{What: "copying", Images: 251, Total: 100 * mib, Done: 98*mib + n, Moved: 98*mib + n, Requests: 1000, RequestsDone: n}
+	}
+	var v frames
+	play(&v, 10*time.Second, nil, at(100), at(200))
+	if got := v.all[1]; got.Left != 162*time.Second || got.PerSecond != 5 {
+		t.Errorf("with 800 requests at 5 a second, %v is left, at %v bytes a second", got.Left, got.PerSecond)
+	}
+	var b bytes.Buffer
+	play(Lines(&b), 10*time.Second, nil, at(100), at(200))
+	want := `copying: 0 of 251 images, 100 of 1000 requests, 98.0 of 100.0 MiB (35%)
+copying: 0 of 251 images, 200 of 1000 requests, 98.0 of 100.0 MiB (42%), 5 B/s, about 2m42s left
+`
+	if b.String() != want {
+		t.Errorf("lines:\n%swant:\n%s", b.String(), want)
+	}
+}
+
+// TestTimedLines checks that lines of a log without times begin with the time.
+func TestTimedLines(t *testing.T) {
+	var b bytes.Buffer
+	play(TimedLines(&b), 10*time.Second, nil, moving(1), moving(2))
+	want := `2026-01-01T00:00:10Z copying: 1 of 10 images, 1.0 of 1000.0 MiB (0%)
+2026-01-01T00:00:20Z copying: 2 of 10 images, 2.0 of 1000.0 MiB (0%), 51.2 KiB/s, about 5h32m left
+`
+	if b.String() != want {
+		t.Errorf("lines:\n%swant:\n%s", b.String(), want)
+	}
+}
+
+// sample returns a copy in progress.
 func sample() Reading {
 	return Reading{
 		What: "copying", Images: 12, ImagesDone: 5, Total: 800 * mib, Done: 300 * mib, Moved: 100 * mib,
@@ -162,7 +194,7 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// TestBarFits draws on screens of every size.
+// TestBarFits checks that a bar fits on screens of any size.
 func TestBarFits(t *testing.T) {
 	for columns := 1; columns <= 200; columns++ {
 		for _, rows := range []int{1, 2, 3, 5, 50} {
@@ -212,7 +244,7 @@ func TestWrittenAboveTheBar(t *testing.T) {
 	}
 }
 
-// moving is a copy that has no rows yet.
+// moving returns a copy without rows.
 func moving(n int64) Reading {
 	r := moved(n)
 	r.Images, r.ImagesDone = 10, n
@@ -253,7 +285,7 @@ copying: 10 of 10 images, 10.0 of 1000.0 MiB (1%)
 copying: 5 of 12 images, 310.0 of 800.0 MiB (38%), 29.0 MiB/s, about 17s left, 1 failed, 2 there before, 120.0 MiB found, 80.0 MiB mounted, 3 retries
 copying: 200.0 of 1000.0 MiB (20%), 14.5 MiB/s, about 55s left
 copying: still waiting for 0123456789ab acme/large, 100.0 of 300.0 MiB
-copying: still waiting for an answer
+copying: still waiting for a response
 `
 	if b.String() != want {
 		t.Errorf("lines:\n%swant:\n%s", b.String(), want)
@@ -274,11 +306,11 @@ func TestNothingIsShownOfAShortRun(t *testing.T) {
 
 func TestTicker(t *testing.T) {
 	drawn := make(chan struct{})
-	stop := Show(&told{&frames{}, drawn}, sample, Options{Every: time.Millisecond})
+	stop := Show(&signaling{&frames{}, drawn}, sample, Options{Every: time.Millisecond})
 	<-drawn
 	<-drawn
 	go func() {
-		for range drawn { // the view may be in the middle of a frame
+		for range drawn { // the view may be drawing a frame
 		}
 	}()
 	stop()

@@ -7,22 +7,21 @@ import (
 	"sync"
 )
 
-// A Screen is a terminal on which a few rows at the end are drawn again and
-// again. What is written to it appears above them; where nothing is drawn, it
-// is written as it is, so that a Screen may stand for any writer that several
-// use at once. The cursor rests below the rows and is never hidden: whatever
-// ends the process leaves a terminal as it was.
+// A Screen is a terminal whose last rows are redrawn. Text that is written to it appears above
+// them. While no rows are drawn, text is written unchanged, so that a Screen can wrap any writer
+// with several users. The cursor stays below the rows and is never hidden, so that the terminal is
+// usable however the process ends.
 type Screen struct {
 	w    io.Writer
 	size func() (columns, rows int)
 
 	mu      sync.Mutex
-	drawn   []string // the rows that stand at the end
-	pending []byte   // the beginning of a line, which waits for the rest while rows are drawn
+	drawn   []string // the rows on the screen
+	pending []byte   // an incomplete line, which waits for its end while rows are drawn
 }
 
-// NewScreen makes a Screen of w. size says how large it is now, and is asked
-// for each frame; nil, or sizes that are not positive, mean 80 columns and 24
+// NewScreen returns a Screen that writes to w. size returns the current size and is called for each
+// frame. If it is nil or returns sizes that are not positive, the screen has 80 columns and 24
 // rows.
 func NewScreen(w io.Writer, size func() (columns, rows int)) *Screen {
 	if size == nil {
@@ -31,7 +30,10 @@ func NewScreen(w io.Writer, size func() (columns, rows int)) *Screen {
 	return &Screen{w: w, size: size}
 }
 
-// Size is how many columns and rows there are.
+// Unwrap returns the writer of the screen.
+func (s *Screen) Unwrap() io.Writer { return s.w }
+
+// Size returns the number of columns and rows.
 func (s *Screen) Size() (columns, rows int) {
 	columns, rows = s.size()
 	if columns <= 0 {
@@ -43,7 +45,7 @@ func (s *Screen) Size() (columns, rows int) {
 	return columns, rows
 }
 
-// Write writes above what is drawn.
+// Write writes text above the rows.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +70,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// draw puts rows in the place of those before; none erases them. The rows have
-// no control characters and are shorter than the screen is wide.
+// draw replaces the rows; without rows, it erases them. Rows have no control characters and are
+// shorter than the screen is wide.
 func (s *Screen) draw(rows []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,11 +85,11 @@ func (s *Screen) draw(rows []string) {
 		b.Write(s.pending)
 		s.pending = nil
 	}
-	_, _ = s.w.Write(b.Bytes()) // nobody waits for what is only shown
+	_, _ = s.w.Write(b.Bytes()) // errors of the screen are ignored
 }
 
-// up goes to where the rows begin. Where the screen became narrower, terminals
-// have broken them.
+// up moves the cursor to the first row. If the screen became narrower, the terminal has wrapped the
+// rows.
 func (s *Screen) up(b *bytes.Buffer) {
 	columns, _ := s.Size()
 	n := 0
@@ -106,7 +108,7 @@ func (s *Screen) erase(b *bytes.Buffer) {
 	s.drawn = nil
 }
 
-// put writes the rows from where the cursor is, and erases what is below them.
+// put writes the rows at the cursor and erases what is below them.
 func (s *Screen) put(b *bytes.Buffer, rows []string) {
 	for _, row := range rows {
 		b.WriteString(row)

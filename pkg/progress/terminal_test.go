@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// terminal is a screen of so many columns that understands what a Screen
-// writes, and breaks rows that are too long as terminals do.
+// terminal emulates a screen of this size with the control sequences that a Screen writes. It wraps
+// rows that are too long as terminals do.
 type terminal struct {
 	t             *testing.T
 	columns, rows int
@@ -77,8 +77,8 @@ func (e *terminal) put(c byte) {
 	e.column++
 }
 
-// resize makes the screen wider or narrower, and breaks lines anew as most
-// terminals do. Those of the test are no longer than the screen was wide.
+// resize changes the width of the screen, and wraps lines again as most terminals do. The lines of
+// the test are not longer than the old width.
 func (e *terminal) resize(columns int) {
 	var lines []string
 	row := e.row
@@ -94,5 +94,5 @@ func (e *terminal) resize(columns int) {
 	e.columns, e.lines, e.row = columns, lines, row
 }
 
-// String is what stands on the screen, without what is blank at the end.
+// String returns the text on the screen, without blanks at the end.
 func (e *terminal) String() string { return strings.TrimRight(strings.Join(e.lines, "\n"), "\n ") }

@@ -1,14 +1,13 @@
-// Package reference takes image references apart.
+// Package reference parses image references.
 //
-// A Reference names content in a registry: the host, the repository path
-// below it, and a tag, a digest or both. The grammar is that of the
-// distribution project (github.com/distribution/reference), which OLM's
-// validator uses too, so that what Gantry accepts in a catalog is what a
-// cluster accepts. References are values: they are compared with ==, used as
-// map keys and changed by copying.
+// A Reference names content in a registry: the host, the repository path below it, and a tag, a
+// digest or both. The grammar is that of the distribution project, in the package
+// github.com/distribution/reference. OLM's validator uses that package, so Gantry accepts the same
+// references in a catalog as a cluster. Tests compare the two. References are values. They can be
+// compared with == and used as map keys.
 //
-// Docker's familiar names are written out: "centos" is
-// "docker.io/library/centos". IsShort tells which strings that happened to.
+// Docker's short names are expanded: "centos" is "docker.io/library/centos". IsShort reports
+// whether Parse would expand a string.
 package reference
 
 import (
@@ -18,13 +17,14 @@ import (
 	"fmt"
 	"strings"
 
-	dref "github.com/distribution/reference"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
-// A Reference is an image reference taken apart. Tag and Digest may both be
-// empty (a repository), one may be set, or both; where both are set the digest
-// decides what is pulled.
+// A Reference is a parsed image reference. Tag and Digest may both be empty (a repository), one may
+// be set, or both. If both are set, the digest decides what is pulled.
 type Reference struct {
 	Host   string // "quay.io", "127.0.0.1:5000"
 	Path   string // repository below the host: "org/name"
@@ -32,63 +32,35 @@ type Reference struct {
 	Digest digest.Digest
 }
 
-// Parse reads a reference such as "quay.io/org/name:v1@sha256:…". A name
-// without a host is completed as Docker does. A missing tag stays empty:
-// callers decide whether that means "latest" or an error.
+// Parse reads a reference such as "quay.io/org/name:v1@sha256:…". A name without a host is expanded
+// like Docker does. A missing tag stays empty: callers decide whether that means "latest" or an
+// error. Errors do not show user, password and query of a URL.
 func Parse(s string) (Reference, error) {
 	if s == "" {
 		return Reference{}, errors.New("image reference is empty")
 	}
-	named, err := dref.ParseNormalizedNamed(s)
+	r, err := parse(s)
 	if err != nil {
+		if shown := redact.Address(s); shown != s {
+			return Reference{}, advice.New(advice.Failure, "remove it; gantry login stores credentials",
+				"image reference %q contains a user, a password or a query", shown)
+		}
 		return Reference{}, fmt.Errorf("image reference %q: %w", s, err)
 	}
-	r := Reference{Host: dref.Domain(named), Path: dref.Path(named)}
-	if t, ok := named.(dref.Tagged); ok {
-		r.Tag = t.Tag()
-	}
-	if d, ok := named.(dref.Digested); ok {
-		r.Digest = d.Digest()
-		if err := r.Digest.Validate(); err != nil {
-			return Reference{}, fmt.Errorf("image reference %q: %w", s, err)
-		}
-	}
-	return r.partOf(s), nil
+	return r, nil
 }
 
-// partOf is r with parts of s for texts, where s writes r out: so that there is
-// one text of both.
-func (r Reference) partOf(s string) Reference {
-	rest, ok := strings.CutPrefix(s, r.Host+"/")
-	if !ok || len(rest) < len(r.Path) || rest[:len(r.Path)] != r.Path {
-		return r // completed
-	}
-	of := Reference{Host: s[:len(r.Host)], Path: rest[:len(r.Path)]}
-	rest = rest[len(r.Path):]
-	if r.Tag != "" {
-		of.Tag = rest[1:][:len(r.Tag)]
-		rest = rest[1+len(r.Tag):]
-	}
-	if r.Digest != "" {
-		of.Digest = digest.Digest(rest[1:])
-	}
-	if of != r {
-		return r
-	}
-	return of
-}
-
-// IsShort reports whether s leaves the registry host out ("ubi9/ubi:latest"),
-// so that Parse has to assume docker.io.
+// IsShort reports whether s has no registry host ("ubi9/ubi:latest"), so that Parse assumes
+// docker.io.
 func IsShort(s string) bool {
 	first, _, ok := strings.Cut(s, "/")
 	return !ok || !strings.ContainsAny(first, ".:") && first != "localhost"
 }
 
-// Name is host and path: "quay.io/org/name".
+// Name returns host and path: "quay.io/org/name".
 func (r Reference) Name() string { return r.Host + "/" + r.Path }
 
-// String writes the reference out in full; Parse reads it back unchanged.
+// String returns the full reference; Parse reads it back unchanged.
 func (r Reference) String() string {
 	s := r.Name()
 	if r.Tag != "" {
@@ -100,8 +72,8 @@ func (r Reference) String() string {
 	return s
 }
 
-// Identifier is what a registry's manifest endpoint is asked for: the digest
-// where there is one, else the tag, else "".
+// Identifier returns what a manifest is requested by: the digest if set, otherwise the tag,
+// otherwise "".
 func (r Reference) Identifier() string {
 	if r.Digest != "" {
 		return r.Digest.String()
@@ -109,21 +81,21 @@ func (r Reference) Identifier() string {
 	return r.Tag
 }
 
-// Repository is r without tag and digest.
+// Repository returns r without tag and digest.
 func (r Reference) Repository() Reference { return Reference{Host: r.Host, Path: r.Path} }
 
-// WithTag is r by tag alone.
+// WithTag returns r with only a tag.
 func (r Reference) WithTag(tag string) Reference {
 	return Reference{Host: r.Host, Path: r.Path, Tag: tag}
 }
 
-// WithDigest is r by digest alone.
+// WithDigest returns r with only a digest.
 func (r Reference) WithDigest(d digest.Digest) Reference {
 	return Reference{Host: r.Host, Path: r.Path, Digest: d}
 }
 
-// ShortHash is 8 hex digits that stand for s, mostly a reference, where a name
-// has to be unique and short.
+// ShortHash returns 8 hex digits that identify s, usually a reference, for names that have to be
+// unique and short.
 func ShortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:4])

@@ -14,8 +14,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 )
 
-// TestSequences sends what container tools send, in their order, over one
-// connection that is kept.
+// TestSequences sends the requests of container tools, in their order, over one persistent
+// connection.
 func TestSequences(t *testing.T) {
 	t.Parallel()
 	s, one, list, _ := library(t)
@@ -28,8 +28,8 @@ func TestSequences(t *testing.T) {
 		status       int
 	}
 	for tool, steps := range map[string][]step{
-		// containerd with a hosts.toml: a HEAD resolves the tag, ns names the registry
-		// that is mirrored; a layer is fetched from an offset when it broke off.
+		// containerd with a hosts.toml: a HEAD resolves the tag, and ns names the mirrored
+		// registry; an interrupted layer is fetched from an offset.
 		"containerd": {
 			{"HEAD", "/v2/acme/app/manifests/multi?ns=quay.io", []string{"Accept", accept}, http.StatusOK},
 			{"GET", "/v2/acme/app/manifests/" + index.Digest.String() + "?ns=quay.io", []string{"Accept", accept}, http.StatusOK},
@@ -62,10 +62,10 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// FuzzRequest sends any request. It is answered, in a form that clients
-// understand, and without reading content where it is not a pull.
+// FuzzRequest sends arbitrary requests. It checks that each gets a response that clients
+// understand, and that content is only read for pulls.
 func FuzzRequest(f *testing.F) {
-	sh := newShelf()
+	sh := newMemorySource()
 	img := sh.image(f, nil, "layer")
 	r := registry(f, sh, quiet(), at("acme/app", img, "v1"))
 	for _, path := range []string{"/v2/", "/v2/_catalog", "/v2/acme/app/tags/list", "/v2/acme/app/manifests/v1", "/v2/acme/app/blobs/" + img.Blobs[0].Digest.String(), "/v2/acme/app/referrers/" + img.Manifests[0].Digest.String(), "/v2/../x", ""} {
@@ -96,8 +96,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzParseUsers holds that whom a file names is let in with the password of
-// its hash alone, and that a file is refused without being repeated.
+// FuzzParseUsers checks that only a user in the file with the correct password gets access, and
+// that the error for an invalid file does not repeat its lines.
 func FuzzParseUsers(f *testing.F) {
 	good := hash(f, "secret", 4)
 	f.Add("ann:" + good + "\n# bob\n")
@@ -114,21 +114,20 @@ func FuzzParseUsers(f *testing.F) {
 			return
 		}
 		if strings.Count(file, "$04$") == 0 || strings.Count(file, "\n") > 3 {
-			return // it would take long
+			return // it would take too long
 		}
 		req := newRequest(t, http.MethodGet, "/v2/", "")
 		req.SetBasicAuth("nobody", "nothing")
 		inside := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") })
 		if a := record(t, users.Guard(quiet(), inside), req); a.StatusCode != http.StatusUnauthorized {
-			t.Errorf("nobody is let in by %q", file)
+			t.Errorf("an unknown user gets access with %q", file)
 		}
 	})
 }
 
-// BenchmarkPull pulls one layer again and again, from memory, as the program would
-// send it.
+// BenchmarkPull pulls one layer repeatedly, from memory.
 func BenchmarkPull(b *testing.B) {
-	sh := newShelf()
+	sh := newMemorySource()
 	text := noise(64 << 20)
 	addr, _ := listen(b, quiet(), registry(b, sh, quiet(), at("app", sh.image(b, nil, text), "v1")), nil)
 	url := "http://" + addr + "/v2/app/blobs/" + digest.FromString(text).String()

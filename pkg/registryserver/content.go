@@ -14,59 +14,58 @@ import (
 // bufferSize is how many bytes of a blob are read and sent at once.
 const bufferSize = 256 << 10
 
-// manifest answers for a manifest, by tag or digest. It is sent in the type that it
-// has, whatever the request would rather accept: with another one it would have
-// another digest.
-func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, at place) error {
-	if at.repository == nil {
-		return unnamed(at.name)
+// manifest serves a manifest by tag or digest. It is sent with its own media type, whatever types
+// the request accepts: a converted manifest would have another digest.
+func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, res resource) error {
+	if res.repository == nil {
+		return unknownRepository(res.name)
 	}
-	found := r.tagged(at.repository, at.tag)
-	if at.digest != "" {
-		found = r.contentOf(at.repository, at.digest)
+	found := r.tagged(res.repository, res.tag)
+	if res.digest != "" {
+		found = r.contentOf(res.repository, res.digest)
 	}
 	if found == nil || found.mediaType == "" {
-		return refuse(http.StatusNotFound, codeManifestUnknown, "there is no %.200s in %s", at.tag+at.digest.String(), at.name)
+		return newError(http.StatusNotFound, codeManifestUnknown, "%.200s does not exist in %s", res.tag+res.digest.String(), res.name)
 	}
 	if req.Method == http.MethodHead {
-		return r.send(w, req, found, found.mediaType, &unread{size: found.size})
+		return r.send(w, req, found, found.mediaType, &sizeOnly{size: found.size})
 	}
-	_, raw, err := r.source.Manifest(req.Context(), at.name, found.digest)
+	_, raw, err := r.source.Manifest(req.Context(), res.name, found.digest)
 	if err != nil {
 		return err
 	}
 	return r.send(w, req, found, found.mediaType, bytes.NewReader(raw))
 }
 
-// blob answers for a config or layer, or a range of it.
-func (r *Registry) blob(w http.ResponseWriter, req *http.Request, at place) error {
-	if at.repository == nil {
-		return unnamed(at.name)
+// blob serves a config or layer, or a range of it.
+func (r *Registry) blob(w http.ResponseWriter, req *http.Request, res resource) error {
+	if res.repository == nil {
+		return unknownRepository(res.name)
 	}
-	found := r.contentOf(at.repository, at.digest)
+	found := r.contentOf(res.repository, res.digest)
 	if found == nil || !found.blob {
-		return refuse(http.StatusNotFound, codeBlobUnknown, "there is no blob %s in %s", at.digest, at.name)
+		return newError(http.StatusNotFound, codeBlobUnknown, "blob %s does not exist in %s", res.digest, res.name)
 	}
 	desc := ocispec.Descriptor{Digest: found.digest, Size: found.size}
 	body := &stream{size: found.size, open: func(offset int64) (io.ReadCloser, error) {
-		return r.source.Blob(req.Context(), at.name, desc, offset)
+		return r.source.Blob(req.Context(), res.name, desc, offset)
 	}}
 	defer body.close()
 	return r.send(w, req, found, "application/octet-stream", body)
 }
 
-// send sends content as HTTP has it: conditions, ranges and HEAD are net/http's.
+// send sends content. net/http handles conditions, ranges and HEAD.
 func (r *Registry) send(w http.ResponseWriter, req *http.Request, c *content, mediaType string, body io.ReadSeeker) error {
 	h := w.Header()
 	h.Set("Content-Type", mediaType)
 	h.Set("Docker-Content-Digest", c.digest.String())
 	h.Set("Etag", `"`+c.digest.String()+`"`)
 	if req.Method == http.MethodHead || strings.Contains(req.Header.Get("Range"), ",") {
-		// Several ranges may be answered with the whole (RFC 9110, 14.2). No client of
-		// registries asks for them, and each would open the content anew.
+		// A server may answer a request for several ranges with the whole content (RFC 9110, 14.2).
+		// No registry client sends such requests, and each range would open the content again.
 		req.Header.Del("Range")
 	}
-	l := &late{ResponseWriter: w, registry: r}
+	l := &delayedWriter{ResponseWriter: w, registry: r}
 	http.ServeContent(l, req, "", time.Time{}, body)
 	if s, ok := body.(*stream); ok && s.err != nil {
 		if !l.sent {
@@ -76,54 +75,53 @@ func (r *Registry) send(w http.ResponseWriter, req *http.Request, c *content, me
 			return s.err
 		}
 		if req.Context().Err() == nil {
-			r.log.Error("content cannot be read to its end", "path", req.URL.Path, "error", s.err)
+			r.log.Error("reading content stopped early", "path", req.URL.Path, "error", s.err)
 		}
-		breakOff()
+		abort()
 	}
 	if l.status == http.StatusRequestedRangeNotSatisfiable {
 		for _, name := range []string{"Docker-Content-Digest", "Etag"} {
 			h.Del(name)
 		}
-		return refuse(l.status, codeRangeInvalid, "%s has %d bytes", c.digest, c.size)
+		return newError(l.status, codeRangeInvalid, "%s has %d bytes", c.digest, c.size)
 	}
 	l.send()
 	return nil
 }
 
-// breakOff ends an answer so that the client sees that it is not whole: the
-// connection is closed, or the stream reset.
-func breakOff() { panic(http.ErrAbortHandler) } //nolint:forbidigo // net/http knows no other way
+// abort ends a response so that the client sees that it is incomplete: the connection is closed, or
+// the stream reset.
+func abort() { panic(http.ErrAbortHandler) } //nolint:forbidigo // net/http has no other means
 
-// late is an http.ResponseWriter that sends the status with the first byte of the
-// content, so that what cannot be read at all is answered with an error.
-type late struct {
+// delayedWriter is an http.ResponseWriter that sends the status with the first byte of the content,
+// so that unreadable content is answered with an error.
+type delayedWriter struct {
 	http.ResponseWriter
 	registry *Registry
 	status   int
 	sent     bool
 }
 
-func (l *late) WriteHeader(status int) { l.status = status }
+func (l *delayedWriter) WriteHeader(status int) { l.status = status }
 
-func (l *late) send() {
+func (l *delayedWriter) send() {
 	if !l.sent && l.status != 0 {
 		l.sent = true
 		l.ResponseWriter.WriteHeader(l.status)
 	}
 }
 
-func (l *late) Write(p []byte) (int, error) {
+func (l *delayedWriter) Write(p []byte) (int, error) {
 	if l.status == http.StatusRequestedRangeNotSatisfiable {
-		return len(p), nil // the refusal has its own text
+		return len(p), nil // the error has a body of its own
 	}
 	l.send()
 	return l.ResponseWriter.Write(p)
 }
 
-// ReadFrom sends what src has. Whoever takes a piece gets time for the next: a
-// large blob on a slow line takes as long as it takes, and one that nobody takes
-// ends.
-func (l *late) ReadFrom(src io.Reader) (n int64, err error) {
+// ReadFrom sends the content of src. Each piece that the client reads extends the deadline: a large
+// blob may take any time on a slow connection, but a client that stops reading is disconnected.
+func (l *delayedWriter) ReadFrom(src io.Reader) (n int64, err error) {
 	buf := l.registry.buffers.Get().(*[bufferSize]byte)
 	defer l.registry.buffers.Put(buf)
 	control := http.NewResponseController(l.ResponseWriter)
@@ -148,9 +146,8 @@ func (l *late) ReadFrom(src io.Reader) (n int64, err error) {
 	}
 }
 
-// A stream reads content where it is asked for. Content that was read from its
-// beginning to its end has been compared with its digest before the last bytes of
-// it are given out.
+// A stream opens content at the position where it is read. Content that is read from beginning to
+// end has been compared with its digest before its last bytes are returned.
 type stream struct {
 	open func(offset int64) (io.ReadCloser, error)
 	size int64
@@ -186,13 +183,13 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// end reads behind the last byte, where the source says whether all was right.
+// end reads past the last byte, where the source returns the result of its digest check.
 func (s *stream) end() error {
 	var one [1]byte
 	for {
 		switch n, err := s.body.Read(one[:]); {
 		case n > 0:
-			return errors.New("the content is longer than it should be")
+			return errors.New("the content is longer than expected")
 		case err != nil:
 			return err
 		}
@@ -209,7 +206,7 @@ func (s *stream) Seek(offset int64, whence int) (int64, error) {
 	return at, nil
 }
 
-// close lets go of the content, which is only read from.
+// close closes the content. Errors do not matter, since it was only read.
 func (s *stream) close() {
 	if s.body != nil {
 		_ = s.body.Close()
@@ -217,12 +214,12 @@ func (s *stream) close() {
 	}
 }
 
-// unread stands for content of which only the size is wanted.
-type unread struct{ size, at int64 }
+// sizeOnly is content of a known size that is not read, for HEAD requests.
+type sizeOnly struct{ size, at int64 }
 
-func (u *unread) Read([]byte) (int, error) { return 0, io.EOF }
+func (u *sizeOnly) Read([]byte) (int, error) { return 0, io.EOF }
 
-func (u *unread) Seek(offset int64, whence int) (at int64, err error) {
+func (u *sizeOnly) Seek(offset int64, whence int) (at int64, err error) {
 	u.at, err = seek(offset, whence, u.at, u.size)
 	return u.at, err
 }
@@ -235,7 +232,7 @@ func seek(offset int64, whence int, at, size int64) (int64, error) {
 		offset += size
 	}
 	if offset < 0 || offset > size {
-		return at, errors.New("seeking outside of the content")
+		return at, errors.New("seeking outside the content")
 	}
 	return offset, nil
 }

@@ -8,32 +8,32 @@ import (
 	"strconv"
 )
 
-// listTags answers with the tags of a repository, in the order of their bytes.
-func (r *Registry) listTags(w http.ResponseWriter, req *http.Request, at place) error {
-	if at.repository == nil {
-		return unnamed(at.name)
+// listTags returns the tags of a repository in byte order.
+func (r *Registry) listTags(w http.ResponseWriter, req *http.Request, res resource) error {
+	if res.repository == nil {
+		return unknownRepository(res.name)
 	}
 	p, err := pageOf(req)
 	if err != nil {
 		return err
 	}
-	from, to := p.cut(len(at.tags), func(last string) (int, bool) {
-		return slices.BinarySearchFunc(at.tags, last, func(t tag, name string) int { return cmp.Compare(t.name, name) })
+	from, to := p.cut(len(res.tags), func(last string) (int, bool) {
+		return slices.BinarySearchFunc(res.tags, last, func(t tag, name string) int { return cmp.Compare(t.name, name) })
 	})
 	names := make([]string, 0, to-from)
-	for _, t := range at.tags[from:to] {
+	for _, t := range res.tags[from:to] {
 		names = append(names, t.name)
 	}
-	p.link(w, req, names, to < len(at.tags))
+	p.link(w, req, names, to < len(res.tags))
 	writeJSON(w, "application/json", http.StatusOK, struct {
 		Name string   `json:"name"`
 		Tags []string `json:"tags"`
-	}{at.name, names})
+	}{res.name, names})
 	return nil
 }
 
-// listRepositories answers with the names of the repositories. The path is not the
-// specification's but that of the CNCF distribution registry, which many ask.
+// listRepositories returns the names of the repositories. The path comes from the CNCF distribution
+// registry, not from the specification; many clients use it.
 func (r *Registry) listRepositories(w http.ResponseWriter, req *http.Request) error {
 	p, err := pageOf(req)
 	if err != nil {
@@ -48,10 +48,10 @@ func (r *Registry) listRepositories(w http.ResponseWriter, req *http.Request) er
 	return nil
 }
 
-// A page is which part of a list is wanted.
+// A page is the requested part of a list.
 type page struct {
-	last string // what stands before it
-	n    int    // entries, -1 is all
+	last string // the entry before it; "" starts at the first
+	n    int    // entries; -1 means all
 }
 
 func pageOf(req *http.Request) (page, error) {
@@ -62,21 +62,21 @@ func pageOf(req *http.Request) (page, error) {
 	}
 	n, err := strconv.Atoi(q.Get("n"))
 	if err != nil || n < 0 {
-		return p, refuse(http.StatusBadRequest, codePageInvalid, "n is %.40q and has to be a number of entries", q.Get("n"))
+		return p, newError(http.StatusBadRequest, codePageInvalid, "n is %.40q; want a number of entries", q.Get("n"))
 	}
 	p.n = n
 	return p, nil
 }
 
-// cut says where in a list of so many entries the page begins and ends. find says
-// where an entry is, or where it would be.
+// cut returns where the page begins and ends in a list of that many entries. find returns the index
+// of an entry, or the index where it would be inserted.
 func (p page) cut(entries int, find func(string) (int, bool)) (from, to int) {
 	if p.last != "" {
-		at, there := find(p.last)
-		if there {
-			at++
+		i, found := find(p.last)
+		if found {
+			i++
 		}
-		from = at
+		from = i
 	}
 	if p.n < 0 || p.n > entries-from {
 		return from, entries
@@ -84,7 +84,7 @@ func (p page) cut(entries int, find func(string) (int, bool)) (from, to int) {
 	return from, from + p.n
 }
 
-// link says where the list goes on, if it does.
+// link adds the link to the next page, if any.
 func (p page) link(w http.ResponseWriter, req *http.Request, names []string, more bool) {
 	if !more || len(names) == 0 {
 		return

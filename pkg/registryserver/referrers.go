@@ -13,27 +13,26 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// referrers are the manifests of a repository that name another one as their
-// subject. They are looked for when somebody asks: most clients never do, and
-// every manifest of the repository has to be read for it, once.
+// referrers are the manifests of a repository that name another one as their subject. They are
+// collected on the first request: most clients never ask, and every manifest of the repository has
+// to be read once.
 type referrers struct {
-	turn  chan struct{} // who looks for them, or at them, holds what is in it
+	lock  chan struct{} // of one element, full while locked; unlike a mutex, waiting ends with the context
 	known map[digest.Digest][]ocispec.Descriptor
 }
 
-func newReferrers() referrers { return referrers{turn: make(chan struct{}, 1)} }
+func newReferrers() referrers { return referrers{lock: make(chan struct{}, 1)} }
 
-// listReferrers answers with an index of the manifests that refer to a digest
-// ("Listing Referrers"). That there are none is no error, whether the digest or
-// the repository is known or not.
-func (r *Registry) listReferrers(w http.ResponseWriter, req *http.Request, at place) error {
+// listReferrers returns an index of the manifests that refer to a digest ("Listing Referrers"). The
+// list is empty, without an error, if the digest or the repository is unknown.
+func (r *Registry) listReferrers(w http.ResponseWriter, req *http.Request, res resource) error {
 	list := []ocispec.Descriptor{}
-	if at.repository != nil {
-		known, err := r.referrersIn(req.Context(), at)
+	if res.repository != nil {
+		known, err := r.referrersIn(req.Context(), res)
 		if err != nil {
 			return err
 		}
-		list = append(list, known[at.digest]...)
+		list = append(list, known[res.digest]...)
 	}
 	if kind := req.URL.Query().Get("artifactType"); kind != "" {
 		list = slices.DeleteFunc(list, func(d ocispec.Descriptor) bool { return d.ArtifactType != kind })
@@ -45,13 +44,13 @@ func (r *Registry) listReferrers(w http.ResponseWriter, req *http.Request, at pl
 	return nil
 }
 
-// referrersIn are all referrers of a repository by their subject. A manifest that
-// cannot be read is an error: a list without it would look like all there is.
-func (r *Registry) referrersIn(ctx context.Context, at place) (map[digest.Digest][]ocispec.Descriptor, error) {
-	refs := &at.referrers
+// referrersIn returns all referrers of a repository by their subject. A manifest that cannot be
+// read is an error: a list without it would look complete.
+func (r *Registry) referrersIn(ctx context.Context, res resource) (map[digest.Digest][]ocispec.Descriptor, error) {
+	refs := &res.referrers
 	select {
-	case refs.turn <- struct{}{}:
-		defer func() { <-refs.turn }()
+	case refs.lock <- struct{}{}:
+		defer func() { <-refs.lock }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -59,18 +58,18 @@ func (r *Registry) referrersIn(ctx context.Context, at place) (map[digest.Digest
 		return refs.known, nil
 	}
 	var manifests []*content
-	for _, n := range at.has {
+	for _, n := range res.has {
 		if r.content[n].mediaType != "" {
 			manifests = append(manifests, &r.content[n])
 		}
 	}
-	// In this order archives have them.
+	// Archives contain manifests in this order.
 	slices.SortFunc(manifests, func(a, b *content) int { return strings.Compare(string(a.digest), string(b.digest)) })
 	known := map[digest.Digest][]ocispec.Descriptor{}
 	for _, m := range manifests {
-		_, raw, err := r.source.Manifest(ctx, at.name, m.digest)
+		_, raw, err := r.source.Manifest(ctx, res.name, m.digest)
 		if err != nil {
-			return nil, fmt.Errorf("looking for referrers: %w", err)
+			return nil, fmt.Errorf("reading referrers: %w", err)
 		}
 		if subject, desc := referrer(m, raw); subject != "" {
 			known[subject] = append(known[subject], desc)
@@ -80,8 +79,8 @@ func (r *Registry) referrersIn(ctx context.Context, at place) (map[digest.Digest
 	return known, nil
 }
 
-// referrer describes a manifest as a list of referrers has it; subject is "" for one
-// that refers to nothing, or is no manifest of this kind.
+// referrer returns the descriptor of a manifest for a list of referrers. subject is "" if the
+// manifest refers to nothing or cannot be parsed.
 func referrer(m *content, raw []byte) (subject digest.Digest, desc ocispec.Descriptor) {
 	var text struct {
 		ArtifactType string              `json:"artifactType"`

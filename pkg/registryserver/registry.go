@@ -1,28 +1,24 @@
-// Package registryserver serves images as a registry that can only be pulled
-// from.
+// Package registryserver serves images as a read-only registry.
 //
-// A [Registry] is made of a list of images, which says what repositories and tags
-// there are and what belongs to each, and of a [Source], which has the bytes: an
-// archive, out of whose volumes content is sent as it lies there. It is an
-// http.Handler that speaks the pull and the discovery part of the OCI
-// distribution specification: manifests by tag and digest, blobs whole or by
-// range, lists of tags and of repositories by the page, and referrers. Whatever
-// would change something is refused with 405 and the code UNSUPPORTED.
+// A [Registry] is made from a list of images, which gives the repositories, the tags and the
+// content of each, and from an [image.Reader], which reads the bytes: usually an archive, whose
+// content is sent directly from its volumes. A Registry is an http.Handler that implements the pull
+// and discovery parts of the OCI distribution specification: manifests by tag and digest, blobs and
+// ranges of them, paged lists of tags and repositories, and referrers. Requests that would change
+// something are refused with 405 and the code UNSUPPORTED.
 //
-// A request cannot name a file: repositories, tags and digests are looked up in
-// what the list of images has, and content is asked of the source by digest. What
-// is read whole is compared with its digest before its last byte leaves; where it
-// differs the connection breaks off, so that no client takes it for complete.
+// A request cannot name a file: repositories, tags and digests are looked up in the list of images,
+// and content is read from the source by digest. Content that is read completely is compared with
+// its digest before its last byte is sent. If it differs, the connection is closed, so that no
+// client takes the content for complete.
 //
-// [Serve] listens, with or without TLS, until its context ends, and [Users] asks
-// for passwords, out of a htpasswd file.
+// [Serve] listens, with or without TLS, until its context ends. [Users] checks passwords against an
+// htpasswd file.
 package registryserver
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"maps"
@@ -31,22 +27,16 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-)
 
-// A Source has the content of all images.
-type Source interface {
-	Manifest(ctx context.Context, repository string, d digest.Digest) (ocispec.Descriptor, []byte, error)
-	// Blob opens a blob at an offset. Read from offset 0 on, content that is not
-	// what its digest says ends in an error in place of io.EOF.
-	Blob(ctx context.Context, repository string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error)
-}
+	"github.com/gantry-mirror/gantry/pkg/image"
+)
 
 // An Image is an image in one repository.
 type Image struct {
 	Repository string
 	Tags       []string
-	// Manifests are its own first, which the tags name, and then those below it.
-	// Each has media type, digest and size.
+	// Manifests are the image's own manifest, which the tags name, followed by those below it. Each
+	// has a media type, digest and size.
 	Manifests []ocispec.Descriptor
 	// Blobs are configs and layers, with digest and size.
 	Blobs []ocispec.Descriptor
@@ -54,7 +44,7 @@ type Image struct {
 
 // A Registry serves images. It is safe for concurrent use.
 type Registry struct {
-	source       Source
+	source       image.Reader
 	log          *slog.Logger
 	content      []content
 	numbers      map[digest.Digest]int // in content
@@ -63,8 +53,8 @@ type Registry struct {
 	buffers      sync.Pool // of *[bufferSize]byte
 }
 
-// content is a manifest or a blob, which repositories share. A digest may be
-// both: nothing forbids a layer that is the text of a manifest.
+// content is a manifest or a blob that repositories share. A digest may be both: a layer may have
+// the same bytes as a manifest.
 type content struct {
 	digest    digest.Digest
 	size      int64
@@ -72,7 +62,7 @@ type content struct {
 	blob      bool
 }
 
-// A repository is what stands below one name.
+// A repository is the content of one repository name.
 type repository struct {
 	tags      []tag // by name
 	has       []int // numbers of content, sorted
@@ -84,10 +74,10 @@ type tag struct {
 	manifest int
 }
 
-// New makes a registry of images. A tag that two images of a repository claim, and
-// content that is described in two ways, are errors. log is told of what could not
-// be read.
-func New(source Source, log *slog.Logger, images iter.Seq[Image]) (*Registry, error) {
+// New returns a registry that serves images. It fails if two images of a repository have the same
+// tag, or if content is described in two different ways. Content that cannot be read later is
+// logged to log.
+func New(source image.Reader, log *slog.Logger, images iter.Seq[Image]) (*Registry, error) {
 	r := &Registry{
 		source: source, log: log,
 		numbers: map[digest.Digest]int{}, repositories: map[string]*repository{},
@@ -105,7 +95,7 @@ func New(source Source, log *slog.Logger, images iter.Seq[Image]) (*Registry, er
 		repo.tags = slices.Clip(slices.Compact(repo.tags))
 		for i := 1; i < len(repo.tags); i++ {
 			if a, b := repo.tags[i-1], repo.tags[i]; a.name == b.name {
-				return nil, fmt.Errorf("repository %s: the tag %s is claimed by %s and by %s", name, a.name, r.content[a.manifest].digest, r.content[b.manifest].digest)
+				return nil, fmt.Errorf("repository %s: the tag %s belongs to %s and to %s", name, a.name, r.content[a.manifest].digest, r.content[b.manifest].digest)
 			}
 		}
 	}
@@ -113,7 +103,7 @@ func New(source Source, log *slog.Logger, images iter.Seq[Image]) (*Registry, er
 	return r, nil
 }
 
-// Repositories are the names of all repositories, sorted.
+// Repositories returns the names of all repositories, sorted.
 func (r *Registry) Repositories() []string { return slices.Clone(r.names) }
 
 func (r *Registry) add(img Image) error {
@@ -128,7 +118,7 @@ func (r *Registry) add(img Image) error {
 			return err
 		}
 		if was := r.content[n].mediaType; was != "" && was != desc.MediaType {
-			return fmt.Errorf("%s is of the type %s and of the type %s", desc.Digest, was, desc.MediaType)
+			return fmt.Errorf("%s has the media types %s and %s", desc.Digest, was, desc.MediaType)
 		}
 		r.content[n].mediaType = desc.MediaType
 		repo.has = append(repo.has, n)
@@ -149,7 +139,7 @@ func (r *Registry) add(img Image) error {
 	return nil
 }
 
-// number finds or gives the number of content.
+// number returns the number of content, and adds it if it is new.
 func (r *Registry) number(desc ocispec.Descriptor) (int, error) {
 	n, known := r.numbers[desc.Digest]
 	if !known {
@@ -158,12 +148,12 @@ func (r *Registry) number(desc ocispec.Descriptor) (int, error) {
 		r.content = append(r.content, content{digest: desc.Digest, size: desc.Size})
 	}
 	if size := r.content[n].size; size != desc.Size {
-		return 0, fmt.Errorf("%s has %d bytes and %d bytes", desc.Digest, size, desc.Size)
+		return 0, fmt.Errorf("%s has the sizes %d and %d", desc.Digest, size, desc.Size)
 	}
 	return n, nil
 }
 
-// contentOf looks for content of a repository; nil where it has none such.
+// contentOf returns the content of a repository with a digest; nil if it has none.
 func (r *Registry) contentOf(repo *repository, d digest.Digest) *content {
 	n, known := r.numbers[d]
 	if !known {
@@ -175,7 +165,7 @@ func (r *Registry) contentOf(repo *repository, d digest.Digest) *content {
 	return &r.content[n]
 }
 
-// tagged looks for the manifest that a tag names.
+// tagged returns the manifest of a tag; nil if there is no such tag.
 func (r *Registry) tagged(repo *repository, name string) *content {
 	i, ok := slices.BinarySearchFunc(repo.tags, name, func(t tag, name string) int { return cmp.Compare(t.name, name) })
 	if !ok {

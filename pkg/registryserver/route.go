@@ -13,8 +13,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// Error codes of the distribution specification ("Error Codes"); the last two are
-// those of the CNCF distribution registry, where the specification has none.
+// Error codes of the distribution specification ("Error Codes"); the last two come from
+// the CNCF distribution registry, since the specification has no codes for them.
 const (
 	codeBlobUnknown     = "BLOB_UNKNOWN"
 	codeDigestInvalid   = "DIGEST_INVALID"
@@ -28,21 +28,21 @@ const (
 	codeUnknown         = "UNKNOWN"
 )
 
-// A refusal is an answer that says no.
-type refusal struct {
+// A registryError is an error response.
+type registryError struct {
 	status  int
 	code    string
 	message string
 }
 
-func (e *refusal) Error() string { return e.message }
+func (e *registryError) Error() string { return e.message }
 
-func refuse(status int, code, format string, args ...any) error {
-	return &refusal{status, code, fmt.Sprintf(format, args...)}
+func newError(status int, code, format string, args ...any) error {
+	return &registryError{status, code, fmt.Sprintf(format, args...)}
 }
 
-// write sends the refusal in the form of the specification ("Error Codes").
-func (e *refusal) write(w http.ResponseWriter) {
+// write sends the error as the specification describes ("Error Codes").
+func (e *registryError) write(w http.ResponseWriter) {
 	type one struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -62,10 +62,10 @@ func writeJSON(w http.ResponseWriter, contentType string, status int, v any) {
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", fmt.Sprint(len(text)+1))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a client that is gone needs no answer
+	_, _ = w.Write(append(text, '\n')) // the client may have disconnected
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP responds to a request.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	h.Set("Docker-Distribution-Api-Version", "registry/2.0")
@@ -74,78 +74,79 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err == nil {
 		return
 	}
-	var refused *refusal
+	var failure *registryError
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(err, &failure):
 	case req.Context().Err() != nil:
-		breakOff() // there is nobody to answer to, or no time left
+		abort() // the client is gone, or the time is up
 	default:
 		r.log.Error("content cannot be read", "path", req.URL.Path, "error", err)
-		refused = &refusal{http.StatusInternalServerError, codeUnknown, "this content cannot be read; the log of the registry says why"}
+		failure = &registryError{http.StatusInternalServerError, codeUnknown, "this content cannot be read; see the log of the registry"}
 	}
-	refused.write(w)
+	failure.write(w)
 }
 
-// route finds out what is asked for. The last two parts of a path say what; all
-// before them is the name, in which any word may occur.
+// route finds the resource that a request names. The last two elements of a path are its kind and
+// reference; all before them is the repository, which may contain any word.
 func (r *Registry) route(w http.ResponseWriter, req *http.Request) error {
 	path, below := strings.CutPrefix(req.URL.Path, "/v2/")
 	if !below {
 		path = ""
 	}
-	at, serve, err := r.find(path)
+	res, serve, err := r.parse(path)
 	switch {
 	case err != nil:
-		return err // whatever is asked about it
+		return err // the name or digest is invalid, for any method
 	case req.Method != http.MethodGet && req.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		return refuse(http.StatusMethodNotAllowed, codeUnsupported, "this registry can only be pulled from")
+		return newError(http.StatusMethodNotAllowed, codeUnsupported, "this registry is read-only")
 	case req.URL.Path == "/v2" || below && path == "":
 		writeJSON(w, "application/json", http.StatusOK, struct{}{})
 		return nil
 	case !below:
-		return refuse(http.StatusNotFound, codeUnsupported, "there is nothing but /v2/ here")
+		return newError(http.StatusNotFound, codeUnsupported, "this server has only /v2/")
 	case path == "_catalog":
 		return r.listRepositories(w, req)
 	case serve == nil:
-		return refuse(http.StatusNotFound, codeUnsupported, "/v2/ has NAME/manifests/REFERENCE, NAME/blobs/DIGEST, NAME/tags/list, NAME/referrers/DIGEST and _catalog")
+		return newError(http.StatusNotFound, codeUnsupported, "want NAME/manifests/REFERENCE, NAME/blobs/DIGEST, NAME/tags/list, NAME/referrers/DIGEST or _catalog")
 	}
-	return serve(w, req, at)
+	return serve(w, req, res)
 }
 
-// A place is what a request asks for: a repository, nil where there is none of that
-// name, and a digest or a tag in it.
-type place struct {
+// A resource is what a request names: a repository, nil if it does not exist, and a digest or a tag
+// in it.
+type resource struct {
 	name string
 	*repository
 	digest digest.Digest
 	tag    string
 }
 
-// find takes a path apart and says who answers: nil where it is of no known form.
-func (r *Registry) find(path string) (at place, serve func(http.ResponseWriter, *http.Request, place) error, err error) {
-	rest, what := cutLast(path)
-	name, kind := cutLast(rest)
-	if serve = r.serves(kind, what); serve == nil {
-		return at, nil, nil
+// parse returns the resource that a path names and the function that serves it, which is nil for
+// paths of no known form.
+func (r *Registry) parse(path string) (res resource, serve func(http.ResponseWriter, *http.Request, resource) error, err error) {
+	rest, what := splitLast(path)
+	name, kind := splitLast(rest)
+	if serve = r.endpoint(kind, what); serve == nil {
+		return res, nil, nil
 	}
 	if !reference.IsPath(name) || len(name) > reference.MaxPath {
-		return at, nil, refuse(http.StatusBadRequest, codeNameInvalid, "%.300q is no name of a repository", name)
+		return res, nil, newError(http.StatusBadRequest, codeNameInvalid, "%.300q is not a valid repository name", name)
 	}
-	at = place{name: name, repository: r.repositories[name]}
+	res = resource{name: name, repository: r.repositories[name]}
 	if kind == "tags" || kind == "manifests" && !strings.Contains(what, ":") {
-		at.tag = what
-		return at, serve, nil
+		res.tag = what
+		return res, serve, nil
 	}
-	at.digest = digest.Digest(what)
-	if err := layout.CheckDigest(at.digest); err != nil {
-		return at, nil, refuse(http.StatusBadRequest, codeDigestInvalid, "%.200q is no digest: %v", what, err)
+	res.digest = digest.Digest(what)
+	if err := layout.CheckDigest(res.digest); err != nil {
+		return res, nil, newError(http.StatusBadRequest, codeDigestInvalid, "%.200q is not a valid digest: %v", what, err)
 	}
-	return at, serve, nil
+	return res, serve, nil
 }
 
-// serves says who answers.
-func (r *Registry) serves(kind, what string) func(http.ResponseWriter, *http.Request, place) error {
+// endpoint returns the function that serves a kind of resource, or nil.
+func (r *Registry) endpoint(kind, what string) func(http.ResponseWriter, *http.Request, resource) error {
 	switch {
 	case kind == "manifests" && what != "":
 		return r.manifest
@@ -159,8 +160,8 @@ func (r *Registry) serves(kind, what string) func(http.ResponseWriter, *http.Req
 	return nil
 }
 
-// cutLast cuts the last part of a path off; before is "" where there is no other.
-func cutLast(path string) (before, last string) {
+// splitLast splits the last element from a path; before is "" if there is only one.
+func splitLast(path string) (before, last string) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {
 		return "", path
@@ -168,7 +169,7 @@ func cutLast(path string) (before, last string) {
 	return path[:i], path[i+1:]
 }
 
-// unnamed is the refusal for a repository that is not there.
-func unnamed(name string) error {
-	return refuse(http.StatusNotFound, codeNameUnknown, "there is no repository %s", name)
+// unknownRepository returns the error for a repository that does not exist.
+func unknownRepository(name string) error {
+	return newError(http.StatusNotFound, codeNameUnknown, "repository %s does not exist", name)
 }

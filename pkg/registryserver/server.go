@@ -13,26 +13,25 @@ import (
 
 // Limits of connections.
 const (
-	requestTime = 20 * time.Second // for a request to arrive, of which nothing has a body
-	stallTime   = 2 * time.Minute  // for a piece of an answer to be taken
-	idleTime    = 2 * time.Minute  // between two requests of a connection
-	stopTime    = 4 * time.Second  // for answers under way to end
-	maxHeaders  = 64 << 10         // bytes
-	maxStreams  = 250              // requests at a time, in one connection of HTTP/2
+	requestTime = 20 * time.Second        // to receive a request; none has a body
+	stallTime   = 2 * time.Minute         // for the client to read a piece of a response
+	idleTime    = 2 * time.Minute         // between two requests on a connection
+	stopTime    = 1500 * time.Millisecond // for responses in progress to end
+	maxHeaders  = 64 << 10                // bytes
+	maxStreams  = 250                     // concurrent requests on one HTTP/2 connection
 )
 
-// Serve answers on a listener until the context ends, and closes it: new requests
-// are refused, and answers under way get four seconds. It returns nil when the
-// context ended. With a certificate it speaks HTTP/1.1 and HTTP/2 over TLS 1.2 or
-// later, without one HTTP/1.1 as it is. Requests are logged when they are answered,
-// for debugging.
+// Serve responds to requests on a listener until the context ends, and closes it: new requests are
+// refused, and responses in progress may take another second and a half. It returns nil when the context
+// ended. With a certificate it serves HTTP/1.1 and HTTP/2 over TLS 1.2 or later, otherwise plain
+// HTTP/1.1. Finished requests are logged at debug level.
 func Serve(ctx context.Context, log *slog.Logger, l net.Listener, handler http.Handler, certificate *tls.Certificate) error {
 	server := &http.Server{
 		Handler:        logged(log, handler),
 		Protocols:      new(http.Protocols),
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadTimeout:    requestTime,
-		WriteTimeout:   stallTime, // blobs get more as they are taken
+		WriteTimeout:   stallTime, // extended while a blob is read
 		IdleTimeout:    idleTime,
 		MaxHeaderBytes: maxHeaders,
 		BaseContext:    func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
@@ -46,35 +45,35 @@ func Serve(ctx context.Context, log *slog.Logger, l net.Listener, handler http.H
 	return httpserver.Run(ctx, server, l, stopTime)
 }
 
-// answer counts what is answered.
-type answer struct {
+// response counts the bytes that are sent.
+type response struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
 }
 
-func (a *answer) WriteHeader(status int) {
+func (a *response) WriteHeader(status int) {
 	a.status = status
 	a.ResponseWriter.WriteHeader(status)
 }
 
-func (a *answer) Write(p []byte) (int, error) {
+func (a *response) Write(p []byte) (int, error) {
 	n, err := a.ResponseWriter.Write(p)
 	a.bytes += int64(n)
 	return n, err
 }
 
-// Unwrap lets http.ResponseController set deadlines.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+// Unwrap allows http.ResponseController to set deadlines.
+func (a *response) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// logged logs requests, also those that break off.
+// logged logs requests, including aborted ones.
 func logged(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !log.Enabled(r.Context(), slog.LevelDebug) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		a, begin := &answer{ResponseWriter: w}, time.Now()
+		a, begin := &response{ResponseWriter: w}, time.Now()
 		defer func() {
 			log.Debug("request", "method", r.Method, "path", r.URL.Path, "query", r.URL.RawQuery, "from", r.RemoteAddr,
 				"agent", r.UserAgent(), "status", a.status, "bytes", a.bytes, "took", time.Since(begin).Round(time.Microsecond))

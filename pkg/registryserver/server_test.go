@@ -22,10 +22,11 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 )
 
-// certificate is one for 127.0.0.1, and a pool that trusts it.
+// certificate returns a certificate for 127.0.0.1, and a pool that trusts it.
 func certificate(t testing.TB) (*tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -49,8 +50,8 @@ func certificate(t testing.TB) (*tls.Certificate, *x509.CertPool) {
 	return &tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, pool
 }
 
-// listen serves as the program does and returns the address and what stops it,
-// which returns the error that serving ended with.
+// listen starts a server as the program does. It returns the address and a function that stops the
+// server and returns the error of Serve.
 func listen(t testing.TB, log *slog.Logger, handler http.Handler, c *tls.Certificate) (addr string, stop func() error) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -72,7 +73,7 @@ func listen(t testing.TB, log *slog.Logger, handler http.Handler, c *tls.Certifi
 	return l.Addr().String(), stop
 }
 
-func registry(t testing.TB, s registryserver.Source, log *slog.Logger, images ...registryserver.Image) *registryserver.Registry {
+func registry(t testing.TB, s image.Reader, log *slog.Logger, images ...registryserver.Image) *registryserver.Registry {
 	t.Helper()
 	r, err := registryserver.New(s, log, slices.Values(images))
 	if err != nil {
@@ -83,11 +84,11 @@ func registry(t testing.TB, s registryserver.Source, log *slog.Logger, images ..
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// TestServeTLS holds that there is HTTP/2 over TLS, HTTP/1.1 for who wants that,
-// and nothing without TLS or with an old one; and that damage is seen in both.
+// TestServeTLS checks that the registry supports HTTP/2 and HTTP/1.1 over TLS, that it refuses
+// plain HTTP and old TLS versions, and that clients detect damage with both protocols.
 func TestServeTLS(t *testing.T) {
 	t.Parallel()
-	sh := newShelf()
+	sh := newMemorySource()
 	sound, bad := noise(800_000), noise(900_000)
 	r := registry(t, sh, quiet(), at("app", sh.image(t, nil, sound, bad), "v1"))
 	sh.wrong[digest.FromString(bad)] = true
@@ -136,7 +137,7 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// raw sends bytes and returns what comes until the connection ends.
+// raw sends bytes and returns the response until the connection ends.
 func raw(t testing.TB, addr, text string) string {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
@@ -145,16 +146,16 @@ func raw(t testing.TB, addr, text string) string {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
-	_, _ = io.WriteString(conn, text) // a server may have hung up already
+	_, _ = io.WriteString(conn, text) // the server may have closed the connection already
 	got, _ := io.ReadAll(conn)
 	return string(got)
 }
 
-// TestHostile sends what no client sends. Nothing of it reads content, and the
-// registry goes on.
+// TestHostile sends requests that no client sends. It checks that none of them reads content, and
+// that the registry keeps running.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	sh := newShelf()
+	sh := newMemorySource()
 	img := sh.image(t, nil, noise(500_000))
 	layer := img.Blobs[1].Digest.String()
 	addr, _ := listen(t, quiet(), registry(t, sh, quiet(), at("app", img, "v1")), nil)
@@ -202,18 +203,18 @@ func TestHostile(t *testing.T) {
 	if !strings.HasPrefix(got, "HTTP/1.1 405") {
 		t.Errorf("a push is answered with %.200q", got)
 	}
-	// A body in two ways is how requests are smuggled past a proxy.
+	// Requests with two lengths are used to smuggle requests past a proxy.
 	got = raw(t, addr, "GET /v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v2/app/manifests/v1 HTTP/1.1\r\nHost: x\r\n\r\n")
 	if strings.Count(got, "HTTP/1.1 ") > 1 {
 		t.Errorf("two answers to one request: %q", got)
 	}
 }
 
-// TestManyConnections holds that who opens connections and says nothing, or half a
-// request, or takes nothing of an answer, keeps nobody else from pulling.
+// TestManyConnections checks that other clients can pull while many connections are idle, send half
+// a request, or do not read the response.
 func TestManyConnections(t *testing.T) {
 	t.Parallel()
-	sh := newShelf()
+	sh := newMemorySource()
 	text := noise(8 << 20)
 	addr, stop := listen(t, quiet(), registry(t, sh, quiet(), at("app", sh.image(t, nil, text), "v1")), nil)
 	path := "/v2/app/blobs/" + digest.FromString(text).String()
@@ -239,7 +240,7 @@ func TestManyConnections(t *testing.T) {
 			t.Errorf("%d bytes came (%v)", len(a.body), a.err)
 		}
 	}
-	// Nor do they keep the registry from ending, in time.
+	// They do not delay the end of the registry either.
 	begin := time.Now()
 	if err := stop(); err != nil {
 		t.Errorf("it ended with %v", err)
@@ -249,12 +250,12 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// TestServeEnds holds that an answer under way comes whole when the registry ends,
-// and that nobody is let in any more.
+// TestServeEnds checks that a response in progress is completed when the registry ends, and that
+// new connections are refused.
 func TestServeEnds(t *testing.T) {
 	t.Parallel()
-	sh := newShelf()
-	text := noise(32 << 20) // more than sockets hold
+	sh := newMemorySource()
+	text := noise(10 << 20) // more than the buffers of sockets
 	addr, stop := listen(t, quiet(), registry(t, sh, quiet(), at("app", sh.image(t, nil, text), "v1")), nil)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	if err != nil {
@@ -269,7 +270,7 @@ func TestServeEnds(t *testing.T) {
 	defer resp.Body.Close()
 	done := make(chan error, 1)
 	go func() { done <- stop() }()
-	for { // until it does not listen any more
+	for { // until it no longer listens
 		other, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 		if err != nil {
 			break
@@ -285,7 +286,7 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-// TestServeFails holds that an address which is lost is an error.
+// TestServeFails checks that Serve returns an error if its listener fails.
 func TestServeFails(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -300,11 +301,11 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// TestAccessLog holds that a request is logged with what came of it, and without
-// who asked for it under which password.
+// TestAccessLog checks that requests are logged with their result, but without user name and
+// password.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	sh := newShelf()
+	sh := newMemorySource()
 	log := &logged{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	addr, stop := listen(t, logger, registry(t, sh, logger, at("app", sh.image(t, nil, "x"), "v1")), nil)

@@ -15,12 +15,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 )
 
-// The tests of this file ask what the sections "Pull" and "Content Discovery" of the
-// OCI distribution specification, version 1.1, say, in their order.
+// The tests in this file follow the sections "Pull" and "Content Discovery" of the OCI distribution
+// specification, version 1.1, in their order.
 
 const both = "GET HEAD"
 
-// everyMethod asks for a path with each of the methods.
+// everyMethod requests a path with each of the methods.
 func everyMethod(t *testing.T, s *site, methods, path string, check func(a answer), header ...string) {
 	t.Helper()
 	for method := range strings.FieldsSeq(methods) {
@@ -28,11 +28,11 @@ func everyMethod(t *testing.T, s *site, methods, path string, check func(a answe
 	}
 }
 
-// library is a registry with an image, an index in both families, and two
+// library returns a registry with an image, an index in both families of media types, and two
 // repositories that share content.
 func library(t *testing.T) (s *site, one, list, docker registryserver.Image) {
 	t.Helper()
-	sh := newShelf()
+	sh := newMemorySource()
 	one = sh.image(t, nil, "layer one", strings.Repeat("layer two ", 100))
 	two := sh.image(t, nil, "layer one", "layer three")
 	list = sh.index(t, ocispec.MediaTypeImageIndex, one, two)
@@ -55,8 +55,8 @@ func TestAPIVersion(t *testing.T) {
 	s.ask(t, "GET", "/v2/acme/app/tags").want(t, http.StatusNotFound, "UNSUPPORTED")
 }
 
-// Pulling manifests: by tag and by digest; the type is that of the manifest; what
-// is sent has the digest that was asked for.
+// TestPullManifests pulls manifests by tag and by digest, and checks that the media type is the
+// manifest's own, and that the content matches the digest.
 func TestPullManifests(t *testing.T) {
 	t.Parallel()
 	s, one, list, docker := library(t)
@@ -64,7 +64,7 @@ func TestPullManifests(t *testing.T) {
 		"v1": one.Manifests[0], "latest": one.Manifests[0], "multi": list.Manifests[0], "docker": docker.Manifests[0],
 		one.Manifests[0].Digest.String():    one.Manifests[0],
 		list.Manifests[0].Digest.String():   list.Manifests[0],
-		list.Manifests[2].Digest.String():   list.Manifests[2], // a child has no tag
+		list.Manifests[2].Digest.String():   list.Manifests[2], // a child without a tag
 		docker.Manifests[0].Digest.String(): docker.Manifests[0],
 	} {
 		for _, accept := range []string{"", "*/*", want.MediaType, ocispec.MediaTypeImageManifest + ", " + ocispec.MediaTypeImageIndex, "text/html"} {
@@ -79,7 +79,7 @@ func TestPullManifests(t *testing.T) {
 	}
 }
 
-// A manifest or repository that is not there is 404, whatever it is called.
+// TestNoManifest checks that the status is 404 for any manifest or repository that does not exist.
 func TestNoManifest(t *testing.T) {
 	t.Parallel()
 	s, one, _, docker := library(t)
@@ -88,8 +88,8 @@ func TestNoManifest(t *testing.T) {
 		"/v2/acme/app/manifests/v2":                                        "MANIFEST_UNKNOWN",
 		"/v2/acme/app/manifests/.INVALID_MANIFEST_NAME":                    "MANIFEST_UNKNOWN",
 		"/v2/acme/app/manifests/" + digest.FromString("nothing").String():  "MANIFEST_UNKNOWN",
-		"/v2/acme/app/manifests/" + layer:                                  "MANIFEST_UNKNOWN", // it is a blob
-		"/v2/library/two/manifests/" + docker.Manifests[0].Digest.String(): "MANIFEST_UNKNOWN", // of another repository
+		"/v2/acme/app/manifests/" + layer:                                  "MANIFEST_UNKNOWN", // a blob
+		"/v2/library/two/manifests/" + docker.Manifests[0].Digest.String(): "MANIFEST_UNKNOWN", // in another repository
 		"/v2/acme/none/manifests/v1":                                       "NAME_UNKNOWN",
 		"/v2/acme/manifests/v1":                                            "NAME_UNKNOWN",
 	} {
@@ -105,7 +105,7 @@ func TestNoManifest(t *testing.T) {
 	}
 }
 
-// A name may have the words in it that paths are made of.
+// TestNamesLikePaths checks that names may contain the words that separate the parts of a path.
 func TestNamesLikePaths(t *testing.T) {
 	t.Parallel()
 	s, _, _, _ := library(t)
@@ -116,7 +116,7 @@ func TestNamesLikePaths(t *testing.T) {
 	}
 }
 
-// Pulling blobs: by digest, in the repository that has them.
+// TestPullBlobs pulls blobs by digest, in the repositories that have them.
 func TestPullBlobs(t *testing.T) {
 	t.Parallel()
 	s, one, _, docker := library(t)
@@ -136,7 +136,7 @@ func TestPullBlobs(t *testing.T) {
 	} {
 		everyMethod(t, s, both, "/v2/acme/app/blobs/"+d.String(), func(a answer) { a.want(t, http.StatusNotFound, "BLOB_UNKNOWN") })
 	}
-	// In this repository there is no image with this layer.
+	// No image in this repository has this layer.
 	everyMethod(t, s, both, "/v2/library/two/blobs/"+one.Blobs[2].Digest.String(), func(a answer) {
 		a.want(t, http.StatusNotFound, "BLOB_UNKNOWN")
 	})
@@ -144,7 +144,7 @@ func TestPullBlobs(t *testing.T) {
 	everyMethod(t, s, both, "/v2/acme/none/blobs/"+one.Blobs[1].Digest.String(), func(a answer) { a.want(t, http.StatusNotFound, "NAME_UNKNOWN") })
 }
 
-// A registry that does not take pushes, deletions or mounts says so.
+// TestNothingChanges checks that pushes, deletions and mounts are refused as unsupported.
 func TestNothingChanges(t *testing.T) {
 	t.Parallel()
 	s, one, _, _ := library(t)
@@ -158,7 +158,7 @@ func TestNothingChanges(t *testing.T) {
 		method, path, _ := strings.Cut(request, " ")
 		s.ask(t, method, path).want(t, http.StatusMethodNotAllowed, "UNSUPPORTED", "Allow", "GET, HEAD")
 	}
-	// What is no digest or name is wrong first of all.
+	// Invalid digests and names are reported first.
 	s.ask(t, "PUT", "/v2/acme/app/manifests/sha256:totallywrong").want(t, http.StatusBadRequest, "DIGEST_INVALID")
 	s.ask(t, "PUT", "/v2/Acme/app/manifests/v1").want(t, http.StatusBadRequest, "NAME_INVALID")
 	s.ask(t, "GET", "/v2/acme/app/blobs/uploads/").want(t, http.StatusNotFound, "UNSUPPORTED")
@@ -167,7 +167,7 @@ func TestNothingChanges(t *testing.T) {
 	}
 }
 
-// list asks for a list and returns its entries and where it goes on.
+// list requests a list and returns its entries and the path of the next page.
 func list(t *testing.T, s *site, path, field string) (entries []string, next string) {
 	t.Helper()
 	a := s.ask(t, "GET", path).want(t, http.StatusOK, "", "Content-Type", "application/json")
@@ -188,11 +188,11 @@ func list(t *testing.T, s *site, path, field string) (entries []string, next str
 	return entries, next
 }
 
-// Lists: in the order of their bytes, cut by n, beginning behind last, and with a
-// link to the rest while there is one.
+// TestLists checks that lists are sorted by bytes, start after last, have at most n entries, and
+// link to the next page, if any.
 func TestLists(t *testing.T) {
 	t.Parallel()
-	sh := newShelf()
+	sh := newMemorySource()
 	img := sh.image(t, nil, "x")
 	s := serve(t, sh, at("b", img, "v10", "v2", "V1", "a"), at("b", img, "v2", "z_1"), at("c", img), at("a/x", img, "t"), at("a-x", img))
 	for _, x := range []struct {
@@ -225,7 +225,7 @@ func TestLists(t *testing.T) {
 			}
 		}
 	}
-	// last need not be an entry, n need not be given, and either may be useless.
+	// last does not have to be an entry, n is optional, and invalid values are allowed for both.
 	for query, want := range map[string][]string{
 		"last=v10":                      {"v2", "z_1"},
 		"last=b":                        {"v10", "v2", "z_1"},
@@ -246,11 +246,12 @@ func TestLists(t *testing.T) {
 	everyMethod(t, s, both, "/v2/none/tags/list", func(a answer) { a.want(t, http.StatusNotFound, "NAME_UNKNOWN") })
 }
 
-// Referrers: an index of all manifests of the repository that name the digest as
-// their subject, whether it is there or not; with artifactType those of one type.
+// TestReferrers checks that the response is an index of all manifests in the repository whose
+// subject is the digest, whether the subject exists or not. With artifactType, it has only
+// manifests of that type.
 func TestReferrers(t *testing.T) {
 	t.Parallel()
-	sh := newShelf()
+	sh := newMemorySource()
 	subject := sh.image(t, nil, "subject")
 	absent := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromString("absent"), Size: 6}
 	referrer := func(to ocispec.Descriptor, artifactType, config, note string) registryserver.Image {
@@ -286,7 +287,7 @@ func TestReferrers(t *testing.T) {
 		{of(absent.Digest), "", []ocispec.Descriptor{describe(toAbsent, signature, "three")}},
 		{of(digest.FromString("hello world")), "", nil},
 		{"/v2/other/referrers/" + here.String(), "", []ocispec.Descriptor{describe(elsewhere, signature, "four")}},
-		{"/v2/nobody/knows/referrers/" + here.String(), "", nil}, // a registry with this API never says 404
+		{"/v2/nobody/knows/referrers/" + here.String(), "", nil}, // a registry with this API never responds with 404
 	} {
 		a := s.ask(t, "GET", x.path).want(t, http.StatusOK, "", "Content-Type", ocispec.MediaTypeImageIndex, "OCI-Filters-Applied", x.filter)
 		var got ocispec.Index

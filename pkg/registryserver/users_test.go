@@ -29,7 +29,7 @@ func basic(name, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
 }
 
-// guarded is a site with a watch at its door.
+// guarded returns a site that requires the password of a user in file.
 func guarded(t testing.TB, file string) *site {
 	t.Helper()
 	users, err := registryserver.ParseUsers(strings.NewReader(file))
@@ -45,10 +45,10 @@ func guarded(t testing.TB, file string) *site {
 
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	// htpasswd writes $2y$, Go and most others $2a$, some $2b$: the same hash.
+	// htpasswd writes $2y$, Go and most other programs $2a$, some $2b$. All are the same hash.
 	s := guarded(t, "# who may pull\n\nann:"+strings.Replace(hash(t, "open sesame", 4), "$2a$", "$2y$", 1)+"\r\n"+
 		"bob:"+hash(t, "päss:wörd", 5)+"\n")
-	for range 3 { // the second time it is remembered
+	for range 3 { // the second request finds the result in the cache
 		s.ask(t, "GET", "/v2/", "Authorization", basic("ann", "open sesame")).want(t, http.StatusOK, "")
 		s.ask(t, "GET", "/v2/", "Authorization", basic("bob", "päss:wörd")).want(t, http.StatusOK, "")
 		for _, wrong := range []string{
@@ -73,17 +73,17 @@ func TestUsers(t *testing.T) {
 			t.Errorf("the log lacks %q:\n%s", word, log)
 		}
 	}
-	// Who asks without a password at first, as all clients do, is no failed try.
-	if n := strings.Count(log, "refused"); n != 3*9 {
-		t.Errorf("%d tries were logged, want %d:\n%s", n, 3*9, log)
+	// All clients send their first request without a password. This is not a failed attempt.
+	if n := strings.Count(log, "wrong name or password"); n != 3*9 {
+		t.Errorf("%d attempts were logged, want %d:\n%s", n, 3*9, log)
 	}
 }
 
-// TestUsersTakeAsLong holds that a name that is no user's is found out no sooner than
-// a wrong password, and that a right password is compared once.
+// TestUsersTakeAsLong checks that an unknown user name takes as long as a wrong password, and that
+// a correct password is hashed only once.
 func TestUsersTakeAsLong(t *testing.T) {
 	t.Parallel()
-	s := guarded(t, "ann:"+hash(t, "right", 12)+"\n")
+	s := guarded(t, "ann:"+hash(t, "right", 10)+"\n")
 	took := func(name, password string, status int) time.Duration {
 		begin := time.Now()
 		s.ask(t, "GET", "/v2/", "Authorization", basic(name, password)).want(t, status, "")
@@ -91,7 +91,7 @@ func TestUsersTakeAsLong(t *testing.T) {
 	}
 	wrong, nobody := took("ann", "wrong", http.StatusUnauthorized), took("eve", "wrong", http.StatusUnauthorized)
 	if nobody < wrong/4 { // the machine may be busy
-		t.Errorf("a name that is no user's takes %v, a wrong password %v", nobody, wrong)
+		t.Errorf("an unknown user takes %v, a wrong password %v", nobody, wrong)
 	}
 	first := took("ann", "right", http.StatusOK)
 	var wait sync.WaitGroup
@@ -113,12 +113,12 @@ func TestParseUsersRefuses(t *testing.T) {
 		"# nobody\n\n": "names no user",
 		"ann\n":        "line 1 is not NAME:HASH",
 		":" + good:     "line 1 is not NAME:HASH",
-		"ann:" + good + "\nbob:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n": "line 2 has no hash of bcrypt: make it with htpasswd -B",
-		"ann:$apr1$abc$0123456789":                                  "line 1 has no hash of bcrypt",
-		"ann:secret":                                                "line 1 has no hash of bcrypt",
-		"ann:" + good[:30]:                                          "line 1 has no hash of bcrypt",
-		"ann:" + good + "x":                                         "line 1 has no hash of bcrypt",
-		"ann:" + good + "\nann:" + good:                             "line 2 is for a user that an earlier line is for",
+		"ann:" + good + "\nbob:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n": "line 2 has no bcrypt hash; create it with htpasswd -B",
+		"ann:$apr1$abc$0123456789":                                  "line 1 has no bcrypt hash",
+		"ann:secret":                                                "line 1 has no bcrypt hash",
+		"ann:" + good[:30]:                                          "line 1 has no bcrypt hash",
+		"ann:" + good + "x":                                         "line 1 has no bcrypt hash",
+		"ann:" + good + "\nann:" + good:                             "line 2 repeats the user of an earlier line",
 		"ann:" + strings.Replace(good, "$04$", "$31$", 1):           "line 1 has a hash of cost 31",
 		strings.Repeat("# a long file\n", 100_000):                  "more than 1048576 bytes",
 		"ann:" + good + "\n" + strings.Repeat("x", 100_000):         "token too long",
@@ -129,7 +129,7 @@ func TestParseUsersRefuses(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), good[10:]) {
-			t.Errorf("the error tells of the file: %v", err)
+			t.Errorf("the error shows the file: %v", err)
 		}
 	}
 }

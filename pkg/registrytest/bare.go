@@ -8,23 +8,23 @@ import (
 	"os"
 )
 
-// A Bare is a real registry that clients reach without a front between, so that
-// it can be measured what they do to it: plain http, open to everybody.
+// A Bare is a real registry that clients reach without a front, for measurements: plain http,
+// without credentials.
 type Bare struct {
 	Host string // "127.0.0.1:port"
-	// LogFile has a line in Apache's combined log format for each request,
-	// written when it is answered, those that awaited the start among them.
+	// LogFile has a line in Apache's combined log format for each request, written when it is
+	// answered. The requests that waited for the start are included.
 	LogFile string
 
 	process *process
 }
 
-// bareTries bounds how often another port is tried, where somebody took it
-// between choosing and using it.
+// bareTries limits how often another port is tried if a process takes it between choosing and using
+// it.
 const bareTries = 5
 
-// StartBare runs a registry that keeps all it has below dir. The program is
-// found as Start finds it. Whoever starts it closes it.
+// StartBare runs a registry with its files below dir. It finds the program as Start does. The
+// caller closes it.
 func StartBare(ctx context.Context, dir string) (*Bare, error) {
 	program, err := findProgram(ctx)
 	if err != nil {
@@ -55,10 +55,10 @@ func StartBare(ctx context.Context, dir string) (*Bare, error) {
 	return nil, fmt.Errorf("starting a registry: %w", errors.Join(problems...))
 }
 
-// Close ends the process. What it stored stays.
+// Close ends the process. The stored files remain.
 func (b *Bare) Close() { b.process.close() }
 
-// freeAddress finds a port of loopback that nobody listens on at the moment.
+// freeAddress finds an unused port of loopback.
 func freeAddress(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")

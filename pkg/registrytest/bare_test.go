@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is put into a bare registry is there, is in its log, and is stored where
-// it was said.
+// TestStartBare checks that content that is pushed to a bare registry can be read, is logged, and
+// is stored in the given folder.
 func TestStartBare(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -27,13 +27,13 @@ func TestStartBare(t *testing.T) {
 	if _, err := c.Pull(t.Context(), "a/b", "v1"); err != nil {
 		t.Fatal(err)
 	}
-	b.Close() // so that the log is whole
+	b.Close() // so that the log is complete
 	log, err := os.ReadFile(b.LogFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(log), `"PUT /v2/a/b/manifests/v1 HTTP/1.1" 201 `); n != 1 {
-		t.Errorf("%d lines tell of the tag that was put, want 1:\n%s", n, log)
+		t.Errorf("%d log lines about the pushed tag, want 1:\n%s", n, log)
 	}
 	if _, err := os.Stat(dir + "/storage/docker/registry/v2/repositories/a/b"); err != nil {
 		t.Error(err)

@@ -9,10 +9,10 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// CDN serves the blobs of a registry of Start from a host of its own, as object
-// storage does for registries that redirect to it: only to addresses that
-// Redirect made, and not to who shows credentials beside the signature in the
-// address (400, as S3 answers). It ends with the test.
+// CDN serves the blobs of a registry of Start from another host, like object storage behind a
+// registry that redirects to it. It accepts only addresses that Redirect made, and refuses requests
+// that have credentials in addition to the signature in the address (400, as S3 does). It ends with
+// the test.
 func (s *Server) CDN() *Server {
 	s.t.Helper()
 	if s.process == nil {

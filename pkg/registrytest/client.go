@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// A Client talks to one registry as the distribution specification says, with
-// nothing of Gantry's own: no retries, no credentials of the user, no proxies.
+// A Client talks to one registry according to the distribution specification. It shares no code
+// with Gantry: no retries, no credentials of the user, no proxies.
 type Client struct {
 	http               *http.Client
 	scheme, host       string
@@ -32,8 +32,8 @@ func NewClient(host string) *Client {
 	}
 }
 
-// redirected keeps credentials from other hosts; net/http does so by the host's
-// name alone, and two ports of loopback are two hosts here.
+// redirected keeps credentials from other hosts. net/http compares only the host's name, and two
+// ports of loopback are two hosts here.
 func redirected(r *http.Request, via []*http.Request) error {
 	if r.URL.Host != via[0].URL.Host {
 		r.Header.Del("Authorization")
@@ -44,17 +44,17 @@ func redirected(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// A request to a path below the registry's /v2/, or to a Location.
+// A request is a request to a path below the registry's /v2/, or to a Location.
 type request struct {
 	method     string
 	repository string
 	path       string // below /v2/<repository>/, or a whole address
 	header     http.Header
-	body       func() io.Reader // nil is no body
+	body       func() io.Reader // nil means no body
 	length     int64
 }
 
-// do sends the request and returns an answer of the wanted codes.
+// do sends the request and returns a response with one of the wanted codes.
 func (c *Client) do(ctx context.Context, r request, want ...int) (*http.Response, error) {
 	resp, err := c.send(ctx, r)
 	if err != nil {
@@ -120,14 +120,14 @@ var challengeField = regexp.MustCompile(`(realm|service|scope)="([^"]*)"`)
 // fetchToken answers a Bearer challenge for the repository.
 func (c *Client) fetchToken(ctx context.Context, repository, challenge string) error {
 	if !strings.HasPrefix(challenge, "Bearer ") || c.username == "" {
-		return fmt.Errorf("%s asks for credentials (%q) and refuses those of the test", c.host, challenge)
+		return fmt.Errorf("%s requires credentials (%q) and refuses those of the test", c.host, challenge)
 	}
 	fields := map[string]string{}
 	for _, m := range challengeField.FindAllStringSubmatch(challenge, -1) {
 		fields[m[1]] = m[2]
 	}
-	// What is asked for, which is more than the repository for a mount, and what
-	// will be.
+	// Request the scope of this request, which for a mount is more than the repository, and that of
+	// later requests.
 	scope := fields["scope"] + " repository:" + repository + ":pull,push"
 	query := url.Values{"service": {fields["service"]}, "scope": {scope}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fields["realm"]+"?"+query.Encode(), http.NoBody)

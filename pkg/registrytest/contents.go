@@ -15,23 +15,22 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// A Repository is what the storage of a registry of Start says that a
-// repository holds.
+// A Repository is the content of one repository in the storage of a registry of Start.
 type Repository struct {
 	Name      string
 	Tags      map[string]digest.Digest
 	Manifests []digest.Digest // sorted
 	Blobs     []digest.Digest // sorted; configs and layers
-	Uploads   int             // that were opened and neither finished nor cancelled
+	Uploads   int             // opened, but neither finished nor canceled
 }
 
-// Repositories lists the repositories below a prefix, sorted by name, from the
-// files of the registry's storage: what is not tagged is in it, too.
+// Repositories lists the repositories below a prefix ("." is all), sorted by name, from the files
+// of the registry's storage. Content without tags is included.
 func (s *Server) Repositories(prefix string) ([]Repository, error) {
 	if s.process == nil {
 		return nil, errors.New("listing what a registry in memory stores: use Start")
 	}
-	storage := os.DirFS(path.Join(s.process.storage(), "repositories"))
+	storage := os.DirFS(path.Join(s.process.storage(), "repositories", s.namespace))
 	byName := map[string]*Repository{}
 	err := fs.WalkDir(storage, prefix, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -64,8 +63,8 @@ func (s *Server) Repositories(prefix string) ([]Repository, error) {
 	return all, nil
 }
 
-// add takes in one file of the repository's folder; inside are the parts of its
-// path, without the underscore of the first.
+// add adds one file of the repository's folder; inside are the parts of its path, without the
+// underscore of the first.
 func (r *Repository) add(storage fs.FS, name string, inside []string, e fs.DirEntry) error {
 	link := func() (digest.Digest, error) {
 		text, err := fs.ReadFile(storage, name)
@@ -73,7 +72,7 @@ func (r *Repository) add(storage fs.FS, name string, inside []string, e fs.DirEn
 	}
 	switch {
 	case inside[0] == "uploads" && e.Name() == "startedat":
-		// A cancelled upload leaves its folder there, without this file.
+		// A canceled upload leaves its folder, without this file.
 		r.Uploads++
 	case e.Name() != "link":
 	case inside[0] == "layers":
@@ -92,9 +91,9 @@ func (r *Repository) add(storage fs.FS, name string, inside []string, e fs.DirEn
 	return nil
 }
 
-// CheckRepository reads everything that a repository holds, tagged or not, and
-// compares it with its digest; and pulls each tag with all that it needs. The
-// error joins what is missing or wrong.
+// CheckRepository reads all content of a repository, tagged or not, and compares it with its
+// digest. It also pulls each tag with everything it needs. The error joins what is missing or
+// wrong.
 func (c *Client) CheckRepository(ctx context.Context, r Repository) error {
 	var problems []error
 	for _, d := range r.Blobs {

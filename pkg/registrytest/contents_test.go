@@ -11,7 +11,7 @@ import (
 
 func TestRepositories(t *testing.T) {
 	t.Parallel()
-	s := Start(t, Options{})
+	s := Start(t, Options{Alone: true})
 	idx, err := Index("contents")
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +38,7 @@ func TestRepositories(t *testing.T) {
 	if err := c.CheckRepository(t.Context(), r); err != nil {
 		t.Error(err)
 	}
-	// What is wrong is found: a blob that lost its bytes, and a tag that says
-	// something else.
+	// CheckRepository finds damage: a truncated blob, and a tag with another digest.
 	wrong := r
 	wrong.Tags = map[string]digest.Digest{"v1": digest.FromString("other")}
 	if err := c.CheckRepository(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "stored as") {

@@ -13,28 +13,26 @@ import (
 	"sync"
 )
 
-// A Rule is one line of a script of faults: which requests it is about, and
-// what becomes of them. The first rule that applies decides; a request that no
-// rule applies to reaches the registry.
+// A Rule is one line of a script of faults: which requests it affects, and what happens to them.
+// The first rule that applies decides. A request without a matching rule reaches the registry.
 type Rule struct {
 	Method string // "" is any
 	// Path is a regular expression over the URL's path, unanchored; "" is any.
 	Path string
-	// Query is one over the URL's query as it was sent, where a mount and the end
-	// of an upload have their digests.
+	// Query is a regular expression over the URL's query as it was sent, which contains the digest
+	// of a mount and of the end of an upload.
 	Query string
-	// Nth is which of the requests that match is meant, from 1; 0 is every one.
-	// A request counts for each rule it matches, so that rules with Nth 1 and
-	// Nth 2 fault the first two.
+	// Nth selects one of the matching requests, from 1; 0 is every one. A request counts for each
+	// rule it matches, so that rules with Nth 1 and Nth 2 affect the first two.
 	Nth    int
 	Action Action
 }
 
-// An Action answers a request in place of the registry, which is next.
+// An Action answers a request instead of the registry, which is next.
 type Action func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// Status answers with a code and headers, given as pairs of name and value. The
-// request's body is read first, and the registry sees nothing.
+// Status responds with a code and headers, given as pairs of name and value. It reads the request's
+// body first, and the registry does not see the request.
 func Status(code int, header ...string) Action {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -47,7 +45,7 @@ func Status(code int, header ...string) Action {
 	}
 }
 
-// Reset breaks the connection before any answer, as a crashed peer does.
+// Reset breaks the connection before any response, like a crashed peer.
 func Reset() Action {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { resetConnection(w) }
 }
@@ -61,7 +59,7 @@ func Cut(n int) Action {
 	}
 }
 
-// ShortBody answers with the first n bytes of the body as if they were all.
+// ShortBody responds with the first n bytes of the body as if they were all.
 func ShortBody(n int) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		a := ask(r, next)
@@ -95,35 +93,35 @@ func Stall(n int) Action {
 	}
 }
 
-// Script replaces the registry's faults; without rules it works faultlessly.
-// Counting for Nth begins anew.
+// Script replaces the registry's faults; without rules there are none. Counting for Nth begins
+// again.
 func (s *Server) Script(rules ...Rule) { s.script.set(rules) }
 
-// An answer is what the registry would have said.
-type answer struct {
+// A response is what the registry would have sent.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func ask(r *http.Request, next http.Handler) answer {
+func ask(r *http.Request, next http.Handler) response {
 	rec := httptest.NewRecorder()
 	next.ServeHTTP(rec, r)
-	return answer{rec.Code, rec.Result().Header, bytes.Clone(rec.Body.Bytes())}
+	return response{rec.Code, rec.Result().Header, bytes.Clone(rec.Body.Bytes())}
 }
 
-func (a answer) announce(w http.ResponseWriter, length int) {
+func (a response) announce(w http.ResponseWriter, length int) {
 	for k, v := range a.header {
 		w.Header()[k] = v
 	}
-	if length > 0 { // the answer to HEAD keeps its own
+	if length > 0 { // a response to HEAD keeps its own
 		w.Header().Set("Content-Length", strconv.Itoa(length))
 	}
 	w.WriteHeader(a.status)
 }
 
-// resetConnection closes the client's connection with a TCP reset. Where the
-// connection cannot be had, the client gets a 502.
+// resetConnection closes the client's connection with a TCP reset. If the connection is not
+// accessible, the client gets a 502.
 func resetConnection(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

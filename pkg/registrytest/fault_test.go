@@ -14,7 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// fetch reads the manifest org/app:v1 and tells how that went.
+// fetch reads the manifest org/app:v1 and returns the status, the announced length and the body.
 func fetch(ctx context.Context, s *Server) (status, announced int, body []byte, err error) {
 	c := s.Client()
 	defer c.http.CloseIdleConnections()
@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			if _, _, body, err := fetch(ctx, s); !errors.Is(err, context.DeadlineExceeded) || len(body) != 10 {
-				t.Errorf("Stall: %d bytes, %v, want 10 and the end of patience", len(body), err)
+				t.Errorf("Stall: %d bytes, %v, want 10 and a timeout", len(body), err)
 			}
 
 			s.Script()

@@ -14,7 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// upload is one blob on its way into org/app.
+// An upload is the upload of one blob to org/app.
 type upload struct {
 	t        *testing.T
 	c        *Client
@@ -48,7 +48,7 @@ func (u *upload) put() error {
 
 func TestUploadFaults(t *testing.T) {
 	t.Parallel()
-	s := Start(t, Options{})
+	s := Start(t, Options{Alone: true})
 	has := func(d digest.Digest) bool {
 		t.Helper()
 		repositories, err := s.Repositories("org")
@@ -66,10 +66,10 @@ func TestUploadFaults(t *testing.T) {
 		name          string
 		action        Action
 		fails, stored bool
-		open          int // uploads, with those of the cases before
+		open          int // uploads, including those of earlier cases
 	}{
 		{"cut", CutUpload(70_000), true, false, 1},
-		{"answer lost", LoseAnswer(), true, true, 1},
+		{"answer lost", LoseResponse(), true, true, 1},
 		{"pretended", Pretend(), false, false, 1},
 		{"restart", s.RestartAfter(70_000), true, false, 2},
 		{"wrong digest", Header("Docker-Content-Digest", digest.FromString("other").String()), false, true, 2},
@@ -100,7 +100,7 @@ func TestPretendedManifestAndMount(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Client().Pull(t.Context(), "org/app", "v1"); err == nil {
-		t.Error("the tag is there")
+		t.Error("the tag exists")
 	}
 	s.Script(Rule{Method: http.MethodPost, Action: Pretend()})
 	h, err := img.ConfigName()
@@ -116,7 +116,7 @@ func TestPretendedManifestAndMount(t *testing.T) {
 		t.Errorf("location %s, want %s", got, want)
 	}
 	if err := s.Client().checkBlob(t.Context(), "org/other", digest.Digest(h.String())); err == nil {
-		t.Error("the blob is there")
+		t.Error("the blob exists")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestDeny(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer ") {
-		t.Errorf("answered %d %q, want the challenge that strangers get", resp.StatusCode, resp.Header.Get("WWW-Authenticate"))
+		t.Errorf("answered %d %q, want the challenge for anonymous clients", resp.StatusCode, resp.Header.Get("WWW-Authenticate"))
 	}
 }
 
@@ -240,7 +240,7 @@ func TestShutAndOpen(t *testing.T) {
 		}
 		s.Shut()
 		if err := ping(); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("%v, want that the connection is refused", err)
+			t.Errorf("%v, want a refused connection", err)
 		}
 		s.Open()
 	}

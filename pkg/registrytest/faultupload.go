@@ -10,8 +10,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// CutUpload hands n bytes of the request's body on to the registry and then
-// breaks the connections on both sides of it.
+// CutUpload forwards n bytes of the request's body to the registry and then breaks the connections
+// on both sides.
 func CutUpload(n int) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		r.Body = &cutBody{ReadCloser: r.Body, left: n}
@@ -27,7 +27,7 @@ type cutBody struct {
 	left int
 }
 
-// Read hands on what is left until the cut.
+// Read returns the bytes before the cut.
 func (b *cutBody) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		return 0, errCut
@@ -37,18 +37,18 @@ func (b *cutBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// LoseAnswer lets the registry do what it is asked to and breaks the connection
-// instead of saying so.
-func LoseAnswer() Action {
+// LoseResponse lets the registry handle the request and breaks the connection instead of
+// responding.
+func LoseResponse() Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(httptest.NewRecorder(), r)
 		resetConnection(w)
 	}
 }
 
-// NoAnswer takes the request and says nothing until the client gives up or the
-// test ends. The registry sees nothing.
-func NoAnswer() Action {
+// NoResponse reads the request and does not respond until the client gives up or the test ends. The
+// registry does not see the request.
+func NoResponse() Action {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -56,9 +56,8 @@ func NoAnswer() Action {
 	}
 }
 
-// StallUpload takes n bytes of the request's body and then nothing more, so that
-// the client cannot go on sending, until the test ends. The registry sees
-// nothing.
+// StallUpload reads n bytes of the request's body and then no more, so that the client cannot send
+// the rest, until the test ends. The registry does not see the request.
 func StallUpload(n int) Action {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.CopyN(io.Discard, r.Body, int64(n))
@@ -67,8 +66,8 @@ func StallUpload(n int) Action {
 	}
 }
 
-// Pretend says 201 Created to a mount, a manifest or the end of an upload, and
-// keeps nothing of it. The upload is over.
+// Pretend responds with 201 Created to a mount, a manifest or the end of an upload, and stores
+// nothing. The upload ends.
 func Pretend() Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		repository := repositoryOf(r.URL.Path)
@@ -93,7 +92,7 @@ func Pretend() Action {
 	}
 }
 
-// repositoryOf is the repository that a path below /v2/ is about.
+// repositoryOf returns the repository in a path below /v2/.
 func repositoryOf(path string) string {
 	path = strings.TrimPrefix(path, "/v2/")
 	for _, mark := range []string{"/blobs/", "/manifests/", "/tags/", "/referrers/"} {

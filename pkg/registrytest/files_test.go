@@ -11,8 +11,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// An image of files has them layer by layer in the order given, and a manifest
-// list of such images can be pulled.
+// TestFilesImage checks that an image has the files of each layer in the given order, and that a
+// manifest list of such images can be pulled.
 func TestFilesImage(t *testing.T) {
 	t.Parallel()
 	var images []v1.Image
@@ -69,7 +69,7 @@ func TestFilesImage(t *testing.T) {
 	}
 }
 
-// Any server can stand behind the front, which logs and faults its requests.
+// TestServe checks that the front logs the requests to any server and applies faults to them.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	s := Serve(t, Options{TLS: true, Rules: []Rule{{Path: "^/b$", Action: Page()}}}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

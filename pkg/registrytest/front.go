@@ -8,13 +8,13 @@ import (
 	"net/http/httptest"
 )
 
-// A front is what clients of a server talk to.
+// A front is the HTTP server that clients connect to.
 type front struct {
 	*httptest.Server
-	door *doorway
+	listener *reopenListener
 }
 
-func (f *front) host() string { return f.door.Addr().String() }
+func (f *front) host() string { return f.listener.Addr().String() }
 
 // begin serves the registry h to clients.
 func (s *Server) begin(ca *authority, h http.Handler) {
@@ -26,12 +26,12 @@ func (s *Server) begin(ca *authority, h http.Handler) {
 // serve puts a front before h.
 func (s *Server) serve(ca *authority, h http.Handler) *front {
 	s.t.Helper()
-	door, err := listen(s.t.Context())
+	listener, err := listen(s.t.Context())
 	if err != nil {
 		s.t.Fatalf("registrytest: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &front{door: door, Server: &httptest.Server{Listener: door, Config: &http.Server{
+	f := &front{listener: listener, Server: &httptest.Server{Listener: listener, Config: &http.Server{
 		Handler:     s.log.wrap(s.script.wrap(h)),
 		ErrorLog:    discardLogger(),
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -48,7 +48,7 @@ func (s *Server) serve(ca *authority, h http.Handler) *front {
 		f.StartTLS()
 	}
 	s.t.Cleanup(func() {
-		cancel() // lets a stalled answer go
+		cancel() // ends stalled responses
 		f.CloseClientConnections()
 		f.Close()
 	})

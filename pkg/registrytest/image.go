@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -12,29 +13,29 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Platforms are those of every index that this package makes.
+// platforms are the platforms of every index that this package makes.
 var platforms = []v1.Platform{
 	{OS: "linux", Architecture: "amd64"},
 	{OS: "linux", Architecture: "arm64"},
 }
 
-// Sizes of random layers, in bytes.
+// The sizes of random layers in bytes.
 const (
 	baseSize     = 1 << 20
 	ownSizeLeast = 8 << 10
 	ownSizeMost  = 192 << 10
 )
 
-// baseCount is the number of base layers, per platform, that images share.
+// baseCount is the number of base layers for each platform that images share.
 const baseCount = 3
 
-// Image returns an image for linux/amd64 of a shared base layer and one to
-// three random ones. The name decides everything: which base, how many layers,
-// OCI or Docker media types, and every byte.
-func Image(name string) (v1.Image, error) { return operand(name, platforms[0]) }
+// Image returns an image for linux/amd64 with a shared base layer and one to three random ones.
+// Everything depends only on the name: the base, the number of layers, OCI or Docker media types,
+// and every byte.
+func Image(name string) (v1.Image, error) { return operand(name, platforms[0], 1) }
 
-// SizedImage returns an OCI image for linux/amd64 with random layers of these
-// sizes in bytes, and a little more for their tar. The name decides every byte.
+// SizedImage returns an OCI image for linux/amd64 with random layers of these sizes in bytes, plus
+// a little for the tar format. Every byte depends only on the name and the sizes.
 func SizedImage(name string, sizes ...int) (v1.Image, error) {
 	var layers []*layer
 	for i, size := range sizes {
@@ -47,16 +48,20 @@ func SizedImage(name string, sizes ...int) (v1.Image, error) {
 	return assemble(platforms[0], true, v1.Config{}, layers...)
 }
 
-// Index returns an index with one image like that of Image for each of
-// linux/amd64 and linux/arm64.
-func Index(name string) (v1.ImageIndex, error) {
-	return newIndex(isOCI(name), func(p v1.Platform) (v1.Image, error) { return operand(name, p) })
+// Index returns an index with one image for each of linux/amd64 and linux/arm64. The images are
+// like those of Image.
+func Index(name string) (v1.ImageIndex, error) { return operandIndex(name, 1) }
+
+func operandIndex(name string, divisor int) (v1.ImageIndex, error) {
+	return newIndex(isOCI(name), func(p v1.Platform) (v1.Image, error) { return operand(name, p, divisor) })
 }
 
-// AttestedIndex is Index with the attestation that BuildKit adds: a child of
+// AttestedIndex returns an index like Index, with an attestation as BuildKit adds it: a child for
 // the platform unknown/unknown.
-func AttestedIndex(name string) (v1.ImageIndex, error) {
-	idx, err := newIndex(true, func(p v1.Platform) (v1.Image, error) { return operand(name, p) })
+func AttestedIndex(name string) (v1.ImageIndex, error) { return attestedIndex(name, 1) }
+
+func attestedIndex(name string, divisor int) (v1.ImageIndex, error) {
+	idx, err := newIndex(true, func(p v1.Platform) (v1.Image, error) { return operand(name, p, divisor) })
 	if err != nil {
 		return nil, err
 	}
@@ -88,15 +93,16 @@ func newRand(seed string) *rand.Rand {
 
 func isOCI(name string) bool { return newRand(name+" media types").IntN(2) == 0 }
 
-func operand(name string, p v1.Platform) (v1.Image, error) {
+// operand makes the image of a name for a platform. The sizes of its layers are divided by divisor.
+func operand(name string, p v1.Platform, divisor int) (v1.Image, error) {
 	r := newRand(name + " " + p.String())
-	base, err := randomLayer(fmt.Sprintf("base %d %s", newRand(name+" base").IntN(baseCount), p), baseSize)
+	base, err := baseLayer(newRand(name+" base").IntN(baseCount), p, divisor)
 	if err != nil {
 		return nil, err
 	}
 	layers := []*layer{base}
 	for i := range 1 + r.IntN(3) {
-		l, err := randomLayer(fmt.Sprintf("%s %s %d", name, p, i), ownSizeLeast+r.IntN(ownSizeMost-ownSizeLeast))
+		l, err := randomLayer(fmt.Sprintf("%s %s %d", name, p, i), (ownSizeLeast+r.IntN(ownSizeMost-ownSizeLeast))/divisor)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +115,38 @@ func operand(name string, p v1.Platform) (v1.Image, error) {
 	}, layers...)
 }
 
-// assemble makes an image of layers.
+// bases are the base layers that were made. Making one again for each image that shares it would
+// take most of the time of making the sample.
+var bases struct {
+	mu   sync.Mutex
+	made map[baseKey]*layer
+}
+
+type baseKey struct {
+	number, size int
+	platform     string
+}
+
+// baseLayer returns one of the base layers of a platform, with its size divided by divisor.
+func baseLayer(number int, p v1.Platform, divisor int) (*layer, error) {
+	bases.mu.Lock()
+	defer bases.mu.Unlock()
+	key := baseKey{number, baseSize / divisor, p.String()}
+	if l := bases.made[key]; l != nil {
+		return l, nil
+	}
+	l, err := randomLayer(fmt.Sprintf("base %d %s", number, p), key.size)
+	if err != nil {
+		return nil, err
+	}
+	if bases.made == nil {
+		bases.made = map[baseKey]*layer{}
+	}
+	bases.made[key] = l
+	return l, nil
+}
+
+// assemble makes an image from layers.
 func assemble(p v1.Platform, oci bool, config v1.Config, layers ...*layer) (v1.Image, error) {
 	img, layerType := empty.Image, types.DockerLayer
 	if oci {
@@ -137,7 +174,7 @@ func assemble(p v1.Platform, oci bool, config v1.Config, layers ...*layer) (v1.I
 	return mutate.ConfigFile(img, cf)
 }
 
-// newIndex makes an index of one image for each platform.
+// newIndex makes an index with one image for each platform.
 func newIndex(oci bool, image func(v1.Platform) (v1.Image, error)) (v1.ImageIndex, error) {
 	var idx v1.ImageIndex = empty.Index
 	if !oci {
@@ -153,11 +190,11 @@ func newIndex(oci bool, image func(v1.Platform) (v1.Image, error)) (v1.ImageInde
 	return idx, nil
 }
 
-// A child is an image as an index describes it: without the artifactType that
-// mutate would fill in and that published images do not have.
+// A child is an image that an index describes without an artifactType: mutate would add one, and
+// published images do not have it.
 type child struct{ v1.Image }
 
-// Descriptor describes the image without an artifact type.
+// Descriptor returns the descriptor of the image without an artifact type.
 func (c child) Descriptor() (*v1.Descriptor, error) {
 	d, err := partial.Descriptor(c.Image)
 	if err == nil {

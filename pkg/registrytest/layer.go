@@ -21,24 +21,24 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// epoch dates all content, so that its digests depend on its names alone.
+// epoch is the time stamp of all content, so that its digests depend only on its names.
 var epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// A layer is a gzip'd tar in memory. It is stored, not compressed: what a
-// compressor writes may change with the Go release, and digests with it.
+// A layer is a gzipped tar archive in memory. It is not compressed: the output of a compressor may
+// change with the Go release, and so would the digests.
 type layer struct {
 	mediaType      types.MediaType
 	tar, gzipped   []byte
 	diffID, digest v1.Hash
 }
 
-// A file is one entry of a layer. A name that ends in a slash is a folder.
+// A file is one entry of a layer. If the name ends in a slash, it is a folder.
 type file struct {
 	data []byte
 	mode int64 // 0 is 0644
 }
 
-// newLayer makes a layer of files and of the folders above them, sorted.
+// newLayer makes a layer of files and their parent folders, sorted.
 func newLayer(files map[string]file) (*layer, error) {
 	all := maps.Clone(files)
 	for name := range files {
@@ -55,7 +55,7 @@ func newLayer(files map[string]file) (*layer, error) {
 
 // layerOf makes a layer of these entries, in this order.
 func layerOf(files []File) (*layer, error) {
-	size := 2 * 512 // and 512 for each file's header, and as much at most to fill its last block
+	size := 2 * 512 // plus 512 bytes for each file's header, and up to as many to fill its last block
 	for _, f := range files {
 		size += len(f.Data) + 2*512
 	}
@@ -87,14 +87,14 @@ func layerOf(files []File) (*layer, error) {
 	return &layer{types.OCILayer, b.Bytes(), z, hash(b.Bytes()), hash(z)}, nil
 }
 
-// storers are idle writers of gzip that compress nothing. Each takes most of a
-// megabyte, which is much for the small layers that tests make by the thousand.
+// storers is a pool of gzip writers without compression. Each needs almost a megabyte, which is
+// much for the small layers that tests make by the thousand.
 var storers = sync.Pool{New: func() any {
-	zw, _ := gzip.NewWriterLevel(io.Discard, gzip.NoCompression) // that level is one
+	zw, _ := gzip.NewWriterLevel(io.Discard, gzip.NoCompression) // the level is valid
 	return zw
 }}
 
-// store makes gzip of data without compressing it.
+// store returns data in gzip format, without compression.
 func store(data []byte) ([]byte, error) {
 	var z bytes.Buffer
 	z.Grow(len(data) + len(data)/1000 + 64)
@@ -113,7 +113,7 @@ func store(data []byte) ([]byte, error) {
 	return z.Bytes(), nil
 }
 
-// randomLayer holds one file of size bytes that depend on seed alone.
+// randomLayer returns a layer with one file of size bytes, which depend only on seed.
 func randomLayer(seed string, size int) (*layer, error) {
 	data := make([]byte, size)
 	if _, err := rand.NewChaCha8(sha256.Sum256([]byte(seed))).Read(data); err != nil {
@@ -122,7 +122,7 @@ func randomLayer(seed string, size int) (*layer, error) {
 	return newLayer(map[string]file{"opt/content/" + digest.FromString(seed).Encoded()[:16]: {data: data}})
 }
 
-// as returns the layer under another media type.
+// as returns the layer with another media type.
 func (l *layer) as(mt types.MediaType) *layer {
 	c := *l
 	c.mediaType = mt

@@ -18,26 +18,26 @@ type Request struct {
 	Path   string
 	Query  string
 	Range  string // the Range header
-	// Status is the code of the answer; 0 is a connection that was reset.
+	// Status is the status code of the response; 0 is a connection that was reset.
 	Status int
-	// Authorized tells that the client showed credentials.
+	// Authorized reports whether the client sent credentials.
 	Authorized bool
-	// Faulted tells that a rule of the script answered.
+	// Faulted reports whether a rule of the script answered.
 	Faulted bool
-	// Sent is how many bytes of the answer's body were handed to the connection,
-	// and Whole tells that they are as many as were announced and that nothing
-	// broke: the client may still have gone away without reading them.
+	// Sent is the number of bytes of the response's body that were written to the connection. Whole
+	// reports that they are as many as announced and that no write failed; the client may still
+	// have disconnected without reading them.
 	Sent  int64
 	Whole bool
 }
 
-// Kind is the request's method and what it was about: "GET blob", "HEAD
-// manifest", "POST mount", "PATCH upload", "GET token" and so on. A mount is a
-// request for one; Status tells 201, mounted, from 202, not.
+// Kind is the request's method and subject: "GET blob", "HEAD manifest", "POST mount", "PATCH
+// upload", "GET token" and so on. "POST mount" is a request for a mount; its Status is 201 if
+// mounted, 202 if not.
 func (r Request) Kind() string { return r.Method + " " + subject(r) }
 
-// Digest is that of the blob or manifest that the request names: in its path,
-// as a mount, or as the end of an upload. It is "" where there is none.
+// Digest is the digest of the blob or manifest that the request names: in its path, as a mount, or
+// as the end of an upload. It is "" if the request names none.
 func (r Request) Digest() digest.Digest {
 	q, err := url.ParseQuery(r.Query)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r Request) Digest() digest.Digest {
 	return ""
 }
 
-// Repository is the one that the request is about; "" where it is about none.
+// Repository is the repository in the request's path, or "".
 func (r Request) Repository() string { return repositoryOf(r.Path) }
 
 func subject(r Request) string {
@@ -91,8 +91,8 @@ func (s *Server) Requests() map[string]int {
 	return counts
 }
 
-// Log lists the requests in the order in which they came. A request is in it
-// before its client sees any of the answer.
+// Log returns the requests in the order in which they arrived. A request is logged before its
+// client receives any part of the response.
 func (s *Server) Log() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Server) Log() []Request {
 	return list
 }
 
-// ResetLog forgets the requests so far.
+// ResetLog deletes the requests from the log.
 func (s *Server) ResetLog() {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -130,12 +130,12 @@ func (l *requestLog) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// A loggedWriter enters an answer into the log before it is sent.
+// A loggedWriter logs a response before sending it.
 type loggedWriter struct {
 	http.ResponseWriter
 	log     *requestLog
 	request *Request
-	broken  bool // a write went wrong
+	broken  bool // a write failed
 }
 
 func (w *loggedWriter) note(f func(*Request)) {
@@ -146,7 +146,7 @@ func (w *loggedWriter) note(f func(*Request)) {
 
 func (w *loggedWriter) status(code int) {
 	w.note(func(r *Request) {
-		if r.Status < http.StatusOK { // 1xx come before the answer
+		if r.Status < http.StatusOK { // 1xx come before the response
 			r.Status = code
 		}
 	})
@@ -154,13 +154,15 @@ func (w *loggedWriter) status(code int) {
 
 func (w *loggedWriter) faulted() { w.note(func(r *Request) { r.Faulted = true }) }
 
-// ended is not called where a handler broke off with a panic.
+// ended is not called if a handler panicked.
 func (w *loggedWriter) ended() {
-	length := w.Header().Get("Content-Length")
-	w.note(func(r *Request) {
-		announced, err := strconv.ParseInt(length, 10, 64)
-		r.Whole = r.Status != 0 && !w.broken && (err != nil || r.Sent == announced)
-	})
+	announced, ok := w.announced()
+	w.note(func(r *Request) { r.Whole = r.Status != 0 && !w.broken && (!ok || r.Sent == announced) })
+}
+
+func (w *loggedWriter) announced() (length int64, ok bool) {
+	length, err := strconv.ParseInt(w.Header().Get("Content-Length"), 10, 64)
+	return length, err == nil
 }
 
 // WriteHeader reports the code and sends it.
@@ -169,12 +171,23 @@ func (w *loggedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Write sends a part of the body; without WriteHeader the code is 200.
+// Write sends a part of the body; without WriteHeader the code is 200. It counts the bytes before
+// sending them, because the client may look at the log as soon as it has them.
 func (w *loggedWriter) Write(p []byte) (int, error) {
 	w.status(http.StatusOK)
+	announced, ok := w.announced()
+	w.note(func(r *Request) {
+		r.Sent += int64(len(p))
+		r.Whole = !w.broken && ok && r.Sent == announced
+	})
 	n, err := w.ResponseWriter.Write(p)
-	w.broken = w.broken || err != nil
-	w.note(func(r *Request) { r.Sent += int64(n) })
+	if n < len(p) || err != nil {
+		w.note(func(r *Request) {
+			w.broken = true
+			r.Sent -= int64(len(p) - n)
+			r.Whole = false
+		})
+	}
 	return n, err
 }
 

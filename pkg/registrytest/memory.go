@@ -15,10 +15,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Memory returns an empty registry that keeps everything in memory. Unlike the
-// one of go-containerregistry that it is built on, it is as strict as a real
-// one: a blob belongs to the repositories it was pushed to or mounted into, and
-// a manifest is refused while a blob that it names is not in its repository.
+// Memory returns an empty registry in memory. It is built on the one of go-containerregistry, but
+// is as strict as a real one: a blob belongs to the repositories it was pushed to or mounted into,
+// and a manifest is refused if one of its blobs is not in its repository.
 func Memory() http.Handler {
 	m := &memory{blobs: map[string]map[v1.Hash][]byte{}}
 	m.next = registry.New(registry.Logger(discardLogger()), registry.WithReferrersSupport(true), registry.WithBlobHandler(m))
@@ -46,7 +45,7 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if i := strings.Index(path, "/manifests/"); i > 0 && r.Method == http.MethodPut {
 		raw, err := io.ReadAll(io.LimitReader(r.Body, manifestLimit))
 		if err != nil {
-			return // the client is gone
+			return // the client disconnected
 		}
 		if missing := m.missing(path[:i], raw); missing != "" {
 			w.Header().Set("Content-Type", "application/json")
@@ -59,7 +58,7 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.next.ServeHTTP(w, r)
 }
 
-// mount lets a repository have a blob of another.
+// mount adds a blob of one repository to another.
 func (m *memory) mount(from, to string, h v1.Hash) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +69,7 @@ func (m *memory) mount(from, to string, h v1.Hash) bool {
 	return ok
 }
 
-// put is called with the lock held.
+// put requires the lock.
 func (m *memory) put(repository string, h v1.Hash, data []byte) {
 	if m.blobs[repository] == nil {
 		m.blobs[repository] = map[v1.Hash][]byte{}
@@ -78,8 +77,8 @@ func (m *memory) put(repository string, h v1.Hash, data []byte) {
 	m.blobs[repository][h] = data
 }
 
-// missing returns the first blob of a manifest that its repository lacks. What
-// is not a manifest is left to the registry.
+// missing returns the first blob of a manifest that is not in its repository. The registry handles
+// anything that is not a manifest.
 func (m *memory) missing(repository string, raw []byte) string {
 	var parts manifest
 	if err := json.Unmarshal(raw, &parts); err != nil || parts.Config.Digest == "" {
@@ -99,8 +98,8 @@ func (m *memory) missing(repository string, raw []byte) string {
 	return ""
 }
 
-// Get, Stat, Put and Delete keep the blobs for the registry. Its name for a
-// repository has "/blobs" at the end where an upload is finished.
+// Get, Stat, Put and Delete store the blobs for the registry. At the end of an upload, its name for
+// a repository ends in "/blobs".
 
 func (m *memory) Get(_ context.Context, repository string, h v1.Hash) (io.ReadCloser, error) {
 	m.mu.Lock()

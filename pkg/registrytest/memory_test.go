@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A registry in memory and a real one give the same answers to what tests of
-// copying depend on.
+// TestBlobsBelongToRepositories checks that a registry in memory and a real one respond alike where
+// tests of copying depend on it.
 func TestBlobsBelongToRepositories(t *testing.T) {
 	t.Parallel()
 	img, err := BundleImage("thing", "1.0.0")

@@ -49,11 +49,12 @@ func BundleImage(packageName, version string) (v1.Image, error) {
 	return assemble(platforms[0], false, v1.Config{Labels: labels}, l)
 }
 
-// CatalogImage returns a catalog image, for each platform built as "opm
-// generate dockerfile" has it built: a base layer, /bin/opm (a stub), the
-// catalog below /configs in a layer of its own and, in another, a cache below
-// /tmp/cache that fits this catalog and no part of it.
-func CatalogImage(catalog fs.FS) (v1.ImageIndex, error) {
+// CatalogImage returns an index of catalog images. Each is like the result of "opm generate
+// dockerfile": a base layer, /bin/opm (a stub), a layer with the catalog below /configs and another
+// with a cache below /tmp/cache that is valid only for the whole catalog.
+func CatalogImage(catalog fs.FS) (v1.ImageIndex, error) { return catalogImage(catalog, 1) }
+
+func catalogImage(catalog fs.FS, divisor int) (v1.ImageIndex, error) {
 	configs, sum := map[string]file{}, sha256.New()
 	err := fs.WalkDir(catalog, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -79,11 +80,11 @@ func CatalogImage(catalog fs.FS) (v1.ImageIndex, error) {
 		return nil, err
 	}
 	return newIndex(false, func(p v1.Platform) (v1.Image, error) {
-		base, err := randomLayer("base 0 "+p.String(), baseSize)
+		base, err := baseLayer(0, p, divisor)
 		if err != nil {
 			return nil, err
 		}
-		opm, err := newLayer(map[string]file{"bin/opm": {mode: 0o755, data: fmt.Appendf(nil, "#!/bin/sh\n# stands in for opm on %s\n", p)}})
+		opm, err := newLayer(map[string]file{"bin/opm": {mode: 0o755, data: fmt.Appendf(nil, "#!/bin/sh\n# replaces opm on %s\n", p)}})
 		if err != nil {
 			return nil, err
 		}
@@ -98,5 +99,5 @@ func CatalogImage(catalog fs.FS) (v1.ImageIndex, error) {
 	})
 }
 
-// configsLabel names the folder of a file-based catalog in its image.
+// configsLabel names the folder of the file-based catalog in the image.
 const configsLabel = "operators.operatorframework.io.index.configs.v1"

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// How long a registry may take to answer, and to end when it is asked to.
+// How long a registry may take to start, and to stop when asked to.
 const (
 	startLimit = 30 * time.Second
 	stopLimit  = 5 * time.Second
@@ -31,14 +31,14 @@ type processConfig struct {
 	// realm is the address of the token server and tokenRoots the file of the
 	// certificates that its tokens are checked against.
 	realm, tokenRoots string
-	// address, where set, is "127.0.0.1:port" to listen on, for clients that
-	// nothing is to stand before; the log then has a line for each request.
+	// address, if set, is "127.0.0.1:port" to listen on, for clients without a front; the log then
+	// has a line for each request.
 	address string
 	sparse  bool // see Options
 }
 
-// A process is a registry that listens on a socket file, so that no port can be
-// taken between choosing and using it, or on an address.
+// A process is a registry that listens on a socket file, so that no port can be taken between
+// choosing and using it, or on an address.
 type process struct {
 	processConfig
 	socketDir string // short: a socket's path is limited to some 100 bytes
@@ -107,7 +107,7 @@ func (p *process) writeConfig() error {
 	return os.WriteFile(p.config(), text, 0o600)
 }
 
-// start runs the program and waits until it answers.
+// start runs the program and waits until it responds.
 func (p *process) start(ctx context.Context) error {
 	out, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -120,20 +120,19 @@ func (p *process) start(ctx context.Context) error {
 	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), p.program, "serve", p.config()) // stop ends it
 	p.cmd.Dir = p.dir
 	p.cmd.Stdout, p.cmd.Stderr = out, out
-	// Nothing of the environment may change the configuration (REGISTRY_...) or
-	// make the registry report its traces somewhere.
+	// The environment must not change the configuration (REGISTRY_...) or enable traces.
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "OTEL_TRACES_EXPORTER=none"}
 	bindToParent(p.cmd)
 	p.exited = make(chan struct{})
 	started := make(chan error, 1)
 	go func() {
-		// Linux ends the child with the thread that started it.
+		// Linux kills the child when the thread that started it ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // the log says why it ended
+			_ = p.cmd.Wait() // the log contains the cause
 		}
 		close(p.exited)
 	}()
@@ -177,7 +176,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 	}
 }
 
-// stop ends the process, at once or as an operator would.
+// stop kills the process, or shuts it down cleanly.
 func (p *process) stop(now bool) {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return
@@ -217,27 +216,30 @@ func (p *process) transport() *http.Transport {
 	}
 }
 
-// proxy hands requests to the process under the name that the client used, so
-// that the registry's absolute addresses are the client's.
-func (p *process) proxy() http.Handler {
+// proxy forwards requests to the process with the host name that the client used, so that absolute
+// addresses in responses have that name. With a namespace, the client sees only the repositories in
+// it.
+func (p *process) proxy(namespace string) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", "registry"
 			r.Out.Host = r.In.Host
 			r.SetXForwarded()
+			enterNamespace(r.Out, namespace)
 		},
-		Transport:    p.transport(),
-		BufferPool:   &buffers{},
-		ErrorLog:     discardLogger(),
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { resetConnection(w) },
+		ModifyResponse: func(resp *http.Response) error { return leaveNamespace(resp, namespace) },
+		Transport:      p.transport(),
+		BufferPool:     &buffers{},
+		ErrorLog:       discardLogger(),
+		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { resetConnection(w) },
 	}
 }
 
-// buffers are those that answers go through: with the race detector, one for each
-// answer would cost more than most answers.
+// buffers is a pool of buffers for responses: with the race detector, a new buffer costs more than
+// most responses.
 type buffers struct{ idle sync.Pool }
 
-// bufferSize is in bytes, and what a proxy takes by itself.
+// bufferSize is in bytes, the default of httputil.ReverseProxy.
 const bufferSize = 32 << 10
 
 // Get returns a buffer.
@@ -248,7 +250,7 @@ func (b *buffers) Get() []byte {
 	return make([]byte, bufferSize)
 }
 
-// Put takes one back.
+// Put returns a buffer to the pool.
 func (b *buffers) Put(buf []byte) {
 	if len(buf) == bufferSize {
 		b.idle.Put((*[bufferSize]byte)(buf))

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryFolder is a folder of files in memory with room for 2 GiB, or "".
+// memoryFolder returns a folder in memory with room for 2 GiB, or "".
 func memoryFolder() string {
 	const dir = "/dev/shm"
 	var st unix.Statfs_t
@@ -17,8 +17,8 @@ func memoryFolder() string {
 	return dir
 }
 
-// bindToParent puts the process into a group of its own and lets the kernel end
-// it when the test is killed before it can clean up.
+// bindToParent puts the process into its own process group and lets the kernel end it if the test
+// is killed before it can clean up.
 func bindToParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

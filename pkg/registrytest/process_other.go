@@ -6,7 +6,7 @@ import "os/exec"
 
 func bindToParent(*exec.Cmd) {}
 
-// memoryFolder is a folder of files in memory, or "".
+// memoryFolder returns a folder in memory, or "".
 func memoryFolder() string { return "" }
 
 func endGroup(cmd *exec.Cmd, _ bool) { _ = cmd.Process.Kill() }

@@ -14,13 +14,13 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// programVariable names a registry program to use as it is.
+// programVariable is the environment variable with the path of a registry program.
 const programVariable = "GANTRY_TEST_REGISTRY"
 
-// distributionModule is the module of the registry that the tools module pins.
+// distributionModule is the module of the registry, with the version in the tools module.
 const distributionModule = "github.com/distribution/distribution/v3"
 
-// findProgram returns the path of a registry program, building it if it must.
+// findProgram returns the path of a registry program. It builds the program if necessary.
 func findProgram(ctx context.Context) (string, error) {
 	if p := os.Getenv(programVariable); p != "" {
 		return p, nil
@@ -38,8 +38,8 @@ func findProgram(ctx context.Context) (string, error) {
 		buildErr, programVariable)
 }
 
-// builtProgram returns the registry of the tools module from the cache folder.
-// A lock lets one of several test processes build it while the others wait.
+// builtProgram returns the registry of the tools module from the cache folder. A lock ensures that
+// only one of several test processes builds it.
 func builtProgram(ctx context.Context) (string, error) {
 	tools, err := toolsModule()
 	if err != nil {
@@ -70,7 +70,7 @@ func builtProgram(ctx context.Context) (string, error) {
 		return program, nil
 	}
 	fresh := program + ".new"
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", fresh, distributionModule+"/cmd/registry")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", fresh, ".")
 	build.Dir = tools
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -79,8 +79,8 @@ func builtProgram(ctx context.Context) (string, error) {
 	return program, os.Rename(fresh, program)
 }
 
-// toolsModule finds the registry's tools module above the working directory,
-// which for a test is the folder of its package.
+// toolsModule returns the folder of the registry's tools module, above the working directory, which
+// for a test is the folder of its package.
 func toolsModule() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

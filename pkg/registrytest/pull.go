@@ -12,30 +12,29 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Limits of what Pull reads into memory.
+// Limits on what Pull reads into memory.
 const (
 	manifestLimit = 8 << 20
 	blobLimit     = 1 << 30
 )
 
-// Media types of Docker, which image-spec does not name.
+// Docker's media types, which image-spec does not name.
 const (
 	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
 	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// Pulled is what a pull brought.
+// Pulled is the result of a pull.
 type Pulled struct {
 	Digest    digest.Digest // of the root manifest
-	Manifests int           // index and children, each once
-	Blobs     int           // configs and layers, each once
+	Manifests int           // index and children, each counted once
+	Blobs     int           // configs and layers, each counted once
 	Bytes     int64         // of all of these
 }
 
-// Pull reads an image or index by tag or digest as a container runtime does:
-// every child, config and layer to the last byte. Anything that is missing, has
-// another length than its descriptor says or does not hash to its digest is an
-// error.
+// Pull reads an image or index by tag or digest as a container runtime does, with every child,
+// config and layer to the last byte. It is an error if content is missing, does not have the length
+// in its descriptor, or does not match its digest.
 func (c *Client) Pull(ctx context.Context, repository, tagOrDigest string) (Pulled, error) {
 	p := puller{c: c, repository: repository, seen: map[digest.Digest]bool{}}
 	want := ocispec.Descriptor{Digest: digest.Digest(tagOrDigest)}
@@ -54,7 +53,7 @@ type puller struct {
 	seen       map[digest.Digest]bool
 }
 
-// A manifest is what manifests and indexes have between them.
+// A manifest has the fields of manifests and indexes.
 type manifest struct {
 	MediaType string
 	Config    ocispec.Descriptor
@@ -99,7 +98,7 @@ func (p *puller) manifest(ctx context.Context, name string, want ocispec.Descrip
 	return got, nil
 }
 
-// manifest reads one manifest; asked for by digest, it has that digest.
+// manifest reads one manifest. If ref is a digest, the manifest has that digest.
 func (c *Client) manifest(ctx context.Context, repository, name string) ([]byte, manifest, error) {
 	var m manifest
 	resp, err := c.do(ctx, request{

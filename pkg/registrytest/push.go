@@ -19,8 +19,8 @@ type Content interface {
 	RawManifest() ([]byte, error)
 }
 
-// Push puts an image or index with everything it consists of into a repository,
-// tags it where tag is not "", and returns its digest.
+// Push pushes an image or index with all its content to a repository, tags it unless tag is "", and
+// returns its digest.
 func (c *Client) Push(ctx context.Context, repository, tag string, content Content) (digest.Digest, error) {
 	h, err := content.Digest()
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Client) pushLayer(ctx context.Context, repository string, l v1.Layer) e
 	return c.pushBlob(ctx, repository, h, data)
 }
 
-// pushBlob uploads a blob in one piece, unless the repository has it.
+// pushBlob uploads a blob in one piece, unless the repository already has it.
 func (c *Client) pushBlob(ctx context.Context, repository string, h v1.Hash, data []byte) error {
 	resp, err := c.do(ctx, request{method: http.MethodHead, repository: repository, path: "blobs/" + h.String()}, http.StatusOK, http.StatusNotFound)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"net/http"
 )
 
-// Restart kills the registry's process and starts it again over the same
-// storage, at the same address. Requests under way are reset.
+// Restart kills the registry's process and starts it again with the same storage, at the same
+// address. Requests in progress are reset.
 func (s *Server) Restart() {
 	s.t.Helper()
-	if s.process == nil {
-		s.t.Fatal("registrytest: a registry in memory has no process to restart: use Start")
+	if s.process == nil || s.namespace != "" {
+		s.t.Fatal("registrytest: only a registry of Start with Options.Alone, Auth or Sparse can be restarted")
 	}
 	s.process.stop(true)
 	if err := s.process.start(s.t.Context()); err != nil {
@@ -19,7 +19,7 @@ func (s *Server) Restart() {
 }
 
 // RestartAfter restarts the registry in the middle of a request: after n bytes
-// of its body or, where it has none, of the answer's.
+// of its body or, if it has none, of the response's.
 func (s *Server) RestartAfter(n int) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.ContentLength == 0 {
@@ -37,7 +37,7 @@ type restartingBody struct {
 	left int // bytes until the restart; -1 after it
 }
 
-// Read restarts the registry when the bytes before that have been handed on.
+// Read restarts the registry after the bytes before the restart were forwarded.
 func (b *restartingBody) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		b.left = -1
@@ -59,7 +59,7 @@ type restartingWriter struct {
 	left int // bytes until the restart; -1 after it
 }
 
-// Write restarts the registry once enough has been written.
+// Write restarts the registry after the bytes before the restart were written.
 func (w *restartingWriter) Write(p []byte) (int, error) {
 	if w.left >= 0 && len(p) >= w.left {
 		w.left = -1

@@ -14,7 +14,6 @@ import (
 	"testing/fstest"
 	"text/template"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -23,43 +22,49 @@ import (
 //go:embed all:sample/acme sample/community sample/imageset.yaml
 var sampleFiles embed.FS
 
-// sampleCatalogs are the folders of the sample and the images they become. The
-// images have one name and tag, as the catalogs of different vendors do.
+// sampleCatalogs are the folders of the sample and the references of the images made from them. All
+// have the same name and tag, as catalogs of different vendors do.
 var sampleCatalogs = map[string]string{
 	"acme":      "registry.example.com/acme/operator-index:v4.20",
 	"community": "quay.example.org/community/operator-index:v4.20",
 }
 
-// sampleImages are images that the sample's configuration lists beside the
-// catalogs.
+// sampleImages are images that the sample's configuration lists in addition to the catalogs.
 var sampleImages = []string{"images.example.net/tools/must-gather:4.20", "images.example.net/tools/netcheck:1.4"}
 
-// A Sample is two operator catalogs on three invented hosts, with every image
-// that they name: some forty, about 30 MB, the same bytes whenever they are
-// made. What is in them, and why, stands in sample/README.md.
+// A Sample is two operator catalogs on three invented hosts, with every image that they name: about
+// forty images and 30 MB, always with the same bytes. sample/README.md describes the content and
+// its purpose.
 type Sample struct {
 	// Catalogs are the file-based catalogs by the reference of their image.
 	Catalogs map[string]fs.FS
 
 	contents map[string]Content // by reference with tag
+	divisor  int                // of the sizes of random layers
 }
 
 // NewSample makes the sample.
-func NewSample() (*Sample, error) {
-	s := &Sample{Catalogs: map[string]fs.FS{}, contents: map[string]Content{}}
+func NewSample() (*Sample, error) { return makeSample(1) }
+
+// NewSmallSample makes the sample with layers of a sixteenth of their size, for tests with the race
+// detector, whose time depends on the number of bytes.
+func NewSmallSample() (*Sample, error) { return makeSample(16) }
+
+func makeSample(divisor int) (*Sample, error) {
+	s := &Sample{Catalogs: map[string]fs.FS{}, contents: map[string]Content{}, divisor: divisor}
 	for dir, ref := range sampleCatalogs {
 		catalog, err := s.render("sample/" + dir)
 		if err != nil {
 			return nil, fmt.Errorf("making sample catalog %s: %w", dir, err)
 		}
-		img, err := CatalogImage(catalog)
+		img, err := catalogImage(catalog, divisor)
 		if err != nil {
 			return nil, fmt.Errorf("making sample catalog %s: %w", dir, err)
 		}
 		s.Catalogs[ref], s.contents[ref] = catalog, img
 	}
 	for _, ref := range sampleImages {
-		img, err := Index(ref)
+		img, err := operandIndex(ref, divisor)
 		if err != nil {
 			return nil, fmt.Errorf("making sample image %s: %w", ref, err)
 		}
@@ -71,15 +76,14 @@ func NewSample() (*Sample, error) {
 // References lists all images of the sample by tag, sorted.
 func (s *Sample) References() []string { return slices.Sorted(maps.Keys(s.contents)) }
 
-// Content returns the image or index of a reference that References lists, and
-// nil for any other.
+// Content returns the image or index of a reference that References returns, and nil for any other.
 func (s *Sample) Content(ref string) Content { return s.contents[ref] }
 
-// Push puts the whole sample into a registry. An image of host/path:tag goes to
-// host/path:tag below it, host included, so that hosts do not collide.
+// Push pushes the whole sample to a registry. The image host/path:tag goes to the repository
+// host/path, so that hosts do not collide.
 func (s *Sample) Push(ctx context.Context, c *Client) error {
-	// The images of one repository go one by one: registries before version 3
-	// lose content that is put into one repository twice at the same time.
+	// The images of one repository go one by one: registries before version 3 lose content if two
+	// clients push to one repository at the same time.
 	tags := map[string][]string{}
 	for _, ref := range s.References() {
 		repository, tag := splitTag(ref)
@@ -100,10 +104,9 @@ func (s *Sample) Push(ctx context.Context, c *Client) error {
 	return g.Wait()
 }
 
-// WriteConfig writes imageset.yaml and registries.conf into dir. The latter
-// sends the sample's hosts to the registry that Push filled; plainHTTP lists
-// registries that are to be spoken to in plain http, the source among them if
-// it is one.
+// WriteConfig writes imageset.yaml and registries.conf into dir. The latter maps the sample's hosts
+// to the registry that Push filled. plainHTTP lists the registries that speak plain http, including
+// the source if it does.
 func (s *Sample) WriteConfig(dir, registry string, plainHTTP ...string) error {
 	imageSet, err := sampleFiles.ReadFile("sample/imageset.yaml")
 	if err != nil {
@@ -132,21 +135,25 @@ func (s *Sample) hosts() []string {
 	return slices.Compact(hosts)
 }
 
-// render fills in one catalog's templates and makes the images they name.
+// render expands the templates of one catalog and makes the images that they name.
 func (s *Sample) render(dir string) (fs.FS, error) {
+	single := func(ref string) (Content, error) { return operand(ref, platforms[0], s.divisor) }
+	multi := func(ref string) (Content, error) { return operandIndex(ref, s.divisor) }
 	funcs := template.FuncMap{
-		"image":    func(ref string) (string, error) { return s.byDigest(ref, image(Image)) },
-		"index":    func(ref string) (string, error) { return s.byDigest(ref, index(Index)) },
-		"attested": func(ref string) (string, error) { return s.byDigest(ref, index(AttestedIndex)) },
+		"image": func(ref string) (string, error) { return s.byDigest(ref, single) },
+		"index": func(ref string) (string, error) { return s.byDigest(ref, multi) },
+		"attested": func(ref string) (string, error) {
+			return s.byDigest(ref, func(ref string) (Content, error) { return attestedIndex(ref, s.divisor) })
+		},
 		"bundle": func(ref, name, version string) (string, error) {
-			return s.byDigest(ref, image(func(string) (v1.Image, error) { return BundleImage(name, version) }))
+			return s.byDigest(ref, func(string) (Content, error) { return BundleImage(name, version) })
 		},
 		"tag": func(ref string) (string, error) {
-			_, err := s.byDigest(ref, image(Image))
+			_, err := s.byDigest(ref, single)
 			return ref, err
 		},
 		"both": func(ref string) (string, error) {
-			pinned, err := s.byDigest(ref, index(Index))
+			pinned, err := s.byDigest(ref, multi)
 			return ref + pinned[strings.IndexByte(pinned, '@'):], err
 		},
 	}
@@ -176,16 +183,7 @@ func (s *Sample) render(dir string) (fs.FS, error) {
 	})
 }
 
-func image(f func(string) (v1.Image, error)) func(string) (Content, error) {
-	return func(s string) (Content, error) { return f(s) }
-}
-
-func index(f func(string) (v1.ImageIndex, error)) func(string) (Content, error) {
-	return func(s string) (Content, error) { return f(s) }
-}
-
-// byDigest makes the image of a reference unless it is there, and returns the
-// reference by digest.
+// byDigest returns the reference by digest. It makes the image unless it exists already.
 func (s *Sample) byDigest(ref string, create func(string) (Content, error)) (string, error) {
 	if s.contents[ref] == nil {
 		content, err := create(ref)

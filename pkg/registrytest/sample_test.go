@@ -19,10 +19,10 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/sample anew")
 
-// pinned is where the rendered sample stands for all packages' tests to read.
+// pinned is the folder with the rendered sample, which tests of all packages read.
 const pinned = "../../testdata/sample"
 
-// once makes the sample for all tests of the package; nobody changes it.
+// once makes the sample for all tests of the package, which do not change it.
 var once = sync.OnceValues(NewSample)
 
 func newSample(t *testing.T) *Sample {
@@ -34,8 +34,8 @@ func newSample(t *testing.T) *Sample {
 	return s
 }
 
-// The sample is the same on every machine and with every Go release: its
-// catalogs, digests and configuration are those of testdata/sample.
+// TestSampleIsPinned checks that the sample is the same on every machine and with every Go release:
+// that its catalogs, digests and configuration are those in testdata/sample.
 func TestSampleIsPinned(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
@@ -99,14 +99,17 @@ func writeTree(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// Every image that the sample's catalogs name is there, and what is taken away
-// is missed.
+// TestSampleIsComplete checks that every image that the sample's catalogs name can be pulled, and
+// that VerifyCatalog reports an image that was removed.
 func TestSampleIsComplete(t *testing.T) {
 	t.Parallel()
 	sample := newSample(t)
 	for _, tc := range servers[:3] {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && tc.o.TLS {
+				t.Skip("encrypting the sample takes long; other tests use TLS")
+			}
 			server := tc.start(t, tc.o)
 			c := server.Client()
 			if err := sample.Push(t.Context(), c); err != nil {
@@ -132,7 +135,7 @@ func TestSampleIsComplete(t *testing.T) {
 	}
 }
 
-// hostOf maps a path to where Push put it: below the name of its host.
+// hostOf returns a function that maps a path to the repository of Push, which begins with the host.
 func hostOf(t *testing.T, s *Sample) func(string) string {
 	t.Helper()
 	hosts := map[string]string{}
@@ -161,7 +164,7 @@ func TestWriteConfig(t *testing.T) {
 		"[[registry]]\nprefix = \"quay.example.org\"\nlocation = \"127.0.0.1:5000/quay.example.org\"\ninsecure = true\n",
 	} {
 		if !bytes.Contains(got, []byte(want)) {
-			t.Errorf("registries.conf lacks\n%s\nit is\n%s", want, got)
+			t.Errorf("registries.conf does not contain\n%s\ngot\n%s", want, got)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "imageset.yaml")); err != nil {
@@ -169,7 +172,7 @@ func TestWriteConfig(t *testing.T) {
 	}
 }
 
-// A runtime hides what whiteouts name, and so does VerifyCatalog.
+// TestApplyLayer checks that VerifyCatalog applies whiteouts as a container runtime does.
 func TestApplyLayer(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{}

@@ -1,21 +1,23 @@
-// Package registrytest gives tests registries and content to fill them with.
+// Package registrytest provides registries for tests, and content to fill them with.
 //
-// Two kinds of registry come behind one front. Start runs a real CNCF
-// distribution registry as a process of its own; New serves one from memory
-// inside the test. Clients see the same in both cases: an address on loopback,
-// plain http or TLS with a private CA, a log of every request, and a script of
-// faults that can be changed while the registry runs.
+// Two kinds of registry have the same front. Start serves a real CNCF distribution registry from a
+// process; New serves a registry in memory. Clients see the same in both cases: an address on
+// loopback, plain http or TLS with a private CA, a log of every request, and a script of faults
+// that can be changed while the registry runs.
 //
-//	client -> [ TLS -> log -> faults ] -> distribution process, or memory
+//	client -> [ TLS -> log -> faults -> namespace ] -> distribution process, or memory
 //
-// What is pushed is made here too: layers, images, multi-platform indexes,
-// bundle and catalog images whose bytes depend on their names alone, and the
-// Sample, two small operator catalogs with everything that they name. Client
-// pushes and pulls without any of Gantry's own code, so that what Gantry
-// copied can be checked by something that does not share its mistakes.
+// Starting a process takes longer than most tests. Therefore all servers of a test binary share one
+// process, unless their options need their own. Each has a namespace there, so that no test sees
+// the content of another.
 //
-// The package is for tests and demonstrations. The program that is shipped
-// never links it; a test in cmd/gantry holds that.
+// The package also makes the content: layers, images, multi-platform indexes, bundle and catalog
+// images whose bytes depend on their names alone, and the Sample, two small operator catalogs with
+// everything that they name. Client pushes and pulls without any of Gantry's own code, so that
+// checks of Gantry's copies do not share its mistakes.
+//
+// The package is for tests and demonstrations. A test in cmd/gantry checks that the program does
+// not link it.
 package registrytest
 
 import (
@@ -29,59 +31,63 @@ import (
 	"time"
 )
 
-// Auth is how a registry asks who its client is.
+// Auth is the authentication scheme of a registry.
 type Auth int
 
-// The ways a registry may ask.
+// The authentication schemes.
 const (
 	NoAuth    Auth = iota
 	BasicAuth      // the Basic scheme, from an htpasswd file
 	TokenAuth      // the Bearer scheme, with tokens from a server of its own
 )
 
-// The one account of a registry that asks.
+// The only account of a registry with authentication.
 const (
 	username = "gantry"
 	password = "air-gap-0451"
 )
 
-// Options say what a registry is like. The zero value is plain http, open to
-// everybody and without faults.
+// Options describe a registry. The zero value is plain http, without authentication and faults.
 type Options struct {
 	TLS  bool
 	Auth Auth // Start only
-	// TokenLifetime is how long a token of TokenAuth is accepted; 0 is a minute.
+	// TokenLifetime is how long a token of TokenAuth is valid; 0 is a minute.
 	TokenLifetime time.Duration
-	// Storage, where set, is a folder that Keep wrote: the registry begins with a
-	// copy of it. Start only.
+	// Storage, if set, is a folder that Keep wrote: the registry begins with a copy of it. Start
+	// only.
 	Storage string
-	// Sparse takes indexes some of whose images are not there. Start only.
+	// Sparse accepts indexes with missing images. Start only.
 	Sparse bool
-	// Rules are the faults to begin with; Script replaces them.
+	// Alone starts a separate process for this server, which Restart and Keep need. Other servers
+	// without Auth and Sparse share one process. Start only.
+	Alone bool
+	// Rules are the initial faults; Script replaces them.
 	Rules []Rule
 }
 
 // A Server is a registry for one test, on loopback. It ends with the test.
 type Server struct {
-	// Host is the registry's "127.0.0.1:port". It stays through Restart.
+	// Host is the registry's "127.0.0.1:port". Restart does not change it.
 	Host string
-	// CAFile is the PEM file of the CA that signed the certificate, and CertDir
-	// a folder in the form of /etc/containers/certs.d that names it; both are ""
-	// without TLS.
+	// CAFile is the PEM file of the CA that signed the certificate. CertDir is a folder like
+	// /etc/containers/certs.d with this CA. Both are "" without TLS.
 	CAFile, CertDir string
-	// Username and Password are what the registry accepts, and AuthFile is a
-	// containers-auth.json that says so; all are "" without Auth.
+	// Username and Password are the account of the registry, and AuthFile is a containers-auth.json
+	// with them; all are "" without Auth.
 	Username, Password, AuthFile string
 
 	t       testing.TB
-	tls     *tls.Config // as a client needs it; nil without TLS
+	tls     *tls.Config // for clients; nil without TLS
 	log     *requestLog
 	script  *script
 	front   *front
 	process *process // nil for New
+	// namespace is the prefix of the server's repositories in the storage of a shared
+	// process; "" for a process of its own.
+	namespace string
 }
 
-// New serves a registry from Memory. It starts at once and needs no program.
+// New serves a registry made by Memory. It starts at once and needs no program.
 func New(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Auth != NoAuth {
@@ -96,8 +102,8 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Serve puts any server of http behind the same front: its log, its faults, TLS.
-// What is about registries alone (Client, Restart) does not fit such a server.
+// Serve puts an HTTP server behind the same front, with its log, faults and TLS. Client and Restart
+// do not work with such a server.
 func Serve(t testing.TB, o Options, h http.Handler) *Server {
 	t.Helper()
 	if o.Auth != NoAuth || o.Storage != "" {
@@ -112,16 +118,29 @@ func Serve(t testing.TB, o Options, h http.Handler) *Server {
 // URL is the server's address with its scheme, "http://127.0.0.1:port".
 func (s *Server) URL() string { return s.url(s.Host) }
 
-// Start runs a real registry, with its storage in a temporary folder and
-// deletion enabled. The program is the one that $GANTRY_TEST_REGISTRY names, or
-// is built once from the project's tools module and kept in the user's cache
-// folder, or is found in PATH as docker-registry or registry.
+// Start serves a real registry, with its storage in a temporary folder and deletion enabled.
+// Servers share one process if their options allow it; no server sees the content of another. The
+// program is the one in $GANTRY_TEST_REGISTRY, or it is built once from the project's tools module
+// and kept in the user's cache folder, or it is docker-registry or registry in PATH.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s, ca := prepare(t, o)
 	program, err := findProgram(t.Context())
 	if err != nil {
 		t.Fatalf("registrytest: %v", err)
+	}
+	if o.Auth == NoAuth && !o.Sparse && !o.Alone {
+		if s.process, s.namespace, err = shared.acquire(t.Context(), program, o.Storage); err != nil {
+			t.Fatalf("registrytest: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := shared.release(); err != nil {
+				t.Errorf("registrytest: %v", err)
+			}
+		})
+		s.begin(ca, s.process.proxy(s.namespace))
+		s.writeCertDir(ca, s.Host)
+		return s
 	}
 	settings := processConfig{program: program, dir: TempDir(t), auth: o.Auth, sparse: o.Sparse}
 	if o.Auth != NoAuth {
@@ -144,7 +163,7 @@ func Start(t testing.TB, o Options) *Server {
 		t.Fatalf("registrytest: %v", err)
 	}
 	if o.Storage != "" {
-		if err := copyStorage(s.process.storage(), o.Storage); err != nil {
+		if err := fillStorage(s.process.storage(), o.Storage, "", true); err != nil {
 			t.Fatalf("registrytest: filling the registry: %v", err)
 		}
 	}
@@ -157,7 +176,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err := s.process.start(t.Context()); err != nil {
 		t.Fatalf("registrytest: %v", err)
 	}
-	s.begin(ca, s.process.proxy())
+	s.begin(ca, s.process.proxy(""))
 	s.writeCertDir(ca, s.Host, tokenHost)
 	s.writeAuthFile()
 	return s

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// servers are the registries that have to look alike from outside.
+// servers are the registries that have to behave alike for clients.
 var servers = []struct {
 	name  string
 	start func(testing.TB, Options) *Server
@@ -90,7 +90,7 @@ func TestCredentialsAreAskedFor(t *testing.T) {
 	}
 }
 
-// A token that has ended is refused, the leeway of the registry notwithstanding.
+// TestTokenLifetime checks that an expired token is refused despite the leeway of the registry.
 func TestTokenLifetime(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Options{Auth: TokenAuth, TokenLifetime: time.Hour})
@@ -101,7 +101,7 @@ func TestTokenLifetime(t *testing.T) {
 	if err := os.WriteFile(s.process.tokenRoots, ca.pem, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Restart() // and reads the roots of tokens that this test signs
+	s.Restart() // this also makes it trust the tokens that this test signs
 	ts, err := newTokenServer(ca, time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestRestartKeepsContentAndAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Start(t, Options{})
+	s := Start(t, Options{Alone: true})
 	c, host := s.Client(), s.Host
 	if _, err := c.Push(t.Context(), "org/app", "v1", img); err != nil {
 		t.Fatal(err)
@@ -241,14 +241,14 @@ func TestCancelledPull(t *testing.T) {
 	}
 }
 
-// TestStorage holds that a registry begins with what another one kept, and that
-// what is done to it is not done to others.
+// TestStorage checks that a registry begins with the content that another one kept, and that
+// changes to it do not affect other registries.
 func TestStorage(t *testing.T) {
 	img, err := SizedImage("kept", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := Start(t, Options{})
+	first := Start(t, Options{Alone: true})
 	want, err := first.Client().Push(t.Context(), "a/b", "v1", img)
 	if err != nil {
 		t.Fatal(err)

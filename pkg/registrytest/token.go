@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// What tokens and the registry's configuration have to agree on.
+// The values that tokens and the registry's configuration share.
 const (
 	tokenService = "registry.test"
 	tokenIssuer  = "gantry-test"
 )
 
-// tokenLeeway is how long the registry accepts a token after its end (package
-// registry/auth/token of distribution, Leeway).
+// tokenLeeway is how long the registry accepts an expired token (package registry/auth/token of
+// distribution, Leeway).
 const tokenLeeway = time.Minute
 
-// A tokenServer gives out tokens of the distribution specification ("Docker
-// Registry v2 authentication via central service") for whatever scope the one
-// account asks for.
+// A tokenServer issues tokens of the distribution specification ("Docker Registry v2 authentication
+// via central service") for any scope that the account requests.
 type tokenServer struct {
 	leaf     [][]byte // DER, the certificate first
 	key      *ecdsa.PrivateKey
@@ -86,7 +85,7 @@ func (s *tokenServer) token(scopes []string, now time.Time) (string, error) {
 	claims, err := json.Marshal(map[string]any{
 		"iss": tokenIssuer, "sub": username, "aud": tokenService, "access": access, "jti": rand.Text(),
 		"iat": now.Unix(), "nbf": now.Add(-time.Minute).Unix(),
-		// Dated back, so that the registry's leeway does not lengthen a short life.
+		// Subtract the registry's leeway, which would extend a short lifetime.
 		"exp": now.Add(s.lifetime - tokenLeeway).Unix(),
 	})
 	if err != nil {

@@ -21,18 +21,17 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// Verified is what VerifyCatalog found to be there.
+// Verified is the result of VerifyCatalog.
 type Verified struct {
 	Catalog Pulled
 	Bundles []string // names, sorted
-	// Images are the references that the catalog names, sorted, each once, and
-	// Pulled what each brought.
+	// Images are the references that the catalog names, sorted, each once, and Pulled are the pulls
+	// of those that are present.
 	Images []string
 	Pulled []Pulled
 }
 
-// Bytes is the size of everything that was pulled, shared parts counted for
-// each image.
+// Bytes returns the size of everything that was pulled. Shared content counts for each image.
 func (v Verified) Bytes() int64 {
 	n := v.Catalog.Bytes
 	for _, p := range v.Pulled {
@@ -41,11 +40,10 @@ func (v Verified) Bytes() int64 {
 	return n
 }
 
-// VerifyCatalog pulls a catalog image, unpacks it as a container runtime does,
-// and pulls every bundle and related image that the catalog names from the same
-// registry. An image of host/path is expected in place(path), or in path where
-// place is nil. All platforms have to hold the same catalog. The error joins
-// what is missing or wrong.
+// VerifyCatalog pulls a catalog image, unpacks it as a container runtime does, and pulls every
+// bundle and related image that the catalog names from the same registry. The image host/path is
+// expected in the repository place(path), or in path if place is nil. All platforms must contain
+// the same catalog. The error joins what is missing or wrong.
 func (c *Client) VerifyCatalog(ctx context.Context, repository, tagOrDigest string, place func(path string) string) (Verified, error) {
 	var v Verified
 	var err error
@@ -59,7 +57,7 @@ func (c *Client) VerifyCatalog(ctx context.Context, repository, tagOrDigest stri
 	bundles, images := map[string]bool{}, map[string]bool{}
 	for name, text := range files {
 		if !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(name)) {
-			continue // what .indexignore hides, and the file itself
+			continue // skip .indexignore and the files that it excludes
 		}
 		if err := collectImages(text, bundles, images); err != nil {
 			return v, fmt.Errorf("reading catalog %s/%s: %s: %w", c.host, repository, name, err)
@@ -90,8 +88,8 @@ func (c *Client) VerifyCatalog(ctx context.Context, repository, tagOrDigest stri
 	return v, errors.Join(problems...)
 }
 
-// catalogFiles unpacks the folder that the image's label names, for each
-// platform, and returns its files if they are the same everywhere.
+// catalogFiles unpacks the folder that the image's label names, for each platform, and returns its
+// files if they are the same for all platforms.
 func (c *Client) catalogFiles(ctx context.Context, repository, name string) (map[string][]byte, error) {
 	_, m, err := c.manifest(ctx, repository, name)
 	if err != nil {
@@ -143,8 +141,8 @@ func (c *Client) unpack(ctx context.Context, repository string, m manifest) (map
 	return files, nil
 }
 
-// applyLayer adds a layer's files below root, and takes away what its whiteouts
-// hide (image-spec, layer.md).
+// applyLayer adds a layer's files below root, and removes what its whiteouts hide (image-spec,
+// layer.md).
 func applyLayer(blob io.Reader, root string, files map[string][]byte) error {
 	zr, err := gzip.NewReader(blob)
 	if err != nil {
@@ -180,7 +178,7 @@ func applyLayer(blob io.Reader, root string, files map[string][]byte) error {
 	return nil
 }
 
-// collectImages adds the names of a file's bundles and the images they name.
+// collectImages adds the names of the bundles in a file and the images that they name.
 func collectImages(text []byte, bundles, images map[string]bool) error {
 	type object struct {
 		Schema, Name, Image string

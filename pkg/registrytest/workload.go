@@ -16,39 +16,38 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A Shape says how much there is of what in a workload: an operator catalog
-// with all images that it names, made so that they share what real ones share.
+// A Shape is the size of a workload: an operator catalog with all images that it names, which share
+// layers like real ones.
 type Shape struct {
 	Packages int
-	Bundles  int // of each package, one channel of them
-	Operands int // of each bundle, each in a repository of its own
-	Bases    int // chains of two layers that operands stand on
+	Bundles  int // per package, in one channel
+	Operands int // per bundle, each in its own repository
+	Bases    int // bases of two layers that operands are built on
 
-	LayersLeast, LayersMost int // of an operand, its base counted
-	// BaseSize and LayerSize are means in bytes; sizes spread from an eighth to
-	// more than three times of them.
+	LayersLeast, LayersMost int // of an operand, including its base
+	// BaseSize and LayerSize are mean sizes in bytes. Sizes range from an eighth of the mean to
+	// more than three times the mean.
 	BaseSize, LayerSize int
 
-	// Shares, in percent: of operands that are indexes of two or more platforms,
-	// of operands that are signed, and how often an operand is another image
-	// than that of the bundle before.
+	// Percentages: of operands that are indexes of two or more platforms, of operands that are
+	// signed, and of operands whose image differs from that in the previous bundle.
 	Indexes, Signed, Changed int
 }
 
-// A Placed is a tag of a workload and what is under it.
+// A Placed is a tag of a workload and its content.
 type Placed struct {
 	Repository, Tag string
 	Digest          digest.Digest
 	Kind            string // "catalog", "bundle", "related", "index" or "sig"
 }
 
-// workloadPlatforms are those that an operand's index begins with.
+// workloadPlatforms are the platforms of operand indexes, in this order.
 var workloadPlatforms = []string{"amd64", "arm64", "ppc64le", "s390x"}
 
-// PushWorkload makes a workload of the shape and puts it into a registry. The
-// catalog names its images at host, as the registry's clients call it. What was
-// pushed is listed in an order that depends on the shape alone, the catalog
-// last. Operands are made one by one, so that memory holds but a few.
+// PushWorkload makes a workload of the shape and pushes it to a registry. The catalog names its
+// images at host, which is the registry's address for clients. The result lists the tags in an
+// order that depends only on the shape, the catalog last. Operands are made one by one, so that
+// only a few are in memory.
 func PushWorkload(ctx context.Context, c *Client, host string, s Shape) ([]Placed, error) {
 	catalog := fstest.MapFS{}
 	packages := make([]workloadPackage, s.Packages)
@@ -79,8 +78,8 @@ func PushWorkload(ctx context.Context, c *Client, host string, s Shape) ([]Place
 	return append(all, Placed{Repository: "catalog/operators", Tag: "v1", Digest: d, Kind: "catalog"}), err
 }
 
-// A workloadPackage pushes one package's images, one after the other, since
-// registries before version 3 lose what is put into a repository twice at once.
+// A workloadPackage pushes one package's images, one after the other: registries before version 3
+// lose content if two clients push to one repository at the same time.
 type workloadPackage struct {
 	client    *Client
 	host      string
@@ -90,7 +89,7 @@ type workloadPackage struct {
 	bundles   []workloadBundle
 }
 
-// A workloadBundle is a bundle as the catalog has it.
+// A workloadBundle is a bundle and its images, for the catalog.
 type workloadBundle struct {
 	version, image string
 	operands       []string
@@ -136,7 +135,7 @@ func (p *workloadPackage) put(ctx context.Context, repository, tag, kind string,
 	return d, err
 }
 
-// pushOperand pushes the image or index of an operand, and its signatures.
+// pushOperand pushes the image or index of an operand and its signatures.
 func (p *workloadPackage) pushOperand(ctx context.Context, operand, version int) (digest.Digest, error) {
 	repository, tag := p.repository(operand), fmt.Sprintf("v1.%d.0", version)
 	r := newRand(repository)
@@ -186,9 +185,8 @@ func (p *workloadPackage) pushOperand(ctx context.Context, operand, version int)
 	return d, nil
 }
 
-// operand makes an image: two layers of a base, one that the package's operands
-// share where there are five or more, some that stay from version to version,
-// and the rest.
+// operand makes an image: two layers of a base; if there are five or more layers, one that the
+// package's operands share; some that do not change between versions; and the rest.
 func (p *workloadPackage) operand(operand, version int, platform v1.Platform, oci bool) (v1.Image, error) {
 	repository, architecture := p.repository(operand), platform.Architecture
 	r := newRand(repository + " layers")
@@ -224,15 +222,15 @@ func (p *workloadPackage) operand(operand, version int, platform v1.Platform, oc
 	}, layers...)
 }
 
-// spread chooses a size around a mean as layers have them: most are smaller, a
-// few much larger.
+// spread chooses a random size around a mean with the distribution of real layers: most are
+// smaller, a few much larger.
 func spread(r *rand.Rand, mean int) int {
-	sixteenths := []int{2, 4, 4, 8, 8, 12, 16, 20, 32, 54} // 16 in the mean
+	sixteenths := []int{2, 4, 4, 8, 8, 12, 16, 20, 32, 54} // their mean is 16
 	size := mean * sixteenths[r.IntN(len(sixteenths))] / 16
 	return max(2048, size-size/16+r.IntN(size/8+1))
 }
 
-// signature makes an image as cosign attaches it to a subject. Nobody checks it.
+// signature makes an image like cosign's signatures of a subject. Its signature is not valid.
 func signature(repository string, subject digest.Digest) (v1.Image, error) {
 	payload := fmt.Sprintf(`{"critical":{"identity":{"docker-reference":%q},"image":{"docker-manifest-digest":%q},"type":"cosign container image signature"},"optional":null}`, repository, subject)
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
@@ -242,7 +240,7 @@ func signature(repository string, subject digest.Digest) (v1.Image, error) {
 	})
 }
 
-// catalog is the package as a file-based catalog has it.
+// catalog returns the package as a file-based catalog.
 func (p *workloadPackage) catalog() ([]byte, error) {
 	type object = map[string]any
 	var entries []object

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A workload is whole: everything that its catalog names can be pulled, and the
-// same shape makes the same bytes.
+// TestPushWorkload checks that everything that the catalog of a workload names can be pulled, and
+// that the same shape gives the same bytes.
 func TestPushWorkload(t *testing.T) {
 	t.Parallel()
 	shape := Shape{

@@ -1,10 +1,15 @@
-// Package regular opens regular files in a folder that somebody else may have
-// filled: a medium that was carried by hand, a layout from another program, a
-// cache on a shared disk.
+// Package regular opens files that others made or named, so that none of them blocks the program.
 //
-// A symbolic link, a pipe or a device is an error, and so is a name that leads
-// out of the folder; nothing is read without a limit. What the files hold is
-// not this package's affair: whoever reads compares it with its digest.
+// Open, Read and Edit are for folders with untrusted content: a removable disk, a layout of another
+// program, a workspace on a shared disk. A symbolic link, a pipe or a device there is an error, and
+// so is a name that leads out of the folder. FS is the same for packages that read an fs.FS; it
+// follows symbolic links that stay in the folder.
+//
+// OpenInput, ReadInput and OpenOutput are for files that a flag names: a regular file, or a pipe such
+// as /dev/stdin or a process substitution of a shell. They wait a few seconds for the other end of a
+// pipe. OpenPath is for files that a configuration or a fixed path names: regular files only.
+//
+// The content is not checked here: callers compare it with its digest.
 package regular
 
 import (
@@ -26,7 +31,7 @@ func Open(folder *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	if !before.Mode().IsRegular() {
 		return nil, nil, wrong("open", folder, name, "not a regular file")
 	}
-	f, err := folder.Open(name)
+	f, err := folder.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,6 +45,23 @@ func Open(folder *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
+// Edit opens the regular file called name below folder to read and to write it. flag can have
+// os.O_CREATE and os.O_APPEND. Symbolic links that stay in the folder are followed.
+func Edit(folder *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
+	f, err := folder.OpenFile(name, os.O_RDWR|flag|nonblock, perm)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = wrong("open", folder, name, "not a regular file")
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // Read reads a regular file of at most limit bytes.
 func Read(folder *os.Root, name string, limit int64) ([]byte, error) {
 	f, info, err := Open(folder, name)
@@ -47,18 +69,23 @@ func Read(folder *os.Root, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readAll(f, info, f.Name(), limit)
+}
+
+// readAll reads a file of at most limit bytes.
+func readAll(in io.Reader, info fs.FileInfo, name string, limit int64) ([]byte, error) {
 	var raw bytes.Buffer
 	raw.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
-	if _, err := raw.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+	if _, err := raw.ReadFrom(io.LimitReader(in, limit+1)); err != nil {
 		return nil, err
 	}
 	if int64(raw.Len()) > limit {
-		return nil, wrong("read", folder, name, fmt.Sprintf("it has more than the %d bytes that are allowed", limit))
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than the %d bytes that are allowed", limit)}
 	}
 	return raw.Bytes(), nil
 }
 
-// wrong is a problem as the operating system would tell it.
+// wrong returns a problem as an error of the kind that the operating system returns.
 func wrong(op string, folder *os.Root, name, problem string) error {
 	return &fs.PathError{Op: op, Path: filepath.Join(folder.Name(), filepath.FromSlash(name)), Err: errors.New(problem)}
 }

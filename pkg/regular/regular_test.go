@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 		file    string
 		limit   int64
 		want    string
-		problem string // "" where there is none
+		problem string // "" if there is none
 	}{
 		"in a folder":         {"sub/file", 10, "12345", ""},
 		"as long as it may":   {"sub/file", 5, "12345", ""},

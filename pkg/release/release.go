@@ -1,48 +1,53 @@
-// Package release holds the names that platform releases have: products,
-// architectures, versions and tags. The packages below it read update graphs,
-// payloads and graph data; they share these words and nothing else.
+// Package release defines the names that platform releases use: products, architectures, channels,
+// versions and tags. The packages below it read update graphs, payloads and graph data; these names
+// are all that they share.
+//
+// An architecture has two names. Go and update services call it "amd64"; tags, CoreOS streams and
+// Linux call it "x86_64". An Arch holds the first, Arch.Suffix returns the second.
 package release
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// A Product is a distribution of the platform. Each has its own update service,
-// signature stores and signing keys.
+// A Product is a distribution of the platform. Each has its own update service, signature stores
+// and signing keys.
 type Product string
 
-// The products, as mirror.platform.channels[].type has them.
+// The products, as in mirror.platform.channels[].type.
 const (
 	OCP Product = "ocp"
 	OKD Product = "okd"
 )
 
-// ErrUnsigned says that every store of signatures was asked for an image and has none.
-var ErrUnsigned = errors.New("there is no signature")
+// ErrUnsigned means that no signature store has a signature of an image.
+var ErrUnsigned = errors.New("no signature found")
 
-// An Arch is the architecture of a payload: the name that Go and update services
-// give it.
+// An Arch is the architecture of a payload, by the name that Go and update services use.
 type Arch string
 
-// Multi is the payload that holds all architectures.
+// Multi is the payload for all architectures.
 const Multi Arch = "multi"
 
-// DefaultArch is the architecture of those who name none.
+// DefaultArch is the architecture of a configuration that names none.
 const DefaultArch Arch = "amd64"
 
-type named struct {
+type archName struct {
 	arch   Arch
 	suffix string
 }
 
-// arches are the architectures that payloads are made for, with the names that
-// tags, CoreOS streams and Linux have for them.
-var arches = [...]named{
+// arches are the architectures that payloads are built for, with their names in tags, CoreOS
+// streams and Linux.
+var arches = [...]archName{
 	{"amd64", "x86_64"},
 	{"arm64", "aarch64"},
 	{"ppc64le", "ppc64le"},
@@ -50,7 +55,7 @@ var arches = [...]named{
 	{Multi, "multi"},
 }
 
-// Arches are the architectures of payloads, multi last.
+// Arches returns the architectures of payloads, multi last.
 func Arches() []Arch {
 	out := make([]Arch, len(arches))
 	for i, a := range arches {
@@ -59,7 +64,8 @@ func Arches() []Arch {
 	return out
 }
 
-// ParseArch reads an architecture by either of its names: "amd64", "x86_64".
+// ParseArch parses either name of an architecture: "amd64" or "x86_64". The error suggests a
+// similar name.
 func ParseArch(s string) (Arch, error) {
 	var names []string
 	for _, a := range arches {
@@ -68,27 +74,24 @@ func ParseArch(s string) (Arch, error) {
 		}
 		names = append(names, string(a.arch))
 	}
-	err := fmt.Errorf("%q is no architecture of releases", s)
-	if p := suggest.Phrase(s, names); p != "" {
-		return "", fmt.Errorf("%w; %s", err, p)
-	}
-	return "", err
+	return "", advice.New(advice.Failure, cmp.Or(suggest.Phrase(s, names), "use one of "+strings.Join(names, ", ")), "unknown architecture %q", s)
 }
 
-// Suffix is the architecture as tags have it: "x86_64" for amd64.
+// Suffix returns the architecture as tags spell it: "x86_64" for amd64.
 func (a Arch) Suffix() string {
-	i := slices.IndexFunc(arches[:], func(n named) bool { return n.arch == a })
+	i := slices.IndexFunc(arches[:], func(n archName) bool { return n.arch == a })
 	if i < 0 {
 		return string(a)
 	}
 	return arches[i].suffix
 }
 
-// channel is the grammar of channels (openshift/cincinnati, policy-engine).
-var channel = regexp.MustCompile(`^[0-9a-z.-]{1,253}$`)
+// channel is the grammar of channel names (openshift/cincinnati, policy-engine).
+var channel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-z.-]{1,253}$`) })
 
-// IsChannel reports whether services take s for a channel, such as "stable-4.20".
-func IsChannel(s string) bool { return channel.MatchString(s) }
+// IsChannel reports whether update services accept s as the name of a channel, such as
+// "stable-4.20".
+func IsChannel(s string) bool { return channel().MatchString(s) }
 
-// Name is what a release is called, and its tag: "4.20.5-x86_64".
+// Name returns the name of a release, which is also its tag: "4.20.5-x86_64".
 func Name(version string, arch Arch) string { return version + "-" + arch.Suffix() }

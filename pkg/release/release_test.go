@@ -3,6 +3,8 @@ package release
 import (
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
 func TestArch(t *testing.T) {
@@ -14,7 +16,7 @@ func TestArch(t *testing.T) {
 			t.Errorf("ParseArch(%q) = %q, %v, want %q", name, got, err, want)
 		}
 	}
-	if _, err := ParseArch("amd46"); err == nil || !strings.Contains(err.Error(), "amd64") {
+	if _, err := ParseArch("amd46"); err == nil || !strings.Contains(advice.Text(err), "amd64") {
 		t.Errorf("ParseArch(amd46): %v, want amd64 to be suggested", err)
 	}
 	if got := Name("4.20.5", "amd64"); got != "4.20.5-x86_64" {

@@ -7,8 +7,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// BenchmarkWorld makes a world and pushes it into memory: the one of most tests,
-// and single releases with as many components as real ones have.
+// BenchmarkWorld makes a world and pushes it into memory: the one of most tests, and single
+// releases with as many components as real ones.
 func BenchmarkWorld(b *testing.B) {
 	real412 := Release{Version: "4.20.1", Components: Real412(), Sigstore: true}
 	multi := real412

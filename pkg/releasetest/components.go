@@ -2,24 +2,23 @@ package releasetest
 
 import "strings"
 
-// few are the components of a release that names none: the parts that tools look
-// for by name, and two names of one image.
-const few = "cli cluster-version-operator machine-config-operator ovn-kubernetes ovn-kubernetes-microshift rhel-coreos"
+// defaultComponents are the components of a release without a list of components: those that tools
+// look up by name, and two names of one image.
+const defaultComponents = "cli cluster-version-operator machine-config-operator ovn-kubernetes ovn-kubernetes-microshift rhel-coreos"
 
-// Components are those of a release that names none.
-func Components() []string { return strings.Fields(few) }
+// Components returns the default components of a release.
+func Components() []string { return strings.Fields(defaultComponents) }
 
-// Real412 are the components that the release 4.12.0 of OpenShift consists of.
+// Real412 returns the components of OpenShift 4.12.0.
 func Real412() []string { return strings.Fields(real412) }
 
-// aliases are components that are the image of another one, where a release has
-// both.
+// aliases are components with the same image as another component of the release.
 var aliases = map[string]string{
 	"csi-driver-shared-resource-webhook": "csi-driver-shared-resource",
 	"ovn-kubernetes-microshift":          "ovn-kubernetes",
 }
 
-// real412 are facts: the names of spec.tags in 4.12.0's image-references.
+// real412 are the real names of spec.tags in the image-references of 4.12.0.
 const real412 = `
 agent-installer-api-server agent-installer-csr-approver agent-installer-node-agent agent-installer-orchestrator
 alibaba-cloud-controller-manager alibaba-cloud-csi-driver alibaba-disk-csi-driver-operator alibaba-machine-controllers

@@ -16,18 +16,18 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A pair is an update by versions, as conditional updates are written.
+// A pair is an update by versions, as in conditional updates.
 type pair struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// An update leads from one payload to another of its architecture.
+// An update leads from one payload to another of the same architecture.
 type update struct{ from, to *Payload }
 
-// The form of an update service's answer.
+// The format of a response of an update service.
 type (
-	answer struct {
+	response struct {
 		Version     int           `json:"version"`
 		Nodes       []node        `json:"nodes"`
 		Edges       [][2]int      `json:"edges"`
@@ -65,16 +65,16 @@ func (b Blocked) risk() risk {
 	return risk{b.URL, b.Name, b.Message, []rule{r}}
 }
 
-// about reports whether the update is one that is blocked.
-func (b Blocked) about(u update) bool {
-	return b.leadsTo(u.to) && slices.Contains(b.From, u.from.Version)
+// blocks reports whether b blocks the update.
+func (b Blocked) blocks(u update) bool {
+	return b.isTo(u.to) && slices.Contains(b.From, u.from.Version)
 }
 
-func (b Blocked) leadsTo(p *Payload) bool {
+func (b Blocked) isTo(p *Payload) bool {
 	return b.To == p.Version || b.To == p.Version+"+"+string(p.Arch)
 }
 
-// regexp matches the blocked sources, as graph data says them.
+// regexp returns a regular expression for the blocked sources, as in graph data.
 func (b Blocked) regexp() string {
 	var quoted []string
 	for _, from := range b.From {
@@ -83,7 +83,7 @@ func (b Blocked) regexp() string {
 	return "^(" + strings.Join(quoted, "|") + ")[+].*$"
 }
 
-// updates are those that the releases of an architecture tell of.
+// updates returns the updates that the releases of an architecture list.
 func (w *World) updates(arch release.Arch) []update {
 	byVersion := map[string]*Payload{}
 	for _, p := range w.Payloads {
@@ -111,10 +111,10 @@ func (w *World) updates(arch release.Arch) []update {
 	return all
 }
 
-// Graph is the answer of the update service for a channel. For one that is not
-// there it has no nodes, as real answers have.
+// Graph returns the response of the update service for a channel. For an unknown channel it has no
+// nodes, like the responses of a real service.
 func (w *World) Graph(channel string, arch release.Arch) ([]byte, error) {
-	a := answer{Version: 1, Nodes: []node{}, Edges: [][2]int{}, Conditional: []conditional{}}
+	a := response{Version: 1, Nodes: []node{}, Edges: [][2]int{}, Conditional: []conditional{}}
 	at := map[*Payload]int{}
 	for _, p := range w.Payloads {
 		if p.Arch == arch && slices.Contains(w.universe.Channels[channel], p.Version) {
@@ -131,8 +131,8 @@ func (w *World) Graph(channel string, arch release.Arch) ([]byte, error) {
 		}
 		var risks []risk
 		var blocked bool
-		for _, b := range w.blocks() {
-			if b.about(u) {
+		for _, b := range w.sortedBlocked() {
+			if b.blocks(u) {
 				blocked = true
 				if b.Name != "" {
 					risks = append(risks, b.risk())
@@ -158,8 +158,8 @@ func (w *World) Graph(channel string, arch release.Arch) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// blocks are the blocked updates in the order in which graph data is read.
-func (w *World) blocks() []Blocked {
+// sortedBlocked returns the blocked updates in the order of their files in the graph data.
+func (w *World) sortedBlocked() []Blocked {
 	return slices.SortedStableFunc(slices.Values(w.universe.Blocked), func(a, b Blocked) int { return strings.Compare(a.file(), b.file()) })
 }
 
@@ -170,7 +170,7 @@ func (b Blocked) file() string {
 	return b.To + "-" + b.Name + ".yaml"
 }
 
-// metadata is what a graph says of a release.
+// metadata returns the metadata of a release in a graph.
 func (w *World) metadata(p *Payload) map[string]string {
 	const prefix = "io.openshift.upgrades.graph."
 	all := p.metadata()
@@ -189,9 +189,9 @@ func (w *World) metadata(p *Payload) map[string]string {
 	if channels != nil {
 		all[prefix+"release.channels"] = strings.Join(channels, ",")
 	}
-	for _, named := range []bool{false, true} { // risks are added to what is gone
-		for _, b := range w.blocks() {
-			if b.leadsTo(p) && (b.Name != "") == named {
+	for _, named := range []bool{false, true} { // removed updates first, then risks
+		for _, b := range w.sortedBlocked() {
+			if b.isTo(p) && (b.Name != "") == named {
 				removed = append(removed, b.regexp())
 			}
 		}
@@ -202,7 +202,7 @@ func (w *World) metadata(p *Payload) map[string]string {
 	return all
 }
 
-// GraphData is the tarball of channels and blocked updates, gzip'd.
+// GraphData returns the compressed tarball of channels and blocked updates.
 func (w *World) GraphData() []byte { return bytes.Clone(w.graphData) }
 
 func (w *World) tarball() ([]byte, error) {
@@ -218,12 +218,12 @@ func (w *World) tarball() ([]byte, error) {
 		files["channels/"+channel+".yaml"] = text
 	}
 	for _, b := range w.universe.Blocked {
-		says := object{"to": b.To, "from": b.regexp()}
+		edge := object{"to": b.To, "from": b.regexp()}
 		if b.Name != "" {
 			r := b.risk()
-			says["name"], says["message"], says["url"], says["matchingRules"] = r.Name, r.Message, r.URL, r.Rules
+			edge["name"], edge["message"], edge["url"], edge["matchingRules"] = r.Name, r.Message, r.URL, r.Rules
 		}
-		text, err := yaml.Marshal(says)
+		text, err := yaml.Marshal(edge)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graphdata"
 )
 
-// updatesOf lists a graph's updates, with the names of their risks.
+// updatesOf lists the updates of a graph, with the names of their risks.
 func updatesOf(t *testing.T, g *graph.Graph) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -30,7 +30,7 @@ func updatesOf(t *testing.T, g *graph.Graph) map[string][]string {
 	return all
 }
 
-func answered(t *testing.T, w *World, channel string, arch release.Arch) *graph.Graph {
+func servedGraph(t *testing.T, w *World, channel string, arch release.Arch) *graph.Graph {
 	t.Helper()
 	text, err := w.Graph(channel, arch)
 	if err != nil {
@@ -64,12 +64,12 @@ func TestGraph(t *testing.T) {
 		{"stable-4.18", "amd64", 2, map[string][]string{"4.18.1 4.18.2": none}},
 		{"fast-4.20", release.Multi, 2, map[string][]string{"4.20.1 4.20.2": none}},
 	} {
-		g := answered(t, w, tc.channel, tc.arch)
+		g := servedGraph(t, w, tc.channel, tc.arch)
 		if diff := cmp.Diff(tc.want, updatesOf(t, g)); diff != "" || len(g.Nodes) != tc.nodes {
 			t.Errorf("%s %s: %d nodes, updates (-want +got):\n%s", tc.channel, tc.arch, len(g.Nodes), diff)
 		}
 	}
-	g := answered(t, w, "fast-4.20", release.Multi)
+	g := servedGraph(t, w, "fast-4.20", release.Multi)
 	i, ok := g.Find(semver.MustParse("4.20.1"))
 	if !ok {
 		t.Fatal("4.20.1 is not in the graph")
@@ -89,18 +89,18 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// An unknown channel has lists in its answer, and nothing in them.
+// TestGraphOfUnknownChannel checks that the response for an unknown channel has empty lists.
 func TestGraphOfUnknownChannel(t *testing.T) {
 	t.Parallel()
 	text, err := small(t).Graph("stable-4.99", "amd64")
 	if err != nil || string(text) != `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}` {
-		t.Errorf("answer %s, %v", text, err)
+		t.Errorf("response %s, %v", text, err)
 	}
 }
 
-// What the service answers is what graph data and release metadata lead to, for
-// code that knows nothing of the Universe: with blocks of one architecture, risks
-// that meet on one update, and updates that only the older release tells of.
+// TestGraphDataLeadsToGraph derives graphs from graph data and release metadata, without the
+// Universe, and compares them with the responses of the service: with updates blocked for one
+// architecture, several risks of one update, and updates that only the older release lists.
 func TestGraphDataLeadsToGraph(t *testing.T) {
 	t.Parallel()
 	u := Small()
@@ -123,25 +123,25 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 	}
 	for channel := range u.Channels {
 		for _, arch := range []release.Arch{"amd64", release.Multi} {
-			answer := answered(t, w, channel, arch)
-			if len(answer.Nodes) == 0 {
+			served := servedGraph(t, w, channel, arch)
+			if len(served.Nodes) == 0 {
 				continue
 			}
 			derived, err := data.Graph(releases, channel, arch)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(updatesOf(t, derived), updatesOf(t, answer)); diff != "" {
-				t.Errorf("%s %s: updates (-derived +answered):\n%s", channel, arch, diff)
+			if diff := cmp.Diff(updatesOf(t, derived), updatesOf(t, served)); diff != "" {
+				t.Errorf("%s %s: updates (-derived +served):\n%s", channel, arch, diff)
 			}
-			for i, n := range answer.Nodes {
+			for i, n := range served.Nodes {
 				if diff := cmp.Diff(derived.Nodes[i].Metadata, n.Metadata); diff != "" {
-					t.Errorf("%s %s %s: metadata (-derived +answered):\n%s", channel, arch, n.Version, diff)
+					t.Errorf("%s %s %s: metadata (-derived +served):\n%s", channel, arch, n.Version, diff)
 				}
 			}
 		}
 	}
-	got := updatesOf(t, answered(t, w, "fast-4.20", "amd64"))
+	got := updatesOf(t, servedGraph(t, w, "fast-4.20", "amd64"))
 	for update, want := range map[string][]string{
 		"4.18.2 4.19.1": {"AllLost", "PausedPools"}, "4.19.2 4.20.2": {}, "4.20.1 4.20.2": {}, "4.19.1 4.20.1": {"SlowPulls"},
 	} {
@@ -151,7 +151,7 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 	}
 }
 
-// The pattern of a block matches the sources that it names and no others.
+// TestBlockedSources checks that the pattern of a blocked update matches only its sources.
 func TestBlockedSources(t *testing.T) {
 	t.Parallel()
 	re := regexp.MustCompile(Blocked{From: []string{"4.18.1", "4.18.2"}}.regexp())
@@ -164,14 +164,14 @@ func TestBlockedSources(t *testing.T) {
 	}
 }
 
-// Updates with the same risks are one group.
+// TestGroups checks that updates with the same risks are one group.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	text, err := small(t).Graph("fast-4.20", "amd64")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a answer
+	var a response
 	if err := json.Unmarshal(text, &a); err != nil {
 		t.Fatal(err)
 	}

@@ -16,29 +16,29 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// keyFiles are made for this package and sign nothing but its releases. They are
-// fixed because payloads hold the public halves: other keys, other digests.
+// keyFiles were made for this package and sign only its releases. They are fixed because payloads
+// contain the public keys: other keys would change the digests.
 //
 //go:embed keys/*.pem
 var keyFiles embed.FS
 
-// keyBits is the size of the RSA keys: half of what vendors have, for speed.
+// keyBits is the size of the RSA keys. It is half the size of real keys, for speed.
 const keyBits = 2048
 
-// published dates keys and signatures.
+// published is the date of keys and signatures.
 var published = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Keys are the two that a vendor signs releases with.
+// Keys are the two keys that a vendor signs releases with.
 type Keys struct {
-	// OpenPGP is the public key of signature stores, armored, and Policy that of
-	// sigstore signatures, PEM.
+	// OpenPGP is the public key for signature stores, armored. Policy is the public key for
+	// sigstore signatures, in PEM.
 	OpenPGP, Policy []byte
 
 	entity *openpgp.Entity
 	policy *rsa.PrivateKey
 }
 
-// FixedKeys are the same each time, and those of a Universe that names none.
+// FixedKeys returns the same keys every time. A Universe without keys uses them.
 func FixedKeys() (*Keys, error) {
 	var keys [2]*rsa.PrivateKey
 	for i, name := range []string{"keys/release.pem", "keys/policy.pem"} {
@@ -59,7 +59,7 @@ func FixedKeys() (*Keys, error) {
 	return newKeys(keys[0], keys[1])
 }
 
-// NewKeys makes keys that nobody has: of somebody else, for tests of trust.
+// NewKeys makes random keys, for tests with untrusted keys.
 func NewKeys() (*Keys, error) {
 	release, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -99,7 +99,7 @@ func newKeys(release, policy *rsa.PrivateKey) (*Keys, error) {
 	return k, nil
 }
 
-// signing makes OpenPGP signatures that depend on key and text alone.
+// signing returns a configuration for OpenPGP signatures that depend only on key and text.
 func signing() *packet.Config {
 	salted := false
 	return &packet.Config{

@@ -16,7 +16,7 @@ import (
 
 type object = map[string]any
 
-// An imageStream is the form of image-references (image.openshift.io/v1).
+// An imageStream is the format of image-references (image.openshift.io/v1).
 type imageStream struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
@@ -50,7 +50,7 @@ type streamTag struct {
 	} `json:"referencePolicy"`
 }
 
-// imageReferences is the text of that name.
+// imageReferences returns the file image-references of a payload.
 func imageReferences(p *Payload) ([]byte, error) {
 	var s imageStream
 	s.Kind, s.APIVersion = "ImageStream", "image.openshift.io/v1"
@@ -77,10 +77,10 @@ func imageReferences(p *Payload) ([]byte, error) {
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// architectureKey is how a payload for all architectures says so.
+// architectureKey is the metadata key that marks a payload for all architectures.
 const architectureKey = "release.openshift.io/architecture"
 
-// metadata is what release-metadata says under that name.
+// metadata returns the metadata in release-metadata.
 func (p *Payload) metadata() map[string]string {
 	all := map[string]string{}
 	if p.URL != "" {
@@ -103,8 +103,8 @@ func releaseMetadata(p *Payload) ([]byte, error) {
 	}{"cincinnati-metadata-v0", p.Version, append([]string{}, p.Previous...), p.Next, p.metadata()}, "", "  ")
 }
 
-// manifests is the layer of a release image above the version operator's: the
-// folder, what describes the release, and what its operators bring.
+// manifests returns the layer of a release image on top of the version operator: the folder, the
+// files that describe the release, and the manifests of its operators.
 func (w *World) manifests(p *Payload) ([]registrytest.File, error) {
 	const dir = "release-manifests/"
 	files := []registrytest.File{{Name: dir, Mode: 0o777}}
@@ -128,7 +128,7 @@ func (w *World) manifests(p *Payload) ([]registrytest.File, error) {
 			"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": "openshift-config"},
 		},
 	}
-	if !p.Flaws.Keyless {
+	if !p.Flaws.NoKeys {
 		operators["0000_90_cluster-update-keys_configmap.yaml"] = configMap("release-verification", "openshift-config-managed",
 			map[string]string{"release.openshift.io/verification-config-map": ""},
 			map[string]string{"store-test": w.universe.Store, "verifier-public-key-test": string(w.Keys.OpenPGP)})
@@ -159,8 +159,8 @@ func (w *World) manifests(p *Payload) ([]registrytest.File, error) {
 	return files, nil
 }
 
-// bootImages is a CoreOS stream with the KubeVirt disks; an architecture without
-// one is there, too.
+// bootImages returns a CoreOS stream with the KubeVirt disks. Architectures without a disk are in
+// it too.
 func bootImages(p *Payload) object {
 	architectures := object{}
 	for _, arch := range release.Arches() {
@@ -178,14 +178,14 @@ func bootImages(p *Payload) object {
 	return object{"stream": "rhcos-" + p.Version, "metadata": object{"last-modified": published}, "architectures": architectures}
 }
 
-// operatorManifests are those of the version operator itself, which lie below the
-// layer of the release.
+// operatorManifests returns the manifests of the version operator itself, which are in its own
+// layer.
 func operatorManifests(p *Payload) []registrytest.File {
 	files := []registrytest.File{{Name: "manifests/"}}
 	if len(p.Gates) == 0 {
 		return files
 	}
-	text, _ := yaml.Marshal(configMap("admin-gates", "openshift-config-managed", nil, p.Gates)) // of strings: never fails
+	text, _ := yaml.Marshal(configMap("admin-gates", "openshift-config-managed", nil, p.Gates)) // marshaling strings does not fail
 	return append(files, registrytest.File{Name: "manifests/0000_00_cluster-version-operator_01_admingate_configmap.yaml", Data: text})
 }
 

@@ -15,30 +15,29 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A Payload is a release as it was made.
+// A Payload is a release that was made.
 type Payload struct {
 	Release        // completed: Arch and Components are set
 	Name    string // and tag, "4.20.1-x86_64"
-	// Repository is that of the release image and Content that of its components,
-	// with the host that references name.
+	// Repository is the repository of the release image and Content the repository of its
+	// components, with the host of references.
 	Repository, Content string
 	Digest              digest.Digest
-	// Shards are the release images of a list by architecture; nil of another.
+	// Shards are the release images of a manifest list by architecture; nil for a single image.
 	Shards map[release.Arch]digest.Digest
-	// Images are the components' by name, and BootImages the KubeVirt disks'.
+	// Images are the components by name, and BootImages the KubeVirt disks by architecture.
 	Images     map[string]digest.Digest
 	BootImages map[release.Arch]digest.Digest
 
 	releases, content string // the repositories, without host
-	// made has components by name, disks by "kubevirt <arch>" and, by "", the
-	// release image.
+	// made are the components by name, disks by "kubevirt <arch>" and the release image by "".
 	made map[string]registrytest.Content
 }
 
-// Reference names the payload by digest, as graphs do.
+// Reference returns the reference of the payload by digest, as in graphs.
 func (p *Payload) Reference() string { return p.Repository + "@" + p.Digest.String() }
 
-// The component that release images stand on, and the one that disks are named for.
+// The component that is the base of release images, and the name of boot disks.
 const (
 	versionOperator = "cluster-version-operator"
 	kubevirt        = "kubevirt"
@@ -76,16 +75,16 @@ func (w *World) build(r Release) (*Payload, error) {
 			return nil, err
 		}
 	}
-	for _, name := range r.Flaws.Absent {
+	for _, name := range r.Flaws.Missing {
 		if p.made[name] == nil {
-			return nil, fmt.Errorf("%s is absent and no component", name)
+			return nil, fmt.Errorf("missing component %s does not exist", name)
 		}
-		w.absent[p.Images[name]] = true
+		w.missing[p.Images[name]] = true
 	}
 	return p, w.assemble(p)
 }
 
-// assemble makes the release image, which holds the digests of all others.
+// assemble makes the release image, which contains the digests of all other images.
 func (w *World) assemble(p *Payload) error {
 	manifests, err := w.manifests(p)
 	if err != nil {
@@ -128,7 +127,7 @@ func (w *World) assemble(p *Payload) error {
 	return err
 }
 
-// arches are those of the images that the payload consists of.
+// arches returns the architectures of the images in the payload.
 func (p *Payload) arches() []release.Arch {
 	if p.Arch != release.Multi {
 		return []release.Arch{p.Arch}
@@ -140,7 +139,7 @@ func platform(arch release.Arch) v1.Platform {
 	return v1.Platform{OS: "linux", Architecture: string(arch)}
 }
 
-// component makes the image of a component, or the list of them.
+// component makes the image of a component, or a manifest list of its images.
 func (w *World) component(p *Payload, name string) (registrytest.Content, error) {
 	if other := aliases[name]; slices.Contains(p.Components, other) {
 		name = other
@@ -170,7 +169,7 @@ func (w *World) image(p *Payload, name string, arch release.Arch) (v1.Image, err
 	return img, err
 }
 
-// files are what a component consists of.
+// files returns the files of a component.
 func (w *World) files(p *Payload, name string, arch release.Arch) []registrytest.File {
 	data := make([]byte, cmp.Or(w.universe.ComponentSize, 1<<10))
 	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(seed(p, name, arch)))).Read(data) // never fails
@@ -184,8 +183,8 @@ func (w *World) files(p *Payload, name string, arch release.Arch) []registrytest
 	return files
 }
 
-// seed decides the bytes of a component. One in three is the same in all releases
-// of a minor version, as mirrors find them.
+// seed determines the bytes of a component. About one in three components is the same in all
+// releases of a minor version, as in real releases.
 func seed(p *Payload, name string, arch release.Arch) string {
 	version := p.Version
 	if sum := sha256.Sum256([]byte(name)); sum[0]%3 == 0 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -28,19 +27,19 @@ func newWorld(t *testing.T, u Universe) *World {
 	return w
 }
 
-// theSmall is made once: nothing changes a World, and its signatures take a while.
-var theSmall = sync.OnceValues(func() (*World, error) { return New(Small()) })
+// smallWorld is made once: a World does not change, and signing takes a while.
+var smallWorld = sync.OnceValues(func() (*World, error) { return New(Small()) })
 
 func small(t *testing.T) *World {
 	t.Helper()
-	w, err := theSmall()
+	w, err := smallWorld()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// entry is what a layer has of a file.
+// entry is a file in a layer.
 type entry struct {
 	name string
 	mode int64
@@ -86,7 +85,7 @@ func unmarshal(t *testing.T, text string, v any) {
 	}
 }
 
-// A release image is the version operator's with one layer more.
+// TestReleaseImage checks that a release image is the version operator's image with one more layer.
 func TestReleaseImage(t *testing.T) {
 	t.Parallel()
 	w := small(t)
@@ -208,8 +207,8 @@ func TestReleaseImage(t *testing.T) {
 	}
 }
 
-// A payload for all architectures is a list, as are its components; each shard
-// refers to the lists.
+// TestMulti checks that a payload for all architectures and its components are manifest lists, and
+// that each shard refers to the manifest lists.
 func TestMulti(t *testing.T) {
 	t.Parallel()
 	w := small(t)
@@ -256,7 +255,8 @@ func TestMulti(t *testing.T) {
 	}
 }
 
-// Bytes depend on the Universe alone. The digests hold the whole payload.
+// TestDigests checks that the bytes depend only on the Universe. The digests cover the whole
+// payload.
 func TestDigests(t *testing.T) {
 	t.Parallel()
 	w, again := small(t), newWorld(t, Small())
@@ -269,7 +269,7 @@ func TestDigests(t *testing.T) {
 		"4.18.1-x86_64": "sha256:cffad77dc33fd9930db36ab72c69775bb2945ad7cc040f1d23e44a7d100a2b6e", "4.20.2-multi": "sha256:0302b0fd1f5b20b53e8a232e90e10f65fa99fa108853ae78c37da3a1d57f83c4",
 	} {
 		if got := w.Payload(name).Digest; got != want {
-			t.Errorf("%s is %s, want %s: what others have written down changes", name, got, want)
+			t.Errorf("%s is %s, want %s: update the digests that other tests contain", name, got, want)
 		}
 	}
 	large := Small()
@@ -279,7 +279,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// Releases have things in common, and not all.
+// TestSharedComponents checks that releases share some components, but not all.
 func TestSharedComponents(t *testing.T) {
 	t.Parallel()
 	u := Universe{Releases: []Release{{Version: "4.12.0", Components: Real412()}, {Version: "4.12.1", Components: Real412()}}}
@@ -360,41 +360,22 @@ func TestBootImages(t *testing.T) {
 	}
 }
 
-// A Universe that contradicts itself is refused.
+// TestContradictions checks that a Universe with contradictions is refused.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Universe){
-		"4.18.1-x86_64 is there twice":             func(u *Universe) { u.Releases = append(u.Releases, u.Releases[0]) },
-		"stable-4.18 has 4.18.7":                   func(u *Universe) { u.Channels = map[string][]string{"stable-4.18": {"4.18.7"}} },
-		"says that 4.18.1 updates to 4.20.2":       func(u *Universe) { u.Blocked[2].From = []string{"4.18.1"} },
-		"4.20.2 is blocked twice":                  func(u *Universe) { u.Blocked = append(u.Blocked, u.Blocked[2]) },
-		"4.19.1: etcd is absent and no component":  func(u *Universe) { u.Releases[2].Flaws.Absent = []string{"etcd"} },
-		"4.20.1: etcd is unsealed and no compo":    func(u *Universe) { u.Releases[4].Flaws.Unsealed = []string{"etcd"} },
-		"4.18.1: it has no sigstore signatures at": func(u *Universe) { u.Releases[0].Flaws.Unsealed = []string{""} },
+		"duplicate release 4.18.1-x86_64":           func(u *Universe) { u.Releases = append(u.Releases, u.Releases[0]) },
+		"stable-4.18 has 4.18.7":                    func(u *Universe) { u.Channels = map[string][]string{"stable-4.18": {"4.18.7"}} },
+		"update from 4.18.1 to 4.20.2 does not":     func(u *Universe) { u.Blocked[2].From = []string{"4.18.1"} },
+		"4.20.2 is blocked twice":                   func(u *Universe) { u.Blocked = append(u.Blocked, u.Blocked[2]) },
+		"missing component etcd does not exist":     func(u *Universe) { u.Releases[2].Flaws.Missing = []string{"etcd"} },
+		"etcd without sigstore signatures does not": func(u *Universe) { u.Releases[4].Flaws.NoSigstore = []string{"etcd"} },
+		"4.18.1: it has Flaws.NoSigstore without":   func(u *Universe) { u.Releases[0].Flaws.NoSigstore = []string{""} },
 	} {
 		u := Small()
 		change(&u)
 		if _, err := New(u); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-}
-
-// The lists of names are what they say.
-func TestComponents(t *testing.T) {
-	t.Parallel()
-	for _, names := range [][]string{Components(), Real412()} {
-		if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
-			t.Errorf("not sorted, or something twice: %q", names)
-		}
-		found := 0
-		for alias, of := range maps.All(aliases) {
-			if slices.Contains(names, alias) && slices.Contains(names, of) {
-				found++
-			}
-		}
-		if found == 0 {
-			t.Errorf("no two names of one image in %q", names)
 		}
 	}
 }

@@ -13,33 +13,32 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// pushes is how many images are pushed at a time.
+// pushes is the number of images that are pushed in parallel.
 const pushes = 4
 
-// Push puts all images and sigstore signatures into the registry at host. What
-// references name as quay.io/path goes to quay.io/path below it, host included,
-// unless they name that registry itself.
+// Push pushes all images and sigstore signatures to the registry at host. The content of
+// quay.io/path goes to quay.io/path below host, unless host is the registry of the references.
 func (w *World) Push(ctx context.Context, c *registrytest.Client, host string) error {
-	// Registries before version 3 lose what is put into one repository twice at
-	// the same time: release images have a layer in common, lists have children
-	// that others have, too. All else is different.
+	// Registries before version 3 lose content that is pushed to one repository twice at the same
+	// time. Release images share a layer, and manifest lists share children with others, so these
+	// are pushed last, one by one. All other content is distinct.
 	var below string
 	if own := w.universe.host(); own != host {
 		below = own + "/"
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(pushes)
-	var then []placed
-	for _, p := range w.placed {
-		isAbsent, err := w.isAbsent(p)
+	var later []storedContent
+	for _, p := range w.stored {
+		isMissing, err := w.isMissing(p)
 		if err != nil {
 			return err
 		}
 		_, isList := p.content.(v1.ImageIndex)
 		switch {
-		case isAbsent:
+		case isMissing:
 		case isList || w.Payload(p.tag) != nil:
-			then = append(then, p)
+			later = append(later, p)
 		default:
 			g.Go(func() error {
 				_, err := c.Push(gctx, below+p.repository, p.tag, p.content)
@@ -50,7 +49,7 @@ func (w *World) Push(ctx context.Context, c *registrytest.Client, host string) e
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for _, p := range then {
+	for _, p := range later {
 		if _, err := c.Push(ctx, below+p.repository, p.tag, p.content); err != nil {
 			return err
 		}
@@ -58,18 +57,17 @@ func (w *World) Push(ctx context.Context, c *registrytest.Client, host string) e
 	return nil
 }
 
-// isAbsent reports whether content is absent, or a list with such a child.
-func (w *World) isAbsent(p placed) (bool, error) {
-	if w.absent[p.digest] {
+// isMissing reports whether content is missing or is a manifest list with a missing child.
+func (w *World) isMissing(p storedContent) (bool, error) {
+	if w.missing[p.digest] {
 		return true, nil
 	}
 	digests, err := imagesOf(p.content)
-	return slices.ContainsFunc(digests, func(d digest.Digest) bool { return w.absent[d] }), err
+	return slices.ContainsFunc(digests, func(d digest.Digest) bool { return w.missing[d] }), err
 }
 
-// RegistriesConf is a registries.conf by which the registry that Push filled
-// stands for the one that references name. Those of plainHTTP are spoken to
-// without TLS, this one among them if it is one.
+// RegistriesConf returns a registries.conf that replaces the registry of the references by the one
+// that Push filled. Clients use HTTP for the hosts in plainHTTP, which may include that registry.
 func (w *World) RegistriesConf(registry string, plainHTTP ...string) string {
 	var conf strings.Builder
 	for _, host := range plainHTTP {
@@ -82,11 +80,11 @@ func (w *World) RegistriesConf(registry string, plainHTTP ...string) string {
 	return conf.String()
 }
 
-// WrongBytes is a fault of the registry that Push filled: of a component's image,
-// the first one of a list, a layer comes with other bytes.
+// WrongBytes returns a fault for the registry that Push filled: it sends wrong bytes for a layer of
+// a component. Of a manifest list, it is a layer of the first image.
 func (p *Payload) WrongBytes(component string) (registrytest.Rule, error) {
 	if p.made[component] == nil {
-		return registrytest.Rule{}, fmt.Errorf("%s has no component %s to be spoilt", p.Name, component)
+		return registrytest.Rule{}, fmt.Errorf("%s has no component %s", p.Name, component)
 	}
 	all, err := images(p.made[component])
 	if err != nil {
@@ -100,7 +98,7 @@ func (p *Payload) WrongBytes(component string) (registrytest.Rule, error) {
 	return registrytest.Rule{Path: "/blobs/" + h.String() + "$", Action: registrytest.WrongBytes()}, err
 }
 
-// images are those that content consists of: itself, or its children.
+// images returns the images in content: itself, or its children.
 func images(content registrytest.Content) ([]v1.Image, error) {
 	list, isList := content.(v1.ImageIndex)
 	if !isList {
@@ -121,7 +119,7 @@ func images(content registrytest.Content) ([]v1.Image, error) {
 	return all, nil
 }
 
-// imagesOf are the digests of the images that content consists of.
+// imagesOf returns the digests of the images in content.
 func imagesOf(content registrytest.Content) ([]digest.Digest, error) {
 	all, err := images(content)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
-// tags are those that a world puts into a repository.
+// tags returns the tags of a world in a repository.
 func (w *World) tags(repository string) []string {
 	var all []string
-	for _, p := range w.placed {
+	for _, p := range w.stored {
 		if p.repository == repository && p.tag != "" {
 			all = append(all, p.tag)
 		}
@@ -27,8 +27,7 @@ func (w *World) tags(repository string) []string {
 	return all
 }
 
-// A registry takes everything, and gives it back byte for byte: one in memory,
-// and a real one.
+// TestPush checks that a registry, in memory or real, returns all content byte for byte.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	w := small(t)
@@ -40,7 +39,7 @@ func TestPush(t *testing.T) {
 			if err := w.Push(t.Context(), c, s.Host); err != nil {
 				t.Fatal(err)
 			}
-			for _, p := range w.placed {
+			for _, p := range w.stored {
 				got, err := c.Pull(t.Context(), "quay.io/"+p.repository, p.digest.String())
 				if err != nil || got.Digest != p.digest {
 					t.Errorf("pulled %s: %v", got.Digest, err)
@@ -61,7 +60,8 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// References that name the registry itself need no configuration.
+// TestPushToRegistryOfReferences checks that references to the registry itself need no
+// configuration.
 func TestPushToRegistryOfReferences(t *testing.T) {
 	t.Parallel()
 	s := registrytest.New(t, registrytest.Options{})
@@ -79,11 +79,11 @@ func TestPushToRegistryOfReferences(t *testing.T) {
 		t.Error(err)
 	}
 	if conf := w.RegistriesConf(s.Host, s.Host); strings.Contains(conf, "prefix") {
-		t.Errorf("registries.conf sends somebody elsewhere:\n%s", conf)
+		t.Errorf("registries.conf has a redirect:\n%s", conf)
 	}
 }
 
-// registries.conf sends clients of quay.io to the registry.
+// TestRegistriesConf checks that registries.conf redirects clients from quay.io to the registry.
 func TestRegistriesConf(t *testing.T) {
 	t.Parallel()
 	const host = "127.0.0.1:5000"
@@ -115,13 +115,13 @@ func TestRegistriesConf(t *testing.T) {
 	}
 }
 
-// Sigstore signatures are those of images, and not of lists; a release image has
-// two, with its names by digest and by tag.
-func TestSeals(t *testing.T) {
+// TestSigstoreSignatures checks that images have sigstore signatures and manifest lists have none.
+// A release image has two, with its names by digest and by tag.
+func TestSigstoreSignatures(t *testing.T) {
 	t.Parallel()
 	w := small(t)
 	signed := map[string]v1.Image{}
-	for _, p := range w.placed {
+	for _, p := range w.stored {
 		if strings.HasSuffix(p.tag, ".sig") {
 			signed[p.repository+":"+p.tag] = p.content.(v1.Image)
 		}
@@ -154,15 +154,15 @@ func TestSeals(t *testing.T) {
 	}
 	slices.Sort(want)
 	if n := len(slices.Compact(want)); n != len(signed) {
-		t.Errorf("%d images of signatures, want %d", len(signed), n)
+		t.Errorf("%d signature images, want %d", len(signed), n)
 	}
 }
 
-// Flaws are there for those who pull.
+// TestFlaws checks that clients see the flaws of a release.
 func TestFlaws(t *testing.T) {
 	t.Parallel()
 	u := Small()
-	u.Releases[4].Flaws = Flaws{Absent: []string{"rhel-coreos"}, Unsealed: []string{"", "cli"}}
+	u.Releases[4].Flaws = Flaws{Missing: []string{"rhel-coreos"}, NoSigstore: []string{"", "cli"}}
 	w := newWorld(t, u)
 	s := registrytest.New(t, registrytest.Options{})
 	c := s.Client()
@@ -172,19 +172,19 @@ func TestFlaws(t *testing.T) {
 	const content = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	p := w.Payload("4.20.1-x86_64")
 	if _, err := c.Pull(t.Context(), content, p.Images["rhel-coreos"].String()); err == nil {
-		t.Error("an absent component can be pulled")
+		t.Error("a missing component can be pulled")
 	}
 	if _, err := c.Pull(t.Context(), content, p.Images["cli"].String()); err != nil {
-		t.Errorf("a component that is there: %v", err)
+		t.Errorf("an existing component: %v", err)
 	}
 	clean := small(t)
-	gone := func(repository string) []string {
+	missing := func(repository string) []string {
 		return slices.DeleteFunc(clean.tags(repository), func(tag string) bool { return slices.Contains(w.tags(repository), tag) })
 	}
-	if diff := cmp.Diff([]string{SignatureTag(p.Digest)}, gone(p.releases)); diff != "" {
+	if diff := cmp.Diff([]string{SignatureTag(p.Digest)}, missing(p.releases)); diff != "" {
 		t.Errorf("tags of releases that are missing (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{SignatureTag(p.Images["cli"])}, gone(p.content)); diff != "" {
+	if diff := cmp.Diff([]string{SignatureTag(p.Images["cli"])}, missing(p.content)); diff != "" {
 		t.Errorf("tags of components that are missing (-want +got):\n%s", diff)
 	}
 
@@ -194,9 +194,9 @@ func TestFlaws(t *testing.T) {
 	}
 	s.Script(rule)
 	if _, err := c.Pull(t.Context(), content, p.Images["machine-config-operator"].String()); err == nil || !strings.Contains(err.Error(), "digest") {
-		t.Errorf("pulling spoilt content: %v", err)
+		t.Errorf("pulling damaged content: %v", err)
 	}
 	if _, err := p.WrongBytes("etcd"); err == nil {
-		t.Error("what is no component can be spoilt")
+		t.Error("WrongBytes accepts an unknown component")
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
-// contents is what a world puts into registries, by reference.
+// contents is the content that a world pushes to registries, by reference.
 type contents struct {
 	types map[digest.Digest]string
 	blobs map[string][]byte // by "repository@digest"
@@ -53,7 +53,7 @@ func contentsOf(t *testing.T, w *World) contents {
 		put(repository, h, raw, err)
 		c.types[digest.Digest(h.String())] = string(mt)
 	}
-	for _, p := range w.placed {
+	for _, p := range w.stored {
 		repository := "quay.io/" + p.repository
 		manifest(repository, p.content)
 		all, err := images(p.content)
@@ -90,9 +90,12 @@ func (c contents) Manifest(_ context.Context, source string, d digest.Digest) (o
 	return ocispec.Descriptor{MediaType: c.types[d], Digest: d, Size: int64(len(text))}, text, err
 }
 
-func (c contents) Blob(_ context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+func (c contents) Blob(_ context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	text, err := c.get(source, desc.Digest)
-	return io.NopCloser(bytes.NewReader(text)), err
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(text[offset:])), nil
 }
 
 func (c contents) get(source string, d digest.Digest) ([]byte, error) {
@@ -104,7 +107,7 @@ func (c contents) get(source string, d digest.Digest) ([]byte, error) {
 	return text, nil
 }
 
-// Gantry's readers find in a payload what the Universe says.
+// TestPayloadsAreRead checks that Gantry's readers find in a payload what the Universe describes.
 func TestPayloadsAreRead(t *testing.T) {
 	t.Parallel()
 	w := small(t)
@@ -151,7 +154,7 @@ func TestPayloadsAreRead(t *testing.T) {
 			t.Errorf("%s: %v", p.Name, err)
 			continue
 		}
-		if diff := cmp.Diff([]string{nowhere}, trust.Stores); diff != "" {
+		if diff := cmp.Diff([]string{defaultStore}, trust.Stores); diff != "" {
 			t.Errorf("%s: stores (-want +got):\n%s", p.Name, diff)
 		}
 		if err := gpg.VerifyAll([][]byte{w.Signature(p.Digest)}, p.Digest, trust.Keyrings, published.Add(time.Hour)); err != nil {
@@ -160,8 +163,9 @@ func TestPayloadsAreRead(t *testing.T) {
 	}
 }
 
-// The policy that a payload has is satisfied by the signatures of its images.
-func TestSealsAreVerified(t *testing.T) {
+// TestSigstoreSignaturesAreVerified checks that the signatures of the images satisfy the policy in
+// the payload.
+func TestSigstoreSignaturesAreVerified(t *testing.T) {
 	t.Parallel()
 	w := small(t)
 	src := contentsOf(t, w)
@@ -175,8 +179,8 @@ func TestSealsAreVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	signed := map[string]registrytest.Content{}
-	for _, placed := range w.placed {
-		signed["quay.io/"+placed.repository+":"+placed.tag] = placed.content
+	for _, content := range w.stored {
+		signed["quay.io/"+content.repository+":"+content.tag] = content.content
 	}
 	for name, made := range p.made {
 		repository := p.Content

@@ -17,15 +17,15 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// Paths of the services, as vendors have the first two.
+// The paths of the services. The first two are those of the vendor.
 const (
 	GraphPath      = "/api/upgrades_info/v1/graph"
 	GraphDataPath  = "/api/upgrades_info/graph-data"
 	SignaturesPath = "/signatures"
 )
 
-// Serve makes a World and puts it behind a server. Where the Universe names no
-// signature store, payloads name this one, and have other digests in each run.
+// Serve makes a World and a server for it. If the Universe has no signature store, payloads contain
+// the address of the server, and their digests differ in each run.
 func Serve(t testing.TB, u Universe, o registrytest.Options) (*World, *registrytest.Server) {
 	t.Helper()
 	var made atomic.Pointer[World]
@@ -41,7 +41,7 @@ func Serve(t testing.TB, u Universe, o registrytest.Options) (*World, *registryt
 	return w, s
 }
 
-// ServeHTTP answers as the update service, with graph data, and as signature store.
+// ServeHTTP implements the update service, the graph data and the signature store.
 func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	store, inStore := strings.CutPrefix(r.URL.Path, SignaturesPath+"/")
 	switch {
@@ -59,7 +59,7 @@ func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// What the update service takes (openshift/cincinnati, docs/design/cincinnati.md).
+// The parameters that the update service accepts (openshift/cincinnati, docs/design/cincinnati.md).
 var (
 	channelGrammar = regexp.MustCompile(`^[0-9a-z\-.]+$`)
 	archGrammar    = regexp.MustCompile(`^[0-9a-z]+$`)
@@ -91,7 +91,7 @@ func (w *World) serveGraph(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// accepts reports whether a client takes JSON, in general or of this service.
+// accepts reports whether a client accepts JSON, in general or of this service.
 func accepts(headers []string) bool {
 	for _, one := range strings.Split(strings.Join(headers, ","), ",") {
 		mt, _, err := mime.ParseMediaType(one)
@@ -106,16 +106,16 @@ func accepts(headers []string) bool {
 	return len(headers) == 0
 }
 
-// refuse answers as the update service does when something is wrong.
+// refuse writes an error response of the update service.
 func refuse(rw http.ResponseWriter, status int, kind, value string) {
-	text, _ := json.Marshal(map[string]string{"kind": kind, "value": value}) // of strings: never fails
+	text, _ := json.Marshal(map[string]string{"kind": kind, "value": value}) // marshaling strings does not fail
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(status)
 	_, _ = rw.Write(text)
 }
 
-// Refuse is a fault: the update service answers with an error of its own form, as
-// one does whose upstream is gone (500, "failed_upstream_fetch").
+// Refuse returns a fault: the update service responds with an error in its own format, like a
+// service that cannot reach its upstream (500, "failed_upstream_fetch").
 func Refuse(status int, kind, value string) registrytest.Action {
 	return func(rw http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -123,7 +123,7 @@ func Refuse(status int, kind, value string) registrytest.Action {
 	}
 }
 
-// serveSignature answers for "sha256=<hex>/signature-1".
+// serveSignature serves "sha256=<hex>/signature-1".
 func (w *World) serveSignature(rw http.ResponseWriter, r *http.Request, name string) {
 	of, file, _ := strings.Cut(name, "/")
 	message := w.signatures[digest.Digest(strings.Replace(of, "=", ":", 1))]
@@ -135,5 +135,5 @@ func (w *World) serveSignature(rw http.ResponseWriter, r *http.Request, name str
 	_, _ = rw.Write(message)
 }
 
-// Signature is what the signature store has for a digest; nil is nothing.
+// Signature returns the signature of a digest in the signature store, or nil.
 func (w *World) Signature(d digest.Digest) []byte { return w.signatures[d] }

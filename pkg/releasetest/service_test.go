@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A reply is what a client sees.
+// A reply is a response as a client sees it.
 type reply struct {
 	status int
 	header http.Header
@@ -83,12 +83,13 @@ func TestService(t *testing.T) {
 	}
 }
 
-// Each release image has one signature, shards and their list included.
+// TestSignatureStore checks that each release image has one signature, including shards and their
+// manifest list.
 func TestSignatureStore(t *testing.T) {
 	t.Parallel()
 	u := Small()
 	u.Releases[0].Flaws.Unsigned = true
-	u.Releases[1].Flaws.Missigned = true
+	u.Releases[1].Flaws.InvalidSignature = true
 	w := newWorld(t, u)
 	s := registrytest.Serve(t, registrytest.Options{}, w)
 	for _, p := range w.Payloads {
@@ -105,12 +106,12 @@ func TestSignatureStore(t *testing.T) {
 				}
 				continue
 			}
-			said, err := read(t, w.Keys.OpenPGP, got.body)
-			if (err != nil) != p.Flaws.Missigned {
+			signed, err := read(t, w.Keys.OpenPGP, got.body)
+			if (err != nil) != p.Flaws.InvalidSignature {
 				t.Errorf("%s: signature: %v", p.Name, err)
 			}
-			if said.Critical.Image.Digest.Encoded() != hex || said.Critical.Identity.Reference != p.Repository+":"+p.Name {
-				t.Errorf("%s: the signature says %+v", p.Name, said)
+			if signed.Critical.Image.Digest.Encoded() != hex || signed.Critical.Identity.Reference != p.Repository+":"+p.Name {
+				t.Errorf("%s: the statement is %+v", p.Name, signed)
 			}
 			if next := ask(t, http.DefaultClient, base+"/signature-2"); next.status != http.StatusNotFound {
 				t.Errorf("%s: signature-2: %d, want 404", p.Name, next.status)
@@ -124,11 +125,11 @@ func TestSignatureStore(t *testing.T) {
 	}
 }
 
-// The scripted faults of registries work for these services, too.
+// TestFaults checks that the scripted faults of registries work for these services too.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := small(t)
-	elsewhere := registrytest.Serve(t, registrytest.Options{}, w)
+	other := registrytest.Serve(t, registrytest.Options{}, w)
 	s := registrytest.Serve(t, registrytest.Options{}, w)
 	address := s.URL() + GraphPath + "?channel=stable-4.18"
 	whole := ask(t, http.DefaultClient, address).body
@@ -146,8 +147,8 @@ func TestFaults(t *testing.T) {
 			return r.err == nil && bytes.Equal(r.body, whole[:20])
 		}},
 		"429": {registrytest.Status(429, "Retry-After", "7"), func(r reply) bool { return r.status == 429 && r.header.Get("Retry-After") == "7" }},
-		"redirect": {registrytest.Redirect(elsewhere), func(r reply) bool { // which loses the query, as storage does
-			return r.status == 400 && len(elsewhere.Log()) == 1
+		"redirect": {registrytest.Redirect(other), func(r reply) bool { // which loses the query, like redirects to storage
+			return r.status == 400 && len(other.Log()) == 1
 		}},
 	} {
 		s.Script(registrytest.Rule{Path: "^" + GraphPath + "$", Action: tc.action})
@@ -155,12 +156,13 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %d %v %s, %v", name, got.status, got.header, got.body, got.err)
 		}
 		if got := ask(t, http.DefaultClient, s.URL()+GraphDataPath); got.status != 200 {
-			t.Errorf("%s: graph data: %d, want no fault there", name, got.status)
+			t.Errorf("%s: graph data: %d, want no fault", name, got.status)
 		}
 	}
 }
 
-// Serve has payloads name the server as their store, and TLS where it is wanted.
+// TestServe checks that payloads contain the address of the server as their store, and that TLS
+// works.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	w, s := Serve(t, Universe{Releases: []Release{{Version: "4.18.1"}}}, registrytest.Options{TLS: true})

@@ -26,14 +26,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// The types of statements, and the creator that OpenPGP ones name.
+// The types of statements, and the creator in OpenPGP statements.
 const (
 	simpleType = "atomic container signature"
 	cosignType = "cosign container image signature"
 	creator    = "Gantry test signer"
 )
 
-// A statement says which image has a name (containers/image, simple signing).
+// A statement binds a name to an image (containers/image, simple signing).
 type statement struct {
 	Critical struct {
 		Image struct {
@@ -53,25 +53,25 @@ func state(kind, ref string, d digest.Digest, optional map[string]string) ([]byt
 	return json.Marshal(s)
 }
 
-// Sign returns what a signature store has for a release: an OpenPGP message of a
+// Sign returns a signature of a release for a signature store: an OpenPGP message that is a
 // compressed packet with a one-pass signature, the statement and the signature.
 func (k *Keys) Sign(ref string, d digest.Digest) ([]byte, error) {
 	return k.sign(ref, d, 0, signing())
 }
 
-// Missign is Sign with the last bit of the signature proper turned over.
-func (k *Keys) Missign(ref string, d digest.Digest) ([]byte, error) {
+// SignInvalid is Sign with the last bit of the signature flipped.
+func (k *Keys) SignInvalid(ref string, d digest.Digest) ([]byte, error) {
 	return k.sign(ref, d, 1, signing())
 }
 
-// Outdated is Sign with a signature that expired a day after it was made.
-func (k *Keys) Outdated(ref string, d digest.Digest) ([]byte, error) {
+// SignExpired is Sign with a signature that expired one day after it was made.
+func (k *Keys) SignExpired(ref string, d digest.Digest) ([]byte, error) {
 	c := signing()
 	c.SigLifetimeSecs = 24 * 60 * 60
 	return k.sign(ref, d, 0, c)
 }
 
-// sign changes the bits of the message's last byte that flip has.
+// sign signs like Sign and flips the given bits of the message's last byte.
 func (k *Keys) sign(ref string, d digest.Digest, flip byte, c *packet.Config) ([]byte, error) {
 	text, err := state(simpleType, ref, d, map[string]string{"creator": creator})
 	if err != nil {
@@ -85,7 +85,7 @@ func (k *Keys) sign(ref string, d digest.Digest, flip byte, c *packet.Config) ([
 	return compress(message)
 }
 
-// message is the packets within the compressed one.
+// message returns the packets inside the compressed packet.
 func (k *Keys) message(text []byte, c *packet.Config) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := openpgp.Sign(&b, k.entity, &openpgp.FileHints{IsBinary: true, ModTime: published}, c)
@@ -116,8 +116,8 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// Cosign makes the image that stands at SignatureTag(d): one layer for each name
-// that the image with the digest d is said to have.
+// Cosign returns the image for SignatureTag(d), with one layer for each name of the image with the
+// digest d.
 func (k *Keys) Cosign(d digest.Digest, names ...string) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, name := range names {
@@ -141,12 +141,12 @@ func (k *Keys) Cosign(d digest.Digest, names ...string) (v1.Image, error) {
 	return img, nil
 }
 
-// SignatureTag is where cosign keeps the signatures of a digest.
+// SignatureTag returns the tag of cosign's signatures of a digest.
 func SignatureTag(d digest.Digest) string { return "sha256-" + d.Encoded() + ".sig" }
 
-// sign makes the signatures of a payload: OpenPGP ones of the list and of each
-// release image, all with the name of the payload; sigstore ones of each image,
-// as vendors make them, that is not of lists.
+// sign makes the signatures of a payload: OpenPGP signatures of the manifest list and of each
+// release image, all with the name of the payload; and sigstore signatures of each image but not of
+// manifest lists, like the vendor.
 func (w *World) sign(p *Payload) error {
 	subjects := []digest.Digest{p.Digest}
 	for _, arch := range p.arches() {
@@ -155,8 +155,8 @@ func (w *World) sign(p *Payload) error {
 		}
 	}
 	sign := w.Keys.Sign
-	if p.Flaws.Missigned {
-		sign = w.Keys.Missign
+	if p.Flaws.InvalidSignature {
+		sign = w.Keys.SignInvalid
 	}
 	for _, d := range subjects {
 		if p.Flaws.Unsigned {
@@ -176,45 +176,45 @@ func (w *World) sign(p *Payload) error {
 		if name == "" {
 			repository, names = p.releases, []string{p.Repository + "@", p.Repository + ":" + p.Name}
 		}
-		if err := w.seal(repository, names, p.made[name]); err != nil {
+		if err := w.cosign(repository, names, p.made[name]); err != nil {
 			return fmt.Errorf("signing %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// unseal notes what stays without sigstore signatures.
-func (w *World) unseal(p *Payload) error {
-	if !p.Sigstore && len(p.Flaws.Unsealed) > 0 {
-		return errors.New("it has no sigstore signatures at all that some could be without")
+// addNoSigstore records the images that get no sigstore signatures.
+func (w *World) addNoSigstore(p *Payload) error {
+	if !p.Sigstore && len(p.Flaws.NoSigstore) > 0 {
+		return errors.New("it has Flaws.NoSigstore without Sigstore")
 	}
-	for _, name := range p.Flaws.Unsealed {
+	for _, name := range p.Flaws.NoSigstore {
 		if p.made[name] == nil {
-			return fmt.Errorf("%s is unsealed and no component", name)
+			return fmt.Errorf("component %s without sigstore signatures does not exist", name)
 		}
 		digests, err := imagesOf(p.made[name])
 		if err != nil {
 			return err
 		}
 		for _, d := range digests {
-			w.unsealed[d] = true
+			w.noSigstore[d] = true
 		}
 	}
 	return nil
 }
 
-// seal puts sigstore signatures of content, or of its children, beside it. A name
-// that ends in an at sign is completed by the digest.
-func (w *World) seal(repository string, names []string, content registrytest.Content) error {
+// cosign adds sigstore signatures of content, or of its children, to a repository. A name that ends
+// in "@" is completed by the digest.
+func (w *World) cosign(repository string, names []string, content registrytest.Content) error {
 	digests, err := imagesOf(content)
 	if err != nil {
 		return err
 	}
 	for _, d := range digests {
-		if w.sealed[d] || w.unsealed[d] {
+		if w.cosigned[d] || w.noSigstore[d] {
 			continue
 		}
-		w.sealed[d] = true
+		w.cosigned[d] = true
 		named := slices.Clone(names)
 		for i, name := range named {
 			if strings.HasSuffix(name, "@") {

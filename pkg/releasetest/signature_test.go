@@ -35,8 +35,7 @@ func fixedKeys(t *testing.T) *Keys {
 	return k
 }
 
-// read verifies a message with an armored key as library-go does, and returns the
-// statement.
+// read verifies a message with an armored key like library-go, and returns the statement.
 func read(t *testing.T, key, message []byte) (s statement, signature error) {
 	t.Helper()
 	ring, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(key))
@@ -61,7 +60,7 @@ func read(t *testing.T, key, message []byte) (s statement, signature error) {
 		t.Fatalf("%s: %v", text, err)
 	}
 	if md.SignedBy == nil {
-		return s, errors.New("nobody that the key ring knows has signed")
+		return s, errors.New("no key of the key ring made the signature")
 	}
 	return s, md.SignatureError
 }
@@ -114,19 +113,19 @@ func TestSign(t *testing.T) {
 		t.Errorf("signing again gives other bytes (%v)", err)
 	}
 
-	wrong, err := k.Missign(someRef, someDigest)
+	wrong, err := k.SignInvalid(someRef, someDigest)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := read(t, k.OpenPGP, wrong); err == nil {
-		t.Error("a spoilt signature verifies")
+		t.Error("an invalid signature verifies")
 	}
 	other, err := NewKeys()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := read(t, other.OpenPGP, message); err == nil {
-		t.Error("a signature verifies with somebody else's key")
+		t.Error("a signature verifies with another key")
 	}
 }
 

@@ -6,24 +6,23 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A Universe says what a World is made of.
+// A Universe describes a World.
 type Universe struct {
-	// Product is whose names repositories have; "" is OCP.
+	// Product determines the names of the repositories; "" is OCP.
 	Product release.Product
-	// Registry is the host that all references name; "" is quay.io. Only where it
-	// is that of the registry which Push fills do clients find the content without
-	// RegistriesConf.
+	// Registry is the host of all references; "" is quay.io. Clients find the content without
+	// RegistriesConf only if it is the registry that Push fills.
 	Registry string
-	// Store is the address of the signature store that payloads name; "" is one
-	// that does not exist, or for Serve the server itself.
+	// Store is the address of the signature store in payloads. The default does not exist; for
+	// Serve, it is the server.
 	Store string
 	// Keys sign everything; nil is FixedKeys.
 	Keys *Keys
-	// ComponentSize is what a component's image has, in bytes; 0 is 1 KiB.
+	// ComponentSize is the size of the image of a component in bytes; 0 is 1 KiB.
 	ComponentSize int
 
 	Releases []Release
-	// Channels are the versions in each channel, of whatever architecture.
+	// Channels are the versions in each channel, for all architectures.
 	Channels map[string][]string
 	Blocked  []Blocked
 }
@@ -31,60 +30,60 @@ type Universe struct {
 // A Release is one payload.
 type Release struct {
 	Version string
-	// Arch is that of the payload; "" is release.DefaultArch. release.Multi makes
-	// a manifest list of four release images.
+	// Arch is the architecture of the payload; "" is release.DefaultArch. release.Multi makes a
+	// manifest list of four release images.
 	Arch release.Arch
-	// Previous and Next are the versions that update to this one and that this one
-	// updates to. Such that do not exist are left out of graphs.
+	// Previous are versions that can be updated to this one, and Next are versions that this one
+	// can be updated to. Graphs ignore versions that do not exist.
 	Previous, Next []string
-	// URL is the erratum, and Metadata what is said of the release beside that.
+	// URL is the address of the erratum, and Metadata is more metadata of the release.
 	URL      string
 	Metadata map[string]string
 	// Components are the names of the images; nil is Components().
 	Components []string
-	// BootImages are the architectures that have a KubeVirt disk.
+	// BootImages are the architectures with a KubeVirt disk.
 	BootImages []release.Arch
-	// Gates are what administrators have to acknowledge before an update.
+	// Gates are the acknowledgments that administrators must give before an update.
 	Gates map[string]string
-	// Sigstore tells that the payload holds a ClusterImagePolicy, and that there
-	// are the signatures which it asks for.
+	// Sigstore adds a ClusterImagePolicy to the payload, and the signatures that the policy
+	// requires.
 	Sigstore bool
 	Flaws    Flaws
 }
 
-// Flaws are what is wrong with a release. Images that are wrong are so in other
-// releases, too, which have the same ones, alone or in a list.
+// Flaws are the defects of a release. A missing or unsigned image is missing or unsigned in every
+// release that contains it, directly or in a manifest list.
 type Flaws struct {
-	// Absent are components whose images are nowhere.
-	Absent []string
-	// Unsigned tells that the signature store has nothing for the release, and
-	// Missigned that what it has does not verify.
-	Unsigned, Missigned bool
-	// Keyless tells that the payload brings no keys for clusters that run it.
-	Keyless bool
-	// Unsealed are components without sigstore signatures; "" is the release image.
-	Unsealed []string
+	// Missing are components whose images do not exist.
+	Missing []string
+	// With Unsigned, the signature store has no signature of the release; with InvalidSignature,
+	// its signature is invalid.
+	Unsigned, InvalidSignature bool
+	// With NoKeys, the payload contains no keys for the clusters that run it.
+	NoKeys bool
+	// NoSigstore are components without sigstore signatures; "" is the release image.
+	NoSigstore []string
 }
 
-// Blocked are updates that are not recommended, or gone where there is no Name.
+// Blocked are updates that are not recommended, or that are removed if Name is empty.
 type Blocked struct {
 	To   string // a version, with "+amd64" where one architecture is meant
 	From []string
-	// Name, Message and URL are those of the risk.
+	// Name, Message and URL describe the risk.
 	Name, Message, URL string
-	// PromQL tells which clusters are concerned; "" is all of them.
+	// PromQL selects the clusters with the risk; "" is all clusters.
 	PromQL string
 }
 
-// Small is three minor versions with two releases each for amd64, the last two
-// for all architectures together, too. From 4.18.1 to 4.20.2 the way by 4.19.2 has
-// no risk, and that by 4.19.1 has two and then ends: the update from there to
-// 4.20.2 was taken back.
+// Small returns a Universe of three minor versions with two releases each for amd64. The last two
+// releases also have payloads for all architectures. From 4.18.1 to 4.20.2, the path through 4.19.2
+// has no risk. The path through 4.19.1 has two risks and then ends, because the update from 4.19.1
+// to 4.20.2 was removed.
 func Small() Universe {
 	const errata = "https://errata.example.com/2025/"
 	var u Universe
 	for _, r := range []struct{ version, previous string }{
-		{"4.18.1", "4.17.9"}, // which is not there
+		{"4.18.1", "4.17.9"}, // does not exist
 		{"4.18.2", "4.17.9 4.18.1"},
 		{"4.19.1", "4.18.1 4.18.2"},
 		{"4.19.2", "4.18.1 4.18.2 4.19.1"},
@@ -124,7 +123,7 @@ func Small() Universe {
 	return u
 }
 
-// host is the registry that references name.
+// host returns the registry of all references.
 func (u *Universe) host() string {
 	if u.Registry == "" {
 		return "quay.io"
@@ -132,7 +131,7 @@ func (u *Universe) host() string {
 	return u.Registry
 }
 
-// repositories are those of release images and of components, without a host.
+// repositories returns the repositories of release images and of components, without the host.
 func (u *Universe) repositories(version string) (releases, content string) {
 	major, _, _ := strings.Cut(version, ".")
 	if u.Product == release.OKD {

@@ -13,10 +13,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// nowhere is the signature store of payloads that are not made behind a server.
-const nowhere = "https://signatures.example.com/releases"
+// defaultStore is the signature store of payloads that have no server.
+const defaultStore = "https://signatures.example.com/releases"
 
-// A World is the releases of a Universe. Nothing changes it.
+// A World is the releases of a Universe. It does not change.
 type World struct {
 	// Payloads are the releases, in the order of the Universe.
 	Payloads []*Payload
@@ -25,48 +25,49 @@ type World struct {
 	universe   Universe
 	signatures map[digest.Digest][]byte
 	graphData  []byte
-	// absent and unsealed are flaws; sealed has sigstore signatures.
-	absent, unsealed, sealed map[digest.Digest]bool
+	// missing and noSigstore have the flaws of images; cosigned are the images with sigstore
+	// signatures.
+	missing, noSigstore, cosigned map[digest.Digest]bool
 
-	placed   []placed
-	isPlaced map[string]bool
+	stored   []storedContent
+	isStored map[string]bool
 	images   map[string]v1.Image // of components, by what decides their bytes
 }
 
-// A placed is content and where it lies, without the host.
-type placed struct {
+// A storedContent is content with its repository, without the host, and its tag.
+type storedContent struct {
 	repository, tag string
 	digest          digest.Digest
 	content         registrytest.Content
 }
 
-// fixed is read once: no test changes it.
-var fixed = sync.OnceValues(FixedKeys)
+// cachedKeys reads the keys once. No test changes them.
+var cachedKeys = sync.OnceValues(FixedKeys)
 
-// New makes a World. A Universe that contradicts itself is an error.
+// New makes a World. A contradiction in the Universe is an error.
 func New(u Universe) (*World, error) {
 	w := &World{
 		universe: u, Keys: u.Keys, signatures: map[digest.Digest][]byte{},
-		absent: map[digest.Digest]bool{}, unsealed: map[digest.Digest]bool{}, sealed: map[digest.Digest]bool{},
-		isPlaced: map[string]bool{}, images: map[string]v1.Image{},
+		missing: map[digest.Digest]bool{}, noSigstore: map[digest.Digest]bool{}, cosigned: map[digest.Digest]bool{},
+		isStored: map[string]bool{}, images: map[string]v1.Image{},
 	}
-	w.universe.Store = cmp.Or(u.Store, nowhere)
+	w.universe.Store = cmp.Or(u.Store, defaultStore)
 	if w.Keys == nil {
 		var err error
-		if w.Keys, err = fixed(); err != nil {
+		if w.Keys, err = cachedKeys(); err != nil {
 			return nil, err
 		}
 	}
 	for _, r := range u.Releases {
 		p, err := w.build(r)
 		if err == nil {
-			err = w.unseal(p)
+			err = w.addNoSigstore(p)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("making release %s: %w", r.Version, err)
 		}
 		if w.Payload(p.Name) != nil {
-			return nil, fmt.Errorf("release %s is there twice", p.Name)
+			return nil, fmt.Errorf("duplicate release %s", p.Name)
 		}
 		w.Payloads = append(w.Payloads, p)
 	}
@@ -83,7 +84,7 @@ func New(u Universe) (*World, error) {
 	return w, err
 }
 
-// Payload returns the release of this name ("4.20.1-x86_64"), nil if there is none.
+// Payload returns the release with this name ("4.20.1-x86_64"), or nil.
 func (w *World) Payload(name string) *Payload {
 	i := slices.IndexFunc(w.Payloads, func(p *Payload) bool { return p.Name == name })
 	if i < 0 {
@@ -92,7 +93,8 @@ func (w *World) Payload(name string) *Payload {
 	return w.Payloads[i]
 }
 
-// check refuses channels and blocks of what is not there.
+// check returns an error if channels or blocked updates refer to versions or updates that do not
+// exist.
 func (w *World) check() error {
 	known := map[string]bool{}
 	for _, p := range w.Payloads {
@@ -101,7 +103,7 @@ func (w *World) check() error {
 	for _, channel := range slices.Sorted(maps.Keys(w.universe.Channels)) {
 		for _, version := range w.universe.Channels[channel] {
 			if !known[version] {
-				return fmt.Errorf("channel %s has %s, which is no release", channel, version)
+				return fmt.Errorf("channel %s has %s, which is not a release", channel, version)
 			}
 		}
 	}
@@ -115,28 +117,28 @@ func (w *World) check() error {
 	files := map[string]bool{}
 	for _, b := range w.universe.Blocked {
 		if files[b.file()] {
-			return fmt.Errorf("%s is blocked twice: give one of them another name", b.To)
+			return fmt.Errorf("%s is blocked twice; give one of them another name", b.To)
 		}
 		files[b.file()] = true
 		for _, from := range b.From {
 			if !updates[pair{from, b.To}] {
-				return fmt.Errorf("no release says that %s updates to %s, which is blocked", from, b.To)
+				return fmt.Errorf("the blocked update from %s to %s does not exist", from, b.To)
 			}
 		}
 	}
 	return nil
 }
 
-// put notes that content lies in a repository, once.
+// put adds content to a repository, unless it is already there.
 func (w *World) put(repository, tag string, content registrytest.Content) (digest.Digest, error) {
 	h, err := content.Digest()
 	if err != nil {
 		return "", err
 	}
 	d := digest.Digest(h.String())
-	if key := repository + ":" + tag + "@" + h.String(); !w.isPlaced[key] {
-		w.isPlaced[key] = true
-		w.placed = append(w.placed, placed{repository, tag, d, content})
+	if key := repository + ":" + tag + "@" + h.String(); !w.isStored[key] {
+		w.isStored[key] = true
+		w.stored = append(w.stored, storedContent{repository, tag, d, content})
 	}
 	return d, nil
 }

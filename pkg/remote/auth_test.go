@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -107,7 +108,7 @@ func TestTokens(t *testing.T) {
 					t.Fatal(err)
 				}
 				if tc.err != "" {
-					if !errors.Is(err, remote.ErrUnauthorized) || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), "/some/auth.json") {
+					if !errors.Is(err, remote.ErrUnauthorized) || !strings.Contains(advice.Text(err), tc.err) || !strings.Contains(advice.Text(err), "/some/auth.json") {
 						t.Errorf("got %v", err)
 					}
 				}
@@ -179,14 +180,14 @@ func TestBasic(t *testing.T) {
 	}
 	bad := newClient(t, remote.Options{Keychain: keys{Username: "me", Password: "wr0ng", Source: "file"}})
 	_, _, err := bad.Manifest(t.Context(), ref)
-	if !errors.Is(err, remote.ErrUnauthorized) || strings.Contains(err.Error(), "wr0ng") || strings.Contains(err.Error(), "sig=") {
+	if !errors.Is(err, remote.ErrUnauthorized) || strings.Contains(advice.Text(err), "wr0ng") || strings.Contains(advice.Text(err), "sig=") {
 		t.Errorf("got %v", err)
 	}
 	if n := bad.Stats().Requests["GET manifest"]; n != 1 {
 		t.Errorf("a wrong password was sent %d times", n)
 	}
 	_, _, err = newClient(t, remote.Options{Side: remote.Destination}).Manifest(t.Context(), ref)
-	if err == nil || !strings.Contains(err.Error(), "gantry login "+ref.Host) || !strings.Contains(err.Error(), "--dest-authfile") {
+	if err == nil || !strings.Contains(advice.Text(err), "gantry login "+ref.Host) || !strings.Contains(advice.Text(err), "Options.Destination.AuthFile") {
 		t.Errorf("without credentials the hint is missing: %v", err)
 	}
 }
@@ -226,7 +227,7 @@ func TestEvilAddresses(t *testing.T) {
 				} else if !errors.Is(err, remote.ErrRefused) {
 					t.Errorf("got %v", err)
 				}
-				if err != nil && strings.Contains(err.Error(), "pw@") {
+				if err != nil && strings.Contains(advice.Text(err), "pw@") {
 					t.Errorf("the error shows a password: %v", err)
 				}
 				for _, to := range reached {

@@ -9,52 +9,55 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// progress is how many bytes a broken blob must have come on for its attempts
-// to be counted anew.
-const progress = 1 << 20
+// minProgress is how many further bytes of a broken blob must be read for its attempts to be
+// counted anew.
+const minProgress = 1 << 20
 
-// tries counts the attempts at something that comes on by bytes.
-type tries struct {
-	n    int   // since progress was last made
-	from int64 // where that was
-	well int64 // what the host's breaker counted at the first failure since
+// attempts counts the attempts of something that progresses in bytes.
+type attempts struct {
+	n         int   // since progress was last made
+	from      int64 // the offset of that
+	successes int64 // the count of the host's breaker at the first failure since
+
+	// For how long the network was silent or slow since, and what the server had sent before.
+	silent, slow time.Duration
+	heard        int64
 }
 
-// again waits before the next attempt, after one that ended with err when at
-// bytes were behind, or returns the error that ends it all.
-func (t *tries) again(ctx context.Context, c *Client, err error, at int64) error {
+// next waits before the next attempt, after one that ended with err at an offset, or returns the
+// error that ends all attempts.
+func (t *attempts) next(ctx context.Context, c *Client, err error, at int64) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, err)
 	}
-	if at-t.from >= progress {
-		t.n, t.from = 0, at
+	if at-t.from >= minProgress {
+		*t = attempts{from: at}
 	}
-	err = c.pause(ctx, err, t)
+	err = c.waitToRetry(ctx, err, t)
 	t.n++
 	return err
 }
 
-// Blob opens a blob of repo for reading once, from offset, 0 to its size, to its
-// end. The reader checks length and, from offset 0, the digest: where they are
-// not those of desc, the last bytes are held back and the error, instead of
-// io.EOF, wraps ErrMismatch. A body that breaks off is continued where it was,
-// as often as the retry policy has it. The context has to last until Close.
+// Blob opens a blob of repo for reading once, from offset, 0 to its size, to its end. The reader
+// checks the length and, from offset 0, the digest: if they differ from desc, the last bytes are
+// withheld and the error, in place of io.EOF, wraps ErrMismatch. A body that breaks off is
+// continued at that offset, as often as the retry policy allows. The context must last until Close.
 //
 // The reader is an io.WriterTo with a large buffer of its own.
 func (c *Client) Blob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	return c.blob(ctx, repo, desc, offset, false)
 }
 
-// BlobBeside is Blob for the source of an upload to the same host. It goes by the
-// stream that the upload holds: uploads that waited for a second one each would
-// wait for each other.
-func (c *Client) BlobBeside(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+// BlobForUpload is Blob for the source of an upload to the same host. It uses the stream of the
+// upload: uploads that wait for a second stream would wait for each other.
+func (c *Client) BlobForUpload(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	return c.blob(ctx, repo, desc, offset, true)
 }
 
@@ -62,14 +65,14 @@ func (c *Client) blob(ctx context.Context, repo reference.Reference, desc ocispe
 	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 || offset < 0 || offset > desc.Size {
 		return nil, fmt.Errorf("reading a blob of %s: the descriptor %s of %d bytes is malformed, or has no byte %d", repo.Name(), desc.Digest, desc.Size, offset)
 	}
-	b := &blob{c: c, ctx: ctx, held: held, desc: desc, off: offset, tries: tries{from: offset}}
+	b := &blob{c: c, ctx: ctx, hasStream: held, desc: desc, off: offset, attempts: attempts{from: offset}}
 	switch offset {
 	case 0:
 		b.hash = desc.Digest.Algorithm().Hash()
 	case desc.Size:
-		return http.NoBody, nil // no range asks for nothing
+		return http.NoBody, nil // no Range header requests nothing
 	}
-	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at spot) error {
+	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at hostRef) error {
 		b.at = at
 		return c.retry(ctx, b.open)
 	})
@@ -79,37 +82,37 @@ func (c *Client) blob(ctx context.Context, repo reference.Reference, desc ocispe
 	return b, nil
 }
 
-// A blob is the body of a blob, hashed as it passes.
+// A blob is the body of a blob, hashed while it is read.
 type blob struct {
-	c    *Client
-	ctx  context.Context //nolint:containedctx // for the requests that continue the body
-	at   spot
-	held bool // of its requests
-	desc ocispec.Descriptor
+	c         *Client
+	ctx       context.Context //nolint:containedctx // for requests that continue the body
+	at        hostRef
+	hasStream bool // for its requests
+	desc      ocispec.Descriptor
 
-	body  io.ReadCloser // nil when it has to be opened again
-	ends  int64         // where in the blob it ends, which may be early
-	hash  hash.Hash     // nil where the beginning is missing
-	off   int64         // where in the blob the reader has come
-	tries tries
-	err   error // the end; io.EOF when all is well
+	body     io.ReadCloser // nil if it must be opened again
+	ends     int64         // the offset of its end, which may be early
+	hash     hash.Hash     // nil if the beginning was not read
+	off      int64         // the current offset
+	attempts attempts
+	err      error // the final error; io.EOF if all is correct
 }
 
 func (b *blob) request(method, op string) *request {
 	return &request{
 		op: op + " " + b.desc.Digest.String(), kind: "blob", method: method, repo: b.at.ref.Path,
-		scopes: []string{pull(b.at.ref.Path)},
-		path:   "/v2/" + b.at.ref.Path + "/blobs/" + b.desc.Digest.String(),
-		header: http.Header{},
-		held:   b.held,
+		scopes:    []string{pull(b.at.ref.Path)},
+		path:      "/v2/" + b.at.ref.Path + "/blobs/" + b.desc.Digest.String(),
+		header:    http.Header{},
+		hasStream: b.hasStream,
 	}
 }
 
-// open asks for what is left of the blob.
+// open requests the rest of the blob.
 func (b *blob) open(ctx context.Context) error {
 	r := b.request(http.MethodGet, "reading the blob")
 	if b.off > 0 {
-		// Both ends: not every registry knows a range without the second.
+		// Both ends: some registries do not support a range without the second.
 		r.header.Set("Range", fmt.Sprintf("bytes=%d-%d", b.off, b.desc.Size-1))
 	}
 	resp, err := b.at.h.do(ctx, r)
@@ -130,7 +133,7 @@ func (b *blob) open(ctx context.Context) error {
 			total = said
 		}
 		if n := resp.ContentLength; n > 0 && n < rest {
-			rest, b.ends = n, b.off+n // less than was asked for: the next request goes on there
+			rest, b.ends = n, b.off+n // less than requested: the next request continues there
 		}
 	case resp.StatusCode != http.StatusOK:
 		return b.at.h.refusal(r, resp)
@@ -140,10 +143,10 @@ func (b *blob) open(ctx context.Context) error {
 	}
 	if total != b.desc.Size {
 		_ = resp.Body.Close()
-		return b.at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", total, b.desc.Size, ErrMismatch))
+		return b.at.h.failure(r, fmt.Errorf("the registry has %d bytes of it and %d were expected: %w", total, b.desc.Size, ErrMismatch))
 	}
 	if resp.StatusCode == http.StatusOK && b.off > 0 {
-		// Range is not known there: what was read already is passed over.
+		// The registry ignores Range: skip what was already read.
 		if _, err := io.CopyN(io.Discard, resp.Body, b.off); err != nil {
 			_ = resp.Body.Close()
 			return b.at.h.broken(r, err)
@@ -153,8 +156,8 @@ func (b *blob) open(ctx context.Context) error {
 	return nil
 }
 
-// rangeRefused reports whether the blob has to be asked for whole: no such range,
-// or another one.
+// rangeRefused reports whether the blob has to be requested completely: no such range, or another
+// one.
 func (b *blob) rangeRefused(resp *http.Response) bool {
 	if resp.StatusCode == http.StatusPartialContent {
 		first, _ := contentRange(resp)
@@ -163,12 +166,12 @@ func (b *blob) rangeRefused(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusRequestedRangeNotSatisfiable
 }
 
-// contentRange reads "bytes 100-199/200", of which the first byte is 100 and the
-// length of the whole 200; -1 is what it does not tell.
+// contentRange parses "bytes 100-199/200": the first byte is 100 and the size 200; -1 means
+// unknown.
 func contentRange(resp *http.Response) (first, total int64) {
 	s, _ := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
-	stretch, length, _ := strings.Cut(s, "/")
-	begin, _, dash := strings.Cut(stretch, "-")
+	part, length, _ := strings.Cut(s, "/")
+	begin, _, dash := strings.Cut(part, "-")
 	first, err := strconv.ParseInt(begin, 10, 64)
 	if err != nil || !dash || first < 0 {
 		return -1, -1
@@ -179,15 +182,13 @@ func contentRange(resp *http.Response) (first, total int64) {
 	return first, total
 }
 
-// Verifies reports whether the bytes are compared with desc, so that nobody
-// hashes them again.
+// Verifies reports whether the bytes are compared with desc, so that they need not be hashed again.
 func (b *blob) Verifies(desc ocispec.Descriptor) bool {
 	return b.hash != nil && b.desc.Digest == desc.Digest && b.desc.Size == desc.Size
 }
 
-// Hashed gives away the hash of the n bytes that were read, nil where the
-// beginning was not. It is for who goes on reading elsewhere: the blob must not
-// be read any more.
+// Hashed returns the hash of the n bytes that were read, nil if the beginning was not. It is for
+// continuing elsewhere: the blob must not be read any more.
 func (b *blob) Hashed() (h hash.Hash, n int64) { return b.hash, b.off }
 
 // Read implements io.Reader.
@@ -195,13 +196,13 @@ func (b *blob) Read(p []byte) (int, error) {
 	for b.err == nil && len(p) > 0 {
 		if b.body == nil {
 			if err := b.open(b.ctx); err != nil {
-				b.err = b.tries.again(b.ctx, b.c, err, b.off)
+				b.err = b.attempts.next(b.ctx, b.c, err, b.off)
 				continue
 			}
 		}
 		n, err := b.body.Read(p[:min(int64(len(p)), b.desc.Size-b.off+1)])
 		if b.off+int64(n) > b.desc.Size {
-			b.err = b.mismatch("it goes on after %d bytes", b.desc.Size)
+			b.err = b.mismatch("it is longer than %d bytes", b.desc.Size)
 			break
 		}
 		if b.hash != nil {
@@ -223,7 +224,7 @@ func (b *blob) Read(p []byte) (int, error) {
 		}
 		if err != nil && err != io.EOF {
 			err = b.at.h.broken(b.request(http.MethodGet, "reading the blob"), err)
-			b.err = b.tries.again(b.ctx, b.c, err, b.off)
+			b.err = b.attempts.next(b.ctx, b.c, err, b.off)
 		}
 		if n > 0 {
 			return n, nil
@@ -243,10 +244,10 @@ func (b *blob) finish(err error) error {
 		}
 	}
 	if err == nil {
-		// The end of the body lets its connection serve again.
+		// Reading the end of the body lets its connection be reused.
 		var one [1]byte
 		if n, _ := b.body.Read(one[:]); n > 0 {
-			return b.mismatch("it goes on after %d bytes", b.desc.Size)
+			return b.mismatch("it is longer than %d bytes", b.desc.Size)
 		}
 	}
 	return io.EOF
@@ -274,9 +275,9 @@ func (b *blob) Close() error {
 	return b.body.Close()
 }
 
-// BlobExists reports whether repo has the blob, with one HEAD.
+// BlobExists reports whether repo has the blob, with one HEAD request.
 func (c *Client) BlobExists(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor) (bool, error) {
-	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at spot) error {
+	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at hostRef) error {
 		return c.retry(ctx, func(ctx context.Context) error { return at.hasBlob(ctx, desc) })
 	})
 	if notFound(err) {
@@ -285,8 +286,8 @@ func (c *Client) BlobExists(ctx context.Context, repo reference.Reference, desc 
 	return err == nil, err
 }
 
-// hasBlob is nil where the blob is there.
-func (at spot) hasBlob(ctx context.Context, desc ocispec.Descriptor) error {
+// hasBlob returns nil if the blob exists.
+func (at hostRef) hasBlob(ctx context.Context, desc ocispec.Descriptor) error {
 	r := (&blob{at: at, desc: desc}).request(http.MethodHead, "looking for the blob")
 	resp, err := at.h.do(ctx, r)
 	if err != nil {
@@ -297,7 +298,7 @@ func (at spot) hasBlob(ctx context.Context, desc ocispec.Descriptor) error {
 	}
 	drain(resp.Body)
 	if resp.ContentLength >= 0 && resp.ContentLength != desc.Size {
-		return at.h.failure(r, fmt.Errorf("the registry has %d bytes of it where %d were expected: %w", resp.ContentLength, desc.Size, ErrMismatch))
+		return at.h.failure(r, fmt.Errorf("the registry has %d bytes of it and %d were expected: %w", resp.ContentLength, desc.Size, ErrMismatch))
 	}
 	return nil
 }

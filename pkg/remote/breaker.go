@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A class is a kind of request that a registry may fail at while it serves the
-// others.
+// A class is a kind of request. A registry may fail for one class and serve the others.
 type class int
 
 const (
@@ -19,7 +18,7 @@ const (
 	classes
 )
 
-// class tells which class r belongs to.
+// class returns the class of r.
 func (r *request) class() class {
 	switch {
 	case r.kind == "upload", r.kind == "manifest" && r.method == http.MethodPut:
@@ -32,19 +31,18 @@ func (r *request) class() class {
 	return otherClass
 }
 
-// A breaker knows what a host fails at, with 5xx, connections that break, or an
-// address behind it that is not there, such as a CDN's: where one request of a class
-// used up its attempts and nothing of that class went well meanwhile, those that
-// come after it are not repeated, until one goes well. Thousands would wait in
-// vain otherwise, as at a registry whose disk is full.
+// A breaker records what a host fails at, with 5xx, connections that break, or an unreachable
+// address behind it, such as a CDN's. After one request of a class used up its attempts without any
+// success in that class meanwhile, later requests of the class are not retried, until one succeeds.
+// Otherwise, thousands of requests would wait for nothing, for example at a registry whose disk is full.
 type breaker struct {
-	mu     sync.Mutex
-	well   [classes]int64 // answers that were hoped for
-	broken [classes]bool
+	mu        sync.Mutex
+	successes [classes]int64 // successful responses
+	broken    [classes]bool
 }
 
-// answered notes the answer to r. Of an upload only its end counts: a full disk
-// may still open one.
+// answered records the response to r. For an upload, only its end counts: a registry with a full
+// disk may still open one.
 func (b *breaker) answered(r *request, status int) {
 	c := r.class()
 	if status >= http.StatusMultipleChoices || c == writes && status != http.StatusCreated && (status != http.StatusNoContent || r.method != http.MethodPut) {
@@ -52,23 +50,23 @@ func (b *breaker) answered(r *request, status int) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.well[c]++
+	b.successes[c]++
 	b.broken[c] = false
 }
 
-// count is how many answers of a class were those hoped for.
-func (b *breaker) count(c class) int64 {
+// successCount returns how many responses of a class were successful.
+func (b *breaker) successCount(c class) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.well[c]
+	return b.successes[c]
 }
 
-// gaveUp notes that a request of a class was made until its attempts were used
-// up. since is what count told when it had failed first.
+// gaveUp records that a request of a class used up its attempts. since is what successCount
+// returned at its first failure.
 func (b *breaker) gaveUp(c class, since int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.broken[c] = b.broken[c] || b.well[c] == since
+	b.broken[c] = b.broken[c] || b.successes[c] == since
 }
 
 func (b *breaker) isBroken(c class) bool {
@@ -77,51 +75,50 @@ func (b *breaker) isBroken(c class) bool {
 	return b.broken[c]
 }
 
-// failing reports whether e is about what a host that is there fails at, and may do
-// later.
+// failing reports whether e is about a failure of a reachable host that may be temporary.
 func (e *Error) failing() bool {
-	return e.again && !e.away && e.from != nil && (e.Status == 0 || errors.Is(e.Err, ErrFailing))
+	return e.retryable && !e.unreachable && e.from != nil && (e.Status == 0 || errors.Is(e.Err, ErrFailing))
 }
 
-// quiet is for how long no more is said of a host that was said to be in trouble.
-const quiet = time.Minute
+// logInterval is for how long no further problem of a host is logged.
+const logInterval = time.Minute
 
-// trouble is what was said of a host that does not do as it should.
+// trouble is what was logged about a host with problems.
 type trouble struct {
-	mu    sync.Mutex
-	said  time.Time // when that was said last
-	since time.Time // when it went away, and that was said; zero while it is there
-	back  bool      // that it is back was said since
+	mu         sync.Mutex
+	lastLogged time.Time // when a problem was last logged
+	since      time.Time // when it became unreachable, if that was logged; otherwise zero
+	recovered  bool      // its recovery was logged since
 }
 
-// say reports whether there is something to say of a request that is made again.
-func (t *trouble) say(now time.Time, away bool) bool {
+// shouldLog reports whether to log a request that is retried.
+func (t *trouble) shouldLog(now time.Time, away bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	say := t.said.IsZero() || now.Sub(t.said) >= quiet
+	say := t.lastLogged.IsZero() || now.Sub(t.lastLogged) >= logInterval
 	if say {
-		t.said, t.back = now, false
+		t.lastLogged, t.recovered = now, false
 	}
-	if away && t.since.IsZero() && !t.back {
+	if away && t.since.IsZero() && !t.recovered {
 		t.since = now
 	}
 	return say
 }
 
-// over reports whether the host is back, and how long it was away.
-func (t *trouble) over(now time.Time) (away time.Duration, back bool) {
+// ended reports whether the host has recovered, and how long it was unreachable.
+func (t *trouble) ended(now time.Time) (away time.Duration, back bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.since.IsZero() {
 		return 0, false
 	}
-	away, t.since, t.back = now.Sub(t.since), time.Time{}, true
+	away, t.since, t.recovered = now.Sub(t.since), time.Time{}, true
 	return away, true
 }
 
-// longest is how long a request may wait for further attempts in all, where the
-// registry does not say how long.
-func (r Retry) longest() time.Duration {
+// maxWait returns how long a request may wait for all of its retries, if the registry sends no
+// Retry-After.
+func (r Retry) maxWait() time.Duration {
 	var all time.Duration
 	for n := range r.times() {
 		if r.Delay > 0 {

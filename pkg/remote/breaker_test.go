@@ -8,21 +8,24 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// A registry that fails at every upload is waited for once; one that fails at one
-// blob is asked for each as often as ever.
+// A registry that fails for every upload is waited for once; one that fails for one blob is retried
+// for each as usual.
 func TestFailingWritesAreWaitedForOnce(t *testing.T) {
 	retries, full := 0, true
 	var bad string
 	blob, desc := blobOf(10)
 	other, second := blobOf(11)
-	inBubble(t, Options{Retry: Retry{Times: 3, Delay: time.Second}, OnRetry: func(Again) { retries++ }}, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, Options{Retry: Retry{Times: 3, Delay: time.Second}, OnRetry: func(RetryEvent) { retries++ }}, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut && (full || bad != "" && strings.Contains(r.URL.RawQuery, bad)) {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
@@ -69,15 +72,14 @@ func TestFailingWritesAreWaitedForOnce(t *testing.T) {
 	})
 }
 
-// Storage behind a registry that cannot be reached, such as a CDN that a firewall
-// keeps away, is waited for once, however well the registry itself answers; so is
-// what breaks every connection that asks for it.
-func TestWhatIsBehindARegistryIsWaitedForOnce(t *testing.T) {
+// Unreachable storage behind a registry, such as a CDN blocked by a firewall, is waited for once,
+// although the registry itself responds; so is content that breaks every connection.
+func TestStorageBehindARegistryIsWaitedForOnce(t *testing.T) {
 	raw, desc := blobOf(10)
 	for name, away := range map[string]bool{"not there": true, "breaks": false} {
 		t.Run(name, func(t *testing.T) {
 			retries := 0
-			inBubble(t, Options{Retry: Retry{Times: 3, Delay: time.Second}, OnRetry: func(Again) { retries++ }}, func(w http.ResponseWriter, r *http.Request) {
+			inBubble(t, Options{Retry: Retry{Times: 3, Delay: time.Second}, OnRetry: func(RetryEvent) { retries++ }}, func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.Method == http.MethodGet && r.URL.Path != "/v2/" && away:
 					http.Redirect(w, r, "http://cdn.example/x", http.StatusTemporaryRedirect)
@@ -89,13 +91,17 @@ func TestWhatIsBehindARegistryIsWaitedForOnce(t *testing.T) {
 					serve(raw)(w, r)
 				}
 			}, func(t *testing.T, c *Client) {
-				c.transports[place{"cdn.example", false}] = &http.Transport{DialContext: func(_ context.Context, network, _ string) (net.Conn, error) {
-					return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
-				}}
+				dial := c.dial
+				c.dial = func(ctx context.Context, network, addr string, check func(netip.Addr) error) (net.Conn, error) {
+					if addr == "cdn.example:80" {
+						return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+					}
+					return dial(ctx, network, addr, check)
+				}
 				for i, want := range []int{3, 0, 0} {
 					retries = 0
 					if _, err := c.Blob(t.Context(), repo, desc, 0); !errors.Is(err, ErrUnreachable) || errors.Is(err, ErrBroken) == away || retries != want {
-						t.Errorf("blob %d was asked for again %d times, want %d (%v)", i, retries, want, err)
+						t.Errorf("blob %d was requested again %d times, want %d (%v)", i, retries, want, err)
 					}
 				}
 				// The registry does the rest.
@@ -110,17 +116,17 @@ func TestWhatIsBehindARegistryIsWaitedForOnce(t *testing.T) {
 	}
 }
 
-// Where others of its kind went well meanwhile, one that is given up says nothing
-// of the registry.
+// If other requests of its class succeeded meanwhile, a request that is given up says nothing about
+// the registry.
 func TestOneFailureAmongOthersBreaksNothing(t *testing.T) {
 	var b breaker
 	put := &request{kind: "upload", method: http.MethodPut}
-	since := b.count(writes)
+	since := b.successCount(writes)
 	b.answered(put, http.StatusCreated)
 	if b.gaveUp(writes, since); b.isBroken(writes) {
 		t.Error("one bad blob breaks the writes")
 	}
-	if b.gaveUp(writes, b.count(writes)); !b.isBroken(writes) || b.isBroken(blobReads) {
+	if b.gaveUp(writes, b.successCount(writes)); !b.isBroken(writes) || b.isBroken(blobReads) {
 		t.Error("writes are to be broken, and reads are not")
 	}
 	b.answered(&request{kind: "upload", method: http.MethodPost}, http.StatusAccepted)
@@ -135,8 +141,8 @@ func TestOneFailureAmongOthersBreaksNothing(t *testing.T) {
 	}
 }
 
-// A read-only registry says so with a code, or like CNCF distribution with the
-// methods that it allows. 405 without either may be about one way of uploading.
+// A read-only registry responds with a code, or like CNCF distribution with the methods that it
+// allows. 405 without either may concern one mode of uploading.
 func TestReadOnlyRegistry(t *testing.T) {
 	for _, tc := range []struct {
 		allow, body string
@@ -161,7 +167,7 @@ func TestReadOnlyRegistry(t *testing.T) {
 		}, func(t *testing.T, c *Client) {
 			raw, desc := blobOf(10)
 			_, err := c.PushBlob(t.Context(), repo, desc, nil, nil)
-			if errors.Is(err, ErrReadOnly) != tc.want || !strings.Contains(err.Error(), repo.Host) || asked.Load() != 1 || tc.want && !strings.Contains(err.Error(), "read-only") {
+			if errors.Is(err, ErrReadOnly) != tc.want || !strings.Contains(advice.Text(err), repo.Host) || asked.Load() != 1 || tc.want && !strings.Contains(advice.Text(err), "read-only") {
 				t.Errorf("%+v: %v, after %d requests", tc, err, asked.Load())
 			}
 			if err := c.PushManifest(t.Context(), repo.WithTag("v1"), "application/json", raw); errors.Is(err, ErrReadOnly) != (tc.want || tc.allow == "GET, POST") {
@@ -171,8 +177,8 @@ func TestReadOnlyRegistry(t *testing.T) {
 	}
 }
 
-// An outage is two lines: that it began, and that it is over.
-func TestOutageIsToldOnce(t *testing.T) {
+// An outage is logged in two lines: its beginning and its end.
+func TestOutageIsLoggedOnce(t *testing.T) {
 	var lines bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	inBubble(t, Options{Log: log, Retry: Retry{Times: 5, Delay: time.Second}}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, c *Client) {
@@ -181,7 +187,7 @@ func TestOutageIsToldOnce(t *testing.T) {
 		if err := ask(); err != nil {
 			t.Fatal(err)
 		}
-		transport := c.transports[place{repo.Host, false}]
+		transport := c.peers[peerKey{hostKey: hostKey{repo.Host, false}}].transport
 		dial, back := transport.DialContext, time.Now().Add(2500*time.Millisecond)
 		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if time.Now().Before(back) {
@@ -199,34 +205,34 @@ func TestOutageIsToldOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		told := strings.Split(strings.TrimSpace(lines.String()), "\n")
-		if len(told) != 2 || !strings.Contains(told[0], "upTo=5s") || !strings.Contains(told[1], "answers again") {
-			t.Errorf("%d lines:\n%s", len(told), lines.String())
+		logged := strings.Split(strings.TrimSpace(lines.String()), "\n")
+		if len(logged) != 2 || !strings.Contains(logged[0], "upTo=5s") || !strings.Contains(logged[1], "responds again") {
+			t.Errorf("%d lines:\n%s", len(logged), lines.String())
 		}
 	})
 }
 
-// A host whose last refused connections are told of after its first answer is not
-// said to be back once for each.
+// A host whose last refused connections are logged after its first response is not logged as
+// recovered once for each.
 func TestTroubleIsNotRepeated(t *testing.T) {
 	var tr trouble
 	now := time.Now()
-	if !tr.say(now, true) || tr.say(now.Add(time.Second), true) {
+	if !tr.shouldLog(now, true) || tr.shouldLog(now.Add(time.Second), true) {
 		t.Error("an outage is to be said once")
 	}
-	if away, back := tr.over(now.Add(2 * time.Second)); !back || away != 2*time.Second {
+	if away, back := tr.ended(now.Add(2 * time.Second)); !back || away != 2*time.Second {
 		t.Errorf("back: %v after %v", back, away)
 	}
-	if tr.say(now.Add(3*time.Second), true) {
+	if tr.shouldLog(now.Add(3*time.Second), true) {
 		t.Error("said again at once")
 	}
-	if _, back := tr.over(now.Add(3 * time.Second)); back {
+	if _, back := tr.ended(now.Add(3 * time.Second)); back {
 		t.Error("said to be back twice")
 	}
-	if !tr.say(now.Add(quiet), true) {
+	if !tr.shouldLog(now.Add(logInterval), true) {
 		t.Error("a second outage is not said")
 	}
-	if _, back := tr.over(now.Add(quiet + time.Second)); !back {
+	if _, back := tr.ended(now.Add(logInterval + time.Second)); !back {
 		t.Error("the end of the second outage is not said")
 	}
 }

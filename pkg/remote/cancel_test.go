@@ -34,8 +34,7 @@ func (b *blockedSource) Close() error {
 	return nil
 }
 
-// An upload that is cancelled returns when its source is closed, and the
-// registry is told to forget it.
+// A canceled upload returns when its source is closed, and the registry is asked to delete it.
 func TestCancelledUpload(t *testing.T) {
 	u := &uploadServer{sessions: map[string][]byte{}, blobs: map[string][]byte{}}
 	s := startRegistry(t, func(http.Handler) http.Handler { return u })

@@ -10,18 +10,21 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // certs are the certificates of one folder.
 type certs struct {
 	authorities [][]byte // PEM
-	clients     []tls.Certificate
+	clients     []clientCert
 }
 
-// readCerts reads a folder of certificates as podman and docker know it
-// (containers-certs.d(5)): *.crt are CAs, X.cert with X.key a client
-// certificate. A folder that is absent is empty, unless it is required.
-func readCerts(dir string, required bool) (certs, error) {
+// readCerts reads a folder of certificates in the format of podman and docker
+// (containers-certs.d(5)): *.crt are CAs, X.cert with X.key a client certificate. A folder that
+// does not exist is empty, unless it is required. exposed, if set, is called for each key that other
+// users can read.
+func readCerts(dir string, required bool, exposed func(string, fs.FileInfo)) (certs, error) {
 	var c certs
 	entries, err := os.ReadDir(dir)
 	if !required && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
@@ -35,20 +38,23 @@ func readCerts(dir string, required bool) (certs, error) {
 		base, ext := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Ext(path)
 		switch ext {
 		case ".crt":
-			pem, err := os.ReadFile(path)
+			pem, _, err := regular.ReadPath(path, maxCert)
 			if err != nil {
-				return c, fmt.Errorf("reading a CA's certificate: %w", err)
+				return c, fmt.Errorf("reading a CA certificate: %w", err)
 			}
 			if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-				return c, fmt.Errorf("reading a CA's certificate: %s holds no certificate in PEM", path)
+				return c, fmt.Errorf("reading a CA certificate: %s contains no PEM certificate", path)
 			}
 			c.authorities = append(c.authorities, pem)
 		case ".cert":
-			pair, err := tls.LoadX509KeyPair(path, base+".key")
+			pair, info, err := readPair(path, base+".key")
 			if err != nil {
 				return c, fmt.Errorf("reading the client certificate %s and its key %s.key: %w", path, base, err)
 			}
-			c.clients = append(c.clients, pair)
+			if exposed != nil && regular.IsExposed(info) {
+				exposed(base+".key", info)
+			}
+			c.clients = append(c.clients, clientCert{pair, path})
 		case ".key":
 			if _, err := os.Stat(base + ".cert"); err != nil {
 				return c, fmt.Errorf("reading the client certificate of the key %s: %w", path, err)
@@ -58,9 +64,27 @@ func readCerts(dir string, required bool) (certs, error) {
 	return c, nil
 }
 
-// tlsConfig is how the host called name is trusted.
-func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // the user's switch
+// maxCert is how many bytes of a file with certificates or a key are read.
+const maxCert = 16 << 20
+
+// readPair reads a client certificate and its key, and returns information about the key's file.
+func readPair(certFile, keyFile string) (tls.Certificate, fs.FileInfo, error) {
+	cert, _, err := regular.ReadPath(certFile, maxCert)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	key, info, err := regular.ReadPath(keyFile, maxCert)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	return pair, info, err
+}
+
+// tlsConfig returns how the host called name is trusted, and the user's certificates for it.
+func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, *clientCerts, error) {
+	ours := &clientCerts{}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure, GetClientCertificate: ours.choose} //nolint:gosec // the user's switch
 	dirs := make([]string, 0, len(c.o.CertDirs)+1)
 	if c.o.CertDir != "" {
 		dirs = append(dirs, c.o.CertDir)
@@ -71,19 +95,19 @@ func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, error) {
 		}
 	}
 	for _, dir := range dirs {
-		found, err := readCerts(dir, dir == c.o.CertDir)
+		found, err := readCerts(dir, dir == c.o.CertDir, c.o.Exposed)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		cfg.Certificates = append(cfg.Certificates, found.clients...)
+		ours.list = append(ours.list, found.clients...)
 		for _, pem := range found.authorities {
 			if cfg.RootCAs == nil {
 				if cfg.RootCAs, err = x509.SystemCertPool(); err != nil {
-					return nil, fmt.Errorf("reading the system's CAs: %w", err)
+					return nil, nil, fmt.Errorf("reading the CAs of the system: %w", err)
 				}
 			}
 			cfg.RootCAs.AppendCertsFromPEM(pem)
 		}
 	}
-	return cfg, nil
+	return cfg, ours, nil
 }

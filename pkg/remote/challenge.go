@@ -2,15 +2,14 @@ package remote
 
 import "strings"
 
-// A challenge is what a registry asks for in WWW-Authenticate (RFC 9110, 11.6.1;
-// for Bearer the token specification of the distribution project).
+// A challenge is a WWW-Authenticate header (RFC 9110, 11.6.1; for Bearer, the token specification
+// of the distribution project).
 type challenge struct {
 	scheme string            // "basic", "bearer"; "" for none
 	params map[string]string // names in lower case: realm, service, scope, error
 }
 
-// bestChallenge reads the header's values and picks Bearer, else Basic, else
-// none.
+// bestChallenge parses the header's values and returns Bearer, else Basic, else none.
 func bestChallenge(values []string) challenge {
 	var best challenge
 	for _, v := range values {
@@ -26,8 +25,8 @@ func bestChallenge(values []string) challenge {
 	return best
 }
 
-// parseChallenges reads one value of the header, which may hold several
-// challenges. What it cannot read it leaves out.
+// parseChallenges parses one value of the header, which may contain several challenges. It skips
+// what it cannot parse.
 func parseChallenges(s string) []challenge {
 	var list []challenge
 	for {
@@ -51,7 +50,7 @@ func parseChallenges(s string) []challenge {
 	}
 }
 
-// cutToken takes a token (RFC 9110, 5.6.2) off the front of s.
+// cutToken splits a token (RFC 9110, 5.6.2) off the front of s.
 func cutToken(s string) (word, rest string) {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
@@ -61,7 +60,7 @@ func cutToken(s string) (word, rest string) {
 	return s, ""
 }
 
-// cutValue takes a token or a quoted string off the front of s.
+// cutValue splits a token or a quoted string off the front of s.
 func cutValue(s string) (value, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexAny(s, ", \t")

@@ -1,37 +1,35 @@
-// Package remote talks to registries over HTTP (the OCI distribution
-// specification, v1.1).
+// Package remote is a client of registries over HTTP (OCI distribution specification, v1.1).
 //
-// A Client serves one side of a run, the source or the destination, and
-// everything on that side: catalogs, graphs, images, copies. References go in
-// as the user knows them ("quay.io/org/name"); the Client finds out where they
-// are to be had (registries.conf), how the place is reached (TLS, plain http,
-// proxy) and what it wants to see (Basic, Bearer, client certificates). Each
-// host is probed once, each token is fetched once for its host and scope, and
-// connections are kept for every worker.
+// A Client serves one side of a run, the source or the destination, and everything on that side:
+// catalogs, update graphs, images. References go in as users write them ("quay.io/org/name"); the
+// Client finds out where they are (registries.conf), how the host is reached (TLS, plain HTTP,
+// proxy) and how to authenticate (Basic, Bearer, client certificates). Each host is probed once,
+// each token is fetched once for its host and scope, and connections are shared by all workers.
 //
-// Bytes that come in are limited and hashed: a manifest or blob whose length or
-// digest is not what was asked for never ends with io.EOF.
+// Received content is limited in size and hashed: a manifest or blob with another length or digest
+// than requested never ends with io.EOF.
 //
-// What lies beside registries (update graphs, signatures) is read by [Client.Get],
-// in the same way and without credentials.
+// Servers that are not registries (update graphs, signatures) are read by [Client.Get], in the same
+// way and without credentials.
 //
-// This is the only layer of the program that tries again: 408, 429, 5xx,
-// connections that break and bodies that are cut short, after the time that
-// the registry asks for (Retry-After, at most five minutes) or else a growing
-// one. A blob continues where it broke off. Authentication failures and content
-// that is not there are told at once, as *Error with a hint on what to do.
+// This is the only layer of the program that retries: 408, 429, 5xx, connections that break and
+// bodies that are cut short, after the time that the registry asks for (Retry-After, at most five
+// minutes) or a growing one. A blob continues where it broke off. Refused credentials and missing
+// content are never retried. Such errors are *Error, with a hint on what to do.
 package remote
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -41,72 +39,85 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
-// A Keychain finds the credential for a repository path at a host; the zero
-// Credential means anonymous. *keychain.Keychain is one.
+// A Keychain returns the credential for a repository path at a host; the zero Credential means
+// anonymous. *keychain.Keychain is one.
 type Keychain interface {
 	Credential(ctx context.Context, host, path string) (keychain.Credential, error)
 }
 
-// A Side says which end of a copy a Client serves.
+// A Side is the end of a copy that a Client serves.
 type Side string
 
-// The sides are called as in the flags that hints name: --src-tls-verify,
-// --dest-tls-verify, and --tls-verify where there is one side only. Source
-// reads through mirrors and locations of registries.conf; Destination and Alone
-// use references as they are written.
+// Source reads through the mirrors and locations of registries.conf. Destination and Single use
+// references as they are written; Single is the side of a command that talks to one registry.
 const (
 	Source      Side = "src"
 	Destination Side = "dest"
-	Alone       Side = "alone"
+	Single      Side = "alone"
 )
 
-// flag is what a flag of the side is called: "--src-tls-verify".
-func (s Side) flag(name string) string {
-	if s == Alone {
-		return "--" + name
+// option returns the name that hints use for an option of the side: "Options.Source.PlainHTTP",
+// "Options.Destination.PlainHTTP", "Options.PlainHTTP". The fields are those of gantry.Registries.
+func (s Side) option(name string) string {
+	switch s {
+	case Source:
+		name = "Source." + name
+	case Destination:
+		name = "Destination." + name
 	}
-	return "--" + string(s) + "-" + name
+	return "Options." + name
 }
 
-// Options describe a Client. The zero value reads anonymously from registries
-// that speak TLS with certificates that the system trusts.
+// Options configure a Client. The zero value reads anonymously from registries with TLS
+// certificates that the system trusts.
 type Options struct {
 	Side       Side               // "" means Source
 	Keychain   Keychain           // nil means anonymous
-	Registries *registries.Config // nil means that nothing is rewritten
+	Registries *registries.Config // nil means none
 
-	// CertDir holds certificates for every host (--cert-dir): *.crt are CAs,
-	// *.cert with *.key client certificates. "" means none.
+	// CertDir is a folder with certificates for every host: *.crt are CAs, *.cert with *.key client
+	// certificates. "" means none.
 	CertDir string
-	// CertDirs hold such folders for single hosts, named HOST[:PORT]. nil means
-	// ~/.config/containers/certs.d, /etc/containers/certs.d and
-	// /etc/docker/certs.d.
+	// CertDirs contain such folders for single hosts, named HOST[:PORT]. nil means
+	// ~/.config/containers/certs.d, /etc/containers/certs.d and /etc/docker/certs.d.
 	CertDirs []string
-	// SkipVerify accepts any certificate, and plain http where a host does not
-	// speak TLS.
+	// Exposed, if set, is called for each key of a client certificate that is used and that other
+	// users can read, once for each host.
+	Exposed func(keyFile string, info fs.FileInfo)
+	// SkipVerify accepts any certificate, and plain HTTP if a host does not support TLS.
 	SkipVerify bool
-	// PlainHTTP speaks http without trying TLS.
+	// PlainHTTP uses plain HTTP without trying TLS.
 	PlainHTTP bool
-	// Proxy finds the proxy of a request; nil means http.ProxyFromEnvironment.
+	// Proxy returns the proxy of a request; nil means the proxy of the environment; see
+	// ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	Retry Retry
-	// OnRetry, where set, is told of each further attempt before the wait for
-	// it. It is called from several goroutines.
-	OnRetry func(Again)
-	// Streams is how many requests may be under way at one host; 0 means 64, or
-	// what Limits say. How many there are follows the host: as many as make it
-	// faster, fewer where it answers 429 or 503 or they wait for each other.
+	// OnRetry, if set, is called before the wait for each further attempt. It is called from
+	// several goroutines.
+	OnRetry func(RetryEvent)
+	// Streams limits the concurrent requests to one host; 0 means 64, or what Limits say. The
+	// actual number adapts to the host: as many as make it faster, fewer if it responds 429 or 503
+	// or if requests wait for each other.
 	Streams int
-	// Rate limits the bodies that are received from all hosts together, and
-	// those that are sent; 0 means no limit. Those of attempts that failed
-	// count.
+	// Rate limits the bytes per second that are received from all hosts together, and those that
+	// are sent; 0 means no limit. Failed attempts count.
 	Rate limits.Rate
-	// Limits are those of single hosts, beside the ones above; nil means none.
+	// Limits apply to single hosts, in addition to the ones above; nil means none.
 	Limits *limits.Limits
-	// IdleTimeout ends a request on which no byte moved; 0 means one minute.
-	// After the last byte of an upload a registry has five times as long.
+	// IdleTimeout ends a request when no data was transferred for this time; 0 means one minute.
+	// After the last byte of a blob, a registry has four seconds longer for each MiB of it, at most
+	// five times as long; after a manifest, it has SilentTimeout. The request is retried as
+	// often as Retry allows, until SilentTimeout.
 	IdleTimeout time.Duration
+	// SilentTimeout is how long a server may send nothing, to whatever request, while a request and
+	// its retries wait for it; 0 means three times IdleTimeout. After that, its requests fail at
+	// once for an IdleTimeout. It also limits the retries of a request that is slower than MinRate.
+	SilentTimeout time.Duration
+	// MinRate is the number of bytes per second below which a request is ended and retried; 0 means
+	// no minimum. It is measured over IdleTimeout, counts only the time that the network takes, and
+	// is shared by all requests of the Client that wait for the network at that time.
+	MinRate limits.Rate
 
 	Log       *slog.Logger // nil means none
 	UserAgent string       // "" means "gantry"
@@ -117,32 +128,35 @@ type Options struct {
 type Client struct {
 	o     Options
 	stats counters
-	// sessions, where set, is told of upload sessions.
+	// sessions, if set, records upload sessions.
 	sessions SessionLog
 	// The limits of what is received from all hosts and sent to them.
 	in, out buckets
 
-	mu         sync.Mutex
-	hosts      map[place]*host
-	transports map[place]*http.Transport
-	preferred  map[string]int // repository -> which of its sources answered
+	dial    dialFunc
+	waiting atomic.Int64 // requests that wait for the network with a part of their bodies
+
+	mu        sync.Mutex
+	hosts     map[hostKey]*host
+	peers     map[peerKey]*peer
+	preferred map[string]int // repository -> index of the source that responded
 }
 
-// A place is a host and how it is trusted; registries.conf can name the same
-// host once as insecure and once not.
-type place struct {
+// A hostKey is a host and how it is trusted: registries.conf can list the same host once as
+// insecure and once not.
+type hostKey struct {
 	host     string
 	insecure bool
 }
 
-// New makes a Client. It fails when options contradict each other or --cert-dir
-// cannot be read; no request is made.
+// New returns a Client. Contradictory options, an unreadable CertDir and malformed proxy variables
+// are errors. No request is made.
 func New(o Options) (*Client, error) {
 	if o.Side == "" {
 		o.Side = Source
 	}
 	if o.CertDir != "" {
-		if _, err := readCerts(o.CertDir, true); err != nil {
+		if _, err := readCerts(o.CertDir, true, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -153,22 +167,19 @@ func New(o Options) (*Client, error) {
 		o.CertDirs = append(o.CertDirs, "/etc/containers/certs.d", "/etc/docker/certs.d")
 	}
 	if o.Proxy == nil {
-		o.Proxy = http.ProxyFromEnvironment
-	}
-	findProxy := o.Proxy
-	o.Proxy = func(r *http.Request) (*url.URL, error) {
-		u, err := findProxy(r)
-		if err != nil {
-			// The cause shows the address with the proxy's password.
-			return nil, errors.New("the proxy's address in HTTPS_PROXY or HTTP_PROXY is malformed")
+		var err error
+		if o.Proxy, err = ProxyFromEnvironment(os.Getenv); err != nil {
+			return nil, err
 		}
-		return u, nil
 	}
-	if o.Streams < 0 || o.Rate < 0 || o.IdleTimeout < 0 || o.Retry.Delay < 0 {
+	if o.Streams < 0 || o.Rate < 0 || o.MinRate < 0 || o.IdleTimeout < 0 || o.SilentTimeout < 0 || o.Retry.Delay < 0 {
 		return nil, errors.New("limits and times must not be negative")
 	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = time.Minute
+	}
+	if o.SilentTimeout == 0 {
+		o.SilentTimeout = 3 * o.IdleTimeout
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -180,50 +191,47 @@ func New(o Options) (*Client, error) {
 		o.Clock = systemClock{}
 	}
 	return &Client{
-		o:          o,
-		in:         buckets{}.with(newBucket(o.Rate)),
-		out:        buckets{}.with(newBucket(o.Rate)),
-		hosts:      map[place]*host{},
-		transports: map[place]*http.Transport{},
-		preferred:  map[string]int{},
+		o:         o,
+		in:        buckets{}.with(newBucket(o.Rate)),
+		out:       buckets{}.with(newBucket(o.Rate)),
+		dial:      dial,
+		hosts:     map[hostKey]*host{},
+		peers:     map[peerKey]*peer{},
+		preferred: map[string]int{},
 	}, nil
 }
 
-// Close closes the connections that are kept for further requests.
+// Close closes idle connections.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, t := range c.transports {
-		t.CloseIdleConnections()
+	for _, p := range c.peers {
+		p.transport.CloseIdleConnections()
 	}
 }
 
-// host returns the state kept for a host, the same for the whole run.
+// host returns the state of a host, which is kept for the whole run.
 func (c *Client) host(name string, insecure bool) (*host, error) {
 	insecure = insecure || c.o.SkipVerify
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := place{name, insecure}
+	key := hostKey{name, insecure}
 	if h := c.hosts[key]; h != nil {
 		return h, nil
 	}
-	addr := name
-	if addr == "docker.io" {
-		addr = "registry-1.docker.io"
-	}
-	if _, err := c.transportLocked(name, insecure); err != nil {
+	if _, err := c.peerLocked(peerKey{hostKey: key}); err != nil {
 		return nil, err
 	}
 	limit := c.o.Limits.For(name)
 	h := &host{
-		c: c, name: name, addr: addr, insecure: insecure,
-		streams:    newStreams(c.width(name)),
-		in:         c.in.with(newBucket(limit.Rate)),
-		out:        c.out.with(newBucket(limit.Rate)),
-		gate:       newGate(),
-		tokens:     map[string][]token{},
-		tokenGates: map[string]gate{},
-		proofs:     map[keychain.Credential]*proof{},
+		c: c, name: name, addr: dialedName(name), insecure: insecure,
+		streams:     newStreams(c.maxStreams(name)),
+		in:          c.in.with(newBucket(limit.Rate)),
+		out:         c.out.with(newBucket(limit.Rate)),
+		probeGate:   newGate(),
+		tokens:      map[string][]token{},
+		tokenGates:  map[string]gate{},
+		credentials: map[keychain.Credential]*credentialState{},
 	}
 	if limit.RequestsPerSecond > 0 {
 		h.requests = rate.NewLimiter(rate.Limit(limit.RequestsPerSecond), burst(limit.RequestsPerSecond))
@@ -232,11 +240,19 @@ func (c *Client) host(name string, insecure bool) (*host, error) {
 	return h, nil
 }
 
-// width is how many requests may be under way at a host.
-func (c *Client) width(name string) int {
+// dialedName returns the host that a host of references is dialed as.
+func dialedName(name string) string {
+	if name == "docker.io" {
+		return "registry-1.docker.io"
+	}
+	return name
+}
+
+// maxStreams returns the limit of concurrent requests to a host.
+func (c *Client) maxStreams(name string) int {
 	own := c.o.Limits.For(name).Streams
 	if own > 0 && c.o.Streams > 0 {
 		return min(own, c.o.Streams)
 	}
-	return cmp.Or(own, c.o.Streams, MostStreams)
+	return cmp.Or(own, c.o.Streams, MaxStreams)
 }

@@ -27,7 +27,7 @@ func (systemClock) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A gate lets one through at a time; waiting at it ends with the context.
+// A gate admits one caller at a time; waiting ends with the context.
 type gate chan struct{}
 
 func newGate() gate { return make(gate, 1) }

@@ -16,8 +16,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// However many ask, a host sees hardly more connections than requests at a time,
-// and those serve until the end. (Go may open one while another becomes free.)
+// A host gets hardly more connections than concurrent requests, and they are reused until the end.
+// (Go may open one while another becomes free.)
 func TestConnectionsAreKept(t *testing.T) {
 	const width = 6
 	var opened atomic.Int64

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +18,7 @@ import (
 // errSource is a source that fails.
 var errSource = errors.New("the source fails")
 
-// A pausing source gives its bytes up to a place, says so, and then does
-// something else instead.
+// A pausing source returns its bytes up to an offset, signals that, and then does something else.
 type pausing struct {
 	io.Reader
 	then func() error
@@ -33,9 +33,8 @@ func (p *pausing) Read(b []byte) (int, error) {
 }
 func (p *pausing) Close() error { return nil }
 
-// However an upload to a CNCF distribution registry goes, no session stays open
-// there, no bytes but those of the digest are there, and what had arrived is not
-// sent again.
+// Whatever happens to an upload to a CNCF distribution registry, no session stays open there, only
+// bytes with the digest are stored, and stored bytes are not sent again.
 func TestUploadsToDistribution(t *testing.T) {
 	const size, part = 6 * mib, 2 * mib
 	blob := noise(size)
@@ -68,10 +67,10 @@ func TestUploadsToDistribution(t *testing.T) {
 			return rule(http.MethodPut, 1, s.RestartAfter(3*mib))
 		}},
 		{name: "an answer is lost", rules: func(*registrytest.Server) []registrytest.Rule {
-			return rule(http.MethodPatch, 1, registrytest.LoseAnswer())
+			return rule(http.MethodPatch, 1, registrytest.LoseResponse())
 		}},
 		{name: "the last answer is lost", rules: func(*registrytest.Server) []registrytest.Rule {
-			return rule(http.MethodPut, 1, registrytest.LoseAnswer())
+			return rule(http.MethodPut, 1, registrytest.LoseResponse())
 		}},
 		{name: "every part is refused", rules: func(*registrytest.Server) []registrytest.Rule {
 			return rule(http.MethodPatch, 0, registrytest.Status(http.StatusBadGateway))
@@ -95,7 +94,7 @@ func TestUploadsToDistribution(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s := registrytest.Start(t, registrytest.Options{})
+			s := registrytest.Start(t, registrytest.Options{Alone: strings.Contains(tc.name, "restarts")})
 			if tc.rules != nil {
 				s.Script(tc.rules(s)...)
 			}

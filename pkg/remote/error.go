@@ -6,61 +6,65 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// What went wrong, for errors.Is. An *Error wraps one of them where it fits.
+// What went wrong, for errors.Is. An *Error wraps one of them if it fits.
 var (
-	// ErrUnauthorized: no credentials, wrong ones, or ones that do not suffice
-	// (401 and 403).
-	ErrUnauthorized = errors.New("not authorized")
-	// ErrDenied: 403, or 401 with credentials that the host has accepted: they do
-	// not permit this in one repository. It wraps ErrUnauthorized.
+	// ErrUnauthorized means that there are no credentials, or that they are wrong or do not suffice
+	// (401 and 403). Its kind is advice.Unauthorized.
+	ErrUnauthorized = advice.New(advice.Unauthorized, "", "not authorized")
+	// ErrDenied means 403, or 401 with credentials that the host has accepted: they do not permit
+	// this in one repository. It wraps ErrUnauthorized.
 	ErrDenied = fmt.Errorf("not permitted: %w", ErrUnauthorized)
-	// ErrNotFound: the registry answers and does not have it. It wraps
+	// ErrNotFound means that the registry responds and does not have the content. It wraps
 	// fs.ErrNotExist.
 	ErrNotFound = fmt.Errorf("not found: %w", fs.ErrNotExist)
-	// ErrUnreachable: the host's name is not known, nothing listens there, the
+	// ErrUnreachable means that the host's name is unknown, that nothing listens there, or that the
 	// connection breaks or stalls.
 	ErrUnreachable = errors.New("not reachable")
-	// ErrBroken: the host is there, and connections to it break or stall, which may
-	// be for what is asked of it. It wraps ErrUnreachable.
+	// ErrBroken means that the host is there but connections to it break or stall, perhaps because
+	// of what is requested. It wraps ErrUnreachable.
 	ErrBroken = fmt.Errorf("the connection broke: %w", ErrUnreachable)
-	// ErrUntrusted: the host's certificate was not accepted, or ours by the host.
+	// ErrUntrusted means that the host's certificate was not accepted, or ours by the host.
 	ErrUntrusted = errors.New("not trusted")
-	// ErrMismatch: the content is not what its digest or length says.
+	// ErrMismatch means that the content does not have its digest or length.
 	ErrMismatch = errors.New("content does not match")
-	// ErrBlobUnknown: the registry takes no manifest, since it lacks a blob or a
-	// child of it, though it may have said that it stored that before.
-	ErrBlobUnknown = errors.New("a blob of the manifest is not there")
-	// ErrFailing: the registry answers that it cannot serve now, or fails inside
-	// (5xx).
+	// ErrBlobUnknown means that the registry refuses a manifest because a blob or child manifest is
+	// missing, although it may have confirmed to have stored it.
+	ErrBlobUnknown = errors.New("a blob of the manifest is missing")
+	// ErrFailing means that the registry cannot serve now or fails internally (5xx).
 	ErrFailing = errors.New("the registry fails")
-	// ErrReadOnly: the registry takes nothing, from nobody.
+	// ErrReadOnly means that the registry accepts no content from any client.
 	ErrReadOnly = errors.New("the registry is read-only")
-	// ErrRefused: the registry sends Gantry to an address where it must not go.
+	// ErrRefused means that the registry redirects to an address that Gantry does not follow.
 	ErrRefused = errors.New("refused")
 )
 
-// An Error is an answer of a registry, or the lack of one. Nothing in it is
-// secret: no credentials, no tokens, no query of a signed address.
+// An Error is an error response of a registry, or a request without a response. It contains no
+// secrets: no credentials, no tokens, no query of a signed URL.
 type Error struct {
 	Host       string // where the request went: "quay.io", or a CDN behind it
 	Repository string // "org/name"; "" for requests that concern no repository
 	Op         string // "reading the manifest v1", "mounting sha256:…"
-	Status     int    // HTTP status; 0 where there was no answer
-	Code       string // the registry's own: "MANIFEST_UNKNOWN"
-	Message    string // what the registry, or the network, says
-	Hint       string // what to do next; "" where nothing is known
-	Err        error  // one of the variables above, and the cause below it
+	Status     int    // HTTP status; 0 without a response
+	Code       string // the registry's error code: "MANIFEST_UNKNOWN"
+	Message    string // the registry's message, or what went wrong in the network
+	Hint       string // what to do next; may be empty
+	Err        error  // one of the variables above, and its cause
 
-	from  *host         // the registry that was asked
-	class class         // what it was asked for
-	again bool          // worth another attempt
-	away  bool          // the host was not there at all
-	after time.Duration // what Retry-After asked for
+	from        *host         // the registry of the request
+	peer        *peer         // what it was sent to, if that did not respond
+	class       class         // of the request
+	retryable   bool          // worth another attempt
+	unreachable bool          // no connection to the host could be made
+	after       time.Duration // from Retry-After
+	silent      time.Duration // for how long the peer sent nothing
+	slow        time.Duration // for how long it was slower than the minimum
 }
 
-// Error is a sentence: what, where, why, and after a semicolon what to do.
+// Error returns what was done, where, and what went wrong, without the hint.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
@@ -85,21 +89,26 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(")")
 	}
-	if e.Hint != "" {
-		b.WriteString("; " + e.Hint)
-	}
 	return b.String()
 }
 
-// Unwrap gives the kind of the error, and its cause.
+// Unwrap returns one of the variables above, and its cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// final is an error that must not be tried again here: another place has
-// done so already, or it is not about this request.
-type final struct{ err error }
+// Advice returns the hint. The kind is advice.Unauthorized if the error wraps ErrUnauthorized.
+func (e *Error) Advice() (advice.Kind, string) {
+	if errors.Is(e.Err, ErrUnauthorized) {
+		return advice.Unauthorized, e.Hint
+	}
+	return advice.Failure, e.Hint
+}
 
-func (f final) Error() string { return f.err.Error() }
-func (f final) Unwrap() error { return f.err }
+// A permanentError is not retried by the caller: it was retried already, or it does not concern
+// this request.
+type permanentError struct{ err error }
 
-// notFound reports whether err says that the content is not there.
+func (f permanentError) Error() string { return f.err.Error() }
+func (f permanentError) Unwrap() error { return f.err }
+
+// notFound reports whether err means that the content does not exist.
 func notFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -17,15 +17,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// An issuer guards a registry with tokens and writes down what they were asked
-// for.
+// An issuer protects a registry with tokens and records what they were requested for.
 type issuer struct {
 	mu    sync.Mutex
 	asked []string // scopes
 	valid string   // the one token that is accepted
 }
 
-// revoke makes the token that was issued last worthless.
+// revoke invalidates the last token.
 func (i *issuer) revoke() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -55,8 +54,8 @@ func (i *issuer) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// An upload whose token runs out between two parts goes on with a new one, and
-// sends no part again.
+// An upload whose token expires between two parts continues with a new one, and sends no part
+// again.
 func TestTokenExpiresInUpload(t *testing.T) {
 	const part = 2 * mib
 	blob := noise(6 * mib)
@@ -83,8 +82,8 @@ func TestTokenExpiresInUpload(t *testing.T) {
 	}
 }
 
-// Downloads that break when their token has run out go on where they were, with
-// one new token for all.
+// Downloads that break after their token expired continue at their offset, with one new token for
+// all.
 func TestTokenExpiresInDownloads(t *testing.T) {
 	const n, first = 8, 100_000
 	blob := noise(mib)
@@ -124,8 +123,7 @@ func TestTokenExpiresInDownloads(t *testing.T) {
 	}
 }
 
-// A run needs one token for each thing that it does in a repository, mounting
-// from others included, whatever else goes on there.
+// A run needs one token for each action in a repository, including mounts from others.
 func TestTokensOfARun(t *testing.T) {
 	i := &issuer{}
 	s := startRegistry(t, i.wrap)
@@ -146,12 +144,12 @@ func TestTokensOfARun(t *testing.T) {
 	wg.Wait()
 	slices.Sort(i.asked)
 	if diff := cmp.Diff(slices.Compact(slices.Clone(i.asked)), i.asked); diff != "" || len(i.asked) > 4 {
-		t.Errorf("tokens that were asked for again: %s", diff)
+		t.Errorf("tokens that were requested again: %s", diff)
 	}
 }
 
-// However many tokens of a repository run out at once, for whatever scopes, what was
-// sent with one of them is sent again with a new one.
+// If several tokens of a repository expire at once, for any scopes, the requests with them are sent
+// again with new ones.
 func TestAllTokensExpire(t *testing.T) {
 	i := &generation{}
 	s := startRegistry(t, i.wrap)
@@ -170,7 +168,7 @@ func TestAllTokensExpire(t *testing.T) {
 	i.next()
 	push(10)
 	if i.asked != asked+1 {
-		t.Errorf("%d tokens were asked for in place of those that ran out, want one", i.asked-asked)
+		t.Errorf("%d tokens were requested in place of expired ones, want one", i.asked-asked)
 	}
 	// The last of them is not the first to be refused: those after it ran out, too.
 	push(11, "org/a")
@@ -186,7 +184,7 @@ func TestAllTokensExpire(t *testing.T) {
 	}
 }
 
-// A generation guards a registry with tokens that are all worth nothing in the next.
+// A generation protects a registry with tokens that all become invalid in the next one.
 type generation struct {
 	mu    sync.Mutex
 	now   int

@@ -21,7 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// A fakeClock stands still but for the waits, which pass at once and are kept.
+// A fakeClock stops except for waits, which return at once and are recorded.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -52,8 +52,8 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// faults answers the first requests that match a method and a part of the path
-// in its own way, one answer after the other, and lets the rest pass.
+// faults responds to the first requests that match a method and a part of the path, one response
+// after the other, and forwards the rest.
 type faults struct {
 	mu      sync.Mutex
 	method  string
@@ -91,7 +91,7 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
-// reset breaks the connection off without an answer.
+// reset resets the connection without a response.
 func reset(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -101,8 +101,8 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 	_ = conn.Close()
 }
 
-// partly sends the first n bytes of body from the range that is asked for, and
-// then breaks off. With ranges == false the server knows no Range.
+// partly sends the first n bytes of body from the requested range, and then breaks off. With ranges
+// == false, the server ignores Range.
 func partly(body []byte, n int, ranges bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := 0
@@ -118,7 +118,7 @@ func partly(body []byte, n int, ranges bool) http.HandlerFunc {
 	}
 }
 
-// patience is the IdleTimeout of a test: little where something stalls.
+// patience is the IdleTimeout of a test: short if something stalls.
 func patience(test string) time.Duration {
 	if strings.Contains(test, "stall") {
 		return 300 * time.Millisecond
@@ -149,8 +149,8 @@ func seed(t *testing.T, s *httptest.Server, blob, manifest []byte) {
 	}
 }
 
-// Every way in which a request fails: whether it is made again, after which time,
-// and what the error is in the end.
+// Every way in which a request fails: whether it is retried, after which time, and with which error
+// it ends.
 func TestRetries(t *testing.T) {
 	blob := bytes.Repeat([]byte("0123456789abcdef"), 8192)
 	manifest := manifestOf([]byte("{}"), blob)
@@ -184,7 +184,7 @@ func TestRetries(t *testing.T) {
 		{name: "reset", part: "/manifests/", answers: repeat(2, reset), seen: 3},
 		{name: "503 and an interruption", part: "/blobs/", answers: repeat(9, status(503)), cancel: true, want: context.Canceled, seen: 1},
 		{name: "a manifest cut short", part: "/manifests/", answers: repeat(1, partly(manifest, 20, true)), seen: 2},
-		{name: "a blob cut short goes on by Range", part: "/blobs/", answers: repeat(3, partly(blob, 1000, true)), seen: 4},
+		{name: "a truncated blob is continued with Range", part: "/blobs/", answers: repeat(3, partly(blob, 1000, true)), seen: 4},
 		{name: "a blob cut short without Range", part: "/blobs/", answers: repeat(2, partly(blob, 1000, false)), seen: 3},
 		{name: "a blob that never comes on", part: "/blobs/", answers: repeat(10, partly(blob, 0, true)), want: remote.ErrUnreachable, seen: 9},
 		{name: "a stall", part: "/blobs/", answers: repeat(1, stalled), seen: 2},
@@ -210,7 +210,7 @@ func TestRetries(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var waits []time.Duration
-			c := newClient(t, remote.Options{Clock: newClock(), IdleTimeout: patience(tc.name), OnRetry: func(a remote.Again) {
+			c := newClient(t, remote.Options{Clock: newClock(), IdleTimeout: patience(tc.name), OnRetry: func(a remote.RetryEvent) {
 				if waits = append(waits, a.Wait); tc.cancel {
 					cancel()
 				}
@@ -268,8 +268,7 @@ func readBlobOf(ctx context.Context, c *remote.Client, repo reference.Reference,
 	return got, errors.Join(err, r.Close())
 }
 
-// A reader by length never sees the error that comes in place of io.EOF: the
-// last bytes have to be missing.
+// A reader by length never sees the error in place of io.EOF, so the last bytes must be missing.
 func TestWrongBlobIsNeverWhole(t *testing.T) {
 	blob := []byte("0123456789")
 	f := &faults{method: http.MethodGet, part: "/blobs/"}

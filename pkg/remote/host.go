@@ -18,12 +18,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/keychain"
 )
 
-// A host is what a Client knows of one registry: how it is reached, what it
-// asks for and the tokens that it was given.
+// A host is the state of one registry: how it is reached, how to authenticate, and its tokens.
 type host struct {
 	c        *Client
 	name     string // "docker.io": as references, credentials and certs.d have it
-	addr     string // "registry-1.docker.io": as it is dialled
+	addr     string // "registry-1.docker.io": as it is dialed
 	insecure bool   // any certificate, or none
 	streams  *streams
 	pace     pace
@@ -31,32 +30,32 @@ type host struct {
 	in, out  buckets       // the limits of what is received and sent
 	stats    hostCounters
 
-	gate     gate // held while probing
-	probed   atomic.Bool
-	answered atomic.Bool // it has been reached in this run
-	gone     atomic.Bool // it was waited for in vain, and has not answered since
-	breaker  breaker
-	trouble  trouble
+	probeGate gate // entered by probe
+	probed    atomic.Bool
+	answered  atomic.Bool // it has responded in this run
+	gaveUp    atomic.Bool // retries were used up, and it has not responded since
+	breaker   breaker
+	trouble   trouble
 
-	mu         sync.Mutex
-	scheme     string // set by probe
-	dead       error  // why probe gave up
-	challenge  challenge
-	tokens     map[string][]token // by repository path
-	issued     int                // how many tokens there were
-	tokenGates map[string]gate
-	proofs     map[keychain.Credential]*proof
-	noPut      bool // refuses a PUT with a body
-	noChunks   bool // refuses parts with a Content-Range
+	mu          sync.Mutex
+	scheme      string // set by probe
+	probeErr    error  // the error of probe
+	challenge   challenge
+	tokens      map[string][]token // by repository path
+	issued      int                // how many tokens there were
+	tokenGates  map[string]gate
+	credentials map[keychain.Credential]*credentialState
+	noPut       bool // refuses a PUT with a body
+	noChunks    bool // refuses parts with a Content-Range
 }
 
-// base is "https://quay.io"; only valid after probe.
+// base returns "https://quay.io". It is only valid after probe.
 func (h *host) base() string { return h.scheme + "://" + h.addr }
 
 // loopback reports whether the registry is on this machine.
 func (h *host) loopback() bool { return loopbackName(h.addr) }
 
-// loopbackName reports whether host[:port] is this machine by its spelling.
+// loopbackName reports whether host[:port] is this machine, by its name.
 func loopbackName(hostport string) bool {
 	name := hostOnly(hostport)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -74,29 +73,28 @@ func hostOnly(hostport string) string {
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }
 
-// probe finds out once, with GET /v2/, whether the host speaks TLS and what
-// credentials it asks for. Where that fails, every request of the run fails
-// with the same error.
+// probe finds out once, with GET /v2/, whether the host supports TLS and how to authenticate. If
+// that fails, every request of the run fails with the same error.
 func (h *host) probe(ctx context.Context) error {
 	if h.probed.Load() {
 		return nil
 	}
-	if err := h.gate.enter(ctx); err != nil {
+	if err := h.probeGate.enter(ctx); err != nil {
 		return err
 	}
-	defer h.gate.leave()
+	defer h.probeGate.leave()
 	if h.probed.Load() {
 		return nil
 	}
-	if h.dead != nil {
-		return h.dead
+	if h.probeErr != nil {
+		return h.probeErr
 	}
 	err := h.c.retry(ctx, h.detect)
 	if err != nil {
-		err = final{err}
+		err = permanentError{err}
 		if ctx.Err() == nil {
 			h.mu.Lock()
-			h.dead = err
+			h.probeErr = err
 			h.mu.Unlock()
 		}
 		return err
@@ -105,14 +103,14 @@ func (h *host) probe(ctx context.Context) error {
 	return nil
 }
 
-// isDead reports whether probe gave the host up.
-func (h *host) isDead() bool {
+// probeFailed reports whether probe failed.
+func (h *host) probeFailed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.dead != nil
+	return h.probeErr != nil
 }
 
-// detect tries TLS and then, where the user or the address permits it, http.
+// detect tries TLS and then, if the user or the address permits it, plain HTTP.
 func (h *host) detect(ctx context.Context) error {
 	if h.c.o.PlainHTTP {
 		return h.ping(ctx, "http")
@@ -123,21 +121,21 @@ func (h *host) detect(ctx context.Context) error {
 	}
 	plain := h.ping(ctx, "http")
 	var record tls.RecordHeaderError
-	if e := answer(plain); plain == nil || e != nil && (temporary(e.Status) || e.again && errors.As(err, &record)) {
-		return plain // it speaks http, though it may have no time now
+	if e := registryError(plain); plain == nil || e != nil && (temporary(e.Status) || e.retryable && errors.As(err, &record)) {
+		return plain // it speaks HTTP, even if it is busy
 	}
 	return err
 }
 
-// mayFallBack reports whether http may be tried after TLS failed with err.
+// mayFallBack reports whether plain HTTP may be tried after TLS failed with err.
 func (h *host) mayFallBack(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Status != 0 {
-		return false // it speaks TLS, and answered
+		return false // it speaks TLS, and responded
 	}
 	var op *net.OpError
 	if _, _, err := net.SplitHostPort(h.addr); err == nil && errors.As(e, &op) && dialing(op) {
-		return false // nothing is at this port; without one http has another
+		return false // nothing listens at this port; HTTP has another port if none is given
 	}
 	if h.insecure {
 		return true
@@ -146,10 +144,10 @@ func (h *host) mayFallBack(err error) bool {
 	return h.loopback() && !errors.As(err, &cert)
 }
 
-// ping asks for the API's root and keeps what the answer tells.
+// ping requests the root of the API and keeps its challenge.
 func (h *host) ping(ctx context.Context, scheme string) error {
 	r := &request{
-		op: "asking for the registry API", kind: "ping", method: http.MethodGet,
+		op: "requesting the registry API", kind: "ping", method: http.MethodGet,
 		url: scheme + "://" + h.addr + "/v2/",
 	}
 	if err := h.admit(ctx); err != nil {
@@ -161,7 +159,7 @@ func (h *host) ping(ctx context.Context, scheme string) error {
 	}
 	defer drain(resp.Body)
 	if temporary(resp.StatusCode) || resp.StatusCode == http.StatusBadRequest {
-		// 400 is what servers of TLS say to plain http.
+		// TLS servers respond 400 to plain HTTP.
 		return h.refusal(r, resp)
 	}
 	h.mu.Lock()
@@ -174,14 +172,13 @@ func (h *host) ping(ctx context.Context, scheme string) error {
 	return nil
 }
 
-// drain reads the little that is left of a body, so that its connection can
-// serve again.
+// drain reads the rest of a small body, so that its connection can be reused.
 func drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 16<<10)
 	_ = body.Close()
 }
 
-// issuer names who signed the certificate that was not accepted.
+// issuer returns the issuer of the certificate that was not accepted.
 func issuer(err error) string {
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) && unknown.Cert != nil {

@@ -37,7 +37,7 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-// What is read can be written so that it is read again, and the reader ends.
+// Parsed challenges can be written and parsed again, and the parser ends.
 func FuzzChallenges(f *testing.F) {
 	f.Add(`Bearer realm="https://a.io/token",service="a.io"`)
 	f.Add(`Basic realm="x\"", Bearer realm=a , x`)

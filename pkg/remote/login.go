@@ -2,16 +2,22 @@ package remote
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// Login shows the registry at host the credential that the keychain has for the
-// repository path there, which may be "", and asks for nothing. asked is false
-// where the registry lets everybody at its API's root, so that the credential
-// could not be tried. A credential that it does not accept is ErrUnauthorized.
+// Login sends the credential that the keychain has for the repository path at host, which may be
+// "", without requesting anything. asked is false if the registry does not ask for credentials at
+// its API's root, so that the credential could not be tried. If the registry refuses it, the error
+// wraps ErrUnauthorized.
 func (c *Client) Login(ctx context.Context, host, path string) (asked bool, err error) {
 	at, err := c.destination(reference.Reference{Host: host, Path: strings.Trim(path, "/")})
 	if err != nil {
@@ -34,11 +40,146 @@ func (c *Client) Login(ctx context.Context, host, path string) (asked bool, err 
 	return at.h.challenge.scheme != "", err
 }
 
-// Meet finds out how the host of ref is spoken to and what credentials it asks
-// for, which else the first request there waits for. It shows none. What goes
-// wrong the requests that follow tell.
-func (c *Client) Meet(ctx context.Context, ref reference.Reference) {
-	if at, err := c.destination(ref); err == nil {
-		_ = at.h.probe(ctx)
+// A narrowKeychain knows whether there are credentials for repositories below a path.
+type narrowKeychain interface {
+	Narrower(host, path string) bool
+}
+
+// A fileKeychain knows which files it looks for credentials in.
+type fileKeychain interface{ Files() []string }
+
+// CheckAccess finds out how the host of ref is reached and how to authenticate, so that the first
+// request there need not wait for it, and sends the keychain's credential once. It returns an error if
+// the host cannot be reached after the usual retries, or if the credential is unavailable or refused,
+// which wraps ErrUnauthorized. With push, that there is no credential where one is required is such an
+// error, too. The requests that follow return every other error. If there are other credentials for
+// repositories below ref, none is sent.
+func (c *Client) CheckAccess(ctx context.Context, ref reference.Reference, push bool) error {
+	at, err := c.destination(ref)
+	if err != nil {
+		return err
 	}
+	h := at.h
+	if err := h.probe(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the run has ended
+		}
+		return err
+	}
+	cred, err := h.credential(ctx, at.ref.Path)
+	if err != nil || cred.RegistryToken != "" {
+		return err
+	}
+	if k, ok := h.c.o.Keychain.(narrowKeychain); ok && k.Narrower(h.name, at.ref.Path) {
+		return nil
+	}
+	if cred.Anonymous() {
+		if push && h.requiresLogin(ctx, at.ref.Path) {
+			return h.noCredential(at.ref.Path)
+		}
+		return nil
+	}
+	var e *Error
+	if err := h.tryCredential(ctx, cred, at.ref.Path); errors.As(err, &e) && e.Status == http.StatusUnauthorized && !errors.Is(err, ErrDenied) {
+		return h.wrongPassword(cred, *e)
+	}
+	return nil
+}
+
+// requiresLogin reports whether a registry certainly refuses what is pushed without credentials below a
+// path: it asks for a password, or its tokens for everyone do not allow it.
+func (h *host) requiresLogin(ctx context.Context, path string) bool {
+	h.mu.Lock()
+	ch := h.challenge
+	h.mu.Unlock()
+	switch ch.scheme {
+	case "basic":
+		return true
+	case "bearer":
+		repository := strings.TrimPrefix(path+"/gantry", "/")
+		t, err := h.fetchToken(ctx, ch, keychain.Credential{}, &request{op: "logging in", kind: "ping", method: http.MethodGet, repo: repository, scopes: []string{push(repository)}})
+		var e *Error
+		if errors.As(err, &e) {
+			return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+		}
+		return err == nil && deniesPush(t.value)
+	}
+	return false
+}
+
+// deniesPush reports whether a token is a JSON Web Token that lists what it allows, as those of the
+// distribution project do, without a push.
+func deniesPush(token string) bool {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return false
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil {
+		return false
+	}
+	var claims struct {
+		Access *[]struct {
+			Actions []string `json:"actions"`
+		} `json:"access"`
+	}
+	if json.Unmarshal(text, &claims) != nil || claims.Access == nil {
+		return false
+	}
+	for _, a := range *claims.Access {
+		if slices.Contains(a.Actions, "push") || slices.Contains(a.Actions, "*") {
+			return false
+		}
+	}
+	return true
+}
+
+// noCredential returns the error for a registry that requires a credential if there is none.
+func (h *host) noCredential(path string) error {
+	e := &Error{
+		Host: h.name, Op: "logging in", Message: "it requires a login to push, and no credentials for it were found", Err: ErrUnauthorized, from: h,
+		Hint: "run gantry login " + strings.TrimSuffix(h.name+"/"+path, "/") + ", or set " + h.c.o.Side.option("AuthFile"),
+	}
+	if k, ok := h.c.o.Keychain.(fileKeychain); ok {
+		if files := k.Files(); len(files) > 0 {
+			e.Message += " in " + strings.Join(files, ", ")
+		}
+	}
+	return permanentError{e}
+}
+
+// tryCredential sends a credential once.
+func (h *host) tryCredential(ctx context.Context, cred keychain.Credential, path string) error {
+	h.mu.Lock()
+	ch := h.challenge
+	h.mu.Unlock()
+	r := &request{op: "logging in", kind: "ping", method: http.MethodGet, repo: path, url: h.base() + "/v2/"}
+	switch ch.scheme {
+	case "basic":
+		if err := h.admit(ctx); err != nil {
+			return err
+		}
+		resp, err := h.sendCredential(ctx, cred, r, basic(cred))
+		if err == nil {
+			drain(resp.Body)
+		}
+		return err
+	case "bearer":
+		_, err := h.fetchToken(ctx, ch, cred, r)
+		return err
+	}
+	return nil
+}
+
+// wrongPassword returns e, the refusal of a credential, as an error that names its user.
+func (h *host) wrongPassword(cred keychain.Credential, e Error) error {
+	e.Hint = "run gantry login " + h.name + ", or set " + h.c.o.Side.option("AuthFile")
+	if cred.Source != "" {
+		e.Hint += "; the refused credentials are from " + cred.Source
+	}
+	what := "the credentials"
+	if cred.Username != "" {
+		what = fmt.Sprintf("the password for user %q", cred.Username)
+	}
+	return fmt.Errorf("the mirror refused %s: %w", what, &e)
 }

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -29,7 +32,7 @@ func TestLogin(t *testing.T) {
 		"open":                {registry: ok, cred: right},
 		"basic":               {registry: basicOnly(right.Password), cred: right, asked: true},
 		"basic, wrong":        {registry: basicOnly(right.Password), cred: wrong, asked: true, err: remote.ErrUnauthorized, says: []string{"logging in at"}},
-		"basic, anonymous":    {registry: basicOnly(right.Password), asked: true, err: remote.ErrUnauthorized, says: []string{"--authfile"}},
+		"basic, anonymous":    {registry: basicOnly(right.Password), asked: true, err: remote.ErrUnauthorized, says: []string{"Options.AuthFile"}},
 		"token":               {registry: tokens.wrap(ok), cred: right, asked: true},
 		"token, wrong":        {registry: tokens.wrap(ok), cred: wrong, asked: true, err: remote.ErrUnauthorized},
 		"not a registry":      {registry: http.NotFoundHandler(), cred: right, err: remote.ErrNotFound},
@@ -38,25 +41,25 @@ func TestLogin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(tc.registry)
 			defer s.Close()
-			c := newClient(t, remote.Options{Side: remote.Alone, Keychain: keys(tc.cred), PlainHTTP: true})
+			c := newClient(t, remote.Options{Side: remote.Single, Keychain: keys(tc.cred), PlainHTTP: true})
 			asked, err := c.Login(t.Context(), strings.TrimPrefix(s.URL, "http://"), "org")
 			if asked != tc.asked || !errors.Is(err, tc.err) {
 				t.Fatalf("Login = %v, %v; want %v, %v", asked, err, tc.asked, tc.err)
 			}
 			for _, word := range tc.says {
-				if !strings.Contains(err.Error(), word) {
+				if !strings.Contains(advice.Text(err), word) {
 					t.Errorf("%v does not say %s", err, word)
 				}
 			}
-			if err != nil && (strings.Contains(err.Error(), "password wrong") || strings.Contains(err.Error(), right.Password)) {
+			if err != nil && (strings.Contains(advice.Text(err), "password wrong") || strings.Contains(advice.Text(err), right.Password)) {
 				t.Errorf("the error shows the password: %v", err)
 			}
 		})
 	}
-	// A login asks for nothing in particular.
+	// A login requests a token without a scope.
 	want := []string{"GET|me|the service"}
 	if diff := cmp.Diff(want, tokens.asked); diff != "" {
-		t.Errorf("tokens that were asked for: %s", diff)
+		t.Errorf("tokens that were requested: %s", diff)
 	}
 }
 
@@ -80,38 +83,88 @@ func forbidding() http.Handler {
 	})
 }
 
-// Whoever was met is not asked again how it is spoken to, and a meeting that is
-// broken off leaves no trace.
-func TestMeet(t *testing.T) {
-	var pings, others atomic.Int64
-	s := startRegistry(t, func(http.Handler) http.Handler {
+// TestCheckAccess checks that a credential is sent once, that only its refusal is an error, and that
+// later requests do not probe again.
+func TestCheckAccess(t *testing.T) {
+	t.Parallel()
+	right := keychain.Credential{Username: "ci", Password: "s3cret", Source: "auth.json"}
+	wrong := keychain.Credential{Username: "ci", Password: "wrong", Source: "auth.json"}
+	tokens := func(code int) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, _, ok := r.BasicAuth(); r.URL.Path == "/v2/" {
-				pings.Add(1)
-				if ok {
-					t.Error("the password was shown")
-				}
-			} else {
-				others.Add(1)
-				w.WriteHeader(http.StatusNotFound)
+			_, password, _ := r.BasicAuth()
+			switch {
+			case r.URL.Path == "/token" && password == right.Password:
+				fmt.Fprint(w, `{"token":"t"}`)
+			case r.URL.Path == "/token":
+				w.WriteHeader(code)
+			default:
+				w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer realm=%q", "http://"+r.Host+"/token"))
+				w.WriteHeader(http.StatusUnauthorized)
 			}
 		})
-	})
-	c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys{Username: "me", Password: "pw"}})
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	c.Meet(ended, repoAt(s, "org"))
-	if pings.Load() != 0 {
-		t.Error("a registry was met though the run had ended")
 	}
-	c.Meet(t.Context(), repoAt(s, "org"))
-	if pings.Load() != 1 || others.Load() != 0 {
-		t.Errorf("%d pings and %d other requests, want one ping", pings.Load(), others.Load())
+	for name, tc := range map[string]struct {
+		registry http.Handler
+		cred     keychain.Credential
+		requests int64
+		refused  bool
+	}{
+		"open":                 {registry: http.NotFoundHandler(), cred: right, requests: 1},
+		"basic":                {registry: basicOnly(right.Password), cred: right, requests: 2},
+		"basic, wrong":         {registry: basicOnly(right.Password), cred: wrong, requests: 2, refused: true},
+		"basic, anonymous":     {registry: basicOnly(right.Password), requests: 1},
+		"basic, no permission": {registry: forbidding(), cred: right, requests: 2},
+		"token":                {registry: tokens(401), cred: right, requests: 2},
+		"token, wrong":         {registry: tokens(401), cred: wrong, requests: 2, refused: true},
+		"token, busy":          {registry: tokens(503), cred: wrong, requests: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				requests.Add(1)
+				tc.registry.ServeHTTP(w, r)
+			}))
+			t.Cleanup(s.Close)
+			c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys(tc.cred), PlainHTTP: true})
+			ref := reference.Reference{Host: strings.TrimPrefix(s.URL, "http://"), Path: "ocp"}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := c.CheckAccess(ended, ref, false); err != nil || requests.Load() != 0 {
+				t.Errorf("after the run has ended: %v, %d requests", err, requests.Load())
+			}
+			err := c.CheckAccess(t.Context(), ref, false)
+			if n := requests.Load(); n != tc.requests {
+				t.Errorf("%d requests, want %d", n, tc.requests)
+			}
+			if !tc.refused {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			text := advice.Text(err)
+			if !errors.Is(err, remote.ErrUnauthorized) || !strings.HasPrefix(text, `the mirror refused the password for user "ci": `) ||
+				!strings.HasSuffix(text, "; run gantry login "+ref.Host+", or set Options.Destination.AuthFile; the refused credentials are from auth.json") || strings.Contains(text, wrong.Password) {
+				t.Errorf("%s", text)
+			}
+		})
 	}
-	if _, ok, err := c.ManifestExists(t.Context(), repoAt(s, "org/name").WithTag("v1")); ok || err != nil {
-		t.Errorf("ManifestExists = %t, %v", ok, err)
-	}
-	if pings.Load() != 1 || others.Load() != 1 {
-		t.Errorf("%d pings and %d other requests, want one each", pings.Load(), others.Load())
+}
+
+// narrowKeys has another credential for each repository.
+type narrowKeys struct{ keys }
+
+func (narrowKeys) Narrower(string, string) bool { return true }
+
+// A credential that may not be used for any repository is not sent.
+func TestCheckAccessOfRepositories(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(basicOnly("s3cret"))
+	t.Cleanup(s.Close)
+	c := newClient(t, remote.Options{Side: remote.Destination, Keychain: narrowKeys{keys{Username: "old", Password: "wrong"}}, PlainHTTP: true})
+	ref := reference.Reference{Host: strings.TrimPrefix(s.URL, "http://"), Path: "ocp"}
+	if err := c.CheckAccess(t.Context(), ref, false); err != nil || c.Stats().Requests["GET ping"] != 1 {
+		t.Errorf("%v, %v", err, c.Stats().Requests)
 	}
 }

@@ -22,13 +22,12 @@ var accept = strings.Join([]string{
 	ocispec.MediaTypeImageIndex, ocispec.MediaTypeImageManifest, manifest.DockerList, manifest.DockerImage,
 }, ", ")
 
-// Resolve returns the descriptor of ref's manifest: media type, digest and
-// size. It costs one HEAD, and a GET at registries that do not tell the digest.
-// A reference with neither tag nor digest is an error; ErrNotFound is wrapped
-// where there is no such manifest.
+// Resolve returns the descriptor of ref's manifest: media type, digest and size. It makes one HEAD
+// request, and a GET if the registry does not return the digest. A reference with neither tag nor
+// digest is an error. If there is no such manifest, the error wraps ErrNotFound.
 func (c *Client) Resolve(ctx context.Context, ref reference.Reference) (ocispec.Descriptor, error) {
 	var desc ocispec.Descriptor
-	err := c.readManifest(ctx, ref, func(ctx context.Context, at spot) error {
+	err := c.readManifest(ctx, ref, func(ctx context.Context, at hostRef) error {
 		var err error
 		desc, err = c.head(ctx, at)
 		if errors.Is(err, errNoDigest) {
@@ -39,7 +38,7 @@ func (c *Client) Resolve(ctx context.Context, ref reference.Reference) (ocispec.
 	return desc, err
 }
 
-// ManifestExists is Resolve, where "not found" is no error.
+// ManifestExists is Resolve, but "not found" is not an error.
 func (c *Client) ManifestExists(ctx context.Context, ref reference.Reference) (ocispec.Descriptor, bool, error) {
 	desc, err := c.Resolve(ctx, ref)
 	if notFound(err) {
@@ -48,13 +47,13 @@ func (c *Client) ManifestExists(ctx context.Context, ref reference.Reference) (o
 	return desc, err == nil, err
 }
 
-// Manifest returns ref's manifest, of at most 8 MiB, and its descriptor. The
-// digest is computed from the bytes; it must be the one asked for and the one
-// that the registry names, else the error wraps ErrMismatch.
+// Manifest returns ref's manifest, of at most 8 MiB, and its descriptor. The digest is computed
+// from the bytes. If it is not the one of ref or the one that the registry returns, the error wraps
+// ErrMismatch.
 func (c *Client) Manifest(ctx context.Context, ref reference.Reference) (ocispec.Descriptor, []byte, error) {
 	var desc ocispec.Descriptor
 	var raw []byte
-	err := c.readManifest(ctx, ref, func(ctx context.Context, at spot) error {
+	err := c.readManifest(ctx, ref, func(ctx context.Context, at hostRef) error {
 		var err error
 		desc, raw, err = c.get(ctx, at)
 		return err
@@ -62,16 +61,16 @@ func (c *Client) Manifest(ctx context.Context, ref reference.Reference) (ocispec
 	return desc, raw, err
 }
 
-func (c *Client) readManifest(ctx context.Context, ref reference.Reference, f func(context.Context, spot) error) error {
+func (c *Client) readManifest(ctx context.Context, ref reference.Reference, f func(context.Context, hostRef) error) error {
 	if ref.Identifier() == "" {
 		return fmt.Errorf("reading the manifest of %s: the reference has neither tag nor digest", ref)
 	}
-	return c.read(ctx, ref, ref.Digest != "", func(ctx context.Context, at spot) error {
+	return c.read(ctx, ref, ref.Digest != "", func(ctx context.Context, at hostRef) error {
 		return c.retry(ctx, func(ctx context.Context) error { return f(ctx, at) })
 	})
 }
 
-func manifestRequest(method, op string, at spot) *request {
+func manifestRequest(method, op string, at hostRef) *request {
 	return &request{
 		op: op + " " + at.ref.Identifier(), kind: "manifest", method: method, repo: at.ref.Path,
 		scopes: []string{pull(at.ref.Path)},
@@ -80,10 +79,10 @@ func manifestRequest(method, op string, at spot) *request {
 	}
 }
 
-// errNoDigest means that the answer to HEAD does not do as a descriptor.
-var errNoDigest = errors.New("the registry does not tell the digest")
+// errNoDigest means that the response to HEAD is no complete descriptor.
+var errNoDigest = errors.New("the registry does not return the digest")
 
-func (c *Client) head(ctx context.Context, at spot) (ocispec.Descriptor, error) {
+func (c *Client) head(ctx context.Context, at hostRef) (ocispec.Descriptor, error) {
 	r := manifestRequest(http.MethodHead, "looking for the manifest", at)
 	resp, err := at.h.do(ctx, r)
 	if err != nil {
@@ -106,12 +105,12 @@ func (c *Client) head(ctx context.Context, at spot) (ocispec.Descriptor, error) 
 		return ocispec.Descriptor{}, errNoDigest
 	}
 	if at.ref.Digest != "" && desc.Digest != at.ref.Digest {
-		return ocispec.Descriptor{}, at.h.failure(r, fmt.Errorf("the registry has %s under that digest: %w", desc.Digest, ErrMismatch))
+		return ocispec.Descriptor{}, at.h.failure(r, fmt.Errorf("the registry returns %s for that digest: %w", desc.Digest, ErrMismatch))
 	}
 	return desc, nil
 }
 
-func (c *Client) get(ctx context.Context, at spot) (ocispec.Descriptor, []byte, error) {
+func (c *Client) get(ctx context.Context, at hostRef) (ocispec.Descriptor, []byte, error) {
 	var none ocispec.Descriptor
 	r := manifestRequest(http.MethodGet, "reading the manifest", at)
 	resp, err := at.h.do(ctx, r)
@@ -127,13 +126,13 @@ func (c *Client) get(ctx context.Context, at spot) (ocispec.Descriptor, []byte, 
 	}
 	typ := mediaType(resp.Header.Get("Content-Type"))
 	if manifest.IsSchema1(typ) {
-		e := at.h.failure(r, errors.New("the image is in Docker's schema 1, which is no longer read"))
-		e.Hint = "have the image built or pushed again by a current tool"
+		e := at.h.failure(r, errors.New("the image has Docker's manifest schema 1, which is not supported"))
+		e.Hint = "build or push the image again with a current tool"
 		return none, nil, e
 	}
-	if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" {
-		if err := matches(said, raw); err != nil {
-			return none, nil, at.h.failure(r, fmt.Errorf("the registry names it %s, but %w", said, err))
+	if named := digest.Digest(resp.Header.Get("Docker-Content-Digest")); named != "" {
+		if err := matches(named, raw); err != nil {
+			return none, nil, at.h.failure(r, fmt.Errorf("the registry returns %s as its digest, but %w", named, err))
 		}
 	}
 	algorithm := digest.SHA256
@@ -143,7 +142,7 @@ func (c *Client) get(ctx context.Context, at spot) (ocispec.Descriptor, []byte, 
 		}
 		algorithm = at.ref.Digest.Algorithm()
 	}
-	// What the manifest says of itself is covered by its digest.
+	// The manifest's own media type is covered by its digest.
 	var own struct {
 		MediaType string `json:"mediaType"`
 	}
@@ -153,10 +152,10 @@ func (c *Client) get(ctx context.Context, at spot) (ocispec.Descriptor, []byte, 
 	return ocispec.Descriptor{MediaType: typ, Digest: algorithm.FromBytes(raw), Size: int64(len(raw))}, raw, nil
 }
 
-// matches checks raw against a digest that comes from elsewhere.
+// matches compares raw with a digest from elsewhere.
 func matches(want digest.Digest, raw []byte) error {
 	if want.Validate() != nil {
-		return fmt.Errorf("that is no digest of a known kind: %w", ErrMismatch)
+		return fmt.Errorf("that is an unknown kind of digest: %w", ErrMismatch)
 	}
 	if got := want.Algorithm().FromBytes(raw); got != want {
 		return fmt.Errorf("the content has the digest %s: %w", got, ErrMismatch)
@@ -164,7 +163,7 @@ func matches(want digest.Digest, raw []byte) error {
 	return nil
 }
 
-// mediaType is a Content-Type without parameters, or "" where it tells nothing.
+// mediaType returns a Content-Type without parameters, or "" if it is generic.
 func mediaType(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil || t == "application/json" || t == "application/octet-stream" || strings.HasPrefix(t, "text/") {
@@ -173,9 +172,8 @@ func mediaType(contentType string) string {
 	return t
 }
 
-// PushManifest writes raw under ref's tag, or where there is none under its
-// digest. The registry must not have changed it, else the error wraps
-// ErrMismatch. Where the registry lacks what the manifest refers to, the error
+// PushManifest writes raw under ref's tag, or under its digest if it has no tag. If the registry
+// changes it, the error wraps ErrMismatch. If the registry lacks content of the manifest, the error
 // wraps ErrBlobUnknown: the blobs have to be pushed again, and then the manifest.
 func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, mediaType string, raw []byte) error {
 	at, err := c.destination(ref)
@@ -200,6 +198,7 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 			scopes: []string{push(at.ref.Path)},
 			path:   "/v2/" + at.ref.Path + "/manifests/" + identifier,
 			header: http.Header{"Content-Type": {mediaType}}, body: raw,
+			storing: c.o.SilentTimeout, // some registries only now join the blobs
 		}
 		resp, err := at.h.do(ctx, r)
 		if err != nil {
@@ -211,14 +210,14 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 			e := at.h.refusal(r, resp)
 			switch e.Code {
 			case "MANIFEST_BLOB_UNKNOWN", "BLOB_UNKNOWN", "MANIFEST_UNKNOWN": // the last is a child
-				e.Err, e.again = ErrBlobUnknown, false
+				e.Err, e.retryable = ErrBlobUnknown, false
 			}
 			return e
 		}
 		defer drain(resp.Body)
-		if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" {
-			if err := matches(said, raw); err != nil {
-				return at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", said, ErrMismatch))
+		if named := digest.Digest(resp.Header.Get("Docker-Content-Digest")); named != "" {
+			if err := matches(named, raw); err != nil {
+				return at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", named, ErrMismatch))
 			}
 		}
 		return nil

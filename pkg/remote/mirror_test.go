@@ -74,12 +74,12 @@ location = "%s"
 	if diff := cmp.Diff([]int{1, 5}, []int{count(none), count(full)}); diff != "" {
 		t.Errorf("what has a digest is sought where the repository was found: %s", diff)
 	}
-	// A tag is asked for in the order of the file, except where nobody is.
+	// A tag is requested from the mirrors in the order of the file.
 	if _, _, err := c.Manifest(t.Context(), ref); err != nil || count(none) != 2 {
 		t.Errorf("the empty mirror saw %d requests, %v", count(none), err)
 	}
-	if n := c.Stats().Requests["GET ping"]; n != 5 {
-		t.Errorf("%d pings, want one of the mirror that is gone and two of each other", n)
+	if n := c.Stats().Requests["GET ping"]; n != 9+4 {
+		t.Errorf("%d pings, want one and 8 retries of the mirror that is gone, and two of each other", n)
 	}
 
 	_, _, err = newClient(t, remote.Options{Registries: conf, Clock: newClock(), Proxy: throughTLS(t, http.NotFound)}).Manifest(t.Context(), mustParse(t, "quay.example/a:v1"))

@@ -5,17 +5,17 @@ import (
 	"errors"
 )
 
-// mountWorth is the size, in bytes, from which further repositories are asked
-// for a blob before it is uploaded, and mountTries how many.
+// mountMinSize is the size, in bytes, from which more than one repository is tried for a mount
+// before the blob is uploaded, and maxMounts how many.
 const (
-	mountWorth = 1 << 20
-	mountTries = 3
+	mountMinSize = 1 << 20
+	maxMounts    = 3
 )
 
-// start asks the repositories in from one after the other, the last one leaving
-// a session open. Small blobs are sent after the first refusal.
-func (u *upload) start(ctx context.Context) (mounted bool, err error) {
-	for len(u.from) > 0 && u.asked < mountTries {
+// openSession tries to mount the blob from the repositories in from, one after the other; the last
+// attempt leaves an upload session open. Small blobs are uploaded after the first refusal.
+func (u *upload) openSession(ctx context.Context) (mounted bool, err error) {
+	for len(u.from) > 0 && u.mountsTried < maxMounts {
 		from := u.from[0]
 		if from == u.at.ref.Path {
 			u.from = u.from[1:]
@@ -23,21 +23,21 @@ func (u *upload) start(ctx context.Context) (mounted bool, err error) {
 		}
 		mounted, err = u.post(ctx, from)
 		var e *Error
-		if err != nil && (!errors.As(err, &e) || e.again || e.Status == 0) {
+		if err != nil && (!errors.As(err, &e) || e.retryable || e.Status == 0) {
 			return false, err
 		}
-		u.from, u.asked = u.from[1:], u.asked+1
+		u.from, u.mountsTried = u.from[1:], u.mountsTried+1
 		if mounted {
 			return true, nil
 		}
 		if err != nil {
-			continue // the registry does not mount from there: without it, then
+			continue // the registry refuses to mount from there
 		}
-		if len(u.from) == 0 || u.asked == mountTries || u.desc.Size < mountWorth {
+		if len(u.from) == 0 || u.mountsTried == maxMounts || u.desc.Size < mountMinSize {
 			u.from = nil
 			return false, nil
 		}
-		u.quit(ctx)
+		u.tryCancel(ctx)
 	}
 	u.from = nil
 	return u.post(ctx, "")

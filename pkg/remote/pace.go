@@ -11,49 +11,46 @@ import (
 )
 
 const (
-	// A host that answered 429 is sent this part of the requests per second
-	// that it answered well, …
+	// After a 429, a host is sent this part of the requests per second that it responded to, …
 	paceCut = 0.7
-	// … and so many times more with every second that it does not again, until
-	// it is this many times more than at first.
+	// … and this factor more with every second without another 429, until it is so many times the
+	// rate after the cut.
 	paceGrowth = 1.1
 	paceEnd    = 100
-	// slowest is the smallest pace, in requests per second.
-	slowest = 1
-	// A host that minds the pace does not refuse for paceCalm after a cut, since the
-	// pace is below what it answered well. One that does, paceVain times in a row,
-	// and yet answers most, refuses for other reasons: a smaller pace would bring
-	// nothing, and the pace stands. So it does below paceLow, where requests are too
-	// few to tell.
-	paceCalm = 3 * time.Second
-	paceVain = 3
-	paceMost = 0.3 // the part of refusals, at most
-	paceLow  = 5
+	// minPace is the lowest rate, in requests per second.
+	minPace = 1
+	// A host that limits the rate does not respond 429 for paceCalm after a cut, because the rate is
+	// below what it responded to. If it does, paceFutile times in a row, although it serves most
+	// requests, it has other reasons: a lower rate would not help, and the rate stays. It also
+	// stays below paceLow, where requests are too few to tell.
+	paceCalm   = 3 * time.Second
+	paceFutile = 3
+	paceMost   = 0.3 // the highest share of refusals
+	paceLow    = 5
 )
 
-// A pace says when the next request may go to a host: not before the time that
-// the host named in Retry-After, whichever request it told so, and not faster
-// than it stands.
+// A pace is when the next request may go to a host: not before the time of its last Retry-After
+// header, for whatever request, and not faster than the current rate.
 type pace struct {
 	mu     sync.Mutex
-	until  time.Time     // nothing is sent before
-	spread time.Duration // over which those who wait for it go on
+	until  time.Time     // no request is sent before this time
+	spread time.Duration // the requests that wait for it are spread over this time
 
-	limiter *rate.Limiter // nil: the host never said that it is too much
-	first   rate.Limit    // what it began with …
+	limiter *rate.Limiter // nil: the host never responded 429
+	first   rate.Limit    // the rate …
 	since   time.Time     // … at this time
 
-	// Answers that were no 429, since start, and per second before that.
+	// Responses other than 429 since start, and per second before that.
 	start time.Time
 	good  int
 	last  float64
 
-	vain     int // cuts in a row after which the host refused without calm
-	answers  int // since the last cut that were no 429 …
-	refusals int // … and that were
+	futileCuts int // cuts in a row that were soon followed by another 429
+	answers    int // responses since the last cut that were not 429 …
+	refusals   int // … and that were
 }
 
-// hold keeps all requests back for a time, at most maxRetryAfter.
+// hold delays all requests for a time, at most maxRetryAfter.
 func (p *pace) hold(now time.Time, d time.Duration) {
 	d = min(d, maxRetryAfter)
 	p.mu.Lock()
@@ -64,19 +61,19 @@ func (p *pace) hold(now time.Time, d time.Duration) {
 	}
 }
 
-// next takes a turn and returns how long to wait for it. again means that this
-// is to be asked once more afterwards.
+// next reserves a request and returns how long to wait for it. again means that it must be called
+// once more afterwards.
 func (p *pace) next(now time.Time) (wait time.Duration, again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if d := p.until.Sub(now); d > 0 {
-		// Not all at the same moment: that is what it complained of.
+		// Not all at the same moment, which is what the host complained about.
 		return d + rand.N(p.spread+1), true
 	}
 	if p.limiter == nil {
 		return 0, false
 	}
-	perSecond := p.now(now)
+	perSecond := p.rateAt(now)
 	if perSecond > p.first*paceEnd {
 		p.limiter = nil
 		return 0, false
@@ -85,12 +82,12 @@ func (p *pace) next(now time.Time) (wait time.Duration, again bool) {
 	return p.limiter.ReserveN(now, 1).DelayFrom(now), false
 }
 
-// now is the pace at a time; p.mu is held.
-func (p *pace) now(at time.Time) rate.Limit {
+// rateAt returns the rate at a time; p.mu is held.
+func (p *pace) rateAt(at time.Time) rate.Limit {
 	return p.first * rate.Limit(math.Pow(paceGrowth, at.Sub(p.since).Seconds()))
 }
 
-// answered is told of an answer that was no 429.
+// answered records a response other than 429.
 func (p *pace) answered(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,8 +102,8 @@ func (p *pace) answered(now time.Time) {
 	}
 }
 
-// refused is told of a 429 to a request that was sent at the width of now. What
-// the host says within a second of being sent less may still be about before.
+// refused records a 429 for a request that was sent at the current limit of streams. Responses
+// within a second of a cut may still be about the time before.
 func (p *pace) refused(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,26 +117,26 @@ func (p *pace) refused(now time.Time) {
 	}
 	first := well * paceCut
 	if p.limiter != nil {
-		stands := p.now(now)
+		stands := p.rateAt(now)
 		first = min(well, stands) * paceCut
 		if now.Sub(p.since) > paceCalm {
-			p.vain = 0
+			p.futileCuts = 0
 		} else {
-			p.vain++
+			p.futileCuts++
 		}
 		most := float64(p.refusals) < paceMost*float64(p.refusals+p.answers)
-		if most && (p.vain >= paceVain || stands < paceLow) {
+		if most && (p.futileCuts >= paceFutile || stands < paceLow) {
 			first = min(stands, 4*well)
 		}
 	}
-	p.first, p.since = max(slowest, first), now
+	p.first, p.since = max(minPace, first), now
 	p.answers, p.refusals = 0, 0
 	p.limiter = rate.NewLimiter(p.first, burst(float64(p.first)))
 	p.start, p.good, p.last = now, 0, float64(p.first)
 }
 
-// burst is how many turns may be taken at once, so that a timer which comes late
-// loses none: those of a twentieth of a second.
+// burst returns how many requests may be sent at once, so that late timers lose none: those of a
+// twentieth of a second.
 func burst(perSecond float64) int { return max(1, int(perSecond/20)) }
 
 // admit waits until a request may go to the host.
@@ -156,11 +153,11 @@ func (h *host) admit(ctx context.Context) error {
 	if h.requests == nil {
 		return nil
 	}
-	return h.c.take(ctx, h.requests, 1)
+	return h.c.waitN(ctx, h.requests, 1)
 }
 
-// take waits until n of l are to be had.
-func (c *Client) take(ctx context.Context, l *rate.Limiter, n int) error {
+// waitN waits until n of l are available.
+func (c *Client) waitN(ctx context.Context, l *rate.Limiter, n int) error {
 	now := c.o.Clock.Now()
 	turn := l.ReserveN(now, n)
 	d := turn.DelayFrom(now)

@@ -12,9 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// A download that broke is gone on with, whatever a registry makes of Range, or
-// ends with an error where the blob is another one by now.
-func TestDownloadGoesOn(t *testing.T) {
+// A broken download is continued, however a registry treats Range, or ends with an error if the
+// blob has changed.
+func TestDownloadContinues(t *testing.T) {
 	blob := noise(mib)
 	const first = 1000 // bytes that come before it breaks
 	answer := func(code int, contentRange string, body []byte) http.HandlerFunc {
@@ -28,8 +28,8 @@ func TestDownloadGoesOn(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		answer http.HandlerFunc // to what goes on
-		whole  bool             // it is asked for whole after that
+		answer http.HandlerFunc // to the request for the rest
+		whole  bool             // the complete blob is requested after that
 		on     string           // the range after that, where it gave less
 		want   error
 		read   int // bytes of bodies, where it succeeds
@@ -80,7 +80,7 @@ func TestDownloadGoesOn(t *testing.T) {
 				want = append(want, "")
 			}
 			if diff := cmp.Diff(want, ranges); diff != "" {
-				t.Errorf("ranges that were asked for: %s", diff)
+				t.Errorf("ranges that were requested: %s", diff)
 			}
 			if n := int(c.Stats().BytesRead); tc.read > 0 && n != tc.read {
 				t.Errorf("%d bytes were read, want %d", n, tc.read)

@@ -19,14 +19,14 @@ import (
 
 const mib = 1 << 20
 
-// noise is content of which no two stretches are alike.
+// noise is content without repetitions.
 func noise(size int) []byte {
 	b := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{'u'}).Read(b)
 	return b
 }
 
-func TestUploadGoesOn(t *testing.T) {
+func TestUploadContinues(t *testing.T) {
 	blob := noise(6 * mib)
 	const part = 2 * mib
 	for _, tc := range []struct {
@@ -202,7 +202,7 @@ func TestUploadGoesOn(t *testing.T) {
 	}
 }
 
-// What a host refuses of chunks is not tried with every blob.
+// A host that refuses chunks is not sent chunks for every blob.
 func TestChunksRefusedIsRemembered(t *testing.T) {
 	blob := noise(3 * mib)
 	u := &sessionServer{
@@ -222,8 +222,8 @@ func TestChunksRefusedIsRemembered(t *testing.T) {
 	}
 }
 
-// An upload that comes on by too little, or by nothing, ends after the attempts
-// that the policy has, and leaves no session behind.
+// An upload without enough progress ends after the attempts of the policy, and leaves no session
+// behind.
 func TestUploadGivesUp(t *testing.T) {
 	blob := noise(4 * mib)
 	for _, kept := range []int64{0, 1000} {

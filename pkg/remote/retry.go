@@ -12,23 +12,22 @@ import (
 	"time"
 )
 
-// Retry says how often and when a request is made again.
+// Retry is how often and when a request is retried.
 type Retry struct {
-	// Times is the number of further attempts; 0 means 8, -1 none. With the
-	// default delays those last for 46 to 92 seconds, in which a registry can
-	// be restarted.
+	// Times is the number of retries; 0 means 8, -1 none. With the default delays, they take 46 to
+	// 92 seconds, in which a registry can be restarted.
 	Times int
-	// Delay is the time between attempts; 0 means half a second, then twice as
-	// long each time up to 30 s, less a random part. Retry-After goes first.
+	// Delay is the time between attempts; 0 means half a second, then twice as long each time up to
+	// 30 s, minus a random part. Retry-After has precedence.
 	Delay time.Duration
 }
 
-// An Again is a further attempt that is going to be made.
-type Again struct {
-	Host    string // the registry, as references have it: "quay.io"
-	Attempt int    // its number; 2 is the first that follows another
+// A RetryEvent is a retry that will be made.
+type RetryEvent struct {
+	Host    string // the registry, as in references: "quay.io"
+	Attempt int    // its number; the first retry is attempt 2
 	Wait    time.Duration
-	Err     *Error // what went wrong: its Op is what is tried again
+	Err     *Error // what went wrong: its Op is what is retried
 }
 
 const (
@@ -47,12 +46,11 @@ func (r Retry) times() int {
 	return r.Times
 }
 
-// wait returns how long to wait before attempt n+1 (from 0), and whether there
-// is to be one.
+// wait returns how long to wait before attempt n+1 (from 0), and whether there is one.
 func (r Retry) wait(err error, n int) (time.Duration, bool) {
-	var f final
+	var f permanentError
 	var e *Error
-	if n >= r.times() || errors.As(err, &f) || !errors.As(err, &e) || !e.again {
+	if n >= r.times() || errors.As(err, &f) || !errors.As(err, &e) || !e.retryable {
 		return 0, false
 	}
 	switch {
@@ -65,32 +63,30 @@ func (r Retry) wait(err error, n int) (time.Duration, bool) {
 	return d/2 + rand.N(d/2), true
 }
 
-// retry calls f until it succeeds, fails for good, or the policy or the context
-// ends.
+// retry calls f until it succeeds, fails permanently, or the policy or the context ends.
 func (c *Client) retry(ctx context.Context, f func(context.Context) error) error {
-	var t tries
+	var t attempts
 	for {
 		err := f(ctx)
 		if err == nil {
 			return nil
 		}
-		if err := t.again(ctx, c, err, 0); err != nil {
+		if err := t.next(ctx, c, err, 0); err != nil {
 			return err
 		}
 	}
 }
 
-// pause waits before the attempt that follows t.n others and the one that ended
-// with err, and returns err where there is to be none. A host that one request
-// waited for in vain is not waited for by those that come after it, until it
-// answers: thousands would, one after the other. For what it fails at the same
-// holds; see [breaker].
-func (c *Client) pause(ctx context.Context, err error, t *tries) error {
+// waitToRetry waits before the next attempt, after t.n others and the one that ended with err. It
+// returns err if there is none. After one request waited for an unreachable host until it timed out, later
+// ones do not wait, until the host responds: otherwise, thousands would, one after the other. The
+// same holds for what a host fails at; see [breaker].
+func (c *Client) waitToRetry(ctx context.Context, err error, t *attempts) error {
 	n := t.n
 	d, ok := c.o.Retry.wait(err, n)
 	var e *Error
 	if errors.As(err, &e) && e.from != nil {
-		ok = e.from.worth(e, t, ok)
+		ok = e.from.worthRetry(e, t, ok && !t.waitedEnough(c, e))
 	}
 	if !ok {
 		if n > 0 {
@@ -102,44 +98,42 @@ func (c *Client) pause(ctx context.Context, err error, t *tries) error {
 	if e != nil && e.from != nil {
 		e.from.stats.retries.Add(1)
 		if c.o.OnRetry != nil {
-			c.o.OnRetry(Again{Host: e.from.name, Attempt: n + 2, Wait: d, Err: e})
+			c.o.OnRetry(RetryEvent{Host: e.from.name, Attempt: n + 2, Wait: d, Err: e})
 		}
-		if e.from.trouble.say(c.o.Clock.Now(), e.away) {
-			short := *e
-			short.Hint = ""
-			c.o.Log.Warn("a server does not answer as it should; its requests are made again", "host", e.from.name, "err", &short, "wait", d, "upTo", max(d, c.o.Retry.longest()))
+		if e.from.trouble.shouldLog(c.o.Clock.Now(), e.unreachable) {
+			c.o.Log.Warn("a server does not respond properly; retrying its requests", "host", e.from.name, "err", e, "wait", d, "upTo", max(d, c.o.Retry.maxWait()))
 		}
 	} else {
 		level = slog.LevelWarn
 	}
-	c.o.Log.Log(ctx, level, "trying again", "err", err, "attempt", n+2, "wait", d)
+	c.o.Log.Log(ctx, level, "retrying", "err", err, "attempt", n+2, "wait", d)
 	if c.o.Clock.Wait(ctx, d) != nil {
 		return interrupted(ctx, err)
 	}
 	return nil
 }
 
-// worth reports whether a request that ended with e, after t.n attempts before,
-// is made again, where the policy says ok. It learns from those that are not.
-func (h *host) worth(e *Error, t *tries, ok bool) bool {
+// worthRetry reports whether a request that ended with e, after t.n attempts before, is retried; ok
+// is what the policy says. It records failures that are not retried.
+func (h *host) worthRetry(e *Error, t *attempts, ok bool) bool {
 	switch {
-	case e.away:
+	case e.unreachable:
 		if t.n > 0 && !ok {
-			h.gone.Store(true)
+			h.gaveUp.Store(true)
 		}
-		return ok && (t.n > 0 || !h.gone.Load())
+		return ok && (t.n > 0 || !h.gaveUp.Load())
 	case e.failing():
 		if t.n == 0 {
-			t.well = h.breaker.count(e.class)
+			t.successes = h.breaker.successCount(e.class)
 		} else if !ok {
-			h.breaker.gaveUp(e.class, t.well)
+			h.breaker.gaveUp(e.class, t.successes)
 		}
 		return ok && !h.breaker.isBroken(e.class)
 	}
 	return ok
 }
 
-// interrupted is what ended the context, with what had gone wrong before.
+// interrupted returns the cause of the context's end, with the error before it.
 func interrupted(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		return fmt.Errorf("%w (%v)", cause, err) //nolint:errorlint // the interruption decides, not what it interrupted
@@ -147,15 +141,13 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// temporary reports whether a status is worth another attempt. 501 says that it
-// never will be.
+// temporary reports whether a status is worth a retry. 501 is permanent.
 func temporary(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests ||
 		status >= 500 && status != http.StatusNotImplemented
 }
 
-// retryAfter reads the header of that name: seconds or an HTTP date (RFC 9110,
-// 10.2.3). 0 means that it says nothing.
+// retryAfter parses a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). 0 means none.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if s, err := strconv.ParseUint(value, 10, 32); err == nil {

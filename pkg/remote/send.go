@@ -11,46 +11,53 @@ import (
 	"time"
 )
 
-// maxHops bounds the redirects of one request.
+// maxHops limits the redirects of one request.
 const maxHops = 10
 
-// A request is what goes to a host: once, or again after a failure.
+// A request is what is sent to a host, once or again after a failure.
 type request struct {
 	op     string // for errors: "reading the manifest v1"
 	kind   string // for Stats
 	method string
 	repo   string   // repository path at this host; "" for none
 	scopes []string // what a token has to allow
-	url    string   // absolute; "" where path says it
+	url    string   // absolute; "" if path is set
 	path   string   // "/v2/…" below the host
 	header http.Header
 
 	body []byte // a small body, or …
 	form string // … one that is sent to one address only, or …
-	// … a stream of size bytes. It is opened when its connection is sought.
+	// … a stream of size bytes. It is opened when the request gets a connection.
 	open func(context.Context) (*sourceBody, error)
 	size int64
 
-	cuts int // of the width that it is sent at
+	cuts int // of the limit of streams when it is sent
 
-	// held: the caller has a stream at the host already.
-	held bool
+	// hasStream: the caller already has a stream at the host.
+	hasStream bool
 
-	// late is how long an exchange may go on when its context ends, of which all
-	// was sent: the answer tells what would else have to be found out.
-	late time.Duration
+	// sending, if set, is called before each time that it is sent.
+	sending func()
 
-	// foreign: the address is not the registry's API and its answers are not
-	// known to be for the eyes of the user. do asks for it without credentials.
+	// grace is for how long an exchange that was sent completely may continue when its context
+	// ends: the response saves finding out the result later.
+	grace time.Duration
+
+	// storing is for how long the registry may be silent after the last byte of the body; less than
+	// for other responses means as long as for these.
+	storing time.Duration
+
+	// foreign: the URL is not the registry's API, and its responses may not be meant for the user.
+	// do requests it without credentials.
 	foreign bool
 }
 
-// do sends r when a stream at the host is free, authorized as the host asks.
-// The stream is free again when the body of the response is closed. Any status
-// is an answer; err is for requests without one.
+// do sends r when a stream at the host is free, with the authorization that the host requires. The
+// stream is free again when the body of the response is closed. Responses of any status are
+// returned; err is for requests without a response.
 func (h *host) do(ctx context.Context, r *request) (*http.Response, error) {
 	release := func() {}
-	if !r.held {
+	if !r.hasStream {
 		if err := h.streams.acquire(ctx); err != nil {
 			return nil, err
 		}
@@ -61,13 +68,13 @@ func (h *host) do(ctx context.Context, r *request) (*http.Response, error) {
 		release()
 		return nil, err
 	}
-	body := resp.Body.(*answerBody)
+	body := resp.Body.(*responseBody)
 	h.adapt(r, resp, body.watch.took)
 	body.done = release
 	return resp, nil
 }
 
-// adapt learns from an answer how much may be asked of the host.
+// adapt adapts the limit of streams and the pace to a response.
 func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 	now := h.c.o.Clock.Now()
 	cut := h.streams.answered(now, h.stats.moved(), r, resp.StatusCode, took)
@@ -79,10 +86,9 @@ func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 	}
 }
 
-// send probes, authorizes and sends. An answer 401 may mean that the token ran
-// out or that the repository asks for more: there is one more attempt, with
-// what the answer says. Tokens that are there since before that answer may have
-// run out like the first; they count for nothing.
+// send probes, authorizes and sends. A response 401 may mean that the token expired or that the
+// repository requires more scopes: there is one more attempt, with what the response requires.
+// Tokens from before that response may have expired like the first and do not count.
 func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if r.foreign {
 		if err := h.admit(ctx); err != nil {
@@ -97,9 +103,9 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if r.url == "" {
 		r.url = h.base() + r.path
 	}
-	first, last := true, 0 // the last token when it was refused first
+	first, last := true, 0 // the number of the last token at the first refusal
 	for {
-		// Before the token is sought, which must not run out meanwhile.
+		// Before the token is fetched, which must not expire meanwhile.
 		if err := h.admit(ctx); err != nil {
 			return nil, err
 		}
@@ -108,21 +114,20 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		resp, err := h.show(ctx, t.shown, r, t.header)
+		resp, err := h.sendCredential(ctx, t.credential, r, t.header)
 		old := 0 < t.number && t.number <= last
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learn(r, resp, t.header) {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learnChallenge(r, resp, t.header) {
 			return resp, err
 		}
 		drain(resp.Body)
-		if issued := h.forget(r.repo, t.number); first {
+		if issued := h.dropTokens(r.repo, t.number); first {
 			first, last = false, issued
 		}
 	}
 }
 
-// learn takes in what a 401 asks for and reports whether another attempt can do
-// better.
-func (h *host) learn(r *request, resp *http.Response, authorization string) bool {
+// learnChallenge records the challenge of a 401 and reports whether another attempt may succeed.
+func (h *host) learnChallenge(r *request, resp *http.Response, authorization string) bool {
 	if u, err := url.Parse(h.base()); err != nil || !sameHost(u, resp.Request.URL) {
 		return false
 	}
@@ -143,8 +148,8 @@ func (h *host) learn(r *request, resp *http.Response, authorization string) bool
 	return true
 }
 
-// roundTrip sends r as it is and follows redirects. Only the first host, if it
-// is the one that r is addressed to, sees the authorization.
+// roundTrip sends r as it is and follows redirects. Only the first host, if it is the one that r is
+// addressed to, receives the authorization.
 func (h *host) roundTrip(ctx context.Context, r *request, authorization string) (*http.Response, error) {
 	u, err := url.Parse(r.url)
 	if err != nil {
@@ -160,16 +165,16 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 		if !sameHost(origin, u) {
 			authorization = ""
 		}
-		resp, err := h.once(ctx, r, u, authorization)
+		resp, err := h.exchange(ctx, r, u, authorization)
 		if err != nil {
 			return nil, err
 		}
 		if !redirects(r, resp) {
-			h.heed(resp)
+			h.obeyRetryAfter(resp)
 			h.breaker.answered(r, resp.StatusCode)
 			return resp, nil
 		}
-		next, err := h.target(u.String(), resp.Header.Get("Location"))
+		next, err := h.resolveURL(u.String(), resp.Header.Get("Location"))
 		drain(resp.Body)
 		if err != nil {
 			return nil, h.refused(r, "a redirect", err)
@@ -179,8 +184,8 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 	return nil, h.failure(r, fmt.Errorf("more than %d redirects: %w", maxHops, ErrRefused))
 }
 
-// heed holds all requests to the host back where it says for how long.
-func (h *host) heed(resp *http.Response) {
+// obeyRetryAfter delays all requests to the host if it sends Retry-After.
+func (h *host) obeyRetryAfter(resp *http.Response) {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		now := h.c.o.Clock.Now()
@@ -190,7 +195,7 @@ func (h *host) heed(resp *http.Response) {
 	}
 }
 
-// redirects reports whether resp sends r elsewhere, and r can go there.
+// redirects reports whether resp redirects r, and r can follow.
 func redirects(r *request, resp *http.Response) bool {
 	if resp.Header.Get("Location") == "" || r.form != "" {
 		return false
@@ -204,20 +209,29 @@ func redirects(r *request, resp *http.Response) bool {
 	return false
 }
 
-// once is one exchange with one host.
-func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization string) (*http.Response, error) {
+// exchange is one exchange with one host.
+func (h *host) exchange(ctx context.Context, r *request, u *url.URL, authorization string) (*http.Response, error) {
 	name := u.Host
 	if u.Host == h.addr {
 		name = h.name
 	}
-	transport, err := h.c.transport(name, h.insecure)
+	by := h.origin(u)
+	if by.proxied {
+		if err := by.checkLiteral(u); err != nil {
+			return nil, h.refused(r, r.redirectName(), err)
+		}
+	}
+	p, err := h.c.peer(name, h.insecure, by)
 	if err != nil {
-		return nil, final{err}
+		return nil, permanentError{err}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	wctx, w := newWatch(ctx, h, r)
+	if p.isMuted(h.c.o.Clock.Now()) {
+		return nil, h.silent(r, u)
+	}
+	wctx, w := newWatch(ctx, h, p, r)
 	req, err := h.prepare(wctx, w, r, u)
 	if err != nil {
 		w.stop()
@@ -226,26 +240,31 @@ func (h *host) once(ctx context.Context, r *request, u *url.URL, authorization s
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
-	resp, err := transport.RoundTrip(req)
+	if r.sending != nil {
+		r.sending()
+	}
+	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
-		err = h.networkError(ctx, wctx, r, u, err)
+		err = h.networkError(ctx, wctx, r, u, p, err)
 		w.stop()
 		return nil, err
 	}
+	p.heard.Add(1)
+	p.mute(time.Time{})
 	if u.Host == h.addr {
 		h.answered.Store(true)
-		h.gone.Store(false)
-		if away, back := h.trouble.over(h.c.o.Clock.Now()); back {
-			h.c.o.Log.Warn("a server answers again", "host", h.name, "away", away.Round(time.Millisecond))
+		h.gaveUp.Store(false)
+		if away, back := h.trouble.ended(h.c.o.Clock.Now()); back {
+			h.c.o.Log.Warn("a server responds again", "host", h.name, "away", away.Round(time.Millisecond))
 		}
 	}
 	w.answered()
 	resp.Request = req
-	resp.Body = &answerBody{ReadCloser: resp.Body, ctx: wctx, watch: w}
+	resp.Body = &responseBody{ReadCloser: resp.Body, ctx: wctx, watch: w}
 	return resp, nil
 }
 
-// prepare makes the http.Request of one exchange and opens its body.
+// prepare returns the http.Request of one exchange and opens its body.
 func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*http.Request, error) {
 	var reader io.Reader
 	var source *sourceBody
@@ -253,7 +272,7 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 	switch {
 	case r.open != nil && r.size > 0:
 		var err error
-		w.pause() // a source that is slow to open is no stall of the registry
+		w.pause() // the registry does not stall while a slow source is opened
 		if source, err = r.open(ctx); err != nil {
 			return nil, err
 		}
@@ -273,10 +292,10 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 	}
 	req.Header.Set("User-Agent", h.c.o.UserAgent)
 	if w.body = reader != nil; w.body {
-		req.Body = &sentBody{Reader: reader, ctx: ctx, watch: w, source: source, left: size}
+		req.Body = &requestBody{Reader: reader, ctx: ctx, watch: w, source: source, left: size}
 		req.ContentLength = size
 	} else if r.method == http.MethodPut {
-		w.sent() // the upload, in other requests: now the registry puts it together
+		w.sent() // the upload was sent in other requests: now the registry joins it
 	}
 	return req.WithContext(ctx), nil
 }

@@ -11,20 +11,17 @@ import (
 	"time"
 )
 
-// farewell bounds the requests that end a session, and lets the one that opens
-// it come to its end, when the run is over. Twice that is less than the five
-// seconds that an interrupted run has.
-const farewell = 2 * time.Second
+// gracePeriod limits the requests that end an upload session, and the response to the one that
+// opens it, when the run ends. Twice that is less than the two seconds of an interrupted run.
+const gracePeriod = 800 * time.Millisecond
 
-// settling is how long a registry is given to see that a part of an upload broke
-// off, before it is asked how much it has, or to forget all of it: CNCF
-// distribution counts what came until then only when it does, and would leave
-// that behind after a cancelling.
-const settling = 250 * time.Millisecond
+// registryDelay is the time that a registry needs to notice that a part of an upload broke off.
+// Only then is it asked how much it has, or to delete the upload: CNCF distribution counts the
+// bytes of the part only when it notices, and would leave them behind after a cancellation.
+const registryDelay = 250 * time.Millisecond
 
-// post opens a session, or has the blob mounted. A registry that has begun to
-// open one is heard even when the run ends: nobody else learns where it is, to
-// cancel it.
+// post opens an upload session, or has the blob mounted. The response of a registry is awaited even
+// when the run ends: without it, nothing knows the session's URL to cancel it.
 func (u *upload) post(ctx context.Context, from string) (mounted bool, err error) {
 	r := u.request(http.MethodPost, "starting the upload of")
 	r.path = "/v2/" + u.at.ref.Path + "/blobs/uploads/"
@@ -33,40 +30,45 @@ func (u *upload) post(ctx context.Context, from string) (mounted bool, err error
 		r.path += "?mount=" + url.QueryEscape(u.desc.Digest.String()) + "&from=" + url.QueryEscape(from)
 		r.scopes = append(r.scopes, pull(from))
 	}
-	r.late = farewell
+	r.grace = gracePeriod
+	notOpened := u.requests(r)
 	resp, err := u.at.h.do(ctx, r)
 	if err != nil {
+		notOpened(err)
 		return false, err
 	}
 	switch {
 	case resp.StatusCode == http.StatusCreated && from != "":
 		drain(resp.Body)
+		notOpened(nil)
 		return true, nil
 	case resp.StatusCode != http.StatusAccepted:
-		return false, u.at.h.refusal(r, resp)
+		err := u.at.h.refusal(r, resp)
+		notOpened(err)
+		return false, err
 	}
-	drain(resp.Body) // and with it goes the stream, which the cancelling may need
-	u.off, u.sent, u.resumed, u.kept = 0, 0, false, passed{}
-	if err := u.next(r, resp); err != nil {
+	drain(resp.Body) // and release the stream, which cancelling may need
+	u.off, u.sent, u.resumed, u.prefix = 0, 0, false, prefixHash{}
+	if err := u.updateLocation(r, resp); err != nil {
 		return false, err
 	}
 	u.opened()
-	u.way.least(resp.Header.Get("OCI-Chunk-Min-Length"))
+	u.mode.raiseTo(resp.Header.Get("OCI-Chunk-Min-Length"))
 	if ctx.Err() != nil {
-		u.quit(ctx)
+		u.tryCancel(ctx)
 		return false, context.Cause(ctx)
 	}
 	return false, nil
 }
 
-// next takes over where the session goes on. Answers without a Location, such
-// as Quay's to GET, leave it where it is.
-func (u *upload) next(r *request, resp *http.Response) error {
+// updateLocation records the session's next URL. Responses without a Location, such as Quay's to
+// GET, leave it as it is.
+func (u *upload) updateLocation(r *request, resp *http.Response) error {
 	location := resp.Header.Get("Location")
 	if location == "" && u.location != "" {
 		return nil
 	}
-	to, err := u.at.h.target(resp.Request.URL.String(), location)
+	to, err := u.at.h.resolveURL(resp.Request.URL.String(), location)
 	if err != nil {
 		return u.at.h.refused(r, "the upload's location", err)
 	}
@@ -74,47 +76,46 @@ func (u *upload) next(r *request, resp *http.Response) error {
 	return nil
 }
 
-// resume finds out where a session that broke goes on, or ends it where there is
-// nothing to go on from. there means that the blob had arrived all the same.
+// resume finds out where a broken session continues, or ends it if it cannot continue. there means
+// that the blob is complete after all.
 //
-// CNCF distribution keeps what arrived of a broken PATCH or PUT alike, also when
-// its process was killed, and tells of it; the location that it gives with the
-// answer is the only one that it takes from then on, since the offset is signed
-// into it. Quay keeps whole chunks, and nothing of a PUT.
+// CNCF distribution keeps what it received of a broken PATCH or PUT, also when its process was
+// killed, and returns how much; from then on, it accepts only the location in that response,
+// because the offset is signed into it. Quay keeps complete chunks, and nothing of a PUT.
 func (u *upload) resume(ctx context.Context) (there bool, err error) {
-	u.settle(ctx)
-	off, err := u.ask(ctx)
+	u.waitForRegistry(ctx)
+	off, err := u.askOffset(ctx)
 	var e *Error
 	switch {
 	case err == nil && off > 0 && off <= min(u.sent, u.desc.Size):
-		u.c.o.Log.Info("going on with an upload", "host", u.at.h.name, "digest", u.desc.Digest.String(), "offset", off)
+		u.c.o.Log.Info("continuing an upload", "host", u.at.h.name, "digest", u.desc.Digest.String(), "offset", off)
 		u.resumed = true
 		u.reached(off)
 		return false, nil
 	case errors.As(err, &e) && e.Status == http.StatusNotFound:
 		u.ended()
-		// A session also ends when it is complete and its last answer is lost.
+		// A session also ends when it is complete and its last response is lost.
 		return u.at.hasBlob(ctx, u.desc) == nil, nil
-	case errors.As(err, &e) && !e.again && ctx.Err() == nil:
-		err = nil // it does not tell
+	case errors.As(err, &e) && !e.retryable && ctx.Err() == nil:
+		err = nil // it does not return how much it has
 	}
 	if err == nil {
-		u.quit(ctx)
+		u.tryCancel(ctx)
 	}
 	return false, err
 }
 
-// settle waits until the registry has had its time since a part broke off. The
-// requests that follow tell when ctx ends.
-func (u *upload) settle(ctx context.Context) {
-	if d := settling - u.c.o.Clock.Now().Sub(u.broke); u.sent > u.off && d > 0 {
+// waitForRegistry waits until registryDelay has passed since a part broke off. If ctx ends, the
+// requests that follow return its error.
+func (u *upload) waitForRegistry(ctx context.Context) {
+	if d := registryDelay - u.c.o.Clock.Now().Sub(u.brokeAt); u.sent > u.off && d > 0 {
 		_ = u.c.o.Clock.Wait(ctx, d)
 	}
 }
 
-// ask asks the session how many bytes it has.
-func (u *upload) ask(ctx context.Context) (int64, error) {
-	r := u.request(http.MethodGet, "asking for the state of the upload of")
+// askOffset asks the session how many bytes it has.
+func (u *upload) askOffset(ctx context.Context) (int64, error) {
+	r := u.request(http.MethodGet, "requesting the state of the upload of")
 	r.url = u.location
 	resp, err := u.at.h.do(ctx, r)
 	if err != nil {
@@ -126,14 +127,13 @@ func (u *upload) ask(ctx context.Context) (int64, error) {
 	defer drain(resp.Body)
 	off, ok := received(resp.Header.Get("Range"))
 	if !ok {
-		return 0, u.at.h.failure(r, fmt.Errorf("the registry does not tell how much it has: %w", ErrMismatch))
+		return 0, u.at.h.failure(r, fmt.Errorf("the registry does not return how much it has: %w", ErrMismatch))
 	}
-	return off, u.next(r, resp)
+	return off, u.updateLocation(r, resp)
 }
 
-// received reads how many bytes a session has from its Range header. "0-99" says
-// 100, and "0-0" says none or one, which comes to the same. Quay writes
-// "bytes=0-100" for 100.
+// received parses how many bytes a session has from its Range header. "0-99" means 100, and "0-0"
+// means none or one, which is treated the same. Quay writes "bytes=0-100" for 100.
 func received(header string) (n int64, ok bool) {
 	s, quay := strings.CutPrefix(header, "bytes=")
 	last, ok := strings.CutPrefix(s, "0-")
@@ -147,35 +147,35 @@ func received(header string) (n int64, ok bool) {
 	return int64(end) + 1, true
 }
 
-// quit is abandon where there is something else to do about the session. It is tried
-// briefly, even when the run is being ended.
-func (u *upload) quit(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+// tryCancel cancels the session if its error does not matter. It tries briefly, even when the run
+// is ending.
+func (u *upload) tryCancel(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gracePeriod)
 	defer cancel()
-	if err := u.abandon(ctx); err != nil {
+	if err := u.cancel(ctx); err != nil {
 		u.c.o.Log.Debug("an upload stays open", "host", u.at.h.name, "digest", u.desc.Digest.String(), "err", err)
 	}
 }
 
-// abandon lets the registry forget a session that is not gone on with.
-func (u *upload) abandon(ctx context.Context) error {
+// cancel asks the registry to delete a session that is not continued.
+func (u *upload) cancel(ctx context.Context) error {
 	if u.location == "" {
 		return nil
 	}
-	u.settle(ctx)
-	err := u.c.retry(ctx, u.forget)
+	u.waitForRegistry(ctx)
+	err := u.c.retry(ctx, u.deleteSession)
 	var e *Error
 	if errors.As(err, &e) && e.Code != "BLOB_UPLOAD_UNKNOWN" {
 		switch e.Status {
 		case http.StatusBadRequest, http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable:
-			// The location is that of another offset: see resume.
-			if _, err = u.ask(ctx); err == nil {
-				err = u.forget(ctx)
+			// The location belongs to another offset: see resume.
+			if _, err = u.askOffset(ctx); err == nil {
+				err = u.deleteSession(ctx)
 			}
 		}
 	}
 	if errors.As(err, &e) && e.Status == http.StatusNotFound {
-		err = nil // it was forgotten before
+		err = nil // it was already deleted
 	}
 	if err != nil {
 		u.location = ""
@@ -185,8 +185,8 @@ func (u *upload) abandon(ctx context.Context) error {
 	return nil
 }
 
-func (u *upload) forget(ctx context.Context) error {
-	r := u.request(http.MethodDelete, "cancelling the upload of")
+func (u *upload) deleteSession(ctx context.Context) error {
+	r := u.request(http.MethodDelete, "canceling the upload of")
 	r.url = u.location
 	resp, err := u.at.h.do(ctx, r)
 	if err != nil {
@@ -199,8 +199,8 @@ func (u *upload) forget(ctx context.Context) error {
 	return nil
 }
 
-// outliving is a context that ends a time after ctx does: late says then how long.
-func outliving(ctx context.Context, late func() time.Duration) (context.Context, context.CancelFunc) {
+// withGrace returns a context that ends some time after ctx; grace returns how long when ctx ends.
+func withGrace(ctx context.Context, late func() time.Duration) (context.Context, context.CancelFunc) {
 	outer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		t := time.AfterFunc(late(), func() { cancel(context.Cause(ctx)) })

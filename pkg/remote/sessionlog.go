@@ -2,7 +2,9 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -10,51 +12,78 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// A SessionLog remembers upload sessions for the run after one that was killed,
-// which could not cancel them. It is called from several goroutines.
+// A SessionLog records upload sessions for the run after one that was killed and could not cancel
+// them. It is called from several goroutines.
 type SessionLog interface {
-	// Opened tells that repository, such as "host:5000/org/name", has opened a
-	// session at location to take a blob. The location may let who knows it write
-	// to the session.
+	// Requested records that repository, such as "host:5000/org/name", gets a request for an upload session for a
+	// blob. Until Opened or NotOpened, it may have opened one whose location is unknown.
+	Requested(repository string, blob digest.Digest)
+	// NotOpened records that it opened no session.
+	NotOpened(repository string, blob digest.Digest)
+	// Opened records that repository opened a session at location for a blob. The location may allow
+	// anyone who knows it to write to the session.
 	Opened(repository string, blob digest.Digest, location string)
-	// Ended tells that the session is complete or cancelled.
+	// Ended records that the session is complete or canceled.
 	Ended(location string)
 }
 
-// LogSessions has the sessions of all further uploads logged. It is called before
-// the first.
+// LogSessions logs the sessions of all further uploads. It must be called before the first.
 func (c *Client) LogSessions(log SessionLog) { c.sessions = log }
 
-// CancelUpload asks a registry to forget an upload session that an earlier run
-// left open, as its SessionLog has it. One that the registry does not know is no
-// error.
+// CancelUpload asks a registry to delete an upload session that an earlier run left open, as
+// recorded in its SessionLog. An unknown session is not an error.
 func (c *Client) CancelUpload(ctx context.Context, repo reference.Reference, blob digest.Digest, location string) error {
 	at, err := c.destination(repo.Repository())
 	if err != nil {
 		return err
 	}
 	u := &upload{c: c, at: at, desc: ocispec.Descriptor{Digest: blob}}
-	to, err := at.h.target(location, location)
+	to, err := at.h.resolveURL(location, location)
 	if err != nil {
-		return fmt.Errorf("cancelling an upload to %s: %w", repo.Name(), err)
+		return fmt.Errorf("canceling an upload to %s: %w", repo.Name(), err)
 	}
-	u.location, u.noted = to.String(), location
-	return u.abandon(ctx)
+	u.location, u.loggedLocation = to.String(), location
+	return u.cancel(ctx)
 }
 
-// opened notes that a session is open.
+// requests has r, which asks for a session, recorded when it is sent. The caller calls the function
+// that it returns with the error of r, if no session was opened. Unless the error shows that the
+// registry responded, or was never reached, it may have opened one.
+func (u *upload) requests(r *request) (notOpened func(error)) {
+	log := u.c.sessions
+	if log == nil {
+		return func(error) {}
+	}
+	repository, blob, sent := u.at.ref.Name(), u.desc.Digest, false
+	r.sending = func() {
+		if !sent {
+			log.Requested(repository, blob)
+		}
+		sent = true
+	}
+	return func(err error) {
+		var e *Error
+		var op *net.OpError
+		reached := !errors.As(err, &op) || !dialing(op)
+		if sent && (err == nil || !reached || errors.As(err, &e) && e.Status != 0) {
+			log.NotOpened(repository, blob)
+		}
+	}
+}
+
+// opened records that a session is open.
 func (u *upload) opened() {
 	if u.c.sessions != nil {
-		u.noted = u.location
-		u.c.sessions.Opened(u.at.ref.Name(), u.desc.Digest, u.noted)
+		u.loggedLocation = u.location
+		u.c.sessions.Opened(u.at.ref.Name(), u.desc.Digest, u.loggedLocation)
 	}
 }
 
-// ended notes that the session is no more.
+// ended records that the session has ended.
 func (u *upload) ended() {
 	u.location = ""
-	if u.c.sessions != nil && u.noted != "" {
-		u.c.sessions.Ended(u.noted)
-		u.noted = ""
+	if u.c.sessions != nil && u.loggedLocation != "" {
+		u.c.sessions.Ended(u.loggedLocation)
+		u.loggedLocation = ""
 	}
 }

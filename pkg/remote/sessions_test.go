@@ -11,9 +11,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// A sessionServer is a registry whose uploads can break, and that is particular
-// in the ways in which registries are. It writes down each request with the
-// stretch of the blob that it carried.
+// A sessionServer is a registry whose uploads can break, with the peculiarities of real registries.
+// It records each request with the part of the blob in it.
 type sessionServer struct {
 	faults map[string]func(u *sessionServer, s *session, w http.ResponseWriter, r *http.Request) // by "METHOD n", from 1
 	tell   func(s *session, w http.ResponseWriter)                                               // the answer to GET; nil: as distribution
@@ -136,7 +135,7 @@ func breaks(n int64) fault {
 	}
 }
 
-// says answers a request after it has read the body, and keeps nothing of it.
+// says responds after it has read the body, and stores nothing of it.
 func says(code int) fault {
 	return func(_ *sessionServer, _ *session, w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -144,7 +143,7 @@ func says(code int) fault {
 	}
 }
 
-// also does something and then lets the request pass.
+// also does something and then forwards the request.
 func also(f func(u *sessionServer, s *session, w http.ResponseWriter, r *http.Request)) fault {
 	return func(u *sessionServer, s *session, w http.ResponseWriter, r *http.Request) {
 		f(u, s, w, r)
@@ -152,13 +151,13 @@ func also(f func(u *sessionServer, s *session, w http.ResponseWriter, r *http.Re
 	}
 }
 
-// ends is a session that is gone when it is asked for.
+// ends is a session that no longer exists.
 func ends(u *sessionServer, s *session, w http.ResponseWriter, _ *http.Request) {
 	delete(u.sessions, s.name)
 	w.WriteHeader(http.StatusNotFound)
 }
 
-// discarded is an answer that nobody gets.
+// discarded is a response that is not received.
 type discarded struct{}
 
 func (discarded) Header() http.Header         { return http.Header{} }

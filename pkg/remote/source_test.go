@@ -16,12 +16,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// plain hides what a reader can do beside reading.
+// plain hides the optional methods of a reader.
 type plain struct{ io.ReadCloser }
 
-// A source that is opened in the middle cannot know that its bytes are wrong.
-// Who goes on hashes them where it was left, and reads all again to be told what
-// is wrong.
+// A source that is opened in the middle cannot detect wrong bytes. The upload continues its hash,
+// and reads everything again to find out what is wrong.
 func TestResumedUploadComparesItsSource(t *testing.T) {
 	blob := noise(4 * mib)
 	wrong := bytes.Clone(blob)
@@ -98,8 +97,8 @@ func TestResumedUploadComparesItsSource(t *testing.T) {
 	}
 }
 
-// The readers that blobs come from hand their hash on, wherever they are left.
-func TestBlobHandsItsHashOn(t *testing.T) {
+// Readers of blobs return their hash at any offset.
+func TestBlobReturnsItsHash(t *testing.T) {
 	blob := noise(mib)
 	s := startRegistry(t, nil)
 	seed(t, s, blob, manifestOf(blob))
@@ -125,7 +124,7 @@ func TestBlobHandsItsHashOn(t *testing.T) {
 		}
 		h.Write(blob[n:])
 		if got, want := fmt.Sprintf("%x", h.Sum(nil)), describe(blob).Digest.Encoded(); got != want {
-			t.Errorf("the hash goes on to %s, want %s", got, want)
+			t.Errorf("the hash continues to %s, want %s", got, want)
 		}
 	}
 }

@@ -9,34 +9,32 @@ import (
 	"time"
 )
 
-// Stats counts what a Client did, for the summary of a run.
+// Stats are the numbers of what a Client did.
 type Stats struct {
-	// Requests counts by method and kind: "GET manifest", "HEAD manifest",
-	// "GET blob", "HEAD blob", "POST upload", "PATCH upload", "PUT upload",
-	// "DELETE upload", "PUT manifest", "GET tags", "GET ping", "GET token",
-	// "POST token", "GET web". Redirects are counted with what they belong to.
+	// Requests counts requests by method and kind: "GET manifest", "HEAD manifest", "GET blob",
+	// "HEAD blob", "POST upload", "PATCH upload", "PUT upload", "DELETE upload", "PUT manifest",
+	// "GET tags", "GET ping", "GET token", "POST token", "GET web". Redirects are not counted
+	// separately.
 	Requests map[string]int64
 	Retries  int64
-	Mounts   int64 // blobs that a registry took from another repository
-	// Bytes of bodies that were received and sent, including those of attempts
-	// that failed.
+	Mounts   int64 // blobs that a registry mounted from another repository
+	// Bytes of bodies that were received and sent, including failed attempts.
 	BytesRead, BytesWritten int64
-	// Hosts tells the same host by host, sorted by name. What a registry
-	// redirects to (a CDN, a token server) is counted with the registry.
+	// Hosts are the numbers per host, sorted by name. What a registry redirects to (a CDN, a token
+	// server) is counted with the registry.
 	Hosts []HostStats
 }
 
-// HostStats counts what was done at one registry.
+// HostStats are the numbers of one registry.
 type HostStats struct {
-	Name                    string // as references have it: "docker.io", "mirror.example.com:5000"
+	Name                    string // as in references: "docker.io", "mirror.example.com:5000"
 	Requests, Retries       int64
 	BytesRead, BytesWritten int64
-	// Busy is the time during which at least one request was under way, waits
-	// before a retry and for a free stream not included. Bytes divided by it
-	// are what the host gave or took per second.
+	// Busy is the time with at least one request in progress, without waits for a retry or a free
+	// stream. Bytes divided by it are the host's throughput per second.
 	Busy time.Duration
-	// Latency is the mean time from the last byte of a request to the first of
-	// its answer; 0 where nothing was answered.
+	// Latency is the mean time from the last byte of a request to the first of its response; 0
+	// without responses.
 	Latency time.Duration
 }
 
@@ -60,18 +58,18 @@ type hostCounters struct {
 	requests, retries atomic.Int64
 	read, wrote       atomic.Int64
 	answers           atomic.Int64
-	waited            atomic.Int64 // for all answers, in nanoseconds
+	waited            atomic.Int64 // for all responses, in nanoseconds
 
 	mu    sync.Mutex
-	under int       // exchanges under way
-	since time.Time // since when there is one
+	under int       // exchanges in progress
+	since time.Time // when the current busy time began
 	busy  time.Duration
 }
 
-// moved is how many bytes of bodies went either way.
+// moved returns how many bytes of bodies were received and sent.
 func (c *hostCounters) moved() int64 { return c.read.Load() + c.wrote.Load() }
 
-// begin and end enclose one exchange.
+// begin and end surround one exchange.
 func (c *hostCounters) begin(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +108,7 @@ func (c *Client) Stats() Stats {
 	s.Requests = maps.Clone(c.stats.requests)
 	c.stats.mu.Unlock()
 
-	// registries.conf can name one host as two; to the user it is one.
+	// registries.conf can list one host as two; to the user, it is one.
 	hosts := map[string]*HostStats{}
 	answers := map[string]int64{}
 	c.mu.Lock()

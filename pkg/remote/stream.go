@@ -11,15 +11,14 @@ import (
 	"sync/atomic"
 )
 
-// A sourceBody is the body of one request of an upload: a stretch of its
-// source. It keeps the error of the source, which would else look like one of
-// the registry.
+// A sourceBody is the body of one request of an upload: a part of its source. It keeps the error of
+// the source, which would otherwise look like an error of the registry.
 type sourceBody struct {
 	src    *source
-	ctx    context.Context //nolint:containedctx // that of the request
-	last   bool            // the stretch ends where the blob does
-	left   atomic.Int64    // bytes that are still to come
-	mu     sync.Mutex      // held while the source is read
+	ctx    context.Context //nolint:containedctx // of the request
+	last   bool            // the part ends where the blob does
+	left   atomic.Int64    // bytes that are still to be read
+	mu     sync.Mutex      // locked while the source is read
 	err    error
 	once   sync.Once
 	closed chan struct{}
@@ -37,19 +36,19 @@ func (s *sourceBody) Read(p []byte) (int, error) {
 	n, err := s.src.Read(p)
 	switch left := s.left.Add(-int64(n)); {
 	case left < 0:
-		err = fmt.Errorf("it is %d bytes or more too long: %w", -left, ErrMismatch)
+		err = fmt.Errorf("it is at least %d bytes too long: %w", -left, ErrMismatch)
 	case err == io.EOF && left > 0:
 		err = fmt.Errorf("it ends %d bytes early: %w", left, ErrMismatch)
 	}
-	// A source that ends with its request has nothing to say of its own.
+	// An error after the end of the request is not the source's own.
 	if err != nil && err != io.EOF && s.ctx.Err() == nil {
 		s.err = err
 	}
 	return n, err
 }
 
-// Close implements io.Closer. It returns when nothing reads from the source on
-// behalf of this request any more; the source itself serves the next one too.
+// Close implements io.Closer. It returns when nothing reads from the source for this request any
+// more; the next request can read from the source.
 func (s *sourceBody) Close() error {
 	if s.left.Load() > 0 {
 		s.src.cancel()
@@ -68,22 +67,22 @@ func (s *sourceBody) failed() error {
 	return s.err
 }
 
-// stream sends r with the blob from u.off to a byte as its body, and reads the
-// small answer. It returns when nothing reads from the source any more; an error
-// of the source goes before what the registry made of it.
+// stream sends r with the blob from u.off to a byte as its body, and reads the small response. It
+// returns when nothing reads from the source any more. An error of the source has precedence over
+// the response of the registry.
 func (u *upload) stream(ctx context.Context, r *request, to int64) (*http.Response, error) {
 	rctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.held = true
+	r.hasStream = true
 	r.header.Set("Content-Type", "application/octet-stream")
 	var body *sourceBody
 	if r.size = to - u.off; r.size > 0 {
-		// Before the token is sought, which must not run out meanwhile.
+		// Before the token is fetched, which must not expire meanwhile.
 		if _, err := u.sourceAt(ctx, u.off); err != nil {
 			return nil, err
 		}
 		r.open = func(rctx context.Context) (*sourceBody, error) {
-			if body != nil { // the request is made again, elsewhere or with a new token
+			if body != nil { // the request is repeated, elsewhere or with a new token
 				<-body.closed
 			}
 			src, err := u.sourceAt(ctx, u.off)
@@ -97,8 +96,8 @@ func (u *upload) stream(ctx context.Context, r *request, to int64) (*http.Respon
 	}
 	resp, err := u.at.h.do(rctx, r)
 	if err == nil {
-		// The answer is read while the request still lives.
-		resp, err = u.keep(r, resp)
+		// The response is read before the request's context ends.
+		resp, err = u.bufferResponse(r, resp)
 	}
 	if body == nil {
 		return resp, err
@@ -106,18 +105,18 @@ func (u *upload) stream(ctx context.Context, r *request, to int64) (*http.Respon
 	cancel()
 	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
 		body.src.cancel()
-		u.broke = u.c.o.Clock.Now()
+		u.brokeAt = u.c.o.Clock.Now()
 	}
 	<-body.closed
 	u.sent = max(u.sent, body.src.next)
 	if serr := body.failed(); serr != nil && (err != nil || resp.StatusCode >= http.StatusMultipleChoices) {
-		return nil, final{fmt.Errorf("reading what to upload: %w", serr)}
+		return nil, permanentError{fmt.Errorf("reading the content to upload: %w", serr)}
 	}
 	return resp, err
 }
 
-// keep reads the small answer to an upload, so that its request can end.
-func (u *upload) keep(r *request, resp *http.Response) (*http.Response, error) {
+// bufferResponse reads the small response to an upload, so that its request can end.
+func (u *upload) bufferResponse(r *request, resp *http.Response) (*http.Response, error) {
 	data, err := readAll(resp, maxErrorBody)
 	if err != nil && !errors.Is(err, errTooLarge) {
 		return nil, u.at.h.broken(r, err)

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// streams bounds the requests that are under way at a host, by the width that
-// serves it best.
+// streams limits the concurrent requests to a host, to the number that serves it best.
 type streams struct {
 	mu      sync.Mutex
-	width   *width
+	limit   *adaptiveLimit
 	used    int
 	waiting []chan struct{}
 }
 
-func newStreams(most int) *streams { return &streams{width: newWidth(most)} }
+func newStreams(most int) *streams { return &streams{limit: newAdaptiveLimit(most)} }
 
 // acquire waits for a free stream or the end of the context.
 func (s *streams) acquire(ctx context.Context) error {
@@ -24,12 +23,12 @@ func (s *streams) acquire(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	if s.used < s.width.limit {
+	if s.used < s.limit.current {
 		s.used++
 		s.mu.Unlock()
 		return nil
 	}
-	s.width.full = true
+	s.limit.saturated = true
 	turn := make(chan struct{})
 	s.waiting = append(s.waiting, turn)
 	s.mu.Unlock()
@@ -59,41 +58,41 @@ func (s *streams) release() {
 	s.wake()
 }
 
-// wake gives free streams to those who wait; s.mu is held.
+// wake assigns free streams to waiting requests; s.mu is held.
 func (s *streams) wake() {
-	for s.used < s.width.limit && len(s.waiting) > 0 {
+	for s.used < s.limit.current && len(s.waiting) > 0 {
 		s.used++
 		close(s.waiting[0])
 		s.waiting = s.waiting[1:]
 	}
 }
 
-// cuts identifies the width that a request is sent at.
+// cuts returns the number of cuts of the limit so far, which a request carries.
 func (s *streams) cuts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.width.cuts
+	return s.limit.cuts
 }
 
-// answered adapts the width to an answer that took a time after its request; 0
-// where that is not known. It reports whether the answer says that the width was
-// too large, as the first one since the request was sent.
+// answered adapts the limit to a response, which took a time after its request; 0 if unknown. It
+// reports whether the response means that the limit was too high, and is the first one since the
+// request was sent.
 func (s *streams) answered(now time.Time, moved int64, r *request, status int, took time.Duration) (cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return s.width.refused(now, moved, r.cuts, status == http.StatusTooManyRequests)
+		return s.limit.refused(now, moved, r.cuts, status == http.StatusTooManyRequests)
 	}
-	s.width.answered(now, moved, kind{r.method, r.kind}, took)
+	s.limit.answered(now, moved, requestKind{r.method, r.kind}, took)
 	s.wake()
 	return false
 }
 
-// tick adapts the width while bodies are on their way and nothing is answered.
+// tick adapts the limit while bodies are transferred without responses.
 func (s *streams) tick(now time.Time, moved int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.width.tick(now, moved)
+	s.limit.tick(now, moved)
 	s.wake()
 }

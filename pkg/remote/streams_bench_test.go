@@ -11,7 +11,7 @@ import (
 func BenchmarkStreams(b *testing.B) {
 	for _, waiting := range []int{1, 64} {
 		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
-			s, r, now := newStreams(MostStreams), &request{method: "GET", kind: "blob"}, time.Now()
+			s, r, now := newStreams(MaxStreams), &request{method: "GET", kind: "blob"}, time.Now()
 			b.SetParallelism(waiting)
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// However requests end, refused, held back, cut short or cancelled, all streams
-// are free afterwards and nobody waits for one.
+// Whether requests are refused, delayed, cut short or canceled, all streams are free afterwards and
+// no request waits for one.
 func TestStreamsAreFreeInTheEnd(t *testing.T) {
 	blob, desc := blobOf(100_000)
 	for seed := range uint64(5) {
@@ -81,7 +81,7 @@ func TestStreamsAreFreeInTheEnd(t *testing.T) {
 				if s.used != 0 || len(s.waiting) > 0 {
 					t.Errorf("%d streams are in use, and %d requests wait for one", s.used, len(s.waiting))
 				}
-				if s.width.cuts == 0 {
+				if s.limit.cuts == 0 {
 					t.Error("the width never shrank")
 				}
 			})
@@ -89,8 +89,8 @@ func TestStreamsAreFreeInTheEnd(t *testing.T) {
 	}
 }
 
-// A blob that is read from the host that it is sent to needs no second stream: with
-// as many uploads as streams, none would get one.
+// A blob that is read from the host that it is sent to needs no second stream: with as many uploads
+// as streams, no upload would get one.
 func TestReadingBackTakesNoStream(t *testing.T) {
 	blob, desc := blobOf(100_000)
 	for _, most := range []int{1, 4} {
@@ -100,7 +100,7 @@ func TestReadingBackTakesNoStream(t *testing.T) {
 				for range 2 * most {
 					wg.Go(func() {
 						_, err := c.PushBlob(t.Context(), repo, desc, nil, func(ctx context.Context, offset int64) (io.ReadCloser, error) {
-							return c.BlobBeside(ctx, repo, desc, offset)
+							return c.BlobForUpload(ctx, repo, desc, offset)
 						})
 						if err != nil {
 							t.Error(err)

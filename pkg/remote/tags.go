@@ -3,10 +3,10 @@ package remote
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,49 +15,92 @@ import (
 
 const (
 	maxTags = 16 << 20 // bytes of one page
-	tagPage = 1000     // tags asked for at a time
+	tagPage = 1000     // tags per request
+
+	// A registry may invent pages. A repository has at most maxAllTags tags, and after somePages
+	// requests, at least fewTags for each request: the smallest pages of registries have 50.
+	maxAllTags = 1_000_000
+	somePages  = 500
+	fewTags    = 10
 )
 
-// Tags lists the tags of repo in the registry's order, at most limit of them; 0
-// means all. Where there is no such repository the error wraps ErrNotFound.
+// Tags returns the tags of repo in the registry's order, at most limit of them; 0 means all. If
+// there is no such repository, the error wraps ErrNotFound. A list that does not end is an error.
 func (c *Client) Tags(ctx context.Context, repo reference.Reference, limit int) ([]string, error) {
 	var tags []string
-	err := c.read(ctx, repo.Repository(), false, func(ctx context.Context, at spot) error {
-		tags = nil
+	err := c.read(ctx, repo.Repository(), false, func(ctx context.Context, at hostRef) error {
 		size := tagPage
 		if limit > 0 {
 			size = min(size, limit)
 		}
-		next := at.ref.Path + "/tags/list?n=" + strconv.Itoa(size)
-		r := &request{
+		var err error
+		tags, err = c.pages(ctx, at, &request{
 			op: "listing tags", kind: "tags", method: http.MethodGet, repo: at.ref.Path,
-			scopes: []string{pull(at.ref.Path)}, path: "/v2/" + next,
-		}
-		been := map[string]bool{}
-		for {
-			page, following, err := c.tags(ctx, at, r)
-			if err != nil {
-				return err
-			}
-			tags = append(tags, page...)
-			if limit > 0 && len(tags) >= limit {
-				tags = tags[:limit]
-				return nil
-			}
-			if following == "" {
-				return nil
-			}
-			if been[r.url] = true; len(page) == 0 || been[following] {
-				return at.h.failure(r, errors.New("the registry's pages lead nowhere"))
-			}
-			r.url = following
-		}
+			scopes: []string{pull(at.ref.Path)}, path: "/v2/" + at.ref.Path + "/tags/list?n=" + strconv.Itoa(size),
+		}, limit)
+		return err
 	})
 	return tags, err
 }
 
-// tags reads one page and the address of the next.
-func (c *Client) tags(ctx context.Context, at spot, r *request) (page []string, next string, err error) {
+// pages returns the list that begins with the request, at most limit names; 0 means all.
+func (c *Client) pages(ctx context.Context, at hostRef, r *request, limit int) (names []string, err error) {
+	visited := map[string]bool{}
+	for {
+		page, following, err := c.tags(ctx, at, r)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, page...)
+		if limit > 0 && len(names) >= limit {
+			return names[:limit], nil
+		}
+		if following == "" {
+			return names, nil
+		}
+		visited[r.url] = true
+		pages := len(visited)
+		if len(page) == 0 || visited[following] || len(names) > maxAllTags || pages >= somePages && len(names) < fewTags*pages {
+			e := at.h.failure(r, fmt.Errorf("the registry's list of %[1]s does not end after %[2]d %[1]s on %[3]d pages", r.kind, len(names), pages))
+			e.Hint = "check the registry, or the proxy in front of it: it seems to invent pages"
+			return nil, e
+		}
+		r.url = following
+	}
+}
+
+// AllRepositories returns the paths of all repositories of a registry, as far as it lists them for
+// these credentials, on as many pages as it needs. Many registries list them only for administrators,
+// or not at all: then it is an error. Repositories makes one request at most.
+func (c *Client) AllRepositories(ctx context.Context, registry string) (paths []string, err error) {
+	err = c.read(ctx, reference.Reference{Host: registry, Path: "catalog"}, false, func(ctx context.Context, at hostRef) error {
+		paths, err = c.pages(ctx, at, &request{
+			op: "listing repositories", kind: "repositories", method: http.MethodGet,
+			scopes: []string{catalogScope}, path: "/v2/_catalog?n=" + strconv.Itoa(tagPage),
+		}, 0)
+		return err
+	})
+	return paths, err
+}
+
+// TagsAfter returns the tags of repo that follow after in lexical order, as many as the registry returns
+// for one request, and reports whether these are all. A registry that ignores after returns other tags,
+// too.
+func (c *Client) TagsAfter(ctx context.Context, repo reference.Reference, after string) (tags []string, all bool, err error) {
+	err = c.read(ctx, repo.Repository(), false, func(ctx context.Context, at hostRef) error {
+		query := url.Values{"n": {strconv.Itoa(tagPage)}, "last": {after}}
+		page, following, err := c.tags(ctx, at, &request{
+			op: "listing tags", kind: "tags", method: http.MethodGet, repo: at.ref.Path,
+			scopes: []string{pull(at.ref.Path)}, path: "/v2/" + at.ref.Path + "/tags/list?" + query.Encode(),
+		})
+		tags, all = page, following == ""
+		return err
+	})
+	return tags, all, err
+}
+
+// tags reads one page and the URL of the next.
+func (c *Client) tags(ctx context.Context, at hostRef, r *request) (page []string, next string, err error) {
 	err = c.retry(ctx, func(ctx context.Context) error {
 		resp, err := at.h.do(ctx, r)
 		if err != nil {
@@ -70,27 +113,28 @@ func (c *Client) tags(ctx context.Context, at spot, r *request) (page []string, 
 		if err != nil {
 			return at.h.broken(r, err)
 		}
-		var answer struct {
-			Tags []string `json:"tags"`
+		var list struct {
+			Tags         []string `json:"tags"`
+			Repositories []string `json:"repositories"`
 		}
-		if err := json.Unmarshal(raw, &answer); err != nil {
-			return at.h.failure(r, errors.New("the answer is not the JSON of a list of tags"))
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return at.h.failure(r, fmt.Errorf("the response is not a JSON list of %s", r.kind))
 		}
-		page = answer.Tags
+		page = slices.Concat(list.Tags, list.Repositories) // a response has one of them
 		next, err = nextPage(at.h, r, resp)
 		return err
 	})
 	return page, next, err
 }
 
-// nextPage reads Link: <…>; rel="next" (RFC 8288). Pages stay at the registry.
+// nextPage parses Link: <…>; rel="next" (RFC 8288). Pages must be on the same registry.
 func nextPage(h *host, r *request, resp *http.Response) (string, error) {
 	link, rest, ok := strings.Cut(resp.Header.Get("Link"), ">")
 	link, open := strings.CutPrefix(strings.TrimSpace(link), "<")
 	if !ok || !open || !strings.Contains(rest, "next") {
 		return "", nil
 	}
-	u, err := h.target(r.url, link)
+	u, err := h.resolveURL(r.url, link)
 	if err != nil {
 		return "", h.refused(r, "the next page", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -51,16 +52,15 @@ func inBubble(t *testing.T, o Options, h http.HandlerFunc, f func(t *testing.T, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		c.dial = func(context.Context, string, string, func(netip.Addr) error) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			select {
 			case l.conns <- theirs:
 				return ours, nil
-			case <-l.done: // nobody waits for it any more
+			case <-l.done: // the reader is gone
 				return nil, net.ErrClosed
 			}
-		}}
-		c.transports[place{repo.Host, false}] = transport
+		}
 		f(t, c)
 		c.Close()
 		close(l.done)
@@ -145,7 +145,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A reader that takes its time is not a connection that stalls.
+// A slow reader is not a stalled connection.
 func TestSlowReaderIsNoStall(t *testing.T) {
 	blob, desc := blobOf(1 << 20)
 	inBubble(t, Options{}, serve(blob), func(t *testing.T, c *Client) {
@@ -161,7 +161,7 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 	})
 }
 
-// A source that is slow to open or to read is no stall of the registry either.
+// A source that is slow to open or to read is not a stalled registry.
 func TestSlowSourceIsNoStall(t *testing.T) {
 	blob, desc := blobOf(1000)
 	inBubble(t, Options{Side: Destination}, serve(blob), func(t *testing.T, c *Client) {
@@ -182,9 +182,9 @@ func TestSlowSourceIsNoStall(t *testing.T) {
 	})
 }
 
-// A registry that is sent a blob in parts takes its time to put them together.
-func TestPuttingTogetherIsNoStall(t *testing.T) {
-	blob, desc := blobOf(1000)
+// A registry may take longer to join the parts of a large blob.
+func TestJoiningPartsIsNoStall(t *testing.T) {
+	blob, desc := blobOf(6 << 20)
 	inBubble(t, Options{Side: Destination}, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method == http.MethodPatch:
@@ -193,7 +193,7 @@ func TestPuttingTogetherIsNoStall(t *testing.T) {
 		case r.Method == http.MethodPut && r.ContentLength > 0:
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		case r.Method == http.MethodPut:
-			<-time.After(4 * time.Minute)
+			<-time.After(80 * time.Second)
 			w.WriteHeader(http.StatusCreated)
 		default:
 			serve(blob)(w, r)
@@ -205,20 +205,28 @@ func TestPuttingTogetherIsNoStall(t *testing.T) {
 	})
 }
 
-// A registry that does not read what it is sent, or does not answer, is tried
-// again after a minute; after the last byte it has five.
+// A registry that does not read the request, or does not respond, is retried after a minute; after
+// the last byte, it has longer to store a large blob.
 func TestStalls(t *testing.T) {
-	blob, desc := blobOf(1 << 20)
 	for name, tc := range map[string]struct {
+		size      int
 		readFirst bool
+		empty     bool // the last request has no body
+		silent    time.Duration
 		want      time.Duration
 	}{
-		"in the middle":       {false, time.Minute},
-		"after the last byte": {true, 5 * time.Minute},
+		"in the middle":         {size: 1 << 20, want: time.Minute},
+		"after a small blob":    {size: 1<<20 - 1, readFirst: true, want: time.Minute},
+		"after a large blob":    {size: 3 << 20, readFirst: true, want: time.Minute + 12*time.Second},
+		"after an empty body":   {size: 3 << 20, readFirst: true, empty: true, want: time.Minute + 12*time.Second},
+		"with a shorter limit":  {size: 10, readFirst: true, silent: 5 * time.Second, want: 5 * time.Second},
+		"with a higher limit":   {size: 10, readFirst: true, silent: 20 * time.Minute, want: 20 * time.Minute},
+		"in the middle, longer": {size: 1 << 20, silent: 20 * time.Minute, want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
+			blob, desc := blobOf(tc.size)
 			var stalled atomic.Bool
-			inBubble(t, Options{Side: Destination, Retry: Retry{Delay: time.Second}}, func(w http.ResponseWriter, r *http.Request) {
+			inBubble(t, Options{Side: Destination, SilentTimeout: tc.silent, Retry: Retry{Delay: time.Second}}, func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodPut && stalled.CompareAndSwap(false, true) {
 					if tc.readFirst {
 						_, _ = io.Copy(io.Discard, r.Body)
@@ -226,14 +234,24 @@ func TestStalls(t *testing.T) {
 					<-time.After(time.Hour)
 					return
 				}
+				if r.Method == http.MethodPatch {
+					_, _ = io.Copy(io.Discard, r.Body)
+					w.WriteHeader(http.StatusAccepted)
+					return
+				}
 				serve(blob)(w, r)
 			}, func(t *testing.T, c *Client) {
 				defer func() { <-time.After(2 * time.Hour) }() // the handler's hour has to pass
 				start := time.Now()
+				at, err := c.destination(repo)
+				if err != nil {
+					t.Fatal(err)
+				}
+				at.h.noPut = tc.empty
 				if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(start) - time.Second; took < tc.want || took > tc.want+farewell {
+				if took := time.Since(start) - time.Second; took < tc.want || took > tc.want+gracePeriod {
 					t.Errorf("took %s and the delay, want %s", took, tc.want)
 				}
 			})

@@ -15,30 +15,30 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/keychain"
 )
 
-// maxToken bounds the answer of a token endpoint, in bytes.
+// maxToken limits the response of a token endpoint, in bytes.
 const maxToken = 1 << 20
 
-// A token is an access token of the run.
+// A token is an access token of this run.
 type token struct {
 	value   string
-	number  int // of all that the host was given: later ones have higher numbers
+	number  int // of the host's tokens: later ones have higher numbers
 	scopes  []string
 	expires time.Time
 }
 
-// pull and push are the scopes of a repository.
+// pull and push return the scopes of a repository.
 func pull(path string) string { return "repository:" + path + ":pull" }
 func push(path string) string { return "repository:" + path + ":pull,push" }
 
-// A ticket is what a request is sent with.
-type ticket struct {
-	header string              // Authorization; "" for none
-	shown  keychain.Credential // whose password is in it
-	number int                 // of the token; 0: it was not asked for in this run
+// An authorization is what authorizes a request.
+type authorization struct {
+	header     string              // Authorization; "" for none
+	credential keychain.Credential // the credential in it, if it is a password
+	number     int                 // of the token; 0 if none was fetched
 }
 
-// authorize finds what r is to be sent with.
-func (h *host) authorize(ctx context.Context, r *request) (ticket, error) {
+// authorize returns the authorization for r.
+func (h *host) authorize(ctx context.Context, r *request) (authorization, error) {
 	h.mu.Lock()
 	ch := h.challenge
 	h.mu.Unlock()
@@ -46,20 +46,20 @@ func (h *host) authorize(ctx context.Context, r *request) (ticket, error) {
 	case "basic":
 		cred, err := h.credential(ctx, r.repo)
 		if err != nil || cred.Anonymous() {
-			return ticket{}, err
+			return authorization{}, err
 		}
 		if cred.RegistryToken != "" {
-			return ticket{header: "Bearer " + cred.RegistryToken}, nil
+			return authorization{header: "Bearer " + cred.RegistryToken}, nil
 		}
-		return ticket{header: basic(cred), shown: cred}, nil
+		return authorization{header: basic(cred), credential: cred}, nil
 	case "bearer":
 		t, err := h.token(ctx, ch, r)
 		if err != nil || t.value == "" {
-			return ticket{}, err
+			return authorization{}, err
 		}
-		return ticket{header: "Bearer " + t.value, number: t.number}, nil
+		return authorization{header: "Bearer " + t.value, number: t.number}, nil
 	}
-	return ticket{}, nil
+	return authorization{}, nil
 }
 
 func basic(cred keychain.Credential) string {
@@ -72,13 +72,13 @@ func (h *host) credential(ctx context.Context, path string) (keychain.Credential
 	}
 	cred, err := h.c.o.Keychain.Credential(ctx, h.name, path)
 	if err != nil {
-		return cred, final{fmt.Errorf("finding credentials for %s: %w", h.name, err)}
+		return cred, permanentError{fmt.Errorf("finding credentials for %s: %w", h.name, err)}
 	}
 	return cred, nil
 }
 
-// token returns a token that covers the scopes of r: one that is there and
-// valid for a while, or a new one, fetched once however many ask for it.
+// token returns a token with the scopes of r: one that is valid for a while, or a new one.
+// Concurrent requests fetch only one.
 func (h *host) token(ctx context.Context, ch challenge, r *request) (token, error) {
 	if t := h.cached(r); t.value != "" {
 		return t, nil
@@ -107,7 +107,7 @@ func (h *host) token(ctx context.Context, ch challenge, r *request) (token, erro
 		return err
 	})
 	if err != nil {
-		return token{}, final{err}
+		return token{}, permanentError{err}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,8 +117,8 @@ func (h *host) token(ctx context.Context, ch challenge, r *request) (token, erro
 	return t, nil
 }
 
-// cached returns a token of the repository that covers r, and drops those that
-// are about to expire.
+// cached returns a token of the repository with the scopes of r, and drops tokens that are about to
+// expire.
 func (h *host) cached(r *request) token {
 	now := h.c.o.Clock.Now()
 	h.mu.Lock()
@@ -132,7 +132,7 @@ func (h *host) cached(r *request) token {
 	return token{}
 }
 
-// covers reports whether t was asked for with all of the scopes, or with more.
+// covers reports whether t was requested with all of the scopes, or with more.
 func (t token) covers(scopes []string) bool {
 	for _, s := range scopes {
 		wide := strings.TrimSuffix(s, ":pull") + ":pull,push"
@@ -143,25 +143,24 @@ func (t token) covers(scopes []string) bool {
 	return true
 }
 
-// forget drops the token of a number that a registry did not accept, and the older
-// ones of the repository, with other scopes, which it would not accept either. It
-// returns the number of the last token that there was.
-func (h *host) forget(path string, number int) (last int) {
+// dropTokens drops a token that the registry did not accept, by its number, and older tokens of the
+// repository with other scopes, which it would not accept either. It returns the number of the last
+// token.
+func (h *host) dropTokens(path string, number int) (last int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tokens[path] = slices.DeleteFunc(h.tokens[path], func(t token) bool { return t.number <= number })
 	return h.issued
 }
 
-// fetchToken asks the token endpoint: with GET and name and password or
-// anonymously, with POST where there is an identity token (distribution's
-// token and oauth specifications).
+// fetchToken requests a token: with GET and user and password or anonymously, with POST and an
+// identity token (token and oauth specifications of distribution).
 func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Credential, r *request) (token, error) {
-	realm, err := h.target(h.base()+"/v2/", ch.params["realm"])
+	realm, err := h.resolveURL(h.base()+"/v2/", ch.params["realm"])
 	if err != nil {
 		return token{}, h.refused(r, "the token realm", err)
 	}
-	tr := &request{op: "fetching a token for " + r.op, kind: "token", repo: r.repo, method: http.MethodGet, header: http.Header{}, foreign: true}
+	tr := &request{op: "fetching a token for " + r.op, kind: "token", repo: r.repo, scopes: r.scopes, method: http.MethodGet, header: http.Header{}, foreign: true}
 	query := realm.Query()
 	if s := ch.params["service"]; s != "" {
 		query.Set("service", s)
@@ -188,7 +187,7 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	if err := h.admit(ctx); err != nil {
 		return token{}, err
 	}
-	resp, err := h.show(ctx, cred, tr, authorization)
+	resp, err := h.sendCredential(ctx, cred, tr, authorization)
 	if err != nil {
 		return token{}, err
 	}
@@ -207,30 +206,29 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	return t, nil
 }
 
-// parseToken reads the answer of a token endpoint. Its errors show nothing of
-// it.
+// parseToken parses the response of a token endpoint. Its errors show nothing of it.
 func parseToken(body []byte, now time.Time) (token, error) {
-	var answer struct {
+	var response struct {
 		Token       string  `json:"token"`
 		AccessToken string  `json:"access_token"`
 		ExpiresIn   float64 `json:"expires_in"`
 	}
-	if json.Unmarshal(body, &answer) != nil {
-		return token{}, errors.New("the token endpoint's answer is not the JSON of a token")
+	if json.Unmarshal(body, &response) != nil {
+		return token{}, errors.New("the response of the token endpoint is not a JSON token")
 	}
-	t := token{value: answer.Token}
+	t := token{value: response.Token}
 	if t.value == "" {
-		t.value = answer.AccessToken
+		t.value = response.AccessToken
 	}
 	if t.value == "" {
-		return token{}, errors.New("the token endpoint's answer holds no token")
+		return token{}, errors.New("the response of the token endpoint contains no token")
 	}
 	if strings.ContainsFunc(t.value, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
-		return token{}, errors.New("the token endpoint's answer holds a token that cannot be a header")
+		return token{}, errors.New("the response of the token endpoint contains a token that cannot be sent in a header")
 	}
-	// Without expires_in a token lives for a minute. It is renewed when a
-	// tenth of that is left: time passes on the way too.
-	life := min(max(answer.ExpiresIn, 0), 24*60*60)
+	// Without expires_in, a token is valid for a minute. It is renewed when a tenth of that is
+	// left, because requests take time, too.
+	life := min(max(response.ExpiresIn, 0), 24*60*60)
 	if life == 0 {
 		life = 60
 	}
@@ -238,7 +236,7 @@ func parseToken(body []byte, now time.Time) (token, error) {
 	return t, nil
 }
 
-// sameHost reports whether two URLs are at one origin.
+// sameHost reports whether two URLs have the same origin.
 func sameHost(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && a.Hostname() == b.Hostname() && port(a) == port(b)
 }

@@ -2,51 +2,68 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// copyBuffer is the size of the buffers that blobs pass through, in bytes.
+// copyBuffer is the size of the buffers for blobs, in bytes.
 const copyBuffer = 256 << 10
 
 var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
-// transport returns the connections to a host, registry or CDN. A CDN is
-// trusted as the registry that redirects to it: on-premises the two share their
-// certificates' fate.
-func (c *Client) transport(name string, insecure bool) (*http.Transport, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.transportLocked(name, insecure)
+// dialTimeout limits how long making a connection takes, and tlsTimeout the TLS handshake.
+const (
+	dialTimeout = 20 * time.Second
+	tlsTimeout  = 20 * time.Second
+)
+
+// A dialFunc makes a connection if check returns no error for its address.
+type dialFunc func(ctx context.Context, network, addr string, check func(netip.Addr) error) (net.Conn, error)
+
+// dial is the dialFunc of the system's resolver and network.
+func dial(ctx context.Context, network, addr string, check func(netip.Addr) error) (net.Conn, error) {
+	d := net.Dialer{
+		Timeout: dialTimeout, KeepAlive: 15 * time.Second,
+		ControlContext: func(_ context.Context, _, addr string, _ syscall.RawConn) error {
+			resolved, err := netip.ParseAddrPort(addr)
+			if err != nil {
+				return fmt.Errorf("reading the address %s: %w", addr, err)
+			}
+			return check(resolved.Addr())
+		},
+	}
+	conn, err := d.DialContext(ctx, network, addr)
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		return pooledConn{tcp}, err
+	}
+	return conn, err
 }
 
-func (c *Client) transportLocked(name string, insecure bool) (*http.Transport, error) {
-	key := place{name, insecure}
-	if t := c.transports[key]; t != nil {
-		return t, nil
-	}
-	cfg, err := c.tlsConfig(name, insecure)
-	if err != nil {
-		return nil, err
-	}
-	// HTTP/1.1, a connection for each request under way: HTTP/2 would send all of
-	// them through one, whose windows (1 MiB in all for uploads to a registry in
-	// Go) are too small for a link with latency, and one lost packet stops them
-	// all.
+// newTransport returns the transport to a server. Where its connections lead is kept in at.
+func (c *Client) newTransport(key peerKey, cfg *tls.Config, at *dialed) *http.Transport {
+	// HTTP/1.1, one connection per concurrent request: HTTP/2 would send all of them through one
+	// connection, whose windows (1 MiB in all for uploads to a registry in Go) are too small for a
+	// link with latency, and one lost packet stops them all.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: 20 * time.Second, KeepAlive: 15 * time.Second}
 	t := &http.Transport{
 		Proxy: c.o.Proxy,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
-			if tcp, ok := conn.(*net.TCPConn); ok {
-				return pooledConn{tcp}, err
+			check := key.by.check
+			if key.by.proxied {
+				check = origin{}.check // this is the proxy
+			}
+			conn, err := c.dial(ctx, network, addr, check)
+			if err == nil && hostOnly(addr) == hostOnly(dialedName(key.host)) { // it is no proxy
+				at.set(addressOf(conn.RemoteAddr()), addressOf(conn.RemoteAddr()) == addressOf(conn.LocalAddr()))
 			}
 			return conn, err
 		},
@@ -57,19 +74,31 @@ func (c *Client) transportLocked(name string, insecure bool) (*http.Transport, e
 			return &proxyRefusal{proxy: proxy.Redacted(), status: resp.StatusCode}
 		},
 		TLSClientConfig:        cfg,
-		TLSHandshakeTimeout:    20 * time.Second,
+		TLSHandshakeTimeout:    tlsTimeout,
 		Protocols:              protocols,
-		DisableCompression:     true, // blobs are to arrive as they are
-		MaxIdleConnsPerHost:    c.width(name) + 8,
+		DisableCompression:     true, // blobs must be received unchanged
+		MaxIdleConnsPerHost:    c.maxStreams(key.host) + 8,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
-	c.transports[key] = t
-	return t, nil
+	if key.by.server && !key.by.proxied {
+		t.Proxy = nil // its address was found not to need one; the dialer has to see it
+	}
+	return t
 }
 
-// pooledConn sends bodies through a large pooled buffer. A bare TCPConn would
-// allocate a small one for each body that is not a file.
+// addressOf returns the IP address of one end of a connection; an invalid one if there is none.
+func addressOf(a net.Addr) netip.Addr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	ip, _ := netip.AddrFromSlice(tcp.IP)
+	return plainAddress(ip)
+}
+
+// A pooledConn sends bodies through a large pooled buffer. A plain TCPConn would allocate a small
+// one for each body that is not a file.
 type pooledConn struct{ *net.TCPConn }
 
 func (c pooledConn) ReadFrom(r io.Reader) (int64, error) {
@@ -78,12 +107,12 @@ func (c pooledConn) ReadFrom(r io.Reader) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{c.TCPConn}, r, buf[:])
 }
 
-// proxyRefusal is a proxy's answer other than 200 to CONNECT.
+// A proxyRefusal is a response of a proxy to CONNECT other than 200.
 type proxyRefusal struct {
 	proxy  string
 	status int
 }
 
 func (p *proxyRefusal) Error() string {
-	return fmt.Sprintf("the proxy %s refuses the connection with HTTP %d %s", p.proxy, p.status, http.StatusText(p.status))
+	return fmt.Sprintf("the proxy %s refused the connection with HTTP %d %s", p.proxy, p.status, http.StatusText(p.status))
 }

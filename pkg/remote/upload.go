@@ -15,22 +15,20 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// Open opens a blob at an offset, 0 to its size, and gives the rest of it.
+// Open opens a blob at an offset, from 0 to its size, and returns the rest of it.
 type Open = func(ctx context.Context, offset int64) (io.ReadCloser, error)
 
-// PushBlob writes a blob to repo. Where from names repositories at the same
-// host that have it, the registry is asked to take it from there (a mount), in
-// the same request that opens the upload. Otherwise the bytes of open go up: up
-// to 64 MiB in one PUT, more in chunks of that size, and in other ways where the
-// registry refuses these.
+// PushBlob writes a blob to repo. If from names repositories at the same host that have it, the
+// registry is asked to mount it from there, in the same request that starts the upload. Otherwise,
+// the bytes of open are sent: up to 64 MiB in one PUT, more in chunks of that size, and in other
+// modes if the registry refuses these.
 //
-// An upload that breaks goes on where the registry says that it has come, or
-// else begins anew; who cannot be brought to take it is asked to forget it. open
-// is called for each such beginning with the byte to begin at, after a stream at
-// the host is free, and has to yield the rest of desc.Size bytes. Its errors are
-// returned as they are and not tried again.
+// An upload that breaks continues where the registry's copy ends, or starts again. If the blob
+// cannot be uploaded, the registry is asked to delete the upload. open is called for each start
+// with the offset to begin at, after a stream at the host is free, and must return the rest of
+// desc.Size bytes. Its errors are returned as they are and not retried.
 func (c *Client) PushBlob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open Open) (mounted bool, err error) {
-	return c.push(ctx, repo, desc, from, open, chunk)
+	return c.push(ctx, repo, desc, from, open, defaultChunk)
 }
 
 func (c *Client) push(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, from []string, open Open, most int64) (mounted bool, err error) {
@@ -41,8 +39,8 @@ func (c *Client) push(ctx context.Context, repo reference.Reference, desc ocispe
 	if err != nil {
 		return false, err
 	}
-	u := &upload{c: c, at: at, desc: desc, from: from, open: open, way: at.h.way(most)}
-	var t tries
+	u := &upload{c: c, at: at, desc: desc, from: from, open: open, mode: at.h.uploadMode(most)}
+	var t attempts
 	for {
 		if mounted, err = u.run(ctx); err == nil {
 			if mounted {
@@ -50,35 +48,34 @@ func (c *Client) push(ctx context.Context, repo reference.Reference, desc ocispe
 			}
 			return mounted, nil
 		}
-		if err := t.again(ctx, c, err, u.best); err != nil {
-			u.quit(ctx)
+		if err := t.next(ctx, c, err, u.best); err != nil {
+			u.tryCancel(ctx)
 			return false, err
 		}
 	}
 }
 
-// An upload brings one blob to one repository, through as many sessions of the
-// registry as that takes.
+// An upload sends one blob to one repository, in as many upload sessions as necessary.
 type upload struct {
-	c     *Client
-	at    spot
-	desc  ocispec.Descriptor
-	from  []string // repositories that are still to be asked
-	asked int      // how many were
-	open  Open
-	src   *source // what open gave, while it serves
-	kept  passed  // what the source before it gave
+	c           *Client
+	at          hostRef
+	desc        ocispec.Descriptor
+	from        []string // repositories to mount from that are not yet tried
+	mountsTried int      // how many were tried
+	open        Open
+	src         *source    // the opened blob, as long as it can be read
+	prefix      prefixHash // the hash of what the previous source read
 
-	way     way
+	mode    uploadMode
 	refused refusals
 
-	location string    // where the session goes on; "" where none is open
-	noted    string    // where it began, as the log of sessions has it
-	off      int64     // bytes that it has, as the registry says
-	sent     int64     // bytes that it can have at most
-	broke    time.Time // when a part broke off, or was refused, last
-	resumed  bool      // it broke and went on
-	best     int64     // the highest off of all sessions
+	location       string    // the session's next URL; "" if none is open
+	loggedLocation string    // the session's URL in the session log
+	off            int64     // bytes that it has, according to the registry
+	sent           int64     // bytes that it may have at most
+	brokeAt        time.Time // when a part last broke off or was refused
+	resumed        bool      // it broke and was continued
+	best           int64     // the highest off of all sessions
 }
 
 func (u *upload) request(method, op string) *request {
@@ -88,10 +85,9 @@ func (u *upload) request(method, op string) *request {
 	}
 }
 
-// run is one attempt: it goes on with a session that broke, or has the blob
-// mounted, or opens a session, and sends what is left. A session that broke stays open
-// for the next attempt, which learns from it how much of the blob is there, and cannot
-// always be had forgotten before.
+// run is one attempt: it continues a broken session, or has the blob mounted, or opens a session,
+// and sends what is left. A broken session stays open for the next attempt, which learns from it
+// how much of the blob is stored, and which could not always have it deleted before.
 func (u *upload) run(ctx context.Context) (mounted bool, err error) {
 	if u.location != "" {
 		if there, err := u.resume(ctx); there || err != nil {
@@ -99,19 +95,19 @@ func (u *upload) run(ctx context.Context) (mounted bool, err error) {
 		}
 	}
 	if u.location == "" {
-		if mounted, err = u.start(ctx); mounted || err != nil {
+		if mounted, err = u.openSession(ctx); mounted || err != nil {
 			return mounted, err
 		}
 	}
 	for {
 		if err = u.send(ctx); err == nil {
-			u.at.h.learnWay(u.way, u.refused)
+			u.at.h.learnUploadMode(u.mode, u.refused)
 			return false, nil
 		}
-		if e := answer(err); ctx.Err() == nil && e != nil && e.again {
+		if e := registryError(err); ctx.Err() == nil && e != nil && e.retryable {
 			return false, err
 		}
-		u.quit(ctx)
+		u.tryCancel(ctx)
 		if ctx.Err() != nil || !u.fallBack(err) {
 			return false, err
 		}
@@ -121,30 +117,28 @@ func (u *upload) run(ctx context.Context) (mounted bool, err error) {
 	}
 }
 
-// send sends what the session lacks and completes it. Its stream is kept from
-// the first request to the last, so that who holds a source never waits for a
-// stream.
+// send sends what the session lacks and completes it. It keeps its stream from the first request to
+// the last, so that no request with an open source waits for a stream.
 func (u *upload) send(ctx context.Context) error {
 	if err := u.at.h.streams.acquire(ctx); err != nil {
 		return err
 	}
 	defer u.at.h.streams.release()
 	defer u.closeSource()
-	for u.desc.Size-u.off > u.way.most || u.way.bare && u.off < u.desc.Size {
-		if err := u.patch(ctx, u.off+min(u.desc.Size-u.off, u.way.most)); err != nil {
+	for u.desc.Size-u.off > u.mode.chunk || u.mode.emptyPut && u.off < u.desc.Size {
+		if err := u.patch(ctx, u.off+min(u.desc.Size-u.off, u.mode.chunk)); err != nil {
 			return err
 		}
 	}
 	return u.put(ctx)
 }
 
-// patch sends the blob up to a byte, without completing it (distribution
-// specification, "Pushing a blob in chunks"). The Range of the answer is not
-// looked at: ECR and releases of zot tell less than they have taken, and the
-// digest of the whole is compared in the end anyhow.
+// patch sends the blob up to a byte, without completing it (distribution specification, "Pushing a
+// blob in chunks"). The Range of the response is ignored: ECR and some releases of zot return less
+// than they have stored, and the digest of the whole is compared at the end.
 func (u *upload) patch(ctx context.Context, to int64) error {
 	r := u.request(http.MethodPatch, "uploading a part of")
-	r.url = u.location
+	r.url, r.storing = u.location, u.c.storing(u.desc.Size)
 	if to-u.off < u.desc.Size {
 		r.header.Set("Content-Range", fmt.Sprintf("%d-%d", u.off, to-1))
 	}
@@ -153,11 +147,11 @@ func (u *upload) patch(ctx context.Context, to int64) error {
 		return err
 	}
 	switch resp.StatusCode {
-	case http.StatusAccepted, http.StatusNoContent, http.StatusCreated: // the last is ECR's
+	case http.StatusAccepted, http.StatusNoContent, http.StatusCreated: // ECR sends the last
 	default:
 		return u.at.h.refusal(r, resp)
 	}
-	if err := u.next(r, resp); err != nil {
+	if err := u.updateLocation(r, resp); err != nil {
 		return err
 	}
 	u.reached(to)
@@ -167,12 +161,12 @@ func (u *upload) patch(ctx context.Context, to int64) error {
 // put completes the upload with the rest of the blob.
 func (u *upload) put(ctx context.Context) error {
 	r := u.request(http.MethodPut, "uploading")
-	r.late = farewell
+	r.grace, r.storing = gracePeriod, u.c.storing(u.desc.Size)
 	to, err := url.Parse(u.location)
 	if err != nil {
 		return u.at.h.refused(r, "the upload's location", ErrRefused)
 	}
-	// What the registry wrote into the query stays as it is.
+	// The registry's own query is kept unchanged.
 	if to.RawQuery != "" {
 		to.RawQuery += "&"
 	}
@@ -190,23 +184,23 @@ func (u *upload) put(ctx context.Context) error {
 	}
 	defer drain(resp.Body)
 	u.ended()
-	if said := digest.Digest(resp.Header.Get("Docker-Content-Digest")); said != "" && said != u.desc.Digest {
-		return u.at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", said, ErrMismatch))
+	if named := digest.Digest(resp.Header.Get("Docker-Content-Digest")); named != "" && named != u.desc.Digest {
+		return u.at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", named, ErrMismatch))
 	}
 	return nil
 }
 
-// answer is the registry's part in err, nil where the source ended the upload.
-func answer(err error) *Error {
+// registryError returns the registry's error in err, nil if the source ended the upload.
+func registryError(err error) *Error {
 	var e *Error
-	var f final
+	var f permanentError
 	if errors.As(err, &f) || !errors.As(err, &e) {
 		return nil
 	}
 	return e
 }
 
-// reached notes how much of the blob the session has.
+// reached records how much of the blob the session has.
 func (u *upload) reached(off int64) {
 	u.off, u.best = off, max(u.best, off)
 }

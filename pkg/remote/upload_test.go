@@ -186,7 +186,7 @@ type brokenReader struct{ err error }
 
 func (b brokenReader) Read([]byte) (int, error) { return 0, b.err }
 
-// An error of the source is told as such, and not tried again here.
+// An error of the source is returned as such and not repeated here.
 func TestPushBlobSourceFails(t *testing.T) {
 	errDisk := errors.New("the disk is on fire")
 	blob := bytes.Repeat([]byte("x"), 1<<20)

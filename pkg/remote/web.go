@@ -7,20 +7,22 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
-// web is the kind of a request to what is no registry.
+// web is the kind of requests to servers that are not registries.
 const web = "web"
 
-// Get reads what is at an address of http or https that is no registry's, of at
-// most limit bytes: an update graph, a signature. It is asked for with this
-// Accept header ("" sends none), and again as requests to registries are;
-// certificates, proxies, limits and the rules for redirects are theirs, too.
-// Whether TLS is spoken, the address says. Credentials are never sent, and an
-// address that holds some is an error.
+// Get reads an http or https URL that does not belong to a registry, of at most limit bytes: an
+// update graph, a signature. accept is the Accept header; "" sends none. Retries, certificates,
+// proxies, limits and the rules for redirects are those of requests to registries. TLS is used if
+// the URL begins with https. Credentials are never sent, and a URL with credentials is an error of
+// kind advice.Input, as is a malformed one.
 //
-// Any answer but 200 is an *Error; it wraps fs.ErrNotExist for 404. It names the
-// address without its query.
+// Any status but 200 is an *Error, which wraps fs.ErrNotExist for 404. It contains the URL without
+// its query.
 func (c *Client) Get(ctx context.Context, address, accept string, limit int64) ([]byte, error) {
 	u, err := webAddress(address)
 	if err != nil {
@@ -39,23 +41,16 @@ func (c *Client) Get(ctx context.Context, address, accept string, limit int64) (
 	return body, err
 }
 
-// An AddressError says why nothing can be asked for at an address, and shows nothing of
-// it that may be secret.
-type AddressError struct{ reason string }
-
-func (e *AddressError) Error() string { return e.reason }
-
-// webAddress reads an address; what is wrong with it is an [AddressError].
+// webAddress parses a URL. Its errors show nothing of it that may be secret.
 func webAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return nil, &AddressError{"an address is malformed: give one as https://HOST/PATH"}
+		return nil, advice.New(advice.Input, "write it as https://HOST/PATH", "an address is malformed")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		u.RawQuery, u.Fragment = "", ""
-		return nil, &AddressError{fmt.Sprintf("the address %s is not one of http or https: give one as https://HOST/PATH", u.Redacted())}
+		return nil, advice.New(advice.Input, "write it as https://HOST/PATH", "the address %s is not http or https", redact.Address(address))
 	case u.User != nil:
-		return nil, &AddressError{fmt.Sprintf("the address on %s holds credentials, which are not sent: give it without", u.Host)}
+		return nil, advice.New(advice.Input, "remove them: they are not sent", "the address on %s contains credentials", u.Host)
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Fragment, u.RawFragment = "", ""
@@ -65,7 +60,7 @@ func webAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// page is one attempt to read what is at u.
+// page is one attempt to read u.
 func (h *host) page(ctx context.Context, u *url.URL, accept string, limit int64) ([]byte, error) {
 	r := &request{
 		op: "reading " + u.EscapedPath(), kind: web, method: http.MethodGet,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -48,16 +49,16 @@ func TestGet(t *testing.T) {
 		{name: "short body", answers: repeat(2, partly([]byte(page), 5, false)), seen: 3},
 		{name: "short for good", answers: repeat(9, partly([]byte(page), 5, false)), seen: 4, want: remote.ErrUnreachable, says: []string{"cut short", "after 4 attempts"}},
 		{name: "502 for good", answers: repeat(9, html), seen: 4, want: remote.ErrFailing, says: []string{"bad gateway (HTTP 502)"}},
-		{name: "stalled for good", answers: repeat(9, stalled), seen: 4, want: remote.ErrUnreachable, says: []string{"no byte moved for"}},
+		{name: "stalled for good", answers: repeat(9, stalled), seen: 3, want: remote.ErrUnreachable, says: []string{"no data was transferred for"}},
 		{name: "stalled in the body", answers: repeat(1, func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, page[:5])
 			_ = http.NewResponseController(w).Flush()
 			stalled(w, r)
 		}), seen: 2},
 		{name: "404", answers: repeat(1, status(404)), seen: 1, want: fs.ErrNotExist, says: []string{"reading /a/b at ", "HTTP 404"}},
-		{name: "403", answers: repeat(1, status(403)), seen: 1, want: remote.ErrUnauthorized, says: []string{"without credentials", "proxy or firewall"}},
-		{name: "401", answers: repeat(1, status(401, "WWW-Authenticate", "Basic realm=x")), seen: 1, want: remote.ErrUnauthorized, says: []string{"without credentials"}},
-		{name: "406", answers: repeat(1, status(406)), seen: 1, says: []string{"(text/plain): check the address"}},
+		{name: "403", answers: repeat(1, status(403)), seen: 1, want: remote.ErrUnauthorized, says: []string{"no credentials are sent", "proxy or firewall"}},
+		{name: "401", answers: repeat(1, status(401, "WWW-Authenticate", "Basic realm=x")), seen: 1, want: remote.ErrUnauthorized, says: []string{"no credentials are sent"}},
+		{name: "406", answers: repeat(1, status(406)), seen: 1, says: []string{"check the address: it does not serve text/plain"}},
 		{name: "no content", answers: repeat(1, status(204)), seen: 1, says: []string{"no content (HTTP 204)"}},
 		{name: "too large", answers: repeat(1, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 101)) }), seen: 1, says: []string{"larger than its limit of 100 bytes"}},
 		{name: "too large, without a length", answers: repeat(1, func(w http.ResponseWriter, _ *http.Request) {
@@ -88,11 +89,11 @@ func TestGet(t *testing.T) {
 				t.Errorf("error %v, want %v", err, tc.want)
 			}
 			for _, s := range tc.says {
-				if !strings.Contains(fmt.Sprint(err), s) {
+				if !strings.Contains(advice.Text(err), s) {
 					t.Errorf("the error does not say %q: %v", s, err)
 				}
 			}
-			if strings.Contains(fmt.Sprint(err), "s3cret") {
+			if strings.Contains(advice.Text(err), "s3cret") {
 				t.Errorf("the error shows the query: %v", err)
 			}
 			f.mu.Lock()
@@ -125,32 +126,32 @@ func TestGetRequest(t *testing.T) {
 		t.Fatal(body, err)
 	}
 	if want := "/a%2Fb/sha256=1?z=1&a=%20"; got.RequestURI != want {
-		t.Errorf("asked for %s, want %s", got.RequestURI, want)
+		t.Errorf("requested %s, want %s", got.RequestURI, want)
 	}
 	want := http.Header{"Accept": {"application/json"}, "User-Agent": {"gantry/1"}}
 	if diff := cmp.Diff(want, got.Header); diff != "" {
 		t.Errorf("header (-want +got):\n%s", diff)
 	}
 	if _, err := c.Get(t.Context(), s.URL, "", 100); err != nil || got.RequestURI != "/" || got.Header.Get("Accept") != "" {
-		t.Errorf("asked for %s with %v, %v", got.RequestURI, got.Header, err)
+		t.Errorf("requested %s with %v, %v", got.RequestURI, got.Header, err)
 	}
 }
 
 func TestGetAddress(t *testing.T) {
 	c := newClient(t, remote.Options{})
 	for address, says := range map[string]string{
-		"":                          "not one of http or https",
-		"example.com/graph":         "not one of http or https",
-		"ftp://example.com/graph":   "not one of http or https",
-		"file:///etc/passwd":        "not one of http or https",
-		"https:///graph":            "not one of http or https",
+		"":                          "not http or https",
+		"example.com/graph":         "not http or https",
+		"ftp://example.com/graph":   "not http or https",
+		"file:///etc/passwd":        "not http or https",
+		"https:///graph":            "not http or https",
 		"https://a b/":              "malformed",
-		"https://u:s3cret@host/a":   "holds credentials",
-		"ftp://u:s3cret@host/a":     "not one of http or https",
+		"https://u:s3cret@host/a":   "contains credentials",
+		"ftp://u:s3cret@host/a":     "not http or https",
 		"https://u:s3cret@host/%zz": "malformed",
 	} {
 		_, err := c.Get(t.Context(), address, "", 100)
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "s3cret") {
+		if err == nil || !strings.Contains(advice.Text(err), says) || strings.Contains(advice.Text(err), "s3cret") {
 			t.Errorf("%q: %v, want an error with %q", address, err, says)
 		}
 	}
@@ -172,7 +173,7 @@ func TestGetTLS(t *testing.T) {
 		want    error
 		says    []string
 	}{
-		{name: "unknown CA", want: remote.ErrUntrusted, says: []string{"CN=Our CA", "/certs.d/" + host + "/ca.crt", "--cert-dir", "--src-tls-verify=false"}},
+		{name: "unknown CA", want: remote.ErrUntrusted, says: []string{"CN=Our CA", "/certs.d/" + host + "/ca.crt", "CertDir", "Options.Source.SkipTLSVerify"}},
 		{name: "certs.d", o: remote.Options{CertDirs: []string{dir}}},
 		{name: "not verified", o: remote.Options{SkipVerify: true}},
 		// Neither switch changes what the address says.
@@ -190,7 +191,7 @@ func TestGetTLS(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			for _, s := range tc.says {
-				if !strings.Contains(fmt.Sprint(err), s) {
+				if !strings.Contains(advice.Text(err), s) {
 					t.Errorf("the error does not say %q: %v", s, err)
 				}
 			}
@@ -225,7 +226,7 @@ func TestGetRedirects(t *testing.T) {
 			if string(got) != want || (err != nil) != (want == "") {
 				t.Errorf("got %q, %v, want %q", got, err, want)
 			}
-			if err != nil && (!errors.Is(err, remote.ErrRefused) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "registry")) {
+			if err != nil && (!errors.Is(err, remote.ErrRefused) || strings.Contains(advice.Text(err), "s3cret") || strings.Contains(advice.Text(err), "registry")) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -238,7 +239,7 @@ func TestGetUnreachable(t *testing.T) {
 	clock := newClock()
 	c := newClient(t, remote.Options{Clock: clock})
 	_, err := c.Get(t.Context(), s.URL+"/graph", "", 100)
-	if !errors.Is(err, remote.ErrUnreachable) || !strings.Contains(err.Error(), "HTTPS_PROXY") || len(clock.waits) > 0 {
+	if !errors.Is(err, remote.ErrUnreachable) || !strings.Contains(advice.Text(err), "HTTPS_PROXY") || len(clock.waits) != 8 {
 		t.Errorf("got %v after %v", err, clock.waits)
 	}
 }
@@ -247,7 +248,7 @@ func TestGetCancelled(t *testing.T) {
 	s := startWeb(t, &faults{answers: repeat(20, status(503, "Retry-After", "299"))}, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	told := false
-	c := newClient(t, remote.Options{OnRetry: func(a remote.Again) { told = a.Err.Status == 503; cancel() }})
+	c := newClient(t, remote.Options{OnRetry: func(a remote.RetryEvent) { told = a.Err.Status == 503; cancel() }})
 	if _, err := c.Get(ctx, s.URL, "", 100); !errors.Is(err, context.Canceled) || !told {
 		t.Errorf("while it waits: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,37 +14,42 @@ import (
 // marketplace is where OLM on OpenShift looks for catalogs of all namespaces.
 const marketplace = "openshift-marketplace"
 
-// catalogManifests writes a CatalogSource and a ClusterCatalog for each catalog.
+// defaultConfigsDir is the catalog's folder if it is unknown.
+const defaultConfigsDir = "/configs"
+
+// catalogManifests returns a CatalogSource and a ClusterCatalog for each catalog.
 func catalogManifests(catalogs []Catalog) (files []File, notes []string, err error) {
 	catalogs = slices.SortedFunc(slices.Values(catalogs), func(a, b Catalog) int { return strings.Compare(a.identity(), b.identity()) })
+	if catalogs, err = withNames(catalogs); err != nil {
+		return nil, nil, err
+	}
 	titles, err := readTitles(catalogs)
 	if err != nil {
 		return nil, nil, err
 	}
-	taken := map[string]string{} // namespace/name of a CatalogSource -> the catalog that has it
+	names := map[string]string{} // namespace/name of a CatalogSource -> the catalog with that name
 	for i, c := range catalogs {
-		// The file goes by the generated name even if a template gives another:
-		// names of templates are unique only within their namespace.
-		fileName := titles[i].manifestName("cs", c.identity())
-		text, id, more, err := catalogSource(c, fileName, titles[i].display)
+		// The file has the generated name even if a template sets another name: names in templates
+		// are unique only within their namespace.
+		text, id, more, err := catalogSource(c, sourcePrefix+c.Name, titles[i].display)
 		if err != nil {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
 		}
-		if other := taken[id]; other != "" {
+		if other := names[id]; other != "" {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, fmt.Errorf(
-				"catalog %s has the name %s too; change metadata.name, or leave it out to get a name of its own", other, id)))
+				"catalog %s also has the name %s; change metadata.name, or remove it to get a generated name", other, id)))
 		}
-		taken[id] = c.identity()
-		files = append(files, File{fileName + ".yaml", text})
+		names[id] = c.identity()
+		files = append(files, File{CatalogSourceFile(c.Name), text})
 		for _, note := range more {
 			notes = append(notes, fmt.Sprintf("catalog %s, template %s: %s", c.Source, c.TemplateName, note))
 		}
 
-		if !locationPattern.MatchString(c.Mirror.Name()) {
-			notes = append(notes, fmt.Sprintf("catalog %s: no ClusterCatalog is written, for it cannot refer to %s; give the mirror a host name", c.Source, c.Mirror.Name()))
+		if !locationPattern().MatchString(c.Mirror.Name()) {
+			notes = append(notes, fmt.Sprintf("catalog %s: no ClusterCatalog is written, because it cannot refer to %s; give the mirror a host name", c.Source, c.Mirror.Name()))
 			continue
 		}
-		name := titles[i].manifestName("cc", c.identity())
+		name := c.ClusterCatalogName()
 		if text, err = clusterCatalog(c, name); err != nil {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, err)
 		}
@@ -52,17 +58,43 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 	return files, notes, nil
 }
 
-// readTitles returns the title of each catalog; the catalogs are sorted. Where
-// several would look the same to people, their whole source is added.
+// withNames names the catalogs that have no name, and leaves out those that have the name and the place
+// of another one: they are one catalog in the mirror.
+func withNames(catalogs []Catalog) ([]Catalog, error) {
+	var given []CatalogName
+	for i := range catalogs {
+		c := &catalogs[i]
+		if i > 0 && catalogs[i-1].identity() == c.identity() {
+			return nil, fmt.Errorf("catalog %s: given twice", c.identity())
+		}
+		place, err := c.place()
+		if err != nil {
+			return nil, fmt.Errorf("catalog %s: %w", c.Source, err)
+		}
+		if c.Name != "" {
+			given = append(given, CatalogName{Source: c.Source, Target: c.Target, Place: place, Name: c.Name})
+		}
+	}
+	named, _, err := NameCatalogs(catalogs, given)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(named, func(c Catalog) bool {
+		twice := seen[c.Name]
+		seen[c.Name] = true
+		return twice
+	}), nil
+}
+
+// readTitles returns the titles of catalogs, which are sorted. If several would be displayed alike,
+// their complete source is added.
 func readTitles(catalogs []Catalog) ([]title, error) {
 	var titles []title
 	count := map[string]int{}
-	for i, c := range catalogs {
-		if i > 0 && catalogs[i-1].identity() == c.identity() {
-			return nil, fmt.Errorf("catalog %s: it is given twice", c.identity())
-		}
+	for _, c := range catalogs {
 		if c.Mirror.Digest == "" {
-			return nil, fmt.Errorf("catalog %s: the digest of %s is not known", c.Source, c.Mirror)
+			return nil, fmt.Errorf("catalog %s: the digest of %s is unknown", c.Source, c.Mirror)
 		}
 		t, err := readTitle(c)
 		if err != nil {
@@ -87,13 +119,11 @@ func inTemplate(c Catalog, err error) error {
 	return fmt.Errorf("reading targetCatalogSourceTemplate %s: %w", c.TemplateName, err)
 }
 
-// catalogSource writes the CatalogSource of c, by default under name and display. The
-// second result is its namespace/name, the third what is doubtful about the
-// template.
+// catalogSource returns the CatalogSource of c, with name and display as its defaults. The second
+// result is its namespace/name, the third are warnings about the template.
 //
-// The image is referenced by digest, for a tag may move under the cluster. With
-// a digest OLM never looks for a newer image, so where the template polls the
-// tag is used.
+// The image is referenced by digest, because a tag may change without the cluster's knowledge. OLM
+// never polls a digest for a newer image, so a template that polls gets the tag.
 func catalogSource(c Catalog, name, display string) (text []byte, id string, notes []string, err error) {
 	t, err := readTemplate(c.Template)
 	if err != nil {
@@ -111,12 +141,8 @@ func catalogSource(c Catalog, name, display string) (text []byte, id string, not
 	if t.typed.DisplayName == "" {
 		t.spec["displayName"] = display
 	}
-	if c.BinaryLess {
-		more, err := t.extract(cmp.Or(c.ConfigsDir, "/configs"))
-		if err != nil {
-			return nil, "", nil, err
-		}
-		t.notes = append(t.notes, more...)
+	if err := t.extract(c); err != nil {
+		return nil, "", nil, err
 	}
 	id = t.id(name)
 	t.metadata["namespace"], t.metadata["name"], _ = strings.Cut(id, "/")
@@ -124,38 +150,58 @@ func catalogSource(c Catalog, name, display string) (text []byte, id string, not
 	return text, id, t.notes, err
 }
 
-// id is namespace/name of the CatalogSource that the template gives; name is the one
-// that it gets where the template has none.
+// id returns the namespace/name of the CatalogSource. name is used if the template sets none.
 func (t *template) id(name string) string {
 	return cmp.Or(t.namespace, marketplace) + "/" + cmp.Or(t.name, name)
 }
 
-// extract makes the cluster serve the catalog in dir with its own opm, unless
-// the template says where from.
-func (t *template) extract(dir string) (notes []string, err error) {
-	if pod := t.typed.GrpcPodConfig; pod != nil && pod.ExtractContent != nil {
-		if given := pod.ExtractContent.CatalogDir; given != dir {
-			notes = append(notes, fmt.Sprintf("spec.grpcPodConfig.extractContent.catalogDir is %s, but the catalog is in %s", given, dir))
+// extract makes the cluster serve the catalog with its own opm if the image contains none, or if the
+// template says so.
+//
+// It removes extractContent.cacheDir. With a cache, the cluster's opm refuses to start unless the cache
+// has its format and matches the catalog. Images that Gantry builds contain no cache, and that of
+// another image depends on the version of opm that wrote it. Without cacheDir, opm creates its own.
+func (t *template) extract(c Catalog) error {
+	pod := t.typed.GrpcPodConfig
+	if pod == nil || pod.ExtractContent == nil {
+		if !c.BinaryLess {
+			return nil
 		}
-		if pod.ExtractContent.CacheDir != "" {
-			notes = append(notes, "spec.grpcPodConfig.extractContent.cacheDir is set, but the image holds no cache; the catalog's pod will not start")
+		config, err := mapping(t.spec, "grpcPodConfig")
+		if err != nil {
+			return err
 		}
-		return notes, nil
+		config["extractContent"] = map[string]any{"catalogDir": cmp.Or(c.ConfigsDir, defaultConfigsDir)}
+		return nil
+	}
+	dir := c.ConfigsDir
+	if c.BinaryLess {
+		dir = cmp.Or(dir, defaultConfigsDir)
+	}
+	if given := pod.ExtractContent.CatalogDir; dir != "" && path.Clean(given) != dir {
+		t.notes = append(t.notes, fmt.Sprintf("spec.grpcPodConfig.extractContent.catalogDir is %s, but the catalog is in %s; the catalog's pod will not start", given, dir))
 	}
 	config, err := mapping(t.spec, "grpcPodConfig")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	config["extractContent"] = map[string]any{"catalogDir": dir}
-	return nil, nil
+	content, err := mapping(config, "extractContent")
+	if err != nil {
+		return err
+	}
+	delete(content, "cacheDir")
+	if dropped := pod.ExtractContent.CacheDir; dropped != "" {
+		t.notes = append(t.notes, fmt.Sprintf("spec.grpcPodConfig.extractContent.cacheDir (%s) was removed: the catalog's pod would not start with a cache that does not match; opm creates its own", dropped))
+	}
+	return nil
 }
 
 // maxCatalogRef is the limit of spec.source.image.ref in the CRD.
 const maxCatalogRef = 1000
 
-// clusterCatalogManifest is a ClusterCatalog (olm.operatorframework.io/v1).
-// Priority and availability are left to their defaults (0, Available): what an
-// administrator patches there then survives the next apply.
+// clusterCatalogManifest is a ClusterCatalog (olm.operatorframework.io/v1). Priority and
+// availability keep their defaults (0, Available), so that changes by an administrator survive the
+// next apply.
 type clusterCatalogManifest struct {
 	APIVersion string     `yaml:"apiVersion"`
 	Kind       string     `yaml:"kind"`
@@ -170,9 +216,9 @@ type clusterCatalogManifest struct {
 	} `yaml:"spec"`
 }
 
-// clusterCatalog writes the ClusterCatalog of c. Its image is always referenced
-// by digest: the CRD's rule for tags counts everything after the first colon,
-// the port's, and so refuses tags of long paths on a host with a port.
+// clusterCatalog returns the ClusterCatalog of c. Its image is always referenced by digest: the
+// CRD's rule for tags counts everything after the first colon, which may belong to the port, and so
+// refuses tags of long paths on a host with a port.
 func clusterCatalog(c Catalog, name string) ([]byte, error) {
 	ref := c.Mirror.WithDigest(c.Mirror.Digest).String()
 	if len(ref) > maxCatalogRef {

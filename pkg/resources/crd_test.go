@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// crdcheck runs the checker of .ci/tools/crdcheck, which validates as the API
-// server does, over manifests and returns what it says of each: "ok Kind/name" or
-// faults. The CRDs lie beside the checkout; where they do not, the test is skipped.
+// crdcheck validates manifests with .ci/tools/crdcheck, which uses the same rules as the API
+// server. It returns one line for each manifest: "ok Kind/name", or its errors. The CRDs are in a
+// folder next to the checkout; without them the test is skipped.
 func crdcheck(t *testing.T, files []File) []string {
 	t.Helper()
 	if testing.Short() {
@@ -28,7 +28,7 @@ func crdcheck(t *testing.T, files []File) []string {
 	}
 	dir := t.TempDir()
 	name := func(i int) string { return filepath.Join(dir, fmt.Sprintf("%d.yaml", i)) }
-	args := []string{"run", ".", "-crds", crds} // go keeps the program for the next time
+	args := []string{"run", ".", "-crds", crds} // go caches the program
 	for i, f := range files {
 		if err := os.WriteFile(name(i), f.Text, 0o644); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func crdcheck(t *testing.T, files []File) []string {
 func TestCRDs(t *testing.T) {
 	images, catalogs := example(t)
 	catalogs[2].Template = []byte(strings.Replace(fullTemplate, "  futureField: {kept: true, number: 12345678901234567}\n", "", 1))
-	// A tag of this length on a host with a port breaks the CRD's rule for tags.
+	// A tag of this length on a host with a port violates the CRD's rule for tags.
 	long := Catalog{Source: "quay.io/org/long:v1", Mirror: ref(t, "mirror.local:5000/"+strings.Repeat("path/", 25)+"long:v1#long")}
 	catalogs = append(catalogs, long)
 
@@ -81,7 +81,7 @@ func TestCRDs(t *testing.T) {
 		}
 	}
 
-	// The checker must be able to say no.
+	// Make sure that the checker can find errors.
 	controls := []struct{ kind, old, new, want string }{
 		{"idms", "- source: registry.redhat.io/ubi9\n", "- source: registry.redhat.io/ubi9:v1\n", "spec.imageDigestMirrors[1].source"},
 		{"idms", "- source: registry.redhat.io/ubi9\n", "- source: registry.redhat.io/UBI9\n", "spec.imageDigestMirrors[1].source"},

@@ -8,15 +8,13 @@ import (
 
 const neverContactSource = "NeverContactSource"
 
-// lookUp walks a pull through entries as a node does with the registries.conf
-// that is made of them, and says what is wrong; "" means that it ends at a place
-// of the pull.
+// lookUp resolves a pull through entries as a node does with the registries.conf made from them. It
+// returns the problem, or "" if the pull reaches one of its mirror repositories.
 //
-// The rules are those of containers-registries.conf(5): the longest source that
-// matches decides alone, its mirrors are asked in order, those of the other
-// kind of pull left out, then the source; with NeverContactSource every name
-// whose longest source is such an entry is refused, also as a mirror.
-func lookUp(p pull, entries []entry, tags map[content]bool, policy string) string {
+// The rules are those of containers-registries.conf(5): the longest matching source alone decides.
+// Its mirrors for this kind of pull are tried in order, then the source. With NeverContactSource,
+// every name whose longest source is such an entry is refused, also as a mirror.
+func lookUp(p pull, entries []entry, tags map[tagName]bool, policy string) string {
 	e := longest(p.name, entries)
 	locations := []string{p.name}
 	if e != nil {
@@ -31,23 +29,22 @@ func lookUp(p pull, entries []entry, tags map[content]bool, policy string) strin
 		blocking := longest(location, entries)
 		switch {
 		case policy == neverContactSource && blocking != nil:
-			if slices.Contains(p.places, location) {
+			if slices.Contains(p.mirrors, location) {
 				blocked = blocking.source
 			}
-		case slices.Contains(p.places, location):
+		case slices.Contains(p.mirrors, location):
 			return ""
-		case !p.byDigest && tags[content{location, p.id}]:
-			return fmt.Sprintf("%s:%s is asked first and is another image", location, p.id)
+		case !p.byDigest && tags[tagName{location, p.id}]:
+			return fmt.Sprintf("%s:%s is tried first and is another image", location, p.id)
 		}
 	}
 	if blocked != "" {
-		return fmt.Sprintf("%s is the source of a mirror set with %s, which blocks what stands below it", blocked, neverContactSource)
+		return fmt.Sprintf("%s is the source of a mirror set with %s, which blocks everything below it", blocked, neverContactSource)
 	}
 	return fmt.Sprintf("the mirror sets lead to %s", strings.Join(locations, ", "))
 }
 
-// longest is the entry with the longest source that is name or a folder above
-// it, or nil.
+// longest returns the entry with the longest source that is name or one of its parents, or nil.
 func longest(name string, entries []entry) *entry {
 	for at := name; at != ""; at = parent(at) {
 		i, found := slices.BinarySearchFunc(entries, at, func(e entry, source string) int {

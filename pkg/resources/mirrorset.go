@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A mirrorSet is an ImageDigestMirrorSet or ImageTagMirrorSet
-// (config.openshift.io/v1) in the order a person would write it.
+// A mirrorSet is an ImageDigestMirrorSet or ImageTagMirrorSet (config.openshift.io/v1) with its
+// fields in the usual order.
 type mirrorSet struct {
 	APIVersion string        `yaml:"apiVersion"`
 	Kind       string        `yaml:"kind"`
@@ -33,9 +33,9 @@ type mirrorRule struct {
 	Policy  string   `yaml:"mirrorSourcePolicy,omitempty"`
 }
 
-// mirrorSets writes the mirror sets for images. A source that two kinds need
-// stands in the sets of both, with the same mirrors, so that the sets of each
-// kind are complete and merge without a conflict of order.
+// mirrorSets returns the mirror sets for images. A source that two kinds need is written to the
+// sets of both, with the same mirrors, so that the sets of each kind are complete and merge without
+// conflicting orders.
 func mirrorSets(images []Image, opts Options) (files []File, notes []string, err error) {
 	pulls, tags, notes, err := readPulls(images)
 	if err != nil {
@@ -56,7 +56,11 @@ func mirrorSets(images []Image, opts Options) (files []File, notes []string, err
 			}
 		}
 		for _, kind := range sortedKeys(rules) {
-			more, err := split(rules[kind], kind, byDigest, opts.MaxBytes, 0, 0)
+			group := kind
+			if opts.Suffix != "" {
+				group += "-" + opts.Suffix
+			}
+			more, err := split(rules[kind], group, byDigest, opts.MaxBytes, 0, 0)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -66,16 +70,15 @@ func mirrorSets(images []Image, opts Options) (files []File, notes []string, err
 	return files, notes, nil
 }
 
-// split writes rules as one set number n or, where that has more than max
-// bytes, divides them by the next bit of their sources' hashes into n and
-// n + 2^bits. So a rule stays in its set whatever is added beside it, until
-// that set overflows; cutting a sorted list in pieces would move the cuts of
-// all sets that follow. Numbers are unique, but may leave gaps.
-func split(rules []mirrorRule, kind string, byDigest bool, limit, bits, n int) ([]File, error) {
+// split writes rules as one set with number n, called for example idms-group-n. If it exceeds limit bytes, split divides the rules
+// by the next bit of their sources' hashes into the sets n and n + 2^bits. A rule therefore stays
+// in its set when others are added, until that set overflows; cutting a sorted list into pieces
+// would move rules in all sets that follow. Numbers are unique, but may have gaps.
+func split(rules []mirrorRule, group string, byDigest bool, limit, bits, n int) ([]File, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
-	file, err := writeMirrorSet(rules, kind, byDigest, n)
+	file, err := writeMirrorSet(rules, group, byDigest, n)
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +94,21 @@ func split(rules []mirrorRule, kind string, byDigest bool, limit, bits, n int) (
 		half := binary.LittleEndian.Uint32(sum[:]) >> bits & 1
 		halves[half] = append(halves[half], r)
 	}
-	low, err := split(halves[0], kind, byDigest, limit, bits+1, n)
+	low, err := split(halves[0], group, byDigest, limit, bits+1, n)
 	if err != nil {
 		return nil, err
 	}
-	high, err := split(halves[1], kind, byDigest, limit, bits+1, n+1<<bits)
+	high, err := split(halves[1], group, byDigest, limit, bits+1, n+1<<bits)
 	return append(low, high...), err
 }
 
-func writeMirrorSet(rules []mirrorRule, kind string, byDigest bool, n int) (File, error) {
+func writeMirrorSet(rules []mirrorRule, group string, byDigest bool, n int) (File, error) {
 	set := mirrorSet{APIVersion: "config.openshift.io/v1"}
 	if byDigest {
-		set.Kind, set.Metadata.Name = "ImageDigestMirrorSet", fmt.Sprintf("idms-%s-%d", kind, n)
+		set.Kind, set.Metadata.Name = "ImageDigestMirrorSet", fmt.Sprintf("idms-%s-%d", group, n)
 		set.Spec.ByDigest = rules
 	} else {
-		set.Kind, set.Metadata.Name = "ImageTagMirrorSet", fmt.Sprintf("itms-%s-%d", kind, n)
+		set.Kind, set.Metadata.Name = "ImageTagMirrorSet", fmt.Sprintf("itms-%s-%d", group, n)
 		set.Spec.ByTag = rules
 	}
 	text, err := encode(set)

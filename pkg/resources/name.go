@@ -5,24 +5,30 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// namePattern is what the name of a CatalogSource must match, for OLM makes a
-// Service of that name (RFC 1035) and a label value; at most 63 characters.
-// The other objects keep to it too.
-var namePattern = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+// namePattern is what the name of a CatalogSource must match, since OLM uses it for a Service (RFC
+// 1035) and as a label value; at most 63 characters. The other objects follow the same rule.
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`) })
 
 const maxName = 63
 
-// A title is what people and names call a catalog: the last element of its
-// source's path, its tag, or "" for a folder or a digest, and the two together
-// as the console shows them: "redhat-operator-index v4.18".
+// The names of a catalog's objects begin with these, and end with the catalog's name. Both have the
+// same length.
+const (
+	sourcePrefix  = "cs-"
+	clusterPrefix = "cc-"
+)
+
+// A title is the human-readable name of a catalog: the last element of its source's path; its tag,
+// or "" for a folder or a digest; and both as the console displays them: "redhat-operator-index
+// v4.18".
 type title struct{ element, tag, display string }
 
-// identity is what makes a catalog another one: its source, and the target where
-// the configuration sets one.
+// identity distinguishes catalogs: the source, and the target if the configuration sets one.
 func (c Catalog) identity() string {
 	if c.Target == "" {
 		return c.Source
@@ -30,34 +36,8 @@ func (c Catalog) identity() string {
 	return c.Source + " as " + c.Target
 }
 
-// ClusterCatalogName is the name of the ClusterCatalog that Build writes for the
-// catalog.
-func (c Catalog) ClusterCatalogName() (string, error) {
-	t, err := readTitle(c)
-	if err != nil {
-		return "", fmt.Errorf("catalog %s: %w", c.Source, err)
-	}
-	return t.manifestName("cc", c.identity()), nil
-}
-
-// CatalogSourceName is the namespace and name of the CatalogSource that Build
-// writes for the catalog, as "openshift-marketplace/cs-index-v4-18-5b2c71d0"; what
-// its template says goes first. The error is a source or a template that cannot be
-// read.
-func (c Catalog) CatalogSourceName() (string, error) {
-	t, err := readTitle(c)
-	if err != nil {
-		return "", fmt.Errorf("catalog %s: %w", c.Source, err)
-	}
-	from, err := readTemplate(c.Template)
-	if err != nil {
-		return "", fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
-	}
-	return from.id(t.manifestName("cs", c.identity())), nil
-}
-
-// readTitle takes the source of a catalog apart, and then what the configuration
-// calls it instead.
+// readTitle returns the title from the source of a catalog, changed by the target that the
+// configuration sets.
 func readTitle(c Catalog) (title, error) {
 	t, err := sourceTitle(c.Source)
 	if err != nil || c.Target == "" {
@@ -77,7 +57,7 @@ func readTitle(c Catalog) (title, error) {
 func sourceTitle(source string) (title, error) {
 	if _, dir, ok := strings.Cut(source, "://"); ok {
 		element := path.Base(dir)
-		if plain(element, maxName) == "" { // "oci:///", or no letter that a name may have
+		if sanitize(element, maxName) == "" { // "oci:///", or no letter that a name may have
 			element = "catalog"
 		}
 		return title{element: element, display: element}, nil
@@ -90,22 +70,20 @@ func sourceTitle(source string) (title, error) {
 	return title{element, ref.Tag, strings.TrimSpace(element + " " + ref.Tag)}, nil
 }
 
-// manifestName is the name of a catalog's object after prefix: element, tag and a
-// hash of the catalog's identity, as in "cs-redhat-operator-index-v4-18-5b2c71d0".
-// It depends on the configuration alone, not on what the catalog holds, so it
-// stays from run to run; and two sources that differ only in host or path differ
-// in it.
-func (t title) manifestName(prefix, identity string) string {
+// hashedName returns element, tag and a hash of the catalog's identity, as in
+// "redhat-operator-index-v4-18-5b2c71d0". It differs for two sources that differ only in host or path.
+// Versions that saved no names gave all catalogs such names, so it must not change.
+func (t title) hashedName(identity string) string {
 	tail := "-" + reference.ShortHash(identity)
-	if tag := plain(t.tag, 20); tag != "" {
+	if tag := sanitize(t.tag, 20); tag != "" {
 		tail = "-" + tag + tail
 	}
-	return prefix + "-" + plain(t.element, maxName-len(prefix)-1-len(tail)) + tail
+	return sanitize(t.element, maxName-len(sourcePrefix)-len(tail)) + tail
 }
 
-// plain is s in lower case with a dash for each run of other characters than
-// letters and digits, cut to limit characters, without dashes at the ends.
-func plain(s string, limit int) string {
+// sanitize returns s in lower case with a dash for each run of characters other than letters and
+// digits, cut to limit characters, without dashes at the ends.
+func sanitize(s string, limit int) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
 		switch {
@@ -119,12 +97,12 @@ func plain(s string, limit int) string {
 	return strings.TrimRight(out[:min(len(out), limit)], "-")
 }
 
-// checkName says what is wrong with the name of an object; nil if nothing is.
+// checkName returns an error if the name of an object is invalid.
 func checkName(field, name string) error {
 	switch {
 	case len(name) > maxName:
 		return fmt.Errorf("%s %q has %d characters, at most %d are allowed", field, name, len(name), maxName)
-	case !namePattern.MatchString(name):
+	case !namePattern().MatchString(name):
 		return fmt.Errorf("%s %q: use lower case letters, digits and dashes, with a letter first and no dash last", field, name)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The names that are told are those that Build writes.
+// TestNamesOfCatalogs checks that the returned names are the names that Build writes.
 func TestNamesOfCatalogs(t *testing.T) {
 	for name, template := range map[string]string{
 		"generated": "", "template": head, "name": head + "metadata: {name: ours}\n",
@@ -23,15 +23,15 @@ func TestNamesOfCatalogs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			source, err := c.CatalogSourceName()
+			named, _, err := NameCatalogs([]Catalog{c}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			cluster, err := c.ClusterCatalogName()
+			source, err := named[0].CatalogSourceName()
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]string{"CatalogSource": source, "ClusterCatalog": "/" + cluster}
+			want := map[string]string{"CatalogSource": source, "ClusterCatalog": "/" + named[0].ClusterCatalogName()}
 			for _, f := range files {
 				var object struct {
 					Kind     string

@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A node is a model of how a cluster's node pulls images: the emitted manifests
-// are merged into one table as the machine config operator does, and pulls go
-// through it by the rules of containers-registries.conf(5). It is written from
-// those rules and shares nothing with the code under test.
+// A node models how a node of a cluster pulls images: the manifests are merged into one table, as
+// the machine config operator does, and pulls are resolved with it by the rules of
+// containers-registries.conf(5). It is written from those rules and shares no code with the
+// package.
 type node map[string]*registry
 
 type registry struct {
@@ -21,7 +21,7 @@ type registry struct {
 	blocked     bool
 }
 
-// newNode reads the mirror sets among files.
+// newNode reads the mirror sets from files.
 func newNode(t *testing.T, files []File) node {
 	t.Helper()
 	type rule struct {
@@ -71,7 +71,7 @@ func newNode(t *testing.T, files []File) node {
 	return n
 }
 
-// find is the entry with the longest prefix of name.
+// find returns the entry with the longest prefix of name.
 func (n node) find(name string) (prefix string, r *registry) {
 	for p, candidate := range n {
 		if (name == p || strings.HasPrefix(name, p+"/")) && len(p) > len(prefix) {
@@ -81,9 +81,8 @@ func (n node) find(name string) (prefix string, r *registry) {
 	return prefix, r
 }
 
-// pull returns what the node gets for a name and a tag or digest from stock,
-// which maps "name:tag" and "name@digest" to what stands there. The mirror is
-// all there is: other registries cannot be reached.
+// pull returns what the node gets for a name and a tag or digest. stock maps "name:tag" and
+// "name@digest" to the content of the mirror. No other registry is available.
 func (n node) pull(name, id string, stock map[string]string) (string, bool) {
 	byDigest := strings.Contains(id, ":")
 	locations := []string{name}
@@ -113,8 +112,8 @@ func (n node) pull(name, id string, stock map[string]string) (string, bool) {
 	return "", false
 }
 
-// stockOf is what stands in the mirror. Things pulled by digest are their
-// digest; things pulled by tag are "source of …", one for each source.
+// stockOf returns the content of the mirror. The content of an image pulled by digest is the
+// digest; of an image pulled by tag, it is "source of …", different for each source.
 func stockOf(images []Image) map[string]string {
 	stock := map[string]string{}
 	for _, img := range images {
@@ -128,7 +127,7 @@ func stockOf(images []Image) map[string]string {
 	return stock
 }
 
-// wanted is what stock must give for a pull of img.Source.
+// wanted returns the expected content for a pull of img.Source.
 func wanted(img Image) string {
 	if img.Source.Digest != "" {
 		return img.Source.Digest.String()
@@ -136,8 +135,8 @@ func wanted(img Image) string {
 	return "source of " + img.Source.Name() + ":" + cmp.Or(img.Source.Tag, "latest")
 }
 
-// checkPulls proves that every image is found, or is the subject of a note, and
-// not both. It returns the pulls that are not found.
+// checkPulls checks that for every image, either the node finds it or a note names it, but not
+// both. It returns the pulls that fail.
 func checkPulls(t *testing.T, images []Image, files []File, notes []string) (lost []string) {
 	t.Helper()
 	n, stock := newNode(t, files), stockOf(images)

@@ -15,47 +15,46 @@ import (
 )
 
 const (
-	// updateServiceName is what `oc mirror` calls the object. Under that name, a
-	// site that comes from there keeps its update service with its address. The
-	// operator makes a host name of it, together with the namespace: at most 63
-	// characters, of which 32 are left for the name.
+	// updateServiceName is the name that `oc mirror` uses. A site that switches from oc mirror
+	// therefore keeps its update service and its address. The operator makes a host name of name
+	// and namespace, with at most 63 characters; the namespace leaves 32 for the name.
 	updateServiceName      = "update-service-oc-mirror"
 	updateServiceNamespace = "openshift-update-service"
 	updateServiceReplicas  = 2
 
 	signatureNamespace = "openshift-config-managed"
-	// signatureLabel makes the cluster-version operator look into a ConfigMap.
+	// signatureLabel marks the ConfigMaps that the cluster-version operator reads.
 	signatureLabel = "release.openshift.io/verification-signatures"
 )
 
-// A Platform is what a mirror holds of platform releases.
+// A Platform is what a mirror contains of platform releases.
 type Platform struct {
-	// Signatures are those of the payloads, and of the list and its images where
-	// a payload is for several architectures.
+	// Signatures are those of the payloads. For a payload with several architectures, they are
+	// those of the index and of its images.
 	Signatures []Signed
-	// Releases is the repository of the mirror that has a tag for each release,
-	// and GraphData the image of graph data, with its digest: with a tag alone,
-	// the operator would start it as a pod to look for newer ones. Where either
-	// has no host, no update service is written.
+	// Releases is the repository of the mirror with a tag for each release. GraphData is the image
+	// of graph data, with its digest: if it had only a tag, the operator would start it as a pod to
+	// look for newer images. If either has no host, no update service is written.
 	Releases, GraphData reference.Reference
+	// Suffix is part of the name of the update service, as with Options.Suffix.
+	Suffix string
 }
 
-// Signed is an image with its OpenPGP signatures as they were published, in the
-// order of their numbers.
+// Signed is an image with its OpenPGP signatures as published, in numerical order.
 type Signed struct {
 	Digest     digest.Digest
 	Signatures [][]byte
 }
 
-// BuildPlatform returns the manifests that clusters need beside the mirror sets to
-// update from a mirror without the outside world, sorted by name:
+// BuildPlatform returns the manifests, in addition to the mirror sets, that clusters need to update
+// from a mirror without Internet access, sorted by name:
 //
 //	signature-sha256-….json         ConfigMap: the signatures of one image, with
 //	                                the names that `oc adm release mirror` gives
 //	update-service-oc-mirror.yaml   UpdateService: the releases and their graph
 //
-// It fails where an image has no signature, where two differ for one image, or
-// where the graph data has no digest.
+// It fails if an image has no signature, if an image is given twice with different signatures, or
+// if the graph data has no digest.
 func BuildPlatform(p Platform) ([]File, error) {
 	signed, err := sortSigned(p.Signatures)
 	if err != nil {
@@ -68,20 +67,20 @@ func BuildPlatform(p Platform) ([]File, error) {
 			return nil, err
 		}
 		if n := len(files); n > 0 && files[n-1].Name == file.Name {
-			return nil, fmt.Errorf("writing %s: two images would share it; their digests begin alike", file.Name)
+			return nil, fmt.Errorf("writing %s: the digests of two images begin alike", file.Name)
 		}
 		files = append(files, file)
 	}
 	if p.Releases.Host == "" || p.GraphData.Host == "" {
 		return files, nil
 	}
-	file, err := updateService(p.Releases, p.GraphData)
+	file, err := updateService(p)
 	return append(files, file), err // its name comes after "signature-"
 }
 
-// SignatureTree returns signatures as a folder for a web server, which clusters ask
-// if its address is among the signatureStores of their ClusterVersion. The names are
-// paths below folder: "signatures/sha256=<hex>/signature-1". They are no manifests.
+// SignatureTree returns signatures as a folder for a web server. Clusters read it if its address is
+// in the signatureStores of their ClusterVersion. The names are paths below folder:
+// "signatures/sha256=<hex>/signature-1". The files are not manifests.
 func SignatureTree(folder string, all []Signed) ([]File, error) {
 	signed, err := sortSigned(all)
 	if err != nil {
@@ -96,14 +95,14 @@ func SignatureTree(folder string, all []Signed) ([]File, error) {
 	return files, nil
 }
 
-// GraphName is the name of the file with the update graph of a channel, which a
-// cluster without an update service can be given as its upstream:
-// "graph-stable-4.20-amd64.json". It is no manifest and must not stand among them.
+// GraphName returns the name of the file with the update graph of a channel:
+// "graph-stable-4.20-amd64.json". A cluster without an update service can use the graph as its
+// upstream. The file is not a manifest and must be kept apart from the manifests.
 func GraphName(channel string, arch release.Arch) string {
 	return "graph-" + channel + "-" + string(arch) + ".json"
 }
 
-// sortSigned sorts by digest, and makes one of those that are the same.
+// sortSigned sorts by digest and removes duplicates.
 func sortSigned(all []Signed) ([]Signed, error) {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b Signed) int { return strings.Compare(a.Digest.String(), b.Digest.String()) })
 	var unique []Signed
@@ -112,7 +111,7 @@ func sortSigned(all []Signed) ([]Signed, error) {
 			return nil, fmt.Errorf("writing signatures: %q is not a sha256 digest", s.Digest)
 		}
 		if len(s.Signatures) == 0 {
-			return nil, fmt.Errorf("writing the signatures of %s: there is none", s.Digest)
+			return nil, fmt.Errorf("writing the signatures of %s: none given", s.Digest)
 		}
 		if n := len(unique); n > 0 && unique[n-1].Digest == s.Digest {
 			if !slices.EqualFunc(unique[n-1].Signatures, s.Signatures, slices.Equal) {
@@ -125,7 +124,7 @@ func sortSigned(all []Signed) ([]Signed, error) {
 	return unique, nil
 }
 
-// A configMap is a ConfigMap in the order a person would write it.
+// A configMap is a ConfigMap with its fields in the usual order.
 type configMap struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -137,8 +136,8 @@ type configMap struct {
 	BinaryData map[string][]byte `json:"binaryData"`
 }
 
-// signatureConfigMap writes the ConfigMap of one image. The cluster-version operator
-// takes all keys that begin with the digest.
+// signatureConfigMap returns the ConfigMap of one image. The cluster-version operator reads all
+// keys that begin with the digest.
 func signatureConfigMap(s Signed) (File, error) {
 	name := s.Digest.Algorithm().String() + "-" + s.Digest.Encoded()
 	m := configMap{APIVersion: "v1", Kind: "ConfigMap", BinaryData: map[string][]byte{}}
@@ -155,7 +154,7 @@ func signatureConfigMap(s Signed) (File, error) {
 		return File{}, fmt.Errorf("writing the signatures of %s: %w", s.Digest, err)
 	}
 	if len(text) > defaultMaxBytes {
-		return File{}, fmt.Errorf("writing the signatures of %s: they take %d bytes, `oc apply` takes %d", s.Digest, len(text), defaultMaxBytes)
+		return File{}, fmt.Errorf("writing the signatures of %s: they take %d bytes, the limit of `oc apply` is %d", s.Digest, len(text), defaultMaxBytes)
 	}
 	return File{Name: SignatureFile(s.Digest), Text: append(text, '\n')}, nil
 }
@@ -176,19 +175,20 @@ type updateServiceManifest struct {
 	} `yaml:"spec"`
 }
 
-// updateService writes the UpdateService.
-func updateService(releases, graphData reference.Reference) (File, error) {
-	if graphData.Digest == "" {
-		return File{}, fmt.Errorf("writing %s: the digest of the graph data %s is not known", updateServiceName, graphData)
+// updateService returns the UpdateService.
+func updateService(p Platform) (File, error) {
+	name := serviceName(p.Suffix)
+	if p.GraphData.Digest == "" {
+		return File{}, fmt.Errorf("writing %s: the digest of the graph data %s is unknown", name, p.GraphData)
 	}
 	m := updateServiceManifest{APIVersion: "updateservice.operator.openshift.io/v1", Kind: "UpdateService"}
-	m.Metadata.Name, m.Metadata.Namespace = updateServiceName, updateServiceNamespace
+	m.Metadata.Name, m.Metadata.Namespace = name, updateServiceNamespace
 	m.Spec.Replicas = updateServiceReplicas
-	m.Spec.Releases = releases.Name()
-	m.Spec.GraphDataImage = graphData.WithDigest(graphData.Digest).String()
+	m.Spec.Releases = p.Releases.Name()
+	m.Spec.GraphDataImage = p.GraphData.WithDigest(p.GraphData.Digest).String()
 	text, err := encode(m)
 	if err != nil {
-		return File{}, fmt.Errorf("writing %s: %w", updateServiceName, err)
+		return File{}, fmt.Errorf("writing %s: %w", name, err)
 	}
-	return File{Name: updateServiceName + ".yaml", Text: text}, nil
+	return File{Name: name + ".yaml", Text: text}, nil
 }

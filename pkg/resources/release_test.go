@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// platform is a mirror of two releases, one of them with two signatures.
+// platform returns a mirror of two releases, one of them with two signatures.
 func platform(t testing.TB) Platform {
 	return Platform{
 		Signatures: []Signed{
@@ -85,12 +85,12 @@ spec:
 	if !slices.IsSortedFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the files are not sorted")
 	}
-	// The operator makes one label of a host name of this.
+	// The operator makes a host name from this, in which it is one label.
 	if host := updateServiceName + "-route-" + updateServiceNamespace; len(host) > maxName {
 		t.Errorf("%s has %d characters", host, len(host))
 	}
 
-	// Any order and what is given twice make no difference; Build leaves its input alone.
+	// The order and duplicates make no difference. Build does not change its input.
 	other := platform(t)
 	slices.Reverse(other.Signatures)
 	other.Signatures = append(other.Signatures, other.Signatures[0])
@@ -114,8 +114,7 @@ spec:
 	}
 }
 
-// TestSignatureConfigMap reads a ConfigMap as the API server and the
-// cluster-version operator do.
+// TestSignatureConfigMap reads the ConfigMap as the API server and the cluster-version operator do.
 func TestSignatureConfigMap(t *testing.T) {
 	body := bytes.Repeat([]byte{0, 0xff, '\n'}, 400)
 	d := digest.FromString("x")
@@ -156,12 +155,12 @@ func TestBuildPlatformErrors(t *testing.T) {
 	}{
 		{"no digest", func(p *Platform) { p.Signatures[0].Digest = "" }, `"" is not a sha256 digest`},
 		{"another algorithm", func(p *Platform) { p.Signatures[0].Digest = digest.SHA512.FromString("a") }, "is not a sha256 digest"},
-		{"no signature", func(p *Platform) { p.Signatures[0].Signatures = nil }, "there is none"},
+		{"no signature", func(p *Platform) { p.Signatures[0].Signatures = nil }, "none given"},
 		{"an empty signature", func(p *Platform) { p.Signatures[0].Signatures[1] = nil }, "number 2 is empty"},
 		{"two lists", func(p *Platform) { p.Signatures[0].Digest = p.Signatures[1].Digest }, "given twice and differ"},
 		{"digests that begin alike", func(p *Platform) { p.Signatures[0].Digest = alike }, "begin alike"},
-		{"too much", func(p *Platform) { p.Signatures[0].Signatures[1] = make([]byte, 200_000) }, "`oc apply` takes 250000"},
-		{"a graph by tag", func(p *Platform) { p.GraphData.Digest = "" }, "the digest of the graph data mirror.local:5000/ocp/openshift/graph-image:latest is not known"},
+		{"too much", func(p *Platform) { p.Signatures[0].Signatures[1] = make([]byte, 200_000) }, "the limit of `oc apply` is 250000"},
+		{"a graph by tag", func(p *Platform) { p.GraphData.Digest = "" }, "the digest of the graph data mirror.local:5000/ocp/openshift/graph-image:latest is unknown"},
 	} {
 		p := platform(t)
 		tc.change(&p)
@@ -194,8 +193,8 @@ func TestSignatureTree(t *testing.T) {
 	}
 }
 
-// TestReleaseScopes holds the pairs that clusters and install-config use: one for
-// the payloads, one for each repository of components.
+// TestReleaseScopes checks for the pairs of source and mirror that clusters and install-config use:
+// one for the payloads, and one for each repository of components.
 func TestReleaseScopes(t *testing.T) {
 	var images []Image
 	for _, s := range []string{
@@ -211,7 +210,7 @@ func TestReleaseScopes(t *testing.T) {
 		source, mirror, _ := strings.Cut(s, "@sha256 -> ")
 		images = append(images, img(t, source+"#"+mirror+" -> "+mirror+"#"+mirror+" release"))
 	}
-	// What else is mirrored from the same hosts stays apart.
+	// Other images from the same hosts have their own entries.
 	images = append(images, img(t, "quay.io/openshift-release-dev/tool#t -> R:5000/p/openshift-release-dev/tool#t"),
 		img(t, "quay.io/okd/operator:v1 -> R:5000/p/okd/operator:v1 generic"))
 	for _, policy := range []string{"", neverContactSource} {

@@ -1,30 +1,27 @@
 // Package resources writes the manifests that make a cluster use a mirror.
 //
-// What was mirrored goes in: images, each with the reference that the cluster
-// asks for and the place where it stands in the mirror, and catalogs. Files
-// come out, one object each, for `oc apply -f DIR`:
+// Its input is the mirrored content: images, each with the reference that the cluster requests and
+// the reference in the mirror, and catalogs. Its output is files with one object each, for `oc
+// apply -f DIR`:
 //
 //	idms-operator-0.yaml   ImageDigestMirrorSet: pulls by digest
 //	itms-operator-0.yaml   ImageTagMirrorSet: pulls by tag
-//	cs-….yaml              CatalogSource: the catalog for OLM classic
-//	cc-….yaml              ClusterCatalog: the catalog for OLM v1
+//	cs-index-v4-20.yaml    CatalogSource: the catalog for OLM classic
+//	cc-index-v4-20.yaml    ClusterCatalog: the catalog for OLM v1
 //
-// For platform releases, BuildPlatform writes a ConfigMap with the signatures of each
-// payload, and an UpdateService.
+// For platform releases, BuildPlatform writes a ConfigMap with the signatures of each payload, and
+// an UpdateService.
 //
-// A node merges all mirror sets into one registries.conf, where the longest
-// source that matches a pull wins alone, whichever kind of set it came from.
-// So the sources are chosen over all images at once (see chooseScopes), and in
-// the end every image is looked up as a node would (see lookUp). An image that
-// the cluster would not find, or would find with other content, is named in a
-// note.
+// A node merges all mirror sets into one registries.conf, in which the longest source that matches
+// a pull takes precedence, regardless of the kind of set. The sources are therefore chosen over all
+// images at once (see chooseScopes). Finally, every image is looked up as a node would (see
+// lookUp). A note names each image that the cluster would not find, or would find with other
+// content.
 //
-// The same input gives the same bytes, whatever its order: there are no
-// timestamps, names depend on the source alone, and one image more or less
-// changes as few files as possible. One file per object makes that visible:
-// a file that is gone is an object to delete. Everything that is written is
-// valid for the CustomResourceDefinitions of OpenShift and OLM, CEL rules
-// included.
+// The same input gives the same bytes, in any order: there are no timestamps, a catalog keeps the name
+// that it got first (see NameCatalogs), and adding or removing an image changes as few files as possible. One file per
+// object makes changes visible: if a file disappears, its object is to be deleted. All output is
+// valid for the CustomResourceDefinitions of OpenShift and OLM, including their CEL rules.
 package resources
 
 import (
@@ -38,48 +35,51 @@ import (
 
 // An Image is one image of the mirror.
 type Image struct {
-	// Source is what the cluster asks for: with a digest (a tag beside it
-	// does not count then), with a tag, or with neither, which means "latest".
+	// Source is the reference that the cluster requests: with a digest (a tag is then ignored),
+	// with a tag, or with neither, which means "latest".
 	Source reference.Reference
-	// Mirror is where it stands, with the tag and digest it was pushed by.
-	// An empty digest says that it is the source's.
+	// Mirror is the image in the mirror, with the tag and digest it was pushed by. An empty digest
+	// means that it equals the digest of Source.
 	Mirror reference.Reference
-	// Kind names the group of mirror sets that the image belongs to:
-	// "operator", "release", "generic" (additional images). It is part of their
-	// names. "" keeps an image out of them: no cluster asks for it by its source.
+	// Kind names the group of mirror sets that the image belongs to: "operator", "release",
+	// "generic" (additional images). It is part of their names. An image with an empty Kind is in
+	// no mirror set: no cluster requests it by its source.
 	Kind string
 }
 
 // A Catalog is one catalog image of the mirror.
 type Catalog struct {
-	// Source is the catalog as it was configured: "quay.io/org/index:v1",
-	// "oci://DIR", "dir://DIR". Names and hashes come from it.
+	// Source is the catalog as configured: "quay.io/org/index:v1", "oci://DIR", "dir://DIR".
 	Source string
-	// Target is the "REPOSITORY:TAG" that the configuration gives the catalog
-	// instead of its own, either half of which may be missing; "" where it gives
-	// none. One source with two targets is two catalogs.
+	// Target is the "REPOSITORY:TAG" that the configuration sets for the catalog in the mirror.
+	// Either half may be missing; "" means that it sets none. One source with two targets is two
+	// catalogs.
 	Target string
-	// Mirror is where the catalog stands; it needs a digest, and for a
-	// template that polls a tag too.
+	// Name is the name that NameCatalogs gave the catalog. Build gives one to a catalog without.
+	Name string `json:"-"`
+	// Mirror is the catalog in the mirror. It needs a digest, and also a tag if the template polls.
 	Mirror reference.Reference
-	// Template is the CatalogSource of targetCatalogSourceTemplate, as YAML;
-	// nil where there is none. TemplateName is its file, for messages.
+	// Template is the CatalogSource of targetCatalogSourceTemplate as YAML, nil if none is
+	// configured. TemplateName is its file, for messages.
 	Template     []byte
 	TemplateName string
-	// BinaryLess says that the image holds no opm, so that the cluster has to
-	// serve the catalog's ConfigsDir ("" means "/configs") with its own.
+	// BinaryLess means that the image contains no opm, so that the cluster has to serve the
+	// catalog's ConfigsDir ("" means "/configs") with its own.
 	BinaryLess bool
 	ConfigsDir string
 }
 
-// Options change what Build writes. The zero value is what most clusters want.
+// Options change what Build writes. The zero value suits most clusters.
 type Options struct {
-	// MirrorSourcePolicy is set on every mirror set entry:
-	// "NeverContactSource" or "AllowContactingSource". "" leaves it out, and
-	// the cluster falls back to the source.
+	// MirrorSourcePolicy is set on every mirror set entry: "NeverContactSource" or
+	// "AllowContactingSource". If it is empty, the field is omitted and the cluster falls back to
+	// the source.
 	MirrorSourcePolicy string
-	// MaxBytes limits one mirror set; 0 means 250000. What `oc apply` keeps of
-	// an object in an annotation must stay below 262144 bytes.
+	// Suffix is part of the names of mirror sets, "idms-operator-SUFFIX-0", so that those of several
+	// mirrors exist beside each other in a cluster. "" is for names without one. See CheckSuffix.
+	Suffix string
+	// MaxBytes limits the size of one mirror set; 0 means 250000. `oc apply` stores the object in
+	// an annotation, which must stay below 262144 bytes.
 	MaxBytes int
 }
 
@@ -89,14 +89,14 @@ type File struct {
 	Text []byte
 }
 
-// SourcePolicies are the values of a mirror set's mirrorSourcePolicy.
+// SourcePolicies returns the values of a mirror set's mirrorSourcePolicy.
 func SourcePolicies() []string { return []string{neverContactSource, "AllowContactingSource"} }
 
 const defaultMaxBytes = 250_000
 
-// Build returns the manifests for a mirror that holds images and catalogs,
-// sorted by name, and notes on what they cannot bring about, each a sentence
-// for people. It fails on what no cluster would take: a template that is not a
+// Build returns the manifests for a mirror that contains images and catalogs, sorted by name. The
+// notes are sentences for people about images and catalogs that clusters will not find or use as
+// configured. Build fails on input that no cluster would accept: a template that is not a
 // CatalogSource, two objects of one name, a catalog without digest.
 func Build(images []Image, catalogs []Catalog, opts Options) (files []File, notes []string, err error) {
 	if opts.MaxBytes == 0 {
@@ -121,7 +121,7 @@ func Build(images []Image, catalogs []Catalog, opts Options) (files []File, note
 	return files, slices.Compact(notes), nil
 }
 
-// hint is suggest.Phrase as the tail of a sentence.
+// hint returns suggest.Phrase as the end of a sentence.
 func hint(word string, candidates []string) string {
 	if p := suggest.Phrase(word, candidates); p != "" {
 		return "; " + p

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 var update = flag.Bool("update", false, "write testdata/golden anew")
@@ -42,7 +45,7 @@ status:
   message: gone
 `
 
-// example is a mirror with everything in it.
+// example returns a mirror with all kinds of images and catalogs.
 func example(t testing.TB) ([]Image, []Catalog) {
 	var images []Image
 	for _, s := range []string{
@@ -113,7 +116,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestDeterministic holds T9: any order of the input gives the same bytes.
+// TestDeterministic checks that input in any order gives the same bytes.
 func TestDeterministic(t *testing.T) {
 	images, catalogs := example(t)
 	images = append(images, many(t, 50)...)
@@ -160,9 +163,9 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestNames holds T8 and the rules of names.
+// TestNames checks that names are valid, and different for different sources.
 func TestNames(t *testing.T) {
-	valid := regexp.MustCompile(`^(cs|cc)-[a-z0-9]+(-[a-z0-9]+)*-[0-9a-f]{8}\.yaml$`)
+	valid := regexp.MustCompile(`^(cs|cc)-[a-z0-9]([-a-z0-9]*[a-z0-9])?\.yaml$`)
 	sources := []string{
 		"registry.redhat.io/redhat/redhat-operator-index:v4.18",
 		"quay.io/redhat/redhat-operator-index:v4.18",
@@ -176,7 +179,7 @@ func TestNames(t *testing.T) {
 	}
 	var catalogs []Catalog
 	for i, s := range sources {
-		catalogs = append(catalogs, Catalog{Source: s, Mirror: ref(t, "mirror.local:5000/catalog:latest#"+string(rune('a'+i)))})
+		catalogs = append(catalogs, Catalog{Source: s, Mirror: ref(t, "mirror.local:5000/"+strconv.Itoa(i)+"/catalog:latest#"+string(rune('a'+i)))})
 	}
 	files, notes, err := Build(nil, catalogs, Options{})
 	if err != nil || len(notes) > 0 {
@@ -204,9 +207,12 @@ func TestNames(t *testing.T) {
 			displays[display] = true
 		}
 	}
-	for _, want := range []string{"cs-redhat-operator-index-v4-18-", "cs-redhat-operator-index-", "cs-catalog-", "cs-under-score-1-2-3-rc-1-x-"} {
-		if !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Name, want) }) {
-			t.Errorf("no name begins with %s", want)
+	for _, want := range []string{
+		"cs-redhat-operator-index-v4-18.yaml", "cs-redhat-operator-index-v4-18-" + reference.ShortHash(sources[1]) + ".yaml",
+		"cs-redhat-operator-index-sha256-aaaaa.yaml", "cs-catalog-latest.yaml", "cs-under--score-1-2-3-rc-1-x.yaml",
+	} {
+		if !seen[want] {
+			t.Errorf("there is no %s", want)
 		}
 	}
 }
@@ -214,7 +220,7 @@ func TestNames(t *testing.T) {
 func TestBuildErrors(t *testing.T) {
 	a := Catalog{Source: "quay.io/org/index:v1", Mirror: ref(t, "mirror.local/org/index:v1#1")}
 	named := func(source, namespace string) Catalog {
-		return Catalog{Source: source, Mirror: a.Mirror, TemplateName: "t.yaml",
+		return Catalog{Source: source, Mirror: ref(t, strings.Replace(source, "quay.io", "mirror.local", 1)+"#1"), TemplateName: "t.yaml",
 			Template: []byte(head + "metadata: {name: same, namespace: " + namespace + "}\n")}
 	}
 	for _, tc := range []struct {
@@ -226,11 +232,11 @@ func TestBuildErrors(t *testing.T) {
 	}{
 		{"policy", nil, nil, Options{MirrorSourcePolicy: "NeverContactSources"}, `did you mean "NeverContactSource"?`},
 		{"kind", []Image{{Source: ref(t, "quay.io/a/b:1"), Mirror: ref(t, "m.local/a/b:1"), Kind: "A_b"}}, nil, Options{}, `image quay.io/a/b:1: kind "A_b"`},
-		{"twice", nil, []Catalog{a, a}, Options{}, "catalog quay.io/org/index:v1: it is given twice"},
-		{"no digest", nil, []Catalog{{Source: a.Source, Mirror: a.Mirror.WithTag("v1")}}, Options{}, "the digest of mirror.local/org/index:v1 is not known"},
+		{"twice", nil, []Catalog{a, a}, Options{}, "catalog quay.io/org/index:v1: given twice"},
+		{"no digest", nil, []Catalog{{Source: a.Source, Mirror: a.Mirror.WithTag("v1")}}, Options{}, "the digest of mirror.local/org/index:v1 is unknown"},
 		{"not a reference", nil, []Catalog{{Source: "Quay.io/Org/", Mirror: a.Mirror}}, Options{}, `catalog Quay.io/Org/`},
 		{"two templates of one name", nil, []Catalog{named("quay.io/b/y:1", "ns"), named("quay.io/a/x:1", "ns")}, Options{},
-			"catalog quay.io/b/y:1: reading targetCatalogSourceTemplate t.yaml: catalog quay.io/a/x:1 has the name ns/same too; change metadata.name"},
+			"catalog quay.io/b/y:1: reading targetCatalogSourceTemplate t.yaml: catalog quay.io/a/x:1 also has the name ns/same; change metadata.name"},
 		{"poll without a tag", nil, []Catalog{{Source: a.Source, Mirror: a.Mirror.WithDigest(a.Mirror.Digest), TemplateName: "t.yaml",
 			Template: []byte(head + "spec: {updateStrategy: {registryPoll: {}}}\n")}}, Options{}, "t.yaml: spec.updateStrategy.registryPoll needs a catalog with a tag"},
 	} {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A repository is everything that is known of one source repository.
+// A repository is one source repository with all its pulls.
 type repository struct {
 	name      string
-	places    [2][]string // mirror repositories of pulls by tag [0] and by digest [1]
+	mirrors   [2][]string // mirror repositories of pulls by tag [0] and by digest [1]
 	kinds     [2][]string
-	namespace string // the name without its last component; "" where that is the host
-	parents   string // the mirror namespaces, joined, if namespace scope would do; else ""
+	namespace string // the name without its last component; "" if that is the host
+	parents   string // the joined mirror namespaces if an entry for the namespace can serve it, else ""
 }
 
-// An entry is one source of the mirror sets with the mirrors for pulls by tag
-// [0] and by digest [1], and the kinds of set that need it.
+// An entry is one source of the mirror sets, with the mirrors for pulls by tag [0] and by digest
+// [1] and the kinds of set that need it.
 type entry struct {
 	source  string
 	mirrors [2][]string
@@ -29,24 +29,22 @@ func index(byDigest bool) int {
 	return 0
 }
 
-// chooseScopes returns the sources that lead every pull to its places, sorted.
+// chooseScopes returns the sources, sorted, that redirect every pull to its mirror repositories.
 //
-// As with `oc mirror`, a source is a namespace ("quay.io/org") where the paths
-// in the mirror end like those of the source, and else one repository. An
-// entry takes all pulls below it away from shorter ones, by tag and by digest,
-// also where it has mirrors for only one of them. Therefore each repository
-// has one entry for both, and a namespace is not used where
+// As with `oc mirror`, a source is a namespace ("quay.io/org") if the paths in the mirror end like
+// those of the source, and otherwise one repository. An entry overrides shorter entries for all
+// pulls below it, by tag and by digest, even if it has mirrors for only one of them. Therefore each
+// repository has one entry for both, and a namespace is not used if
 //
-//   - it is the whole host: that would capture what was never mirrored,
-//   - it is itself a repository that is pulled: the entry would be that one's,
-//   - it holds a place of the mirror, which may not be redirected or, with
-//     NeverContactSource, blocked.
+//   - it is an entire host: the entry would capture what was never mirrored,
+//   - it is itself a repository that is pulled: the entry would apply to that repository,
+//   - it contains a mirror repository, which must not be redirected or, with NeverContactSource, blocked.
 //
-// Repositories of a namespace that stand elsewhere than most of it get entries
-// of their own, which are longer and win.
+// Repositories whose mirror differs from most of their namespace get entries of their own, which
+// are longer and take precedence.
 func chooseScopes(pulls []pull) []entry {
 	repositories := readRepositories(pulls)
-	shared := map[string]string{} // namespace -> the mirrors most of it has
+	shared := map[string]string{} // namespace -> the mirrors of most of its repositories
 	votes := map[string]map[string]int{}
 	for _, r := range repositories {
 		if r.parents == "" || repositories[r.namespace] != nil {
@@ -58,8 +56,8 @@ func chooseScopes(pulls []pull) []entry {
 		votes[r.namespace][r.parents]++
 	}
 	for _, p := range pulls {
-		for _, place := range p.places {
-			for ns := place; ns != ""; ns = parent(ns) {
+		for _, mirror := range p.mirrors {
+			for ns := mirror; ns != ""; ns = parent(ns) {
 				delete(votes, ns)
 			}
 		}
@@ -86,15 +84,15 @@ func chooseScopes(pulls []pull) []entry {
 			e = &entry{source: source}
 			entries[source] = e
 		}
-		for i, places := range r.places {
-			for _, place := range places {
+		for i, mirrors := range r.mirrors {
+			for _, mirror := range mirrors {
 				if viaNamespace {
-					place = parent(place)
+					mirror = parent(mirror)
 				}
-				if place == source {
-					continue // the source itself is asked last anyway
+				if mirror == source {
+					continue // the source itself is tried last anyway
 				}
-				e.mirrors[i] = insert(e.mirrors[i], place)
+				e.mirrors[i] = insert(e.mirrors[i], mirror)
 				for _, kind := range r.kinds[i] {
 					e.kinds[i] = insert(e.kinds[i], kind)
 				}
@@ -120,8 +118,8 @@ func readRepositories(pulls []pull) map[string]*repository {
 			repositories[p.name] = r
 		}
 		i := index(p.byDigest)
-		for _, place := range p.places {
-			r.places[i] = insert(r.places[i], place)
+		for _, mirror := range p.mirrors {
+			r.mirrors[i] = insert(r.mirrors[i], mirror)
 		}
 		for _, kind := range p.kinds {
 			r.kinds[i] = insert(r.kinds[i], kind)
@@ -133,33 +131,33 @@ func readRepositories(pulls []pull) map[string]*repository {
 	return repositories
 }
 
-// namespaceMirrors is the mirrors that an entry for r's namespace would need,
-// as one string, or "" where such an entry cannot serve r.
+// namespaceMirrors returns the mirrors that an entry for r's namespace would need, as one string,
+// or "" if such an entry cannot serve r.
 func namespaceMirrors(r *repository) string {
 	if !strings.Contains(r.namespace, "/") {
 		return ""
 	}
 	_, path, _ := strings.Cut(r.name, "/")
 	var joined []string
-	for _, places := range r.places {
+	for _, mirrors := range r.mirrors {
 		var parents []string
-		for _, place := range places {
-			if !strings.HasSuffix(place, "/"+path) {
+		for _, mirror := range mirrors {
+			if !strings.HasSuffix(mirror, "/"+path) {
 				return ""
 			}
-			parents = append(parents, parent(place))
+			parents = append(parents, parent(mirror))
 		}
 		if len(parents) > 0 {
 			joined = append(joined, strings.Join(parents, " "))
 		}
 	}
 	if len(slices.Compact(joined)) != 1 {
-		return "" // tags stand elsewhere than digests
+		return "" // the mirrors of tags differ from those of digests
 	}
 	return joined[0]
 }
 
-// parent is a location without its last component, or "" for a host.
+// parent returns a location without its last component, or "" for a host.
 func parent(location string) string {
 	i := strings.LastIndex(location, "/")
 	if i < 0 {

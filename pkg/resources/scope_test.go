@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// ref parses a reference; "#x" at its end stands for the digest of "x".
+// ref parses a reference. "#x" at its end is replaced with the digest of "x".
 func ref(t testing.TB, s string) reference.Reference {
 	t.Helper()
 	name, seed, byDigest := strings.Cut(s, "#")
@@ -27,7 +27,7 @@ func ref(t testing.TB, s string) reference.Reference {
 	return r
 }
 
-// img is an image of kind operator; "source -> mirror".
+// img returns an image of kind operator from "source -> mirror".
 func img(t testing.TB, s string) Image {
 	t.Helper()
 	source, mirror, _ := strings.Cut(s, " -> ")
@@ -38,7 +38,7 @@ func img(t testing.TB, s string) Image {
 	return Image{Source: ref(t, source), Mirror: ref(t, mirror), Kind: kind}
 }
 
-// rules lists the entries of the emitted mirror sets: "idms-operator source -> mirrors".
+// rules returns the entries of the mirror sets: "idms-operator source -> mirrors".
 func rules(t *testing.T, files []File) []string {
 	t.Helper()
 	var list []string
@@ -102,7 +102,7 @@ func TestScopes(t *testing.T) {
 			want:   []string{"idms-operator ghcr.io/a -> R/a", "idms-operator quay.io/a -> R/a"},
 		},
 		{
-			name:   "one repository of a namespace stands elsewhere",
+			name:   "one repository of a namespace has another mirror",
 			images: []string{"quay.io/org/a#1 -> R/org/a#1", "quay.io/org/b#2 -> R/org/b#2", "quay.io/org/c#3 -> R/mine/renamed#3 generic"},
 			want:   []string{"idms-generic quay.io/org/c -> R/mine/renamed", "idms-operator quay.io/org -> R/org"},
 		},
@@ -122,8 +122,8 @@ func TestScopes(t *testing.T) {
 			want:   []string{"idms-operator quay.io/org/a -> R/xorg/a"},
 		},
 		{
-			// The entry of the tag pull is longer, so it takes pulls by digest too.
-			name:   "tags stand elsewhere than digests",
+			// The entry of the tag pull is longer, so pulls by digest use it too.
+			name:   "tags have another mirror than digests",
 			images: []string{"quay.io/org/a#1 -> R/org/a#1", "quay.io/org/b#2 -> R/org/b#2", "quay.io/org/a:v1 -> R/mine/a:v1 generic"},
 			want:   []string{"idms-operator quay.io/org -> R/org", "idms-operator quay.io/org/a -> R/org/a", "itms-generic quay.io/org/a -> R/mine/a"},
 		},
@@ -139,7 +139,7 @@ func TestScopes(t *testing.T) {
 				"itms-operator ghcr.io/org/app/sub -> R/org/app/sub"},
 		},
 		{
-			name:   "a repository that is a namespace too, and stands elsewhere",
+			name:   "a repository that is also a namespace, with another mirror",
 			images: []string{"ghcr.io/org/app#1 -> R/mine/app#1", "ghcr.io/org/app/sub#2 -> R/org/app/sub#2"},
 			want:   []string{"idms-operator ghcr.io/org/app -> R/mine/app", "idms-operator ghcr.io/org/app/sub -> R/org/app/sub"},
 		},
@@ -197,7 +197,7 @@ func TestScopes(t *testing.T) {
 			lost: []string{"quay.io/a/b:v2"},
 		},
 		{
-			name:   "hosts that no CRD takes",
+			name:   "hosts that no CRD accepts",
 			images: []string{"[::1]:5000/a/b#1 -> R/a/b#1", "quay.io/a/c#2 -> [::1]:5000/a/c#2"},
 			lost:   []string{"[::1]:5000/a/b@" + digest.FromString("1").String(), "quay.io/a/c@" + digest.FromString("2").String()},
 		},
@@ -228,8 +228,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestScopesRandom mirrors random images by the rules of destinations (prefix,
-// flattened paths, target repositories) and pulls each of them.
+// TestScopesRandom mirrors random images to destinations with a prefix, flattened paths or target
+// repositories, and pulls each of them.
 func TestScopesRandom(t *testing.T) {
 	hosts := []string{"quay.io", "ghcr.io", "reg.example:5000", "mirror.local:5000"}
 	words := []string{"a", "b", "org"}
@@ -271,7 +271,7 @@ func TestScopesRandom(t *testing.T) {
 			} else {
 				source.Tag = fmt.Sprintf("v%d", rng.IntN(2))
 				in.Tag = source.Tag
-				// Two sources at one place are the plan's to refuse.
+				// A plan refuses two sources with the same destination.
 				if other := taken[in.String()]; other != "" && other != source.Name() {
 					continue
 				}

@@ -8,14 +8,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// catalogSourceSpec is the fields of a CatalogSource's spec whose types are
-// checked (operator-framework/api, CatalogSourceSpec). Fields that are not here
-// are kept as they are.
+// catalogSourceSpec has the fields of a CatalogSource's spec whose types are checked
+// (operator-framework/api, CatalogSourceSpec). Other fields are kept unchanged.
 type catalogSourceSpec struct {
 	SourceType  string   `json:"sourceType"`
 	Image       string   `json:"image"`
@@ -49,14 +49,16 @@ type catalogSourceSpec struct {
 	} `json:"updateStrategy"`
 }
 
-// specFields are the names of catalogSourceSpec, for suggestions.
+// specFields returns the fields of catalogSourceSpec, for suggestions.
 func specFields() []string {
 	return []string{"sourceType", "image", "address", "configMap", "displayName", "description", "publisher", "priority",
 		"secrets", "icon", "grpcPodConfig", "updateStrategy"}
 }
 
-// quantity is what the CRD asks of grpcPodConfig.memoryTarget.
-var quantity = regexp.MustCompile(`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`)
+// quantity is the CRD's pattern for grpcPodConfig.memoryTarget.
+var quantity = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`)
+})
 
 func (t *template) readSpec() error {
 	if err := convert(t.spec, &t.typed, "spec"); err != nil {
@@ -64,7 +66,7 @@ func (t *template) readSpec() error {
 	}
 	for _, field := range sortedKeys(t.spec) {
 		if !slices.Contains(specFields(), field) {
-			t.notes = append(t.notes, fmt.Sprintf("spec.%s is not a field of CatalogSource, the cluster will refuse or drop it%s", field, hint(field, specFields())))
+			t.notes = append(t.notes, fmt.Sprintf("spec.%s is not a field of CatalogSource; the cluster will refuse or drop it%s", field, hint(field, specFields())))
 		}
 	}
 	pod := t.typed.GrpcPodConfig
@@ -78,20 +80,20 @@ func (t *template) readSpec() error {
 	switch v := pod.MemoryTarget.(type) {
 	case nil, float64:
 	case string:
-		if !quantity.MatchString(v) {
+		if !quantity().MatchString(v) {
 			return fmt.Errorf("spec.grpcPodConfig.memoryTarget is %q; want a quantity such as 30Mi", v)
 		}
 	default:
 		return errors.New("spec.grpcPodConfig.memoryTarget is not a quantity such as 30Mi")
 	}
 	if pod.ExtractContent != nil && pod.ExtractContent.CatalogDir == "" {
-		return errors.New("spec.grpcPodConfig.extractContent lacks catalogDir; want the catalog's folder in the image, such as /configs")
+		return errors.New("spec.grpcPodConfig.extractContent.catalogDir is missing; want the catalog's folder in the image, such as /configs")
 	}
 	return nil
 }
 
-// convert puts a decoded object into a struct, field names in exactly their
-// case, and says where a type is wrong.
+// convert decodes an object into a struct. Field names are case-sensitive, and errors name the
+// field with the wrong type.
 func convert(object map[string]any, into any, field string) error {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -109,7 +111,7 @@ func convert(object map[string]any, into any, field string) error {
 	return nil
 }
 
-// jsonName is a kind of JSON value in words.
+// jsonName returns a kind of JSON value in words.
 func jsonName(kind jsontext.Kind) string {
 	switch kind {
 	case '"':
@@ -124,7 +126,7 @@ func jsonName(kind jsontext.Kind) string {
 	return "the word " + kind.String()
 }
 
-// goName is a kind of Go type in the words of YAML.
+// goName returns a kind of Go type in the words of YAML.
 func goName(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Int64:

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// many is n images that each need a source of their own.
+// many returns n images that each need their own source.
 func many(t testing.TB, n int) []Image {
 	var images []Image
 	for i := range n {
@@ -88,8 +88,8 @@ func TestSplitTooSmall(t *testing.T) {
 	}
 }
 
-// TestLastAppliedFits holds what the default limit is for: the JSON that kubectl
-// keeps in an annotation is not longer than the YAML.
+// TestLastAppliedFits checks the assumption behind the default limit: the JSON that kubectl stores
+// in an annotation is not longer than the YAML.
 func TestLastAppliedFits(t *testing.T) {
 	files, _, err := Build(many(t, 5000), nil, Options{MirrorSourcePolicy: neverContactSource})
 	if err != nil {

@@ -13,24 +13,22 @@ import (
 
 const (
 	catalogSourceVersion = "operators.coreos.com/v1alpha1"
-	maxTemplate          = 1 << 20 // an etcd object ends at about 1.5 MB
+	maxTemplate          = 1 << 20 // the limit of an etcd object is about 1.5 MB
 )
 
-// A template is a CatalogSource that lacks what Gantry sets. The maps are those
-// of the YAML text, unknown fields included, and belong to the caller.
+// A template is a CatalogSource without the fields that Gantry sets. The maps are those of the YAML
+// text, including unknown fields, and may be changed.
 type template struct {
 	object, metadata, spec map[string]any
 	typed                  catalogSourceSpec
-	name, namespace        string // "" where the template leaves them open
+	name, namespace        string // "" if the template does not set them
 	notes                  []string
 }
 
-// readTemplate reads the CatalogSource of targetCatalogSourceTemplate: one YAML
-// document of at most 1 MiB. Duplicate keys, another kind and wrong types are
-// errors that say which field is wrong. What a cluster adds to an object that
-// it gives out (status, uid, resourceVersion and the like) is left out, so that
-// the output of `oc get catalogsource -o yaml` will do. A nil text is the empty
-// template.
+// readTemplate reads the CatalogSource of targetCatalogSourceTemplate: one YAML document of at most
+// 1 MiB. Duplicate keys, another kind and wrong types are errors that name the field. Fields that a
+// cluster adds to an object (status, uid, resourceVersion and the like) are removed, so that the
+// output of `oc get catalogsource -o yaml` can be used. A nil text is the empty template.
 func readTemplate(text []byte) (template, error) {
 	t := template{object: map[string]any{"apiVersion": catalogSourceVersion, "kind": "CatalogSource"}}
 	if text != nil {
@@ -66,11 +64,10 @@ func readTemplate(text []byte) (template, error) {
 	return t, nil
 }
 
-// decodeObject reads one YAML document with an object in it. Numbers stay as
-// they are written.
+// decodeObject reads one YAML document with an object in it. Numbers keep their spelling.
 func decodeObject(text []byte) (map[string]any, error) {
 	if len(text) > maxTemplate {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are read", len(text), maxTemplate)
+		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(text), maxTemplate)
 	}
 	documents := yamlv3.NewDecoder(bytes.NewReader(text))
 	for n := 1; ; n++ {
@@ -83,7 +80,7 @@ func decodeObject(text []byte) (map[string]any, error) {
 			return nil, err
 		}
 		if n > 1 {
-			return nil, errors.New("it holds more than one YAML document; keep the CatalogSource alone")
+			return nil, errors.New("it contains more than one YAML document; keep only the CatalogSource")
 		}
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(text)
@@ -94,12 +91,12 @@ func decodeObject(text []byte) (map[string]any, error) {
 	numbers.UseNumber()
 	var object map[string]any
 	if err := numbers.Decode(&object); err != nil || object == nil {
-		return nil, errors.New("it does not hold a YAML object")
+		return nil, errors.New("it does not contain a YAML object")
 	}
 	return object, nil
 }
 
-// mapping returns the object at field, which it adds where it is missing.
+// mapping returns the object in field, and adds an empty one if it is missing.
 func mapping(object map[string]any, field string) (map[string]any, error) {
 	switch v := object[field].(type) {
 	case map[string]any:
@@ -129,7 +126,7 @@ func (t *template) readMetadata() error {
 		return err
 	}
 	if typed.GenerateName != "" {
-		return errors.New("metadata.generateName cannot be applied twice; give metadata.name, or neither to get a name from the catalog")
+		return errors.New("metadata.generateName cannot be applied twice; set metadata.name, or neither to get a name from the catalog")
 	}
 	if typed.Name != "" {
 		if err := checkName("metadata.name", typed.Name); err != nil {

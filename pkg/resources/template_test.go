@@ -31,9 +31,9 @@ func fromTemplate(t testing.TB, text string) Catalog {
 
 func TestTemplateErrors(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
-		{"empty", "", "does not hold a YAML object"},
-		{"null", "---\n", "does not hold a YAML object"},
-		{"list", "- a\n", "does not hold a YAML object"},
+		{"empty", "", "does not contain a YAML object"},
+		{"null", "---\n", "does not contain a YAML object"},
+		{"list", "- a\n", "does not contain a YAML object"},
 		{"not YAML", "a: b: c\n", "mapping values are not allowed"},
 		{"tab", head + "spec:\n\tpriority: 1\n", "line 4"},
 		{"duplicate key", head + "spec: {priority: 1, priority: 2}\n", `"priority" already set`},
@@ -41,7 +41,7 @@ func TestTemplateErrors(t *testing.T) {
 		{"kind", "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterCatalog\n", "kind is ClusterCatalog; it must be CatalogSource"},
 		{"version", "apiVersion: operators.coreos.com/v1\nkind: CatalogSource\n", "apiVersion is operators.coreos.com/v1; it must be operators.coreos.com/v1alpha1"},
 		{"two documents", head + "---\n" + head, "more than one YAML document"},
-		{"too long", head + "# " + strings.Repeat("x", maxTemplate), "at most 1048576 are read"},
+		{"too long", head + "# " + strings.Repeat("x", maxTemplate), "the limit is 1048576"},
 		{"metadata", head + "metadata: x\n", "metadata is not an object"},
 		{"spec", head + "spec: [a]\n", "spec is not an object"},
 		{"name", head + "metadata: {name: My_Catalog}\n", `metadata.name "My_Catalog": use lower case letters`},
@@ -60,7 +60,7 @@ func TestTemplateErrors(t *testing.T) {
 		{"security context", head + "spec: {grpcPodConfig: {securityContextConfig: restrictd}}\n", `is "restrictd"; want legacy or restricted; did you mean "restricted"?`},
 		{"memory", head + "spec: {grpcPodConfig: {memoryTarget: much}}\n", `memoryTarget is "much"; want a quantity`},
 		{"memory as a list", head + "spec: {grpcPodConfig: {memoryTarget: []}}\n", "memoryTarget is not a quantity"},
-		{"catalogDir", head + "spec: {grpcPodConfig: {extractContent: {cacheDir: /c}}}\n", "extractContent lacks catalogDir"},
+		{"catalogDir", head + "spec: {grpcPodConfig: {extractContent: {cacheDir: /c}}}\n", "extractContent.catalogDir is missing"},
 		{"poll", head + "spec: {updateStrategy: {registryPoll: 30m}}\n", "spec.updateStrategy.registryPoll is a string; want an object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -79,13 +79,12 @@ func TestTemplateErrors(t *testing.T) {
 func TestTemplateNotes(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"nothing", head + "spec: {displayName: Mine}\n", ""},
-		{"misspelt", head + "spec: {displayname: Mine}\n", `spec.displayname is not a field of CatalogSource, the cluster will refuse or drop it; did you mean "displayName"?`},
+		{"misspelt", head + "spec: {displayname: Mine}\n", `spec.displayname is not a field of CatalogSource; the cluster will refuse or drop it; did you mean "displayName"?`},
 		{"image template", head + "metadata: {annotations: {olm.catalogImageTemplate: 'quay.io/a:v{kube_major_version}'}}\n",
 			"its annotation olm.catalogImageTemplate makes OLM replace the mirrored catalog with quay.io/a:v{kube_major_version}"},
 		{"another folder", head + "spec: {grpcPodConfig: {extractContent: {catalogDir: /catalog}}}\n",
-			"spec.grpcPodConfig.extractContent.catalogDir is /catalog, but the catalog is in /configs"},
-		{"a cache", head + "spec: {grpcPodConfig: {extractContent: {catalogDir: /configs, cacheDir: /tmp/cache}}}\n",
-			"spec.grpcPodConfig.extractContent.cacheDir is set, but the image holds no cache; the catalog's pod will not start"},
+			"spec.grpcPodConfig.extractContent.catalogDir is /catalog, but the catalog is in /configs; the catalog's pod will not start"},
+		{"the same folder", head + "spec: {grpcPodConfig: {extractContent: {catalogDir: /configs/}}}\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := fromTemplate(t, tc.text)
@@ -105,8 +104,47 @@ func TestTemplateNotes(t *testing.T) {
 	}
 }
 
-// FuzzTemplate holds that what is accepted is written as YAML that is accepted
-// again and then stays as it is.
+// TestTemplateCache checks that a CatalogSource never names a cache: the pod would not start if the
+// cache is missing or does not match.
+func TestTemplateCache(t *testing.T) {
+	text := head + "spec: {grpcPodConfig: {memoryTarget: 30Mi, extractContent: {catalogDir: /configs, cacheDir: /tmp/cache}}}\n"
+	for name, c := range map[string]Catalog{
+		"without a program": {BinaryLess: true},
+		"with opm":          {ConfigsDir: "/configs"},
+		"in another folder": {ConfigsDir: "/catalog"},
+		"unknown folder":    {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := fromTemplate(t, text)
+			from.BinaryLess, from.ConfigsDir = c.BinaryLess, c.ConfigsDir
+			files, notes, err := Build(nil, []Catalog{from}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const prefix = "catalog quay.io/org/index:v1, template template.yaml: spec.grpcPodConfig.extractContent."
+			want := []string{prefix + "cacheDir (/tmp/cache) was removed: the catalog's pod would not start with a cache that does not match; opm creates its own"}
+			if c.ConfigsDir == "/catalog" {
+				want = append(want, prefix+"catalogDir is /configs, but the catalog is in /catalog; the catalog's pod will not start")
+			}
+			if diff := cmp.Diff(want, notes); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+			var source struct {
+				Spec struct{ GrpcPodConfig map[string]any }
+			}
+			if err := yaml.Unmarshal(files[1].Text, &source); err != nil {
+				t.Fatal(err)
+			}
+			wantPod := map[string]any{"memoryTarget": "30Mi", "extractContent": map[string]any{"catalogDir": "/configs"}}
+			if diff := cmp.Diff(wantPod, source.Spec.GrpcPodConfig); diff != "" {
+				t.Errorf("grpcPodConfig (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzTemplate checks that an accepted template is written as YAML that is accepted too, and does
+// not change when it is written again.
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{
 		head,

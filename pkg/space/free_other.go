@@ -4,8 +4,8 @@ package space
 
 import "errors"
 
-// free is not known here: a full disk shows when it is full.
+// free is not available on this operating system.
 func free(string) (int64, error) { return 0, errors.ErrUnsupported }
 
-// isQuota reports whether the user's share of the disk is used up.
+// isQuota reports whether the quota of the user is used up.
 func isQuota(error) bool { return false }

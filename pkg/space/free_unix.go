@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// free is Free of a folder that is there.
+// free is Free of a folder that exists.
 func free(dir string) (int64, error) {
 	var st unix.Statfs_t
 	for {
@@ -23,12 +23,12 @@ func free(dir string) (int64, error) {
 		}
 		break
 	}
-	blocks, size := uint64(st.Bavail), uint64(st.Bsize) //nolint:gosec,unconvert // of other types elsewhere
+	blocks, size := uint64(st.Bavail), uint64(st.Bsize) //nolint:gosec,unconvert // other types on other systems
 	if size != 0 && blocks > math.MaxInt64/size {
 		return math.MaxInt64, nil
 	}
 	return int64(blocks * size), nil //nolint:gosec // checked above
 }
 
-// isQuota reports whether the user's share of the disk is used up.
+// isQuota reports whether the quota of the user is used up.
 func isQuota(err error) bool { return errors.Is(err, syscall.EDQUOT) }

@@ -1,8 +1,8 @@
-// Package space compares what is to be written with what a disk has room for:
-// before the first byte, and when the disk is full nevertheless.
+// Package space checks that a disk has enough free space: before the first byte is written, and when
+// a write fails because the disk is full.
 //
-// What counts is what this user may still write. Where nobody can tell what is
-// free, it is taken to be enough, and a full disk shows when it is full.
+// Free space is what this user may still write. On operating systems that do not report it, it is
+// assumed to be enough, until a write fails.
 package space
 
 import (
@@ -13,16 +13,16 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
-// An Error says that there is no room for what is to be written, before the
-// first byte or when it ran out.
+// An Error means that a disk has not enough free space, before the first byte or after a write failed.
 type Error struct {
 	Dir       string
 	Needed    int64 // bytes that are still to be written
 	Available int64 // bytes that the file system has left
-	Err       error // of the write that it had no room for; nil before the first
+	Err       error // the error of the write that failed; nil before the first write
 }
 
 func (e *Error) Error() string {
@@ -30,40 +30,41 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		why = fmt.Sprintf(" (%v)", e.Err)
 	}
-	return fmt.Sprintf("not enough space in %s: %s are still to be written, %s are free%s: %s",
-		e.Dir, progress.Bytes(e.Needed), progress.Bytes(e.Available), why, e.Hint())
+	return fmt.Sprintf("not enough space in %s: %s are still to be written, %s are free%s",
+		e.Dir, progress.Bytes(e.Needed), progress.Bytes(e.Available), why)
 }
 
+// Unwrap returns the error of the write that failed, if any.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do.
-func (e *Error) Hint() string {
-	if e.Needed <= e.Available { // a quota, or space that came back
-		return "make room and run again"
+// Advice implements advice.Adviser.
+func (e *Error) Advice() (advice.Kind, string) {
+	if e.Needed <= e.Available { // a quota, or space that was freed meanwhile
+		return advice.NoSpace, "free some space and run again"
 	}
-	return fmt.Sprintf("make room for %s more and run again", progress.Bytes(e.Needed-e.Available))
+	return advice.NoSpace, fmt.Sprintf("free %s more and run again", progress.Bytes(e.Needed-e.Available))
 }
 
-// IsFull reports whether a write failed, or was not begun, since there was no
-// room for it: the disk is full, or this user's share of it is used up.
+// IsFull reports whether a write failed, or was not started, because the disk is full or the quota of
+// this user is used up.
 func IsFull(err error) bool {
-	var lacking *Error
-	return errors.As(err, &lacking) || errors.Is(err, syscall.ENOSPC) || isQuota(err)
+	var tooSmall *Error
+	return errors.As(err, &tooSmall) || errors.Is(err, syscall.ENOSPC) || isQuota(err)
 }
 
-// Check is an *Error where the file system that dir lies on, or will lie on, has
-// less than needed bytes free for this user.
-func Check(dir string, needed int64) error { return Enough(Free, dir, needed) }
+// Check returns an *Error if the file system of dir, which need not exist, has less than needed bytes
+// free for this user.
+func Check(dir string, needed int64) error { return CheckWith(Free, dir, needed) }
 
-// Enough is Check with free in place of Free. An errors.ErrUnsupported of it is
-// enough.
-func Enough(free func(dir string) (int64, error), dir string, needed int64) error {
+// CheckWith is Check with free in place of Free. If free returns errors.ErrUnsupported, the space is
+// assumed to be enough.
+func CheckWith(free func(dir string) (int64, error), dir string, needed int64) error {
 	available, err := free(dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("asking for free space: %w", err)
+		return fmt.Errorf("reading the free space: %w", err)
 	}
 	if available < needed {
 		return &Error{Dir: dir, Needed: needed, Available: available}
@@ -71,9 +72,9 @@ func Enough(free func(dir string) (int64, error), dir string, needed int64) erro
 	return nil
 }
 
-// RanOut is the *Error of a write for which IsFull, with so many bytes still to
-// be written in dir. Of what is free, free tells.
-func RanOut(free func(dir string) (int64, error), dir string, needed int64, err error) error {
+// Full returns the *Error of a write that failed with an error for which IsFull is true. needed is how
+// many bytes are still to be written in dir; free returns the free space.
+func Full(free func(dir string) (int64, error), dir string, needed int64, err error) error {
 	available, freeErr := free(dir)
 	if freeErr != nil || available < 0 {
 		available = 0
@@ -81,8 +82,8 @@ func RanOut(free func(dir string) (int64, error), dir string, needed int64, err 
 	return &Error{Dir: dir, Needed: needed, Available: available, Err: err}
 }
 
-// Free is how many bytes the file system of dir has for this user. A folder that
-// is not there lies on that of the one above it. Where that cannot be known, the
+// Free returns how many bytes this user may still write to the file system of dir. If dir does not
+// exist, its nearest existing parent counts. On operating systems that do not report free space, the
 // error is errors.ErrUnsupported.
 func Free(dir string) (int64, error) {
 	at, err := filepath.Abs(dir)

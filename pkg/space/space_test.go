@@ -10,14 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// What is free is asked of the folder, or of where it would be made.
+// Free space is read from the folder, or from its nearest parent.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	available, err := Free(dir)
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("nobody knows what is free")
+		t.Skip("free space is not reported")
 	}
 	if err != nil || available <= 0 {
 		t.Fatalf("Free = %d, %v", available, err)
@@ -26,14 +28,14 @@ func TestCheck(t *testing.T) {
 		if err := Check(at, 1); err != nil {
 			t.Errorf("%s: %v", at, err)
 		}
-		var lacking *Error
-		if err := Check(at, available*2+1<<40); !errors.As(err, &lacking) || lacking.Dir != at || lacking.Available <= 0 {
+		var tooSmall *Error
+		if err := Check(at, available*2+1<<40); !errors.As(err, &tooSmall) || tooSmall.Dir != at || tooSmall.Available <= 0 {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 }
 
-func TestEnough(t *testing.T) {
+func TestCheckWith(t *testing.T) {
 	broken := errors.New("broken")
 	for name, tc := range map[string]struct {
 		free int64
@@ -46,7 +48,7 @@ func TestEnough(t *testing.T) {
 		"no answer": {err: broken, want: broken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Enough(func(string) (int64, error) { return tc.free, tc.err }, "/d", 10)
+			err := CheckWith(func(string) (int64, error) { return tc.free, tc.err }, "/d", 10)
 			if tc.want == broken { //nolint:errorlint // the case
 				if !errors.Is(err, broken) {
 					t.Error(err)
@@ -60,33 +62,33 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-func TestRanOut(t *testing.T) {
+func TestFull(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	if !IsFull(fmt.Errorf("writing: %w", full)) || !IsFull(fmt.Errorf("writing: %w", &Error{})) || IsFull(&os.PathError{Op: "write", Path: "x", Err: syscall.EIO}) || IsFull(nil) {
-		t.Error("what a full disk is")
+		t.Error("IsFull is wrong")
 	}
 	for _, tc := range []struct {
 		free int64
 		err  error
 		want int64
 	}{{12, nil, 12}, {0, errors.ErrUnsupported, 0}, {-1, nil, 0}} {
-		err := RanOut(func(string) (int64, error) { return tc.free, tc.err }, "/d", 20, full)
-		var lacking *Error
-		if !errors.As(err, &lacking) || !errors.Is(err, syscall.ENOSPC) {
+		err := Full(func(string) (int64, error) { return tc.free, tc.err }, "/d", 20, full)
+		var tooSmall *Error
+		if !errors.As(err, &tooSmall) || !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Error{Dir: "/d", Needed: 20, Available: tc.want, Err: full}, *lacking, cmpopts.EquateErrors()); diff != "" {
+		if diff := cmp.Diff(Error{Dir: "/d", Needed: 20, Available: tc.want, Err: full}, *tooSmall, cmpopts.EquateErrors()); diff != "" {
 			t.Error(diff)
 		}
 	}
 }
 
-func TestErrorSaysWhatLacks(t *testing.T) {
+func TestErrorText(t *testing.T) {
 	for want, e := range map[string]*Error{
-		"not enough space in /d: 3.0 MiB are still to be written, 1.0 MiB are free: make room for 2.0 MiB more and run again":  {Dir: "/d", Needed: 3 << 20, Available: 1 << 20},
-		"not enough space in /d: 1 B are still to be written, 1.0 MiB are free (disk quota exceeded): make room and run again": {Dir: "/d", Needed: 1, Available: 1 << 20, Err: errors.New("disk quota exceeded")},
+		"not enough space in /d: 3.0 MiB are still to be written, 1.0 MiB are free; free 2.0 MiB more and run again":                 {Dir: "/d", Needed: 3 << 20, Available: 1 << 20},
+		"not enough space in /d: 1 B are still to be written, 1.0 MiB are free (disk quota exceeded); free some space and run again": {Dir: "/d", Needed: 1, Available: 1 << 20, Err: errors.New("disk quota exceeded")},
 	} {
-		if got := e.Error(); got != want {
+		if got := e.Error() + "; " + advice.Hint(e); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

@@ -20,8 +20,8 @@ type row struct {
 	size      int64 // of the manifests, in bytes
 }
 
-// bundle is the row of a bundle; nil is one that the index does not have, has
-// only the name of, or has as deprecated, which OLM does not install.
+// bundle returns the row of a bundle. It returns nil if the index does not have the bundle or has
+// only its name, and if the bundle is deprecated, which OLM does not install.
 func (x *index) bundle(ctx context.Context, name string) (*row, error) {
 	var r row
 	var deprecated bool
@@ -44,7 +44,7 @@ func (x *index) bundle(ctx context.Context, name string) (*row, error) {
 	return &r, nil
 }
 
-// bundleMeta is the olm.bundle.
+// bundleMeta returns the olm.bundle.
 func (x *index) bundleMeta(ctx context.Context, pkg, name string, r *row) (*catalog.Meta, error) {
 	b := catalog.Bundle{Package: pkg, Name: name, Image: r.image}
 	m, err := x.manifests(ctx, r)
@@ -118,7 +118,7 @@ func (x *index) facts(ctx context.Context, name string, f func(sort int, kind st
 			return err
 		}
 		if left -= len(kind) + len(value) + 64; left < 0 {
-			return errors.New("its properties have too many bytes to be read")
+			return errors.New("the properties exceed the limit of 16 MiB")
 		}
 		if err := text(kind); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (x *index) facts(ctx context.Context, name string, f func(sort int, kind st
 	})
 }
 
-// gvk is the value of an olm.gvk with the members that it has in a catalog.
+// gvk returns the value of an olm.gvk with the members of file-based catalogs.
 func gvk(value []byte) ([]byte, error) {
 	var v struct {
 		Group   string `json:"group"`

@@ -10,17 +10,17 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// An edge is a row of table channel_entry: a bundle's being in a channel, and
-// perhaps one bundle that it can replace there.
+// An edge is a row of table channel_entry: a bundle in a channel, and optionally one bundle that it
+// updates there.
 type edge struct {
 	id       int64
 	channel  string
 	bundle   string
-	replaces int64 // the id of another row, 0 is none
-	depth    int64 // how far from the head it was added
+	replaces int64 // the id of another row, or 0
+	depth    int64 // distance from the head when it was added
 }
 
-// edges are the rows of a package by channel, those of a channel by id.
+// edges returns the rows of a package by channel, those of a channel by id.
 func (x *index) edges(ctx context.Context, name string) (map[string][]edge, error) {
 	rows, err := x.conn.QueryContext(ctx, `
 		SELECT id, channel, bundle, coalesce(replaces, 0), coalesce(depth, ?)
@@ -36,7 +36,7 @@ func (x *index) edges(ctx context.Context, name string) (map[string][]edge, erro
 			return err
 		}
 		if left -= len(e.bundle) + 64; left < 0 {
-			return errors.New("its channels have too many entries to be read")
+			return errors.New("the channel entries exceed the limit of 16 MiB")
 		}
 		all[e.channel] = append(all[e.channel], e)
 		return text(e.bundle)
@@ -46,7 +46,7 @@ func (x *index) edges(ctx context.Context, name string) (map[string][]edge, erro
 // A channel is a row of table channel.
 type channel struct{ name, head string }
 
-// channels are the channels of a package, by name.
+// channels returns the channels of a package, by name.
 func (x *index) channels(ctx context.Context, name string) ([]channel, error) {
 	rows, err := x.conn.QueryContext(ctx,
 		"SELECT name, coalesce(head, '') FROM temp.channels WHERE package = ? AND name IS NOT NULL ORDER BY name, head", name)
@@ -61,21 +61,20 @@ func (x *index) channels(ctx context.Context, name string) ([]channel, error) {
 		}
 		all = append(all, c)
 		if len(all) > maxPackages {
-			return errors.New("it has too many channels to be read")
+			return errors.New("more than 100,000 channels")
 		}
 		return text(c.name)
 	})
 }
 
-// entries are the entries that the edges of a channel mean, by name.
+// entries returns the channel entries for the edges of a channel, by name.
 //
-// opm adds a row for a bundle and follows what it replaces, so that the rows from
-// the head down are the replaces; for everything that a bundle skips it adds two
-// more rows, one for the bundle and one for what is skipped. A bundle that is
-// skipped may therefore have such a row before its own. Of a bundle that is not on
-// the way down the first row counts.
+// opm adds a row for a bundle and follows what it replaces, so the rows from the head down are the
+// replaces. For everything that a bundle skips it adds two more rows, one for the bundle and one
+// for the skipped bundle. A skipped bundle may therefore have such a row before its own. For a
+// bundle that is not on the replaces chain the first row counts.
 func entries(head string, edges []edge) []catalog.Entry {
-	way := wayDown(head, edges)
+	chain := replacesChain(head, edges)
 	byID := make(map[int64]string, len(edges))
 	for _, e := range edges {
 		byID[e.id] = e.bundle
@@ -91,10 +90,10 @@ func entries(head string, edges []edge) []catalog.Entry {
 			all = append(all, catalog.Entry{Name: e.bundle})
 		}
 		target := byID[e.replaces]
-		own, onWay := way[e.bundle]
+		own, onChain := chain[e.bundle]
 		switch {
 		case target == "":
-		case onWay && e.id == own || !onWay && !known:
+		case onChain && e.id == own || !onChain && !known:
 			all[i].Replaces = target
 		case !skipped[[2]string{e.bundle, target}]:
 			skipped[[2]string{e.bundle, target}] = true
@@ -105,9 +104,9 @@ func entries(head string, edges []edge) []catalog.Entry {
 	return all
 }
 
-// wayDown are the ids of the rows by which one comes from the head of a channel
-// to its end, by bundle. It begins with that row of the head that was added first.
-func wayDown(head string, edges []edge) map[string]int64 {
+// replacesChain returns the ids of the rows from the head of a channel down to its end, by bundle.
+// It begins with the row of the head that was added first.
+func replacesChain(head string, edges []edge) map[string]int64 {
 	byID := make(map[int64]edge, len(edges))
 	headed := false
 	for _, e := range edges {
@@ -124,12 +123,12 @@ func wayDown(head string, edges []edge) map[string]int64 {
 			at, found = e, true
 		}
 	}
-	way := map[string]int64{}
+	chain := map[string]int64{}
 	for ; found; at, found = byID[at.replaces] {
-		if _, again := way[at.bundle]; again {
+		if _, again := chain[at.bundle]; again {
 			break
 		}
-		way[at.bundle] = at.id
+		chain[at.bundle] = at.id
 	}
-	return way
+	return chain
 }

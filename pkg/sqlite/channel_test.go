@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Rows of channel_entry, and the entries that they mean.
+// Rows of channel_entry, and the resulting entries.
 func TestEntries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		head string
@@ -34,11 +34,11 @@ func TestEntries(t *testing.T) {
 			"a.v2", "(1, 'a.v2', 2, NULL), (2, 'a.v1', NULL, NULL), (3, 'a.v2', 4, NULL), (4, 'a.v3', NULL, NULL)",
 			[]catalog.Entry{{Name: "a.v1"}, {Name: "a.v2", Replaces: "a.v1", Skips: []string{"a.v3"}}, {Name: "a.v3"}},
 		},
-		"a head that is not there": {
+		"a missing head": {
 			"a.v9", "(1, 'a.v2', 2, 0), (2, 'a.v1', NULL, 1)",
 			[]catalog.Entry{{Name: "a.v1"}, {Name: "a.v2", Replaces: "a.v1"}},
 		},
-		"off the way": {
+		"off the chain": {
 			"a.v3", "(1, 'a.v3', NULL, 0), (2, 'a.v2', 4, 7), (3, 'a.v2', 1, 8), (4, 'a.v1', NULL, 9)",
 			[]catalog.Entry{{Name: "a.v1"}, {Name: "a.v2", Replaces: "a.v1", Skips: []string{"a.v3"}}, {Name: "a.v3"}},
 		},
@@ -49,7 +49,7 @@ func TestEntries(t *testing.T) {
 		"nothing at the other end": {
 			"a.v1", "(1, 'a.v1', 77, 0)", []catalog.Entry{{Name: "a.v1"}},
 		},
-		"the same edge twice": {
+		"a duplicate edge": {
 			"a.v2", "(1, 'a.v2', NULL, 0), (2, 'a.v1', NULL, 1), (3, 'a.v2', 2, 1), (4, 'a.v1', NULL, 2), (5, 'a.v2', 4, 2)",
 			[]catalog.Entry{{Name: "a.v1"}, {Name: "a.v2", Skips: []string{"a.v1"}}},
 		},
@@ -70,8 +70,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// For random operators: the entries say what the ClusterServiceVersions said that
-// opm made the rows of.
+// For random operators the entries match the ClusterServiceVersions from which opm makes the rows.
 func TestEntriesOfOperators(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -95,7 +94,7 @@ func TestEntriesOfOperators(t *testing.T) {
 		head := names[len(names)-1]
 		d.channel("a", "x", head, bundles)
 
-		// What is replaced from the head down, and what these skip if it is there.
+		// What is replaced from the head down, and what these skip if it exists.
 		want := map[string]catalog.Entry{}
 		for name := head; name != ""; name = bundles[name].replaces {
 			o := bundles[name]

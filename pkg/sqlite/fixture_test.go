@@ -11,8 +11,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// schema is what opm's migrations leave (operator-registry, pkg/sqlite/migrations,
-// version 13).
+// schema is the result of opm's migrations (operator-registry, pkg/sqlite/migrations, version 13).
 const schema = `
 CREATE TABLE schema_migrations (version INTEGER NOT NULL);
 INSERT INTO schema_migrations VALUES (13);
@@ -26,7 +25,7 @@ CREATE TABLE dependencies (type TEXT, value TEXT, operatorbundle_name TEXT, oper
 CREATE TABLE deprecated (operatorbundle_name TEXT PRIMARY KEY);
 `
 
-// A database is an index that is being made.
+// A database is an index under construction.
 type database struct {
 	t    testing.TB
 	path string
@@ -70,13 +69,13 @@ func (d *database) close() string {
 	return d.path
 }
 
-// An operator is a bundle as somebody gives it to opm.
+// An operator is a bundle that is added with opm.
 type operator struct {
 	name, version, image string
 	replaces             string
 	skips                []string
 	skipRange            string
-	csv                  map[string]any // the spec; nil is a bundle without manifests
+	csv                  map[string]any // the spec; nil for a bundle without manifests
 }
 
 // bundle adds a bundle.
@@ -100,7 +99,7 @@ func (d *database) property(bundle, kind, value string) {
 	d.exec("INSERT INTO properties (type, value, operatorbundle_name) VALUES (?, ?, ?)", kind, value, bundle)
 }
 
-// channel adds a channel from its head down, in the rows that opm adds
+// channel adds a channel from its head down, with the rows that opm adds
 // (sqlLoader.addPackageChannels).
 func (d *database) channel(pkg, name, head string, bundles map[string]operator) {
 	d.exec("INSERT INTO channel VALUES (?, ?, ?)", name, pkg, head)
@@ -126,8 +125,8 @@ func (d *database) channel(pkg, name, head string, bundles map[string]operator) 
 	}
 }
 
-// lantern is an index with one package. Its bundle 1.2.0 skips a bundle further
-// down, whose row is then not its first.
+// lantern is an index with one package. Its bundle 1.2.0 skips a bundle further down, so that this
+// bundle's own row is not its first.
 func lantern(t testing.TB) *database {
 	d := create(t, schema)
 	bundles := map[string]operator{}

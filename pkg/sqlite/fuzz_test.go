@@ -13,9 +13,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/sqlite"
 )
 
-// Whatever a database holds: reading it ends, and gives an error or objects that a
-// catalog is made of, which are the same the second time. at and with damage a
-// whole database, since most bytes of it are content.
+// Reading any database ends, and returns an error or objects that form a catalog, the same every
+// time. The arguments at and with damage an intact database, since most of its bytes are content.
 func FuzzStream(f *testing.F) {
 	whole, err := os.ReadFile(lantern(f).close())
 	if err != nil {
@@ -40,7 +39,7 @@ func FuzzStream(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		stream := func() (metas []*catalog.Meta, err error) {
-			return metas, sqlite.Stream(ctx, bytes.NewReader(text), func(m *catalog.Meta) error {
+			return metas, sqlite.Reader{}.Stream(ctx, bytes.NewReader(text), func(m *catalog.Meta) error {
 				metas = append(metas, m)
 				return nil
 			})

@@ -15,13 +15,13 @@ import (
 
 const kindCSV = "ClusterServiceVersion"
 
-// manifests are the Kubernetes objects of a bundle that the database has.
+// manifests are the Kubernetes objects of a bundle in the database.
 type manifests struct {
 	objects [][]byte
 	csv     csv // zero without manifests
 }
 
-// A csv is what is needed of a ClusterServiceVersion.
+// A csv has the needed members of a ClusterServiceVersion.
 type csv struct {
 	Kind string `json:"kind"`
 	Spec struct {
@@ -37,14 +37,14 @@ type csv struct {
 	} `json:"spec"`
 }
 
-// manifests reads the manifests of a bundle: JSON objects one after the other, a
-// ClusterServiceVersion among them.
+// manifests reads the manifests of a bundle: JSON objects one after the other, including a
+// ClusterServiceVersion.
 func (x *index) manifests(ctx context.Context, r *row) (m manifests, err error) {
 	if r.size == 0 {
 		return m, nil
 	}
 	if r.size > maxManifests {
-		return m, fmt.Errorf("its manifests have %d bytes, and %d are allowed", r.size, maxManifests)
+		return m, fmt.Errorf("the manifests have %d bytes, more than the limit of %d", r.size, maxManifests)
 	}
 	var text []byte
 	if err := x.conn.QueryRowContext(ctx, "SELECT bundle FROM main.operatorbundle WHERE rowid = ?", r.id).Scan(&text); err != nil {
@@ -57,7 +57,7 @@ func (x *index) manifests(ctx context.Context, r *row) (m manifests, err error) 
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return m, fmt.Errorf("reading its manifests: %w", err)
+			return m, fmt.Errorf("reading the manifests: %w", err)
 		}
 		o = bytes.Clone(o)
 		m.objects = append(m.objects, o)
@@ -68,22 +68,21 @@ func (x *index) manifests(ctx context.Context, r *row) (m manifests, err error) 
 		if err := json.Unmarshal(o, &c, asLenient()...); err == nil && c.Kind == kindCSV {
 			m.csv, found = c, true
 		} else if err != nil && isCSV(o) {
-			return m, fmt.Errorf("reading its %s: %w", kindCSV, err)
+			return m, fmt.Errorf("reading the %s: %w", kindCSV, err)
 		}
 	}
 	if !found {
-		return m, fmt.Errorf("there is no %s among its manifests", kindCSV)
+		return m, fmt.Errorf("the manifests contain no %s", kindCSV)
 	}
 	return m, nil
 }
 
-// asLenient makes a reader take what encoding/json takes, with which opm reads
-// manifests.
+// asLenient returns options to accept what encoding/json accepts, which opm uses.
 func asLenient() []json.Options {
 	return []json.Options{json.MatchCaseInsensitiveNames(true), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 }
 
-// isCSV reports whether an object says that it is a ClusterServiceVersion.
+// isCSV reports whether an object is a ClusterServiceVersion by its kind.
 func isCSV(object []byte) bool {
 	var o struct {
 		Kind string `json:"kind"`
@@ -91,15 +90,15 @@ func isCSV(object []byte) bool {
 	return json.Unmarshal(object, &o, asLenient()...) == nil && o.Kind == kindCSV
 }
 
-// shown is what a ClusterServiceVersion shows to people.
+// shown is what consoles show of a ClusterServiceVersion.
 type shown struct {
 	description string
 	icon        []byte
 	mediaType   string
 }
 
-// shown reads what the head of a channel shows; nothing, if the database does not
-// have its manifests.
+// shown returns what consoles show of the head of a channel; nothing if the database does not have
+// its manifests.
 func (x *index) shown(ctx context.Context, head string) (s shown, err error) {
 	r, err := x.bundle(ctx, head)
 	if err != nil || r == nil {
@@ -111,7 +110,7 @@ func (x *index) shown(ctx context.Context, head string) (s shown, err error) {
 	}
 	s.description = m.csv.Spec.Description
 	if len(m.csv.Spec.Icon) > 0 {
-		// One that is not base64 is none, as for opm.
+		// Like opm, an icon that is not base64 is ignored.
 		if s.icon, err = decodeIcon(m.csv.Spec.Icon[0].Data); err == nil {
 			s.mediaType = m.csv.Spec.Icon[0].MediaType
 		} else {
@@ -121,8 +120,8 @@ func (x *index) shown(ctx context.Context, head string) (s shown, err error) {
 	return s, nil
 }
 
-// decodeIcon decodes the base64data of a ClusterServiceVersion's icon. Some are
-// wrapped, so blanks are no fault.
+// decodeIcon decodes the base64data of a ClusterServiceVersion's icon. Some are wrapped, so white
+// space is accepted.
 func decodeIcon(text string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 }

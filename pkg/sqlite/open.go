@@ -12,14 +12,14 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// An index is an open database with what helps to read it by package: copies of
-// the tables without the manifests, sorted into temporary tables.
+// An index is an open database. The tables are copied without the manifests into sorted temporary
+// tables, to read them by package.
 type index struct {
 	db   *sql.DB
 	conn *sql.Conn
 }
 
-// open opens a database, checks that it is whole and that it is an index.
+// open opens a database, and checks that it is intact and an index.
 func open(ctx context.Context, path string) (*index, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func open(ctx context.Context, path string) (*index, error) {
 	return x, nil
 }
 
-// prepare takes a connection, to which limits and temporary tables belong.
+// prepare opens a connection, which owns limits and temporary tables.
 func (x *index) prepare(ctx context.Context) (err error) {
 	if x.conn, err = x.db.Conn(ctx); err != nil {
 		return err
@@ -56,14 +56,13 @@ func (x *index) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := x.whole(ctx); err != nil {
+	if err := x.checkPages(ctx); err != nil {
 		return err
 	}
 	return x.sort(ctx, tables)
 }
 
-// limit sets what SQLite recommends for a database that somebody else made
-// (sqlite.org/security.html).
+// limit sets what SQLite recommends for an untrusted database (sqlite.org/security.html).
 func (x *index) limit() error {
 	for id, most := range map[int]int{
 		lib.SQLITE_LIMIT_LENGTH:              maxManifests + 1<<20,
@@ -85,15 +84,15 @@ func (x *index) limit() error {
 	return nil
 }
 
-// whole checks that every page is where it belongs, once: a damaged database
-// could otherwise be read for ever.
-func (x *index) whole(ctx context.Context) error {
+// checkPages checks that every page is used exactly once. Reading a damaged database could
+// otherwise loop forever.
+func (x *index) checkPages(ctx context.Context) error {
 	var found string
 	if err := x.conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
 		return err
 	}
 	if found != "ok" {
-		return fmt.Errorf("the database is damaged, get it again: %.500s", found)
+		return fmt.Errorf("the database is damaged; download it again: %.500s", found)
 	}
 	return nil
 }
@@ -106,7 +105,7 @@ func (x *index) close() error {
 	return errors.Join(err, x.db.Close())
 }
 
-// explained says in words what SQLite says in codes.
+// explained describes SQLite's error codes.
 func explained(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -117,11 +116,11 @@ func explained(ctx context.Context, err error) error {
 	}
 	switch wrong.Code() & 0xff {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT:
-		return fmt.Errorf("the database is damaged, get it again: %w", err)
+		return fmt.Errorf("the database is damaged; download it again: %w", err)
 	case lib.SQLITE_TOOBIG:
-		return fmt.Errorf("something in the database is larger than the %d bytes that are allowed: %w", maxManifests, err)
+		return fmt.Errorf("a value in the database exceeds the limit of %d bytes: %w", maxManifests, err)
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR:
-		return fmt.Errorf("the database or a temporary file cannot be used: %w", err)
+		return fmt.Errorf("using the database or a temporary file: %w", err)
 	}
 	return err
 }

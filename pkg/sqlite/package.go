@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// onePackage gives the objects of a package: itself, its channels, its bundles.
+// onePackage calls each for the objects of a package: the package, its channels, its bundles.
 func (x *index) onePackage(ctx context.Context, p pkg, each func(*catalog.Meta) error) error {
 	channels, err := x.channels(ctx, p.name)
 	if err != nil {
@@ -68,8 +68,8 @@ func (x *index) onePackage(ctx context.Context, p pkg, each func(*catalog.Meta) 
 	return nil
 }
 
-// listed are the entries whose bundle is in the index and not deprecated, with
-// their skipRange. The bundles are kept by name, nil for those that are not.
+// listed returns the entries whose bundle is in the index and not deprecated, with their skipRange.
+// It adds the rows to bundles, nil for other bundles.
 func (x *index) listed(ctx context.Context, all []catalog.Entry, bundles map[string]*row) ([]catalog.Entry, error) {
 	var kept []catalog.Entry
 	for _, e := range all {
@@ -89,8 +89,8 @@ func (x *index) listed(ctx context.Context, all []catalog.Entry, bundles map[str
 	return kept, nil
 }
 
-// packageMeta is the olm.package. Its picture and its words are those of the head
-// of the default channel.
+// packageMeta returns the olm.package. Icon and description are those of the head of the default
+// channel.
 func (x *index) packageMeta(ctx context.Context, p pkg, head string) (*catalog.Meta, error) {
 	type icon struct {
 		Data      []byte `json:"base64data"`
@@ -134,7 +134,7 @@ func channelMeta(pkg, name string, entries []catalog.Entry) (*catalog.Meta, erro
 	return meta(o, catalog.Meta{Schema: o.Schema, Package: pkg, Name: name})
 }
 
-// meta is an object with its text.
+// meta returns the meta with the object as its text.
 func meta(object any, m catalog.Meta) (*catalog.Meta, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A table is what a table of the database must have.
+// A table is a table that an index must have.
 type table struct {
 	name    string
 	columns []string
@@ -16,7 +16,7 @@ type table struct {
 	instead *table
 }
 
-// required are the tables of an index, in the order in which they are missed.
+// required returns the tables of an index, in the order in which they are checked.
 func required() []table {
 	provider := table{name: "api_provider", columns: []string{"group_name", "version", "kind", "operatorbundle_name"}}
 	requirer := table{name: "api_requirer", columns: provider.columns}
@@ -32,10 +32,10 @@ func required() []table {
 	}
 }
 
-// tables checks that the database has the tables of an index. It returns the
-// names of those that it has.
+// tables checks that the database has the tables of an index. It returns the names of all its
+// tables.
 func (x *index) tables(ctx context.Context) ([]string, error) {
-	// A virtual table has no root page; its content is what some code makes up.
+	// A virtual table has no root page; its content is computed by code.
 	rows, err := x.conn.QueryContext(ctx, "SELECT name, rootpage FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 1000")
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (x *index) tables(ctx context.Context) ([]string, error) {
 			return err
 		}
 		if root <= 0 {
-			return fmt.Errorf("the database has a virtual table %.100q, which no index has", name)
+			return fmt.Errorf("the database is not an operator index: table %.100q is virtual", name)
 		}
 		names = append(names, name)
 		return nil
@@ -82,7 +82,7 @@ func (x *index) tables(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// columns are the columns of a table whose content is stored and not computed.
+// columns returns the stored columns of a table, without computed ones.
 func (x *index) columns(ctx context.Context, table string) ([]string, error) {
 	rows, err := x.conn.QueryContext(ctx, "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 LIMIT 1000", table)
 	if err != nil {
@@ -97,8 +97,8 @@ func (x *index) columns(ctx context.Context, table string) ([]string, error) {
 	})
 }
 
-// outdated is the error about a database that some old opm wrote.
-func (x *index) outdated(ctx context.Context, tables []string, lack string) error {
+// outdated returns the error for a database that an old opm wrote.
+func (x *index) outdated(ctx context.Context, tables []string, missing string) error {
 	version := "an unknown version"
 	if slices.Contains(tables, "schema_migrations") {
 		var n int64
@@ -106,6 +106,6 @@ func (x *index) outdated(ctx context.Context, tables []string, lack string) erro
 			version = fmt.Sprintf("version %d", n)
 		}
 	}
-	return fmt.Errorf("the database %s: its schema is of %s, and those from version 6 on can be read. "+
-		"opm v1.73.0 and older read it, too: run opm render FILE > DIR/catalog.json, and use that folder", lack, version)
+	return fmt.Errorf("the database %s: its schema has %s, but version 6 or higher is required; "+
+		"convert it with opm v1.73.0 or older: run opm render FILE > DIR/catalog.json, and use that folder", missing, version)
 }

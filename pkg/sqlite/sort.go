@@ -12,9 +12,8 @@ const (
 	factImage
 )
 
-// sort copies what the tables say, but for the manifests, into temporary tables
-// with an index each, since theirs have none that would help. SQLite keeps them in
-// a file that has no name.
+// sort copies the tables, without the manifests, into indexed temporary tables, since the original
+// indexes do not help. SQLite keeps them in an unnamed file.
 func (x *index) sort(ctx context.Context, tables []string) error {
 	properties := "SELECT operatorbundle_name, ?, type, value FROM main.properties"
 	if !slices.Contains(tables, "properties") {

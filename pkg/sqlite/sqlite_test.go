@@ -16,11 +16,16 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/sqlite"
 )
 
-// objects is the text of all objects of a database, a line each.
+// streamFile streams the database at a path.
+func streamFile(ctx context.Context, path string, each func(*catalog.Meta) error) error {
+	return sqlite.Reader{}.StreamFile(ctx, os.DirFS(filepath.Dir(path)), filepath.Base(path), each)
+}
+
+// objects returns the text of all objects of a database, one per line.
 func objects(t testing.TB, path string) (string, error) {
 	t.Helper()
 	var all strings.Builder
-	err := sqlite.StreamFile(t.Context(), path, func(m *catalog.Meta) error {
+	err := streamFile(t.Context(), path, func(m *catalog.Meta) error {
 		all.Write(m.Raw)
 		all.WriteByte('\n')
 		return nil
@@ -31,7 +36,7 @@ func objects(t testing.TB, path string) (string, error) {
 func read(t testing.TB, path string) *catalog.Catalog {
 	t.Helper()
 	var metas []*catalog.Meta
-	if err := sqlite.StreamFile(t.Context(), path, func(m *catalog.Meta) error {
+	if err := streamFile(t.Context(), path, func(m *catalog.Meta) error {
 		metas = append(metas, m)
 		return nil
 	}); err != nil {
@@ -78,7 +83,7 @@ func TestStreamFile(t *testing.T) {
 		t.Errorf("the catalog is not valid: %v", problems)
 	}
 
-	// What came through a temporary file is the same, and the file is gone.
+	// Streaming through a temporary file gives the same, and the file is removed.
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	text, err := os.ReadFile(path)
@@ -86,7 +91,7 @@ func TestStreamFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var streamed strings.Builder
-	err = sqlite.Stream(t.Context(), bytes.NewReader(text), func(m *catalog.Meta) error {
+	err = sqlite.Reader{}.Stream(t.Context(), bytes.NewReader(text), func(m *catalog.Meta) error {
 		names, err := filepath.Glob(filepath.Join(temporary, "*.db"))
 		if err != nil || len(names) != 1 {
 			t.Errorf("temporary files: %q, %v", names, err)
@@ -108,8 +113,8 @@ func TestStreamFile(t *testing.T) {
 	}
 }
 
-// A bundle that is deprecated goes, with its entries; those that led to it stay.
-// Nothing is left of a channel or package that has no other.
+// A deprecated bundle is omitted with its entries; entries that update to it stay. A channel or
+// package that would be empty is omitted.
 func TestDeprecated(t *testing.T) {
 	d := lantern(t)
 	for _, name := range []string{"lantern.v1.0.0", "lantern.v1.0.1"} {
@@ -139,8 +144,7 @@ func TestDeprecated(t *testing.T) {
 	}
 }
 
-// A bundle without an image carries its manifests, and one without anything but a
-// name is none.
+// A bundle without an image contains its manifests; one that is only a name is omitted.
 func TestBundlesWithoutImage(t *testing.T) {
 	d := create(t, schema, "INSERT INTO package VALUES ('a', 'x')", "INSERT INTO operatorbundle (name) VALUES ('a.v0')")
 	bundles := map[string]operator{
@@ -173,7 +177,7 @@ func TestBundlesWithoutImage(t *testing.T) {
 	}
 }
 
-// Before version 9 there is no table of properties, before 8 none of dependencies.
+// Before version 9 there is no table of properties, before 8 no table of dependencies.
 func TestOlderSchema(t *testing.T) {
 	d := lantern(t)
 	want := read(t, d.path)
@@ -209,7 +213,7 @@ func TestStops(t *testing.T) {
 	path := lantern(t).close()
 	enough := errors.New("enough")
 	seen := 0
-	err := sqlite.StreamFile(t.Context(), path, func(*catalog.Meta) error {
+	err := streamFile(t.Context(), path, func(*catalog.Meta) error {
 		if seen++; seen == 5 {
 			return enough
 		}
@@ -220,14 +224,14 @@ func TestStops(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err = sqlite.StreamFile(ctx, path, func(*catalog.Meta) error {
+	err = streamFile(ctx, path, func(*catalog.Meta) error {
 		cancel(enough)
 		return nil
 	})
 	if !errors.Is(err, enough) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := sqlite.Stream(ctx, strings.NewReader("x"), nil); !errors.Is(err, context.Canceled) {
+	if err := (sqlite.Reader{}).Stream(ctx, strings.NewReader("x"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled before: %v", err)
 	}
 }

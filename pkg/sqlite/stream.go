@@ -10,16 +10,15 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// maxPackages is how many packages an index may have; the largest public ones have
-// 600.
+// maxPackages is the maximum number of packages; the largest public indexes have 600.
 const maxPackages = 100_000
 
 // A pkg is a row of table package.
 type pkg struct{ name, defaultChannel string }
 
-// stream gives the objects of all packages.
+// stream calls each for the objects of all packages.
 func (x *index) stream(ctx context.Context, each func(*catalog.Meta) error) error {
-	if err := x.known(ctx); err != nil {
+	if err := x.checkEntries(ctx); err != nil {
 		return err
 	}
 	packages, err := x.packages(ctx)
@@ -34,8 +33,8 @@ func (x *index) stream(ctx context.Context, each func(*catalog.Meta) error) erro
 	return nil
 }
 
-// known checks that entries are those of packages and channels that are there.
-func (x *index) known(ctx context.Context) error {
+// checkEntries checks that the packages and channels of all entries exist.
+func (x *index) checkEntries(ctx context.Context) error {
 	var pkg, channel string
 	err := x.conn.QueryRowContext(ctx, `
 		SELECT coalesce(e.package, ''), coalesce(e.channel, '') FROM temp.entries e
@@ -47,7 +46,7 @@ func (x *index) known(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	return fmt.Errorf("the database is damaged, get it again: it has entries of channel %q of package %q, and no such channel or package", channel, pkg)
+	return fmt.Errorf("the database is damaged; download it again: entries of channel %q of package %q without such a channel or package", channel, pkg)
 }
 
 func (x *index) packages(ctx context.Context) ([]pkg, error) {
@@ -74,11 +73,11 @@ func (x *index) packages(ctx context.Context) ([]pkg, error) {
 	return all, err
 }
 
-// text refuses names that are no text, which JSON could not hold as they are.
+// text returns an error for names that are not UTF-8, which JSON cannot represent.
 func text(names ...string) error {
 	for _, name := range names {
 		if !utf8.ValidString(name) {
-			return fmt.Errorf("the database is damaged, get it again: the name %.100q is not UTF-8", name)
+			return fmt.Errorf("the database is damaged; download it again: the name %.100q is not UTF-8", name)
 		}
 	}
 	return nil

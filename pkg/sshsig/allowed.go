@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// options are the bounds that a line of an allowed_signers file puts on its key.
+// options are the restrictions that a line of an allowed_signers file puts on its key.
 type options struct {
-	authority     bool      // signs certificates, nothing else
-	namespaces    string    // patterns; "" is all
-	after, before time.Time // zero where there is no bound
+	authority     bool      // signs only certificates
+	namespaces    string    // patterns; "" means all
+	after, before time.Time // zero if unlimited
 }
 
-// parseAllowed reads "principals [options] type key [comment]".
+// parseAllowed parses "principals [options] type key [comment]".
 func parseAllowed(line string, zone *time.Location) (s signer, err error) {
 	var rest string
 	if s.principals, rest, err = principals(line); err != nil {
@@ -29,7 +29,7 @@ func parseAllowed(line string, zone *time.Location) (s signer, err error) {
 	}
 	opts, after := cutOptions(rest)
 	if after == "" || !strings.ContainsAny(opts, "=,") && !strings.EqualFold(opts, "cert-authority") {
-		return s, problem // there are no options, so it is the key
+		return s, problem // without options, this is the key
 	}
 	if s.options, err = parseOptions(opts, zone); err != nil {
 		return s, err
@@ -38,7 +38,7 @@ func parseAllowed(line string, zone *time.Location) (s signer, err error) {
 	return s, err
 }
 
-// principals cuts off the first word, which may be quoted.
+// principals splits off the first word, which may be quoted.
 func principals(line string) (list, rest string, err error) {
 	quoted, ok := strings.CutPrefix(line, `"`)
 	if !ok {
@@ -52,7 +52,7 @@ func principals(line string) (list, rest string, err error) {
 	return list, strings.TrimLeft(rest, " \t"), nil
 }
 
-// cutOptions cuts off what stands before the first space that is not in quotes.
+// cutOptions splits off everything before the first space that is not in quotes.
 func cutOptions(text string) (opts, rest string) {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -103,7 +103,7 @@ func parseOptions(text string, zone *time.Location) (o options, err error) {
 	return o, nil
 }
 
-// nextOption cuts off name or name="value". more is whether a comma followed.
+// nextOption splits off name or name="value". more reports whether a comma followed.
 func nextOption(text string) (name, value, rest string, more bool, err error) {
 	i := strings.IndexAny(text, "=,")
 	if i < 0 {
@@ -128,7 +128,7 @@ func nextOption(text string) (name, value, rest string, more bool, err error) {
 	return name, value, rest, true, nil
 }
 
-// unquote cuts off a value in quotes, in which \" is a quote.
+// unquote splits off a value in quotes, in which \" is a quote.
 func unquote(text string) (value, rest string, err error) {
 	var b strings.Builder
 	if !strings.HasPrefix(text, `"`) {
@@ -148,8 +148,7 @@ func unquote(text string) (value, rest string, err error) {
 	return "", "", errors.New("its quote does not end")
 }
 
-// parseTime reads YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, which is in UTC where Z
-// or UTC follows.
+// parseTime parses YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, in UTC if Z or UTC follows.
 func parseTime(text string, zone *time.Location) (time.Time, error) {
 	digits := text
 	for _, suffix := range []string{"Z", "UTC"} {
@@ -168,8 +167,8 @@ func parseTime(text string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("time %.40q is not YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, with Z at its end for UTC", text)
 }
 
-// matchList reports whether a list of patterns, separated by commas, takes text: one
-// of them matches it, and none that begins with ! does.
+// matchList reports whether text matches a comma-separated list of patterns: at least one of them
+// matches, and none that begins with ! does.
 func matchList(text, list string) bool {
 	found := false
 	for pattern := range strings.SplitSeq(list, ",") {
@@ -184,10 +183,9 @@ func matchList(text, list string) bool {
 	return found
 }
 
-// match compares text with a pattern, in which * stands for any characters and ? for
-// one.
+// match reports whether text matches a pattern, in which * stands for any characters and ? for one.
 func match(text, pattern string) bool {
-	star, from := -1, 0 // the last *, and where in text what follows it is tried
+	star, from := -1, 0 // the last *, and the position in text where the rest of the pattern is tried
 	t, p := 0, 0
 	for t < len(text) {
 		switch {

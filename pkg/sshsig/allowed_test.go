@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// east is a zone that tests are in.
+// east is a time zone for tests.
 var east = time.FixedZone("east", 2*60*60)
 
-// TestAllowedSigners reads lines as ssh-keygen does.
+// TestAllowedSigners checks that lines are read as ssh-keygen reads them.
 func TestAllowedSigners(t *testing.T) {
 	t.Parallel()
 	file, public := writeKey(t, makeKey(t, "ed25519"), "")
@@ -35,7 +35,7 @@ func TestAllowedSigners(t *testing.T) {
 		"case counts":             {"OPS@example.com " + key, "ops@example.com", "not of"},
 		"quoted":                  {`"ops@example.com" ` + key, "ops@example.com", ""},
 		"a second line":           {"dev@example.com " + key + "\nops@example.com " + key, "ops@example.com", ""},
-		"not listed":              {"ops@example.com " + edKey, "ops@example.com", "not among the keys"},
+		"not listed":              {"ops@example.com " + edKey, "ops@example.com", "it is not a trusted key"},
 		"namespace":               {`ops@example.com namespaces="gantry" ` + key, "ops@example.com", ""},
 		"namespaces":              {`ops@example.com namespaces="git,gan*" ` + key, "ops@example.com", ""},
 		"other namespaces":        {`ops@example.com namespaces="git,file" ` + key, "ops@example.com", `not for "gantry"`},
@@ -92,13 +92,13 @@ func TestAllowedSigners(t *testing.T) {
 	}
 }
 
-// sameAsKeygen compares with what ssh-keygen says, at noon.
+// sameAsKeygen compares the result with that of ssh-keygen at noon.
 func sameAsKeygen(t *testing.T, name, text, armored string, good bool) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		out, err := keygen(t, "content", "-Y", "verify", "-f", write(t, "allowed", []byte(text+"\n")), "-I", "ops@example.com",
 			"-n", namespace, "-s", write(t, "sig", []byte(armored)), "-O", "verify-time=20260510100000Z")
-		// Times without a zone are in that of the machine.
+		// Times without a zone are in the local zone.
 		if local := strings.Contains(text, "valid-") && !strings.Contains(strings.ToLower(text), "z\"") && !strings.Contains(text, "utc"); !local && (err == nil) != good {
 			t.Errorf("ssh-keygen says otherwise: %v: %s", err, out)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// FuzzParse: what is read is written and read back equal.
+// FuzzParse checks that a signature that was read is written and read back equal.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.sig")
 	if err != nil || len(files) == 0 {
@@ -36,12 +36,12 @@ func FuzzParse(f *testing.F) {
 		if !bytes.Equal(again.Armor(), armored) || again.Namespace != s.Namespace || again.Hash != s.Hash {
 			t.Errorf("%+v became %+v", s, again)
 		}
-		_ = s.Verify(s.Namespace, strings.NewReader("content")) // does not panic
+		_ = s.Verify(s.Namespace, strings.NewReader("content")) // must not panic
 	})
 }
 
-// FuzzAllowedSigners: each line counts for itself, and what is allowed at a time
-// is allowed without bounds, too.
+// FuzzAllowedSigners checks that each line is read independently of the others, and that a signer
+// whom a line allows is also allowed without the options of that line.
 func FuzzAllowedSigners(f *testing.F) {
 	f.Add("ops@example.com "+edKey, "ops@example.com")
 	f.Add(`a,!b,*.c namespaces="x,g*",valid-after="20260101Z",valid-before="202701010000" `+edKey+"\n# x\nd cert-authority "+edKey, "x.c")

@@ -12,33 +12,34 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// maxKey bounds a file with a key, in bytes.
+// maxKey is the size limit of a key file in bytes.
 const maxKey = 64 << 10
 
-// ErrPassphrase is that of a key that is encrypted, where there is nobody to ask
-// for its passphrase.
+// ErrPassphrase means that a key is encrypted and that KeyOptions.Passphrase is nil.
 var ErrPassphrase = errors.New("the private key is encrypted")
 
-// KeyOptions say how to get at a key that is not simply in a file.
+// KeyOptions give access to keys that are encrypted or in an ssh-agent.
 type KeyOptions struct {
-	// Agent is the socket of an ssh-agent; "" where there is none.
+	// Agent is the socket of an ssh-agent; "" if none is used.
 	Agent string
-	// Passphrase is asked for that of the key in file, where that is encrypted and
-	// the agent does not have it; nil where there is nobody to ask.
+	// Passphrase returns the passphrase of the key in file. It is called if the key is encrypted
+	// and the agent does not have it. It may be nil.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 }
 
-// A Key signs.
+// A Key signs messages.
 type Key struct {
 	public ssh.PublicKey
-	signer ssh.Signer // nil where the agent signs
+	signer ssh.Signer // nil if the agent signs
 	agent  string     // its socket
 }
 
-// OpenKey opens the key in file: a private key, which nobody else may be able to
-// read, or a public key (.pub) whose private key the agent has.
+// OpenKey opens the key in file: a private key, which only its owner may be able to read, or a
+// public key (.pub) whose private key is in the agent.
 func OpenKey(ctx context.Context, file string, opts KeyOptions) (*Key, error) {
 	k, err := openKey(ctx, file, opts)
 	if err != nil {
@@ -61,8 +62,8 @@ func openKey(ctx context.Context, file string, opts KeyOptions) (*Key, error) {
 		}
 		return fromAgent(ctx, opts.Agent, public)
 	}
-	if err := private(info); err != nil {
-		return nil, err
+	if regular.IsExposed(info) { // as in ssh
+		return nil, fmt.Errorf("others can read this private key (mode %04o): chmod 600 it", info.Mode().Perm())
 	}
 	signer, err := ssh.ParsePrivateKey(text)
 	var locked *ssh.PassphraseMissingError
@@ -70,7 +71,7 @@ func openKey(ctx context.Context, file string, opts KeyOptions) (*Key, error) {
 	case err == nil:
 		return &Key{public: signer.PublicKey(), signer: signer}, checkKey(signer.PublicKey())
 	case !errors.As(err, &locked):
-		return nil, fmt.Errorf("it is no private key that can be used: %w", err)
+		return nil, fmt.Errorf("it is not a usable private key: %w", err)
 	}
 	if opts.Agent != "" && locked.PublicKey != nil {
 		if k, err := fromAgent(ctx, opts.Agent, locked.PublicKey); err == nil {
@@ -86,13 +87,13 @@ func openKey(ctx context.Context, file string, opts KeyOptions) (*Key, error) {
 	}
 	defer clear(passphrase)
 	if signer, err = ssh.ParsePrivateKeyWithPassphrase(text, passphrase); err != nil {
-		return nil, fmt.Errorf("the passphrase does not open it: %w", err)
+		return nil, fmt.Errorf("the passphrase is wrong: %w", err)
 	}
 	return &Key{public: signer.PublicKey(), signer: signer}, checkKey(signer.PublicKey())
 }
 
 func readKey(file string) ([]byte, os.FileInfo, error) {
-	f, err := os.Open(file)
+	f, err := regular.OpenInput(file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,19 +106,19 @@ func readKey(file string) ([]byte, os.FileInfo, error) {
 	if n, err := text.ReadFrom(io.LimitReader(f, maxKey+1)); err != nil {
 		return nil, nil, err
 	} else if n > maxKey {
-		return nil, nil, fmt.Errorf("it has more than %d bytes and is no key", maxKey)
+		return nil, nil, fmt.Errorf("it has more than %d bytes and is not a key", maxKey)
 	}
 	return text.Bytes(), info, nil
 }
 
-// fromAgent is a key that an agent has.
+// fromAgent returns a key that is in the agent.
 func fromAgent(ctx context.Context, socket string, public ssh.PublicKey) (*Key, error) {
 	err := askAgent(ctx, socket, public, func(ssh.Signer) error { return nil })
 	return &Key{public: public, agent: socket}, err
 }
 
-// askAgent has an agent's key do something. An agent may ask somebody first, or go
-// away, so that each time it is connected to anew, and left where ctx ends.
+// askAgent calls do with the agent's signer of a key. An agent may ask the user first, or exit.
+// Therefore each call opens a new connection, which is closed when ctx ends.
 func askAgent(ctx context.Context, socket string, public ssh.PublicKey, do func(ssh.Signer) error) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -143,7 +144,7 @@ func askAgent(ctx context.Context, socket string, public ssh.PublicKey, do func(
 	return err
 }
 
-// Signer is who the key signs as.
+// Signer returns the identity that the key signs as.
 func (k *Key) Signer() Signer {
 	return Signer{Key: Fingerprint(k.public), Type: k.public.Type()}
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// TestFixtures checks what ssh-keygen signed, where it is not installed, too.
+// TestFixtures verifies signatures made by ssh-keygen. It does not need ssh-keygen.
 func TestFixtures(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"ed25519", "ecdsa", "rsa"} {
@@ -35,7 +35,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// startAgent serves an agent with keys and returns its socket.
+// startAgent starts an agent with keys and returns its socket.
 func startAgent(t *testing.T, keys ...any) string {
 	t.Helper()
 	ring := agent.NewKeyring()
@@ -60,7 +60,7 @@ func startAgent(t *testing.T, keys ...any) string {
 	return l.Addr().String()
 }
 
-// listen opens a socket.
+// listen listens on a new socket.
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // a socket's path has to be short
@@ -76,7 +76,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// TestAgent signs with keys that an agent has.
+// TestAgent signs with keys of an agent.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -89,7 +89,7 @@ func TestAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The agent has what is encrypted in the file.
+			// The key is encrypted in the file, and the agent has it.
 			for _, named := range []string{file, file + ".pub"} {
 				armored := sign(t, open(t, named, KeyOptions{Agent: socket}), "content")
 				if _, err := signers.Verify(armored, namespace, strings.NewReader("content"), "", time.Now()); err != nil {
@@ -100,7 +100,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestPassphrase asks for a passphrase once, and only where that is needed.
+// TestPassphrase checks that a passphrase is requested once, and only if needed.
 func TestPassphrase(t *testing.T) {
 	t.Parallel()
 	key := makeKey(t, "ed25519")
@@ -109,7 +109,7 @@ func TestPassphrase(t *testing.T) {
 	answer := func(text string, err error, asked *int) func(context.Context, string) ([]byte, error) {
 		return func(_ context.Context, file string) ([]byte, error) {
 			if *asked++; file != locked {
-				t.Errorf("asked for the passphrase of %s", file)
+				t.Errorf("a passphrase was requested for %s", file)
 			}
 			return []byte(text), err
 		}
@@ -122,7 +122,7 @@ func TestPassphrase(t *testing.T) {
 		want         string
 	}{
 		"right":     {locked, "secret", nil, 1, ""},
-		"wrong":     {locked, "Secret", nil, 1, "does not open it"},
+		"wrong":     {locked, "Secret", nil, 1, "the passphrase is wrong"},
 		"no answer": {locked, "", closed, 1, "terminal was closed"},
 		"not asked": {plain, "", nil, 0, ""},
 	} {
@@ -136,16 +136,16 @@ func TestPassphrase(t *testing.T) {
 		}
 	}
 	if _, err := OpenKey(t.Context(), locked, KeyOptions{}); !errors.Is(err, ErrPassphrase) {
-		t.Errorf("with nobody to ask: %v", err)
+		t.Errorf("without a passphrase function: %v", err)
 	}
-	// An agent without the key is no reason not to ask.
+	// If the agent does not have the key, the passphrase is requested.
 	asked := 0
 	if k, err := OpenKey(t.Context(), locked, KeyOptions{Agent: startAgent(t), Passphrase: answer("secret", nil, &asked)}); err != nil || asked != 1 {
 		t.Errorf("asked %d times, %v, %v", asked, k, err)
 	}
 }
 
-// TestKeyRefused goes through files that are no keys to sign with.
+// TestKeyRefused checks files that are not signing keys.
 func TestKeyRefused(t *testing.T) {
 	t.Parallel()
 	open, public := writeKey(t, makeKey(t, "ed25519"), "")
@@ -156,9 +156,9 @@ func TestKeyRefused(t *testing.T) {
 		"others can read it":         {open, "", "chmod 600"},
 		"not there":                  {filepath.Join(t.TempDir(), "key"), "", "no such file"},
 		"a folder":                   {t.TempDir(), "", "directory"},
-		"no key":                     {write(t, "key", []byte("hello\n")), "", "no private key"},
-		"empty":                      {write(t, "key", nil), "", "no private key"},
-		"large":                      {write(t, "key", make([]byte, maxKey+1)), "", "no key"},
+		"not a key":                  {write(t, "key", []byte("hello\n")), "", "not a usable private key"},
+		"empty":                      {write(t, "key", nil), "", "not a usable private key"},
+		"large":                      {write(t, "key", make([]byte, maxKey+1)), "", "not a key"},
 		"public, no agent":           {write(t, "key.pub", public), "", "SSH_AUTH_SOCK"},
 		"public, agent without it":   {write(t, "key.pub", public), startAgent(t, makeKey(t, "ecdsa256")), "ssh-add"},
 		"public, agent is not there": {write(t, "key.pub", public), filepath.Join(t.TempDir(), "s"), "asking the ssh-agent"},
@@ -171,7 +171,7 @@ func TestKeyRefused(t *testing.T) {
 	}
 }
 
-// TestAgentThatWaits ends with the context, whatever the agent does.
+// TestAgentThatWaits checks that signing ends with the context if the agent does not respond.
 func TestAgentThatWaits(t *testing.T) {
 	t.Parallel()
 	file, _ := writeKey(t, makeKey(t, "ed25519"), "")
@@ -184,15 +184,15 @@ func TestAgentThatWaits(t *testing.T) {
 		}
 		cancel()
 		_, _ = conn.Read(make([]byte, 1024))
-		_, _ = conn.Read(make([]byte, 1024)) // until the other side is gone
+		_, _ = conn.Read(make([]byte, 1024)) // until the client disconnects
 		_ = conn.Close()
 	}()
 	if _, err := OpenKey(ctx, file+".pub", KeyOptions{Agent: l.Addr().String()}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a key of an agent that says nothing: %v", err)
+		t.Errorf("an agent that does not respond: %v", err)
 	}
 }
 
-// TestAgentGoesAway signs as long as there is an agent with the key.
+// TestAgentGoesAway checks that signing fails after the agent stopped.
 func TestAgentGoesAway(t *testing.T) {
 	t.Parallel()
 	key := makeKey(t, "ed25519")
@@ -205,7 +205,7 @@ func TestAgentGoesAway(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range 2 { // to look for the key, and to sign once
+		for range 2 { // to find the key, and to sign once
 			conn, err := l.Accept()
 			if err != nil {
 				return
@@ -218,6 +218,6 @@ func TestAgentGoesAway(t *testing.T) {
 	sign(t, k, "content")
 	<-done
 	if _, err := k.Sign(t.Context(), namespace, strings.NewReader("content")); err == nil || !strings.Contains(err.Error(), "ssh-agent") {
-		t.Errorf("the agent is away, and signing ended with %v", err)
+		t.Errorf("the agent has stopped, and signing ended with %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 package sshsig
 
-// Public keys for tests; their private keys are nowhere.
+// Public keys for tests. Their private keys were not kept.
 const (
 	edKey    = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBpAKy0FILO4CWe3kw8Qu88xCpeJO5bKZtBVsMNu2u9n ops@example.com"
 	smallRSA = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDmtGbSkv2SEPCiwiwbu6Mo97lYzhkGGOECoSrWKZUF5MPWrgM6LrS2HGvrSH9sra3Um/B7eFFsvxEJis+qPN4BE6//P4xKb1Ag5Qd3EB3DcIBNYE9hvygFbeE1Y6uxcx75TYzoLHdKi+CmnNfWwwS4ULSn8yW1x56cXD3QA0nuxw== ops@example.com"

@@ -7,36 +7,36 @@ import (
 )
 
 var (
-	// ErrUnsigned is that of content without a signature, where a Policy wants one.
+	// ErrUnsigned means that content has no signature although a Policy requires one.
 	ErrUnsigned = errors.New("it is not signed")
-	// ErrNoSigners is a Policy that wants signatures and knows nobody.
-	ErrNoSigners = errors.New("a signature is required, and no keys are known that it could be of")
+	// ErrNoSigners means that a Policy requires signatures and has no signers.
+	ErrNoSigners = errors.New("a signature is required, and no trusted keys are given")
 )
 
-// A Policy says what is taken of signed content. The zero value takes content that
-// is not signed, and any signature that is good.
+// A Policy decides which signed content is accepted. The zero value accepts unsigned content and
+// every valid signature.
 type Policy struct {
-	// Signers are who may sign; nil where nobody is known: then a good signature of
-	// anybody is taken and shown as that of a stranger.
+	// Signers are the trusted keys. If it is nil, valid signatures of all keys are accepted, with a
+	// Verdict that is not trusted.
 	Signers *Signers
-	// Principal is who has to have signed; "" is any of the Signers.
+	// Principal is the required signer; "" means any of the Signers.
 	Principal string
-	// Required refuses what is not signed.
+	// Required refuses unsigned content.
 	Required bool
-	// Now is when a key has to be valid.
+	// Now is the time at which a key has to be valid.
 	Now time.Time
 }
 
-// A Verdict is what a Policy found out of content that it takes.
+// A Verdict describes content that a Policy accepts.
 type Verdict struct {
 	Signed bool `json:"signed"`
-	// Trusted is whether the Signer is one of the Policy's.
+	// Trusted reports whether the Signer is one of the Policy's.
 	Trusted bool `json:"trusted"`
 	*Signer
 }
 
-// Check looks at the signature of a message in a namespace; armored is nil where
-// there is none. What the policy does not take is an error.
+// Check checks the signature of a message in a namespace; armored is nil if there is no signature.
+// It fails if the policy does not accept the message.
 func (p Policy) Check(namespace string, message io.Reader, armored []byte) (Verdict, error) {
 	switch {
 	case p.Required && p.Signers == nil:

@@ -1,16 +1,14 @@
-// Package sshsig signs bytes with SSH keys and says whose signature some bytes
-// have, as ssh-keygen -Y sign and ssh-keygen -Y verify do it: what one of the two
-// makes, the other accepts.
+// Package sshsig signs bytes with SSH keys and verifies such signatures. It is compatible with
+// ssh-keygen -Y sign and ssh-keygen -Y verify: each accepts the signatures of the other.
 //
-// A Signature is about a message in a namespace, which says what the message is
-// for, so that a signature that was made for one purpose is none for another. A
-// Key signs; it is a file, or lies with the ssh-agent. Signers are the keys that
-// are trusted, with the names and bounds that an allowed_signers file gives them.
+// A Signature covers a message and a namespace. The namespace names the purpose of the message, so
+// that a signature for one purpose is invalid for another. A Key signs; it is in a file or in the
+// ssh-agent. Signers are the trusted keys, with the names and restrictions of an allowed_signers
+// file.
 //
-// The format is OpenSSH's PROTOCOL.sshsig; the cryptography and the encoding of
-// keys are those of golang.org/x/crypto/ssh. Keys are Ed25519, ECDSA and RSA of
-// 2048 bits and more, and the first two on security keys. DSA keys and
-// certificates are refused.
+// The format is OpenSSH's PROTOCOL.sshsig. Cryptography and the encoding of keys come from
+// golang.org/x/crypto/ssh. Keys are Ed25519, ECDSA and RSA with at least 2048 bits; Ed25519 and
+// ECDSA also on security keys. DSA keys and certificates are refused.
 package sshsig
 
 import (
@@ -32,30 +30,29 @@ import (
 const (
 	begin = "-----BEGIN SSH SIGNATURE-----"
 	end   = "-----END SSH SIGNATURE-----"
-	// lineLength is how many characters of base64 ssh-keygen puts on a line.
+	// lineLength is the number of base64 characters that ssh-keygen writes on a line.
 	lineLength = 70
-	// MaxSize bounds a signature as text, in bytes. That of the largest RSA key is
-	// smaller by far.
+	// MaxSize is the size limit of a signature as text, in bytes. Signatures of the largest RSA key
+	// are much smaller.
 	MaxSize = 64 << 10
 
 	version = 1
-	// Bits that an RSA key has at least, and at most: a key from a stranger must
-	// not take long to check.
+	// Minimum and maximum number of bits of an RSA key: an unknown key must not take long to check.
 	minRSA, maxRSA = 2048, 16384
 )
 
 var magic = [6]byte{'S', 'S', 'H', 'S', 'I', 'G'}
 
-// A Signature is what a key said of a message. That it is true, Verify tells.
+// A Signature is a parsed signature. Verify reports whether it is valid for a message.
 type Signature struct {
 	Key       ssh.PublicKey
 	Namespace string
-	Hash      string // that the message was hashed with: sha256 or sha512
+	Hash      string // hash algorithm of the message: sha256 or sha512
 
 	signature *ssh.Signature
 }
 
-// envelope is a signature as it is written.
+// envelope is the wire format of a signature.
 type envelope struct {
 	Magic     [6]byte
 	Version   uint32
@@ -66,7 +63,7 @@ type envelope struct {
 	Signature []byte
 }
 
-// signed is what the key signs.
+// signed is the data that the key signs.
 type signed struct {
 	Magic     [6]byte
 	Namespace string
@@ -80,7 +77,7 @@ func Sign(key ssh.Signer, namespace string, message io.Reader) ([]byte, error) {
 	if namespace == "" {
 		return nil, errors.New("signing needs a namespace")
 	}
-	public, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // an agent's tells nothing about itself
+	public, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // the type of an agent's key gives no access to its parameters
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +89,7 @@ func Sign(key ssh.Signer, namespace string, message io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a word, an RSA key signs with SHA-1.
+	// By default, an RSA key would sign with SHA-1.
 	if other, ok := key.(ssh.AlgorithmSigner); ok && s.Key.Type() == ssh.KeyAlgoRSA {
 		s.signature, err = other.SignWithAlgorithm(rand.Reader, text, ssh.KeyAlgoRSASHA512)
 	} else {
@@ -101,36 +98,36 @@ func Sign(key ssh.Signer, namespace string, message io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An agent does what it likes.
+	// An agent may return anything.
 	armored := s.Armor()
 	if s, err = Parse(armored); err == nil {
 		err = s.Key.Verify(text, s.signature)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the key made a signature that is not good: %w", err)
+		return nil, fmt.Errorf("the key made an invalid signature: %w", err)
 	}
 	return armored, nil
 }
 
-// Parse reads the text of a signature. Nothing but space may stand around it.
+// Parse parses the text of a signature. Only white space may surround it.
 func Parse(armored []byte) (*Signature, error) {
 	if len(armored) > MaxSize {
-		return nil, fmt.Errorf("it is no SSH signature: it has more than %d bytes", MaxSize)
+		return nil, fmt.Errorf("it is not an SSH signature: it has more than %d bytes", MaxSize)
 	}
 	body, ok := strings.CutPrefix(strings.TrimSpace(string(armored)), begin)
 	if ok {
 		body, ok = strings.CutSuffix(body, end)
 	}
 	if !ok {
-		return nil, fmt.Errorf("it is no SSH signature: those are between the lines %q and %q and nothing else", begin, end)
+		return nil, fmt.Errorf("it is not an SSH signature, which is between the lines %q and %q", begin, end)
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(strings.Join(strings.Fields(body), ""))
 	if err != nil {
-		return nil, fmt.Errorf("it is no SSH signature: %w", err)
+		return nil, fmt.Errorf("it is not an SSH signature: %w", err)
 	}
 	var e envelope
 	if err := ssh.Unmarshal(raw, &e); err != nil || e.Magic != magic {
-		return nil, errors.New("it is no SSH signature: its fields cannot be told apart")
+		return nil, errors.New("it is not an SSH signature: its fields are malformed")
 	}
 	switch {
 	case e.Version != version:
@@ -161,7 +158,7 @@ func Parse(armored []byte) (*Signature, error) {
 	return s, nil
 }
 
-// checkKey refuses kinds of keys that signatures are not taken from.
+// checkKey refuses unsupported kinds of keys.
 func checkKey(key ssh.PublicKey) error {
 	if _, ok := key.(*ssh.Certificate); ok {
 		return fmt.Errorf("the key is a certificate (%s), and only plain keys are supported: sign with the key itself", key.Type())
@@ -182,7 +179,7 @@ func checkKey(key ssh.PublicKey) error {
 	return fmt.Errorf("keys of type %s are not supported: use an Ed25519, ECDSA or RSA key", key.Type())
 }
 
-// Armor writes the signature as text, as ssh-keygen does.
+// Armor returns the signature as text, in the format of ssh-keygen.
 func (s *Signature) Armor() []byte {
 	raw := base64.StdEncoding.EncodeToString(ssh.Marshal(envelope{
 		Magic: magic, Version: version, Key: s.Key.Marshal(), Namespace: s.Namespace, Hash: s.Hash,
@@ -198,8 +195,8 @@ func (s *Signature) Armor() []byte {
 	return b.Bytes()
 }
 
-// Verify checks that the signature's key made it for this message and namespace.
-// Whether that key is to be trusted is another question: see Signers.
+// Verify checks that the signature's key made it for this message and namespace. It does not check
+// whether the key is trusted: see Signers.
 func (s *Signature) Verify(namespace string, message io.Reader) error {
 	if s.Namespace != namespace {
 		return fmt.Errorf("the signature is for the namespace %.40q, not %q: it was made for another purpose", s.Namespace, namespace)
@@ -209,12 +206,12 @@ func (s *Signature) Verify(namespace string, message io.Reader) error {
 		return err
 	}
 	if err := s.Key.Verify(text, s.signature); err != nil {
-		return fmt.Errorf("the key %s did not sign this: either the content or the signature was altered, or the signature is that of something else", Fingerprint(s.Key))
+		return fmt.Errorf("the key %s did not sign this: the content or the signature was altered, or the signature is of something else", Fingerprint(s.Key))
 	}
 	return nil
 }
 
-// text is what the key signs.
+// text returns the data that the key signs.
 func (s *Signature) text(message io.Reader) ([]byte, error) {
 	var h hash.Hash
 	switch s.Hash {
@@ -231,5 +228,5 @@ func (s *Signature) text(message io.Reader) ([]byte, error) {
 	return ssh.Marshal(signed{Magic: magic, Namespace: s.Namespace, Hash: s.Hash, Digest: h.Sum(nil)}), nil
 }
 
-// Fingerprint names a key as ssh-keygen -l does: SHA256:….
+// Fingerprint returns the fingerprint of a key as ssh-keygen -l prints it: SHA256:….
 func Fingerprint(key ssh.PublicKey) string { return ssh.FingerprintSHA256(key) }

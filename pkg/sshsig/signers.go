@@ -12,10 +12,10 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// MaxSigners bounds a file of keys, in bytes.
+// MaxSigners is the size limit of a file of keys in bytes.
 const MaxSigners = 4 << 20
 
-// Signers are the keys that are trusted, and what for.
+// Signers are the trusted keys and what each is trusted for.
 type Signers struct {
 	lines []signer
 }
@@ -28,11 +28,10 @@ type signer struct {
 	options
 }
 
-// A Signer is who signed.
+// A Signer is the signer of a message.
 type Signer struct {
-	// Principal is the name that the allowed_signers file gives the key, which may
-	// be a list of patterns, or the comment of a public key; "" where there is
-	// none.
+	// Principal is the name of the key in the allowed_signers file, which may be a list of
+	// patterns, or the comment of a public key. It may be empty.
 	Principal string `json:"principal,omitempty"`
 	Key       string `json:"key"`  // fingerprint, SHA256:…
 	Type      string `json:"type"` // of the key: ssh-ed25519
@@ -45,20 +44,19 @@ func (s Signer) String() string {
 	return fmt.Sprintf("%s with the %s key %s", s.Principal, s.Type, s.Key)
 }
 
-// SignerOf is who a signature says that it is of, with no name.
+// SignerOf returns the signer that a signature names, without a principal.
 func SignerOf(s *Signature) Signer {
 	return Signer{Key: Fingerprint(s.Key), Type: s.Key.Type()}
 }
 
-// ParseAllowedSigners reads an allowed_signers file, as ssh-keygen(1) describes it
-// under ALLOWED SIGNERS. Times without a zone are in zone. An error names the
-// line.
+// ParseAllowedSigners parses an allowed_signers file as described in ssh-keygen(1) under ALLOWED
+// SIGNERS. Times without a zone are in zone. Errors name the line.
 func ParseAllowedSigners(text []byte, zone *time.Location) (*Signers, error) {
 	return parseLines(text, func(line string) (signer, error) { return parseAllowed(line, zone) })
 }
 
-// ParsePublicKeys reads public keys, as they are in .pub files, one a line. They are
-// trusted without bounds.
+// ParsePublicKeys parses public keys in the format of .pub files, one per line. They are trusted
+// without restrictions.
 func ParsePublicKeys(text []byte) (*Signers, error) {
 	if bytes.Contains(text, []byte(" PRIVATE KEY-----")) {
 		return nil, errors.New("it is a private key: name the file of the public key, which ends in .pub")
@@ -94,7 +92,7 @@ func parseLines(text []byte, parse func(line string) (signer, error)) (*Signers,
 	return s, nil
 }
 
-// parseKey reads a type, a key in base64 and a comment.
+// parseKey parses a type, a key in base64 and a comment.
 func parseKey(text string) (key ssh.PublicKey, comment string, err error) {
 	kind, rest := word(text)
 	encoded, comment := word(rest)
@@ -111,7 +109,7 @@ func parseKey(text string) (key ssh.PublicKey, comment string, err error) {
 	return key, strings.TrimSpace(comment), checkKey(key)
 }
 
-// word cuts off what stands before the first space.
+// word splits off everything before the first space.
 func word(text string) (first, rest string) {
 	i := strings.IndexAny(text, " \t")
 	if i < 0 {
@@ -120,9 +118,9 @@ func word(text string) (first, rest string) {
 	return text[:i], strings.TrimLeft(text[i:], " \t")
 }
 
-// Verify checks that one of the signers made the signature for this message and
-// namespace, at a time when it was allowed to: now, since a signature says nothing
-// of when it was made. principal, where it is not "", is who it has to be.
+// Verify checks that one of the signers made the signature for this message and namespace and is
+// valid now: a signature does not contain the time when it was made. principal, if not "", is the
+// required signer.
 func (s *Signers) Verify(armored []byte, namespace string, message io.Reader, principal string, now time.Time) (Signer, error) {
 	sig, err := Parse(armored)
 	if err != nil {
@@ -132,7 +130,7 @@ func (s *Signers) Verify(armored []byte, namespace string, message io.Reader, pr
 		return Signer{}, err
 	}
 	who := SignerOf(sig)
-	reason := "it is not among the keys that are trusted"
+	reason := "it is not a trusted key"
 	for i := range s.lines {
 		one := &s.lines[i]
 		if !bytes.Equal(one.key.Marshal(), sig.Key.Marshal()) {
@@ -141,7 +139,7 @@ func (s *Signers) Verify(armored []byte, namespace string, message io.Reader, pr
 		if problem := one.refuses(namespace, principal, now); problem != "" {
 			reason = problem
 			if one.line > 0 {
-				reason = fmt.Sprintf("line %d of the keys that are trusted: %s", one.line, problem)
+				reason = fmt.Sprintf("line %d of the trusted keys: %s", one.line, problem)
 			}
 			continue
 		}
@@ -154,8 +152,7 @@ func (s *Signers) Verify(armored []byte, namespace string, message io.Reader, pr
 	return Signer{}, &UntrustedError{Signer: who, Reason: reason}
 }
 
-// An UntrustedError says that a signature is good, but not that of somebody who is
-// trusted.
+// An UntrustedError reports a valid signature whose signer is not trusted.
 type UntrustedError struct {
 	Signer Signer
 	Reason string
@@ -165,8 +162,7 @@ func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("it is signed with the %s key %s: %s", e.Signer.Type, e.Signer.Key, e.Reason)
 }
 
-// refuses says why the line does not allow a signature of its key; "" where it
-// does.
+// refuses returns why the line does not allow a signature of its key; "" if it does.
 func (s *signer) refuses(namespace, principal string, now time.Time) string {
 	switch {
 	case s.authority:

@@ -23,10 +23,10 @@ import (
 
 const namespace = "gantry"
 
-// kinds are those of keys.
+// kinds are the kinds of keys.
 var kinds = []string{"ed25519", "ecdsa256", "ecdsa521", "rsa"}
 
-// makeKey makes a key of a kind.
+// makeKey returns a new key of a kind.
 func makeKey(t testing.TB, kind string) crypto.PrivateKey {
 	t.Helper()
 	var key crypto.PrivateKey
@@ -47,7 +47,7 @@ func makeKey(t testing.TB, kind string) crypto.PrivateKey {
 	return key
 }
 
-// write puts a file that only its owner can read into a new folder.
+// write writes a file that only its owner can read to a new folder.
 func write(t testing.TB, name string, text []byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -57,8 +57,7 @@ func write(t testing.TB, name string, text []byte) string {
 	return file
 }
 
-// writeKey writes a private key, encrypted where passphrase is not "", and its
-// public key beside it.
+// writeKey writes a private key, encrypted if passphrase is not "", and its public key next to it.
 func writeKey(t testing.TB, key crypto.PrivateKey, passphrase string) (file string, public []byte) {
 	t.Helper()
 	var block *pem.Block
@@ -101,8 +100,7 @@ func sign(t testing.TB, k *Key, message string) []byte {
 	return text
 }
 
-// keygen runs ssh-keygen; a test that wants it is skipped where it is not
-// installed.
+// keygen runs ssh-keygen. If it is not installed, the test is skipped.
 func keygen(t testing.TB, stdin string, args ...string) (string, error) {
 	t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
@@ -114,8 +112,8 @@ func keygen(t testing.TB, stdin string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestSignLikeKeygen signs with keys of each kind: ssh-keygen takes what Gantry
-// makes, and the other way around.
+// TestSignLikeKeygen signs with keys of each kind, and checks that ssh-keygen accepts signatures
+// made by Gantry and vice versa.
 func TestSignLikeKeygen(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -128,10 +126,10 @@ func TestSignLikeKeygen(t *testing.T) {
 				return keygen(t, content, "-Y", "verify", "-f", allowed, "-I", "ops@example.com", "-n", namespace, "-s", ours)
 			}
 			if out, err := verify("content"); err != nil {
-				t.Errorf("ssh-keygen refuses what Gantry signed: %s", out)
+				t.Errorf("ssh-keygen refuses a signature made by Gantry: %s", out)
 			}
 			if out, err := verify("other content"); err == nil {
-				t.Errorf("ssh-keygen takes a signature for what was not signed: %s", out)
+				t.Errorf("ssh-keygen accepts a signature for other content: %s", out)
 			}
 			text, err := os.ReadFile(allowed)
 			if err != nil {
@@ -166,7 +164,7 @@ func TestSignLikeKeygen(t *testing.T) {
 	}
 }
 
-// TestSecurityKey checks signatures as security keys make them.
+// TestSecurityKey verifies signatures in the format of security keys.
 func TestSecurityKey(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -209,7 +207,7 @@ func TestSecurityKey(t *testing.T) {
 	}
 }
 
-// TestRefused goes through what is no good signature.
+// TestRefused checks that invalid signatures are refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	file, public := writeKey(t, makeKey(t, "ed25519"), "")
@@ -245,13 +243,13 @@ func TestRefused(t *testing.T) {
 	}{
 		"good":            {good, string(public), "content", ""},
 		"space around":    {"\r\n" + strings.ReplaceAll(good, "\n", "\r\n") + "\n", string(public), "content", ""},
-		"empty":           {"", string(public), "content", "no SSH signature"},
-		"garbage":         {"\x00\xff garbage", string(public), "content", "no SSH signature"},
-		"text before":     {"hello\n" + good, string(public), "content", "nothing else"},
-		"text after":      {good + "hello\n", string(public), "content", "nothing else"},
-		"two":             {good + good, string(public), "content", "no SSH signature"},
+		"empty":           {"", string(public), "content", "not an SSH signature"},
+		"garbage":         {"\x00\xff garbage", string(public), "content", "not an SSH signature"},
+		"text before":     {"hello\n" + good, string(public), "content", "between the lines"},
+		"text after":      {good + "hello\n", string(public), "content", "between the lines"},
+		"two":             {good + good, string(public), "content", "not an SSH signature"},
 		"no base64":       {begin + "\n???\n" + end + "\n", string(public), "content", "base64"},
-		"cut short":       {good[:100] + "\n" + end + "\n", string(public), "content", "no SSH signature"},
+		"cut short":       {good[:100] + "\n" + end + "\n", string(public), "content", "not an SSH signature"},
 		"nothing in it":   {begin + "\n" + end + "\n", string(public), "content", "fields"},
 		"huge":            {begin + strings.Repeat("A", MaxSize) + end, string(public), "content", "more than"},
 		"altered content": {good, string(public), "content2", "did not sign this"},
@@ -260,7 +258,7 @@ func TestRefused(t *testing.T) {
 		"no namespace":    {again(func(s *Signature) { s.Namespace = "" }), string(public), "content", "no namespace"},
 		"claimed hash":    {again(func(s *Signature) { s.Hash = "sha256" }), string(public), "content", "did not sign this"},
 		"unknown hash":    {again(func(s *Signature) { s.Hash = "md5" }), string(public), "content", `hash "md5"`},
-		"another key":     {good, string(others), "content", "not among the keys"},
+		"another key":     {good, string(others), "content", "it is not a trusted key"},
 		"another's name":  {again(func(s *Signature) { s.Key = weak.PublicKey() }), string(public), "content", "did not sign this"},
 		"SHA-1 of RSA":    {string(sha1.Armor()), string(public), "content", "SHA-1"},
 		"altered bytes":   {again(func(s *Signature) { s.signature.Blob[3] ^= 1 }), string(public), "content", "did not sign this"},
@@ -276,15 +274,15 @@ func TestRefused(t *testing.T) {
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
-		// Without keys to trust, all is the same but that a stranger's is taken.
+		// Without trusted keys the result is the same, except that an unknown key is accepted.
 		_, err = Policy{}.Check(namespace, strings.NewReader(tc.message), []byte(tc.text))
 		if (err == nil) != (tc.want == "" || name == "another key") {
-			t.Errorf("%s, with nobody known: %v", name, err)
+			t.Errorf("%s, without trusted keys: %v", name, err)
 		}
 	}
 }
 
-// TestWeakKeys refuses keys that are no good.
+// TestWeakKeys checks that weak keys are refused.
 func TestWeakKeys(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ key, want string }{
@@ -303,8 +301,8 @@ func TestWeakKeys(t *testing.T) {
 	}
 }
 
-// TestCertificate refuses a signature that a certificate stands for, and a key that
-// is one.
+// TestCertificate checks that signatures with a certificate are refused, and certificates as keys
+// too.
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	authority, err := ssh.NewSignerFromKey(makeKey(t, "ecdsa256"))
@@ -339,7 +337,7 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// TestPolicy says what is taken without a signature.
+// TestPolicy checks which policies accept content without a signature.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	signers, err := ParsePublicKeys([]byte(edKey))
@@ -367,7 +365,7 @@ func TestSignNeedsANamespace(t *testing.T) {
 	}
 }
 
-// TestUnreadable tells what hinders reading from what was altered.
+// TestUnreadable checks that a read error is distinguished from altered content.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	file, public := writeKey(t, makeKey(t, "ed25519"), "")

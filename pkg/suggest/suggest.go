@@ -1,4 +1,4 @@
-// Package suggest finds the names nearest to a misspelt one.
+// Package suggest finds the names nearest to a misspelled one.
 package suggest
 
 import (
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Nearest returns up to three of the candidates that word may have been meant
-// to be, nearest first. It is empty where nothing comes close: fewer than half
-// of the letters would be right.
+// Nearest returns up to three candidates that word may have been meant to be, nearest first. It
+// returns none if no candidate is close: at most a third of the letters may differ, unless a
+// candidate contains the word.
 func Nearest(word string, candidates []string) []string {
 	type scored struct {
 		name     string
@@ -39,8 +39,8 @@ func Nearest(word string, candidates []string) []string {
 	return names
 }
 
-// Phrase is the question that follows an error: `did you mean "a" or "b"?`. It
-// is empty where Nearest finds nothing.
+// Phrase returns the question that follows an error: `did you mean "a" or "b"?`. It is empty if
+// Nearest returns nothing.
 func Phrase(word string, candidates []string) string {
 	var quoted []string
 	for _, n := range Nearest(word, candidates) {
@@ -56,8 +56,8 @@ func Phrase(word string, candidates []string) string {
 	}
 }
 
-// distance is the number of letters to insert, delete, replace or swap with
-// their neighbour to get from a to b (optimal string alignment).
+// distance returns the number of letters to insert, delete, replace or swap with their neighbor to
+// get from a to b (optimal string alignment).
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)

@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// checkFile returns the objects of a file that pass, as "Kind/name", and the
-// faults of the others. A file without an object is a fault.
+// checkFile returns the objects of a file that are valid, as "Kind/name", and the errors of the
+// others. A file without an object is an error.
 func (d definitions) checkFile(ctx context.Context, name string) (passed []string, faults []error) {
 	manifests, err := os.ReadFile(name)
 	if err != nil {
@@ -64,8 +64,8 @@ func (d definitions) checkFile(ctx context.Context, name string) (passed []strin
 	return passed, faults
 }
 
-// decode reads one YAML document as the API server does: duplicate keys are an
-// error and whole numbers stay whole. It is nil for an empty document.
+// decode reads one YAML document as the API server does: duplicate keys are an error and whole
+// numbers stay whole. It returns nil for an empty document.
 func decode(text []byte) (*unstructured.Unstructured, error) {
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func decode(text []byte) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// check puts one object through the steps of a create request.
+// check runs the checks of a create request on one object.
 func (d definitions) check(ctx context.Context, object *unstructured.Unstructured) (faults []error) {
 	gvk := schema.FromAPIVersionAndKind(object.GetAPIVersion(), object.GetKind())
 	def, ok := d[gvk]

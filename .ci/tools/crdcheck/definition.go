@@ -15,20 +15,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A definition is one served version of a CustomResourceDefinition, made ready
-// to check objects.
+// A definition is one served version of a CustomResourceDefinition, prepared for checking objects.
 type definition struct {
 	namespaced bool
 	structural *structuralschema.Structural
 	schema     validation.SchemaValidator
-	rules      *cel.Validator // nil where the schema has no CEL rule
+	rules      *cel.Validator // nil if the schema has no CEL rules
 }
 
-// definitions are looked up by what an object says it is.
+// definitions are keyed by the apiVersion and kind of the objects they check.
 type definitions map[schema.GroupVersionKind]definition
 
-// readCRDs reads every *.yaml file of dir. A file that is not a
-// CustomResourceDefinition is an error, and so is a folder without any.
+// readCRDs reads every *.yaml file of dir. A file that is not a CustomResourceDefinition is an
+// error, and so is a folder without any such file.
 func readCRDs(dir string) (definitions, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {

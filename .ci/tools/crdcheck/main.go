@@ -1,21 +1,18 @@
-// Command crdcheck tells whether a Kubernetes API server would take manifests.
+// Command crdcheck checks whether a Kubernetes API server would accept manifests.
 //
 //	crdcheck -crds DIR FILE...
 //
-// DIR holds CustomResourceDefinitions (*.yaml). Every document of every FILE is
-// put through what the API server does with a new object of that kind: fields
-// that the schema does not know are reported instead of pruned, defaults are
-// set, and then metadata, the structural schema, list types and the CEL rules
-// (x-kubernetes-validations) are checked, by the API server's own code
-// (k8s.io/apiextensions-apiserver). A plain JSON Schema check would not see the
-// CEL rules.
+// DIR contains CustomResourceDefinitions (*.yaml). Every document of every FILE is checked like a
+// new object of its kind in the API server: unknown fields are reported instead of pruned, defaults
+// are set, and then metadata, the structural schema, list types and the CEL rules
+// (x-kubernetes-validations) are checked, with the API server's own code
+// (k8s.io/apiextensions-apiserver). A plain JSON Schema check would not evaluate the CEL rules.
 //
-// For each document that passes, "ok FILE kind/name" goes to standard output;
-// faults go to standard error. The exit status is 1 if there was one, 2 if
-// the command line is wrong.
+// For each valid document, "ok FILE kind/name" is printed to standard output; errors are printed to
+// standard error. The exit status is 1 if there was an error, and 2 if the command line is invalid.
 //
-// It is a module of its own because that code brings a hundred modules with it
-// that have no place in Gantry.
+// It is a separate module because that code needs a hundred modules that Gantry should not depend
+// on.
 package main
 
 import (
@@ -30,10 +27,10 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings passed in. It returns the exit status.
+// run is main with its dependencies as parameters. It returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	say := func(w io.Writer, format string, args ...any) {
-		_, _ = fmt.Fprintf(w, format+"\n", args...) // there is nobody to tell
+		_, _ = fmt.Fprintf(w, format+"\n", args...) // a write error cannot be reported
 	}
 	flags := flag.NewFlagSet("crdcheck", flag.ContinueOnError)
 	flags.SetOutput(stderr)

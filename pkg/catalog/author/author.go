@@ -1,13 +1,11 @@
-// Package author helps to write file-based catalogs: the object that begins a
-// package, and the deprecations that end one.
+// Package author makes objects of file-based catalogs.
 //
-// Package makes an olm.package from what a maintainer has, a text and a picture.
-// Deprecate says of a package, a channel or a bundle that it should not be used
-// any more, or takes that back; it gives the one object that changes, and
-// touches no file.
+// Package makes an olm.package from the description and the icon of a maintainer. Deprecate marks a package,
+// a channel or a bundle as deprecated, or removes the mark; it returns the one object that changes, and
+// writes no file.
 //
-// Both give objects as OLM reads them (operator-registry, alpha/declcfg and
-// alpha/action/init); what they are given is checked as OLM would check it.
+// The objects are in the format of OLM (operator-registry, alpha/declcfg and alpha/action/init), and the
+// input is checked as OLM checks it.
 package author
 
 import (
@@ -20,31 +18,32 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A PackageText is what a new package says of itself.
+// A PackageText describes a new package.
 type PackageText struct {
 	Name           string // a DNS label
 	DefaultChannel string
-	Description    string // mostly Markdown; may be empty
+	Description    string // usually Markdown; may be empty
 	Icon           []byte // SVG, PNG, JPEG or GIF; may be empty
 }
 
-// maxDNSLabel is the length of a package's name (RFC 1123).
+// maxDNSLabel is the maximum length of a package's name (RFC 1123).
 const maxDNSLabel = 63
 
-var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+var dnsLabel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`) })
 
 // Package makes an olm.package object.
 func Package(text PackageText) (*catalog.Meta, error) {
 	switch {
-	case !dnsLabel.MatchString(text.Name) || len(text.Name) > maxDNSLabel:
+	case !dnsLabel().MatchString(text.Name) || len(text.Name) > maxDNSLabel:
 		return nil, fmt.Errorf("package name %q: use up to %d lower-case letters, digits and dashes", text.Name, maxDNSLabel)
 	case text.DefaultChannel == "":
-		return nil, fmt.Errorf("package %q: a default channel is needed", text.Name)
+		return nil, fmt.Errorf("package %q: the default channel is missing", text.Name)
 	case !utf8.ValidString(text.Description):
 		return nil, fmt.Errorf("package %q: the description is not UTF-8 text", text.Name)
 	}
@@ -73,7 +72,7 @@ func Package(text PackageText) (*catalog.Meta, error) {
 	return &catalog.Meta{Schema: catalog.SchemaPackage, Package: text.Name, Name: text.Name, Raw: raw}, nil
 }
 
-// marshal is JSON with <, > and & as they are.
+// marshal returns JSON without escaping <, > and &.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -84,9 +83,9 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-var errPicture = errors.New("it is no SVG, PNG, JPEG or GIF picture")
+var errPicture = errors.New("not an SVG, PNG, JPEG or GIF image")
 
-// pictureType is the media type of a picture, by how it begins.
+// pictureType returns the media type of an image, by its first bytes.
 func pictureType(data []byte) (string, error) {
 	for magic, mediaType := range map[string]string{
 		"\x89PNG\r\n\x1a\n": "image/png", "\xff\xd8\xff": "image/jpeg", "GIF87a": "image/gif", "GIF89a": "image/gif",

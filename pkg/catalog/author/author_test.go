@@ -38,8 +38,8 @@ func TestPackageErrors(t *testing.T) {
 		{author.PackageText{Name: strings.Repeat("a", 64), DefaultChannel: "a"}, "63"},
 		{author.PackageText{Name: "kelp"}, "default channel"},
 		{author.PackageText{Name: "kelp", DefaultChannel: "a", Description: "\xff"}, "UTF-8"},
-		{author.PackageText{Name: "kelp", DefaultChannel: "a", Icon: []byte("<html/>")}, "no SVG"},
-		{author.PackageText{Name: "kelp", DefaultChannel: "a", Icon: []byte("BM")}, "no SVG"},
+		{author.PackageText{Name: "kelp", DefaultChannel: "a", Icon: []byte("<html/>")}, "not an SVG"},
+		{author.PackageText{Name: "kelp", DefaultChannel: "a", Icon: []byte("BM")}, "not an SVG"},
 	} {
 		if m, err := author.Package(tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, %v", tc.text, m, err)

@@ -9,13 +9,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// A Target is what is deprecated: a bundle or a channel of a package, or, with
-// both empty, the package itself.
+// A Target is what is deprecated: a bundle or a channel of a package, or the package itself if both are
+// empty.
 type Target struct {
 	Channel, Bundle string
 }
 
-// reference is the target as an olm.deprecations entry names it.
+// A reference is a target in an olm.deprecations entry.
 type reference struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name,omitempty"`
@@ -31,7 +31,7 @@ func (t Target) reference() reference {
 	return reference{Schema: catalog.SchemaPackage}
 }
 
-// String names the target for a person.
+// String returns the target for messages.
 func (t Target) String() string {
 	switch {
 	case t.Bundle != "":
@@ -42,18 +42,17 @@ func (t Target) String() string {
 	return "the package"
 }
 
-// Deprecate gives the olm.deprecations object of a package with an entry on the
-// target: a message that replaces one that is there, or "" to take it out. The
-// object is the package's own with that one change, or a new one; it is nil
-// where nothing would be left of it. before is the object that it replaces, nil
-// where there is none.
+// Deprecate returns the olm.deprecations object of a package with a message for the target, which
+// replaces an existing one; an empty message removes the entry. The object is the package's own with
+// that one change, or a new one; it is nil if no entry is left. before is the object that it replaces,
+// nil if none.
 func Deprecate(p *catalog.Package, target Target, message string) (before, after *catalog.Meta, err error) {
 	if err := exists(p, target); err != nil {
 		return nil, nil, err
 	}
 	ref := target.reference()
 	if len(p.Deprecations) > 1 {
-		return nil, nil, fmt.Errorf("package %q has %d olm.deprecations objects, and OLM takes one: merge them first", p.Name, len(p.Deprecations))
+		return nil, nil, fmt.Errorf("package %q has %d olm.deprecations objects, but OLM accepts only one; merge them first", p.Name, len(p.Deprecations))
 	}
 	if len(p.Deprecations) == 0 {
 		if message == "" {
@@ -121,8 +120,8 @@ func newDeprecations(pkg string, ref reference, message string) (*catalog.Meta, 
 	return &catalog.Meta{Schema: catalog.SchemaDeprecations, Package: pkg, Raw: raw}, nil
 }
 
-// withEntry replaces entry number at, or adds one where at is negative. The
-// others stay as they are, with whatever members they have.
+// withEntry replaces entry number at, or adds one if at is negative. The others stay as they are, with
+// all their fields.
 func withEntry(d *catalog.Deprecations, at int, ref reference, message string) (*catalog.Meta, error) {
 	var object struct {
 		Entries []json.RawMessage `json:"entries"`

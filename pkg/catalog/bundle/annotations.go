@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// metadataDir is where a bundle says what it is for.
+// metadataDir is the folder with a bundle's annotations.
 const metadataDir = "metadata"
 
 // The annotations of a bundle (operator-registry, docs/design/operator-bundle.md).
@@ -22,14 +22,14 @@ const (
 	mediaType = "registry+v1"
 )
 
-// said is what the files of metadata/ say.
-type said struct {
+// A metadataFiles is the content of metadata/.
+type metadataFiles struct {
 	manifests    string // a directory
 	dependencies *list
 	properties   *list
 }
 
-// A list is the properties or dependencies of a file.
+// A list has the properties or dependencies of a file.
 type list struct {
 	file  *manifest
 	key   string
@@ -41,9 +41,9 @@ type item struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// metadata reads the files of metadata/. Of each sort the first counts.
-func (r *reader) metadata() (said, error) {
-	s := said{manifests: "manifests"}
+// metadata reads the files of metadata/. The first file of each sort is used.
+func (r *reader) metadata() (metadataFiles, error) {
+	s := metadataFiles{manifests: "manifests"}
 	names, err := r.files(metadataDir)
 	if err != nil {
 		return s, err
@@ -74,7 +74,7 @@ func (r *reader) metadata() (said, error) {
 	if annotations != nil {
 		r.annotations(&s, annotations)
 	} else if len(r.problems) == 0 {
-		r.problem(place{file: metadataDir}, "no file has annotations such as %s", annotationPackage)
+		r.problem(position{file: metadataDir}, "no file has the annotation %s or another annotation of a bundle", annotationPackage)
 	}
 	return s, nil
 }
@@ -93,26 +93,26 @@ func known(annotations json.RawMessage) bool {
 	return false
 }
 
-// list reads a list of properties or dependencies; nil is none. A file is told by
-// what is in it, as everywhere in metadata/.
+// list reads a list of properties or dependencies. It returns nil if there is none. Files of
+// metadata/ are recognized by their content.
 func (r *reader) list(m *manifest, key string, members map[string]json.RawMessage) *list {
 	if len(members[key]) == 0 {
 		return nil
 	}
 	l := &list{file: m, key: key}
 	if err := json.Unmarshal(members[key], &l.items); err != nil {
-		// Another file may have a member of that name.
+		// Another sort of file may have a member with this name.
 		if strings.HasPrefix(path.Base(m.file), key) {
-			r.problem(m.at(key), "the %s are not a list whose elements have a type and a value", key)
+			r.problem(m.at(key), "%s must be a list of elements with a type and a value", key)
 		}
 		return nil
 	}
 	for i, item := range l.items {
 		switch {
 		case item.Type == "":
-			r.problem(l.at(i), "one of the %s has no type", key)
+			r.problem(l.at(i), "an element of %s has no type", key)
 		case len(item.Value) == 0 || string(item.Value) == "null":
-			r.problem(l.at(i), "the %s of type %s have one without a value", key, item.Type)
+			r.problem(l.at(i), "an element of %s, of type %s, has no value", key, item.Type)
 		}
 	}
 	if len(l.items) == 0 {
@@ -121,11 +121,11 @@ func (r *reader) list(m *manifest, key string, members map[string]json.RawMessag
 	return l
 }
 
-// at is where an element stands.
-func (l *list) at(i int) place { return l.file.at(l.key, fmt.Sprint(i)) }
+// at returns the position of an element.
+func (l *list) at(i int) position { return l.file.at(l.key, fmt.Sprint(i)) }
 
-// annotations takes what the annotations say.
-func (r *reader) annotations(s *said, m *manifest) {
+// annotations reads the annotations.
+func (r *reader) annotations(s *metadataFiles, m *manifest) {
 	var file struct {
 		Annotations map[string]string `json:"annotations"`
 	}
@@ -134,20 +134,20 @@ func (r *reader) annotations(s *said, m *manifest) {
 		return
 	}
 	get := func(name string) string { return strings.TrimSpace(file.Annotations[name]) }
-	at := func(name string) place { return m.at("annotations", name) }
+	at := func(name string) position { return m.at("annotations", name) }
 
 	if t := get(annotationMediaType); t != "" && t != mediaType {
-		r.problem(at(annotationMediaType), "the bundle is of media type %s; only %s can stand in a catalog", t, mediaType)
+		r.problem(at(annotationMediaType), "the media type of the bundle is %s; only %s is supported in catalogs", t, mediaType)
 	}
 	if dir := get(annotationManifests); dir != "" {
 		s.manifests = path.Clean(strings.TrimPrefix(dir, "/"))
 		if !fs.ValidPath(s.manifests) {
-			r.problem(at(annotationManifests), "the manifests are said to be in %q, which is not inside of the bundle", dir)
+			r.problem(at(annotationManifests), "the folder of the manifests, %q, is not inside of the bundle", dir)
 		}
 	}
 	b := r.bundle
 	b.Package = get(annotationPackage)
 	if b.Package == "" {
-		r.problem(at(annotationPackage), "the annotation %s is missing: it names the package", annotationPackage)
+		r.problem(at(annotationPackage), "the annotation %s is missing; set it to the name of the package", annotationPackage)
 	}
 }

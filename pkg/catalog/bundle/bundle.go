@@ -1,24 +1,19 @@
-// Package bundle turns an operator bundle into the olm.bundle object that stands
-// for it in a file-based catalog.
+// Package bundle converts an operator bundle to the olm.bundle object of a file-based catalog.
 //
 // A registry+v1 bundle is one version of an operator: a folder manifests/ with a
-// ClusterServiceVersion, its CustomResourceDefinitions and other objects, and a
-// folder metadata/ whose files say which package and channels it is meant for and
-// what it needs. It comes as a folder, or as an image whose only content that is.
+// ClusterServiceVersion, its CustomResourceDefinitions and other objects, and a folder metadata/
+// whose files name its package and channels and list its dependencies. It is a folder, or an image
+// that contains only these files.
 //
-// Read takes such files and gives a Bundle: what they say. Bundle.Meta renders it
-// for a catalog, in either of two forms. The one is made for catalogs: everything
-// that clients show of the operator, in one olm.csv.metadata property. The other
-// is the older one: every manifest as it is, in olm.bundle.object properties.
-// Migrate turns the second form of an object that is in a catalog already into
-// the first. Encode, Object and Requirement
-// are the parts that other readers of bundles share, so that the same bundle gives
-// the same bytes whichever way it came.
+// [Read] reads such files into a [Bundle]. [Bundle.Meta] renders it for a catalog, with every
+// manifest in an olm.bundle.object property. [Migrate] converts such an object to the smaller form,
+// which has everything that clients show of the operator in one olm.csv.metadata property.
+// [Encode], [Object] and [Requirement] are shared by all readers of bundles, so that the same
+// bundle gives the same bytes whatever its source.
 //
-// The rules are those of operator-registry (alpha/action/render.go and
-// pkg/registry, v1.73.0). Where that passes over a mistake in silence and
-// something would be missing from the catalog, Read says so instead: an error
-// with file and line, or a line in Bundle.Warnings.
+// The rules are those of operator-registry (alpha/action/render.go and pkg/registry, v1.73.0). If
+// operator-registry silently ignores a mistake and the catalog would be incomplete, Read reports
+// it: as an error with file and line, or in [Bundle.Warnings].
 package bundle
 
 import (
@@ -27,50 +22,28 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A Bundle is what the files of an operator bundle say.
+// A Bundle is the content of an operator bundle.
 type Bundle struct {
-	Name    string // that of the ClusterServiceVersion
+	Name    string // the name of the ClusterServiceVersion
 	Package string
 	Version string // a semantic version
-	Release string // of a bundle that is one of several of its version, mostly ""
+	Release string // set if there are several bundles of the version, usually ""
 
-	// Warnings are what was passed over, a sentence each, with its place.
+	// Warnings report what was ignored, one sentence each, with its position.
 	Warnings []string
 
 	properties []catalog.Property
 	images     []catalog.RelatedImage
 	objects    [][]byte // the manifests as JSON, in the order of their files
-	csv        []byte   // one of them
 }
 
-// A Form is how an olm.bundle carries the bundle's manifests.
-type Form int
-
-// The forms.
-const (
-	// Excerpt is one olm.csv.metadata property with what clients show. A bundle
-	// without an image cannot have it: its manifests are nowhere else.
-	Excerpt Form = iota
-	// Objects is an olm.bundle.object property for every manifest, which servers
-	// of catalogs from before 2023 need.
-	Objects
-)
-
-// Meta is the bundle as an object of a catalog. The image is the reference that a
-// cluster pulls it by; without one the form is [Objects].
-func (b *Bundle) Meta(image string, form Form) (*catalog.Meta, error) {
+// Meta returns the bundle as an object of a catalog, with an olm.bundle.object property for every
+// manifest. The image is the reference that clusters pull. It is empty if it is unknown.
+func (b *Bundle) Meta(image string) (*catalog.Meta, error) {
 	c := catalog.Bundle{Package: b.Package, Name: b.Name, Image: image}
 	c.Properties = append(c.Properties, b.properties...)
-	if form == Excerpt && image != "" {
-		p, err := excerpt(b.csv)
-		if err != nil {
-			return nil, err
-		}
-		c.Properties = append(c.Properties, p)
-	} else {
-		for _, o := range b.objects {
-			c.Properties = append(c.Properties, Object(o))
-		}
+	for _, o := range b.objects {
+		c.Properties = append(c.Properties, Object(o))
 	}
 	c.RelatedImages = withImage(b.images, image)
 	m, err := Encode(&c)

@@ -4,7 +4,7 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// Kinds of manifests that mean something here.
+// Kinds of manifests that are decoded.
 const (
 	kindCSV = "ClusterServiceVersion"
 	kindCRD = "CustomResourceDefinition"
@@ -13,8 +13,7 @@ const (
 // annotationProperties is an annotation of a ClusterServiceVersion.
 const annotationProperties = "olm.properties"
 
-// A clusterServiceVersion is what a catalog takes from one
-// (operators.coreos.com/v1alpha1).
+// A clusterServiceVersion has the members that a catalog uses (operators.coreos.com/v1alpha1).
 type clusterServiceVersion struct {
 	Metadata struct {
 		Name        string            `json:"name"`
@@ -37,8 +36,7 @@ type clusterServiceVersion struct {
 		APIServices    apis          `json:"apiservicedefinitions"`
 		CRDs           crds          `json:"customresourcedefinitions"`
 		RelatedImages  []image       `json:"relatedImages"`
-		// Of these no more is wanted than that they are of their types, which OLM
-		// decodes them into.
+		// The following members are decoded only to check their types, as OLM does.
 		Replaces string   `json:"replaces"`
 		Skips    []string `json:"skips"`
 		Icon     []struct {
@@ -69,10 +67,9 @@ type deployment struct {
 	} `json:"spec"`
 }
 
-// describe takes from the ClusterServiceVersion what it says of the bundle.
+// describe copies name and version from the ClusterServiceVersion.
 func (r *reader) describe(m *manifest, c *clusterServiceVersion) {
 	b := r.bundle
-	b.csv = m.json
 	b.Name = c.Metadata.Name
 	if b.Name == "" {
 		r.problem(m.at("metadata"), "the %s has no name", kindCSV)

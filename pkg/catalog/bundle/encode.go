@@ -12,11 +12,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Encode writes the olm.bundle object of a bundle, from its package, name, image,
-// properties and related images. Properties are sorted by type and value, those
-// that carry manifests last, and each stands once; related images are sorted by
-// image. The same bundle gives the same bytes. A property whose value is not JSON,
-// or a name that is not UTF-8, is an error.
+// Encode writes the olm.bundle object of a bundle, from its package, name, image, properties and
+// related images. Properties are sorted by type and value, those with manifests last, without
+// duplicates; related images are sorted by image. The same bundle gives the same bytes. A property
+// whose value is not JSON, or a name that is not UTF-8, is an error.
 func Encode(b *catalog.Bundle) (*catalog.Meta, error) {
 	properties, err := sorted(b.Properties)
 	if err != nil {
@@ -61,14 +60,13 @@ func Encode(b *catalog.Bundle) (*catalog.Meta, error) {
 	return &catalog.Meta{Schema: catalog.SchemaBundle, Package: b.Package, Name: b.Name, Raw: append(w.raw, '}')}, nil
 }
 
-// A writer appends JSON. Bundles have megabytes of it, so that it is written in
-// one pass.
+// A writer appends JSON. Bundles have megabytes of it, so it is written in one pass.
 type writer struct {
 	raw []byte
 	err error // the first
 }
 
-// text writes a string behind what stands before it.
+// text appends before, then the value as a string.
 func (w *writer) text(before, value string) {
 	raw, err := jsontext.AppendQuote(append(w.raw, before...), value)
 	w.raw = raw
@@ -77,7 +75,7 @@ func (w *writer) text(before, value string) {
 	}
 }
 
-// sorted are the properties in their order, each once, with clean values.
+// sorted returns the properties in order, without duplicates, with clean values.
 func sorted(all []catalog.Property) ([]catalog.Property, error) {
 	properties := make([]catalog.Property, len(all))
 	for i, p := range all {
@@ -98,7 +96,7 @@ func sorted(all []catalog.Property) ([]catalog.Property, error) {
 	return slices.CompactFunc(properties, func(a, b catalog.Property) bool { return compare(a, b) == 0 }), nil
 }
 
-// rank puts the properties that carry manifests behind all others.
+// rank puts the properties with manifests after all others.
 func rank(propertyType string) int {
 	if propertyType == typeObject || propertyType == typeExcerpt {
 		return 1
@@ -106,7 +104,7 @@ func rank(propertyType string) int {
 	return 0
 }
 
-// clean is a JSON value without blanks and without escapes that it does not need.
+// clean returns a JSON value without white space and unnecessary escapes.
 func clean(value []byte) ([]byte, error) {
 	return jsontext.AppendFormat(make([]byte, 0, len(value)), value)
 }

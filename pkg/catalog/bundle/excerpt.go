@@ -7,9 +7,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A metadata is the value of olm.csv.metadata: what a catalog's clients show of a
-// ClusterServiceVersion. The members are those that operator-registry v1.73.0
-// writes (alpha/property), in its order.
+// A metadata is the value of olm.csv.metadata: the part of a ClusterServiceVersion that clients of
+// a catalog show. The members are those that operator-registry v1.73.0 writes (alpha/property), in
+// its order.
 type metadata struct {
 	Annotations    map[string]string `json:"annotations,omitempty"`
 	APIServices    apis              `json:"apiServiceDefinitions"`
@@ -32,7 +32,7 @@ type apis struct {
 	Required []api `json:"required,omitempty"`
 }
 
-// An api is a described API that an APIService serves.
+// An api is a described API of an APIService.
 type api struct {
 	Name           string `json:"name"`
 	Group          string `json:"group"`
@@ -56,7 +56,7 @@ type crd struct {
 	described
 }
 
-// described is what consoles show of an API.
+// described has what consoles show of an API.
 type described struct {
 	DisplayName       string       `json:"displayName,omitempty"`
 	Description       string       `json:"description,omitempty"`
@@ -66,7 +66,7 @@ type described struct {
 	ActionDescriptors []descriptor `json:"actionDescriptors,omitempty"`
 }
 
-// A resource is a kind of object that the operator makes for an API.
+// A resource is a kind of object that the operator creates for an API.
 type resource struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
@@ -103,7 +103,7 @@ type nativeAPI struct {
 	Kind    string `json:"kind"`
 }
 
-// excerpt is the olm.csv.metadata property of a ClusterServiceVersion.
+// excerpt returns the olm.csv.metadata property of a ClusterServiceVersion.
 func excerpt(csv []byte) (catalog.Property, error) {
 	var c clusterServiceVersion
 	if err := json.Unmarshal(csv, &c); err != nil {
@@ -127,10 +127,10 @@ func excerpt(csv []byte) (catalog.Property, error) {
 	})
 }
 
-// Migrate turns the olm.bundle.object properties of an olm.bundle into one
-// olm.csv.metadata property, as `opm render --migrate` does, and leaves every
-// other member as it is. An object that has none, has the excerpt already, has no
-// image to take its manifests from, or is no olm.bundle is returned as it is.
+// Migrate replaces the olm.bundle.object properties of an olm.bundle by one olm.csv.metadata
+// property, as `opm render --migrate` does, and leaves every other member unchanged. It returns m
+// if there are no such properties, if the object already has the excerpt, if it has no image that
+// contains its manifests, or if it is not an olm.bundle.
 func Migrate(m *catalog.Meta) (*catalog.Meta, error) {
 	if m.Schema != catalog.SchemaBundle {
 		return m, nil

@@ -2,10 +2,9 @@ package bundle
 
 import "github.com/gantry-mirror/gantry/pkg/catalog"
 
-// images lists the images that the operator may run: those that the
-// ClusterServiceVersion names as related, and those of its deployments. Images
-// that are named in variables of a container only are not found, as they are not
-// by opm.
+// images lists the images that the operator may run: the related images of the
+// ClusterServiceVersion and the images of its deployments. Like opm it does not find images that
+// are named only in environment variables.
 func (r *reader) images(m *manifest, c *clusterServiceVersion) {
 	known := map[string]bool{"": true}
 	empty := 0
@@ -18,7 +17,7 @@ func (r *reader) images(m *manifest, c *clusterServiceVersion) {
 		r.bundle.images = append(r.bundle.images, catalog.RelatedImage(i))
 	}
 	if empty > 0 {
-		r.warn(m.at("spec", "relatedImages"), "%d related images have no image and are left out", empty)
+		r.warn(m.at("spec", "relatedImages"), "%d related images without an image are ignored", empty)
 	}
 	for _, d := range c.Spec.Install.Spec.Deployments {
 		pod := d.Spec.Template.Spec
@@ -33,7 +32,7 @@ func (r *reader) images(m *manifest, c *clusterServiceVersion) {
 	}
 }
 
-// withImage adds the bundle's own image to the related ones, unless it is there.
+// withImage adds the bundle's own image to the related ones unless it is already listed.
 func withImage(images []catalog.RelatedImage, own string) []catalog.RelatedImage {
 	var all []catalog.RelatedImage
 	for _, i := range images {

@@ -18,22 +18,22 @@ import (
 type manifest struct {
 	file string
 	line int    // where the document begins, from 1
-	text []byte // as it stands in the file
+	text []byte // as in the file
 	json []byte
 	more bool // whether the file has further documents
 	kind string
 
-	root *yamlv3.Node // of the text, once a place in it was asked for
+	root *yamlv3.Node // of the text, parsed when a position in it is needed
 }
 
-// A place is where something stands.
-type place struct {
+// A position is a line of a file.
+type position struct {
 	file string
 	line int // from 1; 0 is the file as a whole
 }
 
-// parse reads a file of JSON or YAML. A file without a document gives nil. The
-// meaning of YAML is that of Kubernetes, which reads it with sigs.k8s.io/yaml.
+// parse reads a file of JSON or YAML. It returns nil for a file without a document. YAML has the
+// meaning that it has in Kubernetes, which reads it with sigs.k8s.io/yaml.
 func parse(file string, data []byte) (*manifest, *fault) {
 	m := &manifest{file: file, line: 1}
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && first[0] == '{' {
@@ -42,7 +42,7 @@ func parse(file string, data []byte) (*manifest, *fault) {
 			return m.identified(), nil
 		} else if path.Ext(file) == ".json" {
 			line := 1 + bytes.Count(data[:min(end, len(data))], []byte("\n"))
-			return nil, &fault{place{file, line}, "the JSON is broken: " + err.Error()}
+			return nil, &fault{position{file, line}, "the JSON is broken: " + err.Error()}
 		}
 	}
 	for data != nil {
@@ -51,7 +51,7 @@ func parse(file string, data []byte) (*manifest, *fault) {
 		raw, err := yaml.YAMLToJSON(document)
 		if err != nil {
 			line, message := yamlError(err)
-			return nil, &fault{place{file, m.line + line}, "the YAML is broken: " + message}
+			return nil, &fault{position{file, m.line + line}, "the YAML is broken: " + message}
 		}
 		if string(raw) == "null" {
 			m.line += bytes.Count(document, []byte("\n"))
@@ -59,7 +59,7 @@ func parse(file string, data []byte) (*manifest, *fault) {
 		}
 		m.text = document
 		if m.json, err = clean(raw); err != nil {
-			return nil, &fault{place{file, m.line}, err.Error()}
+			return nil, &fault{position{file, m.line}, err.Error()}
 		}
 		m.more = len(bytes.TrimSpace(data)) > 0
 		return m.identified(), nil
@@ -67,9 +67,8 @@ func parse(file string, data []byte) (*manifest, *fault) {
 	return nil, nil
 }
 
-// parseJSON reads the first JSON object; if there is none, it says where in data
-// reading ended. YAML may begin like JSON, too. first is data without the blanks
-// before it.
+// parseJSON reads the first JSON object; on an error, end is the offset in data where reading
+// stopped, since YAML may begin like JSON. first is data without leading white space.
 func (m *manifest) parseJSON(data, first []byte) (end int, err error) {
 	before := len(data) - len(first)
 	decoder := json.NewDecoder(bytes.NewReader(first))
@@ -90,7 +89,7 @@ func (m *manifest) parseJSON(data, first []byte) (end int, err error) {
 	return 0, nil
 }
 
-// identified fills in the kind of object, where the document says it.
+// identified sets the kind of the object, if any.
 func (m *manifest) identified() *manifest {
 	var id struct {
 		Kind string `json:"kind"`
@@ -101,8 +100,8 @@ func (m *manifest) identified() *manifest {
 	return m
 }
 
-// cutDocument cuts the first YAML document off, with the line that ends it. rest
-// is nil behind the last one.
+// cutDocument splits off the first YAML document, with the line that ends it. rest is nil after the
+// last one.
 func cutDocument(data []byte) (document, rest []byte) {
 	for at := 0; ; {
 		end := bytes.IndexByte(data[at:], '\n')
@@ -125,7 +124,7 @@ func cutDocument(data []byte) (document, rest []byte) {
 	}
 }
 
-// yamlError takes a line, from 0, and the words of an error about YAML apart.
+// yamlError splits an error about YAML into the line, from 0, and the message.
 func yamlError(err error) (line int, message string) {
 	message = err.Error()
 	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: "} {
@@ -141,13 +140,13 @@ func yamlError(err error) (line int, message string) {
 	return 0, message
 }
 
-// at is where the member at a path stands, or as much of the path as there is.
-// An element of a list is named by its index from 0.
-func (m *manifest) at(members ...string) place {
-	p := place{m.file, m.line}
+// at returns the position of the member at a path, or of the longest existing part of the path. An
+// element of a list is named by its index from 0.
+func (m *manifest) at(members ...string) position {
+	p := position{m.file, m.line}
 	if len(members) > 0 && m.root == nil {
 		m.root = &yamlv3.Node{}
-		// JSON is YAML, too. Text that this reader does not take has no places.
+		// JSON is YAML, too. Text that this parser rejects has no positions.
 		if err := yamlv3.NewDecoder(bytes.NewReader(m.text)).Decode(m.root); err != nil {
 			m.root = &yamlv3.Node{}
 		}
@@ -166,7 +165,7 @@ func (m *manifest) at(members ...string) place {
 	return p
 }
 
-// child is the line of a member or element, and its value.
+// child returns the line of a member or element, and its value.
 func child(node *yamlv3.Node, name string) (line int, value *yamlv3.Node) {
 	switch node.Kind {
 	case yamlv3.MappingNode:
@@ -184,8 +183,7 @@ func child(node *yamlv3.Node, name string) (line int, value *yamlv3.Node) {
 	return 0, nil
 }
 
-// decode reads the document into a value. What is wrong has the place of the
-// member that is not of its type.
+// decode decodes the document. The position of an error is the member with the wrong type.
 func (m *manifest) decode(into any) *fault {
 	err := json.Unmarshal(m.json, into)
 	if err == nil {
@@ -202,7 +200,7 @@ func (m *manifest) decode(into any) *fault {
 func read(f io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("it has more than the %d bytes that are left for it", limit)
+		err = fmt.Errorf("the file exceeds the limit of %d bytes", limit)
 	}
 	return data, err
 }

@@ -10,20 +10,19 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// properties collects the bundle's properties: what it is, what it provides and
-// what it needs. Which olm.package counts is decided by who wrote it down: the
-// properties of metadata/, those that the ClusterServiceVersion is annotated
-// with, and else it is made of the package and the version.
-func (r *reader) properties(s said, csv *manifest, c *clusterServiceVersion) {
+// properties collects the bundle's properties: what it is, what it provides and what it requires.
+// The olm.package property is taken from the properties of metadata/ or else from the annotation of
+// the ClusterServiceVersion; otherwise it is made from the package and the version.
+func (r *reader) properties(s metadataFiles, csv *manifest, c *clusterServiceVersion) {
 	all := propertySet{reader: r}
 	if s.properties != nil {
 		for i, p := range s.properties.items {
-			all.explicit(func() place { return s.properties.at(i) }, p)
+			all.explicit(func() position { return s.properties.at(i) }, p)
 		}
 	}
 	all.identified = all.own != nil
 	for _, p := range r.annotated(csv, c) {
-		all.explicit(func() place { return csv.at("metadata", "annotations", annotationProperties) }, p)
+		all.explicit(func() position { return csv.at("metadata", "annotations", annotationProperties) }, p)
 	}
 	if all.own == nil {
 		all.add(property(typePackage, packageVersion{r.bundle.Package, r.bundle.Version, r.bundle.Release}))
@@ -47,24 +46,24 @@ func (r *reader) properties(s said, csv *manifest, c *clusterServiceVersion) {
 	r.bundle.properties = all.properties
 }
 
-// A propertySet is properties on their way into the bundle.
+// A propertySet collects the properties of the bundle.
 type propertySet struct {
 	reader     *reader
 	properties []catalog.Property
-	own        *packageVersion // the olm.package that somebody wrote down
-	identified bool            // whether properties.yaml did
+	own        *packageVersion // the explicit olm.package, if any
+	identified bool            // own is from metadata/
 }
 
 func (s *propertySet) add(p catalog.Property, err error) {
 	if err != nil {
-		s.reader.problem(place{}, "%v", err)
+		s.reader.problem(position{}, "%v", err)
 		return
 	}
 	s.properties = append(s.properties, p)
 }
 
-// explicit takes a property that somebody wrote down.
-func (s *propertySet) explicit(at func() place, p item) {
+// explicit adds a property from metadata/ or the annotation.
+func (s *propertySet) explicit(at func() position, p item) {
 	switch p.Type {
 	case typePackage:
 		if s.identified {
@@ -72,7 +71,7 @@ func (s *propertySet) explicit(at func() place, p item) {
 		}
 		var v packageVersion
 		if err := json.Unmarshal(p.Value, &v); err != nil {
-			s.reader.problem(at(), "the property %s cannot be read: %v", typePackage, unreadable(err))
+			s.reader.problem(at(), "reading the property %s: %v", typePackage, unreadable(err))
 			return
 		}
 		b := s.reader.bundle
@@ -81,9 +80,9 @@ func (s *propertySet) explicit(at func() place, p item) {
 		case err != nil:
 			s.reader.problem(at(), "the version %q of property %s is not a semantic version such as 1.2.3: %v", v.Version, typePackage, err)
 		case v.PackageName != b.Package:
-			s.reader.problem(at(), "the property %s is about package %q, and the annotations say %q", typePackage, v.PackageName, b.Package)
+			s.reader.problem(at(), "the property %s is for package %q, but the annotations name %q", typePackage, v.PackageName, b.Package)
 		case s.own != nil && *s.own != v:
-			s.reader.problem(at(), "there are two different properties %s; a bundle has one", typePackage)
+			s.reader.problem(at(), "there are two different %s properties; keep one", typePackage)
 		case s.own == nil:
 			s.own = &v
 			s.add(property(typePackage, v))
@@ -92,18 +91,18 @@ func (s *propertySet) explicit(at func() place, p item) {
 	case typeGVK:
 		var v gvk
 		if err := json.Unmarshal(p.Value, &v); err != nil {
-			s.reader.problem(at(), "the property %s cannot be read: %v", typeGVK, unreadable(err))
+			s.reader.problem(at(), "reading the property %s: %v", typeGVK, unreadable(err))
 			return
 		}
 		s.add(property(typeGVK, v))
 	case typeObject, typeExcerpt:
-		s.reader.warn(at(), "the property %s is left out: it is made of the manifests", p.Type)
+		s.reader.warn(at(), "the property %s is ignored: it is generated from the manifests", p.Type)
 	default:
 		s.add(catalog.Property{Type: p.Type, Value: p.Value}, nil)
 	}
 }
 
-// annotated are the properties that the ClusterServiceVersion is annotated with.
+// annotated returns the properties in the annotation of the ClusterServiceVersion.
 func (r *reader) annotated(csv *manifest, c *clusterServiceVersion) []item {
 	text := c.Metadata.Annotations[annotationProperties]
 	if text == "" {
@@ -113,20 +112,20 @@ func (r *reader) annotated(csv *manifest, c *clusterServiceVersion) []item {
 	err := json.Unmarshal([]byte(text), &all)
 	for _, p := range all {
 		if err == nil && (p.Type == "" || len(p.Value) == 0) {
-			err = fmt.Errorf("one has no type or no value")
+			err = fmt.Errorf("an element has no type or no value")
 		}
 	}
 	if err != nil {
-		// Catalogs made by opm hold bundles like that, without the properties.
-		r.warn(csv.at("metadata", "annotations", annotationProperties), "the annotation %s is not a JSON list of properties and is left out: %v", annotationProperties, unreadable(err))
+		// opm also renders such bundles without the properties.
+		r.warn(csv.at("metadata", "annotations", annotationProperties), "the annotation %s is not a JSON list of properties and is ignored: %v", annotationProperties, unreadable(err))
 		return nil
 	}
 	return all
 }
 
-// provided are the APIs of the bundle's CustomResourceDefinitions, and those that
-// the ClusterServiceVersion serves by an APIService. A definition that it owns and
-// the bundle does not have is a problem.
+// provided returns the APIs of the bundle's CustomResourceDefinitions, and those that the
+// ClusterServiceVersion serves by an APIService. An owned definition that is not in the bundle is a
+// problem.
 func (r *reader) provided(csv *manifest, c *clusterServiceVersion) []gvk {
 	var all []gvk
 	have := map[gvk]bool{}
@@ -164,7 +163,7 @@ func (r *reader) provided(csv *manifest, c *clusterServiceVersion) []gvk {
 		}
 	}
 	for i, d := range c.Spec.CRDs.Owned {
-		at := func() place { return csv.at("spec", "customresourcedefinitions", "owned", fmt.Sprint(i)) }
+		at := func() position { return csv.at("spec", "customresourcedefinitions", "owned", fmt.Sprint(i)) }
 		_, group, ok := strings.Cut(d.Name, ".")
 		if !ok {
 			r.problem(at(), "the name %q of an owned definition is not of the form plural.group", d.Name)
@@ -178,7 +177,7 @@ func (r *reader) provided(csv *manifest, c *clusterServiceVersion) []gvk {
 	return all
 }
 
-// required are the APIs that the ClusterServiceVersion says it needs.
+// required returns the APIs that the ClusterServiceVersion requires.
 func (r *reader) required(csv *manifest, c *clusterServiceVersion) []gvk {
 	var all []gvk
 	for i, d := range c.Spec.CRDs.Required {

@@ -34,7 +34,7 @@ type packageVersion struct {
 	Release     string `json:"release,omitempty"`
 }
 
-// property is a value as a property.
+// property encodes a value as a property.
 func property(propertyType string, value any) (catalog.Property, error) {
 	raw, err := marshal(value)
 	if err != nil {
@@ -43,20 +43,18 @@ func property(propertyType string, value any) (catalog.Property, error) {
 	return catalog.Property{Type: propertyType, Value: raw}, nil
 }
 
-// Object is a manifest of a bundle, as JSON, as a property of type
-// olm.bundle.object.
+// Object returns a manifest of a bundle, as JSON, as an olm.bundle.object property.
 func Object(manifest []byte) catalog.Property {
 	value := []byte(`{"data":"`)
 	value = base64.StdEncoding.AppendEncode(value, manifest)
 	return catalog.Property{Type: typeObject, Value: append(value, `"}`...)}
 }
 
-// Requirement is the property that says in a catalog what a dependency of a
-// bundle says: an element of metadata/dependencies.yaml, or a row of a database's
-// table of dependencies. An olm.gvk becomes olm.gvk.required, an olm.package
-// olm.package.required with its version as versionRange, an olm.label
-// olm.label.required (opm writes olm.label, by which the bundle would have that
-// label itself). Other types, such as olm.constraint, are the same in both places.
+// Requirement returns the property for a dependency of a bundle: an element of
+// metadata/dependencies.yaml, or a row of a database's table of dependencies. An olm.gvk becomes
+// olm.gvk.required, an olm.package olm.package.required with its version as versionRange, an
+// olm.label olm.label.required (opm writes olm.label, which would mean that the bundle itself has
+// the label). Other types, such as olm.constraint, stay as they are.
 func Requirement(dependencyType string, value []byte) (catalog.Property, error) {
 	var required any
 	var err error

@@ -12,8 +12,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Limits on a bundle. No cluster keeps an object of more than 1.5 MiB, and the
-// manifests of a bundle have to fit into one when they are compressed.
+// Limits on a bundle. A cluster stores no object of more than 1.5 MiB, and the compressed manifests
+// of a bundle must fit into one.
 const (
 	maxFile     = 4 << 20
 	maxTotal    = 32 << 20
@@ -21,9 +21,9 @@ const (
 	maxProblems = 1000
 )
 
-// A fault is something wrong at a place.
+// A fault is a problem at a position.
 type fault struct {
-	place
+	position
 	message string
 }
 
@@ -36,12 +36,11 @@ type reader struct {
 	problems  []catalog.Problem
 }
 
-// Read reads the bundle in a file system: in metadata/ a file of annotations and
-// perhaps dependencies and properties, each recognised by what is in it; in
-// manifests/, or where the annotations say the manifests are, one
-// ClusterServiceVersion and other objects, one in a file. The error is a
-// [*catalog.Error] with everything that is wrong, or one of the file system. More
-// than 1,000 files, 4 MiB in one or 32 MiB in all are errors.
+// Read reads the bundle in a file system: in metadata/ a file of annotations and optionally
+// dependencies and properties, each recognized by its content; in manifests/, or the folder that
+// the annotations name, one ClusterServiceVersion and other objects, one per file. The error is a
+// [*catalog.Error] with all problems, or an error of the file system. More than 1,000 files in a
+// folder, 4 MiB in one file or 32 MiB in total are errors.
 func Read(fsys fs.FS) (*Bundle, error) {
 	r := &reader{fsys: fsys, left: maxTotal, bundle: &Bundle{}}
 	if err := r.read(); err != nil {
@@ -57,11 +56,11 @@ func Read(fsys fs.FS) (*Bundle, error) {
 }
 
 func (r *reader) read() error {
-	said, err := r.metadata()
+	metadataFiles, err := r.metadata()
 	if err != nil || len(r.problems) > 0 {
 		return err
 	}
-	csv, err := r.objects(said.manifests)
+	csv, err := r.objects(metadataFiles.manifests)
 	if err != nil || csv == nil {
 		return err
 	}
@@ -72,12 +71,11 @@ func (r *reader) read() error {
 	}
 	r.describe(csv, &c)
 	r.images(csv, &c)
-	r.properties(said, csv, &c)
+	r.properties(metadataFiles, csv, &c)
 	return nil
 }
 
-// objects reads the manifests, and returns the ClusterServiceVersion, or nil
-// where that is a problem.
+// objects reads the manifests. It returns the ClusterServiceVersion, or nil after adding a problem.
 func (r *reader) objects(dir string) (csv *manifest, err error) {
 	names, err := r.files(dir)
 	if err != nil {
@@ -92,36 +90,35 @@ func (r *reader) objects(dir string) (csv *manifest, err error) {
 		case m == nil:
 			continue
 		case m.json[0] != '{' || m.kind == "":
-			r.warn(m.at(), "it is not a Kubernetes object and is left out")
+			r.warn(m.at(), "the file is not a Kubernetes object and is ignored")
 			continue
 		case m.kind == kindCSV && csv != nil:
-			r.problem(m.at(), "the bundle has a second %s; the first is %s. A bundle is one version: make a bundle of each", kindCSV, csv.file)
+			r.problem(m.at(), "the bundle has a second %s; the first is %s; create one bundle per version", kindCSV, csv.file)
 		case m.kind == kindCSV:
 			csv = m
 		}
 		if m.more {
-			r.warn(m.at(), "only the first document of the file is part of the bundle; put each object into a file of its own")
+			r.warn(m.at(), "only the first document of the file is used; put each object into its own file")
 		}
 		r.manifests = append(r.manifests, m)
 		r.bundle.objects = append(r.bundle.objects, m.json)
 	}
 	if csv == nil && len(r.problems) == 0 {
-		r.problem(place{file: dir}, "there is no %s among its %d files; a bundle has exactly one", kindCSV, len(names))
+		r.problem(position{file: dir}, "the folder has %d files but no %s; a bundle needs exactly one", len(names), kindCSV)
 	}
 	return csv, nil
 }
 
-// files lists the files of a directory, sorted. Hidden ones are no part of a
-// bundle.
+// files returns the files of a folder, sorted, without hidden ones.
 func (r *reader) files(dir string) ([]string, error) {
 	entries, err := fs.ReadDir(r.fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no folder %s; a bundle has folders metadata and manifests: %w", dir, err)
+		return nil, fmt.Errorf("missing folder %s; a bundle needs the folders metadata and manifests: %w", dir, err)
 	} else if err != nil {
 		return nil, err
 	}
 	if len(entries) > maxFiles {
-		return nil, fmt.Errorf("folder %s has %d files, and %d are allowed", dir, len(entries), maxFiles)
+		return nil, fmt.Errorf("folder %s has %d files, more than the limit of %d", dir, len(entries), maxFiles)
 	}
 	var names []string
 	for _, e := range entries {
@@ -129,7 +126,7 @@ func (r *reader) files(dir string) ([]string, error) {
 		if strings.HasPrefix(e.Name(), ".") || e.IsDir() {
 			continue
 		}
-		info, err := fs.Stat(r.fsys, name) // a link is what it leads to
+		info, err := fs.Stat(r.fsys, name) // follows links
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +139,8 @@ func (r *reader) files(dir string) ([]string, error) {
 	return names, nil
 }
 
-// file reads a file and parses it; nil is a file that says nothing. What cannot
-// be parsed is a problem if it must be, and left out otherwise.
+// file reads and parses a file. It returns nil for a file without content. A file that cannot be
+// parsed is a problem if must is set, else it is ignored with a warning.
 func (r *reader) file(name string, must bool) (*manifest, error) {
 	f, err := r.fsys.Open(name)
 	if err != nil {
@@ -158,12 +155,12 @@ func (r *reader) file(name string, must bool) (*manifest, error) {
 	if fault != nil && must {
 		r.fault(fault)
 	} else if fault != nil {
-		r.warn(place{file: name}, "it is neither JSON nor YAML and is left out")
+		r.warn(position{file: name}, "the file is neither JSON nor YAML and is ignored")
 	}
 	return m, nil
 }
 
-// strict reports whether a file's name says that it is JSON or YAML.
+// strict reports whether a file's name has an extension of JSON or YAML.
 func strict(name string) bool {
 	switch path.Ext(name) {
 	case ".json", ".yaml", ".yml":
@@ -172,16 +169,16 @@ func strict(name string) bool {
 	return false
 }
 
-func (r *reader) problem(at place, format string, args ...any) {
+func (r *reader) problem(at position, format string, args ...any) {
 	if len(r.problems) == maxProblems {
 		return
 	}
 	r.problems = append(r.problems, catalog.Problem{File: at.file, Line: at.line, Message: fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) fault(f *fault) { r.problem(f.place, "%s", f.message) }
+func (r *reader) fault(f *fault) { r.problem(f.position, "%s", f.message) }
 
-func (r *reader) warn(at place, format string, args ...any) {
+func (r *reader) warn(at position, format string, args ...any) {
 	p := catalog.Problem{File: at.file, Line: at.line, Message: fmt.Sprintf(format, args...)}
 	r.bundle.Warnings = append(r.bundle.Warnings, p.String())
 }

@@ -28,8 +28,8 @@ func TestRead(t *testing.T) {
 		Package: "tidewater",
 		Version: "1.2.0",
 		Warnings: []string{
-			"manifests/README.md: it is neither JSON nor YAML and is left out",
-			"manifests/tidewater.clusterserviceversion.yaml:55: 1 related images have no image and are left out",
+			"manifests/README.md: the file is neither JSON nor YAML and is ignored",
+			"manifests/tidewater.clusterserviceversion.yaml:55: 1 related images without an image are ignored",
 		},
 	}
 	if diff := cmp.Diff(want, b, cmpopts.IgnoreUnexported(bundle.Bundle{})); diff != "" {
@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// small is a bundle with nothing that it need not have.
+// small is a bundle with only what is required.
 func small() fstest.MapFS {
 	return files(map[string]string{
 		"metadata/annotations.yaml": `annotations:
@@ -60,7 +60,7 @@ func files(texts map[string]string) fstest.MapFS {
 	return fsys
 }
 
-// with is a file system with other files, "" for those that go.
+// with returns a file system with changed files; "" removes a file.
 func with(fsys fstest.MapFS, changes map[string]string) fstest.MapFS {
 	changed := maps.Clone(fsys)
 	for name, text := range changes {
@@ -84,19 +84,19 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		"nothing": {
 			map[string]string{csv: "", annotations: ""},
-			"reading the bundle: there is no folder metadata; a bundle has folders metadata and manifests: open metadata: file does not exist",
+			"reading the bundle: missing folder metadata; a bundle needs the folders metadata and manifests: open metadata: file does not exist",
 		},
 		"no manifests": {
 			map[string]string{csv: ""},
-			"reading the bundle: there is no folder manifests; a bundle has folders metadata and manifests: open manifests: file does not exist",
+			"reading the bundle: missing folder manifests; a bundle needs the folders metadata and manifests: open manifests: file does not exist",
 		},
 		"no annotations": {
 			map[string]string{annotations: "", "metadata/other.yaml": "annotations: {other: x}"},
-			"metadata: no file has annotations such as operators.operatorframework.io.bundle.package.v1",
+			"metadata: no file has the annotation operators.operatorframework.io.bundle.package.v1 or another annotation of a bundle",
 		},
 		"no package": {
 			map[string]string{annotations: "annotations:\n  operators.operatorframework.io.bundle.channels.v1: stable\n"},
-			"metadata/annotations.yaml:1: the annotation operators.operatorframework.io.bundle.package.v1 is missing: it names the package",
+			"metadata/annotations.yaml:1: the annotation operators.operatorframework.io.bundle.package.v1 is missing; set it to the name of the package",
 		},
 		"another media type": {
 			map[string]string{annotations: `annotations:
@@ -104,20 +104,20 @@ func TestReadRefuses(t *testing.T) {
 
   operators.operatorframework.io.bundle.mediatype.v1: plain+v0
 `},
-			"metadata/annotations.yaml:4: the bundle is of media type plain+v0; only registry+v1 can stand in a catalog",
+			"metadata/annotations.yaml:4: the media type of the bundle is plain+v0; only registry+v1 is supported in catalogs",
 		},
-		"manifests elsewhere": {
+		"manifests outside": {
 			map[string]string{annotations: `annotations:
   operators.operatorframework.io.bundle.package.v1: lantern
   operators.operatorframework.io.bundle.manifests.v1: ../../etc
 `},
-			`metadata/annotations.yaml:3: the manifests are said to be in "../../etc", which is not inside of the bundle`,
+			`metadata/annotations.yaml:3: the folder of the manifests, "../../etc", is not inside of the bundle`,
 		},
-		"an annotation that is no text": {
+		"an annotation that is not text": {
 			map[string]string{annotations: `annotations:
   operators.operatorframework.io.bundle.package.v1: {}
 `},
-			"metadata/annotations.yaml:1: annotations must be a string, and there is an object",
+			"metadata/annotations.yaml:1: annotations must be a string, not an object",
 		},
 		"broken annotations": {
 			map[string]string{annotations: "annotations:\n\tpackage: x\n"},
@@ -133,11 +133,11 @@ func TestReadRefuses(t *testing.T) {
 		},
 		"no ClusterServiceVersion": {
 			map[string]string{csv: "", "manifests/service.yaml": "kind: Service\n"},
-			"manifests: there is no ClusterServiceVersion among its 1 files; a bundle has exactly one",
+			"manifests: the folder has 1 files but no ClusterServiceVersion; a bundle needs exactly one",
 		},
 		"two ClusterServiceVersions": {
 			map[string]string{"manifests/other.yaml": "# the other one\n" + begin},
-			"manifests/other.yaml:1: the bundle has a second ClusterServiceVersion; the first is manifests/csv.yaml. A bundle is one version: make a bundle of each",
+			"manifests/other.yaml:1: the bundle has a second ClusterServiceVersion; the first is manifests/csv.yaml; create one bundle per version",
 		},
 		"no version": {
 			map[string]string{csv: begin + "spec:\n  displayName: A\n"},
@@ -151,17 +151,17 @@ func TestReadRefuses(t *testing.T) {
 		},
 		"a version that is a number": {
 			map[string]string{csv: begin + "spec:\n  version: 1.2\n"},
-			"manifests/csv.yaml:5: spec.version must be a string, and there is a number",
+			"manifests/csv.yaml:5: spec.version must be a string, not a number",
 		},
-		"keywords that are no list": {
+		"keywords that are not a list": {
 			map[string]string{csv: "# a comment\n---\n" + begin + "spec:\n  version: 1.2.3\n  keywords: moon\n"},
-			"manifests/csv.yaml:8: spec.keywords must be a list, and there is a string",
+			"manifests/csv.yaml:8: spec.keywords must be a list, not a string",
 		},
-		"a member that only OLM reads": {
+		"a member that only OLM decodes": {
 			map[string]string{csv: "# a comment\n---\n" + begin + "spec:\n  version: 1.2.3\n  skips: moon\n"},
-			"manifests/csv.yaml:8: spec.skips must be a list, and there is a string",
+			"manifests/csv.yaml:8: spec.skips must be a list, not a string",
 		},
-		"an owned definition that is not there": {
+		"a missing owned definition": {
 			map[string]string{csv: begin + `spec:
   version: 1.2.3
   customresourcedefinitions:
@@ -177,21 +177,21 @@ func TestReadRefuses(t *testing.T) {
 			map[string]string{csv: begin + "spec:\n  version: 1.2.3\n  customresourcedefinitions: {required: [{name: tides}]}\n"},
 			"manifests/csv.yaml:6: the name \"tides\" of a required definition is not of the form plural.group",
 		},
-		"dependencies that are no list": {
+		"dependencies that are not a list": {
 			map[string]string{"metadata/dependencies.yaml": "\ndependencies: {type: olm.package}\n"},
-			"metadata/dependencies.yaml:2: the dependencies are not a list whose elements have a type and a value",
+			"metadata/dependencies.yaml:2: dependencies must be a list of elements with a type and a value",
 		},
 		"a dependency without a value": {
 			map[string]string{"metadata/dependencies.yaml": "dependencies:\n- {type: olm.label, value: {label: a}}\n- type: olm.package\n"},
-			"metadata/dependencies.yaml:3: the dependencies of type olm.package have one without a value",
+			"metadata/dependencies.yaml:3: an element of dependencies, of type olm.package, has no value",
 		},
 		"a dependency of another shape": {
 			map[string]string{"metadata/dependencies.yaml": "dependencies:\n- {type: olm.package, value: [lantern]}\n"},
-			"metadata/dependencies.yaml:2: reading a dependency of type olm.package: it must be an object, and there is a list",
+			"metadata/dependencies.yaml:2: reading a dependency of type olm.package: the value must be an object, not a list",
 		},
 		"properties about another package": {
 			map[string]string{"metadata/properties.yaml": "properties:\n- type: olm.package\n  value: {packageName: lamp, version: 0.1.0}\n"},
-			`metadata/properties.yaml:2: the property olm.package is about package "lamp", and the annotations say "lantern"`,
+			`metadata/properties.yaml:2: the property olm.package is for package "lamp", but the annotations name "lantern"`,
 		},
 		"two packages": {
 			map[string]string{csv: `kind: ClusterServiceVersion
@@ -201,17 +201,17 @@ metadata:
     olm.properties: '[{"type":"olm.package","value":{"packageName":"lantern","version":"1.0.0"}},{"type":"olm.package","value":{"packageName":"lantern","version":"1.0.1"}}]'
 spec: {version: 1.0.0}
 `},
-			"manifests/csv.yaml:5: there are two different properties olm.package; a bundle has one",
+			"manifests/csv.yaml:5: there are two different olm.package properties; keep one",
 		},
 		"a large file": {
 			map[string]string{"manifests/large.yaml": "x: " + strings.Repeat("y", 5<<20)},
-			"reading the bundle: manifests/large.yaml: it has more than the 4194304 bytes that are left for it",
+			"reading the bundle: manifests/large.yaml: the file exceeds the limit of 4194304 bytes",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, err := bundle.Read(with(small(), tc.change))
 			if err == nil {
-				t.Fatalf("it was read: %+v", b)
+				t.Fatalf("no error, read %+v", b)
 			}
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -223,7 +223,7 @@ spec: {version: 1.0.0}
 func TestReadTakes(t *testing.T) {
 	for name, change := range map[string]map[string]string{
 		"the smallest": nil,
-		"a file of comments beside it": {
+		"an additional file of comments": {
 			"manifests/empty.yaml": "# nothing\n---\n# nothing\n", "metadata/notes.txt": "\tnotes: [",
 		},
 		"other folders and hidden files": {"manifests/sub/a.yaml": "[", "manifests/.hidden": "[", "metadata/tests/x.yaml": "["},
@@ -239,7 +239,7 @@ func TestReadTakes(t *testing.T) {
 			"metadata/annotations.yaml": "",
 			"metadata/a":                `{"annotations": {"operators.operatorframework.io.bundle.package.v1": "lantern"}}`,
 		},
-		"properties that are those of something else": {"metadata/schema.yaml": "properties: {type: object}\n"},
+		"properties of something else": {"metadata/schema.yaml": "properties: {type: object}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := render(with(small(), change), "quay.io/l/b:v1")
@@ -275,18 +275,18 @@ spec:
 		t.Fatal(err)
 	}
 	want := []string{
-		"manifests/list.yaml:1: it is not a Kubernetes object and is left out",
-		"manifests/two.yaml:1: only the first document of the file is part of the bundle; put each object into a file of its own",
-		"metadata/p.json:1: the property olm.csv.metadata is left out: it is made of the manifests",
-		"manifests/csv.yaml:5: the annotation olm.properties is not a JSON list of properties and is left out: it must be a list, and there is an object",
+		"manifests/list.yaml:1: the file is not a Kubernetes object and is ignored",
+		"manifests/two.yaml:1: only the first document of the file is used; put each object into its own file",
+		"metadata/p.json:1: the property olm.csv.metadata is ignored: it is generated from the manifests",
+		"manifests/csv.yaml:5: the annotation olm.properties is not a JSON list of properties and is ignored: the value must be a list, not an object",
 	}
 	if diff := cmp.Diff(want, b.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 
-// The package's version and release may be written down in properties.yaml, which
-// counts before what the ClusterServiceVersion says.
+// The package's version and release may be in properties.yaml, which overrides the
+// ClusterServiceVersion.
 func TestReadOwnProperty(t *testing.T) {
 	b, err := bundle.Read(with(small(), map[string]string{
 		"metadata/properties.yaml": "properties: [{type: olm.package, value: {packageName: lantern, version: 0.1.1, release: '2'}}]\n",
@@ -304,7 +304,7 @@ spec: {version: 0.1.0}
 	if b.Version != "0.1.1" || b.Release != "2" {
 		t.Errorf("got version %s, release %s", b.Version, b.Release)
 	}
-	m, err := b.Meta("quay.io/l/b:v1", bundle.Excerpt)
+	m, err := b.Meta("quay.io/l/b:v1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ spec: {version: 0.1.0}
 	}
 }
 
-// decoded is a rendered object as a catalog has it.
+// decoded returns a rendered object as a catalog decodes it.
 func decoded(t testing.TB, m *catalog.Meta) *catalog.Bundle {
 	t.Helper()
 	c, err := catalog.New([]*catalog.Meta{m})
@@ -323,16 +323,20 @@ func decoded(t testing.TB, m *catalog.Meta) *catalog.Bundle {
 	}
 	b := c.Package(m.Package).Bundle(m.Name)
 	if b == nil {
-		t.Fatalf("there is no bundle %s in %s", m.Name, path.Join(c.Names...))
+		t.Fatalf("missing bundle %s in %s", m.Name, path.Join(c.Names...))
 	}
 	return b
 }
 
-// render is the object of the bundle in a file system.
+// render returns the object of the bundle in a file system, with a summary of its manifests.
 func render(fsys fs.FS, image string) (*catalog.Meta, error) {
 	b, err := bundle.Read(fsys)
 	if err != nil {
 		return nil, err
 	}
-	return b.Meta(image, bundle.Excerpt)
+	m, err := b.Meta(image)
+	if err != nil {
+		return nil, err
+	}
+	return bundle.Migrate(m)
 }

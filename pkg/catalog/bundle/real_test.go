@@ -18,11 +18,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 )
 
-// realCatalogs are the packages of public catalogs that stand beside the
-// checkout where the project is worked on. opm rendered their bundles.
+// realCatalogs has packages of public catalogs, beside the project's checkout. opm rendered their
+// bundles.
 const realCatalogs = "../../../../shared/catalogs"
 
 func TestReal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of real bundles (make test-long)")
+	}
 	all := realBundles(t)
 	t.Run("excerpts", func(t *testing.T) { excerptsAgain(t, all) })
 	t.Run("manifests", func(t *testing.T) { manifestsAgain(t, all) })
@@ -45,7 +48,7 @@ func realBundles(t *testing.T) []*catalog.Bundle {
 	return all
 }
 
-// An excerpt is made again from the ClusterServiceVersion that has its content.
+// The excerpt of a ClusterServiceVersion that is reconstructed from an excerpt is the same.
 func excerptsAgain(t *testing.T, all []*catalog.Bundle) {
 	t.Helper()
 	checked := 0
@@ -106,8 +109,8 @@ func excerptsAgain(t *testing.T, all []*catalog.Bundle) {
 	}
 }
 
-// A bundle whose manifests stand in the catalog is read as the folder that they
-// were, and gives the same object.
+// A bundle whose manifests are in the catalog is read from the original folder, and gives the same
+// object.
 func manifestsAgain(t *testing.T, all []*catalog.Bundle) {
 	t.Helper()
 	checked := 0
@@ -121,7 +124,7 @@ func manifestsAgain(t *testing.T, all []*catalog.Bundle) {
 			t.Errorf("%s: %v", b.Name, err)
 			continue
 		}
-		m, err := made.Meta(b.Image, bundle.Objects)
+		m, err := made.Meta(b.Image)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +137,7 @@ func manifestsAgain(t *testing.T, all []*catalog.Bundle) {
 		}
 		want, have := images(b), images(got)
 		if b.Package == "eda-k8s-operator" {
-			// Its makers left the bundle's own image out by hand.
+			// The publisher removed the bundle's own image by hand.
 			have = slices.DeleteFunc(have, func(r catalog.RelatedImage) bool { return r.Image == b.Image })
 			want = slices.DeleteFunc(want, func(r catalog.RelatedImage) bool { return r.Image == b.Image })
 		}
@@ -143,11 +146,11 @@ func manifestsAgain(t *testing.T, all []*catalog.Bundle) {
 		}
 	}
 	if checked < 20 {
-		t.Errorf("%d bundles have their manifests with them, want more", checked)
+		t.Errorf("%d bundles contain their manifests, want more", checked)
 	}
 }
 
-// folder is the bundle that a catalog object was rendered from.
+// folder returns the bundle from which a catalog object was rendered.
 func folder(t *testing.T, b *catalog.Bundle) fstest.MapFS {
 	t.Helper()
 	texts := map[string]string{
@@ -186,7 +189,7 @@ func folder(t *testing.T, b *catalog.Bundle) fstest.MapFS {
 	return files(texts)
 }
 
-// property is the values of a bundle's properties of a type.
+// property returns the values of a bundle's properties of a type.
 func property(b *catalog.Bundle, propertyType string) [][]byte {
 	var values [][]byte
 	for _, p := range b.Properties {
@@ -197,7 +200,7 @@ func property(b *catalog.Bundle, propertyType string) [][]byte {
 	return values
 }
 
-// described is the bundle's properties, sorted, manifests decoded.
+// described returns the bundle's properties, sorted, with decoded manifests.
 func described(t *testing.T, b *catalog.Bundle) []string {
 	t.Helper()
 	var all []string
@@ -216,8 +219,8 @@ func described(t *testing.T, b *catalog.Bundle) []string {
 	return slices.Compact(all)
 }
 
-// images is the bundle's related images, sorted. One has blanks in them that its
-// makers took out by hand.
+// images returns the bundle's related images, sorted. One has white space that the publisher
+// removed by hand.
 func images(b *catalog.Bundle) []catalog.RelatedImage {
 	var all []catalog.RelatedImage
 	for _, r := range b.RelatedImages {
@@ -241,8 +244,7 @@ func canonical(t *testing.T, text []byte) string {
 	return string(value)
 }
 
-// The bytes of the packages that opm v1.73.0 rendered for the folder have the
-// order of Encode.
+// Packages that opm v1.73.0 rendered have the property order of Encode.
 func sameOrder(t *testing.T, all []*catalog.Bundle) {
 	t.Helper()
 	checked := 0

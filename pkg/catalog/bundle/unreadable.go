@@ -7,21 +7,20 @@ import (
 	"reflect"
 )
 
-// unreadable says in words what encoding/json says of a value that is not of the
-// type that it must be.
+// unreadable rewrites an error of encoding/json about a value of the wrong type.
 func unreadable(err error) error {
 	wrong := (*json.UnmarshalTypeError)(nil)
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	what := "it"
+	what := "the value"
 	if wrong.Field != "" {
 		what = wrong.Field
 	}
-	return fmt.Errorf("%s must be %s, and there is %s", what, kind(wrong.Type), found(wrong.Value))
+	return fmt.Errorf("%s must be %s, not %s", what, kind(wrong.Type), found(wrong.Value))
 }
 
-// kind is a Go type in words.
+// kind describes a Go type.
 func kind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -37,7 +36,7 @@ func kind(t reflect.Type) string {
 	}
 }
 
-// found is the value that stands there, in words.
+// found describes the actual value.
 func found(value string) string {
 	switch value {
 	case "array":

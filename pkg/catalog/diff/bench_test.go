@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
 )
 
-// large is a catalog of 10,000 bundles in 600 packages.
+// large returns a catalog of 10,000 bundles in 600 packages.
 func large(t testing.TB) *catalog.Catalog {
 	t.Helper()
 	filler := string(bytes.Repeat([]byte("metadata "), 2000))

@@ -11,11 +11,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// maxValue is the longest value of a property that is shown, in bytes.
+// maxValue is the maximum size in bytes of a property value that is listed.
 const maxValue = 512
 
-// bundles compares the bundles of a package. It returns the names of bundles
-// that both have with another version, since edges may follow from it.
+// bundles compares the bundles of a package. It returns the names of bundles in both whose version
+// differs, since that may change edges.
 func (d *Diff) bundles(pkg string, before, after *catalog.Package) []string {
 	var moved []string
 	for _, both := range pair(before.Bundles, after.Bundles, func(b *catalog.Bundle) string { return b.Name }) {
@@ -42,7 +42,7 @@ func (d *Diff) bundles(pkg string, before, after *catalog.Package) []string {
 	return moved
 }
 
-// detail says how the differing members of a bundle differ.
+// detail describes the differing members of a bundle.
 func (b *Bundle) detail(old, now *catalog.Bundle, names []string) {
 	b.Image, names = explained(names, "image", old.Image, now.Image)
 	if slices.Contains(names, "relatedImages") {
@@ -59,7 +59,7 @@ func (b *Bundle) detail(old, now *catalog.Bundle, names []string) {
 	b.Members = names
 }
 
-// version is a bundle's version, with its release; "" where it has none.
+// version returns a bundle's version with its release, or "" if it has none.
 func version(b *catalog.Bundle) string {
 	if b.VersionErr != nil {
 		return ""
@@ -70,7 +70,7 @@ func version(b *catalog.Bundle) string {
 	return b.Version.String()
 }
 
-// relatedImages lists images that only one side has, sorted.
+// relatedImages lists the images that only one side has, sorted.
 func relatedImages(before, after []catalog.RelatedImage) []RelatedImage {
 	count := map[catalog.RelatedImage]int{}
 	for _, i := range before {
@@ -128,7 +128,7 @@ func properties(before, after []catalog.Property) []Property {
 	return list
 }
 
-// shown is a value as it stands in a Diff.
+// shown returns a value, or its size and digest if it is too long.
 func shown(value string) string {
 	if len(value) <= maxValue {
 		return value

@@ -8,8 +8,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// channels compares the channels of a package and their edges. Moved are the
-// bundles whose versions changed.
+// channels compares the channels of a package and their edges. moved are the bundles whose versions
+// changed.
 func (d *Diff) channels(pkg string, before, after *catalog.Package, moved []string) {
 	versions := newVersions(before, after)
 	for _, both := range pair(before.Channels, after.Channels, func(c *catalog.Channel) string { return c.Name }) {
@@ -37,7 +37,7 @@ func (d *Diff) channels(pkg string, before, after *catalog.Package, moved []stri
 	}
 }
 
-// detail says how the differing members of a channel differ.
+// detail describes the differing members of a channel.
 func (c *Channel) detail(old, now *catalog.Channel, names []string) {
 	c.Members = names
 	if !slices.Contains(names, "entries") {
@@ -61,19 +61,18 @@ func (c *Channel) detail(old, now *catalog.Channel, names []string) {
 	}
 }
 
-// sameEdges reports whether two entries can be reached from the same bundles by
-// the same members.
+// sameEdges reports whether two entries have edges from the same bundles by the same members.
 func sameEdges(a, b catalog.Entry) bool {
 	return a.Replaces == b.Replaces && a.SkipRange == b.SkipRange &&
 		(slices.Equal(a.Skips, b.Skips) || slices.Equal(slices.Sorted(slices.Values(a.Skips)), slices.Sorted(slices.Values(b.Skips))))
 }
 
-// head names the head of a channel, or its heads.
+// head returns the head of a channel, or its heads separated by ", ".
 func head(c *catalog.Channel) string {
 	return strings.Join(graph.Inspect(c.Entries).Heads, ", ")
 }
 
-// entryNames are the names of a channel's entries, sorted.
+// entryNames returns the names of a channel's entries, sorted.
 func entryNames(c *catalog.Channel) []string {
 	names := make([]string, len(c.Entries))
 	for i, e := range c.Entries {
@@ -83,7 +82,7 @@ func entryNames(c *catalog.Channel) []string {
 	return names
 }
 
-// pointers makes a list of entries one of pointers to them.
+// pointers returns pointers to the entries of a list.
 func pointers(entries []catalog.Entry) []*catalog.Entry {
 	list := make([]*catalog.Entry, len(entries))
 	for i := range entries {

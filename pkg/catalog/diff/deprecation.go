@@ -26,8 +26,7 @@ func (d *Diff) deprecations(pkg string, before, after []*catalog.Deprecations) {
 	}
 	explains := len(d.Deprecations) > listed
 
-	// What the entries do not say: an object without any, a member that nobody
-	// has heard of.
+	// Changes outside the known fields of entries: an object without entries, or an unknown member.
 	for _, both := range pair(before, after, func(*catalog.Deprecations) string { return "" }) {
 		o := Other{Change: both.change(), Schema: catalog.SchemaDeprecations, Package: pkg}
 		if o.Change == Changed {
@@ -45,7 +44,7 @@ func (d *Diff) deprecations(pkg string, before, after []*catalog.Deprecations) {
 	}
 }
 
-// deprecated are the entries of all objects.
+// deprecated returns the entries of all objects.
 func deprecated(objects []*catalog.Deprecations) []*catalog.Deprecation {
 	var all []*catalog.Deprecation
 	for _, o := range objects {

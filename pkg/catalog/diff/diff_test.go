@@ -212,7 +212,7 @@ func TestCompare(t *testing.T) {
 			{Change: diff.Removed, Package: "gone", Name: "gone.v1.0.0", Version: &diff.Text{Old: "1.0.0"}, Image: &diff.Text{Old: "example.com/gone"}},
 			{Change: diff.Added, Package: "zoo", Name: "zoo.v1.0.0", Image: &diff.Text{New: "example.com/zoo"}},
 		},
-		// The edge from 1.0.0 to 1.1.0 is still there, by another member.
+		// The edge from 1.0.0 to 1.1.0 remains, by another member.
 		Edges: []diff.Edge{
 			{Change: diff.Added, Package: "foo", Channel: "stable", From: "foo.v0.9.0", To: "foo.v1.2.0", By: diff.BySkips},
 			{Change: diff.Added, Package: "foo", Channel: "stable", From: "foo.v1.0.0", To: "foo.v1.2.0", By: diff.BySkipRange},
@@ -281,7 +281,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// A name from a catalog must not reach the terminal as a command to it.
+// A name in a catalog must not reach the terminal as a control sequence.
 func TestWriteTextOfHostileNames(t *testing.T) {
 	t.Parallel()
 	d := diff.Compare(&catalog.Catalog{}, read(t, `{"schema": "x", "name": "a\u001b[2J\nb`+strings.Repeat("c", 1000)+`"}`))
@@ -294,7 +294,7 @@ func TestWriteTextOfHostileNames(t *testing.T) {
 	}
 }
 
-// What an olm.deprecations object says beside its entries counts, too.
+// Members of an olm.deprecations object other than its entries are compared, too.
 func TestCompareDeprecationsObject(t *testing.T) {
 	t.Parallel()
 	const pkg = "schema: olm.package\nname: p\n---\n"
@@ -302,7 +302,7 @@ func TestCompareDeprecationsObject(t *testing.T) {
 		name, before, after string
 		want                []diff.Other
 	}{
-		{"an empty one", pkg, pkg + "schema: olm.deprecations\npackage: p\nentries: []\n", []diff.Other{
+		{"an empty object", pkg, pkg + "schema: olm.deprecations\npackage: p\nentries: []\n", []diff.Other{
 			{Change: diff.Added, Schema: "olm.deprecations", Package: "p"},
 		}},
 		{
@@ -327,7 +327,7 @@ func TestCompareDeprecationsObject(t *testing.T) {
 	}
 }
 
-// Programs iterate over the lists of the JSON, so they are there when empty.
+// Programs iterate over the lists in the JSON, so empty lists are present.
 func TestEmptyJSON(t *testing.T) {
 	t.Parallel()
 	c := read(t, before)

@@ -10,16 +10,16 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// maxEdges is how many edges a Diff lists. A channel of n entries with skipRange
-// may have n² of them.
+// maxEdges is the maximum number of edges in a Diff. A channel of n entries with skipRange may have
+// n² edges.
 const maxEdges = 100_000
 
-// versions are those of a package's bundles in both catalogs, by bundle.
+// versions are the versions of a package's bundles in both catalogs, by bundle.
 type versions struct {
 	before, after map[string]semver.Version
 }
 
-// newVersions reads the versions of a package's bundles.
+// newVersions returns the versions of a package's bundles.
 func newVersions(before, after *catalog.Package) versions {
 	v := versions{map[string]semver.Version{}, map[string]semver.Version{}}
 	read := func(p *catalog.Package, into map[string]semver.Version) {
@@ -34,10 +34,10 @@ func newVersions(before, after *catalog.Package) versions {
 	return v
 }
 
-// edges compares the edges of a channel that both catalogs have. They lead from
-// what entries replace and skip, and, by skipRange, from whatever is an entry of
-// the channel in either catalog: a cluster may run what one of them has not. All
-// bundles of the package would be too many; those that an entry names count.
+// edges compares the edges of a channel that both catalogs have. They start at bundles that entries
+// replace or skip and, by skipRange, at every entry of the channel in either catalog, since a
+// cluster may run a bundle that one of them does not have. Other bundles of the package are
+// ignored, because there would be too many.
 func (d *Diff) edges(before, after *catalog.Channel, v versions, moved []string) {
 	old, now := byName(before.Entries), byName(after.Entries)
 	all := maps.Clone(old)
@@ -48,10 +48,10 @@ func (d *Diff) edges(before, after *catalog.Channel, v versions, moved []string)
 	for _, to := range names {
 		was, hadIt := old[to]
 		is, hasIt := now[to]
-		from := moved // only their versions can make a difference to the same entry
+		from := moved // only a changed version of these bundles can affect an unchanged entry
 		if !hadIt || !hasIt || !sameEdges(was, is) {
-			// What one of the two names and the other's skipRange holds is no less
-			// offered.
+			// A bundle that one entry names and that is in the skipRange of the other keeps its
+			// edge.
 			from = slices.Concat(names, []string{was.Replaces, is.Replaces}, was.Skips, is.Skips)
 		} else if len(from) == 0 {
 			continue
@@ -84,9 +84,9 @@ func (d *Diff) edges(before, after *catalog.Channel, v versions, moved []string)
 	}
 }
 
-// into finds the bundles that an entry is offered to: those that it names, and
-// those of a list whose version lies in its skipRange. The version is that of
-// the catalog the entry is from, or else the other's.
+// into returns the bundles from which an entry is an update: those that it names, and those of the
+// list from whose version is in its skipRange. The version is that in the catalog of the entry, or
+// else in the other catalog.
 func into(e catalog.Entry, from []string, here, there map[string]semver.Version) map[string]By {
 	found := map[string]By{}
 	if inRange, err := graph.Range(e); err == nil && e.SkipRange != "" {
@@ -111,8 +111,8 @@ func into(e catalog.Entry, from []string, here, there map[string]semver.Version)
 	return found
 }
 
-// byName finds entries by name; of several of one name, which no valid channel
-// has, the first.
+// byName returns entries by name. Of several with the same name, which no valid channel has, it
+// returns the first.
 func byName(entries []catalog.Entry) map[string]catalog.Entry {
 	found := make(map[string]catalog.Entry, len(entries))
 	for _, e := range entries {

@@ -8,18 +8,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// notJSON is named in place of members where a text has none.
+// notJSON is reported instead of members if a text cannot be parsed.
 const notJSON = "(text)"
 
-// jsonOptions read what the catalog's reader accepts, and keep integers exact.
+// jsonOptions accept what the catalog's reader accepts, and keep integers exact.
 func jsonOptions() []jsontext.Options {
 	return []jsontext.Options{
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.CanonicalizeRawInts(false),
 	}
 }
 
-// differing names the members in which two objects differ, sorted. Objects that
-// are the same text are not parsed.
+// differing returns the names of the members in which two objects differ, sorted. Identical texts
+// are not parsed.
 func differing(before, after []byte) []string {
 	if bytes.Equal(before, after) {
 		return nil
@@ -44,8 +44,8 @@ func differing(before, after []byte) []string {
 	return names
 }
 
-// members takes an object apart. The values are parts of the text; of members
-// of the same name the last counts, as it does for encoding/json.
+// members splits an object into its members. The values are parts of the text. As in encoding/json,
+// the last of several members of the same name counts.
 func members(raw []byte) (map[string]jsontext.Value, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsonOptions()...)
 	if _, err := dec.ReadToken(); err != nil {
@@ -69,8 +69,8 @@ func members(raw []byte) (map[string]jsontext.Value, error) {
 	return found, err
 }
 
-// same reports whether two values are equal: lists as sets that may hold an
-// element twice, everything else as JSON. What is cheap is tried first.
+// same reports whether two values are equal: lists as multisets, everything else as JSON. It tries
+// cheap comparisons first.
 func same(a, b jsontext.Value) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -85,8 +85,7 @@ func same(a, b jsontext.Value) bool {
 	return a.Kind() == '[' && slices.EqualFunc(elements(a), elements(b), func(x, y jsontext.Value) bool { return bytes.Equal(x, y) })
 }
 
-// canonical is a value in the one form that all its equals have: RFC 8785,
-// but with integers of any size.
+// canonical returns the canonical form of a value: RFC 8785, but with integers of any size.
 func canonical(v jsontext.Value) jsontext.Value {
 	c := v.Clone()
 	if err := c.Canonicalize(jsonOptions()...); err != nil {
@@ -95,8 +94,7 @@ func canonical(v jsontext.Value) jsontext.Value {
 	return c
 }
 
-// elements are the elements of a canonical list, sorted. They are parts of its
-// text.
+// elements returns the elements of a canonical list, sorted. They are parts of its text.
 func elements(list jsontext.Value) []jsontext.Value {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(list), jsonOptions()...)
 	var found []jsontext.Value

@@ -4,8 +4,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// pkg compares what two catalogs have of one package. One of the two may be
-// nil.
+// pkg compares a package of two catalogs. One of the two may be nil.
 func (d *Diff) pkg(before, after *catalog.Package) {
 	both := paired[catalog.Package]{before, after}
 	old, now := orEmpty(before), orEmpty(after)
@@ -29,7 +28,7 @@ func (d *Diff) pkg(before, after *catalog.Package) {
 	d.others(old.Others, now.Others)
 }
 
-// orEmpty gives a package without anything for one that is not there.
+// orEmpty returns an empty package for nil.
 func orEmpty(p *catalog.Package) *catalog.Package {
 	if p == nil {
 		return &catalog.Package{}
@@ -37,7 +36,7 @@ func orEmpty(p *catalog.Package) *catalog.Package {
 	return p
 }
 
-// raw is an object's text; one that is not there is an object without members.
+// raw returns the text of an object; nil is an object without members.
 func raw(m *catalog.Meta) []byte {
 	if m == nil {
 		return []byte("{}")
@@ -45,7 +44,7 @@ func raw(m *catalog.Meta) []byte {
 	return m.Raw
 }
 
-// changed is a Text, or nil where both sides are the same.
+// changed returns a Text, or nil if both sides are the same.
 func changed(before, after string) *Text {
 	if before == after {
 		return nil
@@ -53,8 +52,8 @@ func changed(before, after string) *Text {
 	return &Text{Old: before, New: after}
 }
 
-// explained takes a member out of the list of those that differ, if the text
-// that it stands for says how it differs.
+// explained returns the change of a member as a Text, and the members without it. If the two values
+// are equal, the difference has another cause and the member stays in the list.
 func explained(members []string, member, before, after string) (*Text, []string) {
 	text := changed(before, after)
 	if text == nil {
@@ -63,7 +62,7 @@ func explained(members []string, member, before, after string) (*Text, []string)
 	return text, without(members, member)
 }
 
-// without is a list without one name.
+// without returns a list without one name.
 func without(names []string, name string) []string {
 	var left []string
 	for _, n := range names {

@@ -13,28 +13,25 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// edgesShown is how many edges of a channel are written one by one, for each
-// change.
+// edgesShown is the number of edges that are listed for each channel and change.
 const edgesShown = 3
 
-// messageShown and lineShown are how many characters of a message and of a line
-// are written.
+// messageShown and lineShown are the maximum lengths of a message and of a line, in characters.
 const (
 	messageShown = 100
 	lineShown    = 400
 )
 
-// WriteText writes what changed, a line each, grouped by package: "+" for what
-// was added, "-" for what was removed, "~" for what differs. What belongs to a
-// package that was added or removed is only counted. After the given number of
-// lines one more says how many were left out; 0 sets no limit. Without any
-// difference nothing is written.
+// WriteText writes one line per difference, grouped by package: "+" for additions, "-" for
+// removals, "~" for changes. The contents of packages that were added or removed are only counted.
+// If there are more than the given number of lines, a last line gives the number of omitted lines;
+// 0 means no limit. Without differences it writes nothing.
 func (d *Diff) WriteText(w io.Writer, lines int) error {
 	out := bufio.NewWriter(w)
 	n := 0
 	for line := range d.lines() {
 		if n++; lines == 0 || n <= lines {
-			// The error is kept for Flush.
+			// Flush returns the error.
 			_, _ = out.WriteString(printable(line) + "\n")
 		}
 	}
@@ -68,8 +65,8 @@ func (d *Diff) lines() func(yield func(string) bool) {
 	}
 }
 
-// next finds the first package that something is left of. Objects of the whole
-// catalog come first, under the name "".
+// next returns the first package for which something remains. Objects of the whole catalog come
+// first, under the name "".
 func (d *Diff) next() (string, bool) {
 	var names []string
 	for _, list := range [][]string{
@@ -91,7 +88,7 @@ func (e Edge) pkg() string        { return e.Package }
 func (e Deprecation) pkg() string { return e.Package }
 func (o Other) pkg() string       { return o.Package }
 
-// first is the package of the first element, if there is one.
+// first returns the package of the first element, if any.
 func first[T any](list []T, pkg func(T) string) []string {
 	if len(list) == 0 {
 		return nil
@@ -99,7 +96,7 @@ func first[T any](list []T, pkg func(T) string) []string {
 	return []string{pkg(list[0])}
 }
 
-// take cuts what belongs to a package off the front of the lists.
+// take removes everything of a package from the front of the lists, and returns it.
 func (d *Diff) take(pkg string) *Diff {
 	return &Diff{
 		Packages: cut(&d.Packages, pkg, Package.pkg), Channels: cut(&d.Channels, pkg, Channel.pkg),
@@ -108,7 +105,7 @@ func (d *Diff) take(pkg string) *Diff {
 	}
 }
 
-// cut removes the elements of a package from the front of a list.
+// cut removes the elements of a package from the front of a list, and returns them.
 func cut[T any](list *[]T, name string, pkg func(T) string) []T {
 	n := 0
 	for n < len(*list) && pkg((*list)[n]) == name {
@@ -119,7 +116,7 @@ func cut[T any](list *[]T, name string, pkg func(T) string) []T {
 	return front
 }
 
-// text writes what differs in one package.
+// text returns the lines of one package.
 func (d *Diff) text(name string) []string {
 	if len(d.Packages) > 0 && d.Packages[0].Change != Changed {
 		counts := []string{count(len(d.Channels), "channel"), count(len(d.Bundles), "bundle")}
@@ -200,7 +197,7 @@ func (e Deprecation) text() string {
 	return line(e.Change, "deprecation of "+what, name, strconv.Quote(shorten(message, messageShown)))
 }
 
-// edgeTexts writes the first few edges of each channel and counts the others.
+// edgeTexts lists the first edges of each channel and counts the others.
 func edgeTexts(edges []Edge) []string {
 	var lines []string
 	for len(edges) > 0 {
@@ -224,8 +221,8 @@ func edgeTexts(edges []Edge) []string {
 	return lines
 }
 
-// printable is a line as a terminal may show it, since names come from the
-// catalog: one line without control characters, of bounded length.
+// printable makes a line safe for a terminal, since names come from the catalog: one line without
+// control characters, of limited length.
 func printable(line string) string {
 	return shorten(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -243,7 +240,7 @@ func shorten(text string, to int) string {
 	return text
 }
 
-// line is one line: the sign of the change, what it is about, and details.
+// line formats one line: the sign of the change, its subject, and details.
 func line(change Change, what, name string, details ...string) string {
 	text := sign(change) + " " + what
 	if name != "" {
@@ -256,7 +253,7 @@ func line(change Change, what, name string, details ...string) string {
 	return text
 }
 
-// sign is the sign of a change.
+// sign returns the sign of a change.
 func sign(change Change) string {
 	switch change {
 	case Added:
@@ -268,7 +265,7 @@ func sign(change Change) string {
 	}
 }
 
-// was says from what to what a text changed.
+// was formats the old and the new value of a text.
 func was(what string, text *Text) []string {
 	switch {
 	case text == nil:
@@ -280,7 +277,7 @@ func was(what string, text *Text) []string {
 	}
 }
 
-// signed counts what was added and removed.
+// signed formats the numbers of additions and removals.
 func signed(added, removed int) string {
 	var text string
 	if added > 0 {
@@ -292,7 +289,7 @@ func signed(added, removed int) string {
 	return text
 }
 
-// count is a number with its noun.
+// count formats a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -300,7 +297,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// entries counts entries of a channel.
+// entries formats a number of channel entries.
 func entries(n int, what string) string {
 	if n == 1 {
 		return "1 entry" + what

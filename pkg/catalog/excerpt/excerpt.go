@@ -1,13 +1,14 @@
-// Package excerpt reads what a catalog tells of a bundle's manifests.
+// Package excerpt reads the parts of a bundle's manifests that its catalog contains.
 //
-// A bundle is an image; what it will do to a cluster stands in its manifests: a
-// ClusterServiceVersion and CustomResourceDefinitions. Catalogs repeat a part of
-// them, so that nobody has to pull the image to show or judge it. New catalogs
-// have a property olm.csv.metadata, which is the ClusterServiceVersion without
-// its install strategy and its webhooks. Old ones have the manifests themselves,
-// as JSON or YAML in base64, in properties olm.bundle.object. Of gives both in
-// one form, and says what can be known from it: a CRD's versions, or whether a
-// bundle has webhooks, stand only in manifests.
+// A bundle is an image with manifests: a ClusterServiceVersion and CustomResourceDefinitions.
+// Catalogs repeat a part of them, so that the bundle can be shown and checked without pulling its
+// image. New catalogs have a property olm.csv.metadata, which is the ClusterServiceVersion without
+// its install strategy and its webhooks. Old catalogs have the manifests themselves, as JSON or
+// YAML in base64, in properties olm.bundle.object.
+//
+// [Of] returns both in the same form, as an [Excerpt], and [Schemas] the schemas of custom
+// resources. The versions of a CRD and the webhooks of a bundle are known only from manifests. A
+// property that cannot be parsed is an error.
 //
 // The formats are those of operator-registry (alpha/property).
 package excerpt
@@ -24,25 +25,24 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// An Excerpt is what a catalog tells of a bundle's manifests.
+// An Excerpt is what a catalog contains of a bundle's manifests.
 type Excerpt struct {
-	// CSV says that there is anything of the ClusterServiceVersion. Without it
-	// the fields up to APIServices are empty.
+	// CSV says that the catalog has the ClusterServiceVersion at least in part. Otherwise the
+	// fields up to APIServices are empty.
 	CSV bool
-	// Whole says that the ClusterServiceVersion itself is there, so that
-	// Webhooks are known.
-	Whole bool
-	// InstallModes are those that are supported, such as AllNamespaces, sorted.
+	// Complete says that the catalog has the ClusterServiceVersion itself, so that Webhooks are
+	// known.
+	Complete bool
+	// InstallModes are the supported modes, such as AllNamespaces, sorted.
 	InstallModes []string
-	// MinKube is the minKubeVersion, "" for none.
+	// MinKube is the minKubeVersion, or "".
 	MinKube string
 	// Webhooks are the names of the webhook definitions, in their order.
 	Webhooks []string
-	// APIServices are the extension API servers that the bundle brings, by
-	// GROUP/VERSION, in their order.
+	// APIServices are the extension API servers of the bundle, as GROUP/VERSION, in their order.
 	APIServices []string
-	// CRDs are the CustomResourceDefinitions among the manifests, sorted by
-	// name. A catalog that has only olm.csv.metadata has none.
+	// CRDs are the CustomResourceDefinitions among the manifests, sorted by name. There are none if
+	// the catalog only has olm.csv.metadata.
 	CRDs []CRD
 }
 
@@ -52,15 +52,18 @@ type CRD struct {
 	APIVersion string // apiextensions.k8s.io/v1 or apiextensions.k8s.io/v1beta1
 	Group      string
 	Kind       string
-	// Versions are all that it lists, served or not, in its order.
+	// Versions are all versions, served or not, in their order.
 	Versions []string
-	// Storage is the version that objects are stored in.
+	// Storage is the version in which objects are stored.
 	Storage string
 }
 
-// Of reads the properties of a bundle. The error is one of them that cannot be
-// read.
+// Of reads the properties of a bundle. It returns an error if one of them cannot be parsed.
 func Of(b *catalog.Bundle) (Excerpt, error) {
+	b, err := b.Complete()
+	if err != nil {
+		return Excerpt{}, err
+	}
 	var x Excerpt
 	var short *csvSpec
 	for i, p := range b.Properties {
@@ -77,14 +80,14 @@ func Of(b *catalog.Bundle) (Excerpt, error) {
 		}
 	}
 	if short != nil {
-		x.take(*short) // it stands for the object where both are there
+		x.take(*short) // it takes precedence over the object
 	}
 	slices.SortStableFunc(x.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
 	return x, nil
 }
 
-// csvSpec is what is asked of a ClusterServiceVersion's spec. The members are
-// called the same in olm.csv.metadata; webhookdefinitions are not part of that.
+// csvSpec holds the fields of a ClusterServiceVersion's spec that are read. They have the same
+// names in olm.csv.metadata, which has no webhookdefinitions.
 type csvSpec struct {
 	InstallModes []struct {
 		Type      string `json:"type"`
@@ -163,7 +166,7 @@ func (x *Excerpt) object(value []byte) error {
 		if err := json.Unmarshal(orEmpty(head.Spec), &spec); err != nil {
 			return err
 		}
-		x.Whole = true
+		x.Complete = true
 		x.take(spec)
 	case "CustomResourceDefinition":
 		crd := CRD{Name: head.Metadata.Name, APIVersion: head.APIVersion}
@@ -182,8 +185,7 @@ func orEmpty(text json.RawMessage) []byte {
 	return text
 }
 
-// take reads a CRD's spec, in v1 or v1beta1, where one version may stand alone
-// in spec.version.
+// take reads a CRD's spec, in v1 or v1beta1, in which a single version may be in spec.version.
 func (c *CRD) take(text []byte) error {
 	var spec struct {
 		Group string `json:"group"`

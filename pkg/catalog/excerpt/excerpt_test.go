@@ -51,7 +51,7 @@ func TestOf(t *testing.T) {
 				object("apiVersion: v1\nkind: Service\n"),
 			},
 			excerpt.Excerpt{
-				CSV: true, Whole: true, InstallModes: []string{"AllNamespaces", "OwnNamespace"}, MinKube: "1.20.0",
+				CSV: true, Complete: true, InstallModes: []string{"AllNamespaces", "OwnNamespace"}, MinKube: "1.20.0",
 				Webhooks: []string{"check.example.com"}, APIServices: []string{"metrics.example.com/v1"},
 				CRDs: []excerpt.CRD{
 					{Name: "as.x.io", APIVersion: "apiextensions.k8s.io/v1beta1", Group: "x.io", Kind: "A", Versions: []string{"v1"}, Storage: "v1"},
@@ -59,9 +59,9 @@ func TestOf(t *testing.T) {
 				},
 			},
 		},
-		"metadata stands for the manifest": {
+		"metadata takes precedence over the manifest": {
 			[]catalog.Property{property("olm.csv.metadata", `{"minKubeVersion":"1.25.0"}`), object(csv)},
-			excerpt.Excerpt{CSV: true, Whole: true, MinKube: "1.25.0", Webhooks: []string{"check.example.com"}},
+			excerpt.Excerpt{CSV: true, Complete: true, MinKube: "1.25.0", Webhooks: []string{"check.example.com"}},
 		},
 	}
 	for name, test := range tests {
@@ -78,35 +78,35 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestOfBroken(t *testing.T) {
+func TestOfInvalid(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]catalog.Property{
-		"no base64":   property("olm.bundle.object", `{"data":"!"}`),
-		"no manifest": object("[1"),
-		"wrong types": object(`{"kind":"CustomResourceDefinition","spec":{"versions":{}}}`),
-		"metadata":    property("olm.csv.metadata", `[]`),
+		"invalid base64":   property("olm.bundle.object", `{"data":"!"}`),
+		"invalid manifest": object("[1"),
+		"wrong types":      object(`{"kind":"CustomResourceDefinition","spec":{"versions":{}}}`),
+		"metadata":         property("olm.csv.metadata", `[]`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := excerpt.Of(&catalog.Bundle{Name: "a.v1", Properties: []catalog.Property{{Type: "olm.package", Value: []byte("{}")}, p}})
 			if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("reading property 1 (%s) of bundle a.v1: ", p.Type)) {
-				t.Errorf("the error is %v", err)
+				t.Errorf("got error %v", err)
 			}
 		})
 	}
 }
 
-// What real catalogs tell, in the old form, the new one, and both.
+// The excerpts of real catalogs, in the old form, the new one, and both.
 func TestReal(t *testing.T) {
 	t.Parallel()
 	const folder = "../../../../shared/catalogs"
 	if _, err := os.Stat(folder); err != nil {
 		t.Skip("there is no ../shared/catalogs beside the checkout")
 	}
-	type count struct{ Bundles, Whole, Webhooks, CRDs int }
+	type count struct{ Bundles, Complete, Webhooks, CRDs int }
 	for name, want := range map[string]count{
-		"nvidia-network-operator": {Bundles: 11, Whole: 11, Webhooks: 11, CRDs: 44},
-		"eda-k8s-operator":        {Bundles: 5, Whole: 3, CRDs: 9},
+		"nvidia-network-operator": {Bundles: 11, Complete: 11, Webhooks: 11, CRDs: 44},
+		"eda-k8s-operator":        {Bundles: 5, Complete: 3, CRDs: 9},
 		"cert-manager":            {Bundles: 45},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,12 +122,12 @@ func TestReal(t *testing.T) {
 					t.Error(err)
 				}
 				if !x.CSV || len(x.InstallModes) == 0 {
-					t.Errorf("%s tells nothing of its ClusterServiceVersion", b.Name)
+					t.Errorf("%s: no ClusterServiceVersion", b.Name)
 				}
 				got.Bundles++
 				got.CRDs += len(x.CRDs)
-				if x.Whole {
-					got.Whole++
+				if x.Complete {
+					got.Complete++
 				}
 				if len(x.Webhooks) > 0 {
 					got.Webhooks++
@@ -149,8 +149,8 @@ func FuzzOf(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !got.CSV && (got.Whole || len(got.InstallModes) > 0 || got.MinKube != "") {
-			t.Errorf("there is no ClusterServiceVersion, but something of it: %+v", got)
+		if !got.CSV && (got.Complete || len(got.InstallModes) > 0 || got.MinKube != "") {
+			t.Errorf("no ClusterServiceVersion, but fields of it: %+v", got)
 		}
 		b.Properties = append(b.Properties, b.Properties...)
 		twice, err := excerpt.Of(b)
@@ -158,7 +158,7 @@ func FuzzOf(f *testing.F) {
 			t.Fatal(err)
 		}
 		if twice.CSV != got.CSV || twice.MinKube != got.MinKube || !cmp.Equal(twice.InstallModes, got.InstallModes) {
-			t.Errorf("said twice it says something else: %+v, %+v", got, twice)
+			t.Errorf("read twice, the results differ: %+v, %+v", got, twice)
 		}
 	})
 }

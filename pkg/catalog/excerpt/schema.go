@@ -9,32 +9,35 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A Schema is what a CustomResourceDefinition asks of the objects of one version.
+// A Schema lists the fields of one version of a CustomResourceDefinition.
 type Schema struct {
 	Group, Kind, Version string
-	// Served says that clusters give out objects in this version.
+	// Served says that the API server serves this version.
 	Served bool
-	// Converted says that a webhook converts objects from one version to another;
-	// else they stay as they are.
+	// Converted says that a webhook converts objects between versions. Otherwise they stay
+	// unchanged.
 	Converted bool
-	// Fields are those that the schema has by path, such as "spec.nodes[].name" or
-	// "spec.labels{}", and whether an object must have them wherever it has what
-	// they are in. What lies deeper than 50 fields or has a longer path than any
-	// that is written by people is left out.
+	// Fields maps the path of a field, such as "spec.nodes[].name" or "spec.labels{}", to whether
+	// it is required wherever its parent exists. It omits fields at a depth of more than 50 or with
+	// a path of more than 500 bytes.
 	Fields map[string]bool
 }
 
-// How deep a schema is followed, and how far: paths repeat what they lie in, so
-// that a small schema could have a large list of them.
+// Limits of a schema: every path repeats its parent's, so that a small schema could expand to a
+// large list.
 const (
 	maxDepth  = 50
 	maxPath   = 500
 	maxFields = 50_000
 )
 
-// Schemas reads the CustomResourceDefinitions among the manifests of a bundle, in
-// the order of its properties. The error is a manifest that cannot be read.
+// Schemas reads the CustomResourceDefinitions among the manifests of a bundle, in the order of its
+// properties. It returns an error if a manifest cannot be parsed.
 func Schemas(b *catalog.Bundle) ([]Schema, error) {
+	b, err := b.Complete()
+	if err != nil {
+		return nil, err
+	}
 	var all []Schema
 	for i, p := range b.Properties {
 		if p.Type != "olm.bundle.object" {
@@ -53,8 +56,7 @@ func Schemas(b *catalog.Bundle) ([]Schema, error) {
 	return all, nil
 }
 
-// validation holds a schema, in v1 one for each version, in v1beta1 maybe one for
-// all.
+// A validation holds a schema: in v1 one for each version, in v1beta1 possibly one for all.
 type validation struct {
 	Root *node `json:"openAPIV3Schema"`
 }
@@ -95,7 +97,7 @@ func schemas(text []byte) ([]Schema, error) {
 	return all, nil
 }
 
-// A node is a schema of OpenAPI, with what says which fields there are.
+// A node is an OpenAPI schema, reduced to what defines fields.
 type node struct {
 	Properties map[string]*node `json:"properties"`
 	Required   []string         `json:"required"`
@@ -104,7 +106,7 @@ type node struct {
 	Additional json.RawMessage `json:"additionalProperties"`
 }
 
-// walk enters the fields of a node, which lies at a path.
+// walk adds the fields of a node at a path.
 func (n *node) walk(path string, depth int, fields map[string]bool) {
 	if n == nil || depth > maxDepth || len(path) > maxPath {
 		return

@@ -31,7 +31,7 @@ func TestSchemas(t *testing.T) {
 				{Group: "x.io", Kind: "B", Version: "v2", Converted: true, Fields: map[string]bool{}},
 			},
 		},
-		"one for all versions": {
+		"one schema for all versions": {
 			`"validation":{"openAPIV3Schema":{"properties":{"spec":{}}}},"versions":[{"name":"v1","served":true}]}}`,
 			[]excerpt.Schema{{Group: "x.io", Kind: "B", Version: "v1", Served: true, Fields: map[string]bool{"spec": false}}},
 		},
@@ -49,14 +49,14 @@ func TestSchemas(t *testing.T) {
 	}
 	got, err := excerpt.Schemas(&catalog.Bundle{Properties: []catalog.Property{object(head + `"versions":[{"name":"v1","schema":{"openAPIV3Schema":` + deep + `}}]}}`)}})
 	if err != nil || len(got) != 1 || len(got[0].Fields) != 51 {
-		t.Errorf("of a deep schema: %v, %v", got, err)
+		t.Errorf("deep schema: %v, %v", got, err)
 	}
 	wide := `{"properties":{"` + strings.Repeat("long", 200) + `":{"properties":{"a":{},"b":{}}}}}`
 	got, err = excerpt.Schemas(&catalog.Bundle{Properties: []catalog.Property{object(head + `"versions":[{"name":"v1","schema":{"openAPIV3Schema":` + wide + `}}]}}`)}})
 	if err != nil || len(got) != 1 || len(got[0].Fields) != 1 {
-		t.Errorf("of long names: %v, %v", got, err)
+		t.Errorf("long names: %v, %v", got, err)
 	}
 	if _, err := excerpt.Schemas(&catalog.Bundle{Name: "a", Properties: []catalog.Property{object(head + `"versions":{}}}`)}}); err == nil {
-		t.Error("versions that are no list are read")
+		t.Error("versions that are not a list are accepted")
 	}
 }

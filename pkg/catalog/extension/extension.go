@@ -1,21 +1,20 @@
-// Package extension says what OLM v1 makes of a ClusterExtension: which bundle of
-// which catalog it installs or updates to, or why it does not.
+// Package extension predicts what OLM v1 does with a ClusterExtension: which bundle of which
+// catalog it installs or updates to, or why it does not.
 //
-// [Read] takes the manifests that clusters are given, ClusterExtensions and
-// ClusterCatalogs, as strict as the API server. [Resolve] then chooses as
-// operator-controller does: of every ClusterCatalog that the selector takes in
-// and that is available, the bundles of the package that lie in the channels and
-// the range of versions, and that are updates of what is installed; of these the
-// highest version that is not deprecated; of several catalogs the one of highest
-// priority. There is no default channel, no head and no solver in that. What does
-// not come out is an [Error] with the meaning, and in the main the words, of
-// OLM's own, and with the numbers that show which condition left nothing over.
+// [Read] reads the manifests of ClusterExtensions and ClusterCatalogs as strictly as the API
+// server. [Resolve] then chooses a bundle as operator-controller does. It considers every available
+// ClusterCatalog that the selector matches, and in it the bundles of the package that are in the
+// channels and the version range and are updates of the installed bundle. Of these it chooses the
+// highest version that is not deprecated, and of several catalogs the one with the highest
+// priority. Default channels and heads play no role, and there is no solver. Without a result,
+// Resolve returns an [Error] with the message of OLM v1 where possible, and with the number of
+// bundles that each condition leaves.
 //
-// A bundle that was chosen may still be refused when it is installed. [Refusals]
-// are what a catalog tells of that, with or without a ClusterExtension.
+// A bundle that was chosen may still be refused at installation. [Refusals] lists the reasons that
+// a catalog shows, with or without a ClusterExtension.
 //
-// The rules are those of operator-controller (resolve, catalogmetadata,
-// rukpak/render) and of the API olm.operatorframework.io/v1.
+// The rules are those of operator-controller (resolve, catalogmetadata, rukpak/render) and of the
+// API olm.operatorframework.io/v1.
 package extension
 
 import (
@@ -29,57 +28,56 @@ type Extension struct {
 	Name string
 	// Package is spec.source.catalog.packageName.
 	Package string
-	// Channels limit the bundles and the edges; none means all.
+	// Channels limit the bundles and the edges; all channels if empty.
 	Channels []string
-	// Version is a range as github.com/Masterminds/semver reads it, "" for any.
-	// It excludes pre-releases unless it names one itself. What the API does not take
-	// for a range resolves to nothing.
+	// Version is a version range in the syntax of github.com/Masterminds/semver, "" for any
+	// version. It excludes pre-releases unless it names one itself. A range that the API rejects is
+	// an error of Resolve.
 	Version string
-	// Selector chooses ClusterCatalogs by their labels; the zero value takes all.
+	// Selector chooses ClusterCatalogs by their labels; the zero value matches all.
 	Selector Selector
-	// SelfCertified is the upgradeConstraintPolicy of that name: any version is
-	// an update, and so is a lower one. The other is CatalogProvided.
+	// SelfCertified is the upgradeConstraintPolicy of that name: any version is an update, even a
+	// lower one. The other policy is CatalogProvided.
 	SelfCertified bool
-	// WatchNamespace is spec.config.inline.watchNamespace, of clusters that have
-	// it; "" watches all namespaces.
+	// WatchNamespace is spec.config.inline.watchNamespace, which not all clusters support; ""
+	// watches all namespaces.
 	WatchNamespace string
-	// Installed is what the status says is installed; nil for nothing.
+	// Installed is the installed bundle according to the status; nil if none.
 	Installed *Installed
-	// File and Line are where it begins.
+	// File and Line are the position of the manifest.
 	File string
 	Line int
 }
 
-// Installed is the bundle that a cluster has of an extension.
+// Installed is the bundle that a cluster has installed for an extension.
 type Installed struct {
 	Name, Version string
-	// Release is the release beside the version, mostly "".
+	// Release is the release in addition to the version, mostly "".
 	Release string
 }
 
-// A Catalog is a ClusterCatalog and what it serves.
+// A Catalog is a ClusterCatalog and its content.
 type Catalog struct {
 	Name string
-	// Labels are those of the object. The label
-	// olm.operatorframework.io/metadata.name, which catalogd gives every
-	// ClusterCatalog, need not be among them.
+	// Labels are the labels of the object. The label olm.operatorframework.io/metadata.name, which
+	// catalogd adds to every ClusterCatalog, may be omitted.
 	Labels   map[string]string
 	Priority int32
-	// Unavailable is the availabilityMode of that name: it serves nothing.
+	// Unavailable is the availabilityMode of that name: the catalog serves nothing.
 	Unavailable bool
 	// Ref is the image, spec.source.image.ref.
 	Ref string
-	// Content is what it serves; nil for nothing. Read does not give it.
+	// Content is the served catalog; nil if none. Read does not set it.
 	Content *catalog.Catalog
-	// File and Line are where it begins, if it was read.
+	// File and Line are the position of the manifest, if it was read.
 	File string
 	Line int
 }
 
-// labelName is the label that catalogd gives every ClusterCatalog.
+// labelName is the label that catalogd adds to every ClusterCatalog.
 const labelName = "olm.operatorframework.io/metadata.name"
 
-// labels are those that a selector sees.
+// labels returns the labels that selectors match.
 func (c Catalog) labels() map[string]string {
 	all := maps.Clone(c.Labels)
 	if all == nil {

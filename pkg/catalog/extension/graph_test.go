@@ -11,8 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// What a cluster is resolved to from each bundle is the step that package graph
-// takes from there. The two were written apart from each other.
+// Resolve and package graph, written independently, choose the same update of each bundle.
 func TestAgreesWithGraph(t *testing.T) {
 	t.Parallel()
 	catalogs := map[string]*catalog.Catalog{
@@ -49,17 +48,17 @@ func TestAgreesWithGraph(t *testing.T) {
 					e := extension.Extension{Package: p.Name, Channels: view.Channels, Installed: &extension.Installed{Name: b.Name, Version: b.Version.String(), Release: b.Release}}
 					r, err := extension.Resolve(e, []extension.Catalog{{Name: "c", Content: c}})
 					if failed := (*extension.Error)(nil); errors.As(err, &failed) && failed.Reason == extension.NoBundle {
-						r.Bundle = b.Name // it is not in the channel, and stays by that
+						r.Bundle = b.Name // the bundle is not in the channel and stays installed
 					} else if err != nil {
 						t.Fatal(err)
 					}
 					if r.Bundle != want {
-						t.Errorf("from %s in %q it goes to %s, in package graph to %s", b.Name, view.Channels, r.Bundle, want)
+						t.Errorf("from %s in %q: got %s, package graph has %s", b.Name, view.Channels, r.Bundle, want)
 					}
 				}
 			}
 			if steps == 0 {
-				t.Error("there is no update in it")
+				t.Error("the catalog has no update")
 			}
 		})
 	}

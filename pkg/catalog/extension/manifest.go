@@ -6,71 +6,70 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// clusterExtension takes the fields of a ClusterExtension (operator-controller,
-// api/v1). config and progressDeadlineMinutes are part of the API only where
-// OpenShift previews technology; they do not bear on what is chosen, but for the
-// namespace that is watched.
+// clusterExtension reads the fields of a ClusterExtension (operator-controller, api/v1). config and
+// progressDeadlineMinutes are part of the API only with OpenShift's technology preview features.
+// They do not influence the choice of the bundle, except for the watched namespace.
 func (r *reader) clusterExtension(n *yaml.Node, e *Extension) {
 	var ignored, sourceType, policy, bundle, version, release string
 	installed := false
 	catalog := func(n *yaml.Node, path string) {
 		r.fields(n, path,
-			member{"packageName", r.text(&e.Package, subdomain("package")), true},
-			member{"version", r.text(&e.Version, nil), false}, // Resolve checks it
-			member{"channels", r.list(func(n *yaml.Node, path string) {
+			field{"packageName", r.text(&e.Package, subdomain("package")), true},
+			field{"version", r.text(&e.Version, nil), false}, // Resolve checks it
+			field{"channels", r.list(func(n *yaml.Node, path string) {
 				var channel string
 				r.text(&channel, subdomain("channel"))(n, path)
 				if e.Channels = append(e.Channels, channel); len(e.Channels) == maxChannels+1 {
-					r.fault(n, "%s: the API takes at most %d channels", path, maxChannels)
+					r.addProblem(n, "%s: the API allows at most %d channels", path, maxChannels)
 				}
 			}), false},
-			member{"selector", func(n *yaml.Node, path string) { r.selector(n, path, &e.Selector) }, false},
-			member{"upgradeConstraintPolicy", r.text(&policy, oneOf("CatalogProvided", "SelfCertified")), false},
+			field{"selector", func(n *yaml.Node, path string) { r.selector(n, path, &e.Selector) }, false},
+			field{"upgradeConstraintPolicy", r.text(&policy, oneOf("CatalogProvided", "SelfCertified")), false},
 		)
 	}
 	r.fields(n, "",
-		member{"apiVersion", nil, true},
-		member{"kind", nil, true},
-		member{"metadata", r.metadata(&e.Name, nil), true},
-		member{"spec", func(n *yaml.Node, path string) {
+		field{"apiVersion", nil, true},
+		field{"kind", nil, true},
+		field{"metadata", r.metadata(&e.Name, nil), true},
+		field{"spec", func(n *yaml.Node, path string) {
 			r.fields(n, path,
-				member{"namespace", r.text(&ignored, namespace), true},
-				member{"serviceAccount", func(n *yaml.Node, path string) {
-					r.fields(n, path, member{"name", r.text(&ignored, subdomain("service account")), false})
+				field{"namespace", r.text(&ignored, namespace), true},
+				field{"serviceAccount", func(n *yaml.Node, path string) {
+					r.fields(n, path, field{"name", r.text(&ignored, subdomain("service account")), false})
 				}, false},
-				member{"source", func(n *yaml.Node, path string) {
+				field{"source", func(n *yaml.Node, path string) {
 					r.fields(n, path,
-						member{"sourceType", r.text(&sourceType, oneOf("Catalog")), true},
-						member{"catalog", catalog, true},
+						field{"sourceType", r.text(&sourceType, oneOf("Catalog")), true},
+						field{"catalog", catalog, true},
 					)
 				}, true},
-				member{"install", func(n *yaml.Node, path string) {
-					r.fields(n, path, member{"preflight", func(n *yaml.Node, path string) {
-						r.fields(n, path, member{"crdUpgradeSafety", func(n *yaml.Node, path string) {
-							r.fields(n, path, member{"enforcement", r.text(&ignored, oneOf("None", "Strict")), true})
+				field{"install", func(n *yaml.Node, path string) {
+					r.fields(n, path, field{"preflight", func(n *yaml.Node, path string) {
+						r.fields(n, path, field{"crdUpgradeSafety", func(n *yaml.Node, path string) {
+							r.fields(n, path, field{"enforcement", r.text(&ignored, oneOf("None", "Strict")), true})
 						}, true})
 					}, true})
 				}, false},
-				member{"config", func(n *yaml.Node, path string) {
+				field{"config", func(n *yaml.Node, path string) {
 					r.fields(n, path,
-						member{"configType", r.text(&ignored, oneOf("Inline")), true},
-						member{"inline", func(n *yaml.Node, path string) { e.WatchNamespace = r.watched(n) }, false},
+						field{"configType", r.text(&ignored, oneOf("Inline")), true},
+						field{"inline", func(n *yaml.Node, path string) { e.WatchNamespace = r.watchNamespace(n) }, false},
 					)
 				}, false},
-				member{"progressDeadlineMinutes", nil, false},
+				field{"progressDeadlineMinutes", nil, false},
 			)
 		}, true},
-		member{"status", func(n *yaml.Node, path string) {
+		field{"status", func(n *yaml.Node, path string) {
 			r.fields(n, path,
-				member{"conditions", nil, false},
-				member{"activeRevisions", nil, false},
-				member{"install", func(n *yaml.Node, path string) {
-					r.fields(n, path, member{"bundle", func(n *yaml.Node, path string) {
+				field{"conditions", nil, false},
+				field{"activeRevisions", nil, false},
+				field{"install", func(n *yaml.Node, path string) {
+					r.fields(n, path, field{"bundle", func(n *yaml.Node, path string) {
 						installed = true
 						r.fields(n, path,
-							member{"name", r.text(&bundle, nil), true},
-							member{"version", r.text(&version, nil), true},
-							member{"release", r.text(&release, nil), false},
+							field{"name", r.text(&bundle, nil), true},
+							field{"version", r.text(&version, nil), true},
+							field{"release", r.text(&release, nil), false},
 						)
 					}, true})
 				}, false},
@@ -83,12 +82,12 @@ func (r *reader) clusterExtension(n *yaml.Node, e *Extension) {
 	}
 }
 
-// maxChannels is how many channels the API takes.
+// maxChannels is the maximum number of channels in the API.
 const maxChannels = 256
 
-// watched is the watchNamespace of a configuration, whose other fields are the
-// bundle's own.
-func (r *reader) watched(n *yaml.Node) string {
+// watchNamespace returns the watchNamespace of a configuration. Its other fields are specific to
+// the bundle.
+func (r *reader) watchNamespace(n *yaml.Node) string {
 	if n = r.resolve(n); n == nil || n.Kind != yaml.MappingNode {
 		return ""
 	}
@@ -102,74 +101,73 @@ func (r *reader) watched(n *yaml.Node) string {
 	return ""
 }
 
-// selector takes a label selector.
+// selector reads a label selector.
 func (r *reader) selector(n *yaml.Node, path string, s *Selector) {
 	r.fields(n, path,
-		member{"matchLabels", r.pairs(&s.MatchLabels, func(key, value string) string {
+		field{"matchLabels", r.pairs(&s.MatchLabels, func(key, value string) string {
 			if reason := checkLabelKey(key); reason != "" {
 				return reason
 			}
 			return checkLabelValue(value)
 		}), false},
-		member{"matchExpressions", r.list(func(n *yaml.Node, path string) {
+		field{"matchExpressions", r.list(func(n *yaml.Node, path string) {
 			var q Requirement
 			problems := len(r.problems)
 			r.fields(n, path,
-				member{"key", r.text(&q.Key, nil), true},
-				member{"operator", r.text(&q.Operator, nil), true},
-				member{"values", r.list(func(n *yaml.Node, path string) {
+				field{"key", r.text(&q.Key, nil), true},
+				field{"operator", r.text(&q.Operator, nil), true},
+				field{"values", r.list(func(n *yaml.Node, path string) {
 					var value string
 					r.text(&value, nil)(n, path)
 					q.Values = append(q.Values, value)
 				}), false},
 			)
 			if reason := q.check(); reason != "" && len(r.problems) == problems {
-				r.fault(n, "%s: %s", path, reason)
+				r.addProblem(n, "%s: %s", path, reason)
 			}
 			s.MatchExpressions = append(s.MatchExpressions, q)
 		}), false},
 	)
 }
 
-// clusterCatalog takes the fields of a ClusterCatalog (catalogd, api/v1).
+// clusterCatalog reads the fields of a ClusterCatalog (catalogd, api/v1).
 func (r *reader) clusterCatalog(n *yaml.Node, c *Catalog) {
 	var ignored, mode string
 	var minutes int32
 	r.fields(n, "",
-		member{"apiVersion", nil, true},
-		member{"kind", nil, true},
-		member{"metadata", r.metadata(&c.Name, &c.Labels), true},
-		member{"spec", func(n *yaml.Node, path string) {
+		field{"apiVersion", nil, true},
+		field{"kind", nil, true},
+		field{"metadata", r.metadata(&c.Name, &c.Labels), true},
+		field{"spec", func(n *yaml.Node, path string) {
 			r.fields(n, path,
-				member{"priority", r.integer(&c.Priority), false},
-				member{"availabilityMode", r.text(&mode, oneOf("Available", "Unavailable")), false},
-				member{"source", func(n *yaml.Node, path string) {
+				field{"priority", r.integer(&c.Priority), false},
+				field{"availabilityMode", r.text(&mode, oneOf("Available", "Unavailable")), false},
+				field{"source", func(n *yaml.Node, path string) {
 					r.fields(n, path,
-						member{"type", r.text(&ignored, oneOf("Image")), true},
-						member{"image", func(n *yaml.Node, path string) {
+						field{"type", r.text(&ignored, oneOf("Image")), true},
+						field{"image", func(n *yaml.Node, path string) {
 							r.fields(n, path,
-								member{"ref", r.text(&c.Ref, nil), true},
-								member{"pollIntervalMinutes", r.integer(&minutes), false},
+								field{"ref", r.text(&c.Ref, nil), true},
+								field{"pollIntervalMinutes", r.integer(&minutes), false},
 							)
 						}, true},
 					)
 				}, true},
 			)
 		}, true},
-		member{"status", nil, false},
+		field{"status", nil, false},
 	)
 	c.Unavailable = mode == "Unavailable"
 }
 
-// metadata takes the name and, where they are asked for, the labels. Everything
-// else of an object's metadata may be there and means nothing here.
+// metadata reads the name and, unless labels is nil, the labels. It ignores all other metadata.
 func (r *reader) metadata(name *string, labels *map[string]string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n = r.resolve(n); n == nil {
 			return
 		}
 		if n.Kind != yaml.MappingNode {
-			r.fault(n, "%s: found %s where a mapping is wanted", path, describe(n))
+			r.addProblem(n, "%s: found %s, expected a mapping", path, describe(n))
 			return
 		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -186,18 +184,18 @@ func (r *reader) metadata(name *string, labels *map[string]string) func(*yaml.No
 			}
 		}
 		if *name == "" {
-			r.fault(n, "%s.name is missing", path)
+			r.addProblem(n, "%s.name is missing", path)
 		}
 	}
 }
 
-// subdomain checks the name of something that is a DNS-1123 subdomain.
+// subdomain checks a name that must be a DNS-1123 subdomain.
 func subdomain(what string) func(string) string {
 	return func(name string) string {
 		if isSubdomain(name) {
 			return ""
 		}
-		return fmt.Sprintf("%q is not a name that a %s can have: lower-case letters, digits, - and ., letters or digits at both ends, at most 253", name, what)
+		return fmt.Sprintf("%q is not a valid %s name: use at most 253 lower-case letters, digits, - and ., with a letter or digit at both ends", name, what)
 	}
 }
 
@@ -205,10 +203,10 @@ func namespace(name string) string {
 	if isLabel(name) {
 		return ""
 	}
-	return fmt.Sprintf("%q is not a name that a namespace can have: lower-case letters, digits and -, letters or digits at both ends, at most 63", name)
+	return fmt.Sprintf("%q is not a valid namespace name: use at most 63 lower-case letters, digits and -, with a letter or digit at both ends", name)
 }
 
-// oneOf checks for one of the values that the API takes.
+// oneOf checks for one of the values of the API.
 func oneOf(values ...string) func(string) string {
 	return func(value string) string {
 		for _, v := range values {
@@ -216,6 +214,6 @@ func oneOf(values ...string) func(string) string {
 				return ""
 			}
 		}
-		return fmt.Sprintf("%q is none of the values that the API takes: %q", value, values)
+		return fmt.Sprintf("%q is not one of the values of the API: %q", value, values)
 	}
 }

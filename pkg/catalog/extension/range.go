@@ -9,24 +9,23 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// Range reads the range of versions of a ClusterExtension, which is
-// github.com/Masterminds/semver's: `>=1.2.0 <2.0.0`, `1.2.x`, `~1.2`, `^1 || ^2`.
-// A bare version means that version and no update. Pre-releases lie in it only
-// if it names one itself; build metadata and releases count for nothing. "" is
-// any version.
+// Range parses the version range of a ClusterExtension in the syntax of
+// github.com/Masterminds/semver: `>=1.2.0 <2.0.0`, `1.2.x`, `~1.2`, `^1 || ^2`. A bare version is
+// that version only, without updates. A range includes pre-releases only if it names one itself;
+// build metadata and releases are ignored. "" is any version.
 func Range(text string) (func(semver.Version) bool, error) {
 	if text == "" {
 		return func(semver.Version) bool { return true }, nil
 	}
 	if len(text) > maxRange {
-		return nil, fmt.Errorf("a range of versions has at most %d characters, and this has %d", maxRange, len(text))
+		return nil, fmt.Errorf("a version range has at most %d characters, and this one has %d", maxRange, len(text))
 	}
 	constraint, err := masterminds.NewConstraint(text)
 	if err != nil {
 		return nil, fmt.Errorf("desired version range %q is invalid: %w", text, err)
 	}
-	if !written().MatchString(text) {
-		return nil, fmt.Errorf("%q is not a range of versions that a cluster takes; write it with comparisons, such as \">=1.2.0 <2.0.0\"", text)
+	if !rangeSyntax().MatchString(text) {
+		return nil, fmt.Errorf("%q is not a version range that clusters accept; use comparisons such as \">=1.2.0 <2.0.0\"", text)
 	}
 	return func(v semver.Version) bool {
 		var pre []string
@@ -37,12 +36,12 @@ func Range(text string) (func(semver.Version) bool, error) {
 	}, nil
 }
 
-// maxRange is how long a range may be for the API server.
+// maxRange is the maximum length of a range in the API.
 const maxRange = 64
 
-// written is how the API server wants a range: it takes less than Masterminds does,
-// no hyphen ranges.
-func written() *regexp.Regexp {
+// rangeSyntax is the syntax that the API server accepts. It is narrower than Masterminds': hyphen
+// ranges are rejected.
+func rangeSyntax() *regexp.Regexp {
 	const (
 		operator = `(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)`
 		suffix   = `(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`

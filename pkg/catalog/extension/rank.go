@@ -4,8 +4,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// compareBundles puts the bundle first that OLM v1 prefers: not deprecated, then
-// of the higher version; one whose version cannot be read comes last of its kind.
+// compareBundles sorts the bundle first that OLM v1 prefers: not deprecated, then the higher
+// version. A bundle with an invalid version comes last among its kind.
 func compareBundles(a, b *catalog.Bundle, deprecated map[string]string) int {
 	_, oldA := deprecated[a.Name]
 	_, oldB := deprecated[b.Name]
@@ -27,8 +27,8 @@ func sign(later bool) int {
 	return -1
 }
 
-// deprecations are the messages of the bundles that a package deprecates. OLM
-// v1 looks at the first olm.deprecations object alone.
+// deprecations returns the messages of the deprecated bundles of a package. OLM v1 only uses the
+// first olm.deprecations object.
 func deprecations(p *catalog.Package) map[string]string {
 	all := map[string]string{}
 	if len(p.Deprecations) > 0 {

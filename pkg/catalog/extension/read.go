@@ -10,36 +10,34 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// apiGroup is that of both kinds; v1 is the version that is served since
-// OpenShift 4.18.
+// apiGroup is the group of both kinds. The version v1 is served since OpenShift 4.18.
 const (
 	apiGroup   = "olm.operatorframework.io"
 	apiVersion = apiGroup + "/v1"
 )
 
-// Limits on what is read: a cluster has tens of extensions, not thousands.
+// Limits of the input: a cluster has tens of extensions, not thousands.
 const (
 	maxText   = 16 << 20
 	maxValues = 1_000_000
 	maxDepth  = 100
 )
 
-// Read reads the ClusterExtensions and ClusterCatalogs of a YAML or JSON input of
-// at most 16 MiB, in its order: manifests as they are applied, or what `oc get -o
-// yaml` and -o json print of them. Other kinds are passed over. The name of the
-// file is for messages and positions.
+// Read reads the ClusterExtensions and ClusterCatalogs of a YAML or JSON input of at most 16 MiB,
+// in its order: manifests as they are applied, or the output of `oc get -o yaml` and `-o json`. It
+// ignores other kinds. The name of the file is for messages and positions.
 //
-// Reading is strict: what the API would refuse or drop without a word (an unknown
-// field, a wrong type) is an error, joined from one line for each, "FILE:LINE: what
-// is wrong". So is an input with nothing of the two kinds. A range of versions that
-// is none is an error of [Resolve], so that it is one extension's alone.
+// Reading is strict: what the API would refuse or silently drop (an unknown field, a wrong type) is
+// an error. Errors are joined, one line "FILE:LINE: MESSAGE" for each. An input without either kind
+// is an error, too. An invalid version range is an error of [Resolve], so that it only affects one
+// extension.
 func Read(name string, in io.Reader) ([]Extension, []Catalog, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxText+1))
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if len(text) > maxText {
-		return nil, nil, fmt.Errorf("reading %s: it has more than %d MiB; give only the ClusterExtensions and ClusterCatalogs", name, maxText>>20)
+		return nil, nil, fmt.Errorf("reading %s: it has more than %d MiB; pass only the ClusterExtensions and ClusterCatalogs", name, maxText>>20)
 	}
 	r := &reader{file: name}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -58,18 +56,18 @@ func Read(name string, in io.Reader) ([]Extension, []Catalog, error) {
 		return nil, nil, errors.Join(r.problems...)
 	}
 	if len(r.extensions)+len(r.catalogs) == 0 {
-		return nil, nil, fmt.Errorf("reading %s: there is no ClusterExtension or ClusterCatalog (%s) in it; print them with `oc get clusterextension,clustercatalog -o yaml`", name, apiVersion)
+		return nil, nil, fmt.Errorf("reading %s: it has no ClusterExtension or ClusterCatalog (%s); print them with `oc get clusterextension,clustercatalog -o yaml`", name, apiVersion)
 	}
 	return r.extensions, r.catalogs, nil
 }
 
-// object takes one object, or each of a list.
+// object reads one object, or each object of a list.
 func (r *reader) object(n *yaml.Node, depth int) {
 	if n = r.resolve(n); n == nil || isNull(n) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "found %s where a Kubernetes object is wanted", describe(n))
+		r.addProblem(n, "found %s, expected a Kubernetes object", describe(n))
 		return
 	}
 	var head struct{ apiVersion, kind string }
@@ -98,7 +96,7 @@ func (r *reader) object(n *yaml.Node, depth int) {
 		return
 	}
 	if head.apiVersion != apiVersion {
-		r.fault(n, "the %s is of %s; clusters serve %s", head.kind, head.apiVersion, apiVersion)
+		r.addProblem(n, "the %s has apiVersion %s; clusters serve %s", head.kind, head.apiVersion, apiVersion)
 		return
 	}
 	problems := len(r.problems)

@@ -99,8 +99,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// with is a ClusterExtension with other lines in spec.source.catalog (six
-// spaces) behind the package's name.
+// with returns a ClusterExtension with more lines in spec.source.catalog, after the package name.
 func with(lines ...string) string {
 	head := `apiVersion: olm.operatorframework.io/v1
 kind: ClusterExtension
@@ -124,31 +123,31 @@ func TestReadErrors(t *testing.T) {
 		input string
 		want  []string
 	}{
-		"unknown field":       {with("chanels: [a]"), []string{`m.yaml:10: the API has no field "spec.source.catalog.chanels", and would drop it; did you mean "channels"?`}},
-		"several problems":    {with("channels: [A_B]", "version: 1"), []string{`m.yaml:10: spec.source.catalog.channels[0]: "A_B" is not a name that a channel can have`, `m.yaml:11: spec.source.catalog.version: found "1" where a string is wanted`}},
-		"number for version":  {with("version: 1.2"), []string{`m.yaml:10: spec.source.catalog.version: found "1.2" where a string is wanted; put it in quotes if it is one`}},
-		"policy":              {with("upgradeConstraintPolicy: Ignore"), []string{`m.yaml:10: spec.source.catalog.upgradeConstraintPolicy: "Ignore" is none of the values that the API takes: ["CatalogProvided" "SelfCertified"]`}},
-		"operator":            {with("selector: {matchExpressions: [{key: a, operator: Is}]}"), []string{`m.yaml:10: spec.source.catalog.selector.matchExpressions[0]: "Is" is no operator; write In, NotIn, Exists or DoesNotExist`}},
-		"values missing":      {with("selector: {matchExpressions: [{key: a, operator: In}]}"), []string{`m.yaml:10: spec.source.catalog.selector.matchExpressions[0]: the operator In needs values`}},
-		"values too many":     {with("selector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}"), []string{`m.yaml:10: spec.source.catalog.selector.matchExpressions[0]: the operator Exists takes no values`}},
-		"label key":           {with("selector: {matchLabels: {A/B/c: d}}"), []string{`m.yaml:10: spec.source.catalog.selector.matchLabels.A/B/c: "A/B/c" is no key of a label: what stands before the slash is no DNS name`}},
-		"label value":         {with("selector: {matchLabels: {a: b c}}"), []string{`m.yaml:10: spec.source.catalog.selector.matchLabels.a: "b c" is no value of a label`}},
-		"a list for a map":    {with("selector: []"), []string{`m.yaml:10: spec.source.catalog.selector: found a list where a mapping is wanted`}},
-		"field twice":         {with("version: 1.0.0", "version: 2.0.0"), []string{`m.yaml:11: the field "spec.source.catalog.version" stands there twice; keep one`}},
-		"missing fields":      {"apiVersion: olm.operatorframework.io/v1\nkind: ClusterExtension\nmetadata: {}\nspec: {source: {}}\n", []string{`m.yaml:3: metadata.name is missing`, `m.yaml:4: spec.source.sourceType is missing`, `m.yaml:4: spec.source.catalog is missing`, `m.yaml:4: spec.namespace is missing`}},
-		"old version":         {"apiVersion: olm.operatorframework.io/v1alpha1\nkind: ClusterExtension\n", []string{`m.yaml:1: the ClusterExtension is of olm.operatorframework.io/v1alpha1; clusters serve olm.operatorframework.io/v1`}},
-		"priority":            {"apiVersion: olm.operatorframework.io/v1\nkind: ClusterCatalog\nmetadata: {name: c}\nspec: {priority: 2147483648, source: {type: Image, image: {ref: a/b:c}}}\n", []string{`m.yaml:4: spec.priority: found "2147483648" where an integer of 32 bits is wanted`}},
-		"no YAML":             {"a: [\n", []string{`reading m.yaml: `}},
-		"nothing of interest": {"kind: Pod\n", []string{"reading m.yaml: there is no ClusterExtension or ClusterCatalog (olm.operatorframework.io/v1) in it; print them with `oc get clusterextension,clustercatalog -o yaml`"}},
-		"no object":           {"- a\n", []string{`m.yaml:1: found a list where a Kubernetes object is wanted`}},
-		"aliases in a circle": {with("selector: &a {matchLabels: *a}"), []string{`m.yaml:10: spec.source.catalog.selector.matchLabels.matchLabels: found a mapping where a string is wanted`}},
+		"unknown field":        {with("chanels: [a]"), []string{`m.yaml:10: the API has no field "spec.source.catalog.chanels" and would drop it; did you mean "channels"?`}},
+		"several problems":     {with("channels: [A_B]", "version: 1"), []string{`m.yaml:10: spec.source.catalog.channels[0]: "A_B" is not a valid channel name`, `m.yaml:11: spec.source.catalog.version: found "1", expected a string`}},
+		"number for version":   {with("version: 1.2"), []string{`m.yaml:10: spec.source.catalog.version: found "1.2", expected a string; quote it if it is one`}},
+		"policy":               {with("upgradeConstraintPolicy: Ignore"), []string{`m.yaml:10: spec.source.catalog.upgradeConstraintPolicy: "Ignore" is not one of the values of the API: ["CatalogProvided" "SelfCertified"]`}},
+		"operator":             {with("selector: {matchExpressions: [{key: a, operator: Is}]}"), []string{`m.yaml:10: spec.source.catalog.selector.matchExpressions[0]: "Is" is not an operator; use In, NotIn, Exists or DoesNotExist`}},
+		"values missing":       {with("selector: {matchExpressions: [{key: a, operator: In}]}"), []string{`m.yaml:10: spec.source.catalog.selector.matchExpressions[0]: the operator In requires values`}},
+		"values too many":      {with("selector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}"), []string{`m.yaml:10: spec.source.catalog.selector.matchExpressions[0]: the operator Exists takes no values`}},
+		"label key":            {with("selector: {matchLabels: {A/B/c: d}}"), []string{`m.yaml:10: spec.source.catalog.selector.matchLabels.A/B/c: "A/B/c" is not a valid label key: the prefix before the slash is not a DNS name`}},
+		"label value":          {with("selector: {matchLabels: {a: b c}}"), []string{`m.yaml:10: spec.source.catalog.selector.matchLabels.a: "b c" is not a valid label value`}},
+		"a list for a mapping": {with("selector: []"), []string{`m.yaml:10: spec.source.catalog.selector: found a list, expected a mapping`}},
+		"duplicate field":      {with("version: 1.0.0", "version: 2.0.0"), []string{`m.yaml:11: the field "spec.source.catalog.version" is set twice; keep one`}},
+		"missing fields":       {"apiVersion: olm.operatorframework.io/v1\nkind: ClusterExtension\nmetadata: {}\nspec: {source: {}}\n", []string{`m.yaml:3: metadata.name is missing`, `m.yaml:4: spec.source.sourceType is missing`, `m.yaml:4: spec.source.catalog is missing`, `m.yaml:4: spec.namespace is missing`}},
+		"old version":          {"apiVersion: olm.operatorframework.io/v1alpha1\nkind: ClusterExtension\n", []string{`m.yaml:1: the ClusterExtension has apiVersion olm.operatorframework.io/v1alpha1; clusters serve olm.operatorframework.io/v1`}},
+		"priority":             {"apiVersion: olm.operatorframework.io/v1\nkind: ClusterCatalog\nmetadata: {name: c}\nspec: {priority: 2147483648, source: {type: Image, image: {ref: a/b:c}}}\n", []string{`m.yaml:4: spec.priority: found "2147483648", expected an integer of 32 bits`}},
+		"invalid YAML":         {"a: [\n", []string{`reading m.yaml: `}},
+		"other kinds only":     {"kind: Pod\n", []string{"reading m.yaml: it has no ClusterExtension or ClusterCatalog (olm.operatorframework.io/v1); print them with `oc get clusterextension,clustercatalog -o yaml`"}},
+		"no object":            {"- a\n", []string{`m.yaml:1: found a list, expected a Kubernetes object`}},
+		"aliases in a cycle":   {with("selector: &a {matchLabels: *a}"), []string{`m.yaml:10: spec.source.catalog.selector.matchLabels.matchLabels: found a mapping, expected a string`}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := extension.Read("m.yaml", strings.NewReader(test.input))
 			if err == nil {
-				t.Fatal("there is no error")
+				t.Fatal("got no error")
 			}
 			lines := strings.Split(err.Error(), "\n")
 			if len(lines) != len(test.want) {
@@ -171,19 +170,19 @@ func FuzzRead(f *testing.F) {
 		extensions, catalogs, err := extension.Read("f", strings.NewReader(text))
 		if err != nil {
 			if len(extensions)+len(catalogs) > 0 {
-				t.Error("there are both objects and an error")
+				t.Error("got both objects and an error")
 			}
 			return
 		}
 		for _, e := range extensions {
 			if e.Name == "" || e.Package == "" || e.Line == 0 {
-				t.Errorf("something that the API requires is missing: %+v", e)
+				t.Errorf("a required field is missing: %+v", e)
 			}
 			var refused *extension.Error
 			if _, err := extension.Resolve(e, nil); !errors.As(err, &refused) {
-				t.Errorf("%q resolves to nothing, and the error is %v", e.Version, err)
+				t.Errorf("%q: got error %v", e.Version, err)
 			}
-			// What was read is written and read back equal.
+			// Written and read again, it must be equal.
 			written := with(fmt.Sprintf("version: %q", e.Version), fmt.Sprintf("channels: [%s]", quoted(e.Channels)))
 			if e.Version == "" {
 				written = with(fmt.Sprintf("channels: [%s]", quoted(e.Channels)))
@@ -193,7 +192,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatal(err)
 			}
 			if again[0].Version != e.Version || !cmp.Equal(again[0].Channels, e.Channels) {
-				t.Errorf("read back it is %+v, not %+v", again[0], e)
+				t.Errorf("read again, got %+v, want %+v", again[0], e)
 			}
 		}
 	})

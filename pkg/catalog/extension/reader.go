@@ -10,10 +10,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// maxProblems is how many problems of one input are told.
+// maxProblems is the maximum number of reported problems of one input.
 const maxProblems = 100
 
-// A reader gathers what one input has, and what is wrong with it.
+// A reader collects the objects of one input, and its problems.
 type reader struct {
 	file       string
 	extensions []Extension
@@ -23,49 +23,49 @@ type reader struct {
 	depth      int
 }
 
-func (r *reader) fault(n *yaml.Node, format string, args ...any) {
+func (r *reader) addProblem(n *yaml.Node, format string, args ...any) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, fmt.Errorf("%s:%d: %w", r.file, n.Line, fmt.Errorf(format, args...)))
 	}
 }
 
-// resolve is the value that an alias stands for. It counts values, since aliases
-// let a small input stand for a large one, and is nil when there are too many.
+// resolve returns the target of an alias. It counts values, because aliases can expand a small
+// input to a large one, and returns nil if there are too many.
 func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 	for n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if r.values++; r.values > maxValues {
 		if r.values == maxValues+1 {
-			r.fault(n, "there are more than %d values; use fewer aliases", maxValues)
+			r.addProblem(n, "there are more than %d values; use fewer aliases", maxValues)
 		}
 		return nil
 	}
 	return n
 }
 
-// A member is a field that the API has, and what takes its value. A nil take
-// passes over the value.
-type member struct {
-	name string
-	take func(n *yaml.Node, path string)
+// A field is a field of the API and the function that parses its value. If parse is nil, the value
+// is ignored.
+type field struct {
+	name  string
+	parse func(n *yaml.Node, path string)
 	// required says that the API refuses an object without it.
 	required bool
 }
 
-// fields takes a mapping whose members are those of the API. null is a mapping
-// without members, as it is to the API.
-func (r *reader) fields(n *yaml.Node, path string, members ...member) {
+// fields reads a mapping with the fields of the API. As in the API, null is a mapping without
+// fields.
+func (r *reader) fields(n *yaml.Node, path string, fields ...field) {
 	if n = r.resolve(n); n == nil {
 		return
 	}
 	if n.Kind != yaml.MappingNode && !isNull(n) {
-		r.fault(n, "%s: found %s where a mapping is wanted", path, describe(n))
+		r.addProblem(n, "%s: found %s, expected a mapping", path, describe(n))
 		return
 	}
 	if r.depth++; r.depth > maxDepth {
 		r.depth--
-		r.fault(n, "%s: nested too deep", path)
+		r.addProblem(n, "%s: nested too deep", path)
 		return
 	}
 	defer func() { r.depth-- }()
@@ -73,33 +73,33 @@ func (r *reader) fields(n *yaml.Node, path string, members ...member) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			r.fault(key, "%s: found %s where the name of a field is wanted", path, describe(key))
+			r.addProblem(key, "%s: found %s, expected the name of a field", path, describe(key))
 			continue
 		}
-		at := slices.IndexFunc(members, func(m member) bool { return m.name == key.Value })
+		at := slices.IndexFunc(fields, func(m field) bool { return m.name == key.Value })
 		switch {
 		case at < 0:
 			var names []string
-			for _, m := range members {
+			for _, m := range fields {
 				names = append(names, m.name)
 			}
 			hint := suggest.Phrase(key.Value, names)
 			if hint != "" {
 				hint = "; " + hint
 			}
-			r.fault(key, "the API has no field %q, and would drop it%s", join(path, key.Value), hint)
+			r.addProblem(key, "the API has no field %q and would drop it%s", join(path, key.Value), hint)
 		case seen[key.Value]:
-			r.fault(key, "the field %q stands there twice; keep one", join(path, key.Value))
+			r.addProblem(key, "the field %q is set twice; keep one", join(path, key.Value))
 		default:
-			if members[at].take != nil {
-				members[at].take(n.Content[i+1], join(path, key.Value))
+			if fields[at].parse != nil {
+				fields[at].parse(n.Content[i+1], join(path, key.Value))
 			}
 		}
 		seen[key.Value] = true
 	}
-	for _, m := range members {
+	for _, m := range fields {
 		if m.required && !seen[m.name] {
-			r.fault(n, "%s is missing", join(path, m.name))
+			r.addProblem(n, "%s is missing", join(path, m.name))
 		}
 	}
 }
@@ -111,19 +111,19 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// text takes a string that check, which may be nil, has no objection to.
+// text reads a string. check, if not nil, returns what is wrong with it, or "".
 func (r *reader) text(into *string, check func(string) string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n = r.resolve(n); n == nil {
 			return
 		}
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-			r.fault(n, "%s: found %s where a string is wanted; put it in quotes if it is one", path, describe(n))
+			r.addProblem(n, "%s: found %s, expected a string; quote it if it is one", path, describe(n))
 			return
 		}
 		if check != nil {
 			if reason := check(n.Value); reason != "" {
-				r.fault(n, "%s: %s", path, reason)
+				r.addProblem(n, "%s: %s", path, reason)
 				return
 			}
 		}
@@ -131,7 +131,7 @@ func (r *reader) text(into *string, check func(string) string) func(*yaml.Node, 
 	}
 }
 
-// integer takes a 32-bit integer.
+// integer reads a 32-bit integer.
 func (r *reader) integer(into *int32) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n = r.resolve(n); n == nil {
@@ -139,21 +139,21 @@ func (r *reader) integer(into *int32) func(*yaml.Node, string) {
 		}
 		value, err := strconv.ParseInt(n.Value, 10, 32)
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil {
-			r.fault(n, "%s: found %s where an integer of 32 bits is wanted", path, describe(n))
+			r.addProblem(n, "%s: found %s, expected an integer of 32 bits", path, describe(n))
 			return
 		}
 		*into = int32(value)
 	}
 }
 
-// list takes each element of a list; null has none.
+// list reads each element of a list; null is an empty list.
 func (r *reader) list(each func(n *yaml.Node, path string)) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n = r.resolve(n); n == nil || isNull(n) {
 			return
 		}
 		if n.Kind != yaml.SequenceNode {
-			r.fault(n, "%s: found %s where a list is wanted", path, describe(n))
+			r.addProblem(n, "%s: found %s, expected a list", path, describe(n))
 			return
 		}
 		for i, element := range n.Content {
@@ -162,14 +162,14 @@ func (r *reader) list(each func(n *yaml.Node, path string)) func(*yaml.Node, str
 	}
 }
 
-// pairs takes a mapping of strings to strings.
+// pairs reads a mapping of strings to strings.
 func (r *reader) pairs(into *map[string]string, check func(key, value string) string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n = r.resolve(n); n == nil || isNull(n) {
 			return
 		}
 		if n.Kind != yaml.MappingNode {
-			r.fault(n, "%s: found %s where a mapping is wanted", path, describe(n))
+			r.addProblem(n, "%s: found %s, expected a mapping", path, describe(n))
 			return
 		}
 		*into = map[string]string{}
@@ -184,7 +184,7 @@ func (r *reader) pairs(into *map[string]string, check func(key, value string) st
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describe says what a value is.
+// describe names a value in messages.
 func describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:

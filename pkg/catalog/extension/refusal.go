@@ -9,46 +9,43 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 )
 
-// Why OLM v1 refuses a bundle, or what cannot be told of it.
+// Reasons why OLM v1 refuses a bundle, or why that is unknown.
 const (
-	// Dependency: it declares one. Every version of OLM v1 refuses that.
+	// Dependency: the bundle declares a dependency. Every version of OLM v1 refuses it.
 	Dependency Reason = "dependency"
-	// InstallMode: it does not support AllNamespaces. OLM v1 refuses that, unless
-	// a feature gate and a watchNamespace in the ClusterExtension let it watch one
-	// namespace.
+	// InstallMode: the bundle does not support AllNamespaces. OLM v1 refuses it unless a feature
+	// gate and a watchNamespace in the ClusterExtension let it watch a single namespace.
 	InstallMode Reason = "install-mode"
-	// Webhook: it defines webhooks. OLM v1 refuses that where the feature gate is
-	// off, as it was until some time after OpenShift 4.18.
+	// Webhook: the bundle defines webhooks. OLM v1 refuses it if the feature gate is off, as it was
+	// by default until some time after OpenShift 4.18.
 	Webhook Reason = "webhook"
-	// APIService: it brings an extension API server; refused likewise.
+	// APIService: the bundle provides an extension API server; refused likewise.
 	APIService Reason = "api-service"
-	// NoImage: its manifests are in the catalog alone.
+	// NoImage: the manifests of the bundle are only in the catalog.
 	NoImage Reason = "no-image"
-	// NoExcerpt: the catalog tells nothing of its ClusterServiceVersion. OLM v1
-	// does not need that; consoles do, and the reasons above cannot be told.
+	// NoExcerpt: the catalog does not contain the ClusterServiceVersion. OLM v1 does not need it,
+	// but consoles do, and the reasons above cannot be determined without it.
 	NoExcerpt Reason = "no-excerpt"
 )
 
 // A Refusal is one reason why OLM v1 does not install a bundle.
 type Refusal struct {
 	Reason Reason `json:"reason"`
-	// Message is the rest of a sentence that begins with the bundle: "declares
-	// ...". It says where the refusal depends on the version of OLM v1.
+	// Message is a predicate without its subject, the bundle: "declares ...". It mentions if the
+	// refusal depends on the version of OLM v1.
 	Message string `json:"message"`
 }
 
-// Certain reports whether every version of OLM v1 refuses a bundle for that,
-// however it is configured.
+// Certain reports whether every version of OLM v1 refuses a bundle for this reason, regardless of
+// its configuration.
 func (r Refusal) Certain() bool { return r.Reason == Dependency || r.Reason == NoImage }
 
-// The properties that declare dependencies, as OLM v1 sees it; it does not look
-// at olm.label.required.
+// The properties that declare dependencies for OLM v1, which ignores olm.label.required.
 func dependencies() []string {
 	return []string{"olm.package.required", "olm.gvk.required", "olm.constraint"}
 }
 
-// dependency is the type of the first property of a bundle that declares one, or
-// "".
+// dependency returns the type of the first property of a bundle that declares a dependency, or "".
 func dependency(b *catalog.Bundle) string {
 	for _, p := range b.Properties {
 		if slices.Contains(dependencies(), p.Type) {
@@ -58,9 +55,9 @@ func dependency(b *catalog.Bundle) string {
 	return ""
 }
 
-// Refusals says why OLM v1 does not install a bundle, as far as its catalog
-// tells; none is no promise. Whether a bundle has webhooks stands only in old
-// catalogs, which have the whole ClusterServiceVersion (olm.bundle.object).
+// Refusals returns the reasons why OLM v1 refuses a bundle, as far as the catalog shows them. An
+// empty result is no guarantee: webhooks are visible only in old catalogs, which contain the whole
+// ClusterServiceVersion (olm.bundle.object).
 func Refusals(b *catalog.Bundle) []Refusal {
 	var all []Refusal
 	add := func(reason Reason, format string, args ...any) {
@@ -75,24 +72,24 @@ func Refusals(b *catalog.Bundle) []Refusal {
 	x, err := excerpt.Of(b)
 	switch {
 	case err != nil:
-		add(NoExcerpt, "has a ClusterServiceVersion or manifest in the catalog that cannot be read (%v), so that it cannot be told whether OLM v1 takes it", err)
+		add(NoExcerpt, "has an invalid ClusterServiceVersion or manifest in the catalog (%v), so it is unknown whether OLM v1 accepts it", err)
 		return all
 	case !x.CSV:
-		add(NoExcerpt, "has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): consoles do not show it, and whether OLM v1 takes it cannot be told")
+		add(NoExcerpt, "has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): consoles do not show it, and it is unknown whether OLM v1 accepts it")
 		return all
 	}
 	switch {
 	case slices.Contains(x.InstallModes, "AllNamespaces"):
 	case single(x.InstallModes):
-		add(InstallMode, "does not support the install mode AllNamespaces (only %s); OLM v1 refuses it, unless the cluster has the feature gate NewOLMOwnSingleNamespace on and the ClusterExtension sets a watchNamespace", strings.Join(x.InstallModes, ", "))
+		add(InstallMode, "does not support the install mode AllNamespaces (only %s); OLM v1 refuses it unless the feature gate NewOLMOwnSingleNamespace is enabled and the ClusterExtension sets a watchNamespace", strings.Join(x.InstallModes, ", "))
 	default:
 		add(InstallMode, "does not support the install mode AllNamespaces (%s); OLM v1 refuses it", orNone(x.InstallModes))
 	}
 	if len(x.Webhooks) > 0 {
-		add(Webhook, "defines %s; OLM v1 refuses it, unless the cluster has the feature gate NewOLMWebhookProviderOpenshiftServiceCA on, as newer OpenShift versions do", plural("webhook", x.Webhooks))
+		add(Webhook, "defines %s; OLM v1 refuses it unless the feature gate NewOLMWebhookProviderOpenshiftServiceCA is enabled, as in newer OpenShift versions", plural("webhook", x.Webhooks))
 	}
 	if len(x.APIServices) > 0 {
-		add(APIService, "brings extension API servers (%s), which OLM v1 refuses in all but its newest versions", strings.Join(x.APIServices, ", "))
+		add(APIService, "provides extension API servers (%s), which OLM v1 refuses in all but its newest versions", strings.Join(x.APIServices, ", "))
 	}
 	return all
 }
@@ -102,7 +99,7 @@ func single(modes []string) bool {
 	return slices.Contains(modes, "OwnNamespace") || slices.Contains(modes, "SingleNamespace")
 }
 
-// watchesSingle reports that of a bundle, as far as its catalog tells.
+// watchesSingle reports whether a bundle supports such a mode, as far as the catalog shows it.
 func watchesSingle(b *catalog.Bundle) bool {
 	x, err := excerpt.Of(b)
 	return err == nil && single(x.InstallModes)
@@ -110,7 +107,7 @@ func watchesSingle(b *catalog.Bundle) bool {
 
 func orNone(modes []string) string {
 	if len(modes) == 0 {
-		return "it names none"
+		return "it declares none"
 	}
 	return "only " + strings.Join(modes, ", ")
 }
@@ -118,17 +115,16 @@ func orNone(modes []string) string {
 // A Finding is one reason to refuse bundles of a package.
 type Finding struct {
 	Reason Reason `json:"reason"`
-	// Bundles are those that it holds for, the one that OLM v1 prefers first. All
-	// says that these are all of the package.
+	// Bundles are the affected bundles, the one that OLM v1 prefers first. All says that these are
+	// all bundles of the package.
 	Bundles []string
 	All     bool
-	// Message is a sentence about the first of them, with how many others there
-	// are.
+	// Message is a sentence about the first bundle, with the number of affected bundles.
 	Message string
 }
 
-// Review says what OLM v1 refuses of a package, one finding for a reason, by the
-// bundle that it prefers, for a plan's notes.
+// Review returns what OLM v1 refuses of a package, for the notes of a plan: one finding per reason,
+// described for the affected bundle that OLM v1 prefers.
 func Review(p *catalog.Package) []Finding {
 	deprecated := deprecations(p)
 	bundles := slices.Clone(p.Bundles)
@@ -149,9 +145,9 @@ func Review(p *catalog.Package) []Finding {
 		f.All = len(f.Bundles) == len(bundles)
 		switch others := len(f.Bundles) - 1; {
 		case f.All && others > 0:
-			f.Message += fmt.Sprintf(" (so it is for all %d bundles)", len(bundles))
+			f.Message += fmt.Sprintf(" (the same applies to all %d bundles)", len(bundles))
 		case others > 0:
-			f.Message += fmt.Sprintf(" (so it is for %d of %d bundles)", len(f.Bundles), len(bundles))
+			f.Message += fmt.Sprintf(" (the same applies to %d of %d bundles)", len(f.Bundles), len(bundles))
 		}
 	}
 	return all

@@ -11,49 +11,48 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// A Resolution is what OLM v1 chooses for a ClusterExtension.
+// A Resolution is the bundle that OLM v1 chooses for a ClusterExtension.
 type Resolution struct {
 	// Catalog is the name of the ClusterCatalog.
 	Catalog string `json:"catalog"`
 	Bundle  string `json:"bundle"`
 	Version string `json:"version"`
 	Release string `json:"release,omitempty"`
-	// Stays says that the bundle is the one that is installed.
-	Stays bool `json:"stays,omitempty"`
-	// Deprecated are the messages of olm.deprecations about the package, the
-	// channels that were asked for, and the bundle: "bundle foo.v1: message".
+	// Unchanged says that the bundle is already installed.
+	Unchanged bool `json:"stays,omitempty"`
+	// Deprecated holds the messages of olm.deprecations about the package, the channels of the
+	// ClusterExtension, and the bundle: "bundle foo.v1: message".
 	Deprecated []string `json:"deprecated,omitempty"`
-	// Refusals are why the bundle will not be installed all the same, as far as
-	// the catalog tells.
+	// Refusals are the reasons why OLM v1 will not install the chosen bundle, as far as the catalog
+	// shows them.
 	Refusals []Refusal `json:"refusals,omitempty"`
-	// Considered says what became of every catalog, sorted by name.
+	// Considered describes every catalog, sorted by name.
 	Considered []Considered `json:"considered"`
-	// Why is a sentence on how the choice came about.
-	Why string `json:"why"`
+	// Explanation is a sentence that explains the choice.
+	Explanation string `json:"why"`
 }
 
-// Considered is how a catalog fared: how many bundles each condition left over.
+// Considered counts the bundles of a catalog that each condition leaves.
 type Considered struct {
 	Catalog string `json:"catalog"`
-	// Passed says why the catalog was not looked into: the selector, or that it
-	// is unavailable. It is "" if it was.
-	Passed string `json:"passed,omitempty"`
-	// Found says that it has the package.
+	// SkipReason explains why the catalog was not considered: the selector, or that it is
+	// unavailable; "" if it was.
+	SkipReason string `json:"passed,omitempty"`
+	// Found says that the catalog has the package.
 	Found bool `json:"found"`
-	// Bundles are those of the package; InChannels those of them in the channels,
-	// InRange those of these in the range of versions, and Updates those of these
-	// that what is installed may become, itself included. A condition that was
-	// not set leaves all.
+	// Bundles is the number of bundles of the package. InChannels counts those in the channels,
+	// InRange those of them in the version range, and Updates those of them that are updates of the
+	// installed bundle, itself included. A condition that is not set excludes nothing.
 	Bundles    int `json:"bundles"`
 	InChannels int `json:"inChannels"`
 	InRange    int `json:"inRange"`
 	Updates    int `json:"updates"`
-	// Bundle is the one that the catalog offers in the end, "" for none.
+	// Bundle is the bundle that the catalog offers, or "".
 	Bundle string `json:"bundle,omitempty"`
 }
 
-// Resolve says which bundle OLM v1 installs, or updates to from e.Installed. The
-// error is an [*Error].
+// Resolve returns the bundle that OLM v1 installs, or updates to from e.Installed. The error is an
+// [*Error].
 func Resolve(e Extension, catalogs []Catalog) (Resolution, error) {
 	inRange, err := Range(e.Version)
 	if err != nil {
@@ -61,32 +60,32 @@ func Resolve(e Extension, catalogs []Catalog) (Resolution, error) {
 	}
 	catalogs = slices.SortedStableFunc(slices.Values(catalogs), func(a, b Catalog) int { return cmp.Compare(a.Name, b.Name) })
 	var considered []Considered
-	var offers []offer
+	var candidates []candidate
 	for _, c := range catalogs {
 		one := Considered{Catalog: c.Name}
-		switch p := content(c, e.Package); {
-		case !e.Selector.takes(c.labels()):
-			one.Passed = "the selector does not take its labels in"
+		switch p := packageOf(c, e.Package); {
+		case !e.Selector.matches(c.labels()):
+			one.SkipReason = "the selector does not match its labels"
 		case c.Unavailable:
-			one.Passed = "its availabilityMode is Unavailable"
+			one.SkipReason = "its availabilityMode is Unavailable"
 		case p != nil:
-			o := offer{catalog: c, pkg: p, deprecated: deprecations(p)}
+			o := candidate{catalog: c, pkg: p, deprecated: deprecations(p)}
 			if err := o.choose(e, inRange, &one); err != nil {
 				return Resolution{}, err
 			}
 			if o.bundle != nil {
 				one.Bundle = o.bundle.Name
-				offers = append(offers, o)
+				candidates = append(candidates, o)
 			}
 		}
 		considered = append(considered, one)
 	}
 
-	offers = preferred(offers)
-	if len(offers) != 1 {
-		return Resolution{}, unresolved(e, catalogs, considered, offers)
+	candidates = preferred(candidates)
+	if len(candidates) != 1 {
+		return Resolution{}, unresolved(e, catalogs, considered, candidates)
 	}
-	chosen := offers[0]
+	chosen := candidates[0]
 	if chosen.bundle.VersionErr != nil {
 		return Resolution{}, &Error{Reason: Invalid, Considered: considered,
 			Message: fmt.Sprintf("error getting resolved bundle version for bundle %q: %v", chosen.bundle.Name, chosen.bundle.VersionErr)}
@@ -98,31 +97,30 @@ func Resolve(e Extension, catalogs []Catalog) (Resolution, error) {
 	return chosen.resolution(e, considered), nil
 }
 
-// content is the package in what a catalog serves, or nil.
-func content(c Catalog, name string) *catalog.Package {
+// packageOf returns a package of a catalog's content, or nil.
+func packageOf(c Catalog, name string) *catalog.Package {
 	if c.Content == nil {
 		return nil
 	}
 	return c.Content.Package(name)
 }
 
-// An offer is the bundle that one catalog offers.
-type offer struct {
+// A candidate is the bundle that one catalog offers.
+type candidate struct {
 	catalog    Catalog
 	pkg        *catalog.Package
 	deprecated map[string]string
 	bundle     *catalog.Bundle
 }
 
-// old reports whether the offered bundle is deprecated.
-func (o offer) old() bool {
+// isDeprecated reports whether the offered bundle is deprecated.
+func (o candidate) isDeprecated() bool {
 	_, deprecated := o.deprecated[o.bundle.Name]
 	return deprecated
 }
 
-// choose finds the bundle of the package that is offered, and counts what each
-// condition leaves over.
-func (o *offer) choose(e Extension, inRange func(semver.Version) bool, count *Considered) error {
+// choose selects the bundle of the package, and counts what each condition leaves.
+func (o *candidate) choose(e Extension, inRange func(semver.Version) bool, count *Considered) error {
 	channels := o.pkg.Channels
 	if len(e.Channels) > 0 {
 		channels = nil
@@ -136,16 +134,16 @@ func (o *offer) choose(e Extension, inRange func(semver.Version) bool, count *Co
 	if err != nil {
 		return err
 	}
-	members := map[string]bool{}
+	fields := map[string]bool{}
 	for _, ch := range channels {
 		for _, entry := range ch.Entries {
-			members[entry.Name] = true
+			fields[entry.Name] = true
 		}
 	}
 	count.Found = true
 	for _, b := range o.pkg.Bundles {
 		count.Bundles++
-		if len(e.Channels) > 0 && !members[b.Name] {
+		if len(e.Channels) > 0 && !fields[b.Name] {
 			continue
 		}
 		count.InChannels++
@@ -164,9 +162,8 @@ func (o *offer) choose(e Extension, inRange func(semver.Version) bool, count *Co
 	return nil
 }
 
-// updatesOf says which bundles what is installed may become: those with an edge
-// from it in the channels, and those of its own version. It is nil where that is
-// no condition.
+// updatesOf returns a filter for updates of the installed bundle: bundles with an edge from it in
+// the channels, and bundles of the same version. It returns nil if every bundle is allowed.
 func updatesOf(e Extension, channels []*catalog.Channel) (func(*catalog.Bundle) bool, error) {
 	if e.Installed == nil || e.SelfCertified {
 		return nil, nil
@@ -189,28 +186,28 @@ func updatesOf(e Extension, channels []*catalog.Channel) (func(*catalog.Bundle) 
 	}, nil
 }
 
-// preferred are the offers that are left when deprecated bundles stand behind
-// others, and one catalog may have a higher priority than all others.
-func preferred(offers []offer) []offer {
-	if slices.ContainsFunc(offers, func(o offer) bool { return !o.old() }) {
-		offers = slices.DeleteFunc(offers, offer.old)
+// preferred drops deprecated candidates if there are others, and then returns the catalog with the
+// highest priority, or all candidates if several share it.
+func preferred(candidates []candidate) []candidate {
+	if slices.ContainsFunc(candidates, func(o candidate) bool { return !o.isDeprecated() }) {
+		candidates = slices.DeleteFunc(candidates, candidate.isDeprecated)
 	}
-	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(b.catalog.Priority, a.catalog.Priority) })
-	if len(offers) > 1 && offers[0].catalog.Priority > offers[1].catalog.Priority {
-		return offers[:1]
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.catalog.Priority, a.catalog.Priority) })
+	if len(candidates) > 1 && candidates[0].catalog.Priority > candidates[1].catalog.Priority {
+		return candidates[:1]
 	}
-	return offers
+	return candidates
 }
 
-// resolution is the account of the offer that was taken.
-func (o offer) resolution(e Extension, considered []Considered) Resolution {
+// resolution describes the chosen candidate.
+func (o candidate) resolution(e Extension, considered []Considered) Resolution {
 	b := o.bundle
 	r := Resolution{
 		Catalog: o.catalog.Name, Bundle: b.Name, Version: b.Version.String(), Release: b.Release,
-		Considered: considered, Why: o.why(e, considered),
+		Considered: considered, Explanation: o.explanation(e, considered),
 	}
 	if e.Installed != nil {
-		r.Stays = e.Installed.Name == b.Name
+		r.Unchanged = e.Installed.Name == b.Name
 	}
 	for _, refusal := range Refusals(b) {
 		if refusal.Reason != InstallMode || e.WatchNamespace == "" || !watchesSingle(b) {

@@ -15,9 +15,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 )
 
-// content is a catalog of the package "p" with channels and bundles as
-// "channel: entry[<replaces] ...", and other lines as objects. A bundle p.v1.2.3
-// has the version behind the "v".
+// content returns a catalog of the package "p". Lines are channels with their bundles, as
+// "channel: entry[<replaces] ...", or JSON objects. A bundle p.v1.2.3 has the version after the "v".
 func content(t *testing.T, lines ...string) *catalog.Catalog {
 	t.Helper()
 	var text strings.Builder
@@ -82,32 +81,32 @@ func TestResolve(t *testing.T) {
 		catalogs []extension.Catalog
 		want     string // CATALOG BUNDLE, or the error's reason and message
 	}{
-		"highest version":                     {extension.Extension{}, one(both), "c p.v2.0.0"},
-		"a channel":                           {extension.Extension{Channels: []string{"stable"}}, one(both), "c p.v1.2.0"},
-		"a range":                             {extension.Extension{Version: "~1.1"}, one(both), "c p.v1.1.0"},
-		"pre-releases are out":                {extension.Extension{Version: "<2.0.0"}, one(both), "c p.v1.2.0"},
-		"pre-releases are in":                 {extension.Extension{Version: "<2.0.0-z"}, one(both), "c p.v2.0.0-rc.1"},
-		"an update":                           {extension.Extension{Channels: []string{"stable"}, Installed: installed("p.v1.0.0", "1.0.0")}, one(both), "c p.v1.1.0"},
-		"an update by another channel":        {extension.Extension{Installed: installed("p.v1.0.0", "1.0.0")}, one(both), "c p.v2.0.0"},
-		"stays at the head":                   {extension.Extension{Installed: installed("p.v2.0.0", "2.0.0")}, one(both), "c p.v2.0.0"},
-		"an update from one that is gone":     {extension.Extension{Installed: installed("p.v0.9.0", "0.9.0")}, one(content(t, "stable: p.v1.0.0<p.v0.9.0")), "c p.v1.0.0"},
-		"self-certified":                      {extension.Extension{Version: "1.0.0", SelfCertified: true, Installed: installed("p.v2.0.0", "2.0.0")}, one(both), "c p.v1.0.0"},
-		"release in build metadata":           {extension.Extension{}, one(content(t, "stable: p.v1.0.0+2 p.v1.0.0+10 p.v1.0.0")), "c p.v1.0.0+10"},
-		"release is part of what is running":  {extension.Extension{Installed: installed("p.v1.0.0+2", "1.0.0+2")}, one(content(t, "stable: p.v1.0.0+2 p.v1.0.0+10")), "c p.v1.0.0+2"},
-		"deprecated ones last":                {extension.Extension{}, one(content(t, chain, deprecated("olm.bundle/p.v1.2.0", "olm.bundle/p.v1.1.0"))), "c p.v1.0.0"},
-		"a deprecated update is not taken":    {extension.Extension{Installed: installed("p.v1.0.0", "1.0.0")}, one(content(t, chain, deprecated("olm.bundle/p.v1.1.0"))), "c p.v1.0.0"},
-		"a deprecated catalog stands back":    {extension.Extension{}, []extension.Catalog{{Name: "a", Priority: 9, Content: content(t, "s: p.v3.0.0", deprecated("olm.bundle/p.v3.0.0"))}, {Name: "b", Content: small}}, "b p.v1.2.0"},
-		"the higher priority":                 {extension.Extension{}, []extension.Catalog{{Name: "a", Content: both}, {Name: "b", Priority: 1, Content: small}}, "b p.v1.2.0"},
-		"a catalog without the package":       {extension.Extension{}, []extension.Catalog{{Name: "a"}, {Name: "b", Content: small}}, "b p.v1.2.0"},
-		"an unavailable catalog":              {extension.Extension{}, []extension.Catalog{{Name: "a", Content: both, Unavailable: true}, {Name: "b", Content: small}}, "b p.v1.2.0"},
-		"the label that every catalog has":    {extension.Extension{Selector: extension.Selector{MatchLabels: map[string]string{"olm.operatorframework.io/metadata.name": "b"}}}, []extension.Catalog{{Name: "a", Content: both}, {Name: "b", Content: small}}, "b p.v1.2.0"},
-		"labels in expressions":               {extension.Extension{Selector: extension.Selector{MatchExpressions: []extension.Requirement{{Key: "x", Operator: "In", Values: []string{"1", "2"}}, {Key: "y", Operator: "DoesNotExist"}}}}, []extension.Catalog{{Name: "a", Content: both, Labels: map[string]string{"x": "1", "y": ""}}, {Name: "b", Content: small, Labels: map[string]string{"x": "2"}}, {Name: "c", Content: both}}, "b p.v1.2.0"},
-		"a label that is not there is not in": {extension.Extension{Selector: extension.Selector{MatchExpressions: []extension.Requirement{{Key: "x", Operator: "NotIn", Values: []string{"1"}}, {Key: "z", Operator: "Exists"}}}}, []extension.Catalog{{Name: "a", Content: both, Labels: map[string]string{"x": "1", "z": ""}}, {Name: "b", Content: small, Labels: map[string]string{"z": ""}}}, "b p.v1.2.0"},
+		"highest version":                               {extension.Extension{}, one(both), "c p.v2.0.0"},
+		"a channel":                                     {extension.Extension{Channels: []string{"stable"}}, one(both), "c p.v1.2.0"},
+		"a range":                                       {extension.Extension{Version: "~1.1"}, one(both), "c p.v1.1.0"},
+		"pre-releases are excluded":                     {extension.Extension{Version: "<2.0.0"}, one(both), "c p.v1.2.0"},
+		"pre-releases are included":                     {extension.Extension{Version: "<2.0.0-z"}, one(both), "c p.v2.0.0-rc.1"},
+		"an update":                                     {extension.Extension{Channels: []string{"stable"}, Installed: installed("p.v1.0.0", "1.0.0")}, one(both), "c p.v1.1.0"},
+		"an update by another channel":                  {extension.Extension{Installed: installed("p.v1.0.0", "1.0.0")}, one(both), "c p.v2.0.0"},
+		"stays at the head":                             {extension.Extension{Installed: installed("p.v2.0.0", "2.0.0")}, one(both), "c p.v2.0.0"},
+		"an update from a removed bundle":               {extension.Extension{Installed: installed("p.v0.9.0", "0.9.0")}, one(content(t, "stable: p.v1.0.0<p.v0.9.0")), "c p.v1.0.0"},
+		"self-certified":                                {extension.Extension{Version: "1.0.0", SelfCertified: true, Installed: installed("p.v2.0.0", "2.0.0")}, one(both), "c p.v1.0.0"},
+		"release in build metadata":                     {extension.Extension{}, one(content(t, "stable: p.v1.0.0+2 p.v1.0.0+10 p.v1.0.0")), "c p.v1.0.0+10"},
+		"release is part of the installed version":      {extension.Extension{Installed: installed("p.v1.0.0+2", "1.0.0+2")}, one(content(t, "stable: p.v1.0.0+2 p.v1.0.0+10")), "c p.v1.0.0+2"},
+		"deprecated bundles last":                       {extension.Extension{}, one(content(t, chain, deprecated("olm.bundle/p.v1.2.0", "olm.bundle/p.v1.1.0"))), "c p.v1.0.0"},
+		"a deprecated update is not chosen":             {extension.Extension{Installed: installed("p.v1.0.0", "1.0.0")}, one(content(t, chain, deprecated("olm.bundle/p.v1.1.0"))), "c p.v1.0.0"},
+		"a catalog with a deprecated bundle comes last": {extension.Extension{}, []extension.Catalog{{Name: "a", Priority: 9, Content: content(t, "s: p.v3.0.0", deprecated("olm.bundle/p.v3.0.0"))}, {Name: "b", Content: small}}, "b p.v1.2.0"},
+		"the higher priority":                           {extension.Extension{}, []extension.Catalog{{Name: "a", Content: both}, {Name: "b", Priority: 1, Content: small}}, "b p.v1.2.0"},
+		"a catalog without the package":                 {extension.Extension{}, []extension.Catalog{{Name: "a"}, {Name: "b", Content: small}}, "b p.v1.2.0"},
+		"an unavailable catalog":                        {extension.Extension{}, []extension.Catalog{{Name: "a", Content: both, Unavailable: true}, {Name: "b", Content: small}}, "b p.v1.2.0"},
+		"the label that every catalog has":              {extension.Extension{Selector: extension.Selector{MatchLabels: map[string]string{"olm.operatorframework.io/metadata.name": "b"}}}, []extension.Catalog{{Name: "a", Content: both}, {Name: "b", Content: small}}, "b p.v1.2.0"},
+		"labels in expressions":                         {extension.Extension{Selector: extension.Selector{MatchExpressions: []extension.Requirement{{Key: "x", Operator: "In", Values: []string{"1", "2"}}, {Key: "y", Operator: "DoesNotExist"}}}}, []extension.Catalog{{Name: "a", Content: both, Labels: map[string]string{"x": "1", "y": ""}}, {Name: "b", Content: small, Labels: map[string]string{"x": "2"}}, {Name: "c", Content: both}}, "b p.v1.2.0"},
+		"a missing label is not in":                     {extension.Extension{Selector: extension.Selector{MatchExpressions: []extension.Requirement{{Key: "x", Operator: "NotIn", Values: []string{"1"}}, {Key: "z", Operator: "Exists"}}}}, []extension.Catalog{{Name: "a", Content: both, Labels: map[string]string{"x": "1", "z": ""}}, {Name: "b", Content: small, Labels: map[string]string{"z": ""}}}, "b p.v1.2.0"},
 
 		"two catalogs": {
 			extension.Extension{Version: "1.x", Channels: []string{"stable", "candidate"}},
 			[]extension.Catalog{{Name: "z", Priority: 3, Content: both}, {Name: "b", Priority: 3, Content: small}},
-			`ambiguous: found bundles for package "p" matching version "1.x" in channels [stable candidate] in multiple catalogs with the same priority [b z]; give one of them a higher spec.priority, or the ClusterExtension a selector such as matchLabels: {olm.operatorframework.io/metadata.name: b}`,
+			`ambiguous: found bundles for package "p" matching version "1.x" in channels [stable candidate] in multiple catalogs with the same priority [b z]; set a higher spec.priority for one of them, or a selector in the ClusterExtension such as matchLabels: {olm.operatorframework.io/metadata.name: b}`,
 		},
 		"no such package": {
 			extension.Extension{Package: "pipeline"}, one(content(t, `{"schema":"olm.package","name":"pipelines"}`)),
@@ -119,17 +118,17 @@ func TestResolve(t *testing.T) {
 		},
 		"nothing in the range": {
 			extension.Extension{Version: ">2"}, []extension.Catalog{{Name: "a", Unavailable: true}, {Name: "b", Content: both}},
-			`no-bundle: no bundles found for package "p" matching version ">2"; catalog a is passed over: its availabilityMode is Unavailable; catalog b has 5 bundles of it, none in the range of versions`,
+			`no-bundle: no bundles found for package "p" matching version ">2"; catalog a is skipped: its availabilityMode is Unavailable; catalog b has 5 bundles of it, none in the version range`,
 		},
-		"no update, and not there": {
+		"no update, and not in the catalog": {
 			extension.Extension{Installed: installed("p.v0.1.0", "0.1.0")}, one(both),
 			`no-bundle: error upgrading from currently installed version "0.1.0": no bundles found for package "p"; catalog c has 5 bundles of it, none of them p.v0.1.0 or an update of it`,
 		},
-		"no catalogs":     {extension.Extension{}, nil, `no-bundle: no bundles found for package "p"; there is no ClusterCatalog`},
-		"a broken range":  {extension.Extension{Version: "one"}, one(both), `invalid: desired version range "one" is invalid: improper constraint: "one"`},
-		"a hyphen range":  {extension.Extension{Version: "1.2 - 1.4"}, one(both), `invalid: "1.2 - 1.4" is not a range of versions that a cluster takes; write it with comparisons, such as ">=1.2.0 <2.0.0"`},
-		"a long range":    {extension.Extension{Version: ">=1.0.0, <2.0.0, !=1.1.1, !=1.1.2, !=1.1.3, !=1.1.4, !=1.1.5, !=1.1.6"}, one(both), "invalid: a range of versions has at most 64 characters, and this has 69"},
-		"a broken status": {extension.Extension{Installed: installed("p.v1", "1")}, one(both), `invalid: error finding upgrade edges: failed to get version and release of installed bundle: No Major.Minor.Patch elements found`},
+		"no catalogs":       {extension.Extension{}, nil, `no-bundle: no bundles found for package "p"; there is no ClusterCatalog`},
+		"an invalid range":  {extension.Extension{Version: "one"}, one(both), `invalid: desired version range "one" is invalid: improper constraint: "one"`},
+		"a hyphen range":    {extension.Extension{Version: "1.2 - 1.4"}, one(both), `invalid: "1.2 - 1.4" is not a version range that clusters accept; use comparisons such as ">=1.2.0 <2.0.0"`},
+		"a long range":      {extension.Extension{Version: ">=1.0.0, <2.0.0, !=1.1.1, !=1.1.2, !=1.1.3, !=1.1.4, !=1.1.5, !=1.1.6"}, one(both), "invalid: a version range has at most 64 characters, and this one has 69"},
+		"an invalid status": {extension.Extension{Installed: installed("p.v1", "1")}, one(both), `invalid: error finding upgrade edges: failed to get version and release of installed bundle: No Major.Minor.Patch elements found`},
 		"a dependency": {
 			extension.Extension{},
 			one(content(t, "stable: p.1", `{"schema":"olm.bundle","package":"p","name":"p.1","image":"i","properties":[{"type":"olm.package","value":{"packageName":"p","version":"9.0.0"}},{"type":"olm.gvk.required","value":{}}]}`)),
@@ -150,7 +149,7 @@ func TestResolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != test.want {
-				t.Errorf("it is\n%s\nwant\n%s", got, test.want)
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
 	}
@@ -172,7 +171,7 @@ func TestResolution(t *testing.T) {
 			{Catalog: "one", Found: true, Bundles: 5, InChannels: 3, InRange: 3, Updates: 2, Bundle: "p.v1.2.0"},
 			{Catalog: "two", Found: true, Bundles: 3},
 		},
-		Why: "it is the highest version of 2 bundles in channel stable, that are p.v1.1.0 or an update of it; all of them are deprecated",
+		Explanation: "it is the highest version of 2 bundles in channel stable, that are p.v1.1.0 or an update of it; all of them are deprecated",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -199,16 +198,16 @@ func TestReview(t *testing.T) {
 	)
 	got := extension.Review(c.Package("p"))
 	want := []extension.Finding{
-		{Reason: extension.InstallMode, Bundles: []string{"p.3.0.0", "p.2.0.0"}, Message: "package p: bundle p.3.0.0 does not support the install mode AllNamespaces (only MultiNamespace); OLM v1 refuses it (so it is for 2 of 4 bundles)"},
+		{Reason: extension.InstallMode, Bundles: []string{"p.3.0.0", "p.2.0.0"}, Message: "package p: bundle p.3.0.0 does not support the install mode AllNamespaces (only MultiNamespace); OLM v1 refuses it (the same applies to 2 of 4 bundles)"},
 		{Reason: extension.Dependency, Bundles: []string{"p.2.0.0"}, Message: "package p: bundle p.2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support"},
-		{Reason: extension.NoExcerpt, Bundles: []string{"p.0.1.0"}, Message: "package p: bundle p.0.1.0 has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): consoles do not show it, and whether OLM v1 takes it cannot be told"},
+		{Reason: extension.NoExcerpt, Bundles: []string{"p.0.1.0"}, Message: "package p: bundle p.0.1.0 has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): consoles do not show it, and it is unknown whether OLM v1 accepts it"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// What OLM v1 makes of packages that are published.
+// Resolutions of published packages.
 func TestReal(t *testing.T) {
 	t.Parallel()
 	const folder = "../../../../shared/catalogs"
@@ -222,7 +221,7 @@ func TestReal(t *testing.T) {
 	}{
 		"external-dns-operator":       {extension.Extension{}, "external-dns-operator.v1.3.8", []extension.Reason{extension.InstallMode}},
 		"gatekeeper-operator-product": {extension.Extension{Version: "3.14.x"}, "gatekeeper-operator-product.v3.14.3-0.1746550072.p", nil},
-		"habana-ai-operator":          {extension.Extension{Version: ">=1.0.0"}, "", []extension.Reason{extension.InstallMode}}, // all are pre-releases to a range
+		"habana-ai-operator":          {extension.Extension{Version: ">=1.0.0"}, "", []extension.Reason{extension.InstallMode}}, // all versions are pre-releases
 		"nvidia-network-operator":     {extension.Extension{}, "nvidia-network-operator.v25.1.0", []extension.Reason{extension.InstallMode, extension.Webhook}},
 		"alloydb-omni-operator":       {extension.Extension{}, "", []extension.Reason{extension.Dependency}},
 	}
@@ -236,7 +235,7 @@ func TestReal(t *testing.T) {
 			test.e.Package = name
 			r, err := extension.Resolve(test.e, []extension.Catalog{{Name: "c", Content: c}})
 			if r.Bundle != test.want {
-				t.Errorf("it is %q, want %q (%v)", r.Bundle, test.want, err)
+				t.Errorf("got %q, want %q (%v)", r.Bundle, test.want, err)
 			}
 			var reasons []extension.Reason
 			for _, f := range extension.Review(c.Package(name)) {
@@ -249,7 +248,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// A watchNamespace helps bundles that can watch one namespace, and no others.
+// With a watchNamespace, bundles that can watch a single namespace are not refused.
 func TestWatchNamespace(t *testing.T) {
 	t.Parallel()
 	for mode, refused := range map[string]int{"AllNamespaces": 0, "OwnNamespace": 0, "SingleNamespace": 0, "MultiNamespace": 1} {

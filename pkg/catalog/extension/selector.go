@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Selector is a Kubernetes label selector. All its conditions must hold; with
-// none it takes everything.
+// A Selector is a Kubernetes label selector. All its conditions must hold; without conditions it
+// matches everything.
 type Selector struct {
 	MatchLabels      map[string]string
 	MatchExpressions []Requirement
@@ -17,14 +17,13 @@ type Selector struct {
 // A Requirement is one entry of matchExpressions.
 type Requirement struct {
 	Key string
-	// Operator is In, NotIn, Exists or DoesNotExist. NotIn also holds where the
-	// label is missing.
+	// Operator is In, NotIn, Exists or DoesNotExist. NotIn also holds if the label is missing.
 	Operator string
 	Values   []string
 }
 
-// takes reports whether the labels meet all conditions.
-func (s Selector) takes(labels map[string]string) bool {
+// matches reports whether the labels satisfy all conditions.
+func (s Selector) matches(labels map[string]string) bool {
 	for key, want := range s.MatchLabels {
 		if have, ok := labels[key]; !ok || have != want {
 			return false
@@ -50,7 +49,7 @@ func (s Selector) takes(labels map[string]string) bool {
 	return true
 }
 
-// check says what Kubernetes would refuse of the requirement, "" for nothing.
+// check returns why Kubernetes would refuse the requirement, or "".
 func (r Requirement) check() string {
 	if reason := checkLabelKey(r.Key); reason != "" {
 		return reason
@@ -58,14 +57,14 @@ func (r Requirement) check() string {
 	switch r.Operator {
 	case "In", "NotIn":
 		if len(r.Values) == 0 {
-			return fmt.Sprintf("the operator %s needs values", r.Operator)
+			return fmt.Sprintf("the operator %s requires values", r.Operator)
 		}
 	case "Exists", "DoesNotExist":
 		if len(r.Values) > 0 {
 			return fmt.Sprintf("the operator %s takes no values", r.Operator)
 		}
 	default:
-		return fmt.Sprintf("%q is no operator; write In, NotIn, Exists or DoesNotExist", r.Operator)
+		return fmt.Sprintf("%q is not an operator; use In, NotIn, Exists or DoesNotExist", r.Operator)
 	}
 	for _, v := range r.Values {
 		if reason := checkLabelValue(v); reason != "" {
@@ -75,25 +74,25 @@ func (r Requirement) check() string {
 	return ""
 }
 
-// checkLabelKey says what is wrong with the key of a label: PREFIX/NAME, where
-// the prefix is a DNS subdomain and may be missing.
+// checkLabelKey returns what is wrong with the key of a label, or "": PREFIX/NAME, where the prefix
+// is an optional DNS subdomain.
 func checkLabelKey(key string) string {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
 		name = prefix
 	} else if !isSubdomain(prefix) {
-		return fmt.Sprintf("%q is no key of a label: what stands before the slash is no DNS name", key)
+		return fmt.Sprintf("%q is not a valid label key: the prefix before the slash is not a DNS name", key)
 	}
 	if name == "" || checkLabelValue(name) != "" {
-		return fmt.Sprintf("%q is no key of a label", key)
+		return fmt.Sprintf("%q is not a valid label key", key)
 	}
 	return ""
 }
 
-// checkLabelValue says what is wrong with the value of a label.
+// checkLabelValue returns what is wrong with the value of a label, or "".
 func checkLabelValue(value string) string {
 	if len(value) > 63 || !regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`).MatchString(value) {
-		return fmt.Sprintf("%q is no value of a label", value)
+		return fmt.Sprintf("%q is not a valid label value", value)
 	}
 	return ""
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// choices makes bytes into the source of what is random: each byte is a choice,
-// and when they are used up the rest follows from them.
+// choices uses bytes as a source of random numbers: each byte is one choice. When the bytes are
+// used up, the rest follows from them.
 type choices struct {
 	data []byte
 	rest *rand.PCG
@@ -22,10 +22,9 @@ func (c *choices) Uint64() uint64 {
 	return uint64(b) * 0x0101_0101_0101_0101
 }
 
-// FuzzAgain reads bytes as a package that OLM takes, a selection, what clusters
-// run and what others need. Filtering gives what OLM takes with every promise
-// held, and filtering that again, with the same installed operators and needs,
-// gives the same bytes.
+// FuzzAgain reads bytes as a package that OLM accepts, a selection, installed operators and
+// requirements. OLM accepts the filtered result with all guaranteed properties, and filtering it
+// again with the same arguments gives the same bytes.
 func FuzzAgain(f *testing.F) {
 	f.Add([]byte{0}, false)
 	f.Add([]byte{0x40, 0xa0, 0x20, 0xe0, 0x80, 0x10, 0xc0, 0x60}, false)

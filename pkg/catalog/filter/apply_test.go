@@ -11,8 +11,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// summary is one line per package and channel: what was kept, each entry that is
-// not of the plainest reason with it, and the notes.
+// summary has one line per package and channel: what was kept, each entry with its reason unless
+// that is the default one, and the notes.
 func summary(r *Result) string {
 	var b strings.Builder
 	for _, p := range r.Packages {
@@ -148,8 +148,8 @@ chain, default stable
 chain, default stable
   fast: v1.2.0=range
   stable: v1.0.0=range v1.1.0=range v1.2.0=range
-- package "chain": channel "fast": its new head chain.v1.2.0 is below the original head chain.v2.0.0; clusters that are above it already get no updates from this channel
-- package "chain": channel "stable": its new head chain.v1.2.0 is below the original head chain.v1.3.0; clusters that are above it already get no updates from this channel
+- package "chain": channel "fast": its new head chain.v1.2.0 is below the original head chain.v2.0.0; clusters above the new head get no updates from this channel
+- package "chain": channel "stable": its new head chain.v1.2.0 is below the original head chain.v1.3.0; clusters above the new head get no updates from this channel
 `,
 		},
 		{
@@ -162,7 +162,7 @@ chain, default stable
 `,
 		},
 		{
-			"a default that the range empties is not needed where another is set",
+			"a default channel without entries in the range is replaced",
 			chain(imageset.Package{Range: imageset.Range{Min: "2.0.0"}, DefaultChannel: "fast"}), `
 chain, default fast (was stable)
   fast: v2.0.0=range
@@ -176,36 +176,36 @@ chain, default fast (was stable)
 			odd(imageset.Package{Range: imageset.Range{Min: "0.12.1", Max: "0.12.1"}}), `
 odd, default builds
   builds: v0.12.1=range v0.12.1-0.1749=range
-- package "odd": channel "builds": its new head odd.v0.12.1-0.1749 is below the original head odd.v0.13.0; clusters that are above it already get no updates from this channel
+- package "odd": channel "builds": its new head odd.v0.12.1-0.1749 is below the original head odd.v0.13.0; clusters above the new head get no updates from this channel
 - package "odd": channel "fork" is left out: it has no version 0.12.1; the nearest is 1.17.5
 - package "odd": channel "order" is left out: it has no version 0.12.1; the nearest are 0.0.1 and 1.17.5
 `,
 		},
 		{
-			"a chain that is not in the order of versions is kept whole",
+			"a chain that is not ordered by version is kept completely",
 			odd(imageset.Package{Channels: channels("order"), Range: imageset.Range{Min: "1.17.0", Max: "1.17.7"}}), `
 odd, default order (was builds)
   order: v1.17.5=range v0.0.1=continuity(v1.17.5) v1.17.7=range
-- package "odd": channel "order": kept outside the range so that no update path breaks: odd.v0.0.1 (for odd.v1.17.5)
-- package "odd": channel "order": its new head odd.v1.17.7 is below the original head odd.v1.18.0; clusters that are above it already get no updates from this channel
+- package "odd": channel "order": kept in addition to the selection so that no update path breaks: odd.v0.0.1 (for odd.v1.17.5)
+- package "odd": channel "order": its new head odd.v1.17.7 is below the original head odd.v1.18.0; clusters above the new head get no updates from this channel
 - package "odd": its default channel "builds" is not kept; "order", the only channel left, is the default now
 `,
 		},
 		{
-			"one prong of a fork is a chain by itself",
+			"one branch of a fork is a chain",
 			odd(imageset.Package{Channels: channels("fork"), Range: imageset.Range{Max: "1.17.7"}}), `
 odd, default fork (was builds)
   fork: v1.17.5=range v1.17.7=range
-- package "odd": channel "fork": its new head odd.v1.17.7 is below the original head odd.v1.18.0; clusters that are above it already get no updates from this channel
+- package "odd": channel "fork": its new head odd.v1.17.7 is below the original head odd.v1.18.0; clusters above the new head get no updates from this channel
 - package "odd": its default channel "builds" is not kept; "fork", the only channel left, is the default now
 `,
 		},
 		{
-			"what hangs on the head's skips keeps the head",
+			"bundles that only the head skips keep the head",
 			hung(imageset.Package{Range: imageset.Range{Max: "1.2.0"}}), `
 hung, default alpha
   alpha: v1.0.0=range v1.1.0=range v1.2.0=range v1.6.0=continuity(v1.2.0)
-- package "hung": channel "alpha": kept outside the range so that no update path breaks: hung.v1.6.0 (for hung.v1.2.0)
+- package "hung": channel "alpha": kept in addition to the selection so that no update path breaks: hung.v1.6.0 (for hung.v1.2.0)
 `,
 		},
 		{
@@ -213,31 +213,31 @@ hung, default alpha
 chain, default stable
   fast: v1.3.0=bundle
   stable: v1.3.0=bundle
-- package "chain": channel "fast": its new head chain.v1.3.0 is below the original head chain.v2.0.0; clusters that are above it already get no updates from this channel
-- package "chain": channel "old" is left out: it has none of the bundles that are pinned
+- package "chain": channel "fast": its new head chain.v1.3.0 is below the original head chain.v2.0.0; clusters above the new head get no updates from this channel
+- package "chain": channel "old" is left out: it has none of the pinned bundles
 `,
 		},
 		{
-			"pins that a skipRange makes one channel", hung(pins("hung.v1.2.0", "hung.v1.3.0")), `
+			"pins that a skipRange connects", hung(pins("hung.v1.2.0", "hung.v1.3.0")), `
 hung, default alpha
   alpha: v1.2.0=bundle v1.3.0=bundle
-- package "hung": channel "alpha": hung.v1.3.0 now skips hung.v1.2.0, which its skipRange holds already
-- package "hung": channel "alpha": its new head hung.v1.3.0 is below the original head hung.v1.6.0; clusters that are above it already get no updates from this channel
+- package "hung": channel "alpha": hung.v1.3.0 now skips hung.v1.2.0, which its skipRange already covers
+- package "hung": channel "alpha": its new head hung.v1.3.0 is below the original head hung.v1.6.0; clusters above the new head get no updates from this channel
 `,
 		},
 		{
-			"a range that a skipRange makes one channel", hung(imageset.Package{Range: imageset.Range{Min: "1.1.0", Max: "1.3.0"}}), `
+			"a range that a skipRange connects", hung(imageset.Package{Range: imageset.Range{Min: "1.1.0", Max: "1.3.0"}}), `
 hung, default alpha
   alpha: v1.1.0=range v1.2.0=range v1.3.0=range
-- package "hung": channel "alpha": hung.v1.3.0 now skips hung.v1.1.0, hung.v1.2.0, which its skipRange holds already
-- package "hung": channel "alpha": its new head hung.v1.3.0 is below the original head hung.v1.6.0; clusters that are above it already get no updates from this channel
+- package "hung": channel "alpha": hung.v1.3.0 now skips hung.v1.1.0, hung.v1.2.0, which its skipRange already covers
+- package "hung": channel "alpha": its new head hung.v1.3.0 is below the original head hung.v1.6.0; clusters above the new head get no updates from this channel
 `,
 		},
 		{
-			"what no skipRange joins keeps the head", hung(imageset.Package{Range: imageset.Range{Min: "1.3.0", Max: "1.4.0"}}), `
+			"bundles that no skipRange connects keep the head", hung(imageset.Package{Range: imageset.Range{Min: "1.3.0", Max: "1.4.0"}}), `
 hung, default alpha
   alpha: v1.3.0=range v1.4.0=range v1.6.0=continuity(v1.4.0)
-- package "hung": channel "alpha": kept outside the range so that no update path breaks: hung.v1.6.0 (for hung.v1.4.0)
+- package "hung": channel "alpha": kept in addition to the selection so that no update path breaks: hung.v1.6.0 (for hung.v1.4.0)
 `,
 		},
 	} {
@@ -260,10 +260,10 @@ func TestApplyUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !result.Unchanged || result.Catalog != c || len(result.Notes) > 0 {
-		t.Errorf("the catalog was not left as it is: %+v", result)
+		t.Errorf("the catalog was changed: %+v", result)
 	}
 	if len(result.Packages) != 3 || result.Packages[1].Bundles[0] != (Bundle{Name: "hung.v1.0.0", Version: "1.0.0", Reason: Full}) {
-		t.Errorf("account %+v", result.Packages)
+		t.Errorf("summary %+v", result.Packages)
 	}
 }
 
@@ -295,6 +295,10 @@ func TestApplyErrors(t *testing.T) {
 			[]string{`imageset.yaml:4: package "chain" has no version between 1.3.1 and 1.9.0; the nearest are 1.3.0 and 2.0.0`},
 		},
 		{
+			"no version of 1.4", chain(imageset.Package{Range: imageset.Range{Min: "1.4.0", Max: "1.4.999999999999999"}}),
+			[]string{`imageset.yaml:4: package "chain" has no version between 1.4.0 and 1.4; the nearest are 1.3.0 and 2.0.0`},
+		},
+		{
 			"no such version", chain(imageset.Package{Range: imageset.Range{Min: "2.0.1", Max: "2.0.1"}}),
 			[]string{`imageset.yaml:4: package "chain" has no version 2.0.1; the nearest is 2.0.0`},
 		},
@@ -304,7 +308,7 @@ func TestApplyErrors(t *testing.T) {
 			[]string{`imageset.yaml:6: package "chain": channel "old" has no version 1.1.0 or higher; the nearest is 1.0.0`},
 		},
 		{
-			"the default channel is gone", chain(imageset.Package{Channels: channels("fast", "old")}),
+			"the default channel is not kept", chain(imageset.Package{Channels: channels("fast", "old")}),
 			[]string{`imageset.yaml:4: package "chain": its default channel "stable" is not kept; set defaultChannel to one of fast, old`},
 		},
 		{
@@ -312,12 +316,12 @@ func TestApplyErrors(t *testing.T) {
 			[]string{`imageset.yaml:4: package "chain": its defaultChannel "old" is not among the channels that are kept; choose fast`},
 		},
 		{
-			"a default channel that is not there", chain(imageset.Package{DefaultChannel: "stabel"}),
-			[]string{`imageset.yaml:4: package "chain" has no channel "stabel" to be its default; did you mean "stable"?`},
+			"a default channel that does not exist", chain(imageset.Package{DefaultChannel: "stabel"}),
+			[]string{`imageset.yaml:4: package "chain" has no channel "stabel" for its defaultChannel; did you mean "stable"?`},
 		},
 		{
 			"pins with a gap", chain(pins("chain.v1.1.0", "chain.v2.0.0", "chain.v1.3.0-5")),
-			[]string{`imageset.yaml:11: package "chain": the pinned bundles chain.v1.3.0-5, chain.v2.0.0 alone do not make a channel "fast" that OLM accepts; pin chain.v1.3.0 as well, or ask for a range of versions instead`},
+			[]string{`imageset.yaml:11: package "chain": the pinned bundles chain.v1.3.0-5, chain.v2.0.0 alone do not form a valid channel "fast"; also pin chain.v1.3.0, or select a range of versions`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -330,7 +334,7 @@ func TestApplyErrors(t *testing.T) {
 			for _, p := range wrong.Problems {
 				got = append(got, p.String())
 				if !strings.Contains(err.Error(), p.String()) {
-					t.Errorf("%q lacks %q", err, p)
+					t.Errorf("%q does not contain %q", err, p)
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

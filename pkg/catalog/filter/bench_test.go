@@ -10,9 +10,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// large is a catalog of the dimensions of a whole index: 600 packages, 1,800
-// channels of 17 entries, 10,200 bundles, and skips of 36,000 names that exist
-// nowhere.
+// large is a catalog of the size of a whole index: 600 packages, 1,800 channels of 17 entries,
+// 10,200 bundles, and skips of 36,000 names that do not exist.
 func large(tb testing.TB) *catalog.Catalog {
 	tb.Helper()
 	fsys := fstest.MapFS{}
@@ -75,8 +74,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// One channel of 150 entries that all hang on the head's skips, beside
-// thousands of names that exist nowhere.
+// One channel of 150 entries that the head skips, beside thousands of names that do not exist.
 func BenchmarkApplyHungChannel(b *testing.B) {
 	var text strings.Builder
 	text.WriteString(`{"schema":"olm.package","name":"p","defaultChannel":"c"}{"schema":"olm.channel","package":"p","name":"c","entries":[{"name":"p.v1.150.0","skips":["x"`)

@@ -10,24 +10,23 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// A channel is an original channel made ready for questions about its edges.
-// Entries are numbered by their place in it. A set of entries is a []bool.
+// A channel is an original channel with its edges indexed. Entries are numbered by their position
+// in it. A set of entries is a []bool.
 type channel struct {
 	entries  []catalog.Entry
 	number   map[string]int
 	versions map[string]semver.Version // of every bundle of the package
-	// below are the entries that an entry replaces or skips, above those that
-	// replace or skip it, skippers those that skip it.
+	// below has the entries that an entry replaces or skips, above those that replace or skip it,
+	// skippers those that skip it.
 	below, above, skippers [][]int
-	// level orders the entries so that every successor stands higher than what
-	// it replaces or skips (but for cycles); unrelated ones stand in the order
-	// of their versions.
+	// level orders the entries: a successor is above what it replaces or skips (except in cycles),
+	// and unrelated entries are ordered by version.
 	level []int
-	// chain is the replaces chain from the head down to what is skipped; empty
-	// where there is no single head.
+	// chain is the replaces chain from the head down to the first skipped entry. It is empty
+	// without a single head.
 	chain []int
-	valid bool // whether OLM accepts the channel as it is
-	// within are the parsed skipRanges, nil for one that is absent or invalid.
+	valid bool // whether OLM accepts the original channel
+	// within has the parsed skipRanges, nil for one that is absent or invalid.
 	within []semver.Range
 }
 
@@ -60,7 +59,7 @@ func newChannel(entries []catalog.Entry, versions map[string]semver.Version) *ch
 		}
 	}
 	shape := graph.Inspect(entries)
-	c.valid = shape.Whole()
+	c.valid = shape.Valid()
 	for _, name := range shape.Chain {
 		c.chain = append(c.chain, c.number[name])
 	}
@@ -68,8 +67,8 @@ func newChannel(entries []catalog.Entry, versions map[string]semver.Version) *ch
 	return c
 }
 
-// order fills in level: a depth-first walk that begins with the lowest versions
-// and numbers an entry after everything below it.
+// order computes level: a depth-first walk that begins with the lowest versions and numbers an
+// entry after everything below it.
 func (c *channel) order() {
 	lowestFirst := func(a, b int) int {
 		return cmp.Or(c.version(a).Compare(c.version(b)), cmp.Compare(c.entries[a].Name, c.entries[b].Name), cmp.Compare(a, b))
@@ -82,7 +81,7 @@ func (c *channel) order() {
 	slices.SortFunc(all, lowestFirst)
 	seen := make([]bool, len(all))
 	next := 0
-	// The stack is explicit: a replaces chain may be as long as a catalog.
+	// The stack is explicit, because a replaces chain may be as long as a catalog.
 	type frame struct{ entry, child int }
 	for _, root := range all {
 		if seen[root] {
@@ -108,10 +107,10 @@ func (c *channel) order() {
 	}
 }
 
-// version is 0.0.0 for an entry without a readable one.
+// version returns the version of entry i, 0.0.0 if it is not readable.
 func (c *channel) version(i int) semver.Version { return c.versions[c.entries[i].Name] }
 
-// reach is everything that next leads to from the entry, itself included.
+// reach returns everything that next leads to from the entry, itself included.
 func (c *channel) reach(from int, next [][]int) []bool {
 	reached := make([]bool, len(c.entries))
 	reached[from] = true
@@ -128,8 +127,7 @@ func (c *channel) reach(from int, next [][]int) []bool {
 	return reached
 }
 
-// covering are the entries from which all of these can be reached downwards, the
-// lowest first.
+// covering returns the entries from which all of these can be reached downwards, the lowest first.
 func (c *channel) covering(these []int) []int {
 	count := make([]int, len(c.entries))
 	for _, y := range these {
@@ -149,14 +147,13 @@ func (c *channel) covering(these []int) []int {
 	return covering
 }
 
-// ranges reports whether the skipRange of x holds the version of that bundle.
+// ranges reports whether the skipRange of x covers the version of the bundle.
 func (c *channel) ranges(x int, bundle string) bool {
 	v, known := c.versions[bundle]
 	return known && c.within[x] != nil && c.within[x](v)
 }
 
-// induced are the kept entries with their edges as they are, plus the skips
-// that were added.
+// induced returns the kept entries with their original edges, plus the added skips.
 func induced(entries []catalog.Entry, keep []bool, added map[int][]int) []catalog.Entry {
 	var kept []catalog.Entry
 	for i, e := range entries {

@@ -7,117 +7,115 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// decide finds what to keep of every channel: what was asked for, whole, and the
-// ways that lead to the heads. What it keeps at first may have been found needed
-// on the way to something better, so it decides again on what is left, until that
-// is no less. To filter what was filtered therefore changes nothing.
+// decide computes what to keep of every channel: the selected entries, what completes the channel,
+// and the paths to the heads. An entry that was added early may turn out to be unnecessary, so it
+// decides again on the reduced channel until nothing more is dropped. This makes filtering
+// idempotent.
 func (s *selection) decide() {
 	for again := true; again; {
-		again = s.settle()
+		again = s.decideOnce()
 	}
 }
 
-// settle decides once on what is left of the channels, and leaves what it keeps.
-// It reports whether to decide again may leave less: not where nothing was kept
-// beyond what was asked for.
-func (s *selection) settle() bool {
-	for again := true; again; again = s.unite() {
-		for _, w := range s.works {
-			if w.settled {
+// decideOnce runs one pass over the reduced channels. It reports whether another pass may drop
+// more, which is impossible if nothing was kept beyond the selection.
+func (s *selection) decideOnce() bool {
+	for again := true; again; again = s.keepAcrossChannels() {
+		for _, w := range s.drafts {
+			if w.done {
 				continue
 			}
-			if w.cut = s.cut(w); len(s.problems) > 0 {
+			if w.subset = s.decideChannel(w); len(s.problems) > 0 {
 				return false
 			}
-			w.settled = true
+			w.done = true
 		}
 	}
 	again := false
-	for _, w := range s.works {
+	for _, w := range s.drafts {
 		less := w.shrink()
-		w.settled = !less || len(w.cut.why)+len(w.cut.skips)+len(w.also) == 0
-		again = again || !w.settled
-		clear(w.also)
+		w.done = !less || len(w.subset.why)+len(w.subset.skips)+len(w.extra) == 0
+		again = again || !w.done
+		clear(w.extra)
 	}
-	for _, w := range s.works {
-		w.settled = w.settled && len(s.starts) == 0 // else one channel depends on others
+	for _, w := range s.drafts {
+		w.done = w.done && len(s.starts) == 0 // channels depend on each other
 	}
 	return again
 }
 
-// cut makes one channel whole, with the ways that its clusters need.
-func (s *selection) cut(w *work) cut {
-	if w.plain() && !s.starting(w) {
+// decideChannel completes one channel and adds the update paths that its clusters need.
+func (s *selection) decideChannel(w *draft) subset {
+	if w.plain() && !s.hasInstalled(w) {
 		selected, reasons := w.selected()
-		k := cut{keep: selected}
-		w.decided(k, reasons)
+		k := subset{keep: selected}
+		w.record(k, reasons)
 		return k
 	}
 	c := newChannel(w.entries, s.versions)
 	for {
 		selected, reasons := w.selected()
-		k, ok := s.whole(w, c, selected)
+		k, ok := s.complete(w, c, selected)
 		if !ok {
-			return cut{}
+			return subset{}
 		}
-		w.decided(k, reasons)
-		if w.head == "" || !s.guide(w, c, k) {
+		w.record(k, reasons)
+		if w.head == "" || !s.keepPaths(w, c, k) {
 			return k
 		}
 	}
 }
 
-// whole is the channel's whole or exactly, as was asked.
-func (s *selection) whole(w *work, c *channel, selected []bool) (cut, bool) {
+// complete calls complete or, for pins, exactly.
+func (s *selection) complete(w *draft, c *channel, selected []bool) (subset, bool) {
 	if w.plain() {
-		return cut{keep: selected}, true
+		return subset{keep: selected}, true
 	}
 	if w.exact {
 		pinned, alone := make([]bool, len(selected)), true
-		for i, at := range w.place {
-			pinned[i] = w.asked[at].Reason == Pinned
+		for i, at := range w.position {
+			pinned[i] = w.requested[at].Reason == Pinned
 			alone = alone && pinned[i] == selected[i]
 		}
 		k, ok := c.exactly(pinned)
 		if !ok && len(w.entries) == len(w.Entries) {
-			s.unwhole(w.wantedChannel, c, pinned, false)
-			return cut{}, false
+			s.invalidPins(w.requestedChannel, c, pinned, false)
+			return subset{}, false
 		}
 		if alone && ok {
 			return k, true
 		}
 	}
-	k, ok := c.whole(selected)
+	k, ok := c.complete(selected)
 	if !ok {
-		s.unwhole(w.wantedChannel, c, selected, true)
+		s.invalidPins(w.requestedChannel, c, selected, true)
 	}
 	return k, ok
 }
 
-// decided remembers what is kept, and why.
-func (w *work) decided(k cut, reasons []Entry) {
-	w.kept = make([]Entry, len(w.Entries))
+// record stores what is kept, and why.
+func (w *draft) record(k subset, reasons []Entry) {
+	w.kept, w.connects = make([]Entry, len(w.Entries)), map[int]string{}
 	for i, keep := range k.keep {
 		if !keep {
 			continue
 		}
 		if y, added := k.why[i]; added {
 			reasons[i] = Entry{w.entries[i].Name, Continuity, w.entries[y].Name}
-			// What it takes to keep an installed bundle is its way to the head.
 			for next, more := k.why[y]; more; next, more = k.why[y] {
 				y = next
 			}
 			if reasons[y].Reason == Installed {
-				reasons[i].Reason, reasons[i].For = Installed, reasons[y].For
+				w.connects[w.position[i]] = reasons[y].For
 			}
 		}
-		w.kept[w.place[i]] = reasons[i]
+		w.kept[w.position[i]] = reasons[i]
 	}
-	w.keeps, w.head = &catalog.Channel{Name: w.Name, Entries: w.entries}, ""
+	w.filtered, w.head = &catalog.Channel{Name: w.Name, Entries: w.entries}, ""
 	if slices.Contains(k.keep, false) || len(k.skips) > 0 {
-		w.keeps.Entries = induced(w.entries, k.keep, k.skips)
+		w.filtered.Entries = induced(w.entries, k.keep, k.skips)
 	}
-	if heads := graph.Inspect(w.keeps.Entries).Heads; len(heads) == 1 {
+	if heads := graph.Inspect(w.filtered.Entries).Heads; len(heads) == 1 {
 		w.head = heads[0]
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// A start is an operator that a cluster runs, and where updates start from.
+// A start is an operator that runs in a cluster, from which updates start.
 type start struct {
 	imageset.Installed
 	at        graph.At
@@ -20,12 +20,12 @@ type start struct {
 	label     string
 }
 
-// follows reports whether the cluster may get updates from the channel.
+// follows reports whether the cluster may receive updates from the channel.
 func (f start) follows(channel string) bool { return f.Channel == "" || f.Channel == channel }
 
-// installed reads what is installed of the package. A version stands for the
-// bundles of the catalog that have it, with the same build metadata if one does;
-// if none has it, for itself.
+// installed reads the installed operators of the package. A version is resolved to the bundles of
+// the catalog that have it, preferably those with the same build metadata. If no bundle has it, the
+// version alone is used.
 func (s *selection) installed(all []imageset.Installed) {
 	for _, in := range all {
 		if in.Package != s.pkg.Name {
@@ -59,7 +59,7 @@ func (s *selection) installed(all []imageset.Installed) {
 	}
 }
 
-// ofVersion are the bundles of the version that is installed, or it alone.
+// ofVersion returns the bundles of the installed version, or the version alone.
 func (s *selection) ofVersion(from start) []start {
 	bundles := graph.OfVersion(s.pkg, from.at.Version)
 	if len(bundles) == 0 {
@@ -74,8 +74,7 @@ func (s *selection) ofVersion(from start) []start {
 	return all
 }
 
-// versionIn is the version that the name of a bundle ends with, as names mostly
-// do: foo.v1.2.3.
+// versionIn returns the version at the end of a bundle's name, as in foo.v1.2.3.
 func versionIn(bundle string) (semver.Version, bool) {
 	for rest := bundle; rest != ""; {
 		_, after, _ := strings.Cut(rest, "v")
@@ -87,12 +86,12 @@ func versionIn(bundle string) (semver.Version, bool) {
 	return semver.Version{}, false
 }
 
-// known reports names that were plainly misspelt. A bundle, a version or a
-// channel that the catalog does not have any more is none.
+// known reports whether the names are plausible, and adds a problem for a plainly misspelled one. A
+// bundle, version or channel that is no longer in the catalog is no problem.
 func (s *selection) known(in imageset.Installed) bool {
 	if in.Channel != "" && s.pkg.Channel(in.Channel) == nil {
-		if name := misspelt(in.Channel, channelNames(s.pkg.Channels)); name != "" {
-			s.problem(in.Pos, fmt.Sprintf("package %q has no channel %q to be followed", s.pkg.Name, in.Channel), fmt.Sprintf("did you mean %q?", name))
+		if name := misspelled(in.Channel, channelNames(s.pkg.Channels)); name != "" {
+			s.problem(in.Pos, fmt.Sprintf("package %q has no channel %q, which the installed operator follows", s.pkg.Name, in.Channel), fmt.Sprintf("did you mean %q?", name))
 			return false
 		}
 	}
@@ -101,17 +100,17 @@ func (s *selection) known(in imageset.Installed) bool {
 		for _, b := range s.pkg.Bundles {
 			names = append(names, b.Name)
 		}
-		if name := misspelt(in.Bundle, names); name != "" {
-			s.problem(in.Pos, fmt.Sprintf("package %q has no bundle %q to be installed", s.pkg.Name, in.Bundle), fmt.Sprintf("did you mean %q?", name))
+		if name := misspelled(in.Bundle, names); name != "" {
+			s.problem(in.Pos, fmt.Sprintf("package %q has no installed bundle %q", s.pkg.Name, in.Bundle), fmt.Sprintf("did you mean %q?", name))
 			return false
 		}
 	}
 	return true
 }
 
-// misspelt is the name that was plainly meant: its digits are the same, and one
-// letter is missing, too many, another one, or changed places with the next.
-func misspelt(word string, names []string) string {
+// misspelled returns the name that was plainly meant: its digits are the same, and one letter is
+// missing, extra, different, or swapped with the next.
+func misspelled(word string, names []string) string {
 	digits := func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if r < '0' || r > '9' {
@@ -128,7 +127,7 @@ func misspelt(word string, names []string) string {
 	return ""
 }
 
-// slip reports whether one slip of the hand makes one word of the other.
+// slip reports whether one typing error turns one word into the other.
 func slip(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -147,19 +146,19 @@ func slip(a, b string) bool {
 	return false
 }
 
-// starting reports whether something installed follows the channel.
-func (s *selection) starting(w *work) bool {
+// hasInstalled reports whether an installed operator follows the channel.
+func (s *selection) hasInstalled(w *draft) bool {
 	return slices.ContainsFunc(s.starts, func(from start) bool { return from.follows(w.Name) })
 }
 
-// keepInstalled adds the installed bundles to what is asked for, where channels
-// have them: their pods are pulled from the mirror, and an extension may be pinned to one.
+// keepInstalled adds the installed bundles to the requested entries of their channels: clusters
+// pull their images from the mirror, and an extension may be pinned to one.
 func (s *selection) keepInstalled() {
-	for _, w := range s.works {
+	for _, w := range s.drafts {
 		for i, e := range w.Entries {
 			for _, from := range s.starts {
-				if w.asked[i].Reason == "" && from.at.Name == e.Name && from.follows(w.Name) {
-					w.asked[i].Reason, w.asked[i].For = Installed, from.label
+				if w.requested[i].Reason == "" && from.at.Name == e.Name && from.follows(w.Name) {
+					w.requested[i].Reason, w.requested[i].For = Installed, from.label
 				}
 			}
 		}

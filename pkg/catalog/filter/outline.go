@@ -7,9 +7,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// outlines is what is kept of the outlined packages of a catalog of which no
-// packages are named. One that cannot be filtered is an error for those who read
-// it whole.
+// outlines returns what is kept of the outlined packages if the selection names no packages. One
+// that cannot be filtered is skipped here; it is an error when it is read completely.
 func outlines(c *catalog.Catalog, op imageset.Operator, required []Required) []*catalog.Package {
 	var kept []*catalog.Package
 	for _, p := range c.Outlines {
@@ -26,12 +25,12 @@ func outlines(c *catalog.Catalog, op imageset.Operator, required []Required) []*
 	return kept
 }
 
-// outlined reports whether a catalog has no more than the outline of a package.
+// outlined reports whether the catalog has only the outline of a package.
 func outlined(c *catalog.Catalog, name string) bool {
 	return slices.ContainsFunc(c.Outlines, func(p *catalog.Package) bool { return p.Name == name })
 }
 
-// requiredOf is what others need of a package.
+// requiredOf returns what others need of a package.
 func requiredOf(p *catalog.Package, required []Required) []Required {
 	return slices.DeleteFunc(slices.Clone(required), func(r Required) bool { return r.Package != p.Name })
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// What is only outlined is kept as it would be had it been read.
+// An outlined package is filtered as if it had been read completely.
 func TestOutlines(t *testing.T) {
 	t.Parallel()
-	files := fstest.MapFS{"c.yaml": {Data: []byte(`
----
+	files := fstest.MapFS{"c.yaml": {Data: []byte(`---
 {schema: olm.package, name: a, defaultChannel: s}
 ---
 {schema: olm.channel, package: a, name: s, entries: [{name: a.v1}]}
@@ -38,7 +37,7 @@ func TestOutlines(t *testing.T) {
 ---
 {schema: olm.channel, package: broken, name: s, entries: [{name: lone}, {name: other}]}
 `)}}
-	needed := filter.Required{Package: "b", Channel: "old", Bundle: "b.v0", For: "somebody"}
+	needed := filter.Required{Package: "b", Channel: "old", Bundle: "b.v0", For: "another"}
 	for name, test := range map[string]struct {
 		op       imageset.Operator
 		required []filter.Required

@@ -9,43 +9,43 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// defaultChannel decides the default channel and leaves it in s.want.
+// defaultChannel sets s.request.DefaultChannel to the default channel of the result.
 func (s *selection) defaultChannel() {
 	var kept []string
 	var selected []string
 	for _, k := range s.kept {
-		if kept = append(kept, k.Name); !k.brought {
+		if kept = append(kept, k.Name); !k.dependency {
 			selected = append(selected, k.Name)
 		}
 	}
-	was, override := s.pkg.DefaultChannel, s.want.DefaultChannel
+	was, override := s.pkg.DefaultChannel, s.request.DefaultChannel
 	switch {
 	case override != "" && s.pkg.Channel(override) == nil:
-		s.problem(s.want.Pos, fmt.Sprintf("package %q has no channel %q to be its default", s.pkg.Name, override), suggest.Phrase(override, kept))
+		s.problem(s.request.Pos, fmt.Sprintf("package %q has no channel %q for its defaultChannel", s.pkg.Name, override), suggest.Phrase(override, kept))
 	case override != "" && !slices.Contains(kept, override):
-		s.problem(s.want.Pos, fmt.Sprintf("package %q: its defaultChannel %q is not among the channels that are kept", s.pkg.Name, override), "choose "+choice(kept))
+		s.problem(s.request.Pos, fmt.Sprintf("package %q: its defaultChannel %q is not among the channels that are kept", s.pkg.Name, override), "choose "+choice(kept))
 	case override != "" && override != was:
 		s.note("the default channel is %q instead of %q, as configured", override, was)
 	case override != "" || slices.Contains(kept, was):
-		s.want.DefaultChannel = was
+		s.request.DefaultChannel = was
 	case len(selected) == 1:
-		s.want.DefaultChannel = selected[0]
+		s.request.DefaultChannel = selected[0]
 		s.note("its default channel %q is not kept; %q, the only channel left, is the default now", was, selected[0])
 	case len(selected) == 0:
-		s.want.DefaultChannel = s.required[0].Channel
+		s.request.DefaultChannel = s.required[0].Channel
 		s.note("its default channel %q is not kept; %q, which %s needs, is the default now", was, s.required[0].Channel, s.required[0].For)
 	default:
-		s.problem(s.want.Pos, fmt.Sprintf("package %q: its default channel %q is not kept", s.pkg.Name, was), "set defaultChannel to "+choice(kept))
+		s.problem(s.request.Pos, fmt.Sprintf("package %q: its default channel %q is not kept", s.pkg.Name, was), "set defaultChannel to "+choice(kept))
 	}
 }
 
-// build makes the package of what is kept.
+// build returns the package with what is kept.
 func (s *selection) build() (*catalog.Package, error) {
-	p := &catalog.Package{Name: s.pkg.Name, DefaultChannel: s.want.DefaultChannel, Others: s.pkg.Others}
+	p := &catalog.Package{Name: s.pkg.Name, DefaultChannel: s.request.DefaultChannel, Others: s.pkg.Others}
 	for i, m := range s.pkg.Metas {
-		if i == 0 && s.want.DefaultChannel != s.pkg.DefaultChannel && m.Raw != nil { // an outline has no text
+		if i == 0 && s.request.DefaultChannel != s.pkg.DefaultChannel && m.Raw != nil { // an outline has no text
 			var err error
-			if m, err = m.With("defaultChannel", s.want.DefaultChannel); err != nil {
+			if m, err = m.With("defaultChannel", s.request.DefaultChannel); err != nil {
 				return nil, err
 			}
 		}
@@ -80,15 +80,15 @@ func (s *selection) build() (*catalog.Package, error) {
 	return p, nil
 }
 
-// report is the account of what was kept.
+// report returns the summary of what is kept.
 func (s *selection) report(bundles []*catalog.Bundle, defaultChannel string) Package {
-	account := Package{Name: s.pkg.Name, DefaultChannel: defaultChannel}
+	noteExtras := Package{Name: s.pkg.Name, DefaultChannel: defaultChannel}
 	if defaultChannel != s.pkg.DefaultChannel {
-		account.ReplacedDefault = s.pkg.DefaultChannel
+		noteExtras.ReplacedDefault = s.pkg.DefaultChannel
 	}
 	strongest := map[string]Entry{}
 	for _, k := range s.kept {
-		account.Channels = append(account.Channels, Channel{Name: k.Name, Head: k.head, OriginalHead: k.originalHead, Entries: k.entries})
+		noteExtras.Channels = append(noteExtras.Channels, Channel{Name: k.Name, Head: k.head, OriginalHead: k.originalHead, Entries: k.entries})
 		for _, e := range k.entries {
 			if had, ok := strongest[e.Name]; !ok || e.Reason.order() < had.Reason.order() {
 				strongest[e.Name] = e
@@ -101,9 +101,9 @@ func (s *selection) report(bundles []*catalog.Bundle, defaultChannel string) Pac
 		if b.VersionErr == nil {
 			version = b.Version.String()
 		}
-		account.Bundles = append(account.Bundles, Bundle{Name: b.Name, Version: version, Reason: e.Reason, For: e.For})
+		noteExtras.Bundles = append(noteExtras.Bundles, Bundle{Name: b.Name, Version: version, Reason: e.Reason, For: e.For})
 	}
-	return account
+	return noteExtras
 }
 
 func channelNames(channels []*catalog.Channel) []string {
@@ -114,7 +114,7 @@ func channelNames(channels []*catalog.Channel) []string {
 	return names
 }
 
-// list is "a, b, c", cut short after ten.
+// list returns "a, b, c", shortened after ten names.
 func list(names []string) string {
 	if len(names) > 10 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), len(names)-10)
@@ -122,7 +122,7 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// choice is "one of a, b", or "a" where there is no other.
+// choice returns "one of a, b", or "a" for a single name.
 func choice(names []string) string {
 	if len(names) == 1 {
 		return names[0]

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// A Problem is one thing that the configuration asks for and the catalog cannot
-// give. Message is a sentence that says what, where and, if anything comes near,
-// what may have been meant.
+// A Problem is one thing that the configuration selects and the catalog does not have. Message says
+// what is missing and, if a name is similar, suggests it.
 type Problem struct {
 	Pos     imageset.Position
 	Message string
@@ -23,15 +23,18 @@ func (p Problem) String() string {
 	return p.Message
 }
 
-// A SelectionError says that the selection does not fit the catalog: the
-// configuration is to be changed, nothing was filtered. It has every problem of
-// the catalog's entry in the configuration, in the order of the file.
+// A SelectionError means that the selection does not match the catalog, so that the configuration
+// must be changed. Nothing was filtered. It has all problems of one entry of mirror.operators, in
+// the order of the file.
 type SelectionError struct {
-	Catalog  string // as the configuration writes it
+	Catalog  string // as in the configuration
 	Problems []Problem
 }
 
-// Error is one line per problem.
+// Advice implements advice.Adviser. The hints are in the problems.
+func (e *SelectionError) Advice() (advice.Kind, string) { return advice.Input, "" }
+
+// Error returns one line per problem.
 func (e *SelectionError) Error() string {
 	if len(e.Problems) == 1 {
 		return fmt.Sprintf("selecting from %s: %s", e.Catalog, e.Problems[0])

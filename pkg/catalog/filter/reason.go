@@ -1,32 +1,29 @@
 package filter
 
-// A Reason says why an entry of a channel, or a bundle, is kept. The set is
-// closed: the constants below are all there are.
+// A Reason tells why a channel entry, or a bundle, is kept. The constants below are all values.
 type Reason string
 
 const (
-	// Head: the channel's own head, taken because nothing else was asked of the
-	// channel.
+	// Head: the head of the channel, kept because nothing else of the channel is selected.
 	Head Reason = "head"
 	// Pinned: the configuration names the bundle (bundles[].name).
 	Pinned Reason = "bundle"
-	// Range: its version lies in the range asked for.
+	// Range: the version is in the selected range.
 	Range Reason = "range"
-	// Full: everything of the channel was asked for.
+	// Full: the whole channel is selected.
 	Full Reason = "full"
-	// Installed: a cluster runs it, or gets from what it runs to the head by it.
-	// It comes with the bundle, or the version, that is installed.
+	// Installed: a cluster runs the bundle, or is updated to it on the path to the head, in one of
+	// the generations of OLM. For is the installed bundle or version.
 	Installed Reason = "installed"
-	// Dependency: a bundle that is kept needs it. It comes with who that is.
+	// Dependency: a kept bundle requires it. For names that bundle.
 	Dependency Reason = "dependency"
-	// Continuity: it lies outside of what was asked for, but without it the
-	// channel would have two heads or leave entries without a way to the head.
-	// It comes with the name of the bundle that it is kept for.
+	// Continuity: it is not selected, but without it the channel would have two heads, or entries
+	// without an update path to the head. For is the bundle that it is kept for.
 	Continuity Reason = "continuity"
 )
 
-// order is that in which one reason stands for a bundle that is kept in several
-// channels: what the user said before what followed from it.
+// order ranks the reasons of a bundle that is kept in several channels: what the user selected
+// comes before what follows from it.
 func (r Reason) order() int {
 	switch r {
 	case Pinned:

@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// What other tools got wrong, one test each.
+// The tests TestT2 to TestT10 cover mistakes that other tools made.
 
 func apply(t *testing.T, op imageset.Operator) *Result {
 	t.Helper()
@@ -26,9 +26,9 @@ func apply(t *testing.T, op imageset.Operator) *Result {
 	return result
 }
 
-// Keeping heads alone strands whoever runs something older. A range keeps the
-// whole way, and even a head alone still serves whom it served before.
-func TestT2OlderInstallsKeepTheirWay(t *testing.T) {
+// Keeping only heads strands clusters that run older bundles. A range keeps the whole update path,
+// and even a head alone still updates what it updated before.
+func TestT2OlderInstallsKeepTheirPath(t *testing.T) {
 	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.0.0"}})).Catalog.Packages[0]
 	name, steps := "chain.v1.0.0", 0
 	for ; name != "chain.v1.3.0" && steps < 9; steps++ {
@@ -50,17 +50,17 @@ func TestT2OlderInstallsKeepTheirWay(t *testing.T) {
 	}
 }
 
-// One version of a package with several channels: a channel that does not have
-// it goes, instead of being left without entries.
-func TestT3ChannelsWithoutTheVersionGo(t *testing.T) {
+// If one version of a package with several channels is selected, channels without it are dropped
+// instead of being left empty.
+func TestT3ChannelsWithoutTheVersionAreDropped(t *testing.T) {
 	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.1.0", Max: "1.1.0"}})).Catalog.Packages[0]
 	if len(p.Channels) != 1 || p.Channels[0].Name != "stable" || len(p.Channels[0].Entries) != 1 {
 		t.Errorf("channels %v", channelNames(p.Channels))
 	}
 }
 
-// A channel that goes takes its deprecation with it; and (T5) the deprecations
-// of what is kept and the objects of other schemas stay, to the byte.
+// A dropped channel's deprecation is dropped too. (T5) The deprecations of kept objects and the
+// objects of other schemas stay byte for byte.
 func TestT4DeprecationsFollowTheirTargets(t *testing.T) {
 	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.1.0"}})).Catalog.Packages[0]
 	want := []catalog.Deprecation{{Schema: "olm.package", Message: "moved"}, {Schema: "olm.channel", Name: "fast", Message: "too fast"}}
@@ -120,7 +120,7 @@ func TestT6PreReleasesInARange(t *testing.T) {
 	}
 }
 
-// The order in which a configuration names things is no part of the result.
+// The order of names in a configuration does not change the result.
 func TestT9OrderOfTheConfiguration(t *testing.T) {
 	want := []imageset.Package{
 		{Name: "odd"}, {Name: "hung", Range: imageset.Range{Min: "1.1.0", Max: "1.3.0"}}, {Name: "chain", Channels: channels("stable", "fast")},
@@ -137,8 +137,8 @@ func TestT9OrderOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// A misspelt name is never silence: no catalog comes out, and the place is said.
-func TestT10MisspeltNames(t *testing.T) {
+// A misspelled name is an error with a suggestion, and there is no result.
+func TestT10MisspelledNames(t *testing.T) {
 	c := read(t, "testdata/catalog")
 	for _, op := range []imageset.Operator{
 		{Packages: []imageset.Package{{Name: "chains"}}},
@@ -154,7 +154,7 @@ func TestT10MisspeltNames(t *testing.T) {
 	}
 }
 
-// What a catalog may have that OLM would refuse: no panic, and a sentence.
+// Channels that OLM would reject cause no panic, but an error message.
 func TestBrokenCatalogs(t *testing.T) {
 	for _, tc := range []struct {
 		name, channel string
@@ -163,13 +163,13 @@ func TestBrokenCatalogs(t *testing.T) {
 	}{
 		{"two heads", `[{"name":"b.v1"},{"name":"b.v2"}]`, imageset.Package{}, "more than one head: b.v1, b.v2"},
 		{"no head", `[{"name":"b.v1","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"}]`, imageset.Package{}, "it has no head"},
-		{"no entries", `[]`, imageset.Package{}, "nothing is left"},
+		{"no entries", `[]`, imageset.Package{}, "nothing is selected"},
 		{"no entries, named", `[]`, imageset.Package{Channels: channels("c")}, "has no entries"},
 		{"stranded", `[{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v3","replaces":"b.v4","skips":["b.v4"]},{"name":"b.v4","replaces":"b.v1","skips":["b.v2"]}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, "update graph is broken"},
 		{"the same entry twice", `[{"name":"b.v1"},{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1"}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, ""},
-		{"an invalid skipRange joins nothing", `[{"name":"b.v1"},{"name":"b.v2","skipRange":"<v2.0.0"},{"name":"b.v3","skips":["b.v1","b.v2"]}]`, pins("b.v1", "b.v2"), "pin b.v3 as well"},
-		{"a circle below the head", `[{"name":"b.v3","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v1","replaces":"b.v2"}]`, imageset.Package{Range: imageset.Range{Max: "2.0.0"}}, "update graph is broken"},
-		{"a circle that is not selected", `[{"name":"b.v3","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v1","replaces":"b.v2"}]`, imageset.Package{}, ""},
+		{"an invalid skipRange connects nothing", `[{"name":"b.v1"},{"name":"b.v2","skipRange":"<v2.0.0"},{"name":"b.v3","skips":["b.v1","b.v2"]}]`, pins("b.v1", "b.v2"), "also pin b.v3"},
+		{"a cycle below the head", `[{"name":"b.v3","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v1","replaces":"b.v2"}]`, imageset.Package{Range: imageset.Range{Max: "2.0.0"}}, "update graph is broken"},
+		{"a cycle that is not selected", `[{"name":"b.v3","replaces":"b.v2"},{"name":"b.v2","replaces":"b.v1"},{"name":"b.v1","replaces":"b.v2"}]`, imageset.Package{}, ""},
 		{"ten thousand skips", `[{"name":"b.v1"},{"name":"b.v2","replaces":"b.v1","skips":["b.v0"` + strings.Repeat(`,"b.v0.x"`, 10_000) + `]}]`, imageset.Package{Range: imageset.Range{Min: "1.0.0"}}, ""},
 		{"an entry without a bundle", `[{"name":"b.v9","replaces":"b.v1"},{"name":"b.v1"}]`, imageset.Package{Range: imageset.Range{Max: "1.0.0"}}, ""},
 	} {
@@ -189,7 +189,7 @@ func TestBrokenCatalogs(t *testing.T) {
 			result, err := Apply(c, op)
 			op.Installed = []imageset.Installed{{Package: "b", Bundle: "b.v1"}, {Package: "b", Version: "0.5.0"}}
 			if _, again := Apply(c, op); (err == nil) != (again == nil) && (again == nil || !strings.Contains(again.Error(), "update graph is broken")) {
-				t.Errorf("with something installed: %v", again)
+				t.Errorf("with installed operators: %v", again)
 			}
 			switch {
 			case tc.err == "" && err != nil:

@@ -34,7 +34,7 @@ func TestApplyRequired(t *testing.T) {
 		want     string
 	}{
 		{
-			"a package that nobody selected: that channel alone, with that bundle",
+			"an unselected package: only that channel, with that bundle",
 			hung(imageset.Package{}), []Required{{"chain", "stable", "chain.v1.2.0", "hung.v1.6.0 of c"}}, `
 chain, default stable
   stable: v1.2.0=dependency(hung.v1.6.0 of c)
@@ -43,19 +43,19 @@ hung, default alpha
 `,
 		},
 		{
-			"of two channels the first that was needed becomes the default",
+			"with two channels, the first required one becomes the default",
 			hung(imageset.Package{}), []Required{{"chain", "old", "chain.v1.0.0", "x"}, {"chain", "fast", "chain.v1.2.0", "y"}, {"chain", "fast", "chain.v1.3.0", "z"}}, `
 chain, default old (was stable)
   fast: v1.2.0=dependency(y) v1.3.0-5=continuity(v1.2.0) v1.3.0=dependency(z)
   old: v1.0.0=dependency(x)
 hung, default alpha
   alpha: v1.6.0=head
-- package "chain": channel "fast": kept outside the range so that no update path breaks: chain.v1.3.0-5 (for chain.v1.2.0)
+- package "chain": channel "fast": kept in addition to the selection so that no update path breaks: chain.v1.3.0-5 (for chain.v1.2.0)
 - package "chain": its default channel "stable" is not kept; "old", which x needs, is the default now
 `,
 		},
 		{
-			"a channel beside the selected one does not take its place as default",
+			"an additional channel does not become the default",
 			chain(imageset.Package{Channels: channels("fast")}), []Required{{"chain", "old", "chain.v1.0.0", "x"}}, `
 chain, default fast (was stable)
   fast: v2.0.0=head
@@ -64,21 +64,21 @@ chain, default fast (was stable)
 `,
 		},
 		{
-			"what is selected already, and below it",
+			"a bundle that is already selected, and one below it",
 			chain(imageset.Package{Channels: channels("stable")}), []Required{{"chain", "stable", "chain.v1.3.0", "x"}, {"chain", "stable", "chain.v1.2.0", "x"}}, `
 chain, default stable
   stable: v1.2.0=dependency(x) v1.3.0=head
 `,
 		},
 		{
-			"pins stay exact without it, and are whole with it",
+			"pins stay exact without it, and are completed with it",
 			chain(pins("chain.v1.3.0")), []Required{{"chain", "stable", "chain.v1.1.0", "x"}}, `
 chain, default stable
   fast: v1.3.0=bundle
   stable: v1.1.0=dependency(x) v1.2.0=continuity(v1.1.0) v1.3.0=bundle
-- package "chain": channel "fast": its new head chain.v1.3.0 is below the original head chain.v2.0.0; clusters that are above it already get no updates from this channel
-- package "chain": channel "old" is left out: it has none of the bundles that are pinned
-- package "chain": channel "stable": kept outside the range so that no update path breaks: chain.v1.2.0 (for chain.v1.1.0)
+- package "chain": channel "fast": its new head chain.v1.3.0 is below the original head chain.v2.0.0; clusters above the new head get no updates from this channel
+- package "chain": channel "old" is left out: it has none of the pinned bundles
+- package "chain": channel "stable": kept in addition to the selection so that no update path breaks: chain.v1.2.0 (for chain.v1.1.0)
 `,
 		},
 	} {
@@ -92,14 +92,13 @@ chain, default stable
 			}
 			again, err := Apply(result.Catalog, tc.op, tc.required...)
 			if err != nil && !strings.Contains(err.Error(), "has no channel") || err == nil && !sameBytes(t, result.Catalog, again.Catalog) {
-				t.Errorf("again it is something else: %v", err)
+				t.Errorf("filtering again gives something else: %v", err)
 			}
 		})
 	}
 }
 
-// What the catalog does not have cannot be added, and is no fault of the
-// configuration.
+// A requirement that the catalog does not have is an error, but not one of the configuration.
 func TestApplyRequiredGaps(t *testing.T) {
 	c := read(t, "testdata/catalog")
 	for _, tc := range []struct {
@@ -117,7 +116,7 @@ func TestApplyRequiredGaps(t *testing.T) {
 	}
 }
 
-// A range that is empty stays an error, whatever others need.
+// An empty range stays an error, even if others need the package.
 func TestApplyRequiredBesideAnEmptyRange(t *testing.T) {
 	_, err := Apply(read(t, "testdata/catalog"), chain(imageset.Package{Range: imageset.Range{Min: "9.0.0"}}), Required{"chain", "stable", "chain.v1.3.0", "x"})
 	if err == nil || !strings.Contains(err.Error(), "has no version 9.0.0 or higher") {

@@ -10,14 +10,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// rewritten is the channel with the kept entries; the original where all are
-// kept as they are.
+// rewritten returns the channel with the kept entries, or the original if it is unchanged.
 func (k keptChannel) rewritten() (*catalog.Channel, error) {
 	if !slices.Contains(k.keep, false) && len(k.skips) == 0 {
 		return k.Channel, nil
 	}
 	ch := &catalog.Channel{Package: k.Package, Name: k.Name}
-	skips := map[int][]string{} // by the place among those kept
+	skips := map[int][]string{} // by the position among the kept entries
 	for i, e := range k.Channel.Entries {
 		if !k.keep[i] {
 			continue
@@ -28,7 +27,7 @@ func (k keptChannel) rewritten() (*catalog.Channel, error) {
 		}
 		ch.Entries = append(ch.Entries, e)
 	}
-	if k.Meta.Raw == nil { // of an outline
+	if k.Meta.Raw == nil { // an outline has no text
 		ch.Meta = k.Meta
 		return ch, nil
 	}
@@ -42,8 +41,8 @@ func (k keptChannel) rewritten() (*catalog.Channel, error) {
 	return ch, err
 }
 
-// withSkips replaces the skips of entries, which are counted from 0, and nothing
-// else: not even the white space of the others.
+// withSkips replaces the skips of entries, numbered from 0, and nothing else: even the white space
+// of other entries stays.
 func withSkips(m *catalog.Meta, skips map[int][]string) (*catalog.Meta, error) {
 	spans, err := entrySpans(m.Raw)
 	if err != nil {
@@ -66,7 +65,7 @@ func withSkips(m *catalog.Meta, skips map[int][]string) (*catalog.Meta, error) {
 	return &changed, nil
 }
 
-// entrySpans finds where each element of an object's entries begins and ends.
+// entrySpans returns the start and end of each element of an object's entries.
 func entrySpans(object []byte) ([][2]int, error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if _, err := d.Token(); err != nil {
@@ -100,8 +99,8 @@ func entrySpans(object []byte) ([][2]int, error) {
 	return nil, nil
 }
 
-// deprecations keeps those whose target is kept, by schema and name. It is nil
-// where that leaves none of some.
+// deprecations keeps the deprecations of kept targets, by schema and name. It returns nil if none
+// is left.
 func deprecations(d *catalog.Deprecations, targets map[[2]string]bool) (*catalog.Deprecations, error) {
 	var kept []catalog.Deprecation
 	for _, e := range d.Entries {

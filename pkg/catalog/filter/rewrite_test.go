@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// sameBut holds that two objects differ in one member at most.
+// sameBut checks that two objects differ in at most one member.
 func sameBut(fail func(string, ...any), was, is *catalog.Meta, member string) {
 	if was == is {
 		return
@@ -25,7 +25,7 @@ func sameBut(fail func(string, ...any), was, is *catalog.Meta, member string) {
 	}
 }
 
-// elements are the bytes of an object's entries.
+// elements returns the bytes of an object's entries.
 func elements(fail func(string, ...any), m *catalog.Meta) []json.RawMessage {
 	var object struct{ Entries []json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &object); err != nil {

@@ -13,42 +13,41 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// A selection is one package of a catalog on its way to what is kept of it.
+// A selection is the state of filtering one package.
 type selection struct {
-	pkg  *catalog.Package
-	want imageset.Package
-	full bool
-	// brought says that nobody selected the package, and that it is here only
-	// since others need it.
-	brought  bool
-	required []Required
-	starts   []start // what is installed of it
-	// versions are those of the package's bundles that can be read.
+	pkg     *catalog.Package
+	request imageset.Package
+	full    bool
+	// dependency is set if the package is not selected, but required by others.
+	dependency bool
+	required   []Required
+	starts     []start // the installed operators of the package
+	// versions are the readable versions by bundle.
 	versions map[string]semver.Version
 
-	works    []*work       // sorted by name
+	drafts   []*draft      // sorted by name
 	kept     []keptChannel // sorted by name
 	notes    []note
 	problems []Problem
 }
 
-// A note is a sentence for the summary. Those on channels come first, by name.
+// A note is a sentence for the summary. Notes on channels come first, by channel name.
 type note struct{ channel, text string }
 
-// A keptChannel is a channel with the entries that are kept of it.
+// A keptChannel is a channel with its kept entries.
 type keptChannel struct {
 	*catalog.Channel
-	// entries are those kept, in the order of the original, with their reasons;
-	// keep says of each entry of the original whether it is.
+	// entries are the kept ones with their reasons, in the original order; keep reports for each
+	// original entry whether it is kept.
 	entries            []Entry
 	keep               []bool
 	skips              map[int][]string // names to add to an entry's skips
 	head, originalHead string
-	brought            bool // by dependencies alone
+	dependency         bool // only required by others
 }
 
-func newSelection(p *catalog.Package, want imageset.Package, full bool) *selection {
-	s := &selection{pkg: p, want: want, full: full, versions: map[string]semver.Version{}}
+func newSelection(p *catalog.Package, request imageset.Package, full bool) *selection {
+	s := &selection{pkg: p, request: request, full: full, versions: map[string]semver.Version{}}
 	for _, b := range p.Bundles {
 		if _, again := s.versions[b.Name]; b.VersionErr == nil && !again {
 			s.versions[b.Name] = b.Version
@@ -65,12 +64,12 @@ func (s *selection) note(format string, args ...any) {
 	s.notes = append(s.notes, note{text: fmt.Sprintf("package %q: ", s.pkg.Name) + fmt.Sprintf(format, args...)})
 }
 
-// noteOn is a note that goes on after the name of a channel.
+// noteOn adds a note on a channel. The text continues after the channel's name.
 func (s *selection) noteOn(channel, format string, args ...any) {
 	s.notes = append(s.notes, note{channel, fmt.Sprintf("package %q: channel %q", s.pkg.Name, channel) + fmt.Sprintf(format, args...)})
 }
 
-// sentences are the notes in order.
+// sentences returns the notes in order.
 func (s *selection) sentences() []string {
 	slices.SortStableFunc(s.notes, func(a, b note) int {
 		if (a.channel == "") != (b.channel == "") {
@@ -85,72 +84,73 @@ func (s *selection) sentences() []string {
 	return all
 }
 
-// sentence joins the parts that are not empty with semicolons.
+// sentence joins the non-empty parts with semicolons.
 func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
-// run decides what is kept of every channel, and which is the default.
+// run decides what is kept of every channel, and which channel is the default.
 func (s *selection) run() error {
-	of, err := newSpan(s.want.Range)
+	of, err := newSpan(s.request.Range)
 	if err != nil {
-		s.problem(s.want.Pos, fmt.Sprintf("package %q: %v", s.pkg.Name, err))
+		s.problem(s.request.Pos, fmt.Sprintf("package %q: %v", s.pkg.Name, err))
 		return nil
 	}
 	channels := s.channels()
-	s.pins()
+	s.checkPins()
 	if len(s.problems) > 0 {
 		return nil
 	}
 	for _, ch := range channels {
 		s.channel(ch, of)
 	}
-	if len(s.works) == 0 && len(s.problems) == 0 && !s.brought {
+	if len(s.drafts) == 0 && len(s.problems) == 0 && !s.dependency {
 		s.notes = nil
-		s.empty(of)
+		s.nothingSelected(of)
 	}
-	if err := s.require(); err != nil || len(s.problems) > 0 {
+	if err := s.addDependencies(); err != nil || len(s.problems) > 0 {
 		return err
 	}
 	s.keepInstalled()
 	if s.decide(); len(s.problems) > 0 {
 		return nil
 	}
-	for _, w := range s.works {
+	s.explainConnections()
+	for _, w := range s.drafts {
 		s.kept = append(s.kept, w.result())
 	}
 	for i := range s.kept {
-		s.account(s.works[i], s.kept[i])
+		s.noteExtras(s.drafts[i], s.kept[i])
 	}
-	s.strand()
+	s.noteStranded()
 	s.defaultChannel()
 	return nil
 }
 
-// A wantedChannel is a channel to take something of, and what the configuration
-// says of it; named is nil where it was not named.
-type wantedChannel struct {
+// A requestedChannel is a channel to select from. named is its entry in the configuration, nil if
+// the configuration does not name it.
+type requestedChannel struct {
 	*catalog.Channel
 	named *imageset.Channel
 }
 
-// channels are the channels to look at: the named ones, or else all.
-func (s *selection) channels() []wantedChannel {
-	var channels []wantedChannel
-	if s.brought {
+// channels returns the channels to select from: the named ones, or all.
+func (s *selection) channels() []requestedChannel {
+	var channels []requestedChannel
+	if s.dependency {
 		return nil
 	}
 	for _, ch := range s.pkg.Channels {
-		if len(s.want.Channels) == 0 {
-			channels = append(channels, wantedChannel{Channel: ch})
+		if len(s.request.Channels) == 0 {
+			channels = append(channels, requestedChannel{Channel: ch})
 		}
-		for _, named := range s.want.Channels {
+		for _, named := range s.request.Channels {
 			if named.Name == ch.Name {
-				channels = append(channels, wantedChannel{ch, &named})
+				channels = append(channels, requestedChannel{ch, &named})
 			}
 		}
 	}
-	for _, named := range s.want.Channels {
+	for _, named := range s.request.Channels {
 		if s.pkg.Channel(named.Name) == nil {
 			s.problem(named.Pos, fmt.Sprintf("package %q has no channel %q", s.pkg.Name, named.Name), s.nearestChannel(named.Name))
 		}
@@ -158,8 +158,8 @@ func (s *selection) channels() []wantedChannel {
 	return channels
 }
 
-// nearestChannel suggests a channel, or lists all where nothing comes near and
-// they are few.
+// nearestChannel suggests a channel. If no name is similar and the package has few channels, it
+// lists them all.
 func (s *selection) nearestChannel(word string) string {
 	names := channelNames(s.pkg.Channels)
 	if phrase := suggest.Phrase(word, names); phrase != "" || len(names) == 0 || len(names) > 8 {
@@ -168,25 +168,25 @@ func (s *selection) nearestChannel(word string) string {
 	return "it has " + list(names)
 }
 
-// pins checks that every pinned bundle stands in a channel.
-func (s *selection) pins() {
+// checkPins checks that every pinned bundle is in a channel.
+func (s *selection) checkPins() {
 	var names []string
 	for _, ch := range s.pkg.Channels {
 		for _, e := range ch.Entries {
 			names = append(names, e.Name)
 		}
 	}
-	for _, pin := range s.want.Bundles {
+	for _, pin := range s.request.Bundles {
 		if !slices.Contains(names, pin.Name) {
 			s.problem(pin.Pos, fmt.Sprintf("package %q has no bundle %q", s.pkg.Name, pin.Name), suggest.Phrase(pin.Name, names))
 		}
 	}
 }
 
-// channel decides what is kept of one channel. Pins exclude ranges, and both
-// exclude full; a range is the channel's own or the package's.
-func (s *selection) channel(ch wantedChannel, within span) {
-	ranged := !s.want.Range.IsZero()
+// channel selects the entries of one channel. Pins exclude ranges, and both exclude full. The
+// channel's own range replaces the package's.
+func (s *selection) channel(ch requestedChannel, within span) {
+	ranged := !s.request.Range.IsZero()
 	if ch.named != nil && !ch.named.Range.IsZero() {
 		var err error
 		if within, err = newSpan(ch.named.Range); err != nil {
@@ -197,31 +197,32 @@ func (s *selection) channel(ch wantedChannel, within span) {
 	}
 	switch {
 	case len(ch.Entries) == 0:
-		s.without(ch, "has no entries")
-	case ranged || len(s.want.Bundles) > 0:
-		s.pick(ch, within, ranged)
+		s.dropChannel(ch, "has no entries")
+	case ranged || len(s.request.Bundles) > 0:
+		s.selectEntries(ch, within, ranged)
 	case s.full:
-		w := s.work(ch)
-		for i := range w.asked {
-			w.asked[i].Reason = Full
+		w := s.draft(ch)
+		for i := range w.requested {
+			w.requested[i].Reason = Full
 		}
 	default:
 		heads := graph.Inspect(ch.Entries).Heads
 		if len(heads) != 1 {
-			s.broken(ch, heads)
+			s.invalidChannel(ch, heads)
 			return
 		}
-		w := s.work(ch)
+		w := s.draft(ch)
 		for i, e := range ch.Entries {
 			if e.Name == heads[0] {
-				w.asked[i].Reason = Head
+				w.requested[i].Reason = Head
 			}
 		}
 	}
 }
 
-// without drops a channel of which nothing is selected.
-func (s *selection) without(ch wantedChannel, why string) {
+// dropChannel drops a channel without selected entries. It is an error if the configuration names
+// the channel.
+func (s *selection) dropChannel(ch requestedChannel, why string) {
 	if ch.named != nil {
 		s.problem(ch.named.Pos, fmt.Sprintf("package %q: channel %q %s", s.pkg.Name, ch.Name, why))
 		return
@@ -229,16 +230,16 @@ func (s *selection) without(ch wantedChannel, why string) {
 	s.noteOn(ch.Name, " is left out: it %s", why)
 }
 
-// pos is where the configuration speaks of the channel.
-func (s *selection) pos(ch wantedChannel) imageset.Position {
+// pos returns the position of the channel, or else of the package, in the configuration.
+func (s *selection) pos(ch requestedChannel) imageset.Position {
 	if ch.named != nil {
 		return ch.named.Pos
 	}
-	return s.want.Pos
+	return s.request.Pos
 }
 
-// broken refuses a channel that OLM would not accept as it stands.
-func (s *selection) broken(ch wantedChannel, heads []string) {
+// invalidChannel adds a problem: OLM does not accept the channel of the original catalog.
+func (s *selection) invalidChannel(ch requestedChannel, heads []string) {
 	why := "its update graph is broken"
 	switch len(heads) {
 	case 0:
@@ -247,6 +248,6 @@ func (s *selection) broken(ch wantedChannel, heads []string) {
 	default:
 		why = "it has more than one head: " + list(heads)
 	}
-	s.problem(s.pos(ch), fmt.Sprintf("package %q: nothing can be selected of channel %q as the catalog has it", s.pkg.Name, ch.Name),
-		why, "name other channels, or use a newer catalog")
+	s.problem(s.pos(ch), fmt.Sprintf("package %q: channel %q is invalid in the catalog", s.pkg.Name, ch.Name),
+		why, "select other channels or use a newer catalog")
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// A span is an inclusive range of versions; an end that is nil is open. Versions
-// compare by semver precedence: a pre-release is an ordinary version below its
-// release, and build metadata is no order.
+// A span is an inclusive range of versions; a nil end is open. Versions compare by semver
+// precedence: a pre-release is an ordinary version below its release, and build metadata does not
+// count.
 type span struct {
 	min, max *semver.Version
 }
@@ -39,22 +39,22 @@ func (s span) has(v semver.Version) bool {
 	return (s.min == nil || v.GTE(*s.min)) && (s.max == nil || v.LTE(*s.max))
 }
 
-// String goes after "no version".
+// String returns the range as it follows "no version".
 func (s span) String() string {
 	switch {
 	case s.min == nil:
-		return s.max.String() + " or lower"
+		return imageset.VersionText(s.max.String()) + " or lower"
 	case s.max == nil:
 		return s.min.String() + " or higher"
 	case s.min.EQ(*s.max):
 		return s.min.String()
 	default:
-		return "between " + s.min.String() + " and " + s.max.String()
+		return "between " + s.min.String() + " and " + imageset.VersionText(s.max.String())
 	}
 }
 
-// nearest is "; the nearest is 1.2.0" with the highest version below the span
-// and the lowest above it, "" where there are no versions at all.
+// nearest returns "; the nearest is 1.2.0" with the highest version below the span and the lowest
+// above it, or "" without versions.
 func (s span) nearest(versions []semver.Version) string {
 	var below, above *semver.Version
 	for _, v := range slices.SortedFunc(slices.Values(versions), semver.Version.Compare) {

@@ -11,14 +11,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// maxEdited is the largest file that an object is replaced in, in bytes.
+// maxEdited is the maximum size of a file that Edit changes, in bytes.
 const maxEdited = 256 << 20
 
-// Edit replaces one object in the files of the folder dir by another and leaves
-// every other byte as it is. before is the object as it was read from there;
-// where it is nil, after is added to the file that has the object beside. Where
-// after is nil, before is taken out. A document of YAML is written anew, without
-// its comments. The changed file is read back before it gets its name.
+// Edit replaces one object in the files of the folder dir and keeps every other byte. before is the object
+// as it was read from there. If it is nil, after is added to the file that has the object beside. If
+// after is nil, before is removed. A YAML document loses its comments. The changed file is read back
+// before it gets its name.
 func Edit(dir string, before, after, beside *catalog.Meta) (err error) {
 	at := before
 	if at == nil {
@@ -46,10 +45,9 @@ func Edit(dir string, before, after, beside *catalog.Meta) (err error) {
 	return nil
 }
 
-var errMoved = errors.New("the file is not what was read before; try again")
+var errMoved = errors.New("the file has changed since it was read; try again")
 
-// edit gives the text of a file with the object at replaced, or with another
-// behind the last.
+// edit returns the text of a file in which the object at is replaced, or another one is added at the end.
 func edit(text []byte, at *catalog.Meta, replace bool, after *catalog.Meta) ([]byte, error) {
 	start := lineOffset(text, at.Line)
 	if i := bytes.Index(text[start:], at.Raw); i >= 0 {
@@ -73,8 +71,8 @@ func editJSON(text []byte, start, length int, replace bool, after *catalog.Meta)
 	return bytes.Join([][]byte{head, raw, tail}, nil)
 }
 
-// editYAML replaces the document that begins at start and ends before the next
-// line "---". A line of that kind can be nothing but the end of a document.
+// editYAML replaces the document that begins at start and ends before the next line "---", which is always
+// the end of a document.
 func editYAML(text []byte, start int, replace bool, after *catalog.Meta) ([]byte, error) {
 	var doc []byte
 	if after != nil {
@@ -99,7 +97,7 @@ func editYAML(text []byte, start int, replace bool, after *catalog.Meta) ([]byte
 	return bytes.Join([][]byte{head, doc, tail}, nil), nil
 }
 
-// lineOffset is where a line, counted from 1, begins.
+// lineOffset returns the offset of a line, counted from 1.
 func lineOffset(text []byte, line int) int {
 	at := 0
 	for range line - 1 {
@@ -112,8 +110,7 @@ func lineOffset(text []byte, line int) int {
 	return at
 }
 
-// confirm reads the changed file: it has to hold the objects of the old one but
-// for a single change.
+// confirm checks that the changed file has the objects of the old one except for a single change.
 func confirm(old, changed []byte, name string) error {
 	before, err := objects(old, name)
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package folder keeps catalogs as folders of files on the disk.
+// Package folder writes catalogs as folders of files.
 //
-// Write lays a catalog out as opm does, PACKAGE/catalog.json (or catalog.yaml)
-// and the objects without a package beside them. The folder is written beside
-// its place and then moved there, so that it is the old catalog or the new one
-// and never half of either. A folder that is there already is replaced only if
-// it holds nothing but a catalog in this layout: what somebody else keeps in it
-// is not ours to remove.
+// Write uses the layout of opm: PACKAGE/catalog.json (or catalog.yaml), and the objects without package
+// in a file beside these folders. It writes a new folder and renames it, so that the target is always
+// either the old catalog or the new one. It replaces an existing folder only if it contains nothing but
+// a catalog in this layout, so that no other files are lost. Edit replaces one object in the files of a
+// catalog and keeps all other bytes.
 package folder
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
-// A Form is how objects are written.
+// A Form is the format of the files.
 type Form string
 
 // The forms.
@@ -33,15 +32,14 @@ const (
 	YAML Form = "yaml" // one document an object
 )
 
-// ErrForeign says that a folder holds something that Write has not written.
-var ErrForeign = errors.New("the folder holds other files than those of a catalog; name an empty or new one")
+// ErrForeign means that a folder contains other files than those of Write.
+var ErrForeign = errors.New("the folder contains other files than those of a catalog; use an empty or new folder")
 
-// ErrBusy says that a folder cannot be moved away: it is the working directory,
-// or something is mounted on it.
-var ErrBusy = errors.New("the folder cannot be replaced as a whole, since it is the working directory or mounted; name one in it")
+// ErrBusy means that a folder cannot be renamed: it is the working directory or a mount point.
+var ErrBusy = errors.New("the folder cannot be replaced since it is the working directory or a mount point; use a folder in it")
 
-// Write writes a catalog to the folder dir, which need not exist. The error is
-// ErrForeign or ErrBusy where it must not or cannot be replaced.
+// Write writes a catalog to the folder dir, which does not have to exist. The error matches ErrForeign or
+// ErrBusy if it must not or cannot be replaced.
 func Write(ctx context.Context, dir string, c *catalog.Catalog, form Form) (err error) {
 	files, err := catalog.Files(c)
 	if err != nil {
@@ -110,8 +108,8 @@ func writeYAML(w io.Writer, f catalog.File) error {
 	return nil
 }
 
-// Check says whether Write may write to the folder dir, before there is anything
-// to write. The error is ErrForeign or ErrBusy where it may not.
+// Check returns the error that Write would return for the folder dir: it matches ErrForeign or ErrBusy if
+// the folder must not or cannot be replaced.
 func Check(dir string) error {
 	err := replaceable(dir)
 	if err == nil && isWorking(dir) {
@@ -123,7 +121,7 @@ func Check(dir string) error {
 	return nil
 }
 
-// replaceable reports whether dir is absent, empty, or as Write writes it.
+// replaceable returns nil if dir does not exist, is empty, or was written by Write.
 func replaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,8 +150,7 @@ func replaceable(dir string) error {
 	return nil
 }
 
-// isWorking reports whether dir is the working directory, which would be gone
-// from under whoever is in it.
+// isWorking reports whether dir is the working directory, which must not be removed.
 func isWorking(dir string) bool {
 	here, err := os.Stat(".")
 	if err != nil {
@@ -167,7 +164,7 @@ func written(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && (e.Name() == "catalog.json" || e.Name() == "catalog.yaml")
 }
 
-// replace moves draft to dir, whose former content goes.
+// replace renames draft to dir and removes the old content.
 func replace(dir, draft string) error {
 	old := draft + ".old"
 	err := os.Rename(dir, old)
@@ -192,7 +189,7 @@ func syncFolder(dir string) error {
 	return errors.Join(durable.Folder{Root: root}.Sync("."), root.Close())
 }
 
-// restore puts the former content back.
+// restore renames the old content back.
 func restore(old, dir string) error {
 	if err := os.Rename(old, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

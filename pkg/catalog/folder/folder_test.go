@@ -28,7 +28,7 @@ func sample(t *testing.T, text string) *catalog.Catalog {
 	return read(t, fstest.MapFS{"all.yaml": {Data: []byte(text)}})
 }
 
-// tree is every file below dir with its text.
+// tree returns every file below dir with its text.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

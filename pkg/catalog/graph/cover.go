@@ -8,9 +8,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Covers reports whether every version in the skipRange of one entry lies in that
-// of another, whatever versions there may be. An entry without a skipRange that
-// can be read is covered by any. The answer is false where it is not certain.
+// Covers reports whether the skipRange of outer covers every version in the skipRange of inner,
+// including versions that do not exist. An inner entry without a readable skipRange is always
+// covered. The result is false if it is not certain.
 func Covers(outer, inner catalog.Entry) bool {
 	in, err := Range(inner)
 	if err != nil || inner.SkipRange == "" || inner.SkipRange == outer.SkipRange {
@@ -20,21 +20,20 @@ func Covers(outer, inner catalog.Entry) bool {
 	if err != nil || outer.SkipRange == "" {
 		return false
 	}
-	// What a range says changes at the versions that it names, and nowhere
-	// between two of them. So it is enough to ask for these, for one version
-	// just above each, and for the lowest there is.
+	// The result of a range changes only at the versions that it names. So it is enough to test
+	// these, a version just above each, and the lowest possible version.
 	lowest := semver.Version{Pre: []semver.PRVersion{{IsNum: true}}}
-	asked := []semver.Version{lowest}
+	versions := []semver.Version{lowest}
 	for _, text := range []string{outer.SkipRange, inner.SkipRange} {
 		named, ok := bounds(text)
 		if !ok {
 			return false
 		}
 		for _, v := range named {
-			asked = append(asked, v, above(v))
+			versions = append(versions, v, above(v))
 		}
 	}
-	for _, v := range asked {
+	for _, v := range versions {
 		if in(v) && !out(v) {
 			return false
 		}
@@ -42,8 +41,8 @@ func Covers(outer, inner catalog.Entry) bool {
 	return true
 }
 
-// bounds are the versions that a range names. A wildcard names where it begins
-// and where it ends. It is false where a version cannot be read.
+// bounds returns the versions that a range names. A wildcard names its start and its end. It
+// returns false if a version cannot be parsed.
 func bounds(text string) ([]semver.Version, bool) {
 	var all []semver.Version
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("<>=!| ", r) }) {
@@ -69,7 +68,7 @@ func bounds(text string) ([]semver.Version, bool) {
 	return all, true
 }
 
-// above is the lowest version that is higher.
+// above returns the lowest version that is higher.
 func above(v semver.Version) semver.Version {
 	next := semver.Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch}
 	if len(v.Pre) == 0 {

@@ -41,9 +41,9 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// FuzzRange: a range that is taken is an edge for exactly the versions that it
-// holds, one that is refused for none, and nothing panics; and what one range
-// covers of another holds for any version.
+// FuzzRange checks that a valid range is an edge for exactly the versions that it covers, and an
+// invalid one for none, without panics; and that a version covered by a covered range is covered by
+// the other.
 func FuzzRange(f *testing.F) {
 	for _, seed := range [][3]string{
 		{">=1.0.0 <1.2.0", "<1.2.0", "1.1.9"},

@@ -8,22 +8,20 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// An EdgeKind is the word for why an entry is an update: "replaces", "skips" or
-// "skipRange".
+// An EdgeKind tells why an entry is an update: "replaces", "skips" or "skipRange".
 type EdgeKind string
 
-// The kinds of edges. An entry that has several of them for a bundle counts as
-// the first one here.
+// The kinds of edges. An entry with several edges from a bundle counts as the first of these.
 const (
 	Replaces  EdgeKind = "replaces"
 	Skips     EdgeKind = "skips"
 	SkipRange EdgeKind = "skipRange"
 )
 
-// Edge reports whether OLM offers the entry as an update to a cluster that runs
-// the bundle of that name and version: the entry replaces it, skips it, or has a
-// skipRange (github.com/blang/semver grammar) that the version lies in. A
-// skipRange that does not parse is no edge; pkg/catalog/validate reports it.
+// Edge reports whether OLM offers the entry as an update to a cluster that runs the bundle with the
+// name and version: the entry replaces it, skips it, or has a skipRange (github.com/blang/semver
+// grammar) that covers the version. An invalid skipRange is not an edge; pkg/catalog/validate
+// reports it.
 func Edge(e catalog.Entry, name string, version semver.Version) bool {
 	if names(e, name) != "" {
 		return true
@@ -32,8 +30,8 @@ func Edge(e catalog.Entry, name string, version semver.Version) bool {
 	return err == nil && within(version)
 }
 
-// names is the kind of the edge from a bundle that the entry has by name, "" if
-// there is none.
+// names returns the kind of the edge by name (replaces or skips) from a bundle, "" if there is
+// none.
 func names(e catalog.Entry, name string) EdgeKind {
 	switch {
 	case name == "":
@@ -46,8 +44,8 @@ func names(e catalog.Entry, name string) EdgeKind {
 	return ""
 }
 
-// Range parses an entry's skipRange. The range of an entry without one holds no
-// version. The error is blang's, with the text in it.
+// Range parses an entry's skipRange. The range of an entry without one covers no version. The error
+// is the one of blang/semver and contains the text.
 func Range(e catalog.Entry) (semver.Range, error) {
 	if e.SkipRange == "" {
 		return func(semver.Version) bool { return false }, nil

@@ -26,22 +26,22 @@ func TestInspect(t *testing.T) {
 			Shape{Heads: []string{"c"}, Chain: []string{"c", "b", "a"}},
 		},
 		{
-			"replaces and skips that exist nowhere",
+			"replaces and skips that do not exist",
 			entries{{Name: "b", Replaces: "a", Skips: []string{"x"}}, {Name: "a", Replaces: "gone"}},
 			Shape{Heads: []string{"b"}, Chain: []string{"b", "a"}},
 		},
 		{
-			"all on the head's skips",
+			"the head skips all",
 			entries{{Name: "c", Skips: []string{"a", "b"}}, {Name: "b", Replaces: "a"}, {Name: "a"}},
 			Shape{Heads: []string{"c"}, Chain: []string{"c"}, Skipped: map[string]bool{"a": true, "b": true}},
 		},
 		{
-			"the chain stops at a skipped entry, below it is stranded",
+			"the chain ends at a skipped entry, the rest is stranded",
 			entries{{Name: "c", Replaces: "b", Skips: []string{"b"}}, {Name: "b", Replaces: "a"}, {Name: "a"}},
 			Shape{Heads: []string{"c"}, Chain: []string{"c"}, Skipped: map[string]bool{"b": true}, Stranded: []string{"a"}},
 		},
 		{
-			"a fork, mended by a skip of an entry that is off the chain",
+			"a fork, closed by a skip of an entry off the chain",
 			entries{{Name: "d", Replaces: "b", Skips: []string{"c"}}, {Name: "c", Replaces: "a", Skips: []string{"x", "a"}}, {Name: "b"}, {Name: "a"}},
 			Shape{Heads: []string{"d"}, Chain: []string{"d", "b"}, Skipped: map[string]bool{"c": true, "a": true}},
 		},
@@ -68,7 +68,7 @@ func TestInspect(t *testing.T) {
 			Shape{Heads: []string{"b"}, Chain: []string{"b", "a"}},
 		},
 		{
-			"an empty skip hides nothing",
+			"an empty skip has no effect",
 			entries{{Name: "b", Replaces: "a", Skips: []string{""}}, {Name: "a"}},
 			Shape{Heads: []string{"b"}, Chain: []string{"b", "a"}},
 		},
@@ -79,8 +79,8 @@ func TestInspect(t *testing.T) {
 				t.Error(diff)
 			}
 			whole := len(tc.want.Heads) == 1 && len(tc.want.Cycle)+len(tc.want.Stranded) == 0
-			if got.Whole() != whole {
-				t.Errorf("Whole() = %v", got.Whole())
+			if got.Valid() != whole {
+				t.Errorf("Valid() = %v", got.Valid())
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// A channel of 150 entries, each of which skips 1,000 names that exist nowhere.
+// A channel of 150 entries, each of which skips 1,000 names that do not exist.
 func BenchmarkInspect(b *testing.B) {
 	var entries []catalog.Entry
 	for i := range 150 {
@@ -121,7 +121,7 @@ func BenchmarkInspect(b *testing.B) {
 		entries = append(entries, e)
 	}
 	for b.Loop() {
-		if !Inspect(entries).Whole() {
+		if !Inspect(entries).Valid() {
 			b.Fatal("not whole")
 		}
 	}

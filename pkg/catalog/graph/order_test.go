@@ -14,15 +14,15 @@ func TestOrder(t *testing.T) {
 	for _, tc := range []struct{ name, channel, want string }{
 		{"none", "", ""},
 		{"a chain in any order", "2:1 1 3:2", "3 2 1"},
-		{"skipped ones are left out, and the walk goes on below them", "1 2:1 3:2,2 4:3", "4 3 1"},
+		{"skipped entries are omitted, and the walk continues below them", "1 2:1 3:2,2 4:3", "4 3 1"},
 		{"off the chain", "1 2 3:2,1", "3 2"},
 		{"a fork", "1 2:1 3:1,2", "3 1"},
-		{"names that are not there", "2:1 3:2,0", "3 2"},
+		{"missing names", "2:1 3:2,0", "3 2"},
 		{"two heads", "1 2:1 3:1", ""},
 		{"no head", "1:2 2:1", ""},
 		{"itself", "1:1", ""},
-		{"a circle below the head", "1:2 2:1 3:2", ""},
-		{"a circle below skipped ones, which opm validate passes", "1:2 2:1 3:2,1,2", ""},
+		{"a cycle below the head", "1:2 2:1 3:2", ""},
+		{"a cycle below skipped ones, which opm validate passes", "1:2 2:1 3:2,1,2", ""},
 	} {
 		var entries []catalog.Entry
 		if tc.channel != "" {
@@ -38,8 +38,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Ten thousand skips of an entry, all but a few of names that exist nowhere, and
-// ten thousand entries that replace each other.
+// Ten thousand skips of an entry, nearly all of names that do not exist, and ten thousand entries
+// that replace each other.
 func TestLargeChannels(t *testing.T) {
 	head := catalog.Entry{Name: "p.v2.0.0", Replaces: "p.v1.0.0"}
 	for i := range 10_000 {

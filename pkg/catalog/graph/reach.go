@@ -6,22 +6,21 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A Mode is how a cluster is led through the updates.
+// A Mode selects who chooses the updates.
 type Mode int
 
 const (
-	// Automatic is OLM by itself; see [Updates.Walk].
+	// Automatic means that OLM chooses; see [Updates.Walk].
 	Automatic Mode = iota
-	// AnyPath is somebody who chooses each update from those that OLM offers: in
-	// OLM v1 by setting the version of the ClusterExtension, hop by hop; in OLM
-	// classic, which offers no choice, it is what dependencies may lead to.
+	// AnyPath means that a user chooses each update among those that OLM offers: in OLM v1 by
+	// setting the version of the ClusterExtension, hop by hop. OLM classic offers no choice; there
+	// it includes what dependencies may cause.
 	AnyPath
 )
 
-// Reachable reports whether a cluster gets to the bundle of that name, and by
-// which hops. There are none if it is there already. With [AnyPath] these are as
-// few as can be; of ways of one length it is the one that OLM's own preference
-// finds first.
+// Reachable reports whether a cluster reaches the bundle with the name, and returns the hops, none
+// if the cluster already runs it. With [AnyPath] the path is the shortest; among several, it is the
+// one that OLM's own preference finds first.
 func (u *Updates) Reachable(at At, to string, m Mode) ([]Hop, bool) {
 	if at.Name == to {
 		return nil, true
@@ -34,7 +33,7 @@ func (u *Updates) Reachable(at At, to string, m Mode) ([]Hop, bool) {
 		}
 		return hops[:end+1], true
 	}
-	first := map[string]Hop{at.Name: {}} // the hop that led to a bundle first
+	first := map[string]Hop{at.Name: {}} // the first hop that led to a bundle
 	for queue := []At{at}; len(queue) > 0; {
 		from := queue[0]
 		queue = queue[1:]
@@ -65,7 +64,7 @@ func back(first map[string]Hop, from, to string) []Hop {
 	return hops
 }
 
-// Reachable is [Updates.Reachable] of a package that is asked once.
+// Reachable is [Updates.Reachable] for a single query.
 func Reachable(p *catalog.Package, at At, to string, v View, m Mode) ([]Hop, bool) {
 	return NewUpdates(p, v).Reachable(at, to, m)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// public are public catalogs, where they are there.
+// public returns public catalogs, if present.
 func public(t *testing.T) *catalog.Catalog {
 	t.Helper()
 	dir := "../../../../shared/catalogs"
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("not there: ", dir)
+		t.Skip("not present: ", dir)
 	}
 	c, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{})
 	if err != nil {
@@ -24,9 +24,12 @@ func public(t *testing.T) *catalog.Catalog {
 	return c
 }
 
-// In public catalogs every entry gets to the head of its channel by itself, in
-// both generations; and by hand it takes no more hops.
+// In public catalogs every entry reaches the head of its channel automatically, in both
+// generations; choosing updates by hand takes at most as many hops.
 func TestRealChannels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	for _, p := range public(t).Packages {
 		for _, ch := range p.Channels {
 			head := Inspect(ch.Entries).Heads[0]
@@ -37,7 +40,7 @@ func TestRealChannels(t *testing.T) {
 					hops, ok := u.Reachable(at, head, Automatic)
 					fewest, found := u.Reachable(at, head, AnyPath)
 					if !ok || !found || len(fewest) > len(hops) {
-						t.Errorf("%s, channel %s, %s: %s goes %v, by hand %v", p.Name, ch.Name, gen, e.Name, u.Walk(at), fewest)
+						t.Errorf("%s, channel %s, %s: %s updates %v, by hand %v", p.Name, ch.Name, gen, e.Name, u.Walk(at), fewest)
 					}
 					for i, hop := range hops {
 						if i > 0 && hop.From != hops[i-1].To || hop.Channel != ch.Name {
@@ -50,15 +53,18 @@ func TestRealChannels(t *testing.T) {
 	}
 }
 
-// What real catalogs do, one package each.
+// Unusual packages of real catalogs, one each.
 func TestRealPackages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	c := public(t)
 	for _, tc := range []struct{ what, pkg, from, channel, classic, v1 string }{
 		{
 			"nearly everything hangs on the head's skips", "kubecost-operator", "v3.1.0", "stable",
 			"stable skips v3.2.4", "stable skips v3.2.4",
 		},
-		{"the default channel has no way from it", "kubecost-operator", "v2.5.4", "stable", "", ""},
+		{"the default channel has no path from it", "kubecost-operator", "v2.5.4", "stable", "", ""},
 		{
 			"another channel has", "kubecost-operator", "v2.5.4", "",
 			"alpha skips v2.8.2", "alpha skips v2.8.2",
@@ -76,7 +82,7 @@ func TestRealPackages(t *testing.T) {
 			"stable skipRange v1.23.0-695, stable replaces v1.24.0-1007", "1.23 skipRange v1.23.0-695, stable replaces v1.24.0-1007",
 		},
 		{
-			"pre-releases on the way", "jumpstarter-operator", "v0.8.0", "",
+			"pre-releases on the path", "jumpstarter-operator", "v0.8.0", "",
 			"alpha skipRange v0.8.1, alpha replaces v0.9.0-rc.1, alpha replaces v0.9.0-rc.2, alpha replaces v0.9.0",
 			"alpha skipRange v0.8.1, alpha replaces v0.9.0-rc.1, alpha replaces v0.9.0-rc.2, alpha replaces v0.9.0",
 		},
@@ -85,11 +91,11 @@ func TestRealPackages(t *testing.T) {
 			"v26.3 skipRange v26.3.3, stable replaces v26.7.0", "stable skipRange v26.7.0",
 		},
 		{
-			"a fork, of which one prong is skipped", "dell-csm-operator", "v1.10.0", "",
+			"a fork with one skipped branch", "dell-csm-operator", "v1.10.0", "",
 			"stable skips v1.10.2, stable replaces v1.11.3", "stable skips v1.10.2, stable replaces v1.11.3",
 		},
 		{
-			"deprecated bundles on the way", "external-dns-operator", "v1.1.0", "",
+			"deprecated bundles on the path", "external-dns-operator", "v1.1.0", "",
 			"stable-v1 skipRange v1.3.8", "stable-v1 skipRange v1.3.8",
 		},
 	} {

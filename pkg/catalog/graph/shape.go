@@ -6,37 +6,33 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A Shape is what a channel's replaces and skips make of its entries.
-// skipRange plays no part in it. Channels that OLM accepts have one head, no
-// cycle, and nothing stranded; see [Shape.Whole].
+// A Shape is the structure of a channel by its replaces and skips; skipRange does not count.
+// Channels that OLM accepts have one head, no cycle and no stranded entries; see [Shape.Valid].
 type Shape struct {
-	// Heads are the entries that no entry of the channel replaces or skips,
-	// sorted by name.
+	// Heads are the entries that no entry of the channel replaces or skips, sorted by name.
 	Heads []string
-	// Chain is the head and what it replaces, step by step: up to an entry that
-	// is skipped, a name that the channel does not have, or the bottom. It is
-	// empty unless there is exactly one head.
+	// Chain is the head and what it replaces, step by step, until an entry that is skipped, a name
+	// that is not in the channel, or the end. It is empty unless there is exactly one head.
 	Chain []string
-	// Cycle is the part of the chain that leads back to itself, beginning and
-	// ending with the same name: a, b, a. It is empty where there is none.
+	// Cycle is the part of the chain that leads back to itself, beginning and ending with the same
+	// name: a, b, a. It is empty without a cycle.
 	Cycle []string
-	// Skipped are the entries that some entry skips. Names that the channel
-	// does not have, which may be thousands, are not among them.
+	// Skipped are the entries that another entry skips. Names that are not in the channel, often
+	// thousands, are not included.
 	Skipped map[string]bool
-	// Stranded are the entries that are neither on the chain nor skipped,
-	// sorted by name. It is empty unless there is exactly one head and no
-	// cycle.
+	// Stranded are the entries that are neither on the chain nor skipped, sorted by name. It is
+	// empty unless there is exactly one head and no cycle.
 	Stranded []string
 }
 
-// Whole reports whether OLM accepts a channel of this shape.
-func (s Shape) Whole() bool {
+// Valid reports whether OLM accepts a channel with this shape.
+func (s Shape) Valid() bool {
 	return len(s.Heads) == 1 && len(s.Cycle) == 0 && len(s.Stranded) == 0
 }
 
-// Inspect finds the shape of a channel, by the algorithm of operator-registry's
-// alpha/model (Channel.Head and Channel.validateReplacesChain). Of entries with
-// the same name, which no valid channel has, the first gives the chain.
+// Inspect returns the shape of a channel, by the algorithm of operator-registry's alpha/model
+// (Channel.Head and Channel.validateReplacesChain). If entries have the same name, which is
+// invalid, the first one counts for the chain.
 func Inspect(entries []catalog.Entry) Shape {
 	shape := Shape{Skipped: map[string]bool{}}
 	replaces := make(map[string]string, len(entries))
@@ -66,15 +62,15 @@ func Inspect(entries []catalog.Entry) Shape {
 		return shape
 	}
 
-	place := map[string]int{}
+	position := map[string]int{}
 	for cur := shape.Heads[0]; ; cur = replaces[cur] {
-		place[cur] = len(shape.Chain)
+		position[cur] = len(shape.Chain)
 		shape.Chain = append(shape.Chain, cur)
 		next := replaces[cur]
 		if shape.Skipped[next] {
 			break
 		}
-		if from, seen := place[next]; seen {
+		if from, seen := position[next]; seen {
 			shape.Cycle = append(slices.Clone(shape.Chain[from:]), next)
 			return shape
 		}
@@ -83,7 +79,7 @@ func Inspect(entries []catalog.Entry) Shape {
 		}
 	}
 	for name := range replaces {
-		if _, onChain := place[name]; !onChain && !shape.Skipped[name] {
+		if _, onChain := position[name]; !onChain && !shape.Skipped[name] {
 			shape.Stranded = append(shape.Stranded, name)
 		}
 	}

@@ -9,34 +9,34 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Updates are a package as a cluster sees it: what it may go to from where. They
-// are made once for many questions, and are for one goroutine.
+// Updates are the updates of a package as a cluster sees them. They are built once for many
+// queries, and must be used by one goroutine only.
 type Updates struct {
 	view View
-	// candidates are what may be installed, each once for a channel, in the order
-	// of preference.
+	// candidates are the bundles that may be installed, once per channel, in the order of
+	// preference.
 	candidates []candidate
-	// named has, for a bundle, the candidates that replace or skip it, ranged
-	// those with a skipRange; both in the order of preference.
+	// named has, for a bundle, the candidates that replace or skip it, ranged those with a
+	// skipRange; both in the order of preference.
 	named  map[string][]int
 	ranged []int
-	// bundles are those that the view takes in and that have a version.
+	// bundles are those in the view that have a version.
 	bundles map[string]*catalog.Bundle
-	// present are, for OLM v1, the bundles that the cluster can stay at.
+	// present are, for OLM v1, the bundles where the cluster can stay.
 	present []candidate
 }
 
-// A candidate is a bundle at its place in a channel.
+// A candidate is a channel entry with its bundle.
 type candidate struct {
 	catalog.Entry
 	channel    string
 	bundle     *catalog.Bundle
-	within     semver.Range // nil without a skipRange that can be read
+	within     semver.Range // nil without a readable skipRange
 	order      catalog.VersionRelease
 	deprecated bool
 }
 
-// NewUpdates looks at a package. Entries without a bundle, and bundles without a
+// NewUpdates builds the updates of a package. Entries without a bundle, and bundles without a
 // version, are never updates.
 func NewUpdates(p *catalog.Package, v View) *Updates {
 	u := &Updates{view: v, named: map[string][]int{}, bundles: map[string]*catalog.Bundle{}}
@@ -46,13 +46,13 @@ func NewUpdates(p *catalog.Package, v View) *Updates {
 			all[b.Name] = b
 		}
 	}
-	var whole bool
+	var ok bool
 	if v.Generation == V1 {
-		whole = u.union(p, all)
+		ok = u.union(p, all)
 	} else {
-		whole = u.chains(p, all)
+		ok = u.chains(p, all)
 	}
-	if !whole {
+	if !ok {
 		u.candidates = nil
 	}
 	for i := range u.candidates {
@@ -73,9 +73,9 @@ func NewUpdates(p *catalog.Package, v View) *Updates {
 	return u
 }
 
-// chains are the candidates of OLM classic: the default channel first, then by
-// name; in a channel, those of its order. It is false where one of the channels
-// has no order, since that is an error for all of them.
+// chains adds the candidates of OLM classic: the default channel first, then channels by name;
+// within a channel in its order. It returns false if a channel has no order, because that is an
+// error for all of them.
 func (u *Updates) chains(p *catalog.Package, all map[string]*catalog.Bundle) bool {
 	channels := slices.Clone(p.Channels)
 	slices.SortStableFunc(channels, func(a, b *catalog.Channel) int {
@@ -107,15 +107,14 @@ func (u *Updates) chains(p *catalog.Package, all map[string]*catalog.Bundle) boo
 	return true
 }
 
-// prohibited reports whether the bundle has the property that keeps OLM classic
-// from ever installing it, which is left of the time of SQLite catalogs. It is
-// not what olm.deprecations are about.
+// prohibited reports whether the bundle has the property that keeps OLM classic from ever
+// installing it, which dates from SQLite catalogs. It is unrelated to olm.deprecations.
 func prohibited(b *catalog.Bundle) bool {
 	return slices.ContainsFunc(b.Properties, func(p catalog.Property) bool { return p.Type == "olm.deprecated" })
 }
 
-// union are the candidates of OLM v1: the bundles of all channels, deprecated
-// ones last, the highest version first.
+// union adds the candidates of OLM v1: the bundles of all channels, the highest version first,
+// deprecated ones last.
 func (u *Updates) union(p *catalog.Package, all map[string]*catalog.Bundle) bool {
 	deprecated := map[string]bool{}
 	for _, d := range p.Deprecations {
@@ -149,7 +148,7 @@ func (u *Updates) union(p *catalog.Package, all map[string]*catalog.Bundle) bool
 	return true
 }
 
-// preferred is negative where OLM v1 takes a before b.
+// preferred is negative if OLM v1 prefers a to b.
 func preferred(a, b candidate) int {
 	if a.deprecated != b.deprecated {
 		if b.deprecated {
@@ -160,8 +159,8 @@ func preferred(a, b candidate) int {
 	return b.order.Compare(a.order)
 }
 
-// successors are the candidates that an edge leads to, in the order of
-// preference, with the kind of the edge: the places in u.candidates.
+// successors returns the indexes of the candidates that an edge leads to, in the order of
+// preference.
 func (u *Updates) successors(at At) []int {
 	found := slices.Clone(u.named[at.Name])
 	for _, i := range u.ranged {
@@ -173,7 +172,7 @@ func (u *Updates) successors(at At) []int {
 	return slices.Compact(found)
 }
 
-// hop is the update to a candidate.
+// hop returns the update to a candidate.
 func (u *Updates) hop(at At, i int) Hop {
 	c := u.candidates[i]
 	kind := names(c.Entry, at.Name)

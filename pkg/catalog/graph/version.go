@@ -8,9 +8,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// OfVersion are the bundles of a package that a cluster may run of which only the
-// version is known: those of that version, with the same build metadata if one
-// has it, in the order of the package.
+// OfVersion returns the bundles that a cluster may run if only the version is known: those with
+// this version, only those with the same build metadata if there are any, in the order of the
+// package.
 func OfVersion(p *catalog.Package, v semver.Version) []*catalog.Bundle {
 	var exact, equal []*catalog.Bundle
 	for _, b := range p.Bundles {

@@ -4,14 +4,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Step is the update that OLM makes by itself from where a cluster is; false if
-// it makes none.
+// Step returns the update that OLM makes automatically, false if it makes none.
 //
-// OLM classic takes the first entry with an edge from there, of the default
-// channel before other channels, and from the head of a channel downwards; see
-// [Order]. OLM v1 takes the highest version that it has an edge to, or stays
-// where that is not higher than the version it runs; a bundle that
-// olm.deprecations name counts below all others.
+// OLM classic takes the first entry with an edge from the installed bundle: the default channel
+// before other channels, and each channel from its head downwards; see [Order]. OLM v1 takes the
+// highest version with such an edge, or stays if that is not higher than the installed version; a
+// bundle in olm.deprecations ranks below all others.
 func (u *Updates) Step(at At) (Hop, bool) {
 	successors := u.successors(at)
 	if len(successors) == 0 {
@@ -24,8 +22,8 @@ func (u *Updates) Step(at At) (Hop, bool) {
 	return u.hop(at, successors[0]), true
 }
 
-// stays reports whether OLM v1 prefers a bundle of the version that the cluster
-// runs already, which it can only if the catalog has one.
+// stays reports whether OLM v1 prefers a bundle of the installed version, which must be in the
+// catalog.
 func (u *Updates) stays(at At, best candidate) bool {
 	runs := catalog.NewVersionRelease(at.Version, at.Release)
 	for _, c := range u.present {
@@ -36,8 +34,8 @@ func (u *Updates) stays(at At, best candidate) bool {
 	return false
 }
 
-// Walk is every update that OLM makes by itself, one after the other, until
-// there is no other. A circle of updates ends where it would close.
+// Walk returns every update that OLM makes automatically, one after the other. A cycle of updates
+// ends where it would close.
 func (u *Updates) Walk(at At) []Hop {
 	var hops []Hop
 	seen := map[string]bool{at.Name: true}
@@ -52,8 +50,8 @@ func (u *Updates) Walk(at At) []Hop {
 	}
 }
 
-// Step is [Updates.Step] of a package that is asked once.
+// Step is [Updates.Step] for a single query.
 func Step(p *catalog.Package, at At, v View) (Hop, bool) { return NewUpdates(p, v).Step(at) }
 
-// Walk is [Updates.Walk] of a package that is asked once.
+// Walk is [Updates.Walk] for a single query.
 func Walk(p *catalog.Package, at At, v View) []Hop { return NewUpdates(p, v).Walk(at) }

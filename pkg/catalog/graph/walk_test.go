@@ -11,10 +11,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// pkg makes a package p with the default channel a. A channel is a line: its
-// name, then entries "1.1.0:1.0.0" or "1.2.0:1.1.0,skip,skip" or
-// "1.2.0~<1.2.0" with a skipRange. Bundles are p.v and the version; a "!" in
-// front of an entry deprecates the bundle.
+// pkg makes a package p with the default channel a. A channel is a line: its name, then entries
+// "1.1.0:1.0.0", "1.2.0:1.1.0,skip,skip" or, with a skipRange, "1.2.0~<1.2.0". Bundles are named
+// p.v and the version; a "!" before an entry deprecates the bundle.
 func pkg(lines ...string) *catalog.Package {
 	p := &catalog.Package{Name: "p", DefaultChannel: "a"}
 	gone := &catalog.Deprecations{Package: "p"}
@@ -126,7 +125,7 @@ func TestWalk(t *testing.T) {
 			"an empty name is any channel", pkg("b 1.4.0:1.0.0", "a 1.0.0 1.1.0:1.0.0"), at("1.0.0"), []string{""},
 			"a replaces 1.1.0", "b replaces 1.4.0",
 		},
-		{"a channel that is not there", pkg("a 1.0.0 1.1.0:1.0.0"), at("1.0.0"), []string{"x"}, "", ""},
+		{"a missing channel", pkg("a 1.0.0 1.1.0:1.0.0"), at("1.0.0"), []string{"x"}, "", ""},
 		{
 			"two channels that lead in a circle", pkg("a 1.0.0:1.1.0", "b 1.1.0:1.0.0"), at("1.0.0"), nil,
 			"b replaces 1.1.0", "b replaces 1.1.0",
@@ -140,12 +139,12 @@ func TestWalk(t *testing.T) {
 			"", "a replaces 1.1.0, a replaces 1.2.0",
 		},
 		{
-			"OLM v1 goes to no lower version that replaces it; a chain need not be in order",
+			"OLM v1 never updates to a lower version that replaces it; a chain need not be in order",
 			pkg("a 1.17.5 0.0.1:1.17.5 1.17.7:0.0.1"), at("1.17.5"), nil,
 			"a replaces 0.0.1, a replaces 1.17.7", "",
 		},
 		{
-			"unless what it runs is gone from the catalog",
+			"unless the installed bundle is not in the catalog",
 			pkg("a 0.0.1:1.17.5 1.17.7:0.0.1"), at("1.17.5"), nil,
 			"a replaces 0.0.1, a replaces 1.17.7", "a replaces 0.0.1, a replaces 1.17.7",
 		},
@@ -210,7 +209,7 @@ func TestWalkAccepts(t *testing.T) {
 	}
 	for _, tc := range []struct{ max, classic, v1 string }{
 		{"2.0.0", "a skips 1.3.0", "a skips 1.3.0"},
-		// 1.2.0 is skipped, which OLM v1 has no regard for.
+		// 1.2.0 is skipped, which OLM v1 ignores.
 		{"1.3.0", "a replaces 1.1.0", "a skips 1.2.0"},
 		{"1.1.0", "", ""},
 	} {
@@ -220,7 +219,7 @@ func TestWalkAccepts(t *testing.T) {
 			}
 		}
 	}
-	// What is installed must be accepted, too, for OLM v1 to stay at it.
+	// OLM v1 stays at the installed bundle only if that is accepted, too.
 	p = pkg("a 1.17.5 0.0.1:1.17.5")
 	if got := steps(Walk(p, at("1.17.5"), View{Generation: V1, Accept: below("1.0.0")})); got != "a replaces 0.0.1" {
 		t.Errorf("walks %q", got)

@@ -5,17 +5,18 @@ import (
 	"fmt"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-// OpenBase opens an image that a catalog is to be built on, such as one with
-// opm: Build then adds the catalog to it. Where the image has no catalog itself,
-// that goes into /configs, with the label, and opm is told to serve it. An image
-// that has one keeps its place.
-func OpenBase(ctx context.Context, content Content, desc ocispec.Descriptor) (*Image, error) {
-	img, err := openPlatforms(ctx, content, desc)
+// OpenBase opens an image to build a catalog on, such as one with opm; Build then adds the catalog to
+// it. If the image has no catalog itself, the new one goes to /configs, with the label, and opm serves
+// it. If it has one, the new catalog goes to the same directory.
+func OpenBase(ctx context.Context, r image.Reader, source string, desc ocispec.Descriptor) (*Image, error) {
+	img, err := openAny(ctx, r, source, desc)
 	if err == nil {
-		for _, p := range img.platforms {
-			if err = p.prepare(); err != nil {
+		for _, p := range img.image.Platforms {
+			if err = prepare(p); err != nil {
 				break
 			}
 		}
@@ -30,42 +31,41 @@ func OpenBase(ctx context.Context, content Content, desc ocispec.Descriptor) (*I
 	return img, nil
 }
 
-// prepare gives a platform the label of a catalog, and opm something to serve,
-// where it has neither.
-func (p *platform) prepare() error {
-	if p.labels[ConfigsLabel] != "" {
+// prepare gives a platform the label of a catalog, and opm something to serve, unless it has both.
+func prepare(p *image.Platform) error {
+	if p.Labels[ConfigsLabel] != "" {
 		return nil
 	}
-	inner, err := p.config.object("config")
+	config, err := p.Config.Object("config")
 	if err != nil {
 		return err
 	}
-	labels, err := inner.object("Labels")
+	labels, err := config.Object("Labels")
 	if err != nil {
 		return err
 	}
-	if labels, err = labels.with(ConfigsLabel, "/"+scratchDir); err != nil {
+	if labels, err = labels.With(ConfigsLabel, "/"+scratchDir); err != nil {
 		return err
 	}
-	if inner, err = inner.with("Labels", labels); err != nil {
+	if config, err = config.With("Labels", labels); err != nil {
 		return err
 	}
-	if p.command.isOpm() && !p.command.serves() {
-		p.command = command{entrypoint: p.command.argv()[:1], cmd: []string{"serve", "/" + scratchDir}}
-		if inner, err = inner.with("Entrypoint", p.command.entrypoint); err == nil {
-			inner, err = inner.with("Cmd", p.command.cmd)
+	if c := command(p.Command); c.isOpm() && !c.serves() {
+		p.Command = image.Command{Entrypoint: c.argv()[:1], Cmd: []string{"serve", "/" + scratchDir}}
+		if config, err = config.With("Entrypoint", p.Command.Entrypoint); err == nil {
+			config, err = config.With("Cmd", p.Command.Cmd)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if p.config, err = p.config.with("config", inner); err != nil {
+	if p.Config, err = p.Config.With("config", config); err != nil {
 		return err
 	}
-	known := map[string]string{ConfigsLabel: "/" + scratchDir}
-	for k, v := range p.labels {
-		known[k] = v
+	all := map[string]string{ConfigsLabel: "/" + scratchDir}
+	for k, v := range p.Labels {
+		all[k] = v
 	}
-	p.labels = known
+	p.Labels = all
 	return nil
 }

@@ -27,7 +27,7 @@ func TestOpenBase(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			m := newMemory()
 			root := m.putIndex(t, index(t, tc.sources...))
-			img, err := OpenBase(t.Context(), m, root)
+			img, err := OpenBase(t.Context(), m, "", root)
 			must(t, err)
 			built, err := build(t.Context(), m, img, filtered)
 			must(t, err)
@@ -42,7 +42,7 @@ func TestOpenBase(t *testing.T) {
 					t.Errorf("catalogd sees (-want +got):\n%s", diff)
 				}
 			}
-			again, err := Open(t.Context(), m, built.Root)
+			again, err := Open(t.Context(), m, "", built.Root)
 			must(t, err)
 			if again.Kind() != FileBased || again.Directory() != "/"+tc.dir {
 				t.Errorf("it is opened as %v in %s", again.Kind(), again.Directory())
@@ -53,7 +53,7 @@ func TestOpenBase(t *testing.T) {
 
 func TestOpenBaseThatIsNone(t *testing.T) {
 	m := newMemory()
-	if _, err := OpenBase(t.Context(), m, m.put("text/plain", []byte("{}"))); !errors.Is(err, ErrNoCatalog) {
+	if _, err := OpenBase(t.Context(), m, "", m.put("text/plain", []byte("{}"))); !errors.Is(err, ErrNoCatalog) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,150 +1,119 @@
 package image
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
 // Built is a catalog image that was built.
 type Built struct {
-	// Root is the index or manifest that stands for the image.
-	Root ocispec.Descriptor
-	// New are the blobs and manifests that were written to the store, each
-	// once and after what it refers to: Root is the last.
-	New []ocispec.Descriptor
-	// Source are the layers that are taken from the source image, each once.
-	Source []ocispec.Descriptor
-	// Dropped are the layers of the source image that the new one lacks, each
-	// once.
-	Dropped []ocispec.Descriptor
-	// Directory is where the catalog is, "/configs".
+	image.Built
+	// Directory is the directory of the catalog, "/configs".
 	Directory string
-	// BinaryLess says that the image has no program. A CatalogSource must then
-	// have grpcPodConfig.extractContent.catalogDir: Directory.
+	// BinaryLess reports whether the image has no program. A CatalogSource then needs
+	// grpcPodConfig.extractContent.catalogDir: Directory.
 	BinaryLess bool
-	// Warnings are sentences for the person who runs the mirror.
+	// Warnings are sentences for the administrator.
 	Warnings []string
 }
 
-// builder collects what is written.
-type builder struct {
-	store Store
-	built *Built
-	seen  map[digest.Digest]bool
-}
-
-// Build writes the source image to store, with catalog c in place of its own.
-// Source is an Image whose catalog was read; of layers that were not, it
-// assumes that they hold old catalog files, so an image that was only opened
-// comes out right but not slim.
+// Build writes the source image to store, with catalog c instead of its own. The catalog of source
+// should have been read: Build assumes that layers which were not read have old catalog files, so
+// that an image which was only opened gives a correct result that is larger than necessary.
 //
-// Each platform keeps its layers but those with the verdict CatalogOnly, its
-// config but for history, diff IDs and the cache flags of opm, and its place in
-// the index. Attestations are left out: they are about other manifests. Kept
-// layers are not written.
-func Build(ctx context.Context, store Store, source *Image, c *catalog.Catalog) (*Built, error) {
+// Each platform keeps its layers except for those that are CatalogOnly, its config except for history,
+// diff IDs and the cache flags of opm, and its position in the index. Attestations are left out: they
+// describe other manifests. Layers that stay are not written.
+func Build(ctx context.Context, store image.Store, source *Image, c *catalog.Catalog) (*Built, error) {
 	if err := source.mustBeFileBased(); err != nil {
-		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.root.Digest, err)
+		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.image.Root.Digest, err)
 	}
-	files, err := catalog.Files(c)
+	files, err := filesOf(c)
 	if err != nil {
-		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.root.Digest, err)
+		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.image.Root.Digest, err)
 	}
-	contents := make(map[string]content, len(files))
-	for _, f := range files {
-		contents[f.Path] = f
-	}
-	built, err := build(ctx, store, source, contents)
+	built, err := build(ctx, store, source, files)
 	if err != nil {
-		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.root.Digest, err)
+		return nil, fmt.Errorf("rebuilding catalog image %s: %w", source.image.Root.Digest, err)
 	}
 	return built, nil
 }
 
-func build(ctx context.Context, store Store, source *Image, files map[string]content) (*Built, error) {
-	b := &builder{store: store, built: &Built{Directory: "/" + source.dir}, seen: map[digest.Digest]bool{}}
-	return b.build(ctx, source, files, func(p *platform) change {
-		command, warning := p.command.rebuilt(b.built.Directory, p.workingDir)
-		b.built.BinaryLess = b.built.BinaryLess || len(command.argv()) == 0
-		if warning != "" {
-			b.built.Warnings = append(b.built.Warnings, p.String()+": "+warning)
-		}
-		return change{command: command, by: "catalog in " + b.built.Directory}
-	})
+// filesOf returns the files of a catalog by their paths below its directory.
+func filesOf(c *catalog.Catalog) (map[string]image.File, error) {
+	files, err := catalog.Files(c)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]image.File, len(files))
+	for _, f := range files {
+		all[f.Path] = f
+	}
+	return all, nil
 }
 
-// A change is what becomes of a platform's config beside the layers: the command
-// that it has then, and what its history says of the new layer.
-type change struct {
-	command command
-	by      string
-}
-
-// build writes the source image with the files in a layer of their own, and each
-// platform changed.
-func (b *builder) build(ctx context.Context, source *Image, files map[string]content, changed func(*platform) change) (*Built, error) {
+func build(ctx context.Context, store image.Store, source *Image, files map[string]image.File) (*Built, error) {
 	l, err := source.newLayer(files)
 	if err != nil {
 		return nil, err
 	}
-	layer, diffID, err := l.write(ctx, b.store, layerType(source.platforms[0].desc.MediaType))
-	if err != nil {
-		return nil, err
-	}
-	b.wrote(layer)
-	manifests := make(map[*platform]ocispec.Descriptor, len(source.platforms))
-	for _, p := range source.platforms {
-		layer.MediaType = layerType(p.desc.MediaType)
-		if manifests[p], err = b.buildPlatform(ctx, source, p, changed(p), layer, diffID); err != nil {
-			return nil, fmt.Errorf("platform %s: %w", p, err)
+	result := &Built{Directory: "/" + source.dir}
+	built, err := source.image.Rebuild(ctx, store, l, func(p *image.Platform) image.Change {
+		c, warning := command(p.Command).rebuilt(result.Directory, "/"+cmp.Or(source.labeled, source.dir), p.WorkingDir)
+		result.BinaryLess = result.BinaryLess || len(c.argv()) == 0
+		if warning != "" {
+			result.Warnings = append(result.Warnings, p.String()+": "+warning)
 		}
-	}
-	if source.index == nil {
-		b.built.Root = manifests[source.platforms[0]]
-		return b.built, nil
-	}
-	b.built.Root, err = b.buildIndex(ctx, source, manifests)
+		change := image.Change{Drop: source.drops, Command: image.Command(c), By: "catalog in " + result.Directory}
+		if source.labeled != "" {
+			// catalogd does not follow symbolic links out of the directory.
+			change.Labels = map[string]string{ConfigsLabel: result.Directory}
+		}
+		return change
+	})
 	if err != nil {
 		return nil, err
 	}
-	return b.built, nil
+	result.Built = *built
+	return result, nil
 }
 
-// newLayer lays out the layer that all platforms get.
-func (i *Image) newLayer(files map[string]content) (*newLayer, error) {
-	l := newNewLayer()
-	l.addDirectory(i.dir, i.above)
-	for name, c := range files {
-		if err := l.addFile(i.dir, name, c); err != nil {
+// drops reports whether a layer has nothing but the old catalog and its cache.
+func (i *Image) drops(diffID digest.Digest) bool { return verdict(i.listings[diffID]) == CatalogOnly }
+
+// newLayer returns the layer that all platforms get.
+func (i *Image) newLayer(files map[string]image.File) (*image.Layer, error) {
+	l := image.NewLayer()
+	l.AddDirectory(i.dir, i.attributes)
+	for name, f := range files {
+		if err := l.AddFile(i.dir, name, f); err != nil {
 			return nil, err
 		}
 	}
 	for _, dir := range append([]string{i.dir}, i.caches...) {
 		if i.mayRemain(dir) {
-			l.addDirectory(dir, i.above)
-			l.opaque[dir] = true
+			l.AddDirectory(dir, i.attributes)
+			l.Hide(dir)
 		}
 	}
-	if i.lacksTmp() {
-		l.addDirectory("tmp", i.above)
+	if i.losesTmp() {
+		l.AddDirectory("tmp", i.attributes)
 	}
 	return l, nil
 }
 
-// mayRemain says whether a layer that stays has something in dir.
+// mayRemain reports whether a layer that stays has something in dir.
 func (i *Image) mayRemain(dir string) bool {
-	for _, p := range i.platforms {
-		for _, id := range p.diffIDs {
+	for _, p := range i.image.Platforms {
+		for _, id := range p.DiffIDs {
 			found := i.listings[id]
-			if v := found.verdict(); v == Unread || v == Mixed && found.touches[dir] {
+			if v := verdict(found); v == Unread || v == Mixed && found.Touches[dir] {
 				return true
 			}
 		}
@@ -152,147 +121,33 @@ func (i *Image) mayRemain(dir string) bool {
 	return false
 }
 
-// lacksTmp says whether a layer that goes took /tmp with it, as in an image
-// that starts from nothing. Layers that were not read, the base layers of other
-// platforms, are taken to be like those of the first.
-func (i *Image) lacksTmp() bool {
-	p := i.primary()
+// losesTmp reports whether only layers that are dropped have /tmp, as in an image without base. opm
+// needs it for its cache. Layers that were not read, the base layers of other platforms, are assumed
+// to be like those of the first.
+func (i *Image) losesTmp() bool {
 	dropped := false
-	for _, id := range p.diffIDs {
+	for _, id := range i.image.Primary().DiffIDs {
 		found := i.listings[id]
-		switch v := found.verdict(); {
-		case v == Unread, v != CatalogOnly && found.tmp:
+		switch v := verdict(found); {
+		case v == Unread, v != CatalogOnly && found.Tmp:
 			return false
-		case v == CatalogOnly && found.tmp:
+		case v == CatalogOnly && found.Tmp:
 			dropped = true
 		}
 	}
 	return dropped
 }
 
-// above are the attributes of a directory above the catalog's or the cache's,
-// as the first platform has them.
-func (i *Image) above(dir string) attributes {
-	if dir == "tmp" {
-		return sticky
-	}
-	for _, layer := range topDown(i.primary()) {
-		if found := i.listings[i.primary().diffIDs[layer]]; found != nil {
-			if a, ok := found.directories[dir]; ok {
-				return a
+// attributes returns the attributes that the first platform has for a directory above the catalog or
+// the cache.
+func (i *Image) attributes(dir string) (image.Attributes, bool) {
+	p := i.image.Primary()
+	for _, layer := range p.TopDown() {
+		if found := i.listings[p.DiffIDs[layer]]; found != nil {
+			if a, ok := found.Directories[dir]; ok {
+				return a, true
 			}
 		}
 	}
-	return ordinary
-}
-
-// buildPlatform writes the config and the manifest of a platform.
-func (b *builder) buildPlatform(ctx context.Context, source *Image, p *platform, c change, layer ocispec.Descriptor, diffID digest.Digest) (ocispec.Descriptor, error) {
-	var lines []json.RawMessage
-	if err := p.manifest.field("layers", &lines); err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	drop := make([]bool, len(lines))
-	kept := []json.RawMessage{}
-	for n := range lines {
-		if drop[n] = source.listings[p.diffIDs[n]].verdict() == CatalogOnly; drop[n] {
-			b.built.Dropped = b.once(b.built.Dropped, p.layers[n])
-			continue
-		}
-		kept = append(kept, lines[n])
-		b.built.Source = b.once(b.built.Source, p.layers[n])
-	}
-	line, err := encode(layer)
-	if err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	config, err := p.rebuiltConfig(drop, diffID, c)
-	if err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	old, err := p.manifest.object("config")
-	if err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	var configType string
-	if err := old.field("mediaType", &configType); err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	desc, err := b.write(ctx, configType, config)
-	if err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	if old, err = pointAt(old, desc); err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	manifest, err := p.manifest.with("config", old)
-	if err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	if manifest, err = manifest.with("layers", append(kept, line)); err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	return b.write(ctx, p.desc.MediaType, manifest)
-}
-
-// buildIndex writes the index of the new manifests.
-func (b *builder) buildIndex(ctx context.Context, source *Image, manifests map[*platform]ocispec.Descriptor) (ocispec.Descriptor, error) {
-	lines := []object{}
-	for _, c := range source.children {
-		if c.platform == nil {
-			continue
-		}
-		line, err := pointAt(c.object, manifests[c.platform])
-		if err != nil {
-			return ocispec.Descriptor{}, err
-		}
-		lines = append(lines, line)
-	}
-	index, err := source.index.with("manifests", lines)
-	if err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	return b.write(ctx, source.root.MediaType, index)
-}
-
-// pointAt returns a descriptor for other content, with all else as it was.
-func pointAt(o object, desc ocispec.Descriptor) (object, error) {
-	o, err := o.without("data").with("digest", desc.Digest)
-	if err != nil {
-		return nil, err
-	}
-	return o.with("size", desc.Size)
-}
-
-// write writes an object to the store.
-func (b *builder) write(ctx context.Context, mediaType string, v any) (ocispec.Descriptor, error) {
-	data, err := encode(v)
-	if err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	desc, err := b.store.Write(ctx, mediaType, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-	if err != nil {
-		return ocispec.Descriptor{}, fmt.Errorf("writing the %s: %w", mediaType, err)
-	}
-	desc.MediaType = mediaType
-	b.wrote(desc)
-	return desc, nil
-}
-
-func (b *builder) wrote(desc ocispec.Descriptor) {
-	if !b.seen[desc.Digest] {
-		b.seen[desc.Digest] = true
-		b.built.New = append(b.built.New, desc)
-	}
-}
-
-// once appends a descriptor unless its content is there.
-func (b *builder) once(descs []ocispec.Descriptor, desc ocispec.Descriptor) []ocispec.Descriptor {
-	if slices.ContainsFunc(descs, func(d ocispec.Descriptor) bool { return d.Digest == desc.Digest }) {
-		return descs
-	}
-	return append(descs, desc)
+	return image.Attributes{}, false
 }

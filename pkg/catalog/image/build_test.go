@@ -10,10 +10,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-// The layers of the tests. A catalog image of opm has them in this order.
+// The layers of the tests, in the order of a catalog image of opm.
 var (
 	base    = []header{{"bin/", ""}, {"bin/opm", "program"}, {"etc/passwd", "root"}, {"tmp/", ""}}
 	baseArm = []header{{"bin/", ""}, {"bin/opm", "arm program"}, {"etc/passwd", "root"}, {"tmp/", ""}}
@@ -25,13 +26,13 @@ var (
 var opmServe = []string{"serve", "/configs", "--cache-dir=/tmp/cache"}
 
 // filtered is the new catalog.
-var filtered = map[string]content{"a/catalog.json": text("A2"), "z/catalog.json": text("Z")}
+var filtered = map[string]image.File{"a/catalog.json": text("A2"), "z/catalog.json": text("Z")}
 
 func filteredFiles() map[string]string {
 	return map[string]string{"a/catalog.json": "A2", "z/catalog.json": "Z"}
 }
 
-// images are the images of a root, read by go-containerregistry.
+// images returns the images of a root, read by go-containerregistry.
 func images(t *testing.T, m *memory, root ocispec.Descriptor) []v1.Image {
 	t.Helper()
 	top, err := m.layoutOf(t, root).ImageIndex()
@@ -43,7 +44,7 @@ func images(t *testing.T, m *memory, root ocispec.Descriptor) []v1.Image {
 		must(t, err)
 		var options []validate.Option
 		if mediaType, err := layers[0].MediaType(); err != nil || !strings.HasSuffix(string(mediaType), "gzip") {
-			options = append(options, validate.Fast) // it takes every layer for gzip
+			options = append(options, validate.Fast) // it reads every layer as gzip
 		}
 		must(t, validate.Image(img, options...))
 		return []v1.Image{img}
@@ -62,16 +63,16 @@ func images(t *testing.T, m *memory, root ocispec.Descriptor) []v1.Image {
 	return all
 }
 
-// TestBuild rebuilds images and reads them as a container runtime and as
-// catalogd do: both must see the new catalog and nothing of the old one (T1).
+// TestBuild rebuilds images and reads them as a container runtime and as catalogd do: both must see
+// the new catalog and nothing of the old one (T1).
 func TestBuild(t *testing.T) {
 	opm := []string{"/bin/opm"}
 	tests := []struct {
 		name    string
 		sources []source // one: a manifest; several: an index
-		kept    []int    // layers that every platform keeps of the source
+		kept    []int    // source layers that every platform keeps
 		gone    []string // paths that the unpacked image must not have
-		opened  bool     // build without having read
+		opened  bool     // build without reading first
 	}{
 		{"opm image", []source{{entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}}}, []int{0}, []string{"tmp/cache"}, false},
 		{"docker", []source{{docker: true, entrypoint: opm, cmd: opmServe, layers: [][]header{base, configs, cache}}}, []int{0}, []string{"tmp/cache"}, false},
@@ -111,7 +112,7 @@ func TestBuild(t *testing.T) {
 				root = m.putIndex(t, index(t, test.sources...))
 			}
 			before := images(t, m, root)
-			img, err := Open(t.Context(), m, root)
+			img, err := Open(t.Context(), m, "", root)
 			must(t, err)
 			if !test.opened {
 				img, _, err = read(t, m, root)
@@ -155,7 +156,7 @@ func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int,
 		}
 	}
 	if _, ok := runtime["bin/opm"]; !ok && len(kept) > 0 {
-		t.Error("the program is gone")
+		t.Error("the program is missing")
 	}
 	if runtime["tmp"] != "/" {
 		t.Error("there is no /tmp, in which opm makes its cache")
@@ -208,7 +209,7 @@ func checkConfig(t *testing.T, before, after v1.Image, layers int) {
 	}
 }
 
-// TestBuildIndex holds what an index keeps and what not.
+// TestBuildIndex checks what an index keeps.
 func TestBuildIndex(t *testing.T) {
 	m := newMemory()
 	ix := index(t,
@@ -217,29 +218,27 @@ func TestBuildIndex(t *testing.T) {
 	)
 	root := m.putIndex(t, ix)
 	raw := m.blobs[root.Digest]
-	o, err := decodeObject(raw)
+	o, err := image.DecodeObject(raw)
 	must(t, err)
-	var lines []object
-	must(t, o.field("manifests", &lines))
-	attestation := object{}
+	var lines []image.Object
+	must(t, o.Field("manifests", &lines))
+	attestation := image.Object{}
 	for key, v := range map[string]any{
 		"mediaType": ocispec.MediaTypeImageManifest, "size": 2, "digest": digestOf("attestation"),
 		"platform": map[string]string{"os": "unknown", "architecture": "unknown"},
 	} {
-		attestation, err = attestation.with(key, v)
+		attestation, err = attestation.With(key, v)
 		must(t, err)
 	}
-	lines[0], err = lines[0].with("data", "b2xk")
+	lines[0], err = lines[0].With("data", "b2xk")
 	must(t, err)
-	o, err = o.with("manifests", append(lines, attestation))
+	o, err = o.With("manifests", append(lines, attestation))
 	must(t, err)
-	o, err = o.with("annotations", map[string]string{"a": "<1>"})
+	o, err = o.With("annotations", map[string]string{"a": "<1>"})
 	must(t, err)
-	o, err = o.with("x-unknown", 12345678901234567890.0)
+	o, err = o.With("x-unknown", 12345678901234567890.0)
 	must(t, err)
-	raw, err = encode(o)
-	must(t, err)
-	root = m.put(root.MediaType, raw)
+	root = m.put(root.MediaType, mustEncode(t, o))
 
 	img, files, err := read(t, m, root)
 	must(t, err)
@@ -248,7 +247,7 @@ func TestBuildIndex(t *testing.T) {
 	}
 	built, err := build(t.Context(), m, img, filtered)
 	must(t, err)
-	now, err := decodeObject(m.blobs[built.Root.Digest])
+	now, err := image.DecodeObject(m.blobs[built.Root.Digest])
 	must(t, err)
 	for _, key := range []string{"annotations", "x-unknown", "schemaVersion", "mediaType"} {
 		if diff := cmp.Diff(string(o[key]), string(now[key])); diff != "" {
@@ -256,7 +255,7 @@ func TestBuildIndex(t *testing.T) {
 		}
 	}
 	var kept []ocispec.Descriptor
-	must(t, now.field("manifests", &kept))
+	must(t, now.Field("manifests", &kept))
 	var notes []string
 	for _, line := range kept {
 		if line.Data != nil {
@@ -279,7 +278,7 @@ func TestBuildIndex(t *testing.T) {
 	}
 }
 
-// TestBuildAgain holds T9: the same input gives the same image.
+// TestBuildAgain checks T9: the same input gives the same image.
 func TestBuildAgain(t *testing.T) {
 	var roots []ocispec.Descriptor
 	for range 3 {
@@ -304,7 +303,7 @@ func TestBuildAgain(t *testing.T) {
 	}
 }
 
-// TestBuildRebuilt rebuilds a rebuilt image: its layer goes, the base stays.
+// TestBuildRebuilt rebuilds a rebuilt image: its layer is dropped, the base stays.
 func TestBuildRebuilt(t *testing.T) {
 	m := newMemory()
 	root := m.putImage(t, source{entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{base, configs, cache}}.image(t))
@@ -333,7 +332,7 @@ func TestBuildNames(t *testing.T) {
 	img, _, err := read(t, m, root)
 	must(t, err)
 	for _, name := range []string{"", "../x", "/x", "a/../x", "a//b", ".wh.a", ".wh..wh..opq/x", "a/"} {
-		if _, err := build(t.Context(), m, img, map[string]content{name: text("")}); err == nil {
+		if _, err := build(t.Context(), m, img, map[string]image.File{name: text("")}); err == nil {
 			t.Errorf("the file %q was written", name)
 		}
 	}

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"slices"
+	"path"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
-// Limits on what a bundle may make a reader hold in memory. OLM itself takes
-// bundles of about a megabyte.
+// Limits on the memory that a bundle can use. OLM itself accepts bundles of about a megabyte.
 const (
 	maxBundle      = 64 << 20
 	maxBundleFiles = 4096
@@ -21,13 +20,12 @@ const (
 // A bundleTree is a directory of a bundle image.
 type bundleTree struct {
 	dir  string // in the image, "manifests"
-	name string // in what Files returns
+	name string // in the result of Files
 }
 
-// Files gives the content of a bundle image: the directories that its labels
-// name, as "manifests" and "metadata", held in memory. It is what the layers of
-// linux/amd64 (or of the first platform) leave. A bundle of more than 64 MiB or
-// 4096 files is an error.
+// Files returns the content of a bundle image: the directories in its labels, as "manifests" and
+// "metadata", in memory. It is what the layers of linux/amd64 (or of the first platform) leave. A bundle
+// of more than 64 MiB or 4096 files is an error.
 func (i *Image) Files(ctx context.Context) (fs.FS, error) {
 	err := i.mustBe(Bundle)
 	files := newFiles()
@@ -35,7 +33,7 @@ func (i *Image) Files(ctx context.Context) (fs.FS, error) {
 		err = i.readTrees(ctx, files)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the bundle in image %s: %w", i.root.Digest, err)
+		return nil, fmt.Errorf("reading the bundle in image %s: %w", i.image.Root.Digest, err)
 	}
 	return files, nil
 }
@@ -53,14 +51,14 @@ func (i *Image) readTrees(ctx context.Context, files *files) error {
 		return files.add(name, data)
 	}
 
-	p := i.primary()
-	v, left := newView(), layers.NewBudget(layers.MaxUnpacked)
-	for _, layer := range topDown(p) {
-		// All names of the image, since links of a bundle may lead anywhere.
-		l := &lister{left: left}
-		l.file = func(name string, r io.Reader) error {
+	p := i.image.Primary()
+	v, left := image.NewView(), layers.NewBudget(layers.MaxUnpacked)
+	for _, layer := range p.TopDown() {
+		// All names of the image, since the links of a bundle can point anywhere.
+		l := &image.Lister{Budget: left}
+		l.File = func(name string, r io.Reader) error {
 			names := i.treeNames(name)
-			if len(names) == 0 || !v.shows(name, false) {
+			if len(names) == 0 || !v.Shows(name) {
 				return nil
 			}
 			if err := keep(names[0], r); err != nil {
@@ -73,33 +71,45 @@ func (i *Image) readTrees(ctx context.Context, files *files) error {
 			}
 			return nil
 		}
-		found, err := i.list(ctx, p, layer, l, left)
+		found, err := i.image.List(ctx, p, layer, l)
 		if err != nil {
 			return err
 		}
-		v.add(layer, found)
+		v.Add(layer, found)
 	}
 
-	l := links{names: map[string][]string{}}
-	for _, name := range slices.Sorted(maps.Keys(v.visible)) {
-		if names := i.treeNames(name); len(names) > 0 && v.visible[name].isLink() {
-			l.names[name] = names
+	l := image.Links{Names: map[string][]string{}}
+	for _, name := range v.Links() {
+		if names := i.treeNames(name); len(names) > 0 {
+			l.Names[name] = names
 		}
 	}
-	if err := i.readLinks(ctx, p, v, l, keep, left); err != nil {
+	for _, t := range i.trees {
+		if !v.Linked(t.dir) {
+			continue
+		}
+		dir, err := v.Directory(t.dir)
+		if err != nil {
+			return fmt.Errorf("/%s, the directory of the %s: %w", t.dir, t.name, err)
+		}
+		for _, name := range v.Below(dir) {
+			l.Names[name] = append(l.Names[name], path.Join(t.name, name[len(dir):]))
+		}
+	}
+	if err := i.image.ReadLinks(ctx, p, v, l, keep, left); err != nil {
 		return err
 	}
 	if len(files.data) == 0 {
-		return fmt.Errorf("there is no file below /%s or /%s, the directories that its labels name", i.trees[0].dir, i.trees[1].dir)
+		return fmt.Errorf("there is no file below /%s or /%s, the directories in its labels", i.trees[0].dir, i.trees[1].dir)
 	}
 	return nil
 }
 
-// treeNames are the names in Files of a name of the image.
+// treeNames returns the names in Files of a name in the image.
 func (i *Image) treeNames(name string) []string {
 	var names []string
 	for _, t := range i.trees {
-		if name != t.dir && isBelow(name, t.dir) {
+		if name != t.dir && image.IsBelow(name, t.dir) {
 			names = append(names, t.name+name[len(t.dir):])
 		}
 	}

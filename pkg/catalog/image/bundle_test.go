@@ -41,17 +41,26 @@ func TestFiles(t *testing.T) {
 			[][]header{{{"etc/csv.yaml", "CSV"}, {"manifests/b.yaml", "=> etc/csv.yaml"}}, {{"manifests/a.yaml", "-> ../etc/csv.yaml"}, {"manifests/c.yaml", "-> b.yaml"}}},
 			map[string]string{"manifests/a.yaml": "CSV", "manifests/b.yaml": "CSV", "manifests/c.yaml": "CSV"}, "",
 		},
+		{
+			"directories that are links", labels,
+			[][]header{{{"deploy/v1/csv.yaml", "CSV"}, {"deploy/v1/crds/a.yaml", "-> ../b.yaml"}, {"deploy/v1/b.yaml", "B"}}, {{"manifests", "-> deploy/v1"}, {"metadata/annotations.yaml", "N"}}},
+			map[string]string{"manifests/csv.yaml": "CSV", "manifests/crds/a.yaml": "B", "manifests/b.yaml": "B", "metadata/annotations.yaml": "N"}, "",
+		},
+		{"a directory that is a link to nowhere", labels, [][]header{{{"manifests", "-> x"}}}, nil, "does not exist"},
 		{"link to nowhere", labels, [][]header{{{"manifests/a.yaml", "-> /x"}}}, nil, "does not exist"},
 		{"link to a directory", labels, [][]header{{{"manifests/a", "-> /x"}, {"x/y", "Y"}}}, nil, "leads to a directory"},
 		{"no files", labels, [][]header{base}, nil, "no file below /manifests or /metadata"},
 		{"large", labels, [][]header{{{"manifests/a", strings.Repeat("x", maxBundle/2+1)}, {"manifests/b", strings.Repeat("x", maxBundle/2)}}}, nil, "more than 67108864 bytes"},
 		{"many", labels, [][]header{many(maxBundleFiles + 1)}, nil, "4096 files"},
-		{"the root", map[string]string{manifestsLabel: "/"}, nil, nil, "names the root"},
+		{"the root", map[string]string{manifestsLabel: "/"}, nil, nil, "is the root directory"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			if testing.Short() && test.name == "large" {
+				t.Skip("packs 64 MiB")
+			}
 			m := newMemory()
-			img, err := Open(t.Context(), m, m.putImage(t, source{labels: test.labels, layers: test.layers}.image(t)))
+			img, err := Open(t.Context(), m, "", m.putImage(t, source{labels: test.labels, layers: test.layers}.image(t)))
 			var files fs.FS
 			if err == nil {
 				files, err = img.Files(t.Context())

@@ -4,37 +4,35 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-// A command is what a container of an image runs: the arguments of Cmd behind
-// those of Entrypoint.
-type command struct {
-	entrypoint, cmd []string
-}
+// A command is what a container of an image runs.
+type command image.Command
 
 func (c command) argv() []string {
-	return slices.Concat(c.entrypoint, c.cmd)
+	return slices.Concat(c.Entrypoint, c.Cmd)
 }
 
-// isOpm says that opm itself is run, not a shell or a program around it.
+// isOpm reports whether opm itself is run, not a shell or another program that starts it.
 func (c command) isOpm() bool {
 	argv := c.argv()
 	return len(argv) > 0 && path.Base(argv[0]) == "opm"
 }
 
-// serves says that the command is "opm serve".
+// serves reports whether the command is "opm serve".
 func (c command) serves() bool {
 	return c.isOpm() && slices.Contains(c.argv()[1:], "serve")
 }
 
-// serveFlags are the flags of "opm serve" that take the next argument as their
-// value.
+// serveFlags are the flags of "opm serve" whose value is the next argument.
 var serveFlags = map[string]bool{
 	"--cache-dir": true, "--port": true, "-p": true, "--termination-log": true, "-t": true,
 	"--pprof-addr": true, "--pprof": true, "--timeout-seconds": true,
 }
 
-// directory is the directory that "opm serve" is told to serve, "" for none.
+// directory returns the directory argument of "opm serve", or "".
 func (c command) directory(workingDir string) string {
 	argv := c.argv()
 	argv = argv[slices.Index(argv, "serve")+1:]
@@ -58,7 +56,7 @@ func absolute(workingDir, name string) string {
 	return path.Join("/", workingDir, name)
 }
 
-// cacheDir is the value of --cache-dir, "" for none.
+// cacheDir returns the value of --cache-dir, or "".
 func (c command) cacheDir() string {
 	argv := c.argv()
 	for n, arg := range argv {
@@ -72,9 +70,9 @@ func (c command) cacheDir() string {
 	return ""
 }
 
-// withoutCache returns the command without opm's cache flags: opm then makes a
-// cache of its own when it starts. With --cache-dir it would find the cache of
-// the old catalog, or none, and refuse to serve either way.
+// withoutCache returns the command without opm's cache flags: opm then creates its own cache when it
+// starts. With --cache-dir it would find the cache of the old catalog, or none, and refuse to serve in
+// both cases.
 func (c command) withoutCache() command {
 	argv := c.argv()
 	var kept command
@@ -83,36 +81,36 @@ func (c command) withoutCache() command {
 		switch name {
 		case "--cache-dir":
 			if !inline {
-				n++ // the value, which may be the first argument of Cmd
+				n++ // the value, which can be the first argument of Cmd
 			}
 			continue
 		case "--cache-enforce-integrity", "--cache-only":
 			continue
 		}
-		if n < len(c.entrypoint) {
-			kept.entrypoint = append(kept.entrypoint, argv[n])
+		if n < len(c.Entrypoint) {
+			kept.Entrypoint = append(kept.Entrypoint, argv[n])
 		} else {
-			kept.cmd = append(kept.cmd, argv[n])
+			kept.Cmd = append(kept.Cmd, argv[n])
 		}
 	}
 	return kept
 }
 
-// rebuilt is the command of the rebuilt image, whose catalog is in dir, and
-// what a person should know about it.
-func (c command) rebuilt(dir, workingDir string) (command, string) {
+// rebuilt returns the command of the rebuilt image, whose catalog is in dir, and a warning or "". The
+// labeled directory is dir or leads to it.
+func (c command) rebuilt(dir, labeled, workingDir string) (command, string) {
 	switch {
 	case len(c.argv()) == 0:
 		return c, ""
 	case !c.isOpm():
-		return c, "its command " + quoted(c.argv()) + " is not opm and was left alone; if it serves from a cache of the old catalog, it will not start"
+		return c, "its command " + quoted(c.argv()) + " is not opm and was not changed; if it serves from a cache of the old catalog, it will not start"
 	case !c.serves():
 		return c, ""
 	}
 	kept := c.withoutCache()
-	if served := kept.directory(workingDir); served != dir {
-		kept.entrypoint, kept.cmd = kept.argv()[:1], []string{"serve", dir}
-		return kept, "its command " + quoted(c.argv()) + " did not serve the labelled directory; it is now " + quoted(kept.argv())
+	if served := kept.directory(workingDir); served != dir && served != labeled {
+		kept.Entrypoint, kept.Cmd = kept.argv()[:1], []string{"serve", dir}
+		return kept, "its command " + quoted(c.argv()) + " did not serve the labeled directory; it is now " + quoted(kept.argv())
 	}
 	return kept, ""
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
 func TestCommandRebuilt(t *testing.T) {
@@ -31,8 +33,8 @@ func TestCommandRebuilt(t *testing.T) {
 		{"nothing", nil, nil, nil, nil, false},
 	}
 	for _, test := range tests {
-		got, warning := command{test.entrypoint, test.cmd}.rebuilt("/configs", "")
-		if diff := cmp.Diff([][]string{test.wantEntrypoint, test.wantCmd}, [][]string{got.entrypoint, got.cmd}); diff != "" {
+		got, warning := command{test.entrypoint, test.cmd}.rebuilt("/configs", "/configs", "")
+		if diff := cmp.Diff([][]string{test.wantEntrypoint, test.wantCmd}, [][]string{got.Entrypoint, got.Cmd}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 		if (warning != "") != test.warns {
@@ -60,8 +62,8 @@ func TestCacheDir(t *testing.T) {
 		{[]string{"/bin/opm"}, []string{"--cache-dir=/configs2"}, "configs", "configs2"},
 	}
 	for _, test := range tests {
-		p := &platform{command: command{test.entrypoint, test.cmd}, workingDir: "/work"}
-		if got := p.cacheDir(test.dir); got != test.want {
+		p := &image.Platform{Command: image.Command{Entrypoint: test.entrypoint, Cmd: test.cmd}, WorkingDir: "/work"}
+		if got := cacheDir(p, test.dir); got != test.want {
 			t.Errorf("%q %q with the catalog in %q: %q, want %q", test.entrypoint, test.cmd, test.dir, got, test.want)
 		}
 	}

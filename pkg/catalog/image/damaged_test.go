@@ -9,8 +9,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// TestDamagedLayers reads layers that are not what the config says, as a store
-// that does not verify would give them.
+// TestDamagedLayers reads layers that do not match the config, as from a store that does not
+// verify.
 func TestDamagedLayers(t *testing.T) {
 	object := `{"schema":"a"}`
 	kinds := map[string][]header{
@@ -28,11 +28,11 @@ func TestDamagedLayers(t *testing.T) {
 	for label, headers := range kinds {
 		for name, damage := range damages {
 			m := newMemory()
-			img, err := Open(t.Context(), m, m.putImage(t, source{
+			img, err := Open(t.Context(), m, "", m.putImage(t, source{
 				labels: map[string]string{label: "/content"}, layers: [][]header{headers},
 			}.image(t)))
 			must(t, err)
-			layer := img.platforms[0].layers[0].Digest
+			layer := img.image.Platforms[0].Layers[0].Digest
 			m.blobs[layer] = damage(bytes.Clone(m.blobs[layer]))
 
 			read := map[Kind]func() error{

@@ -27,12 +27,14 @@ func TestDatabase(t *testing.T) {
 		{"a directory", "database", [][]header{{db}, {{"database/", ""}}}, "", "there is no file /database"},
 		{"twice", "database/index.db", [][]header{{db, db}}, "", "twice"},
 		{"link to nowhere", "database/index.db", [][]header{{{"database/index.db", "-> x"}}}, "", "does not exist"},
-		{"link out", "database/index.db", [][]header{{{"etc/x", "x"}, {"database/index.db", "-> ../etc/x"}}}, "", "leads out"},
+		{"link out", "database/index.db", [][]header{{{"etc/x", "SQLite"}, {"database/index.db", "-> ../etc/x"}}}, "SQLite", ""},
+		{"hard link out", "database/index.db", [][]header{{{"etc/x", "SQLite"}, {"database/index.db", "=> etc/x"}}}, "SQLite", ""},
+		{"below a link", "database/index.db", [][]header{{{"srv/index.db", "SQLite"}}, {{"database", "-> srv"}}}, "SQLite", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			m := newMemory()
-			img, err := Open(t.Context(), m, m.putImage(t, source{
+			img, err := Open(t.Context(), m, "", m.putImage(t, source{
 				labels: map[string]string{databaseLabel: test.label}, layers: test.layers,
 			}.image(t)))
 			must(t, err)
@@ -52,22 +54,22 @@ func TestDatabase(t *testing.T) {
 
 func TestDatabaseLabels(t *testing.T) {
 	for label, want := range map[string]string{
-		"/":          "names the root",
+		"/":          "is the root directory",
 		"/../x":      "points upwards",
 		"/x\x00/../": "points upwards",
 	} {
 		m := newMemory()
-		_, err := Open(t.Context(), m, m.putImage(t, source{labels: map[string]string{databaseLabel: label}, layers: [][]header{base}}.image(t)))
+		_, err := Open(t.Context(), m, "", m.putImage(t, source{labels: map[string]string{databaseLabel: label}, layers: [][]header{base}}.image(t)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", label, err, want)
 		}
 	}
 }
 
-// TestDatabaseClosed gives up a database before its end.
+// TestDatabaseClosed closes a database before its end.
 func TestDatabaseClosed(t *testing.T) {
 	m := newMemory()
-	img, err := Open(t.Context(), m, m.putImage(t, source{
+	img, err := Open(t.Context(), m, "", m.putImage(t, source{
 		labels: map[string]string{databaseLabel: "index.db"}, layers: [][]header{{{"index.db", strings.Repeat("x", 1<<20)}}},
 	}.image(t)))
 	must(t, err)

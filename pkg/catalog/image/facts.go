@@ -7,16 +7,19 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-// facts are what Build needs of the listings, as Facts writes them.
+// facts is what Build needs of the listings, as Facts writes it.
 type facts struct {
 	Dir    string                       `json:"dir"`
+	Label  string                       `json:"label,omitempty"` // the labeled directory if it is a symbolic link to Dir
 	Caches []string                     `json:"caches,omitempty"`
 	Layers map[digest.Digest]layerFacts `json:"layers"` // by diff ID
 }
 
-// layerFacts are what Build needs of a listing.
+// layerFacts is what Build needs of a listing.
 type layerFacts struct {
 	Touches     []string                  `json:"touches,omitempty"`
 	More        bool                      `json:"more,omitempty"`
@@ -31,28 +34,27 @@ type directoryFacts struct {
 	GID  int   `json:"gid,omitempty"`
 }
 
-// Facts is what Read or Stream learnt about the layers, as JSON, for an Image of
-// the same root to Restore.
+// Facts returns what Read or Stream learned about the layers, as JSON, for Restore on an Image of the
+// same root.
 func (i *Image) Facts() ([]byte, error) {
-	f := facts{Dir: i.dir, Caches: i.caches, Layers: map[digest.Digest]layerFacts{}}
+	f := facts{Dir: i.dir, Label: i.labeled, Caches: i.caches, Layers: map[digest.Digest]layerFacts{}}
 	for id, found := range i.listings {
-		l := layerFacts{More: found.more, Tmp: found.tmp, Directories: map[string]directoryFacts{}}
-		l.Touches = slices.Sorted(maps.Keys(found.touches))
-		for name, a := range found.directories {
-			l.Directories[name] = directoryFacts{a.mode, a.uid, a.gid}
+		l := layerFacts{More: found.Elsewhere, Tmp: found.Tmp, Directories: map[string]directoryFacts{}}
+		l.Touches = slices.Sorted(maps.Keys(found.Touches))
+		for name, a := range found.Directories {
+			l.Directories[name] = directoryFacts{a.Mode, a.UID, a.GID}
 		}
 		f.Layers[id] = l
 	}
 	data, err := json.Marshal(f)
 	if err != nil {
-		return nil, fmt.Errorf("writing what is known of image %s: %w", i.root.Digest, err)
+		return nil, fmt.Errorf("recording the layers of image %s: %w", i.image.Root.Digest, err)
 	}
 	return data, nil
 }
 
-// Restore takes in the Facts of an Image that was read, so that Build and Layers
-// have the same results for this one, which was only opened. Facts of another
-// image are an error.
+// Restore loads the Facts of an Image that was read, so that Build and Layers have the same results
+// for this one, which was only opened. Facts of another image are an error.
 func (i *Image) Restore(data []byte) error {
 	var f facts
 	err := json.Unmarshal(data, &f)
@@ -60,7 +62,7 @@ func (i *Image) Restore(data []byte) error {
 		err = i.restore(f)
 	}
 	if err != nil {
-		return fmt.Errorf("taking in what is known of image %s: %w", i.root.Digest, err)
+		return fmt.Errorf("loading the record of the layers of image %s: %w", i.image.Root.Digest, err)
 	}
 	return nil
 }
@@ -69,25 +71,31 @@ func (i *Image) restore(f facts) error {
 	if err := i.mustBeFileBased(); err != nil {
 		return err
 	}
-	if f.Dir != i.dir || !slices.Equal(f.Caches, i.caches) {
-		return fmt.Errorf("it is about an image with the catalog in /%.200s", f.Dir)
+	opened := *i
+	if f.Label != "" && f.Label == i.dir {
+		opened.labeled, opened.dir = f.Label, f.Dir
+		opened.findCaches()
 	}
-	for _, id := range i.primary().diffIDs {
+	if clean, err := image.CleanPath(f.Dir); err != nil || clean != f.Dir || f.Dir == "" || f.Dir != opened.dir || !slices.Equal(f.Caches, opened.caches) {
+		return fmt.Errorf("it is of an image with the catalog in /%.200s", f.Dir)
+	}
+	for _, id := range i.image.Primary().DiffIDs {
 		if _, ok := f.Layers[id]; !ok {
 			return fmt.Errorf("layer %s is missing", id)
 		}
 	}
-	listings := map[digest.Digest]*listing{}
+	listings := map[digest.Digest]*image.Listing{}
 	for id, l := range f.Layers {
-		found := &listing{more: l.More, tmp: l.Tmp, touches: map[string]bool{}, directories: map[string]attributes{}}
+		found := &image.Listing{Elsewhere: l.More, Tmp: l.Tmp, Touches: map[string]bool{}, Directories: map[string]image.Attributes{}}
 		for _, dir := range l.Touches {
-			found.touches[dir] = true
+			found.Touches[dir] = true
 		}
 		for name, a := range l.Directories {
-			found.directories[name] = attributes{a.Mode, a.UID, a.GID}
+			found.Directories[name] = image.Attributes{Mode: a.Mode, UID: a.UID, GID: a.GID}
 		}
 		listings[id] = found
 	}
-	i.listings = listings
+	opened.listings = listings
+	*i = opened
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFacts builds from an image whose layers were not read, with the facts of
-// one whose layers were.
+// TestFacts builds from an image whose layers were not read, with the facts of one whose layers
+// were.
 func TestFacts(t *testing.T) {
 	m := newMemory()
 	opm := source{arch: "amd64", entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{base, mixed, configs, cache}}
@@ -23,7 +23,7 @@ func TestFacts(t *testing.T) {
 	must(t, err)
 
 	clear(m.reads)
-	img, err := Open(t.Context(), m, root)
+	img, err := Open(t.Context(), m, "", root)
 	must(t, err)
 	must(t, img.Restore(facts))
 	got, err := build(t.Context(), m, img, filtered)
@@ -49,7 +49,7 @@ func TestFacts(t *testing.T) {
 func TestRestoreOthers(t *testing.T) {
 	m := newMemory()
 	open := func(s source) *Image {
-		img, err := Open(t.Context(), m, m.putImage(t, s.image(t)))
+		img, err := Open(t.Context(), m, "", m.putImage(t, s.image(t)))
 		must(t, err)
 		return img
 	}

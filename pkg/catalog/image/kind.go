@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// A Kind is what an image holds for OLM, by its labels.
+// A Kind is what an image is for OLM, by its labels.
 type Kind int
 
 // The kinds. An image with the labels of several is FileBased before SQLite
@@ -17,7 +17,7 @@ const (
 	Bundle                    // the manifests of one version of an operator
 )
 
-// String is the kind in words.
+// String returns the kind in words.
 func (k Kind) String() string {
 	switch k {
 	case FileBased:
@@ -30,13 +30,13 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// What Read, Stream and Build say of an image that is no file-based catalog.
+// The errors of Read, Stream and Build for an image that is not a file-based catalog.
 var (
-	ErrSQLite = errors.New("the image is an SQLite index (label " + databaseLabel + "), not a file-based catalog, the form of all catalogs since OpenShift 4.11")
-	ErrBundle = errors.New("the image is an operator bundle, not a catalog: name the catalog that lists it, or mirror it under additionalImages")
+	ErrSQLite = errors.New("the image is an SQLite index (label " + databaseLabel + "), not a file-based catalog, the format of all catalogs since OpenShift 4.11")
+	ErrBundle = errors.New("the image is an operator bundle, not a catalog: use the catalog that contains it, or mirror it under additionalImages")
 )
 
-// mustBeFileBased refuses the other kinds.
+// mustBeFileBased returns an error for the other kinds.
 func (i *Image) mustBeFileBased() error {
 	switch i.kind {
 	case FileBased:
@@ -48,7 +48,7 @@ func (i *Image) mustBeFileBased() error {
 	}
 }
 
-// mustBe refuses all kinds but one.
+// mustBe returns an error for all kinds but one.
 func (i *Image) mustBe(k Kind) error {
 	if i.kind != k {
 		return fmt.Errorf("it is a %s, not a %s", i.kind, k)
@@ -56,8 +56,8 @@ func (i *Image) mustBe(k Kind) error {
 	return nil
 }
 
-// Kind is what the image holds.
+// Kind returns what the image is.
 func (i *Image) Kind() Kind { return i.kind }
 
-// Labels are the labels of linux/amd64, or of the first platform.
-func (i *Image) Labels() map[string]string { return maps.Clone(i.primary().labels) }
+// Labels returns the labels of linux/amd64, or of the first platform.
+func (i *Image) Labels() map[string]string { return maps.Clone(i.image.Primary().Labels) }

@@ -3,14 +3,13 @@ package image
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-// ConfigsLabel is the label of an image whose value is the directory of its
-// file-based catalog.
+// ConfigsLabel is the label with the directory of a file-based catalog.
 const ConfigsLabel = "operators.operatorframework.io.index.configs.v1"
 
 // The labels of the other kinds of image: the database of an SQLite index, and
@@ -23,14 +22,13 @@ const (
 	metadataLabel  = "operators.operatorframework.io.bundle.metadata.v1"
 )
 
-// ErrNoCatalog is what Open says of an image that is neither a catalog nor a
-// bundle.
-var ErrNoCatalog = errors.New("the image is no catalog (no label " + ConfigsLabel + ")")
+// ErrNoCatalog is the error of Open for an image that is neither a catalog nor a bundle.
+var ErrNoCatalog = errors.New("the image is not a catalog (no label " + ConfigsLabel + ")")
 
-// readLabels finds out what the image is and where its content lies: by the
-// labels, on which the platforms must agree.
+// readLabels sets kind and location of the content from the labels, which must be the same for all
+// platforms.
 func (i *Image) readLabels() error {
-	labels := i.primary().labels
+	labels := i.image.Primary().Labels
 	var read func() error
 	switch {
 	case labels[ConfigsLabel] != "":
@@ -45,19 +43,18 @@ func (i *Image) readLabels() error {
 	return read()
 }
 
-// label is the path that a label names, without slash in front. ok is false
-// where no platform has the label.
+// label returns the path in a label, without a leading slash. ok is false if no platform has the label.
 func (i *Image) label(key string) (name string, ok bool, err error) {
-	first := i.primary()
-	value, ok := first.labels[key]
-	for _, p := range i.others() {
-		other, has := p.labels[key]
+	first := i.image.Primary()
+	value, ok := first.Labels[key]
+	for _, p := range i.image.Others() {
+		other, has := p.Labels[key]
 		if has != ok || other != value {
-			return "", false, fmt.Errorf("the platforms disagree on label %s: %s for %s, %s for %s",
+			return "", false, fmt.Errorf("the platforms have different values of label %s: %s for %s, %s for %s",
 				key, quotedLabel(value, ok), first, quotedLabel(other, has), p)
 		}
 	}
-	if name, err = cleanName(value); err != nil {
+	if name, err = image.CleanPath(value); err != nil {
 		return "", false, fmt.Errorf("reading label %s: %w", key, err)
 	}
 	return name, ok, nil
@@ -70,36 +67,41 @@ func quotedLabel(value string, ok bool) string {
 	return strconv.Quote(value)
 }
 
-// findCatalog takes the catalog's directory from the label, and the directories
-// of opm's cache from the commands.
+// findCatalog sets the catalog's directory from the label, and the directories of opm's cache from the
+// commands.
 func (i *Image) findCatalog() (err error) {
 	if i.dir, _, err = i.label(ConfigsLabel); err != nil {
 		return err
 	}
 	if i.dir == "" {
-		return fmt.Errorf("label %s names the root: the catalog must have a directory of its own", ConfigsLabel)
+		return fmt.Errorf("label %s is the root directory; the catalog needs its own directory", ConfigsLabel)
 	}
-	for _, p := range i.platforms {
-		if cache := p.cacheDir(i.dir); cache != "" && !slices.Contains(i.caches, cache) {
+	i.findCaches()
+	return nil
+}
+
+func (i *Image) findCaches() {
+	i.caches = nil
+	for _, p := range i.image.Platforms {
+		if cache := cacheDir(p, i.dir); cache != "" && !slices.Contains(i.caches, cache) {
 			i.caches = append(i.caches, cache)
 		}
 	}
 	slices.Sort(i.caches)
-	return nil
 }
 
-// findDatabase takes the database's path from the label.
+// findDatabase sets the database's path from the label.
 func (i *Image) findDatabase() (err error) {
 	if i.database, _, err = i.label(databaseLabel); err != nil {
 		return err
 	}
 	if i.database == "" {
-		return fmt.Errorf("label %s names the root, not a file", databaseLabel)
+		return fmt.Errorf("label %s is the root directory, not a file", databaseLabel)
 	}
 	return nil
 }
 
-// findTrees takes the directories of a bundle from the labels.
+// findTrees sets the directories of a bundle from the labels.
 func (i *Image) findTrees() error {
 	for _, t := range []struct{ name, label string }{{"manifests", manifestsLabel}, {"metadata", metadataLabel}} {
 		dir, ok, err := i.label(t.label)
@@ -110,59 +112,35 @@ func (i *Image) findTrees() error {
 			dir = t.name
 		}
 		if dir == "" {
-			return fmt.Errorf("label %s names the root: the %s must have a directory of their own", t.label, t.name)
+			return fmt.Errorf("label %s is the root directory; the %s need their own directory", t.label, t.name)
 		}
 		i.trees = append(i.trees, bundleTree{dir: dir, name: t.name})
 	}
 	return nil
 }
 
-// cacheDir is the directory in which opm finds a cache of the catalog in dir:
-// what the command names, else the place that opm's own Dockerfile uses. It is
-// "" where the image runs another program, whose files are its own affair, and
-// where the name cannot be meant: nothing that holds the catalog or the program
-// is a cache.
-func (p *platform) cacheDir(dir string) string {
-	cache := "tmp/cache"
+// cacheDir returns the directory of opm's cache of the catalog in dir: the one of the command, else
+// the one of opm's own Dockerfile. It is "" if the image runs another program, and if the directory
+// contains the catalog or the program, which is then not a cache.
+func cacheDir(p *image.Platform, dir string) string {
+	cache, c := "tmp/cache", command(p.Command)
 	switch {
-	case p.command.isOpm():
-		if named := p.command.cacheDir(); named != "" {
+	case c.isOpm():
+		if named := c.cacheDir(); named != "" {
 			var err error
-			if cache, err = cleanName(absolute(p.workingDir, named)); err != nil {
+			if cache, err = image.CleanPath(absolute(p.WorkingDir, named)); err != nil {
 				return ""
 			}
 		}
-		program, err := cleanName(p.command.argv()[0])
-		if err != nil || isBelow(program, cache) {
+		program, err := image.CleanPath(c.argv()[0])
+		if err != nil || image.IsBelow(program, cache) {
 			return ""
 		}
-	case len(p.command.argv()) > 0:
+	case len(c.argv()) > 0:
 		return ""
 	}
-	if isBelow(dir, cache) || isBelow(cache, dir) {
+	if image.IsBelow(dir, cache) || image.IsBelow(cache, dir) {
 		return ""
 	}
 	return cache
-}
-
-// cleanName gives a name in an image as a path below its root: without slash in
-// front, "" for the root itself. A name with ".." could mean a place outside.
-func cleanName(name string) (string, error) {
-	if strings.Contains(name, "..") && slices.Contains(strings.Split(name, "/"), "..") {
-		return "", fmt.Errorf("the name %.200q points upwards", name)
-	}
-	return path.Clean("/" + name)[1:], nil
-}
-
-// isBelow says that name is dir or below it. Every name is below the root, "".
-func isBelow(name, dir string) bool {
-	return dir == "" || name == dir || len(name) > len(dir) && name[len(dir)] == '/' && name[:len(dir)] == dir
-}
-
-// parent is the directory that holds name; the root's is the root.
-func parent(name string) string {
-	if n := strings.LastIndexByte(name, '/'); n > 0 {
-		return name[:n]
-	}
-	return ""
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
-// memory is a Content and a Store that counts how often a blob is read.
+// memory is a reader and a store that counts how often a blob is read.
 type memory struct {
 	mu    sync.Mutex
 	blobs map[digest.Digest][]byte
@@ -50,11 +50,12 @@ func (m *memory) get(desc ocispec.Descriptor) ([]byte, error) {
 	return data, nil
 }
 
-func (m *memory) Manifest(_ context.Context, desc ocispec.Descriptor) ([]byte, error) {
-	return m.get(desc)
+func (m *memory) Manifest(_ context.Context, _ string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	data, err := m.get(ocispec.Descriptor{Digest: d})
+	return ocispec.Descriptor{Digest: d, Size: int64(len(data))}, data, err
 }
 
-func (m *memory) Blob(_ context.Context, desc ocispec.Descriptor) (io.ReadCloser, error) {
+func (m *memory) Blob(_ context.Context, _ string, desc ocispec.Descriptor, _ int64) (io.ReadCloser, error) {
 	data, err := m.get(desc)
 	return io.NopCloser(bytes.NewReader(data)), err
 }
@@ -75,7 +76,7 @@ func (m *memory) put(mediaType string, data []byte) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
 }
 
-// putImage takes in an image that go-containerregistry made.
+// putImage stores an image of go-containerregistry.
 func (m *memory) putImage(t *testing.T, img v1.Image) ocispec.Descriptor {
 	t.Helper()
 	layers, err := img.Layers()
@@ -97,7 +98,7 @@ func (m *memory) putImage(t *testing.T, img v1.Image) ocispec.Descriptor {
 	return m.put(string(mediaType), manifest)
 }
 
-// putIndex takes in an index and its images.
+// putIndex stores an index and its images.
 func (m *memory) putIndex(t *testing.T, index v1.ImageIndex) ocispec.Descriptor {
 	t.Helper()
 	lines, err := index.IndexManifest()
@@ -112,7 +113,7 @@ func (m *memory) putIndex(t *testing.T, index v1.ImageIndex) ocispec.Descriptor 
 	return m.put(string(lines.MediaType), raw)
 }
 
-// layoutOf writes everything as an OCI layout, for readers that are not ours.
+// layoutOf writes everything as an OCI layout, for other readers.
 func (m *memory) layoutOf(t *testing.T, root ocispec.Descriptor) layout.Path {
 	t.Helper()
 	dir := t.TempDir()
@@ -135,9 +136,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// header is one entry of a test layer. A name that ends in a slash is a
-// directory; data is the content, or with "-> " or "=> " in front the target of
-// a symlink or a hard link.
+// A header is one entry of a test layer. A name that ends in a slash is a directory; data is the
+// content, or the target of a symlink ("-> ") or a hard link ("=> ").
 type header struct{ name, data string }
 
 func pack(t testing.TB, headers []header) []byte {
@@ -199,7 +199,7 @@ type testLayer struct {
 
 func (l testLayer) DiffID() (v1.Hash, error) { return l.diffID, nil }
 
-// a source describes the image of one platform.
+// A source describes the image of one platform.
 type source struct {
 	arch       string
 	layers     [][]header
@@ -290,7 +290,7 @@ func index(t *testing.T, sources ...source) v1.ImageIndex {
 	return ix
 }
 
-// files are catalog files for Build.
+// files returns catalog files for Build.
 type text string
 
 func (s text) Size() int64 { return int64(len(s)) }
@@ -300,10 +300,10 @@ func (s text) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// read opens and surveys an image and returns the files that it gives.
+// read opens and reads an image and returns the catalog files.
 func read(t *testing.T, m *memory, root ocispec.Descriptor) (*Image, map[string]string, error) {
 	t.Helper()
-	img, err := Open(t.Context(), m, root)
+	img, err := Open(t.Context(), m, "", root)
 	if err != nil {
 		return nil, nil, err
 	}

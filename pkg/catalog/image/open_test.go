@@ -10,6 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
@@ -17,7 +18,7 @@ func TestOpenKinds(t *testing.T) {
 	tests := []struct {
 		name   string
 		labels map[string]string
-		kind   Kind // 0 where it is not opened
+		kind   Kind // 0 for an error
 		read   error
 	}{
 		{"file-based", map[string]string{ConfigsLabel: "/configs"}, FileBased, nil},
@@ -31,7 +32,7 @@ func TestOpenKinds(t *testing.T) {
 	object := []header{{"configs/a.json", `{"schema":"a"}`}}
 	for _, test := range tests {
 		m := newMemory()
-		img, err := Open(t.Context(), m, m.putImage(t, source{labels: test.labels, layers: [][]header{object}}.image(t)))
+		img, err := Open(t.Context(), m, "", m.putImage(t, source{labels: test.labels, layers: [][]header{object}}.image(t)))
 		if test.kind == 0 {
 			if !errors.Is(err, ErrNoCatalog) {
 				t.Errorf("%s: error %v", test.name, err)
@@ -78,12 +79,12 @@ func TestOpenLabels(t *testing.T) {
 		want     string
 	}{
 		{"different", "/configs", "/other", `"/configs" for linux/amd64, "/other" for linux/arm64`},
-		{"the root", "/", "/", "must have a directory of its own"},
+		{"the root", "/", "/", "needs its own directory"},
 		{"upwards", "/configs/../..", "/configs/../..", "points upwards"},
 	}
 	for _, test := range tests {
 		m := newMemory()
-		_, err := Open(t.Context(), m, m.putIndex(t, index(t,
+		_, err := Open(t.Context(), m, "", m.putIndex(t, index(t,
 			source{arch: "amd64", label: test.one, layers: [][]header{configs}},
 			source{arch: "arm64", label: test.two, layers: [][]header{configs}},
 		)))
@@ -102,53 +103,53 @@ func TestOpenManifests(t *testing.T) {
 		{"no JSON", ocispec.MediaTypeImageIndex, "<html>", "reading the manifest"},
 		{"null", ocispec.MediaTypeImageIndex, "null", "null"},
 		{"manifests and layers", ocispec.MediaTypeImageIndex, `{"manifests":[],"layers":[]}`, "both manifests and layers"},
-		{"two media types", ocispec.MediaTypeImageIndex, `{"mediaType":"` + manifest.DockerList + `","manifests":[]}`, "but is named as"},
-		{"nothing in it", ocispec.MediaTypeImageIndex, `{"manifests":[]}`, "no container image"},
+		{"two media types", ocispec.MediaTypeImageIndex, `{"mediaType":"` + manifest.DockerList + `","manifests":[]}`, "but its descriptor has"},
+		{"nothing in it", ocispec.MediaTypeImageIndex, `{"manifests":[]}`, "no image that runs"},
 		{"wrong shape", ocispec.MediaTypeImageIndex, `{"manifests":{}}`, `"manifests"`},
 		{"missing child", ocispec.MediaTypeImageIndex, `{"manifests":[` + line + `]}`, "no blob " + string(d)},
-		{"schema 1", "application/vnd.docker.distribution.manifest.v1+json", `{}`, "is no image"},
+		{"schema 1", "application/vnd.docker.distribution.manifest.v1+json", `{}`, "not a container image"},
 		{"artifact", ocispec.MediaTypeImageManifest, `{"config":{"mediaType":"application/vnd.example"}}`, "artifact"},
 		{"too large", ocispec.MediaTypeImageManifest, `"` + strings.Repeat("x", manifest.MaxSize) + `"`, "8388610 bytes"},
 	}
 	for _, test := range tests {
 		m := newMemory()
-		_, err := Open(t.Context(), m, m.put(test.mediaType, []byte(test.data)))
+		_, err := Open(t.Context(), m, "", m.put(test.mediaType, []byte(test.data)))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 		desc := m.put("", []byte(test.data))
 		desc.Size = 0 // a source that does not know sizes
-		if _, err := Open(t.Context(), m, desc); err == nil {
+		if _, err := Open(t.Context(), m, "", desc); err == nil {
 			t.Errorf("%s: it was opened", test.name)
 		}
 	}
 }
 
-// TestOpenWithoutMediaType opens what a reference alone gives, and skips what
-// is no image in an index.
+// TestOpenWithoutMediaType opens a descriptor without media type, and skips children of an index
+// that are not images.
 func TestOpenWithoutMediaType(t *testing.T) {
 	m := newMemory()
 	ix := mutate.AppendManifests(index(t, source{arch: "amd64", layers: [][]header{configs}}),
 		mutate.IndexAddendum{Add: mutate.ConfigMediaType(source{layers: [][]header{base}}.image(t), "application/vnd.example")})
 	root := m.putIndex(t, ix)
 	root.MediaType = ""
-	img, err := Open(t.Context(), m, root)
+	img, err := Open(t.Context(), m, "", root)
 	must(t, err)
-	if len(img.platforms) != 1 || img.root.MediaType != ocispec.MediaTypeImageIndex {
-		t.Errorf("%d platforms and media type %q", len(img.platforms), img.root.MediaType)
+	if len(img.image.Platforms) != 1 || img.image.Root.MediaType != ocispec.MediaTypeImageIndex {
+		t.Errorf("%d platforms and media type %q", len(img.image.Platforms), img.image.Root.MediaType)
 	}
 }
 
 func TestOpenDiffIDs(t *testing.T) {
 	m := newMemory()
 	root := m.putImage(t, source{layers: [][]header{base, configs}}.image(t))
-	o, err := decodeObject(m.blobs[root.Digest])
+	o, err := image.DecodeObject(m.blobs[root.Digest])
 	must(t, err)
 	var layers []ocispec.Descriptor
-	must(t, o.field("layers", &layers))
-	o, err = o.with("layers", layers[:1])
+	must(t, o.Field("layers", &layers))
+	o, err = o.With("layers", layers[:1])
 	must(t, err)
-	_, err = Open(t.Context(), m, m.put(root.MediaType, mustEncode(t, o)))
+	_, err = Open(t.Context(), m, "", m.put(root.MediaType, mustEncode(t, o)))
 	if err == nil || !strings.Contains(err.Error(), "2 diff IDs for the 1 layers") {
 		t.Errorf("error %v, want one about diff IDs", err)
 	}

@@ -13,14 +13,13 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// A tree is an unpacked image: of a file its content, or for a directory "/", for
-// a symlink "-> target".
+// A tree is an unpacked image: the content of a file, "/" for a directory, "-> target" for a
+// symlink.
 type tree map[string]string
 
-// apply unpacks a layer over a tree, from the first header to the last, as
-// containerd's archive package does it: a whiteout removes what is there, an
-// opaque one what this layer did not bring. keep, if not nil, is catalogd's
-// filter: headers that it refuses are not seen at all.
+// apply unpacks a layer over a tree, from the first header to the last, like containerd's archive
+// package: a whiteout removes what is present, an opaque one what is not from this layer. keep, if
+// not nil, is catalogd's filter: headers that it rejects are ignored.
 func (fs tree) apply(t testing.TB, layer []byte, keep func(name string) bool) {
 	t.Helper()
 	brought := map[string]bool{}
@@ -84,7 +83,7 @@ func (fs tree) apply(t testing.TB, layer []byte, keep func(name string) bool) {
 	}
 }
 
-// remove removes a name and what is below it, but for what is in spare.
+// remove removes a name and what is below it, except what is in spare.
 func (fs tree) remove(name string, spare map[string]bool) {
 	for _, old := range slices.Collect(maps.Keys(fs)) {
 		if under(old, name) && !spare[old] {
@@ -97,7 +96,7 @@ func under(name, dir string) bool {
 	return dir == "" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// files are the regular files and links below a directory, without it.
+// files returns the regular files and links below a directory, without its name.
 func (fs tree) files(dir string) map[string]string {
 	files := map[string]string{}
 	for name, data := range fs {
@@ -108,8 +107,7 @@ func (fs tree) files(dir string) map[string]string {
 	return files
 }
 
-// unpacked are the trees of an image as a container runtime and as catalogd
-// unpack it.
+// unpacked returns the trees of an image as a container runtime and as catalogd unpack it.
 func unpacked(t *testing.T, img v1.Image, dir string) (runtime, catalogd tree) {
 	t.Helper()
 	runtime, catalogd = tree{}, tree{}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
@@ -45,6 +47,11 @@ func TestReadOverlay(t *testing.T) {
 		{"symlink to what is replaced", [][]header{{{"configs/a", "A"}, {"configs/b", "-> a"}}, {{"configs/a", "A2"}}}, map[string]string{"a": "A2", "b": "A2"}},
 		{"hard link to what is replaced", [][]header{{{"configs/a", "A"}, {"configs/b", "=> configs/a"}, {"configs/c", "=> configs/b"}}, {{"configs/a", "A2"}}}, map[string]string{"a": "A2", "b": "A", "c": "A"}},
 		{"hard link to what is removed", [][]header{{{"configs/a", "A"}, {"configs/b", "=> /configs/a"}}, {{"configs/.wh.a", ""}}}, map[string]string{"b": "A"}},
+		{"the directory is a link", [][]header{{{"configs", "-> /srv/"}}, {{"srv/a", "A"}, {"srv/d/b", "-> ../a"}}}, map[string]string{"a": "A", "d/b": "A"}},
+		{"below a link", [][]header{{{"srv/x", "X"}, {"configs", "-> a/b"}}, {{"a/b", "-> ../srv"}}}, map[string]string{"x": "X"}},
+		{"a directory over a link", [][]header{{{"configs", "-> srv"}, {"srv/a", "A"}}, {{"configs/b", "B"}}}, map[string]string{"b": "B"}},
+		{"symlink out", [][]header{{{"configs/a", "A"}, {"configs/b", "-> ../srv/b"}, {"configs/c", "-> a"}}, {{"srv/b", "B"}}}, map[string]string{"a": "A", "b": "B", "c": "A"}},
+		{"hard link out", [][]header{{{"srv/a", "A"}, {"configs/a", "=> srv/a"}, {"configs/b", "=> configs/a"}}, {{"srv/a", "A2"}}}, map[string]string{"a": "A", "b": "A"}},
 		{"hidden broken links", [][]header{{{"configs/a", "-> /etc/passwd"}, {"configs/b", "=> etc/passwd"}}, {{"configs/a", "A"}, {"configs/.wh.b", ""}}}, map[string]string{"a": "A"}},
 	}
 	for _, test := range tests {
@@ -64,9 +71,9 @@ func TestReadOverlay(t *testing.T) {
 	}
 }
 
-// TestReadHostile holds that what could mean two things is refused.
+// TestReadHostile checks that ambiguous layers are rejected.
 func TestReadHostile(t *testing.T) {
-	long := strings.Repeat("n", maxName)
+	long := strings.Repeat("n", 4096)
 	tests := []struct {
 		name   string
 		layers [][]header
@@ -77,18 +84,21 @@ func TestReadHostile(t *testing.T) {
 		{"upwards by a link", [][]header{{{"configs/a", "=> ../a"}}}, "points upwards"},
 		{"one name twice", [][]header{{{"configs/a", "A"}, {"./configs/a", "B"}}}, "twice"},
 		{"a link and a file", [][]header{{{"configs/a", "-> b"}, {"configs/a", "B"}}}, "twice"},
-		{"below a file", [][]header{{{"configs/a", "A"}, {"configs/a/b", "B"}}}, "no directory"},
-		{"below a link", [][]header{{{"configs/a", "-> /etc"}, {"configs/a/passwd", "B"}}}, "no directory"},
-		{"out of the directory", [][]header{{{"configs/a", "-> ../etc/passwd"}, {"etc/passwd", "x"}}}, "leads out"},
-		{"out of the image", [][]header{{{"configs/a", "-> ../../../../etc/passwd"}}}, "leads out"},
-		{"out by a hard link", [][]header{{{"etc/passwd", "x"}, {"configs/a", "=> etc/passwd"}}}, "outside"},
-		{"hard link to nothing", [][]header{{{"configs/a", "=> configs/b"}}}, "does not stand before it"},
+		{"below a file", [][]header{{{"configs/a", "A"}, {"configs/a/b", "B"}}}, "not a directory"},
+		{"below a link", [][]header{{{"configs/a", "-> /etc"}, {"configs/a/passwd", "B"}}}, "not a directory"},
+		{"out of the image", [][]header{{{"configs/a", "-> ../../../../etc/passwd"}}}, "does not exist"},
+		{"hard link to what follows", [][]header{{{"configs/a", "=> srv/a"}, {"srv/a", "A"}}}, "is not before it"},
+		{"hard link to another layer", [][]header{{{"srv/a", "A"}}, {{"configs/a", "=> srv/a"}}}, "is not before it"},
+		{"hard link to nothing", [][]header{{{"configs/a", "=> configs/b"}}}, "is not before it"},
 		{"dangling", [][]header{{{"configs/a", "-> b"}}}, "does not exist"},
-		{"through a file", [][]header{{{"configs/b", "B"}, {"configs/a", "-> b/c"}}}, "no directory"},
+		{"through a file", [][]header{{{"configs/b", "B"}, {"configs/a", "-> b/c"}}}, "not a directory"},
 		{"to a directory", [][]header{{{"configs/b/c", "B"}, {"configs/a", "-> b"}}}, "leads to a directory"},
 		{"in a circle", [][]header{{{"configs/a", "-> b"}, {"configs/b", "-> a"}}}, "does not end"},
-		{"the directory is a link", [][]header{{{"configs", "-> /srv"}, {"srv/a", "A"}}}, "no directory"},
-		{"the directory is a file", [][]header{{{"configs", "A"}}}, "is no directory"},
+		{"the directory is a link to nothing", [][]header{{{"configs", "-> /srv"}}}, "does not exist"},
+		{"the directory is a link to a file", [][]header{{{"configs", "-> /srv"}, {"srv", "A"}}}, "is not a directory"},
+		{"the directory is a link to the root", [][]header{{{"configs", "-> ../.."}, {"srv/a", "A"}}}, "leads to the root directory"},
+		{"the directory is a link to itself", [][]header{{{"configs", "-> configs"}}}, "does not end"},
+		{"the directory is a file", [][]header{{{"configs", "A"}}}, "is not a directory"},
 		{"whiteout without a name", [][]header{{{"configs/.wh.", "A"}}}, "without a name"},
 		{"long name", [][]header{{{"configs/" + long, "A"}}}, "has 4104 bytes"},
 		{"nothing", [][]header{base}, "no file below /configs"},
@@ -103,13 +113,13 @@ func TestReadHostile(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %q lacks %q", test.name, err, test.want)
+			t.Errorf("%s: error %q without %q", test.name, err, test.want)
 		}
 	}
 }
 
-// TestReadManyLayers has more layers with files of the catalog than are read at
-// a time, so that most of them wait for their turn.
+// TestReadManyLayers has more layers with catalog files than are read at a time, so that most of
+// them wait.
 func TestReadManyLayers(t *testing.T) {
 	var layers [][]header
 	want := map[string]string{"a": "A 39"}
@@ -130,7 +140,7 @@ func TestReadTooLarge(t *testing.T) {
 	bomb := strings.Repeat("0", 4<<20)
 	for _, form := range []source{{}, {zstd: true}, {plain: true}} {
 		form.layers = [][]header{{{"configs/a", bomb}}}
-		img, err := Open(t.Context(), m, m.putImage(t, form.image(t)))
+		img, err := Open(t.Context(), m, "", m.putImage(t, form.image(t)))
 		must(t, err)
 		discard := func(_ string, r io.Reader) error {
 			_, err := io.Copy(io.Discard, r)
@@ -147,15 +157,13 @@ func TestReadTooLarge(t *testing.T) {
 func TestReadDiffID(t *testing.T) {
 	m := newMemory()
 	root := m.putImage(t, source{layers: [][]header{base, configs}}.image(t))
-	o, err := decodeObject(m.blobs[root.Digest])
+	o, err := image.DecodeObject(m.blobs[root.Digest])
 	must(t, err)
 	var config ocispec.Descriptor
-	must(t, o.field("config", &config))
+	must(t, o.Field("config", &config))
 	wrong := digestOf("another")
 	data := bytes.Replace(m.blobs[config.Digest], []byte(digestOf(string(pack(t, base)))), []byte(wrong), 1)
-	line, err := pointAt(o, m.put(config.MediaType, data))
-	must(t, err)
-	o, err = o.with("config", object{"mediaType": mustEncode(t, config.MediaType), "digest": line["digest"], "size": line["size"]})
+	o, err = o.With("config", m.put(config.MediaType, data))
 	must(t, err)
 	_, _, err = read(t, m, m.put(root.MediaType, mustEncode(t, o)))
 	if err == nil || !strings.Contains(err.Error(), string(wrong)) {
@@ -165,13 +173,15 @@ func TestReadDiffID(t *testing.T) {
 
 func mustEncode(t *testing.T, v any) []byte {
 	t.Helper()
-	data, err := encode(v)
-	must(t, err)
-	return data
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	must(t, e.Encode(v))
+	return bytes.TrimSpace(b.Bytes())
 }
 
-// TestReadOnce holds what is fetched: each layer of the first platform once,
-// and no base layer of another one.
+// TestReadOnce checks what is fetched: each layer of the first platform once, and no base layer of
+// other platforms.
 func TestReadOnce(t *testing.T) {
 	armCache := append(slices.Clone(cache), header{"tmp/cache/seed", "arm"})
 	tests := []struct {
@@ -244,8 +254,8 @@ func TestReadDifferentCatalogs(t *testing.T) {
 	}
 }
 
-// TestReadCatalog reads a catalog with the reader of package catalog, filters
-// nothing and builds it again.
+// TestReadCatalog reads a catalog with the reader of package catalog, and builds it again without
+// filtering.
 func TestReadCatalog(t *testing.T) {
 	pkg := `{"schema":"olm.package","name":"a","defaultChannel":"stable"}`
 	channel := `{"schema":"olm.channel","package":"a","name":"stable","entries":[{"name":"a.v1.0.0"}]}`
@@ -255,7 +265,7 @@ func TestReadCatalog(t *testing.T) {
 	root := m.putImage(t, source{layers: [][]header{{
 		{"configs/x/package.json", pkg}, {"configs/x/README.md", "# not a catalog"}, {"configs/x/rest.json", channel + "\n" + bundle},
 	}, {{"configs/.indexignore", "README.md\n"}}}}.image(t))
-	img, err := Open(t.Context(), m, root)
+	img, err := Open(t.Context(), m, "", root)
 	must(t, err)
 	c, err := img.Read(t.Context(), catalog.Options{})
 	must(t, err)
@@ -264,7 +274,7 @@ func TestReadCatalog(t *testing.T) {
 	}
 	built, err := Build(t.Context(), m, img, c)
 	must(t, err)
-	again, err := Open(t.Context(), m, built.Root)
+	again, err := Open(t.Context(), m, "", built.Root)
 	must(t, err)
 	d, err := again.Read(t.Context(), catalog.Options{})
 	must(t, err)
@@ -281,7 +291,7 @@ func TestReadCatalog(t *testing.T) {
 
 func TestReadCancelled(t *testing.T) {
 	m := newMemory()
-	img, err := Open(t.Context(), m, m.putImage(t, source{layers: [][]header{base, mixed, configs, cache}}.image(t)))
+	img, err := Open(t.Context(), m, "", m.putImage(t, source{layers: [][]header{base, mixed, configs, cache}}.image(t)))
 	must(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
@@ -297,8 +307,8 @@ func TestReadCancelled(t *testing.T) {
 	}
 }
 
-// TestReadSparse reads a file that takes one block in the archive and says that
-// it is 4 GiB of zeros (GNU tar's manual, "Old GNU Format").
+// TestReadSparse reads a file that takes one block in the archive and has a size of 4 GiB of zeros
+// (GNU tar's manual, "Old GNU Format").
 func TestReadSparse(t *testing.T) {
 	layer := pack(t, []header{{"configs/a", ""}})
 	block := layer[:512]
@@ -314,12 +324,12 @@ func TestReadSparse(t *testing.T) {
 	copy(block[148:], fmt.Sprintf("%06o\x00 ", sum))
 	left := layers.NewBudget(1 << 20)
 	read := int64(0)
-	l := &lister{dir: "configs", left: left, file: func(_ string, r io.Reader) error {
+	l := &image.Lister{Dir: "configs", Budget: left, File: func(_ string, r io.Reader) error {
 		n, err := io.Copy(io.Discard, r)
 		read = n
 		return err
 	}}
-	if _, err := l.list(bytes.NewReader(layer)); !errors.Is(err, layers.ErrTooLarge) || read == 0 {
+	if _, err := l.List(bytes.NewReader(layer)); !errors.Is(err, layers.ErrTooLarge) || read == 0 {
 		t.Errorf("error %v after %d bytes, want %v", err, read, layers.ErrTooLarge)
 	}
 }

@@ -51,8 +51,8 @@ func TestScratch(t *testing.T) {
 	}
 }
 
-// TestLayerHeaders holds the bytes that differ between makers of tar: order,
-// owner, time, modes, format.
+// TestLayerHeaders checks the bytes that differ between tar writers: order, owner, time, modes,
+// format.
 func TestLayerHeaders(t *testing.T) {
 	m := newMemory()
 	root := m.putImage(t, source{label: "/srv/index", entrypoint: []string{"opm"}, layers: [][]header{

@@ -1,7 +1,6 @@
 package image
 
-// Directory is where the image has its file-based catalog, "/configs"; "" if it
-// has none.
+// Directory returns the directory of the file-based catalog, "/configs", or "".
 func (i *Image) Directory() string {
 	if i.kind != FileBased {
 		return ""
@@ -9,11 +8,11 @@ func (i *Image) Directory() string {
 	return "/" + i.dir
 }
 
-// BinaryLess says that the image has no program for one of its platforms at
-// least. A CatalogSource must then have grpcPodConfig.extractContent.
+// BinaryLess reports whether the image has no program for at least one of its platforms. A
+// CatalogSource then needs grpcPodConfig.extractContent.
 func (i *Image) BinaryLess() bool {
-	for _, p := range i.platforms {
-		if len(p.command.argv()) == 0 {
+	for _, p := range i.image.Platforms {
+		if len(command(p.Command).argv()) == 0 {
 			return true
 		}
 	}

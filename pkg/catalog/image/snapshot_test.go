@@ -10,8 +10,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/snapshot"
 )
 
-// TestSnapshot builds an image twice: of what was read of another one, and of a
-// snapshot of that without reading a layer.
+// TestSnapshot builds an image twice: after reading another one, and from a snapshot of that
+// without reading a layer.
 func TestSnapshot(t *testing.T) {
 	m := newMemory()
 	root := m.putImage(t, source{entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{
@@ -21,7 +21,7 @@ func TestSnapshot(t *testing.T) {
 		},
 	}}.image(t))
 	options := catalog.Options{Keep: func(name string) bool { return name == "a" }, Outline: true}
-	img, err := Open(t.Context(), m, root)
+	img, err := Open(t.Context(), m, "", root)
 	must(t, err)
 	c, err := img.Read(t.Context(), options)
 	must(t, err)
@@ -35,7 +35,7 @@ func TestSnapshot(t *testing.T) {
 	clear(m.reads)
 	s, err := snapshot.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), root.Digest)
 	must(t, err)
-	img, err = Open(t.Context(), m, root)
+	img, err = Open(t.Context(), m, "", root)
 	must(t, err)
 	must(t, img.Restore(s.Facts()))
 	again, err := s.Catalog(options)

@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// TestStream holds that a stream has what is read, always in one order, and
+// TestStream checks that a stream has the objects that Read returns, always in the same order, and
 // that the layers without the catalog are fetched once.
 func TestStream(t *testing.T) {
 	meta := func(name string) string { return fmt.Sprintf("{\"schema\":\"s\",\"name\":%q}\n", name) }
@@ -24,7 +24,7 @@ func TestStream(t *testing.T) {
 		{{"configs/a/.indexignore", "*.md"}, {"configs/a/a.json", meta("a")}, {"configs/ignored/x", "x"}, {"configs/.indexignore", "-> ignored/patterns"}, {"configs/ignored/patterns", "ignored"}},
 		cache,
 	}}.image(t))
-	img, err := Open(t.Context(), m, root)
+	img, err := Open(t.Context(), m, "", root)
 	must(t, err)
 
 	stream := func() []string {
@@ -36,7 +36,7 @@ func TestStream(t *testing.T) {
 		return got
 	}
 	got := stream()
-	for _, l := range img.platforms[0].layers {
+	for _, l := range img.image.Platforms[0].Layers {
 		n := m.reads[l.Digest]
 		if l.Digest == digestOf(string(gzipped(t, pack(t, base)))) && n != 1 {
 			t.Errorf("the base layer was read %d times", n)
@@ -62,14 +62,14 @@ func TestStream(t *testing.T) {
 
 func TestStreamErrors(t *testing.T) {
 	m := newMemory()
-	img, err := Open(t.Context(), m, m.putImage(t, source{layers: [][]header{
+	img, err := Open(t.Context(), m, "", m.putImage(t, source{layers: [][]header{
 		{{"configs/a.json", `{"schema":"a"}{"schema":"b"}`}, {"configs/b.json", `{"schema":`}},
 	}}.image(t)))
 	must(t, err)
 	count := 0
 	err = img.Stream(t.Context(), func(*catalog.Meta) error { count++; return nil })
 	var found *catalog.Error
-	if !errors.As(err, &found) || count != 2 || !strings.Contains(err.Error(), "b.json:1: the JSON is broken") {
+	if !errors.As(err, &found) || count != 2 || !strings.Contains(err.Error(), "b.json:1: invalid JSON") {
 		t.Errorf("%d objects and error %v", count, err)
 	}
 	stop := errors.New("enough")

@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-var grown = Tree{
+var grown = image.Tree{
 	Dir: "var/lib/data", Files: map[string][]byte{"a": []byte("A"), "d/b": []byte("B"), "empty": {}},
 	Cmd: []string{"/bin/sh", "-c", "true"}, By: "data in /var/lib/data",
 }
@@ -35,7 +37,7 @@ func TestPut(t *testing.T) {
 				root = m.putIndex(t, index(t, sources...))
 			}
 			before := images(t, m, root)
-			built, err := Put(t.Context(), m, grown, Base{m, root})
+			built, err := image.AddTree(t.Context(), m, grown, opened(t, m, root))
 			must(t, err)
 			for n, img := range images(t, m, built.Root) {
 				runtime, _ := unpacked(t, img, grown.Dir)
@@ -58,7 +60,7 @@ func TestPut(t *testing.T) {
 					t.Errorf("layers below (-want +got):\n%s", diff)
 				}
 			}
-			again, err := Put(t.Context(), newMemory(), grown, Base{m, root})
+			again, err := image.AddTree(t.Context(), newMemory(), grown, opened(t, m, root))
 			must(t, err)
 			if diff := cmp.Diff(built, again); diff != "" {
 				t.Errorf("another image (-first +later):\n%s", diff)
@@ -70,33 +72,33 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestPutOnSeveral joins the images of single platforms. What two of them have is
-// taken from the first.
+// TestPutOnSeveral joins the images of single platforms. If two have the same platform, the first
+// is used.
 func TestPutOnSeveral(t *testing.T) {
 	m := newMemory()
-	amd64 := Base{m, m.putImage(t, source{docker: true, layers: [][]header{base}}.image(t))}
-	arm64 := Base{m, m.putImage(t, source{arch: "arm64", layers: [][]header{baseArm}}.image(t))}
-	both := Base{m, m.putIndex(t, index(t, source{arch: "arm64", layers: [][]header{baseArm, configs}}, source{arch: "s390x", layers: [][]header{base}}))}
-	built, err := Put(t.Context(), m, grown, amd64, arm64, both)
+	amd64 := opened(t, m, m.putImage(t, source{docker: true, layers: [][]header{base}}.image(t)))
+	arm64 := opened(t, m, m.putImage(t, source{arch: "arm64", layers: [][]header{baseArm}}.image(t)))
+	both := opened(t, m, m.putIndex(t, index(t, source{arch: "arm64", layers: [][]header{baseArm, configs}}, source{arch: "s390x", layers: [][]header{base}})))
+	built, err := image.AddTree(t.Context(), m, grown, amd64, arm64, both)
 	must(t, err)
-	joined, err := openPlatforms(t.Context(), m, built.Root)
+	joined, err := image.Open(t.Context(), m, "", built.Root)
 	must(t, err)
 	var got []string
-	for _, p := range joined.platforms {
+	for _, p := range joined.Platforms {
 		got = append(got, p.String())
 	}
 	if want := []string{"linux/amd64", "linux/arm64", "linux/s390x"}; !slices.Equal(got, want) || built.Root.MediaType != ocispec.MediaTypeImageIndex {
 		t.Fatalf("a %s of %v, want %v", built.Root.MediaType, got, want)
 	}
-	// Each is what it would be alone.
-	for n, one := range []Base{amd64, arm64} {
-		alone, err := Put(t.Context(), newMemory(), grown, one)
+	// Each is the same as when built alone.
+	for n, one := range []*image.Image{amd64, arm64} {
+		alone, err := image.AddTree(t.Context(), newMemory(), grown, one)
 		must(t, err)
-		if line := joined.platforms[n].desc; line.Digest != alone.Root.Digest || line.MediaType != alone.Root.MediaType || line.Size != alone.Root.Size {
-			t.Errorf("%s is %v, and alone %v", joined.platforms[n], line, alone.Root)
+		if line := joined.Platforms[n].Descriptor; line.Digest != alone.Root.Digest || line.MediaType != alone.Root.MediaType || line.Size != alone.Root.Size {
+			t.Errorf("%s is %v, and alone %v", joined.Platforms[n], line, alone.Root)
 		}
 	}
-	again, err := Put(t.Context(), newMemory(), grown, amd64, arm64, both)
+	again, err := image.AddTree(t.Context(), newMemory(), grown, amd64, arm64, both)
 	must(t, err)
 	if diff := cmp.Diff(built, again); diff != "" {
 		t.Errorf("another image (-first +later):\n%s", diff)
@@ -104,15 +106,19 @@ func TestPutOnSeveral(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "A", "d/b": "B", "empty": ""}, treeOf(t, m, built.Root)); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
-	if _, err := Put(t.Context(), m, grown, amd64, Base{m, ocispec.Descriptor{Digest: "sha256:none"}}); err == nil || !strings.Contains(err.Error(), "joining it with image sha256:none: ") {
-		t.Errorf("an image that is not there: %v", err)
-	}
+}
+
+func opened(t *testing.T, m *memory, root ocispec.Descriptor) *image.Image {
+	t.Helper()
+	img, err := image.Open(t.Context(), m, "", root)
+	must(t, err)
+	return img
 }
 
 func treeOf(t *testing.T, m *memory, root ocispec.Descriptor) map[string]string {
 	t.Helper()
 	got := map[string]string{}
-	must(t, Files(t.Context(), m, root, grown.Dir, func(name string, r io.Reader) error {
+	must(t, image.ReadTree(t.Context(), opened(t, m, root), grown.Dir, func(name string, r io.Reader) error {
 		data, err := io.ReadAll(r)
 		got[name] = string(data)
 		return err
@@ -122,10 +128,10 @@ func treeOf(t *testing.T, m *memory, root ocispec.Descriptor) map[string]string 
 
 func TestFilesOfTree(t *testing.T) {
 	for name, layers := range map[string][][]header{
-		"as tar has it":      {{{"/var/lib/data/a", "A"}, {"./var/lib/data/d/b", "B"}, {"var/lib/database", "x"}}},
-		"below other layers": {base, {{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}}, base, configs},
-		"over an older one":  {{{"var/lib/data/old", "O"}}, {{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}}},
-		"less what is gone":  {{{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}, {"var/lib/data/c", "C"}}, {{"var/lib/data/.wh.c", ""}}},
+		"as tar has it":         {{{"/var/lib/data/a", "A"}, {"./var/lib/data/d/b", "B"}, {"var/lib/database", "x"}}},
+		"below other layers":    {base, {{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}}, base, configs},
+		"over an older one":     {{{"var/lib/data/old", "O"}}, {{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}}},
+		"without removed files": {{{"var/lib/data/a", "A"}, {"var/lib/data/d/b", "B"}, {"var/lib/data/c", "C"}}, {{"var/lib/data/.wh.c", ""}}},
 	} {
 		m := newMemory()
 		root := m.putImage(t, source{layers: layers}.image(t))
@@ -135,11 +141,11 @@ func TestFilesOfTree(t *testing.T) {
 	}
 	m := newMemory()
 	root := m.putImage(t, source{layers: [][]header{base, {{"var/lib/data/a", "A"}}, {{"var/lib/.wh.data", ""}}}}.image(t))
-	err := Files(t.Context(), m, root, grown.Dir, func(string, io.Reader) error { return nil })
+	err := image.ReadTree(t.Context(), opened(t, m, root), grown.Dir, func(string, io.Reader) error { return nil })
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no layer of platform linux/amd64 has a file there") {
 		t.Errorf("an image without the tree: %v", err)
 	}
-	if err := Files(t.Context(), m, m.putImage(t, source{layers: [][]header{{{"var/lib/data/a", "A"}}}}.image(t)), grown.Dir, func(string, io.Reader) error {
+	if err := image.ReadTree(t.Context(), opened(t, m, m.putImage(t, source{layers: [][]header{{{"var/lib/data/a", "A"}}}}.image(t))), grown.Dir, func(string, io.Reader) error {
 		return errors.ErrUnsupported
 	}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("each's own error is lost: %v", err)

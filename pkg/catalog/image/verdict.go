@@ -2,17 +2,19 @@ package image
 
 import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-// A Verdict says what a layer holds, by its tar headers.
+// A Verdict is what a layer contains, by its tar headers.
 type Verdict int
 
 // The verdicts. Build drops the layers that are CatalogOnly and keeps all
 // others.
 const (
-	// Unread is a layer whose headers nobody has looked at.
+	// Unread is a layer that was not read.
 	Unread Verdict = iota
-	// Other is a layer without anything of the catalog or its cache.
+	// Other is a layer with nothing of the catalog or its cache.
 	Other
 	// Mixed is a layer with something of the catalog or its cache and
 	// something else.
@@ -21,7 +23,7 @@ const (
 	CatalogOnly
 )
 
-// String is the verdict in words.
+// String returns the verdict in words.
 func (v Verdict) String() string {
 	switch v {
 	case Unread:
@@ -43,25 +45,25 @@ type Layer struct {
 	Verdict    Verdict
 }
 
-// Layers are the layers of all platforms, in the order of the index and then
-// of the manifest. Before Read all of them are Unread.
+// Layers returns the layers of all platforms, in the order of the index and then of the manifest.
+// Before Read, all of them are Unread.
 func (i *Image) Layers() []Layer {
 	var layers []Layer
-	for _, p := range i.platforms {
-		for n, desc := range p.layers {
-			layers = append(layers, Layer{p.String(), desc, i.listings[p.diffIDs[n]].verdict()})
+	for _, p := range i.image.Platforms {
+		for n, desc := range p.Layers {
+			layers = append(layers, Layer{p.String(), desc, verdict(i.listings[p.DiffIDs[n]])})
 		}
 	}
 	return layers
 }
 
-func (found *listing) verdict() Verdict {
+func verdict(found *image.Listing) Verdict {
 	switch {
 	case found == nil:
 		return Unread
-	case len(found.touches) == 0:
+	case len(found.Touches) == 0:
 		return Other
-	case found.more:
+	case found.Elsewhere:
 		return Mixed
 	}
 	return CatalogOnly

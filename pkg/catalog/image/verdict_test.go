@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
@@ -30,14 +31,14 @@ func TestVerdict(t *testing.T) {
 		{"whiteout elsewhere", []header{{"etc/.wh.x", ""}}, Other},
 	}
 	for _, test := range tests {
-		l := &lister{dir: "configs", caches: []string{"tmp/cache"}, left: layers.NewBudget(1 << 20)}
-		found, err := l.list(bytes.NewReader(pack(t, test.headers)))
+		l := &image.Lister{Dir: "configs", Also: []string{"tmp/cache"}, Budget: layers.NewBudget(1 << 20)}
+		found, err := l.List(bytes.NewReader(pack(t, test.headers)))
 		must(t, err)
-		if got := found.verdict(); got != test.want {
+		if got := verdict(found); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
-	if got := (*listing)(nil).verdict(); got != Unread {
+	if got := verdict(nil); got != Unread {
 		t.Errorf("a layer without listing is %s", got)
 	}
 }

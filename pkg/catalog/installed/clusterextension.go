@@ -7,8 +7,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// clusterExtension reads what a ClusterExtension says. It does not count while
-// nothing is installed for it.
+// labelCatalog is the label of every ClusterCatalog with its own name, by which ClusterExtensions
+// select one.
+const labelCatalog = "olm.operatorframework.io/metadata.name"
+
+// clusterExtension reads a ClusterExtension. It returns false if nothing is installed for it yet.
 func clusterExtension(o object) (record, bool, error) {
 	var spec struct {
 		Source struct {
@@ -17,6 +20,9 @@ func clusterExtension(o object) (record, bool, error) {
 				Version                 string   `json:"version"`
 				Channels                []string `json:"channels"`
 				UpgradeConstraintPolicy string   `json:"upgradeConstraintPolicy"`
+				Selector                struct {
+					MatchLabels map[string]string `json:"matchLabels"`
+				} `json:"selector"`
 			} `json:"catalog"`
 		} `json:"source"`
 	}
@@ -38,14 +44,15 @@ func clusterExtension(o object) (record, bool, error) {
 	source := spec.Source.Catalog
 	slices.Sort(source.Channels)
 	return record{Operator: Operator{
-		Generation:    graph.V1,
-		Name:          o.Metadata.Name,
-		Package:       source.PackageName,
-		Bundle:        status.Install.Bundle.Name,
-		Version:       status.Install.Bundle.Version,
-		Release:       status.Install.Bundle.Release,
-		Channels:      slices.Compact(source.Channels),
-		Range:         source.Version,
-		SelfCertified: source.UpgradeConstraintPolicy == "SelfCertified",
+		Generation:     graph.V1,
+		Name:           o.Metadata.Name,
+		Package:        source.PackageName,
+		Bundle:         status.Install.Bundle.Name,
+		Version:        status.Install.Bundle.Version,
+		Release:        status.Install.Bundle.Release,
+		Channels:       slices.Compact(source.Channels),
+		Range:          source.Version,
+		ClusterCatalog: source.Selector.MatchLabels[labelCatalog],
+		SelfCertified:  source.UpgradeConstraintPolicy == "SelfCertified",
 	}}, true, nil
 }

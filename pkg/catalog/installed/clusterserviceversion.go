@@ -10,8 +10,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// The phases of a ClusterServiceVersion that matter here
-// (operator-framework/api, v1alpha1.ClusterServiceVersionPhase).
+// The phases of a ClusterServiceVersion that are relevant here (operator-framework/api,
+// v1alpha1.ClusterServiceVersionPhase).
 const (
 	phaseDeleting  = "Deleting"
 	phaseFailed    = "Failed"
@@ -19,12 +19,11 @@ const (
 	phaseReplacing = "Replacing"
 )
 
-// notePackage is the note on an operator whose package is not known.
-const notePackage = "its package is not known: the ClusterServiceVersion has neither the annotation operatorframework.io/properties nor one label operators.coreos.com/PACKAGE.NAMESPACE; give its Subscription, too"
+// notePackage is the note on an operator whose package is unknown.
+const notePackage = "its package is unknown: the ClusterServiceVersion has neither the annotation operatorframework.io/properties nor exactly one label operators.coreos.com/PACKAGE.NAMESPACE; add its Subscription to the input"
 
-// clusterServiceVersion reads what a ClusterServiceVersion says. It does not
-// count where it is a copy in another namespace, on its way out, or part of the
-// platform.
+// clusterServiceVersion reads a ClusterServiceVersion. It returns false if the object is a copy in
+// another namespace, is being deleted, or belongs to the platform.
 func clusterServiceVersion(o object) (record, bool, error) {
 	var spec struct {
 		Version  string `json:"version"`
@@ -47,7 +46,7 @@ func clusterServiceVersion(o object) (record, bool, error) {
 		return record{}, false, err
 	}
 	_, copied := o.Metadata.Labels["olm.copiedFrom"]
-	// packageserver is made by OLM itself and goes with the cluster's version.
+	// OLM itself creates packageserver, which follows the cluster's version.
 	platform := o.Metadata.Name == "packageserver" && o.Metadata.Namespace == "openshift-operator-lifecycle-manager"
 	if copied || status.Reason == "Copied" || status.Phase == phaseDeleting || platform || o.Metadata.Name == "" {
 		return record{}, false, nil
@@ -68,24 +67,24 @@ func clusterServiceVersion(o object) (record, bool, error) {
 	}
 	r.properties(o.Metadata.Annotations.Properties)
 	if r.Package == "" {
-		r.Package = labelled(o.Metadata)
+		r.Package = packageLabel(o.Metadata)
 	}
 	if r.Package == "" {
 		r.Notes = append(r.Notes, notePackage)
 	}
 	switch status.Phase {
 	case phaseFailed:
-		r.Notes = append(r.Notes, fmt.Sprintf("its install failed (%s); OLM updates it when that is mended, or where the OperatorGroup's upgradeStrategy lets it fail forward", orUnknown(status.Reason)))
+		r.Notes = append(r.Notes, fmt.Sprintf("its installation failed (%s); OLM updates it when that is fixed, or if the OperatorGroup's upgradeStrategy allows failing forward", orUnknown(status.Reason)))
 	case phasePending:
-		r.Notes = append(r.Notes, fmt.Sprintf("its install waits (%s); OLM updates it when that is mended", orUnknown(status.Reason)))
+		r.Notes = append(r.Notes, fmt.Sprintf("its installation is pending (%s); OLM updates it when that is fixed", orUnknown(status.Reason)))
 	}
 	sortAPIs(&r.Operator)
 	return r, true, nil
 }
 
-// properties reads those of the bundle, which OLM keeps in an annotation:
-// {"properties":[{"type":"olm.package","value":{...}}]}. What is not readable
-// there says nothing, as it does to OLM's dashboards.
+// properties reads the properties of the bundle, which OLM keeps in an annotation:
+// {"properties":[{"type":"olm.package","value":{...}}]}. As in OLM's dashboards, values that cannot
+// be parsed are ignored.
 func (r *record) properties(annotation string) {
 	var list struct {
 		Properties []struct {
@@ -117,10 +116,9 @@ func (r *record) properties(annotation string) {
 	}
 }
 
-// labelled is the package that the label operators.coreos.com/PACKAGE.NAMESPACE
-// names, "" where there is none, more than one, or one that was too long and
-// therefore cut.
-func labelled(m metadata) string {
+// packageLabel returns the package in the label operators.coreos.com/PACKAGE.NAMESPACE. It returns
+// "" if there is no such label, more than one, or one that was truncated because it was too long.
+func packageLabel(m metadata) string {
 	found := ""
 	for label := range m.Labels {
 		name, ok := strings.CutPrefix(label, groupClassic+"/")

@@ -2,22 +2,23 @@ package installed
 
 import "cmp"
 
-// The kind that says which release of the platform a cluster runs, and its group.
+// The kind of the object that has the release of the platform, and its group.
 const (
 	groupConfig        = "config.openshift.io"
 	kindClusterVersion = "ClusterVersion"
 )
 
-// A ClusterVersion is a release of the platform that a cluster runs, or that it is
-// being updated to.
+// A ClusterVersion is a release of the platform that a cluster runs or is being updated to.
 type ClusterVersion struct {
 	Version string
-	// Channel is what the cluster follows; "" is none.
+	// Channel is the channel that the cluster follows, or "".
 	Channel string
-	// Multi says that the cluster runs the payload of all architectures. Where it is
-	// false the architecture is not known: older clusters do not tell.
+	// Multi says that the cluster runs the multi-architecture payload. If it is false, the
+	// architecture is unknown: older clusters do not report it.
 	Multi bool
-	// Origin is the object for messages: "FILE: ClusterVersion ID".
+	// UpdateService is the address of the cluster's update service, or "" for the public one.
+	UpdateService string
+	// Origin names the object in messages: "FILE: ClusterVersion ID".
 	Origin string
 }
 
@@ -27,21 +28,21 @@ const (
 	archMulti      = "Multi"
 )
 
-// clusterVersions reads what a ClusterVersion says: the release that was completed
-// last, and before it the one that the cluster is on its way to, if it is. It comes
-// from both to other releases: where the update cannot go on, from the former. A
-// cluster that has just been asked for has none.
+// clusterVersions reads a ClusterVersion: the release that was completed last, preceded by the one
+// to which the cluster is being updated, if any. Updates may start from both: from the former if
+// the update cannot continue. A cluster that is still being created may have neither.
 func clusterVersions(name string, o object) ([]ClusterVersion, error) {
 	var spec struct {
 		ClusterID string `json:"clusterID"`
 		Channel   string `json:"channel"`
+		Upstream  string `json:"upstream"`
 	}
 	var status struct {
 		Desired struct {
 			Version      string `json:"version"`
 			Architecture string `json:"architecture"`
 		} `json:"desired"`
-		// History begins with the newest.
+		// History begins with the newest release.
 		History []struct {
 			State   string `json:"state"`
 			Version string `json:"version"`
@@ -53,10 +54,10 @@ func clusterVersions(name string, o object) ([]ClusterVersion, error) {
 	var all []ClusterVersion
 	add := func(version, how string) {
 		if version == "" {
-			return // an image by digest that was not looked into yet
+			return // an image by digest whose version is not yet known
 		}
 		all = append(all, ClusterVersion{
-			Version: version, Channel: spec.Channel, Multi: status.Desired.Architecture == archMulti,
+			Version: version, Channel: spec.Channel, Multi: status.Desired.Architecture == archMulti, UpdateService: spec.Upstream,
 			Origin: name + ": " + o.Kind + " " + cmp.Or(spec.ClusterID, o.title()) + how,
 		})
 	}
@@ -66,7 +67,7 @@ func clusterVersions(name string, o object) ([]ClusterVersion, error) {
 		return all, nil
 	}
 	if history[0].State != stateCompleted {
-		add(history[0].Version, " (on its way)")
+		add(history[0].Version, " (update in progress)")
 	}
 	for _, h := range history {
 		if h.State == stateCompleted {

@@ -24,23 +24,23 @@ func TestReadClusterVersions(t *testing.T) {
 	of := func(version, channel string) installed.ClusterVersion {
 		return installed.ClusterVersion{Version: version, Channel: channel, Origin: "f: ClusterVersion version"}
 	}
-	onItsWay := of("4.20.1", "c")
-	onItsWay.Origin += " (on its way)"
+	inProgress := of("4.20.1", "c")
+	inProgress.Origin += " (update in progress)"
 	const id = "f: ClusterVersion 5d3f8c1a-0000-4000-8000-1b2c3d4e5f60"
 	for name, tc := range map[string]struct {
 		input     string
 		want      []installed.ClusterVersion
 		operators int
 	}{
-		"an update goes on": {input: string(printed), want: []installed.ClusterVersion{
-			{Version: "4.19.2", Channel: "eus-4.20", Multi: true, Origin: id + " (on its way)"},
+		"an update in progress": {input: string(printed), want: []installed.ClusterVersion{
+			{Version: "4.19.2", Channel: "eus-4.20", Multi: true, Origin: id + " (update in progress)"},
 			{Version: "4.18.5", Channel: "eus-4.20", Multi: true, Origin: id},
 		}},
-		"at rest":               {input: object(`{"channel":"stable-4.20"}`, `{"desired":{"version":"4.20.2"},"history":[{"state":"Completed","version":"4.20.2"},{"state":"Completed","version":"4.20.1"}]}`), want: []installed.ClusterVersion{of("4.20.2", "stable-4.20")}},
-		"no channel":            {input: object(`{}`, `{"history":[{"state":"Completed","version":"4.20.2"}]}`), want: []installed.ClusterVersion{of("4.20.2", "")}},
-		"being installed":       {input: object(`{"channel":"c"}`, `{"desired":{"version":"4.20.1"},"history":[{"state":"Partial","version":"4.20.1"}]}`), want: []installed.ClusterVersion{onItsWay}},
-		"an image is looked at": {input: object(`{"channel":"c"}`, `{"history":[{"state":"Partial","version":""},{"state":"Completed","version":"4.20.0"}]}`), want: []installed.ClusterVersion{of("4.20.0", "c")}},
-		"no history":            {input: object(`{}`, `{"desired":{"version":"4.20.2"},"history":null}`), want: []installed.ClusterVersion{of("4.20.2", "")}},
+		"no update":          {input: object(`{"channel":"stable-4.20"}`, `{"desired":{"version":"4.20.2"},"history":[{"state":"Completed","version":"4.20.2"},{"state":"Completed","version":"4.20.1"}]}`), want: []installed.ClusterVersion{of("4.20.2", "stable-4.20")}},
+		"no channel":         {input: object(`{}`, `{"history":[{"state":"Completed","version":"4.20.2"}]}`), want: []installed.ClusterVersion{of("4.20.2", "")}},
+		"being installed":    {input: object(`{"channel":"c"}`, `{"desired":{"version":"4.20.1"},"history":[{"state":"Partial","version":"4.20.1"}]}`), want: []installed.ClusterVersion{inProgress}},
+		"an unknown version": {input: object(`{"channel":"c"}`, `{"history":[{"state":"Partial","version":""},{"state":"Completed","version":"4.20.0"}]}`), want: []installed.ClusterVersion{of("4.20.0", "c")}},
+		"no history":         {input: object(`{}`, `{"desired":{"version":"4.20.2"},"history":null}`), want: []installed.ClusterVersion{of("4.20.2", "")}},
 		"two clusters": {input: object(`{}`, `{"desired":{"version":"4.20.2"}}`) + object(`{}`, `{"desired":{"version":"4.20.2"}}`), want: []installed.ClusterVersion{
 			of("4.20.2", ""), of("4.20.2", ""),
 		}},
@@ -69,14 +69,14 @@ func TestReadClusterVersions(t *testing.T) {
 		})
 	}
 	for name, tc := range map[string]struct{ input, want string }{
-		"of another group": {`{"apiVersion":"example.com/v1","kind":"ClusterVersion","metadata":{"name":"version"}}`, "it holds ClusterVersion of example.com/v1; what is wanted"},
-		"of no version":    {object(`{}`, `{}`), "nothing is installed: none of its 1 objects is an operator or a cluster that runs"},
-		"wrong type":       {object(`{"channel":[]}`, `{}`), "ClusterVersion version: spec.channel has a JSON ["},
-		"wrong history":    {object(`{}`, `{"history":{}}`), "ClusterVersion version: status.history has a JSON {"},
+		"another group": {`{"apiVersion":"example.com/v1","kind":"ClusterVersion","metadata":{"name":"version"}}`, "it has ClusterVersion of example.com/v1; the input must be"},
+		"no version":    {object(`{}`, `{}`), "nothing is installed: none of its 1 objects is an installed operator or a running cluster"},
+		"wrong type":    {object(`{"channel":[]}`, `{}`), "ClusterVersion version: spec.channel has a JSON ["},
+		"wrong history": {object(`{}`, `{"history":{}}`), "ClusterVersion version: status.history has a JSON {"},
 	} {
 		_, _, err := installed.Read("f", strings.NewReader(tc.input))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: the error is %v, want %s", name, err, tc.want)
+			t.Errorf("%s: got error %v, want %s", name, err, tc.want)
 		}
 	}
 }

@@ -1,25 +1,22 @@
-// Package installed reads what clusters run: which operators, at which version,
-// and which channel they follow, and which release of the platform.
+// Package installed reads what clusters run: the operators with their versions and channels, and
+// the release of the platform.
 //
-// What goes in is what `oc get csv -A -o json`, `oc get subscription -A -o json`,
-// `oc get clusterextension -o json` and `oc get clusterversion -o json` print, or
-// the same as YAML: lists of one or several kinds, single objects, several
-// documents in a file. What comes out is a list of [Operator], one for each operator
-// of each generation of OLM, so that the paths from there can be kept in a mirror
-// (pkg/catalog/filter) and judged before anything is carried across
-// (pkg/catalog/upgrade), and one of [ClusterVersion], for the paths between releases
+// The input is the output of `oc get csv -A -o json`, `oc get subscription -A -o json`, `oc get
+// clusterextension -o json` and `oc get clusterversion -o json`, or the same as YAML: lists of one
+// or several kinds, single objects, or several documents in one file. The output is a list of
+// [Operator] values, one for each operator of each generation of OLM, and a list of
+// [ClusterVersion] values. From these, upgrade paths are kept in a mirror (pkg/catalog/filter),
+// checked before content crosses the air gap (pkg/catalog/upgrade), and planned between releases
 // (package plan).
 //
-// A ClusterServiceVersion says what runs, a Subscription which channel it
-// follows; where both are there they become one Operator. Objects that say
-// nothing of their own are passed over: copies of a ClusterServiceVersion that
-// OLM spreads over namespaces, one that its successor is just replacing, a
-// Subscription or ClusterExtension that has nothing installed yet, and the
-// packageserver that comes with the platform. An input of which nothing is left
-// is an error: the wrong file, mostly.
+// A ClusterServiceVersion has the installed bundle, a Subscription the channel that it follows; if
+// both are present, they become one Operator. Objects without information of their own are ignored:
+// the copies of a ClusterServiceVersion in other namespaces, one that its successor is replacing, a
+// Subscription or ClusterExtension without an installed bundle, and the packageserver of the
+// platform. If nothing remains, Read returns an error, since the input is most likely the wrong
+// file.
 //
-// Input is limited in size, and JSON, which is what large clusters print, is
-// read object by object.
+// The size of the input is limited. JSON, the format for large clusters, is read object by object.
 package installed
 
 import (
@@ -32,59 +29,58 @@ import (
 
 // An Operator is one operator that a cluster runs.
 type Operator struct {
-	// Generation says who installed it: OLM classic or OLM v1.
+	// Generation is the OLM that installed it: OLM classic or OLM v1.
 	Generation graph.Generation
-	// Name is that of the object it was read from: the ClusterServiceVersion,
-	// else the Subscription, or the ClusterExtension.
+	// Name is the name of its object: the ClusterServiceVersion, else the Subscription, or the
+	// ClusterExtension.
 	Name string
-	// Namespace is where a classic operator is installed; ClusterExtensions have
-	// none.
+	// Namespace is the namespace of an operator of OLM classic; "" for ClusterExtensions.
 	Namespace string
-	// Package is "" where the object does not tell it; Notes says so.
+	// Package is "" if the object does not name it; then there is a note.
 	Package string
-	// Bundle is the name of the installed bundle, for OLM classic that of its
+	// Bundle is the name of the installed bundle, for OLM classic the name of its
 	// ClusterServiceVersion.
 	Bundle string
-	// Version is what the installed bundle says of itself, "" if only a
-	// Subscription is known.
+	// Version is the version of the installed bundle, "" if only a Subscription is known.
 	Version string
-	// Release is its release beside the version, of bundles that have one.
+	// Release is the release in addition to the version, if the bundle has one.
 	Release string
-	// Channels are those that updates may come from, sorted; none means that
-	// every channel may be (OLM v1) or that it is not known (OLM classic).
+	// Channels are the channels of updates, sorted. If empty, all channels are allowed (OLM v1) or
+	// the channel is unknown (OLM classic).
 	Channels []string
-	// Catalog is the CatalogSource that a Subscription names, as
-	// namespace/name; "" if it is not known, as for OLM v1.
+	// Catalog is the CatalogSource of the Subscription, as namespace/name; "" if unknown and for
+	// OLM v1.
 	Catalog string
-	// Range is the spec.source.catalog.version of a ClusterExtension: the
-	// versions that it may be updated to. "" is any.
+	// ClusterCatalog is the only ClusterCatalog that a ClusterExtension may be updated from; "" if it
+	// may be any, and for OLM classic.
+	ClusterCatalog string
+	// Range is spec.source.catalog.version of a ClusterExtension: the versions to which it may be
+	// updated. "" is any.
 	Range string
-	// SelfCertified says that a ClusterExtension is updated without regard to
-	// the edges of the catalog (upgradeConstraintPolicy).
+	// SelfCertified says that a ClusterExtension is updated without regard to the edges of the
+	// catalog (upgradeConstraintPolicy).
 	SelfCertified bool
-	// MaxOpenShift is the olm.maxOpenShiftVersion of the installed bundle, as
-	// its ClusterServiceVersion repeats it; "" if it does not.
+	// MaxOpenShift is the olm.maxOpenShiftVersion of the installed bundle according to its
+	// ClusterServiceVersion, or "".
 	MaxOpenShift string
-	// APIs are what the installed bundle provides, as its ClusterServiceVersion
-	// lists them, sorted.
+	// APIs are the APIs that the installed bundle provides according to its ClusterServiceVersion,
+	// sorted.
 	APIs []API
-	// Origin is the object for messages: "FILE: ClusterServiceVersion NS/NAME".
+	// Origin names the object in messages: "FILE: ClusterServiceVersion NS/NAME".
 	Origin string
-	// Notes are sentences about what is peculiar: a failed install, a package
-	// that is not known.
+	// Notes are sentences about problems: a failed installation, an unknown package.
 	Notes []string
 
-	file string // the input that it was read from
+	file string // name of the input
 }
 
-// An API is a version of a kind that custom resources may have.
+// An API is a version of a kind of custom resources.
 type API struct {
 	Group, Version, Kind string
 }
 
-// Entry is the operator as mirror.operators[].installed of a configuration has
-// it, so that the way from there is kept. Its position names the file that it
-// was read from.
+// Entry returns the operator as an entry of mirror.operators[].installed in a configuration, which
+// keeps its upgrade path. The position names the input file.
 func (o Operator) Entry() imageset.Installed {
 	e := imageset.Installed{
 		Pos:     imageset.Position{File: o.file},
@@ -98,19 +94,17 @@ func (o Operator) Entry() imageset.Installed {
 	return e
 }
 
-// In is the operator with its package, where another source than the cluster tells
-// it: without the note that it is not known.
+// In returns the operator with a package from another source than the cluster, without the note
+// that the package is unknown.
 func (o Operator) In(pkg string) Operator {
 	o.Package = pkg
 	o.Notes = without(o.Notes, notePackage)
 	return o
 }
 
-// Merge makes one list of what several inputs say: a ClusterServiceVersion of
-// one and the Subscription of another that installed it become one Operator,
-// and what is said twice stands once. Operators of several clusters stay apart
-// where they differ. It is sorted by package, namespace, bundle, generation and
-// name.
+// Merge merges the operators of several inputs: a ClusterServiceVersion and the Subscription that
+// installed it become one Operator, and duplicates are removed. Operators of several clusters stay
+// separate if they differ. The result is sorted by package, namespace, bundle, generation and name.
 func Merge(lists ...[]Operator) []Operator {
 	type key struct {
 		generation              graph.Generation
@@ -161,17 +155,17 @@ next:
 	return all
 }
 
-// conflict reports whether two operators of one name cannot be the same one.
+// conflict reports whether two operators of the same name are different operators.
 func conflict(a, b Operator) bool {
 	differ := func(x, y string) bool { return x != y && x != "" && y != "" }
-	return differ(a.Package, b.Package) || differ(a.Version, b.Version) || differ(a.Release, b.Release) || differ(a.Catalog, b.Catalog) ||
+	return differ(a.Package, b.Package) || differ(a.Version, b.Version) || differ(a.Release, b.Release) || differ(a.Catalog, b.Catalog) || differ(a.ClusterCatalog, b.ClusterCatalog) ||
 		a.Generation == graph.V1 && (a.Range != b.Range || a.SelfCertified != b.SelfCertified) ||
 		a.Generation == graph.V1 && !slices.Equal(a.Channels, b.Channels) ||
 		len(a.Channels) > 0 && len(b.Channels) > 0 && !slices.Equal(a.Channels, b.Channels)
 }
 
-// join is what two objects say of one operator. The ClusterServiceVersion, which
-// knows the version, gives the name.
+// join merges two objects of one operator. The name is that of the ClusterServiceVersion, which has
+// the version.
 func join(a, b Operator) Operator {
 	if a.Version == "" && b.Version != "" {
 		a, b = b, a

@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// plain leaves out what is not exported: the name of the file.
+// plain ignores unexported fields: the name of the file.
 var plain = cmpopts.IgnoreUnexported(installed.Operator{})
 
 func read(t *testing.T, name string) []installed.Operator {
@@ -32,7 +32,7 @@ func read(t *testing.T, name string) []installed.Operator {
 	return operators
 }
 
-// quay is what its ClusterServiceVersion says.
+// quay returns the operator of its ClusterServiceVersion.
 func quay() installed.Operator {
 	return installed.Operator{
 		Generation: graph.Classic, Name: "quay-operator.v3.9.1", Namespace: "registry",
@@ -50,7 +50,7 @@ func pipelines() installed.Operator {
 		Generation: graph.Classic, Name: "pipelines.v1.15.0", Namespace: "openshift-operators",
 		Package: "pipelines", Bundle: "pipelines.v1.15.0", Version: "1.15.0",
 		Origin: "csv.json: ClusterServiceVersion openshift-operators/pipelines.v1.15.0",
-		Notes:  []string{"its install failed (ComponentUnhealthy); OLM updates it when that is mended, or where the OperatorGroup's upgradeStrategy lets it fail forward"},
+		Notes:  []string{"its installation failed (ComponentUnhealthy); OLM updates it when that is fixed, or if the OperatorGroup's upgradeStrategy allows failing forward"},
 	}
 }
 
@@ -60,7 +60,7 @@ func TestReadClusterServiceVersions(t *testing.T) {
 		{
 			Generation: graph.Classic, Name: "lonely.v0.1.0", Namespace: "lonely", Bundle: "lonely.v0.1.0", Version: "0.1.0",
 			Origin: "csv.json: ClusterServiceVersion lonely/lonely.v0.1.0",
-			Notes:  []string{"its package is not known: the ClusterServiceVersion has neither the annotation operatorframework.io/properties nor one label operators.coreos.com/PACKAGE.NAMESPACE; give its Subscription, too"},
+			Notes:  []string{"its package is unknown: the ClusterServiceVersion has neither the annotation operatorframework.io/properties nor exactly one label operators.coreos.com/PACKAGE.NAMESPACE; add its Subscription to the input"},
 		},
 		pipelines(),
 		quay(),
@@ -92,7 +92,7 @@ func TestMerge(t *testing.T) {
 	q := quay()
 	q.Channels = []string{"stable-3.9"}
 	q.Catalog = "openshift-marketplace/redhat-operators"
-	q.Notes = []string{"an update to quay-operator.v3.9.2 is under way or waits for approval"}
+	q.Notes = []string{"an update to quay-operator.v3.9.2 is in progress or waits for approval"}
 	want := []installed.Operator{lonely, pipelines(), q}
 
 	versions, subscriptions := read(t, "csv.json"), read(t, "subscriptions.yaml")
@@ -111,7 +111,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Two clusters may run one bundle and follow different channels.
+// Two clusters may run the same bundle and follow different channels.
 func TestMergeClusters(t *testing.T) {
 	t.Parallel()
 	version := installed.Operator{Generation: graph.Classic, Name: "a.v1", Namespace: "a", Package: "a", Bundle: "a.v1", Version: "1.0.0"}
@@ -155,7 +155,7 @@ func TestReadForms(t *testing.T) {
 		"two objects":            {subscription + extension, []string{"p", "q"}},
 		"byte order mark":        {"\ufeff \n" + subscription, []string{"p"}},
 		"a list of several":      {`{"kind":"List","apiVersion":"v1","items":[` + pod + `,` + extension + `,` + subscription + `]}`, []string{"p", "q"}},
-		"kind behind the items":  {`{"items":[{"metadata":{"name":"s","namespace":"n"},"spec":{"name":"p"},"status":{"installedCSV":"p.v1"}}],"kind":"SubscriptionList","apiVersion":"operators.coreos.com/v1alpha1"}`, []string{"p"}},
+		"kind after the items":   {`{"items":[{"metadata":{"name":"s","namespace":"n"},"spec":{"name":"p"},"status":{"installedCSV":"p.v1"}}],"kind":"SubscriptionList","apiVersion":"operators.coreos.com/v1alpha1"}`, []string{"p"}},
 		"JSON in YAML documents": {"---\n" + subscription + "\n--- # next\n" + extension + "\n", []string{"p", "q"}},
 		"YAML documents":         {"# printed\n---\n---\napiVersion: olm.operatorframework.io/v1\nkind: ClusterExtension\nmetadata: {name: x}\nspec: {source: {catalog: {packageName: q}}}\nstatus: {install: {bundle: {name: q.v1, version: 1.0.0}}}\n---\r\n", []string{"q"}},
 	}
@@ -179,33 +179,33 @@ func TestReadForms(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	const wanted = "what is wanted is the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
+	const wanted = "the input must be the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
 	tests := map[string]struct{ input, want string }{
-		"empty":           {" \n", "it is empty; " + wanted},
-		"a table":         {"NAMESPACE   NAME   PACKAGE\nfoo   bar   baz\n", "the YAML document that begins on line 1: it holds something else than Kubernetes objects; print them with -o json: " + wanted},
-		"other kinds":     {`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}}`, "it holds Pod of v1; " + wanted},
-		"empty list":      {`{"apiVersion":"v1","kind":"List","items":[]}`, "the list in it is empty: nothing is installed, or nothing that the user who printed it may see; " + wanted},
-		"a null list":     {`{"apiVersion":"v1","kind":"List","items":null}`, "the list in it is empty"},
-		"no object":       {"---\n", "it holds no object; " + wanted},
-		"other API group": {`{"apiVersion":"apps.open-cluster-management.io/v1","kind":"Subscription","metadata":{"name":"x"}}`, "it holds Subscriptions that are not OLM's; print these with `oc get subscriptions.operators.coreos.com -A -o json`"},
-		"nothing counts":  {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x"}}`, "nothing is installed: none of its 1 objects is an operator or a cluster that runs"},
-		"cut off":         {`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod"`, "the JSON ends in the middle; was the file written and carried as a whole?"},
-		"broken":          {`{"apiVersion":"v1",,}`, "the JSON is broken at byte 19:"},
-		"broken YAML":     {"a: b\n---\na: [\n", "the YAML document that begins on line 2 is broken:"},
-		"a key twice":     {"kind: a\nkind: b\n", "the YAML document that begins on line 1 is broken:"},
-		"wrong type":      {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x","namespace":"n"},"spec":{"channel":["stable"]}}`, "Subscription n/x: spec.channel has a JSON ["},
-		"items no list":   {`{"apiVersion":"v1","kind":"List","items":{}}`, "the items of a list are not a list"},
-		"labels no map":   {`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod","metadata":{"labels":7}}]}`, "items.0.metadata.labels has a JSON number"},
+		"empty":             {" \n", "it is empty; " + wanted},
+		"a table":           {"NAMESPACE   NAME   PACKAGE\nfoo   bar   baz\n", "the YAML document that begins on line 1: it does not contain Kubernetes objects; print them with -o json: " + wanted},
+		"other kinds":       {`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}}`, "it has Pod of v1; " + wanted},
+		"empty list":        {`{"apiVersion":"v1","kind":"List","items":[]}`, "its list is empty: nothing is installed, or the user who printed it may not see it; " + wanted},
+		"a null list":       {`{"apiVersion":"v1","kind":"List","items":null}`, "its list is empty"},
+		"no object":         {"---\n", "it has no objects; " + wanted},
+		"other API group":   {`{"apiVersion":"apps.open-cluster-management.io/v1","kind":"Subscription","metadata":{"name":"x"}}`, "it has Subscriptions that are not OLM's; print those of OLM with `oc get subscriptions.operators.coreos.com -A -o json`"},
+		"nothing installed": {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x"}}`, "nothing is installed: none of its 1 objects is an installed operator or a running cluster"},
+		"truncated":         {`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod"`, "the JSON ends early; check that the file is complete"},
+		"invalid JSON":      {`{"apiVersion":"v1",,}`, "the JSON is invalid at byte 19:"},
+		"invalid YAML":      {"a: b\n---\na: [\n", "the YAML document that begins on line 2 is invalid:"},
+		"a duplicate key":   {"kind: a\nkind: b\n", "the YAML document that begins on line 1 is invalid:"},
+		"wrong type":        {`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"x","namespace":"n"},"spec":{"channel":["stable"]}}`, "Subscription n/x: spec.channel has a JSON ["},
+		"items no list":     {`{"apiVersion":"v1","kind":"List","items":{}}`, "the items of a list are not a list"},
+		"labels no map":     {`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod","metadata":{"labels":7}}]}`, "items.0.metadata.labels has a JSON number"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := installed.Read("f.json", strings.NewReader(test.input))
 			if err == nil {
-				t.Fatal("there is no error")
+				t.Fatal("got no error")
 			}
 			if want := "reading what is installed from f.json: " + test.want; !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("the error is\n%s\nwant\n%s", err, want)
+				t.Errorf("got error\n%s\nwant\n%s", err, want)
 			}
 		})
 	}
@@ -224,13 +224,13 @@ func (b blanks) Read(p []byte) (int, error) {
 func TestReadLimits(t *testing.T) {
 	t.Parallel()
 	if _, _, err := installed.Read("f", blanks("kind: a\n")); err == nil || !strings.Contains(err.Error(), "more than 32 MiB of YAML; print it with -o json") {
-		t.Errorf("endless YAML gives %v", err)
+		t.Errorf("endless YAML: got %v", err)
 	}
 	if testing.Short() {
 		return
 	}
 	if _, _, err := installed.Read("f", blanks("{}")); err == nil || !strings.Contains(err.Error(), "more than 1000000 objects") {
-		t.Errorf("endless objects give %v", err)
+		t.Errorf("endless objects: got %v", err)
 	}
 }
 
@@ -253,7 +253,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if len(operators)+len(clusters) == 0 {
-			t.Fatal("there are neither operators, clusters nor an error")
+			t.Fatal("got neither operators, clusters nor an error")
 		}
 		for _, c := range clusters {
 			if c.Version == "" || !strings.HasPrefix(c.Origin, "f: ClusterVersion") {
@@ -267,7 +267,7 @@ func FuzzRead(f *testing.F) {
 		}
 		again := installed.Merge(operators, slices.Clone(operators))
 		if diff := cmp.Diff(operators, again, plain, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("merged with itself it changes:\n%s", diff)
+			t.Errorf("merged with itself, it changes:\n%s", diff)
 		}
 	})
 }

@@ -15,7 +15,7 @@ func TestLimited(t *testing.T) {
 			got = err.Error()
 		}
 		if got != want || err == nil && len(text) != size {
-			t.Errorf("of %d bytes %d are read, with the error %q", size, len(text), got)
+			t.Errorf("%d bytes: read %d, error %q", size, len(text), got)
 		}
 	}
 }

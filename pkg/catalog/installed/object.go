@@ -11,28 +11,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The API groups of the kinds that say what is installed.
+// The API groups of the kinds that are read.
 const (
 	groupClassic = "operators.coreos.com"
 	groupV1      = "olm.operatorframework.io"
 )
 
-// The kinds that say what is installed.
+// The kinds that are read, besides ClusterVersion.
 const (
 	kindCSV          = "ClusterServiceVersion"
 	kindSubscription = "Subscription"
 	kindExtension    = "ClusterExtension"
 )
 
-// A file gathers what one input says.
+// A file collects the content of one input.
 type file struct {
 	name string
-	// found are operators, and what is left of their objects.
+	// found are the operators, with further fields of their objects.
 	found []record
-	// clusters are the releases that clusters run.
+	// clusters are the releases of clusters.
 	clusters []ClusterVersion
-	// seen counts the objects of the wanted kinds, others those of other kinds
-	// as "Kind (group)".
+	// catalogs and mirrors are further objects of clusters.
+	catalogs []Catalog
+	mirrors  []MirrorRule
+	// seen counts the objects of the supported kinds, others those of other kinds, as "Kind of
+	// group/version".
 	seen   int
 	others map[string]int
 	lists  int
@@ -40,17 +43,17 @@ type file struct {
 	taken int
 }
 
-// maxObjects is how many objects are read of one input: more than a cluster's
-// database has room for.
+// maxObjects is the maximum number of objects in one input, more than fit into the database of a
+// cluster.
 const maxObjects = 1_000_000
 
-// A record is an operator and what decides whether it counts.
+// A record is an operator with the fields that decide whether it is ignored.
 type record struct {
 	Operator
 	phase, replaces string
 }
 
-// An object is a Kubernetes object. What is not asked for is not held.
+// An object is a Kubernetes object, reduced to the fields that are read.
 type object struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -64,16 +67,15 @@ type metadata struct {
 	Namespace   string            `json:"namespace"`
 	Labels      map[string]string `json:"labels"`
 	Annotations struct {
-		// Properties are those of the bundle; OLM copies them there.
+		// Properties are those of the bundle, copied by OLM.
 		Properties string `json:"operatorframework.io/properties"`
 	} `json:"annotations"`
 }
 
-// value takes one JSON value: an object, or a list of objects, each of which is
-// taken as it comes.
+// value reads one JSON value: an object, or a list whose objects are processed one by one.
 func (f *file) value(d *jsontext.Decoder) error {
 	if d.PeekKind() != jsontext.KindBeginObject {
-		return fmt.Errorf("it holds something else than Kubernetes objects; print them with -o json: %s", wanted)
+		return fmt.Errorf("it does not contain Kubernetes objects; print them with -o json: %s", wanted)
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -114,8 +116,8 @@ func (f *file) value(d *jsontext.Decoder) error {
 		return f.take(o)
 	}
 	f.lists++
-	// The objects of a list of one kind, as the API itself gives it, do not say
-	// their kind: the list does, and often behind them.
+	// The objects of a list of one kind, as the API returns it, have no kind. The list has it,
+	// often after the items.
 	for _, item := range kindless {
 		item.Kind, item.APIVersion = strings.TrimSuffix(o.Kind, "List"), o.APIVersion
 		if err := f.take(item); err != nil {
@@ -125,7 +127,7 @@ func (f *file) value(d *jsontext.Decoder) error {
 	return nil
 }
 
-// items takes the objects of a list that say their kind, and returns the others.
+// items processes the objects of a list that have a kind, and returns the others.
 func (f *file) items(d *jsontext.Decoder) (kindless []object, err error) {
 	switch d.PeekKind() {
 	case jsontext.KindNull:
@@ -152,10 +154,10 @@ func (f *file) items(d *jsontext.Decoder) (kindless []object, err error) {
 	return kindless, err
 }
 
-// decode reads the next value. Its place in the input is part of the error.
+// decode reads the next value. The error has its position in the input.
 func decode(d *jsontext.Decoder, into any) error {
 	err := json.UnmarshalDecode(d, into)
-	return placed(err, "")
+	return typeError(err, "")
 }
 
 // unmarshal reads a part of an object, which may be missing.
@@ -164,24 +166,24 @@ func unmarshal(o object, member string, text jsontext.Value, into any) error {
 		return nil
 	}
 	err := json.Unmarshal(text, into, jsontext.AllowInvalidUTF8(true))
-	return placed(err, fmt.Sprintf("%s %s: %s", o.Kind, o.title(), member))
+	return typeError(err, fmt.Sprintf("%s %s: %s", o.Kind, o.title(), member))
 }
 
-// placed says what a value should have been, and where.
-func placed(err error, where string) error {
+// typeError describes a value of the wrong type, and its position.
+func typeError(err error, where string) error {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
 		return err
 	}
 	where += strings.ReplaceAll(string(semantic.JSONPointer), "/", ".")
-	found := "something else than Kubernetes' API says"
+	found := "a value that the Kubernetes API does not allow"
 	if semantic.JSONKind != 0 {
-		found = "a JSON " + semantic.JSONKind.String() + ", which is not what Kubernetes' API says"
+		found = "a JSON " + semantic.JSONKind.String() + ", which the Kubernetes API does not allow"
 	}
 	return fmt.Errorf("%s has %s", strings.TrimPrefix(where, "."), found)
 }
 
-// title is namespace/name.
+// title returns namespace/name.
 func (o object) title() string {
 	if o.Metadata.Namespace == "" {
 		return o.Metadata.Name
@@ -189,7 +191,7 @@ func (o object) title() string {
 	return o.Metadata.Namespace + "/" + o.Metadata.Name
 }
 
-// group is the API group, "" for that of the core.
+// group returns the API group, "" for the core group.
 func (o object) group() string {
 	group, _, grouped := strings.Cut(o.APIVersion, "/")
 	if !grouped {
@@ -198,7 +200,7 @@ func (o object) group() string {
 	return group
 }
 
-// take makes an operator of an object of a wanted kind, and counts the others.
+// take adds the operator or cluster of an object of a supported kind, and counts other objects.
 func (f *file) take(o object) error {
 	if f.taken++; f.taken > maxObjects {
 		return fmt.Errorf("it has more than %d objects; %s", maxObjects, wanted)
@@ -219,6 +221,9 @@ func (f *file) take(o object) error {
 		f.clusters = append(f.clusters, clusters...)
 		return err
 	default:
+		if err := f.takeSource(o); err != nil {
+			return err
+		}
 		f.others[strings.TrimSpace(fmt.Sprintf("%s of %s", orUnknown(o.Kind), orUnknown(o.APIVersion)))]++
 		return nil
 	}
@@ -239,18 +244,18 @@ func orUnknown(s string) string {
 	return s
 }
 
-// operators are those that count: all but the ones whose successor is there.
+// operators returns the operators without those that their successor is replacing.
 func (f *file) operators() []Operator {
-	type place struct{ namespace, name string }
-	replaced := map[place]bool{}
+	type key struct{ namespace, name string }
+	replaced := map[key]bool{}
 	for _, r := range f.found {
 		if r.replaces != "" {
-			replaced[place{r.Namespace, r.replaces}] = true
+			replaced[key{r.Namespace, r.replaces}] = true
 		}
 	}
 	var all []Operator
 	for _, r := range f.found {
-		if r.phase == phaseReplacing && replaced[place{r.Namespace, r.Name}] {
+		if r.phase == phaseReplacing && replaced[key{r.Namespace, r.Name}] {
 			continue
 		}
 		all = append(all, r.Operator)
@@ -258,23 +263,23 @@ func (f *file) operators() []Operator {
 	return all
 }
 
-// judge says why an input has neither operators nor clusters.
-func (f *file) judge() error {
+// checkContent returns an error if an input has neither operators nor clusters.
+func (f *file) checkContent() error {
 	switch {
 	case len(f.found)+len(f.clusters) > 0:
 		return nil
 	case f.seen > 0:
-		return fmt.Errorf("nothing is installed: none of its %d objects is an operator or a cluster that runs (copies, what is being deleted, and what waits for its first install do not count)", f.seen)
+		return fmt.Errorf("nothing is installed: none of its %d objects is an installed operator or a running cluster (copies, objects that are being deleted, and pending first installations do not count)", f.seen)
 	case f.others["Subscription of apps.open-cluster-management.io/v1"] > 0, f.others["Subscription of messaging.knative.dev/v1"] > 0:
-		return fmt.Errorf("it holds Subscriptions that are not OLM's; print these with `oc get subscriptions.%s -A -o json`", groupClassic)
+		return fmt.Errorf("it has Subscriptions that are not OLM's; print those of OLM with `oc get subscriptions.%s -A -o json`", groupClassic)
 	case len(f.others) > 0:
 		kinds := slices.Sorted(maps.Keys(f.others))
 		if len(kinds) > 3 {
 			kinds = append(kinds[:3], "more")
 		}
-		return fmt.Errorf("it holds %s; %s", strings.Join(kinds, ", "), wanted)
+		return fmt.Errorf("it has %s; %s", strings.Join(kinds, ", "), wanted)
 	case f.lists > 0:
-		return fmt.Errorf("the list in it is empty: nothing is installed, or nothing that the user who printed it may see; %s", wanted)
+		return fmt.Errorf("its list is empty: nothing is installed, or the user who printed it may not see it; %s", wanted)
 	}
-	return fmt.Errorf("it holds no object; %s", wanted)
+	return fmt.Errorf("it has no objects; %s", wanted)
 }

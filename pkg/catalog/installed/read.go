@@ -12,38 +12,56 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The limits on what is read. A cluster with 100 operators in 1,000 namespaces
-// prints some 100 MB of ClusterServiceVersions without the copies. YAML has to be
-// held as a whole, so less of it is taken.
+// Limits of the input. A cluster with 100 operators in 1,000 namespaces prints about 100 MB of
+// ClusterServiceVersions without the copies. YAML has to be kept in memory, so its limit is lower.
 const (
 	maxJSON = 256 << 20
 	maxYAML = 32 << 20
 )
 
-// wanted is what an input should be, for messages.
-const wanted = "what is wanted is the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
+// wanted describes the supported input in messages.
+const wanted = "the input must be the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
 
-// Read reads what clusters run from an input of at most 256 MiB of JSON or 32 MiB
-// of YAML: the operators, as [Merge] makes a list of them, and the releases of the
-// platform, in the order of the input. One of the two is not empty. The name of the
-// file is for messages.
+// Read reads what clusters run from an input of at most 256 MiB of JSON or 32 MiB of YAML: the
+// operators, merged as by [Merge], and the releases of the platform, in the order of the input. At
+// least one of the two is not empty. The name of the file is for messages.
 //
-// The error says what is wrong with the input: that it is neither JSON nor YAML,
-// holds objects of other kinds, or that nothing is installed.
+// The error says what is wrong with the input: it is neither JSON nor YAML, has objects of other
+// kinds, or nothing is installed.
 func Read(name string, r io.Reader) ([]Operator, []ClusterVersion, error) {
-	f := &file{name: name, others: map[string]int{}}
-	in := bufio.NewReaderSize(r, 64<<10)
-	err := f.read(in)
+	f, err := readFile(name, r)
 	if err == nil {
-		err = f.judge()
+		err = f.checkContent()
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading what is installed from %s: %w", name, err)
+		return nil, nil, readError(name, err)
 	}
 	return Merge(f.operators()), f.clusters, nil
 }
 
-// read takes every object of the input, whatever its form.
+// ReadCluster is Read for everything in the input: it also returns the catalogs and mirror sets of
+// the cluster, and an input may have nothing else.
+func ReadCluster(name string, r io.Reader) (*Cluster, error) {
+	f, err := readFile(name, r)
+	if err == nil && len(f.catalogs)+len(f.mirrors) == 0 {
+		err = f.checkContent()
+	}
+	if err != nil {
+		return nil, readError(name, err)
+	}
+	return &Cluster{Operators: Merge(f.operators()), Versions: f.clusters, Catalogs: f.catalogs, Mirrors: f.mirrors}, nil
+}
+
+func readFile(name string, r io.Reader) (*file, error) {
+	f := &file{name: name, others: map[string]int{}}
+	return f, f.read(bufio.NewReaderSize(r, 64<<10))
+}
+
+func readError(name string, err error) error {
+	return fmt.Errorf("reading what is installed from %s: %w", name, err)
+}
+
+// read reads every object of the input, in either format.
 func (f *file) read(in *bufio.Reader) error {
 	first, err := begin(in)
 	switch {
@@ -52,16 +70,16 @@ func (f *file) read(in *bufio.Reader) error {
 	case err != nil:
 		return err
 	case first == '{':
-		return f.json(&limited{r: in, left: maxJSON, message: fmt.Sprintf("it has more than %d MiB; leave out what is not needed, or give the namespaces in several files", maxJSON>>20)})
+		return f.json(&limited{r: in, left: maxJSON, message: fmt.Sprintf("it has more than %d MiB; remove other objects, or split the namespaces into several files", maxJSON>>20)})
 	}
-	text, err := io.ReadAll(&limited{r: in, left: maxYAML, message: fmt.Sprintf("it has more than %d MiB of YAML; print it with -o json, of which more is read", maxYAML>>20)})
+	text, err := io.ReadAll(&limited{r: in, left: maxYAML, message: fmt.Sprintf("it has more than %d MiB of YAML; print it with -o json, which has a higher limit", maxYAML>>20)})
 	if err != nil {
 		return err
 	}
 	return f.yaml(text)
 }
 
-// begin steps over blanks and a byte order mark to the first byte that counts.
+// begin skips white space and a byte order mark, and returns the first other byte.
 func begin(in *bufio.Reader) (byte, error) {
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
 		_, _ = in.Discard(3) // they are in the buffer
@@ -77,7 +95,7 @@ func begin(in *bufio.Reader) (byte, error) {
 	}
 }
 
-// A limited reader fails where more comes than is allowed.
+// A limited reader returns an error if the input is longer than allowed.
 type limited struct {
 	r       io.Reader
 	left    int64
@@ -98,7 +116,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// json takes JSON objects one after the other.
+// json reads consecutive JSON objects.
 func (f *file) json(r io.Reader) error {
 	d := jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true))
 	for {
@@ -115,7 +133,7 @@ func (f *file) json(r io.Reader) error {
 	}
 }
 
-// yaml takes YAML documents, which lines that begin with --- part.
+// yaml reads YAML documents, which are separated by lines that begin with ---.
 func (f *file) yaml(text []byte) error {
 	for line := 1; len(text) > 0; {
 		document := text
@@ -142,16 +160,16 @@ func (f *file) yaml(text []byte) error {
 	return nil
 }
 
-// separator reports whether a line that parts documents stands here.
+// separator reports whether text begins with a line that separates documents.
 func separator(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("---")) && (len(text) == 3 || strings.IndexByte(" \t\r\n", text[3]) >= 0)
 }
 
-// document takes one YAML document, which begins on the given line.
+// document reads one YAML document, which begins on the given line.
 func (f *file) document(text []byte, line int) error {
 	raw, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return fmt.Errorf("the YAML document that begins on line %d is broken: %s; %s", line, strings.TrimPrefix(err.Error(), "yaml: "), wanted)
+		return fmt.Errorf("the YAML document that begins on line %d is invalid: %s; %s", line, strings.TrimPrefix(err.Error(), "yaml: "), wanted)
 	}
 	if string(raw) == "null" {
 		return nil
@@ -163,14 +181,14 @@ func (f *file) document(text []byte, line int) error {
 	return nil
 }
 
-// jsonError says in people's words what is wrong with JSON.
+// jsonError explains what is wrong with JSON.
 func jsonError(err error) error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("the JSON ends in the middle; was the file written and carried as a whole?")
+		return errors.New("the JSON ends early; check that the file is complete")
 	case errors.As(err, &syntax):
-		return fmt.Errorf("the JSON is broken at byte %d: %w; %s", syntax.ByteOffset, syntax.Err, wanted)
+		return fmt.Errorf("the JSON is invalid at byte %d: %w; %s", syntax.ByteOffset, syntax.Err, wanted)
 	}
 	return err
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// subscription reads what a Subscription says. It does not count while nothing
-// is installed for it.
+// subscription reads a Subscription. It returns false if nothing is installed for it yet.
 func subscription(o object) (record, bool, error) {
 	var spec struct {
 		Name            string `json:"name"` // of the package
@@ -39,7 +38,7 @@ func subscription(o object) (record, bool, error) {
 		r.Catalog = spec.SourceNamespace + "/" + spec.Source
 	}
 	if status.CurrentCSV != "" && status.CurrentCSV != status.InstalledCSV {
-		r.Notes = []string{"an update to " + status.CurrentCSV + " is under way or waits for approval"}
+		r.Notes = []string{"an update to " + status.CurrentCSV + " is in progress or waits for approval"}
 	}
 	return r, true, nil
 }

@@ -8,50 +8,49 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
-// alone is how many names with the same edges have a node each.
-const alone = 2
+// ungrouped is the largest number of names with the same edges that get a node each.
+const ungrouped = 2
 
-// An absentee is a node for names that entries replace or skip though the
-// channel does not have them.
+// An absentee is a node for names that entries replace or skip, but that are not in the channel.
 type absentee struct {
 	names []string // in order
 	node  diagram.Node
 }
 
-// findAbsent gathers these names. Those with the same edges are one node, but
-// what is installed has its own.
+// findAbsent collects the absentees. Names with the same edges share one node, except for names
+// that are installed.
 func (t *chart) findAbsent() []absentee {
-	ways := map[string][]string{} // of a name, its edges as text
+	edgesOf := map[string][]string{} // of a name, its edges as text
 	var names []string
 	for _, e := range t.edges {
 		if t.entry[e.from] {
 			continue
 		}
-		if ways[e.from] == nil {
+		if edgesOf[e.from] == nil {
 			names = append(names, e.from)
 		}
-		ways[e.from] = append(ways[e.from], fmt.Sprintf("%q %s", e.to, e.kind))
+		edgesOf[e.from] = append(edgesOf[e.from], fmt.Sprintf("%q %s", e.to, e.kind))
 	}
 	slices.SortFunc(names, t.older)
 	groups := map[string][]string{}
 	for _, name := range names {
-		slices.Sort(ways[name])
-		key := strings.Join(ways[name], " ")
+		slices.Sort(edgesOf[name])
+		key := strings.Join(edgesOf[name], " ")
 		if t.runs(name) {
 			key = name + " " + key
 		}
-		ways[name] = []string{key}
+		edgesOf[name] = []string{key}
 		groups[key] = append(groups[key], name)
 	}
 	var absentees []absentee
 	done := map[string]bool{}
 	for _, name := range names {
-		key := ways[name][0]
+		key := edgesOf[name][0]
 		if done[key] {
 			continue
 		}
 		group := groups[key]
-		if len(group) <= alone {
+		if len(group) <= ungrouped {
 			absentees = append(absentees, t.absentOne(name))
 			continue
 		}

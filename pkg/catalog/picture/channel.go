@@ -13,24 +13,25 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
-// A chart is a channel on its way to a graph.
+// A chart is a channel that is being turned into a graph.
 type chart struct {
 	*sketch
 	channel *catalog.Channel
-	kept    *catalog.Channel // nil where the mirror does not have it
+	kept    *catalog.Channel // nil if the mirror does not have it
 	shape   graph.Shape
-	entries []catalog.Entry // one of a name, oldest first
+	entries []catalog.Entry // unique names, oldest first
 	entry   map[string]bool // by name
 	inKept  map[string]bool // entries of kept
 	heads   map[string]bool // of the channel
 	mirrors map[string]bool // heads of kept
 	lost    map[string]bool // stranded
-	near    map[string]int  // how near to the head, from 0
+	near    map[string]int  // distance from the head, from 0
 	edges   []edge
 	graph   diagram.Graph
+	own     map[string]ownNode // by name, after foldShared
 }
 
-func (s *sketch) channel(c *catalog.Channel) diagram.Graph {
+func (s *sketch) channel(c *catalog.Channel) *chart {
 	t := &chart{
 		sketch: s, channel: c, shape: graph.Inspect(c.Entries),
 		entry: map[string]bool{}, inKept: map[string]bool{},
@@ -56,7 +57,7 @@ func (s *sketch) channel(c *catalog.Channel) diagram.Graph {
 	t.findEdges()
 	t.draw()
 	t.describe()
-	return t.graph
+	return t
 }
 
 func set(names []string) map[string]bool {
@@ -67,8 +68,7 @@ func set(names []string) map[string]bool {
 	return s
 }
 
-// older orders bundles by version and release, then by name. What has no version
-// comes first.
+// older orders bundles by version and release, then by name. Bundles without a version come first.
 func (s *sketch) older(a, b string) int {
 	x, y := s.version(a), s.version(b)
 	switch {
@@ -84,7 +84,7 @@ func (s *sketch) older(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// numbered is a bundle's version with its release.
+// numbered returns a bundle's version with its release.
 func (s *sketch) numbered(name string, version semver.Version) catalog.VersionRelease {
 	if b := s.bundles[name]; b != nil {
 		return catalog.NewVersionRelease(version, b.Release)
@@ -92,8 +92,8 @@ func (s *sketch) numbered(name string, version semver.Version) catalog.VersionRe
 	return catalog.NewVersionRelease(version, "")
 }
 
-// version is that of a bundle of the package, or else what its name says after
-// ".v", as names by convention do. It is nil where there is none.
+// version returns the version of a bundle of the package. For other names it returns what follows
+// ".v", as is the convention, or nil if that is not a version.
 func (s *sketch) version(name string) *semver.Version {
 	if b := s.bundles[name]; b != nil {
 		if b.VersionErr != nil {
@@ -111,8 +111,8 @@ func (s *sketch) version(name string) *semver.Version {
 	return nil
 }
 
-// findNear orders the entries from the head: its chain, then what is left, the
-// newest first.
+// findNear orders the entries by their distance from the head: first the head's chain, then the
+// others, newest first.
 func (t *chart) findNear() {
 	t.near = make(map[string]int, len(t.entries))
 	for _, name := range t.shape.Chain {
@@ -127,7 +127,7 @@ func (t *chart) findNear() {
 	}
 }
 
-// draw makes nodes and edges of what was found.
+// draw builds the nodes and edges of the graph.
 func (t *chart) draw() {
 	absentees := t.findAbsent()
 	for _, a := range absentees {
@@ -137,30 +137,30 @@ func (t *chart) draw() {
 	for _, e := range t.entries {
 		t.graph.Nodes = append(t.graph.Nodes, t.node(e, more[e.Name]))
 	}
-	// Nodes for several names stand before all others.
+	// Nodes for several names come first.
 	slices.SortStableFunc(t.graph.Nodes, func(a, b diagram.Node) int {
 		if len(a.Names)+len(b.Names) > 0 {
 			return cmp.Compare(len(b.Names), len(a.Names))
 		}
 		return t.older(a.ID, b.ID)
 	})
-	stand := map[string]diagram.Node{} // for a name, the node that has it
+	nodeOf := map[string]diagram.Node{} // by name
 	for _, a := range absentees {
 		for _, name := range a.names {
-			stand[name] = a.node
+			nodeOf[name] = a.node
 		}
 	}
 	type key struct{ from, to, kind string }
 	seen := map[key]bool{}
 	for _, e := range t.edges {
 		from, facts := e.from, []diagram.Fact(nil)
-		if node, ok := stand[from]; ok {
+		if node, ok := nodeOf[from]; ok {
 			from = node.ID
 			if len(node.Names) > 0 {
 				facts = []diagram.Fact{{Name: "from", Value: node.Label}}
 			}
 		}
-		// The names in one node have the same edges.
+		// The names of one node have the same edges.
 		k := key{from, e.to, e.kind}
 		if seen[k] {
 			continue
@@ -177,7 +177,7 @@ func (t *chart) draw() {
 	}
 }
 
-// fate is the mark of an entry in the mirror.
+// fate returns the mark for an entry: kept or pruned.
 func (t *chart) fate(name string) string {
 	if t.inKept[name] {
 		return kept
@@ -185,11 +185,11 @@ func (t *chart) fate(name string) string {
 	return pruned
 }
 
-// node is the node of an entry that so many more lead to than are drawn. Boxes
-// say so of heads only: that is what somebody looks for.
+// node returns the node of an entry. more is the number of edges into it that are not drawn. Boxes
+// show it for heads only, because readers look for it there.
 func (t *chart) node(e catalog.Entry, more int) diagram.Node {
 	n := diagram.Node{ID: e.Name, Label: e.Name}
-	say := func(name, value string) {
+	fact := func(name, value string) {
 		if value != "" {
 			n.Facts = append(n.Facts, diagram.Fact{Name: name, Value: value})
 		}
@@ -199,13 +199,13 @@ func (t *chart) node(e catalog.Entry, more int) diagram.Node {
 		n.Detail = "no bundle of this name"
 	case b.VersionErr != nil:
 		n.Detail = "no version"
-		say("version", b.VersionErr.Error())
+		fact("version", b.VersionErr.Error())
 	default:
 		n.Label, n.Detail = b.Version.String(), e.Name
-		say("version", b.Version.String())
+		fact("version", b.Version.String())
 		if b.Release != "" {
 			n.Label += " (" + b.Release + ")"
-			say("release", b.Release)
+			fact("release", b.Release)
 		}
 	}
 	if t.heads[e.Name] {
@@ -223,7 +223,7 @@ func (t *chart) node(e catalog.Entry, more int) diagram.Node {
 			if why.For != "" {
 				reason += ", for " + why.For
 			}
-			say("kept because of", reason)
+			fact("kept because of", reason)
 		}
 	}
 	if t.shape.Skipped[e.Name] {
@@ -231,33 +231,33 @@ func (t *chart) node(e catalog.Entry, more int) diagram.Node {
 	}
 	if message, ok := t.deprecation(catalog.SchemaBundle, e.Name); ok {
 		n.Marks = append(n.Marks, deprecated)
-		say("deprecated", message)
+		fact("deprecated", message)
 	}
 	if t.lost[e.Name] {
 		n.Marks = append(n.Marks, stranded)
 	}
-	say("replaces", e.Replaces)
-	say("skips", several(e.Skips, 5))
-	say("skipRange", e.SkipRange)
+	fact("replaces", e.Replaces)
+	fact("skips", several(e.Skips, 5))
+	fact("skipRange", e.SkipRange)
 	if more > 0 {
-		say("also directly from", counted(more, "bundle"))
+		fact("also directly from", counted(more, "bundle"))
 		if t.heads[e.Name] || t.mirrors[e.Name] {
 			n.Note = fmt.Sprintf("directly from %s more", thousands(more))
 		}
 	}
 	if others := t.otherChannels(e.Name); len(others) > 0 {
 		n.Marks = append(n.Marks, shared)
-		say("also in", strings.Join(others, ", "))
+		fact("also in", strings.Join(others, ", "))
 	}
 	return n
 }
 
-// otherChannels are the channels, but this one, that have a bundle.
+// otherChannels returns the other channels that have a bundle.
 func (t *chart) otherChannels(name string) []string {
 	return slices.DeleteFunc(slices.Clone(t.channelsOf[name]), func(c string) bool { return c == t.channel.Name })
 }
 
-// describe says what there is to say of the channel as a whole.
+// describe adds the marks and notes of the channel as a whole.
 func (t *chart) describe() {
 	g, p, k := &t.graph, t.pkg, t.options.Kept
 	if t.channel.Name == p.DefaultChannel {
@@ -265,10 +265,10 @@ func (t *chart) describe() {
 	}
 	if k != nil {
 		if t.channel.Name == k.DefaultChannel && k.DefaultChannel != p.DefaultChannel {
-			g.Marks = append(g.Marks, mirrorsOwn)
+			g.Marks = append(g.Marks, mirrorDefault)
 		}
 		if len(t.inKept) == 0 {
-			g.Marks = append(g.Marks, channelGone)
+			g.Marks = append(g.Marks, notMirrored)
 		}
 	}
 	first := counted(len(t.entries), "bundle")
@@ -281,13 +281,13 @@ func (t *chart) describe() {
 	g.Notes = append([]string{first}, g.Notes...)
 	switch {
 	case len(t.shape.Cycle) > 0:
-		g.Notes = append(g.Notes, "OLM takes no such channel: its entries replace each other in a circle, "+strings.Join(t.shape.Cycle, ", "))
+		g.Notes = append(g.Notes, "OLM refuses this channel: its entries replace each other in a cycle, "+strings.Join(t.shape.Cycle, ", "))
 	case len(t.shape.Heads) == 0:
-		g.Notes = append(g.Notes, "OLM takes no such channel: it has no head")
+		g.Notes = append(g.Notes, "OLM refuses this channel: it has no head")
 	case len(t.shape.Heads) > 1:
-		g.Notes = append(g.Notes, "OLM takes no such channel: it has several heads, "+several(t.shape.Heads, 5))
+		g.Notes = append(g.Notes, "OLM refuses this channel: it has several heads, "+several(t.shape.Heads, 5))
 	case len(t.shape.Stranded) > 0:
-		g.Notes = append(g.Notes, "OLM takes no such channel: no way to the head leads from "+several(t.shape.Stranded, 5))
+		g.Notes = append(g.Notes, "OLM refuses this channel: no updates lead to the head from "+several(t.shape.Stranded, 5))
 	}
 	if message, ok := t.deprecation(catalog.SchemaChannel, t.channel.Name); ok {
 		g.Marks = append(g.Marks, deprecated)

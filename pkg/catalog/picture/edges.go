@@ -11,12 +11,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// Of a channel that is larger than any real one, only so many pairs of a
-// skipRange and a version are tried, and so many of the edges are listed that
-// are not drawn.
+// Limits for a channel that is larger than any real one: maxTried is the number of pairs of a
+// skipRange and a version that are tried, maxFolded the number of edges that are listed but not
+// drawn.
 const (
-	mostTried  = 4_000_000
-	mostFolded = 200_000
+	maxTried  = 4_000_000
+	maxFolded = 200_000
 )
 
 // An edge leads from a bundle, which the channel may not have, to an entry.
@@ -26,15 +26,15 @@ type edge struct {
 	drawn          bool
 }
 
-// findEdges lists the edges of the channel and chooses those to be drawn.
+// findEdges lists the edges of the channel and chooses which are drawn.
 func (t *chart) findEdges() {
 	successors := slices.Clone(t.entries)
 	slices.SortFunc(successors, func(a, b catalog.Entry) int { return cmp.Compare(t.near[a.Name], t.near[b.Name]) })
 
-	led := map[string]bool{} // has a way out that is drawn
+	hasUpdate := map[string]bool{} // names that a drawn edge leads from
 	for _, e := range t.entries {
 		if e.Replaces != "" && e.Replaces != e.Name {
-			led[e.Replaces] = true
+			hasUpdate[e.Replaces] = true
 			t.edges = append(t.edges, edge{from: e.Replaces, to: e.Name, kind: replaces, drawn: true})
 		}
 	}
@@ -45,16 +45,16 @@ func (t *chart) findEdges() {
 			if name == "" || name == e.Name {
 				continue
 			}
-			t.edges = append(t.edges, edge{from: name, to: e.Name, kind: skips, drawn: !led[name]})
-			led[name] = true
+			t.edges = append(t.edges, edge{from: name, to: e.Name, kind: skips, drawn: !hasUpdate[name]})
+			hasUpdate[name] = true
 		}
 	}
 	t.drawShortcuts()
-	t.findRanges(successors, led)
+	t.findRanges(successors, hasUpdate)
 }
 
-// drawShortcuts draws the skips, too, that lead to where nothing drawn leads. An
-// entry that is skipped itself is no such place.
+// drawShortcuts also draws the skips that lead to entries that the drawn edges do not reach.
+// Entries that are skipped themselves are not such targets.
 func (t *chart) drawShortcuts() {
 	next := map[string][]string{}
 	for _, e := range t.edges {
@@ -63,11 +63,11 @@ func (t *chart) drawShortcuts() {
 		}
 	}
 	looked := 0
-	leads := func(from, to string) bool {
+	reaches := func(from, to string) bool {
 		seen := map[string]bool{from: true}
 		for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
 			for _, name := range next[queue[0]] {
-				if looked++; name == to || looked > mostTried {
+				if looked++; name == to || looked > maxTried {
 					return true
 				}
 				if !seen[name] {
@@ -79,15 +79,15 @@ func (t *chart) drawShortcuts() {
 		return false
 	}
 	for i, e := range t.edges {
-		if !e.drawn && t.entry[e.from] && !t.shape.Skipped[e.to] && !leads(e.from, e.to) {
+		if !e.drawn && t.entry[e.from] && !t.shape.Skipped[e.to] && !reaches(e.from, e.to) {
 			t.edges[i].drawn = true
 			next[e.from] = append(next[e.from], e.to)
 		}
 	}
 }
 
-// findRanges adds the edges of skipRanges, successors nearest to the head first.
-func (t *chart) findRanges(successors []catalog.Entry, led map[string]bool) {
+// findRanges adds the edges of skipRanges, starting with the successors nearest to the head.
+func (t *chart) findRanges(successors []catalog.Entry, hasUpdate map[string]bool) {
 	type candidate struct {
 		name    string
 		version semver.Version
@@ -107,13 +107,13 @@ func (t *chart) findRanges(successors []catalog.Entry, led map[string]bool) {
 	for _, e := range successors {
 		within, err := graph.Range(e)
 		if err != nil {
-			t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("the skipRange %q of %s is not a range and leads nowhere", e.SkipRange, e.Name))
+			t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("the skipRange %q of %s is not a valid range and is ignored", e.SkipRange, e.Name))
 			continue
 		}
 		if e.SkipRange == "" {
 			continue
 		}
-		if tried += len(candidates); tried > mostTried {
+		if tried += len(candidates); tried > maxTried {
 			left++
 			continue
 		}
@@ -121,25 +121,25 @@ func (t *chart) findRanges(successors []catalog.Entry, led map[string]bool) {
 			if c.name == e.Name || !within(c.version) {
 				continue
 			}
-			draw := !led[c.name]
+			draw := !hasUpdate[c.name]
 			if !draw {
-				if folded++; folded > mostFolded {
+				if folded++; folded > maxFolded {
 					continue
 				}
 			}
-			led[c.name] = true
+			hasUpdate[c.name] = true
 			t.edges = append(t.edges, edge{from: c.name, to: e.Name, kind: skipRange, span: e.SkipRange, drawn: draw})
 		}
 	}
 	if left > 0 {
-		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("the channel is so large that %s were not looked into", counted(left, "skipRange")))
+		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("the channel is so large that %s were ignored", counted(left, "skipRange")))
 	}
-	if folded > mostFolded {
-		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("%s edges of skipRanges are not listed", thousands(folded-mostFolded)))
+	if folded > maxFolded {
+		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("%s edges of skipRanges are not listed", thousands(folded-maxFolded)))
 	}
 }
 
-// fold returns how many more entries lead to an entry than are drawn.
+// fold returns for each entry how many edges into it are not drawn.
 func (t *chart) fold() map[string]int {
 	type pair struct{ from, to string }
 	drawn := map[pair]bool{}

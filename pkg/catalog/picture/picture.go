@@ -1,24 +1,27 @@
-// Package picture makes drawings of a package's channels: what pkg/diagram
-// draws, from what pkg/catalog read.
+// Package picture turns the channels of a catalog package into a drawing: it takes what pkg/catalog
+// read and returns what pkg/diagram draws.
 //
-// Every channel is a graph of its own. Its nodes are the entries, oldest first,
-// and the names that an entry replaces or skips though the channel does not have
-// them. Its edges lead from a bundle to what OLM offers as its update. All of
-// them are there, but a picture of all of them is black: a head whose skipRange
-// holds forty versions has forty lines more. So an edge is drawn where it is the
-// way that a bundle is taken, and folded into a note of its successor ("directly
-// from 39 more") where another one says the same:
+// Every channel is a graph of its own. Its nodes are the entries, oldest first, and the names that
+// an entry replaces or skips but that the channel does not have. Its edges lead from a bundle to
+// the updates that OLM offers for it. The graph has all edges, but a picture of all of them would
+// be unreadable: a head whose skipRange contains forty versions has forty lines more. So an edge is
+// drawn if it is the update that a bundle takes. Edges that another one implies are folded into a
+// note of their successor ("directly from 39 more"):
 //
-//   - What an entry replaces is drawn, always: that is the chain.
-//   - A bundle that nothing replaces is drawn into the entry nearest to the head
-//     that skips it, for this is where OLM takes it at once. So are names that the
+//   - What an entry replaces is always drawn: that is the chain.
+//   - A bundle that no entry replaces is drawn into the entry nearest to the head
+//     that skips it, because OLM updates it there at once. So are names that the
 //     channel does not have; those that lead to the same entries are one node.
-//   - A bundle that nothing replaces or skips is drawn into the entry nearest to
-//     the head whose skipRange holds it.
+//   - A bundle that no entry replaces or skips is drawn into the entry nearest to
+//     the head whose skipRange contains it.
 //
-// Marks tell what is kept of it and what is pruned, the head and, where another
-// one is mirrored, that; what is skipped, deprecated, installed, or stands in
-// other channels, too. Everything here is a pure function.
+// Channels have most of their bundles in common. Bundles in a row that an earlier channel of the drawing
+// has with the same updates and marks share one node, so that they are drawn once. Heads are drawn in
+// each of their channels.
+//
+// Marks show what is kept and what is pruned; the head, and the mirrored head if it is another one;
+// and what is skipped, deprecated, installed or also in other channels. Everything here is a pure
+// function.
 package picture
 
 import (
@@ -34,23 +37,25 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// Options say what a drawing tells beside the package itself.
+// Options add to a drawing what the package itself does not contain.
 type Options struct {
-	// Kept is what a configuration keeps of the package, without any channel if
-	// that is nothing. Nil where there is no configuration: then nothing is
-	// marked as kept or pruned.
+	// Kept is what a configuration keeps of the package. It has no channels if the configuration
+	// keeps nothing. It is nil if there is no configuration; nothing is marked as kept or pruned
+	// then.
 	Kept *catalog.Package
-	// Account has the reasons why something is kept. It may be nil.
+	// Account has the reasons why bundles are kept. It may be nil.
 	Account *filter.Package
-	// Installed is what clusters run of the package.
+	// Installed are the bundles of the package that clusters run.
 	Installed []graph.At
-	// Channels are the names of those to be drawn, in this order; none means
-	// all, the default channel first and then the newest by its name.
+	// Channels are the names of the channels to draw, in this order. Empty means all: the default
+	// channel first, then the others by name, newest first.
 	Channels []string
+	// All draws bundles that several channels share in each of them, and not only in the first.
+	All bool
 }
 
-// Draw makes a drawing of a package. A channel that it does not have is an error
-// with the nearest names.
+// Draw returns a drawing of a package. A channel that the package does not have is an error with
+// the nearest names.
 func Draw(p *catalog.Package, o Options) (diagram.Drawing, error) {
 	channels, err := choose(p, o.Channels)
 	if err != nil {
@@ -58,14 +63,25 @@ func Draw(p *catalog.Package, o Options) (diagram.Drawing, error) {
 	}
 	s := newSketch(p, o)
 	d := diagram.Drawing{Title: p.Name, Marks: marks(), Kinds: kinds()}
+	var charts []*chart
 	for _, c := range channels {
-		d.Graphs = append(d.Graphs, s.channel(c))
+		charts = append(charts, s.channel(c))
+	}
+	if !o.All {
+		foldShared(charts)
+	}
+	for _, t := range charts {
+		d.Graphs = append(d.Graphs, t.graph)
 	}
 	d.Notes = s.notes(channels)
+	if slices.ContainsFunc(charts, func(t *chart) bool { return len(t.own) < len(t.entries) && !o.All }) {
+		d.Marks = append(d.Marks, diagram.Mark{Name: drawnAbove, About: "bundles in a row that an earlier channel draws", Look: diagram.Stacked})
+		d.Notes = append(d.Notes, "Bundles in a row that an earlier channel has with the same updates share a box.")
+	}
 	return d, nil
 }
 
-// choose returns the channels to be drawn.
+// choose returns the channels to draw.
 func choose(p *catalog.Package, names []string) ([]*catalog.Channel, error) {
 	if len(names) == 0 {
 		channels := slices.Clone(p.Channels)
@@ -97,7 +113,7 @@ func rank(first bool) int {
 	return 0
 }
 
-// natural compares names so that numbers in them count: v1.9 is before v1.10.
+// natural compares names by the numbers in them: v1.9 comes before v1.10.
 func natural(a, b string) int {
 	for a != "" && b != "" {
 		x, y := digits(a), digits(b)
@@ -117,7 +133,7 @@ func natural(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits is how many digits a text begins with.
+// digits returns the number of digits that a text begins with.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
@@ -133,13 +149,13 @@ func unknownChannel(p *catalog.Package, name string) error {
 	return fmt.Errorf("package %s has no channel %q; it has %s", p.Name, name, strings.Join(all, ", "))
 }
 
-// A sketch is what the channels of a package have in common.
+// A sketch is what the channels of a package share.
 type sketch struct {
 	pkg        *catalog.Package
 	options    Options
 	bundles    map[string]*catalog.Bundle
 	channelsOf map[string][]string                // of a bundle, sorted
-	deprecated map[catalog.Deprecation]string     // messages; keys have none
+	deprecated map[catalog.Deprecation]string     // messages; keys have no Message
 	reasons    map[string]map[string]filter.Entry // by channel and bundle
 }
 
@@ -179,14 +195,14 @@ func newSketch(p *catalog.Package, o Options) *sketch {
 	return s
 }
 
-// deprecation is the message of what is deprecated.
+// deprecation returns the deprecation message of a package, channel or bundle.
 func (s *sketch) deprecation(schema, name string) (string, bool) {
 	message, ok := s.deprecated[catalog.Deprecation{Schema: schema, Name: name}]
 	return message, ok
 }
 
-// runs reports whether a cluster runs the bundle of that name; a bundle that is
-// known by its version only is every one of that version.
+// runs reports whether a cluster runs the bundle of a name. An installed bundle that is known only
+// by its version matches every bundle of that version.
 func (s *sketch) runs(name string) bool {
 	b := s.bundles[name]
 	return slices.ContainsFunc(s.options.Installed, func(at graph.At) bool {

@@ -20,7 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 func etcd(t testing.TB) *catalog.Package {
 	t.Helper()
@@ -39,7 +39,7 @@ func etcd(t testing.TB) *catalog.Package {
 	return c.Package("etcd")
 }
 
-// keeping is the package with some entries of the channel stable only.
+// keeping returns the package with some entries of the channel stable only.
 func keeping(p *catalog.Package, names ...string) *catalog.Package {
 	kept := &catalog.Package{Name: p.Name, DefaultChannel: "stable"}
 	stable := *p.Channel("stable")
@@ -113,8 +113,8 @@ func TestUnknownChannel(t *testing.T) {
 	}
 }
 
-// A head that skips everything, as some publishers write them, is a frame and
-// one line, and thousands of names that exist nowhere are one node.
+// A head that skips everything, as some publishers write them, is a frame and one line, and
+// thousands of names that do not exist are one node.
 func TestManySkips(t *testing.T) {
 	entry := catalog.Entry{Name: "foo.v2.0.0", SkipRange: "<2.0.0"}
 	p := &catalog.Package{Name: "foo", DefaultChannel: "stable"}
@@ -159,7 +159,7 @@ func TestManySkips(t *testing.T) {
 	}
 }
 
-// A skipRange over a whole chain adds no line, but says so at the head.
+// A skipRange over a whole chain adds no line, but a note at the head.
 func TestSkipRangeOverChain(t *testing.T) {
 	p := &catalog.Package{Name: "foo", DefaultChannel: "stable"}
 	c := &catalog.Channel{Package: "foo", Name: "stable"}
@@ -186,7 +186,7 @@ func TestSkipRangeOverChain(t *testing.T) {
 	}
 }
 
-// However large a channel is, its drawing is bounded and says what it leaves out.
+// The drawing of a very large channel is limited, and lists what it omits.
 func TestHugeChannel(t *testing.T) {
 	p := &catalog.Package{Name: "foo", DefaultChannel: "stable"}
 	c := &catalog.Channel{Package: "foo", Name: "stable"}
@@ -202,7 +202,7 @@ func TestHugeChannel(t *testing.T) {
 	p.Channels = []*catalog.Channel{c}
 	g := draw(t, p, picture.Options{}).Graphs[0]
 	notes := strings.Join(g.Notes, "\n")
-	if len(g.Edges) > 210_000 || !strings.Contains(notes, "1,667 skipRanges were not looked into") || !strings.Contains(notes, "edges of skipRanges are not listed") {
+	if len(g.Edges) > 210_000 || !strings.Contains(notes, "1,667 skipRanges were ignored") || !strings.Contains(notes, "edges of skipRanges are not listed") {
 		t.Errorf("got %d edges and %s", len(g.Edges), notes)
 	}
 }
@@ -214,7 +214,7 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
-// Releases are ordered as OLM v1 orders them, and not as texts.
+// Releases are ordered as OLM v1 orders them, not as text.
 func TestReleasesStandInTheirOrder(t *testing.T) {
 	p := &catalog.Package{Name: "p", DefaultChannel: "stable"}
 	c := &catalog.Channel{Package: "p", Name: "stable"}
@@ -231,5 +231,74 @@ func TestReleasesStandInTheirOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"c", "b", "a", "d"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Channels share most of their bundles. Each is drawn once, and heads in each of their channels.
+func TestSharedBundlesAreDrawnOnce(t *testing.T) {
+	p := &catalog.Package{Name: "foo", DefaultChannel: "v1.3"}
+	for i := range 4 {
+		c := &catalog.Channel{Name: fmt.Sprintf("v1.%d", i)}
+		for j := range (i + 1) * 3 {
+			e := catalog.Entry{Name: fmt.Sprintf("foo.v1.%d.%d", j/3, j%3)}
+			if j > 0 {
+				e.Replaces = c.Entries[j-1].Name
+			} else {
+				e.Replaces = "foo.v0.9.0"
+			}
+			c.Entries = append(c.Entries, e)
+		}
+		p.Channels = append(p.Channels, c)
+	}
+	for _, e := range p.Channels[3].Entries {
+		p.Bundles = append(p.Bundles, &catalog.Bundle{Name: e.Name, Version: semver.MustParse(strings.TrimPrefix(e.Name, "foo.v"))})
+	}
+	text := func(o picture.Options) string {
+		var out bytes.Buffer
+		if err := diagram.Write(&out, draw(t, p, o), diagram.Text); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	_, got, _ := strings.Cut(text(picture.Options{}), "foo.v0.9.0  absent\n")
+	want := `
+v1.2
+9 bundles, head foo.v1.2.2
+  o 1.2.2      foo.v1.2.2      head, shared  replaces 8 bundles
+  o 8 bundles  1.0.0 to 1.2.1  drawn above
+
+v1.1
+6 bundles, head foo.v1.1.2
+  o 1.1.2      foo.v1.1.2      head, shared  replaces 5 bundles
+  o 5 bundles  1.0.0 to 1.1.1  drawn above
+
+v1.0
+3 bundles, head foo.v1.0.2
+  o 1.0.2      foo.v1.0.2      head, shared  replaces 2 bundles
+  o 2 bundles  1.0.0 to 1.0.1  drawn above
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := text(picture.Options{All: true}); strings.Count(got, "foo.v1.0.1") != 4 || strings.Contains(got, "drawn above") {
+		t.Errorf("all: %s", got)
+	}
+	// Updates from several bundles of a box are one line.
+	for _, c := range p.Channels {
+		c.Entries[2].Skips = []string{"foo.v0.8.0", "foo.v1.0.0", "foo.v1.0.1"}
+		c.Entries[2].Replaces = "foo.v0.9.0"
+	}
+	if got := text(picture.Options{}); !strings.Contains(got, "; skips 0.8.0, 2 bundles\n") {
+		t.Errorf("with several updates: %s", got)
+	}
+	// A bundle that has other updates in a channel is drawn there.
+	p.Channels[1].Entries[2].Skips = []string{"foo.v1.0.0"}
+	if got := text(picture.Options{}); strings.Count(got, "foo.v1.0.2 ") != 3 {
+		t.Errorf("with another update: %s", got)
+	}
+	// So is one that the mirror keeps in one channel and not in the other.
+	kept := &catalog.Package{Name: "foo", DefaultChannel: "v1.3", Channels: []*catalog.Channel{p.Channels[3]}}
+	if got := text(picture.Options{Kept: kept}); strings.Count(got, "drawn above") != 2 || !strings.Contains(got, "pruned, drawn above") {
+		t.Errorf("with marks: %s", got)
 	}
 }

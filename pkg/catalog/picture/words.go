@@ -9,61 +9,62 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
-// The names of marks.
+// The names of marks and kinds.
 const (
-	head        = "head"
-	mirrorHead  = "mirrored head"
-	installed   = "installed"
-	kept        = "kept"
-	pruned      = "pruned"
-	skipped     = "skipped"
-	deprecated  = "deprecated"
-	stranded    = "stranded"
-	shared      = "shared"
-	absent      = "absent"
-	isDefault   = "default"
-	mirrorsOwn  = "default in the mirror"
-	replaces    = "replaces"
-	skips       = "skips"
-	skipRange   = "skipRange"
-	channelGone = "not mirrored"
+	head          = "head"
+	mirrorHead    = "mirrored head"
+	installed     = "installed"
+	kept          = "kept"
+	pruned        = "pruned"
+	skipped       = "skipped"
+	deprecated    = "deprecated"
+	stranded      = "stranded"
+	shared        = "shared"
+	absent        = "absent"
+	drawnAbove    = "drawn above"
+	isDefault     = "default"
+	mirrorDefault = "default in the mirror"
+	replaces      = "replaces"
+	skips         = "skips"
+	skipRange     = "skipRange"
+	notMirrored   = "not mirrored"
 )
 
 func marks() []diagram.Mark {
 	return []diagram.Mark{
-		{Name: isDefault, About: "the channel where none is named", Look: diagram.Badge},
-		{Name: mirrorsOwn, About: "the default channel of the mirrored catalog", Look: diagram.Badge},
-		{Name: channelGone, About: "nothing of the channel is kept", Look: diagram.Badge},
-		{Name: head, About: "what a new installation gets", Look: diagram.Strong},
-		{Name: mirrorHead, About: "what a new installation gets from the mirror", Look: diagram.Strong},
-		{Name: installed, About: "what a cluster runs", Look: diagram.Here},
+		{Name: isDefault, About: "the channel of subscriptions that name none", Look: diagram.Badge},
+		{Name: mirrorDefault, About: "the default channel of the mirrored catalog", Look: diagram.Badge},
+		{Name: notMirrored, About: "nothing of the channel is kept", Look: diagram.Badge},
+		{Name: head, About: "the bundle that new installations get", Look: diagram.Strong},
+		{Name: mirrorHead, About: "the bundle that new installations get from the mirror", Look: diagram.Strong},
+		{Name: installed, About: "a cluster runs it", Look: diagram.Here},
 		{Name: kept, About: "the mirror has it", Look: diagram.Chosen},
 		{Name: pruned, About: "the mirror does not have it", Look: diagram.Faded},
-		{Name: skipped, About: "passed over, not for new installations", Look: diagram.Dashed},
-		{Name: deprecated, About: "its publisher advises against it", Look: diagram.Notice},
-		{Name: stranded, About: "no way leads to the head", Look: diagram.Notice},
-		{Name: shared, About: "other channels have it, too", Look: diagram.Stacked},
-		{Name: absent, About: "not in this channel, but can be updated", Look: diagram.Absent},
+		{Name: skipped, About: "skipped, not offered to new installations", Look: diagram.Dashed},
+		{Name: deprecated, About: "deprecated by its publisher", Look: diagram.Notice},
+		{Name: stranded, About: "no updates lead to the head", Look: diagram.Notice},
+		{Name: shared, About: "also in other channels", Look: diagram.Stacked},
+		{Name: absent, About: "not in this channel, but can be updated from", Look: diagram.Absent},
 	}
 }
 
 func kinds() []diagram.Kind {
 	return []diagram.Kind{
-		{Name: replaces, About: "the chain of updates", Line: diagram.Solid},
-		{Name: skips, About: "an update from what is passed over", Line: diagram.Dash},
+		{Name: replaces, About: "an update of the chain", Line: diagram.Solid},
+		{Name: skips, About: "an update from a skipped bundle", Line: diagram.Dash},
 		{Name: skipRange, About: "an update from every version in a range", Line: diagram.Dots},
 	}
 }
 
-// notes are the sentences below the title.
+// notes returns the sentences below the title.
 func (s *sketch) notes(channels []*catalog.Channel) []string {
 	p := s.pkg
 	first := fmt.Sprintf("%s in %s", counted(len(p.Bundles), "bundle"), counted(len(p.Channels), "channel"))
 	if len(channels) < len(p.Channels) {
-		first += fmt.Sprintf(", of which %d %s drawn", len(channels), verb(len(channels), "is", "are"))
+		first += fmt.Sprintf(", %d %s drawn", len(channels), verb(len(channels), "is", "are"))
 	}
 	if k := s.options.Kept; k != nil && len(k.Bundles) == 0 {
-		first += ". The mirror keeps nothing of it"
+		first += ". The mirror keeps none of it"
 	} else if k != nil {
 		first += fmt.Sprintf(". The mirror keeps %s in %s", counted(len(k.Bundles), "bundle"), counted(len(k.Channels), "channel"))
 		if k.DefaultChannel != p.DefaultChannel {
@@ -97,7 +98,7 @@ func verb(n int, one, many string) string {
 	return many
 }
 
-// thousands is a number with commas.
+// thousands formats a number with commas.
 func thousands(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -106,10 +107,10 @@ func thousands(n int) string {
 	return s
 }
 
-// several lists names, the first of many only.
-func several(names []string, most int) string {
-	if len(names) <= most+1 {
+// several joins names. Of more than limit names it lists the first ones and counts the others.
+func several(names []string, limit int) string {
+	if len(names) <= limit+1 {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), thousands(len(names)-most))
+	return fmt.Sprintf("%s and %s more", strings.Join(names[:limit], ", "), thousands(len(names)-limit))
 }

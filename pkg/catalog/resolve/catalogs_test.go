@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 )
 
-// A fbc is a catalog under construction, object by object.
+// An fbc is a catalog under construction, object by object.
 type fbc []string
 
 // pkg adds a package whose channels are written as
@@ -80,7 +80,7 @@ func cel(rule string) string {
 	return constraint(string(text))
 }
 
-// cut keeps of a catalog the bundles of these names.
+// cut reduces a catalog to the bundles with these names.
 func cut(whole *catalog.Catalog, names ...string) *catalog.Catalog {
 	kept := &catalog.Catalog{}
 	for _, p := range slices.Concat(whole.Packages, whole.Outlines) {
@@ -108,8 +108,8 @@ func cut(whole *catalog.Catalog, names ...string) *catalog.Catalog {
 	return kept
 }
 
-// places says what was added, as "CATALOG CHANNEL BUNDLE".
-func places(additions []resolve.Addition) []string {
+// refs returns the additions, as "CATALOG CHANNEL BUNDLE".
+func refs(additions []resolve.Addition) []string {
 	var all []string
 	for _, a := range additions {
 		all = append(all, a.Catalog+" "+a.Channel+" "+a.Bundle)
@@ -117,14 +117,14 @@ func places(additions []resolve.Addition) []string {
 	return all
 }
 
-// closure goes round until nothing is added, as a plan does.
+// closure repeats until nothing is added, as a plan does.
 func closure(t *testing.T, catalogs []resolve.Catalog, kept map[string][]string) (all []resolve.Addition, last resolve.Result) {
 	t.Helper()
 	for range 20 {
 		for i, c := range catalogs {
-			catalogs[i].Kept = cut(c.Whole, kept[c.Name]...)
+			catalogs[i].Kept = cut(c.Original, kept[c.Name]...)
 		}
-		last = resolve.Needs(catalogs, all)
+		last = resolve.Dependencies(catalogs, all)
 		if len(last.Additions) == 0 {
 			return all, last
 		}

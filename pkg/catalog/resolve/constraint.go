@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// maxConstraint is how long the value of an olm.constraint may be, as in OLM
+// maxConstraint is the maximum size in bytes of the value of an olm.constraint, as in OLM
 // (operator-framework/api, pkg/constraints).
 const maxConstraint = 131072
 
-// maxDepth is how deep constraints may stand in each other. OLM has no limit.
+// maxDepth is the maximum nesting of constraints. OLM has no limit.
 const maxDepth = 64
 
-// A constraintValue is what an olm.constraint says. One of its members but
-// failureMessage counts: the first in this order. OLM knows none, an old name of
-// not, and does nothing with it.
+// A constraintValue is the value of an olm.constraint. Only one member besides failureMessage
+// counts: the first in this order. OLM accepts none, an old name of not, and ignores it.
 type constraintValue struct {
 	FailureMessage string         `json:"failureMessage"`
 	GVK            *api           `json:"gvk"`
@@ -35,11 +34,10 @@ type compoundValue struct {
 	Constraints []constraintValue `json:"constraints"`
 }
 
-// constraint reads the value of an olm.constraint. A member that OLM does not
-// know is an error, as it is there.
+// constraint reads the value of an olm.constraint. As in OLM, an unknown member is an error.
 func (r *round) constraint(value []byte) (predicate, error) {
 	if len(value) > maxConstraint {
-		return nil, fmt.Errorf("it has %d bytes, and OLM reads at most %d", len(value), maxConstraint)
+		return nil, fmt.Errorf("it has %d bytes; the limit of OLM is %d", len(value), maxConstraint)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.DisallowUnknownFields()
@@ -52,29 +50,29 @@ func (r *round) constraint(value []byte) (predicate, error) {
 		return nil, err
 	}
 	if c.FailureMessage != "" && c.GVK == nil && c.Package == nil {
-		return explained{p, c.FailureMessage}, nil
+		return withMessage{p, c.FailureMessage}, nil
 	}
 	return p, nil
 }
 
 func (r *round) build(c constraintValue, depth int) (predicate, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
+		return nil, fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 	}
 	switch {
 	case c.GVK != nil:
-		return gives(*c.GVK), nil
+		return providesAPI(*c.GVK), nil
 	case c.Package != nil:
 		return c.Package.predicate()
 	case c.All != nil:
 		parts, err := r.parts(c.All, depth)
-		return all(parts), err
+		return allOf(parts), err
 	case c.Any != nil:
 		parts, err := r.parts(c.Any, depth)
-		return some(parts), err
+		return anyOf(parts), err
 	case c.Not != nil:
 		parts, err := r.parts(c.Not, depth)
-		return not(parts), err
+		return noneOf(parts), err
 	case c.Cel != nil:
 		return r.rule(c.Cel.Rule)
 	}
@@ -93,55 +91,55 @@ func (r *round) parts(c *compoundValue, depth int) ([]predicate, error) {
 	return parts, nil
 }
 
-// all, some and not are about one bundle: all(gvk A, gvk B) is met by a bundle
-// that gives both, not by two that give one each.
+// allOf, anyOf and noneOf apply to one bundle: allOf(gvk A, gvk B) matches a bundle that provides
+// both APIs, not two bundles that provide one each.
 type (
-	all  []predicate
-	some []predicate
-	not  []predicate // none of them
+	allOf  []predicate
+	anyOf  []predicate
+	noneOf []predicate // none of them
 )
 
-func (a all) meets(b *bundle) bool {
+func (a allOf) matches(b *bundle) bool {
 	for _, p := range a {
-		if !p.meets(b) {
+		if !p.matches(b) {
 			return false
 		}
 	}
 	return true
 }
 
-func (a some) meets(b *bundle) bool {
+func (a anyOf) matches(b *bundle) bool {
 	for _, p := range a {
-		if p.meets(b) {
+		if p.matches(b) {
 			return true
 		}
 	}
 	return false
 }
 
-func (n not) meets(b *bundle) bool { return !some(n).meets(b) }
+func (n noneOf) matches(b *bundle) bool { return !anyOf(n).matches(b) }
 
-func (a all) String() string { return phrase(a, "and") }
+func (a allOf) String() string { return phrase(a, "and") }
 
-func (a some) String() string { return phrase(a, "or") }
+func (a anyOf) String() string { return phrase(a, "or") }
 
-func (n not) String() string {
+func (n noneOf) String() string {
 	if len(n) == 1 {
 		return "is not one that " + phrase(n, "nor")
 	}
 	return "neither " + phrase(n, "nor")
 }
 
-// phrase says the first few of several predicates.
+// phrase joins the first four of several predicates.
 func phrase(parts []predicate, word string) string {
 	const most = 4
 	if len(parts) == 0 {
-		return "meets an empty list"
+		return "matches an empty list"
 	}
 	var said []string
 	for _, p := range parts[:min(most, len(parts))] {
 		switch p.(type) {
-		case all, some, not:
+		case allOf, anyOf, noneOf:
 			said = append(said, "("+p.String()+")")
 		default:
 			said = append(said, p.String())
@@ -153,12 +151,12 @@ func phrase(parts []predicate, word string) string {
 	return enumerate(said, word)
 }
 
-// explained is a predicate with the message that its publisher has for people.
-type explained struct {
+// withMessage is a predicate with the failureMessage of its publisher.
+type withMessage struct {
 	predicate
 	message string
 }
 
-func (e explained) String() string {
-	return fmt.Sprintf("%s (its publisher says: %s)", e.predicate, plain(e.message))
+func (e withMessage) String() string {
+	return fmt.Sprintf("%s (message of the publisher: %s)", e.predicate, printable(e.message))
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 )
 
-// FuzzConstraint reads a property that asks for something. Whatever it says, it
-// is met or not, with a reason, and the same when asked again; what is added for
-// it meets it in the next round.
+// FuzzConstraint reads a property that declares a dependency. It must be satisfied or have a reason, and
+// the result must be deterministic; an addition must satisfy it in the next round.
 func FuzzConstraint(f *testing.F) {
 	for _, seed := range []string{
 		requires("A"), requiresPackage("p", ">=1.0.0 <2.0.0 || 3.0.0 !1.2.0-rc1"), `olm.label.required {"label":"l"}`,
@@ -37,17 +36,17 @@ func FuzzConstraint(f *testing.F) {
 			bundle("p", "1.0.0", provides("A")).bundle("p", "2.0.0", `olm.label {"label":"l"}`).read(t)
 		x := whole.Package("x").Bundles[0]
 		x.Properties = append(x.Properties, catalog.Property{Type: kind, Value: []byte(value)})
-		ask := func(added []resolve.Addition, kept ...string) resolve.Result {
-			return resolve.Needs([]resolve.Catalog{{Name: "c", Wanted: true, Whole: whole, Kept: cut(whole, kept...)}}, added)
+		resolveAgain := func(added []resolve.Addition, kept ...string) resolve.Result {
+			return resolve.Dependencies([]resolve.Catalog{{Name: "c", Wanted: true, Original: whole, Kept: cut(whole, kept...)}}, added)
 		}
-		got := ask(nil, "x.v1.0.0")
-		if diff := cmp.Diff(got, ask(nil, "x.v1.0.0")); diff != "" {
-			t.Errorf("asked again:\n%s", diff)
+		got := resolveAgain(nil, "x.v1.0.0")
+		if diff := cmp.Diff(got, resolveAgain(nil, "x.v1.0.0")); diff != "" {
+			t.Errorf("second call:\n%s", diff)
 		}
-		if len(got.Met) > 0 || len(got.Additions)+len(got.Unmet) > 1 {
+		if len(got.Satisfied) > 0 || len(got.Additions)+len(got.Unsatisfied) > 1 {
 			t.Errorf("got %v", got)
 		}
-		for _, u := range got.Unmet {
+		for _, u := range got.Unsatisfied {
 			if u.Reason == "" || strings.ContainsAny(u.String(), "\x00\x1b\n") || len(u.String()) > 4000 {
 				t.Errorf("got %q", u)
 			}
@@ -56,8 +55,8 @@ func FuzzConstraint(f *testing.F) {
 			return
 		}
 		a := got.Additions[0]
-		next := ask(got.Additions, "x.v1.0.0", a.Bundle)
-		if len(next.Additions) > 0 || len(next.Unmet) > 0 || len(next.Met) != 1 || next.Met[0].By != a.Place || !slices.Equal(next.Met[0].Bundles, a.For[0].Bundles) {
+		next := resolveAgain(got.Additions, "x.v1.0.0", a.Bundle)
+		if len(next.Additions) > 0 || len(next.Unsatisfied) > 0 || len(next.Satisfied) != 1 || next.Satisfied[0].By != a.BundleRef || !slices.Equal(next.Satisfied[0].Bundles, a.For[0].Bundles) {
 			t.Errorf("%v was added, then %v", a, next)
 		}
 	})

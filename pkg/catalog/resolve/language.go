@@ -2,81 +2,38 @@ package resolve
 
 import (
 	"encoding/json"
+	"fmt"
 
-	"cel.dev/cel-go/checker"
-	"cel.dev/cel-go/common/containers"
-	"cel.dev/cel-go/common/decls"
-	"cel.dev/cel-go/common/functions"
-	"cel.dev/cel-go/common/stdlib"
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/interpreter"
-	"cel.dev/cel-go/parser"
+	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A language compiles and evaluates the rules of cel constraints in the
-// environment of OLM (operator-framework/api, pkg/constraints): the standard
-// functions and macros, semver_compare, and the variable properties, a list of
-// maps with type and value.
-//
-// It is put together from the parts of cel-go, since the package cel itself
-// links text/template and with it net/url. It is not for several goroutines.
+// A language compiles the rules of cel constraints in the environment of OLM (operator-framework/api,
+// pkg/constraints): the standard functions and macros, semver_compare, and the variable properties, a
+// list of maps with type and value. It is not safe for concurrent use.
 type language struct {
-	parser      *parser.Parser
-	checker     *checker.Env
-	interpreter interpreter.Interpreter
-	adapter     types.Adapter
-	toll        toll
+	env  *cel.Env
+	left uint64 // cost units that all rules together may still use
 }
 
 func newLanguage() (*language, error) {
-	registry, err := types.NewRegistry()
+	env, err := cel.NewEnv(
+		cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.AnyType))),
+		cel.Function("semver_compare", cel.Overload("semver_compare",
+			[]*cel.Type{cel.AnyType, cel.AnyType}, cel.IntType, cel.BinaryBinding(semverCompare))),
+	)
 	if err != nil {
 		return nil, err
 	}
-	l := &language{adapter: registry, toll: toll{adapter: registry, left: maxCostAll}}
-	l.parser, err = parser.NewParser(parser.Macros(parser.AllMacros...))
-	if err != nil {
-		return nil, err
-	}
-	container := containers.DefaultContainer
-	l.checker, err = checker.NewEnv(container, registry)
-	if err != nil {
-		return nil, err
-	}
-	properties := decls.NewVariable("properties", types.NewListType(types.NewMapType(types.StringType, types.AnyType)))
-	if err := l.checker.AddIdents(append(stdlib.Types(), properties)...); err != nil {
-		return nil, err
-	}
-	compare, err := decls.NewFunction("semver_compare", decls.Overload("semver_compare",
-		[]*types.Type{types.AnyType, types.AnyType}, types.IntType, decls.BinaryBinding(semverCompare)))
-	if err != nil {
-		return nil, err
-	}
-	known := append(stdlib.Functions(), compare)
-	if err := l.checker.AddFunctions(known...); err != nil {
-		return nil, err
-	}
-	dispatcher := interpreter.NewDispatcher()
-	for _, f := range known {
-		var overloads []*functions.Overload
-		if overloads, err = f.Bindings(); err == nil {
-			err = dispatcher.Add(l.toll.calls(f.Name(), overloads)...)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	l.interpreter = interpreter.NewInterpreter(dispatcher, container, registry, registry,
-		interpreter.NewAttributeFactory(container, registry, registry))
-	return l, nil
+	return &language{env: env, left: maxCostAll}, nil
 }
 
-// properties are a bundle's properties as rules see them: a list of maps with
-// type and value. The two types that hold manifests are not among them, since
-// opm does not serve them.
+// properties returns a bundle's properties for rules: a list of maps with type and value. The two
+// types with manifests are not among them, since opm does not serve them.
 func (l *language) properties(b *catalog.Bundle) ref.Val {
 	list := []any{}
 	for _, p := range b.Properties {
@@ -89,5 +46,33 @@ func (l *language) properties(b *catalog.Bundle) ref.Val {
 		}
 		list = append(list, map[string]any{"type": p.Type, "value": value})
 	}
-	return l.adapter.NativeToValue(list)
+	return l.env.CELTypeAdapter().NativeToValue(list)
+}
+
+// semverCompare compares two versions as github.com/blang/semver does, parsing them tolerantly:
+// "v1.2" is 1.2.0. OLM prints values of other types before it parses them; a list or map is never a
+// version, and printing it could take forever.
+func semverCompare(a, b ref.Val) ref.Val {
+	left, err := version(a)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	right, err := version(b)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.Int(left.Compare(right))
+}
+
+func version(v ref.Val) (semver.Version, error) {
+	switch v.(type) {
+	case types.String, types.Int, types.Uint, types.Double:
+		text := fmt.Sprint(v.Value())
+		version, err := semver.ParseTolerant(text)
+		if err != nil {
+			return version, fmt.Errorf("%s is not a version", printable(text))
+		}
+		return version, nil
+	}
+	return semver.Version{}, fmt.Errorf("a value of type %s is not a version", v.Type().TypeName())
 }

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// plain is text out of a catalog as people are shown it: cut where it is long,
-// quoted where a terminal could take it for something else.
-func plain(s string) string {
+// printable returns text of a catalog for messages: shortened to 200 bytes, and quoted if it has
+// unprintable characters, which a terminal might interpret.
+func printable(s string) string {
 	const most = 200
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
@@ -19,8 +19,8 @@ func plain(s string) string {
 	return s
 }
 
-// clip is a sentence that was made of text out of a catalog, cut where it is
-// long, without what a terminal could take for something else.
+// clip returns a sentence with text of a catalog, shortened to 600 bytes and with unprintable
+// characters replaced.
 func clip(s string) string {
 	const most = 600
 	if len(s) > most {

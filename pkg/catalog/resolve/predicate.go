@@ -10,14 +10,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A predicate is what one bundle must be to meet a need.
+// A predicate decides whether a bundle satisfies a dependency.
 type predicate interface {
-	meets(b *bundle) bool
-	// String is the predicate as the end of "an operator that", for people.
+	matches(b *bundle) bool
+	// String completes the phrase "an operator that ...".
 	String() string
 }
 
-// predicate reads a property. It is nil for one of a type that asks for nothing.
+// predicate reads a property. It returns nil if the type of the property declares no dependency.
 func (r *round) predicate(p catalog.Property) (predicate, error) {
 	switch p.Type {
 	case "olm.gvk.required":
@@ -25,7 +25,7 @@ func (r *round) predicate(p catalog.Property) (predicate, error) {
 		if err := json.Unmarshal(p.Value, &a); err != nil {
 			return nil, err
 		}
-		return gives(a), nil
+		return providesAPI(a), nil
 	case "olm.package.required":
 		var value packageValue
 		if err := json.Unmarshal(p.Value, &value); err != nil {
@@ -39,62 +39,61 @@ func (r *round) predicate(p catalog.Property) (predicate, error) {
 		if err := json.Unmarshal(p.Value, &value); err != nil {
 			return nil, err
 		}
-		return labelled(value.Label), nil
+		return hasLabel(value.Label), nil
 	case "olm.constraint":
 		return r.constraint(p.Value)
 	}
 	return nil, nil
 }
 
-// gives is met by a bundle that gives the API.
-type gives api
+// providesAPI matches bundles that provide the API.
+type providesAPI api
 
-func (g gives) meets(b *bundle) bool { return b.gives(api(g)) }
-func (g gives) String() string       { return "provides " + api(g).String() }
+func (g providesAPI) matches(b *bundle) bool { return b.provides(api(g)) }
+func (g providesAPI) String() string         { return "provides " + api(g).String() }
 
-// labelled is met by a bundle with the label.
-type labelled string
+// hasLabel matches bundles with the label.
+type hasLabel string
 
-func (l labelled) meets(b *bundle) bool {
+func (l hasLabel) matches(b *bundle) bool {
 	_, found := slices.BinarySearch(b.labels, string(l))
 	return found
 }
-func (l labelled) String() string { return "has the label " + plain(string(l)) }
+func (l hasLabel) String() string { return "has the label " + printable(string(l)) }
 
-// A packageValue names a package and a range of its versions
-// (github.com/blang/semver grammar).
+// A packageValue names a package and a version range (github.com/blang/semver grammar).
 type packageValue struct {
 	PackageName  string `json:"packageName"`
 	VersionRange string `json:"versionRange"`
 }
 
-// maxRange is how long the text of a range may be.
+// maxRange is the maximum size of a version range in bytes.
 const maxRange = 4 << 10
 
 func (v packageValue) predicate() (predicate, error) {
 	if len(v.VersionRange) > maxRange {
-		return nil, fmt.Errorf("its version range has %d bytes, and Gantry reads at most %d", len(v.VersionRange), maxRange)
+		return nil, fmt.Errorf("its version range has %d bytes; the limit is %d", len(v.VersionRange), maxRange)
 	}
 	within, err := semver.ParseRange(v.VersionRange)
 	if err != nil {
-		return nil, fmt.Errorf("version range %q: %w", plain(v.VersionRange), err)
+		return nil, fmt.Errorf("version range %q: %w", printable(v.VersionRange), err)
 	}
-	return versions{name: v.PackageName, text: v.VersionRange, within: within}, nil
+	return inPackage{name: v.PackageName, text: v.VersionRange, within: within}, nil
 }
 
-// versions is met by a bundle of the package whose version lies in the range.
-type versions struct {
+// inPackage matches bundles of a package with a version in the range.
+type inPackage struct {
 	name   string
 	text   string
 	within semver.Range
 }
 
-func (v versions) meets(b *bundle) bool {
+func (v inPackage) matches(b *bundle) bool {
 	return b.Package == v.name && b.VersionErr == nil && v.within(b.Version)
 }
 
-func (v versions) String() string { return "is " + v.noun() }
+func (v inPackage) String() string { return "is " + v.phrase() }
 
-func (v versions) noun() string {
-	return fmt.Sprintf("package %s in the version range %s", plain(v.name), plain(v.text))
+func (v inPackage) phrase() string {
+	return fmt.Sprintf("package %s in the version range %s", printable(v.name), printable(v.text))
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 )
 
-// TestRealCatalogs resolves what real operators need. Of those that ask the head
-// of the default channel is kept, or everything where older ones ask for more; the
-// others are there as outlines.
+// TestRealCatalogs resolves the dependencies of real operators. The head of the default channel is kept,
+// or everything if older bundles have more dependencies. The other packages are outlines.
 func TestRealCatalogs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	root, err := os.OpenRoot("../../../../shared/catalogs")
 	if err != nil {
 		t.Skip("there are no real catalogs beside the checkout")
@@ -56,12 +58,11 @@ func TestRealCatalogs(t *testing.T) {
 		unmet []string
 	}{
 		"rabbitmq-messaging-topology-operator": {want: []string{"c stable rabbitmq-cluster-operator.v2.22.3"}},
-		// Two packages give the APIs; its oldest needs one of them by name.
+		// Two packages provide the APIs; the oldest bundle depends on one of them by name.
 		"alloydb-omni-operator":           {want: []string{"c stable cert-manager.v1.16.5"}},
 		"operator-certification-operator": {want: []string{"c latest openshift-pipelines-operator-rh.v1.23.1"}},
 		"shipwright-operator":             {want: []string{"c latest openshift-pipelines-operator-rh.v1.23.1", "c stable cert-manager.v1.16.5"}},
-		// The range of the one, far below the head, and the second alternative of
-		// the other's constraint.
+		// The range of one is far below the head; the other constraint matches by its second alternative.
 		"dbaas-operator": {want: []string{"c alpha ack-rds-controller.v0.1.3", "c stable service-binding-operator.v1.4.0"}},
 		"linstor-operator": {unmet: []string{
 			"an operator that provides monitoring.coreos.com/v1 PodMonitor",
@@ -77,15 +78,15 @@ func TestRealCatalogs(t *testing.T) {
 					kept = append(kept, b.Name)
 				}
 			}
-			all, last := closure(t, []resolve.Catalog{{Name: "c", Wanted: true, Whole: whole}}, map[string][]string{"c": kept})
-			got := places(all)
+			all, last := closure(t, []resolve.Catalog{{Name: "c", Wanted: true, Original: whole}}, map[string][]string{"c": kept})
+			got := refs(all)
 			slices.Sort(got)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
 			var unmet []string
-			for _, u := range last.Unmet {
-				unmet = append(unmet, u.Wants)
+			for _, u := range last.Unsatisfied {
+				unmet = append(unmet, u.Requirement)
 				if !strings.Contains(u.Reason, "no catalog of the configuration has one") {
 					t.Error(u)
 				}

@@ -8,26 +8,26 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// What to do where nobody gives what is needed.
-const advice = "add the catalog that does, since OLM does not install the bundle without it"
+// The remedy if no catalog has what a bundle depends on.
+const remedy = "add a catalog that provides it, because OLM does not install the bundle without it"
 
-// reason says why no bundle of any catalog can be added for a need, and what
-// there is instead.
-func (r *round) reason(n *need) string {
+// reason explains why no bundle of any catalog can be added for a dependency, and which
+// alternatives there are.
+func (r *round) reason(n *dependency) string {
 	if n.reason == "" {
-		n.reason = r.find(n)
+		n.reason = r.explain(n)
 	}
 	return n.reason
 }
 
-func (r *round) find(n *need) string {
+func (r *round) explain(n *dependency) string {
 	for _, rule := range n.rules {
 		if rule.err != nil {
-			return "no bundle meets it, and evaluating the rule gives an error: " + plain(rule.err.Error())
+			return "no bundle satisfies it, and evaluating the rule fails: " + printable(rule.err.Error())
 		}
 	}
-	if b := r.outOfReach(n); b != nil {
-		return fmt.Sprintf("%q of %s does, but OLM installs it from none of its channels: there it is skipped, or not on the way down from the head", b.Name, b.source.Name)
+	if b := r.unreachable(n); b != nil {
+		return fmt.Sprintf("bundle %q of %s provides it, but OLM cannot install it from any channel: its entries are skipped or not reachable from the head", b.Name, b.source.Name)
 	}
 	var hints []string
 	for _, l := range leaves(n.predicate, nil) {
@@ -36,17 +36,17 @@ func (r *round) find(n *need) string {
 		}
 	}
 	if len(hints) == 0 {
-		return "no catalog of the configuration has one; " + advice
+		return "no catalog of the configuration has one; " + remedy
 	}
-	return strings.Join(slices.Compact(hints), "; ") + "; " + advice
+	return strings.Join(slices.Compact(hints), "; ") + "; " + remedy
 }
 
-// outOfReach is a bundle that would meet the need if OLM could install it.
-func (r *round) outOfReach(n *need) *bundle {
+// unreachable returns a bundle that would satisfy the dependency if OLM could install it.
+func (r *round) unreachable(n *dependency) *bundle {
 	for _, s := range r.sources {
 		for _, p := range s.packages() {
 			for _, b := range p.Bundles {
-				if b := s.bundle(b); !b.excluded && n.meets(b) {
+				if b := s.bundle(b); !b.deprecated && n.matches(b) {
 					return b
 				}
 			}
@@ -55,27 +55,27 @@ func (r *round) outOfReach(n *need) *bundle {
 	return nil
 }
 
-// maxHints is how many parts of a constraint are looked into for what there is
-// instead, and maxNames how many names of one kind are said.
+// maxHints is the maximum number of parts of a constraint for which alternatives are named,
+// maxNames that of versions in an alternative.
 const (
 	maxHints = 4
 	maxNames = 5
 )
 
-// leaves are the first few packages and APIs that a predicate asks for.
+// leaves returns the first packages and APIs that a predicate requires, at most maxHints.
 func leaves(p predicate, found []predicate) []predicate {
 	if len(found) == maxHints {
 		return found
 	}
 	var parts []predicate
 	switch p := p.(type) {
-	case versions, gives:
+	case inPackage, providesAPI:
 		return append(found, p)
-	case explained:
+	case withMessage:
 		parts = []predicate{p.predicate}
-	case all:
+	case allOf:
 		parts = p
-	case some:
+	case anyOf:
 		parts = p
 	}
 	for _, part := range parts {
@@ -84,20 +84,20 @@ func leaves(p predicate, found []predicate) []predicate {
 	return found
 }
 
-// hint says what there is that comes near a package or an API.
+// hint describes an alternative to a package or an API.
 func (r *round) hint(p predicate) string {
 	switch p := p.(type) {
-	case versions:
+	case inPackage:
 		return r.otherVersions(p)
-	case gives:
+	case providesAPI:
 		return r.otherAPIs(api(p))
 	}
 	return ""
 }
 
-// otherVersions says in which versions catalogs have a package. Where a range
-// is met nothing is to be said.
-func (r *round) otherVersions(want versions) string {
+// otherVersions names the versions of a package in the catalogs, or returns "" if one is in the
+// range.
+func (r *round) otherVersions(want inPackage) string {
 	for _, s := range r.sources {
 		var have []semver.Version
 		for _, p := range s.packages() {
@@ -119,18 +119,18 @@ func (r *round) otherVersions(want versions) string {
 		first, last := have[0], have[len(have)-1]
 		if len(have) > maxNames {
 			return fmt.Sprintf("%s has package %s in %d versions from %s to %s, none of them in the range",
-				s.Name, plain(want.name), len(have), first, last)
+				s.Name, printable(want.name), len(have), first, last)
 		}
 		var names []string
 		for _, v := range have {
 			names = append(names, v.String())
 		}
-		return fmt.Sprintf("%s has package %s only in %s", s.Name, plain(want.name), enumerate(names, "and"))
+		return fmt.Sprintf("%s has package %s only in %s", s.Name, printable(want.name), enumerate(names, "and"))
 	}
-	return fmt.Sprintf("no catalog of the configuration has package %s", plain(want.name))
+	return fmt.Sprintf("no catalog of the configuration has package %s", printable(want.name))
 }
 
-// otherAPIs says who provides the same kind in another version.
+// otherAPIs names a package that provides the same kind in another version.
 func (r *round) otherAPIs(want api) string {
 	for _, s := range r.sources {
 		for _, p := range s.packages() {
@@ -140,8 +140,8 @@ func (r *round) otherAPIs(want api) string {
 						if a.Version == want.Version {
 							return ""
 						}
-						return fmt.Sprintf("package %s of %s provides %s, and no catalog of the configuration has the version that is needed",
-							plain(p.Name), s.Name, a)
+						return fmt.Sprintf("package %s of %s provides %s, but no catalog of the configuration provides the required version",
+							printable(p.Name), s.Name, a)
 					}
 				}
 			}

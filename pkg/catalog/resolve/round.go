@@ -7,41 +7,40 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A round is one call of Needs.
+// A round is one call of Dependencies.
 type round struct {
-	sources  []*source // by preference
-	needs    map[[2]string]*need
-	language *language // nil until a rule asks
-	rules    []*rule   // of the predicate being read
+	sources  []*source // in order of preference
+	deps     map[[2]string]*dependency
+	language *language // nil until a rule is compiled
+	rules    []*rule   // those of the predicate being read
 
-	added  map[Place]bool   // by earlier rounds: with their channel, and without
-	kept   map[*bundle]bool // that OLM can install from a kept channel
-	chosen map[*bundle]int  // additions of this round, by their place in result
+	added  map[BundleRef]bool // by earlier rounds: with their channel, and without
+	kept   map[*bundle]bool   // those that OLM can install from a kept channel
+	chosen map[*bundle]int    // index of additions of this round in result.Additions
 
-	result  Result
-	metAt   map[string]int // places in result.Met by what is there
-	unmetAt map[string]int // the same of result.Unmet
+	result        Result
+	satisfiedAt   map[string]int // index in result.Satisfied
+	unsatisfiedAt map[string]int // index in result.Unsatisfied
 }
 
-// A need is what a property asks for. Properties with the same value are one.
-type need struct {
-	predicate         // nil where the property cannot be read
-	rules     []*rule // of the predicate
-	// reason is why there is no predicate or, once that was asked, why nobody
-	// meets it.
-	reason string
-	kept   map[*source][]offer
-	whole  map[*source][]offer
+// A dependency is what a property requires. Properties with the same value share one.
+type dependency struct {
+	predicate         // nil if the property cannot be parsed
+	rules     []*rule // those of the predicate
+	// reason explains why there is no predicate or, once determined, why no bundle matches.
+	reason   string
+	kept     map[*source][]candidate
+	original map[*source][]candidate
 }
 
 func newRound(catalogs []Catalog, added []Addition) *round {
 	r := &round{
-		needs: map[[2]string]*need{}, added: map[Place]bool{}, kept: map[*bundle]bool{}, chosen: map[*bundle]int{},
-		metAt: map[string]int{}, unmetAt: map[string]int{},
+		deps: map[[2]string]*dependency{}, added: map[BundleRef]bool{}, kept: map[*bundle]bool{}, chosen: map[*bundle]int{},
+		satisfiedAt: map[string]int{}, unsatisfiedAt: map[string]int{},
 	}
-	t := &terms{apis: map[string]api{}, labels: map[string]string{}}
+	t := &valueCache{apis: map[string]api{}, labels: map[string]string{}}
 	for _, c := range catalogs {
-		s := &source{Catalog: c, terms: t, bundles: map[string]map[string]*bundle{}}
+		s := &source{Catalog: c, valueCache: t, bundles: map[string]map[string]*bundle{}}
 		if c.Kept != nil {
 			s.kept = s.sort(c.Kept.Packages)
 			for _, o := range s.kept {
@@ -52,31 +51,31 @@ func newRound(catalogs []Catalog, added []Addition) *round {
 	}
 	slices.SortFunc(r.sources, byPreference)
 	for _, a := range added {
-		r.added[a.Place] = true
-		r.added[Place{Catalog: a.Catalog, Package: a.Package, Bundle: a.Bundle}] = true
+		r.added[a.BundleRef] = true
+		r.added[BundleRef{Catalog: a.Catalog, Package: a.Package, Bundle: a.Bundle}] = true
 	}
 	return r
 }
 
-// need is what a property asks for, or nil.
-func (r *round) need(p catalog.Property) *need {
+// dependency returns the dependency that a property declares, or nil.
+func (r *round) dependency(p catalog.Property) *dependency {
 	switch p.Type {
 	case "olm.gvk.required", "olm.package.required", "olm.label.required", "olm.constraint":
 	default:
 		return nil
 	}
 	key := [2]string{p.Type, string(p.Value)}
-	n := r.needs[key]
+	n := r.deps[key]
 	if n == nil {
-		n = &need{kept: map[*source][]offer{}, whole: map[*source][]offer{}}
+		n = &dependency{kept: map[*source][]candidate{}, original: map[*source][]candidate{}}
 		r.rules = nil
 		var err error
 		n.predicate, err = r.predicate(p)
 		if err != nil {
-			n.reason = clip(fmt.Sprintf("its property %s cannot be read: %v", p.Type, err))
+			n.reason = clip(fmt.Sprintf("its property %s is invalid: %v", p.Type, err))
 		}
 		n.rules = r.rules
-		r.needs[key] = n
+		r.deps[key] = n
 	}
 	return n
 }
@@ -92,24 +91,24 @@ func (r *round) rule(text string) (predicate, error) {
 	}
 	compiled, err := r.language.compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("the rule %s does not compile: %w", plain(text), err)
+		return nil, fmt.Errorf("the rule %s does not compile: %w", printable(text), err)
 	}
 	r.rules = append(r.rules, compiled)
-	return ruled{rule: compiled, text: text, known: map[*bundle]bool{}}, nil
+	return ruleMatch{rule: compiled, text: text, known: map[*bundle]bool{}}, nil
 }
 
-// among are the offers that meet the need, in the order that they have.
-func (n *need) among(offers []offer) []offer {
-	var found []offer
-	for _, o := range offers {
-		if n.meets(o.bundle) {
+// matching returns the candidates that satisfy the dependency, in their order.
+func (n *dependency) matching(candidates []candidate) []candidate {
+	var found []candidate
+	for _, o := range candidates {
+		if n.matches(o.bundle) {
 			found = append(found, o)
 		}
 	}
 	return found
 }
 
-// order is the order in which a bundle of the source looks for others.
+// order returns the catalogs in the order in which a bundle of the source looks for others.
 func (r *round) order(from *source) []*source {
 	order := []*source{from}
 	for _, s := range r.sources {
@@ -120,33 +119,33 @@ func (r *round) order(from *source) []*source {
 	return order
 }
 
-// keptOffers are the kept bundles that meet a need, best first.
-func (r *round) keptOffers(n *need, from *source) []offer {
-	var found []offer
+// keptCandidates returns the kept bundles that satisfy a dependency, best first.
+func (r *round) keptCandidates(n *dependency, from *source) []candidate {
+	var found []candidate
 	for _, s := range r.order(from) {
 		if _, known := n.kept[s]; !known {
-			n.kept[s] = n.among(s.kept)
+			n.kept[s] = n.matching(s.kept)
 		}
 		found = append(found, n.kept[s]...)
 	}
 	return found
 }
 
-// addable are the bundles of the whole catalogs that meet a need, best first:
-// those that this round adds anyway before all others, and none that an earlier
-// round added at that place, since that did not help.
-func (r *round) addable(n *need, from *source) []offer {
-	var first, then []offer
+// addable returns the bundles of the original catalogs that satisfy a dependency, best first.
+// Bundles that this round adds anyway precede all others. Bundles that an earlier round added in
+// the same channel are excluded, since that did not help.
+func (r *round) addable(n *dependency, from *source) []candidate {
+	var first, then []candidate
 	for _, s := range r.order(from) {
-		if _, known := n.whole[s]; !known {
-			n.whole[s] = n.among(s.offers())
+		if _, known := n.original[s]; !known {
+			n.original[s] = n.matching(s.candidates())
 		}
-		for _, o := range n.whole[s] {
+		for _, o := range n.original[s] {
 			_, chosen := r.chosen[o.bundle]
 			switch {
 			case chosen:
 				first = append(first, o)
-			case !r.added[o.place()]:
+			case !r.added[o.ref()]:
 				then = append(then, o)
 			}
 		}

@@ -11,34 +11,34 @@ import (
 // A source is a catalog during a round.
 type source struct {
 	Catalog
-	terms   *terms
-	bundles map[string]map[string]*bundle // by package and name
-	kept    []offer
-	whole   []offer
-	opened  bool // whole was made
+	valueCache *valueCache
+	bundles    map[string]map[string]*bundle // by package and name
+	kept       []candidate
+	original   []candidate
+	loaded     bool // original is computed
 }
 
-// An offer is a bundle in a channel from which OLM can install it.
-type offer struct {
+// A candidate is a bundle in a channel from which OLM can install it.
+type candidate struct {
 	*bundle
 	channel string
 }
 
-// place is where an offer stands.
-func (o offer) place() Place {
-	return Place{Catalog: o.source.Name, Package: o.Package, Channel: o.channel, Bundle: o.Name}
+// ref identifies a candidate.
+func (o candidate) ref() BundleRef {
+	return BundleRef{Catalog: o.source.Name, Package: o.Package, Channel: o.channel, Bundle: o.Name}
 }
 
-// A bundle is one bundle of a source, whether kept or not, with what it gives.
+// A bundle is one bundle of a source, whether kept or not, with what it provides.
 type bundle struct {
 	*catalog.Bundle
-	source   *source
-	apis     []api    // sorted
-	labels   []string // sorted
-	excluded bool     // OLM installs it for nobody (olm.deprecated)
+	source     *source
+	apis       []api    // sorted
+	labels     []string // sorted
+	deprecated bool     // OLM never installs it as a dependency (olm.deprecated)
 }
 
-// bundle is what the source knows of a bundle.
+// bundle returns a bundle with what it provides, read once.
 func (s *source) bundle(b *catalog.Bundle) *bundle {
 	named := s.bundles[b.Package]
 	if named == nil {
@@ -48,34 +48,33 @@ func (s *source) bundle(b *catalog.Bundle) *bundle {
 	known := named[b.Name]
 	if known == nil {
 		known = &bundle{Bundle: b, source: s}
-		known.apis, known.labels, known.excluded = s.terms.given(b)
+		known.apis, known.labels, known.deprecated = s.valueCache.provided(b)
 		named[b.Name] = known
 	}
 	return known
 }
 
-// packages are those of the whole catalog.
+// packages returns the packages of the original catalog.
 func (s *source) packages() []*catalog.Package {
-	if s.Whole == nil {
+	if s.Original == nil {
 		return nil
 	}
-	return slices.Concat(s.Whole.Packages, s.Whole.Outlines)
+	return slices.Concat(s.Original.Packages, s.Original.Outlines)
 }
 
-// offers are those of the whole catalog, in the order of preference.
-func (s *source) offers() []offer {
-	if !s.opened {
-		s.whole, s.opened = s.sort(s.packages()), true
+// candidates returns those of the original catalog, in order of preference.
+func (s *source) candidates() []candidate {
+	if !s.loaded {
+		s.original, s.loaded = s.sort(s.packages()), true
 	}
-	return s.whole
+	return s.original
 }
 
-// sort puts what the channels of packages offer in the order in which OLM tries
-// it: default channels first, whatever their package, then by package, then by
-// channel; in a channel from the head down. A channel that has no such order offers
-// nothing.
-func (s *source) sort(packages []*catalog.Package) []offer {
-	var first, then []offer
+// sort returns the candidates of the channels of packages in the order in which OLM tries them:
+// default channels of all packages first, then by package, then by channel; within a channel from
+// the head down. A channel without such an order has no candidates.
+func (s *source) sort(packages []*catalog.Package) []candidate {
+	var first, then []candidate
 	packages = slices.Clone(packages)
 	slices.SortStableFunc(packages, func(a, b *catalog.Package) int { return strings.Compare(a.Name, b.Name) })
 	for _, p := range packages {
@@ -91,9 +90,9 @@ func (s *source) sort(packages []*catalog.Package) []offer {
 				if b == nil {
 					continue
 				}
-				o := offer{bundle: s.bundle(b), channel: c.Name}
+				o := candidate{bundle: s.bundle(b), channel: c.Name}
 				switch {
-				case o.excluded:
+				case o.deprecated:
 				case c.Name == p.DefaultChannel:
 					first = append(first, o)
 				default:

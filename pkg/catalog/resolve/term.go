@@ -8,7 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// An api is a kind of resource that one operator gives and others need.
+// An api is a kind of resource that one operator provides and others require.
 type api struct {
 	Group   string `json:"group"`
 	Version string `json:"version"`
@@ -17,25 +17,24 @@ type api struct {
 
 func (a api) String() string {
 	if a.Group == "" {
-		return plain(a.Version) + " " + plain(a.Kind)
+		return printable(a.Version) + " " + printable(a.Kind)
 	}
-	return plain(a.Group) + "/" + plain(a.Version) + " " + plain(a.Kind)
+	return printable(a.Group) + "/" + printable(a.Version) + " " + printable(a.Kind)
 }
 
 func compareAPIs(a, b api) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
 }
 
-// terms are the values of properties, read once: the versions of an operator
-// mostly give the same.
-type terms struct {
+// A valueCache holds the values of properties, so that each is parsed once: the versions of an
+// operator mostly provide the same.
+type valueCache struct {
 	apis   map[string]api
 	labels map[string]string
 }
 
-// given is what a bundle gives. Values that cannot be read give nothing, as in
-// OLM.
-func (t *terms) given(b *catalog.Bundle) (apis []api, labels []string, excluded bool) {
+// provided returns what a bundle provides. As in OLM, values that cannot be parsed are ignored.
+func (t *valueCache) provided(b *catalog.Bundle) (apis []api, labels []string, deprecated bool) {
 	for _, p := range b.Properties {
 		switch p.Type {
 		case "olm.gvk":
@@ -61,23 +60,23 @@ func (t *terms) given(b *catalog.Bundle) (apis []api, labels []string, excluded 
 			}
 			labels = append(labels, l)
 		case "olm.deprecated":
-			excluded = true
+			deprecated = true
 		}
 	}
 	slices.SortFunc(apis, compareAPIs)
 	slices.Sort(labels)
-	return slices.Compact(apis), slices.Compact(labels), excluded
+	return slices.Compact(apis), slices.Compact(labels), deprecated
 }
 
-// gives reports whether the bundle gives an API.
-func (b *bundle) gives(a api) bool {
+// provides reports whether the bundle provides an API.
+func (b *bundle) provides(a api) bool {
 	_, found := slices.BinarySearchFunc(b.apis, a, compareAPIs)
 	return found
 }
 
-// excludes reports whether OLM would not install the two bundles in one
-// namespace: there is one bundle of a package, and one that gives an API.
-func (b *bundle) excludes(other *bundle) bool {
+// conflicts reports whether OLM would not install the two bundles in one namespace: it installs
+// only one bundle of a package, and only one provider of an API.
+func (b *bundle) conflicts(other *bundle) bool {
 	if b == other {
 		return false
 	}

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,9 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Catalog is what reading the image with these options would give. The error is
-// ErrNotHeld (by errors.Is) if something of that is not in the snapshot; after
-// any other error the snapshot is of no use.
+// Catalog returns what reading the image with these options would return. The error is ErrNotStored
+// (by errors.Is) if the snapshot does not contain all of that; after any other error the snapshot
+// is unusable.
 func (s *Snapshot) Catalog(options catalog.Options) (*catalog.Catalog, error) {
 	c, err := s.catalog(options)
 	if err != nil {
@@ -24,20 +25,16 @@ func (s *Snapshot) Catalog(options catalog.Options) (*catalog.Catalog, error) {
 
 func (s *Snapshot) catalog(options catalog.Options) (*catalog.Catalog, error) {
 	wants := func(pkg string) bool { return pkg == "" || options.Keep == nil || options.Keep(pkg) }
-	if err := s.holds(options, wants); err != nil {
+	if err := s.check(options, wants); err != nil {
 		return nil, err
 	}
-	wanted := []held{{"", s.index.Others}}
+	requested := []storedPackage{{"", s.index.Others}}
 	for _, p := range s.index.Packages {
 		if wants(p.Name) {
-			wanted = append(wanted, p)
+			requested = append(requested, p)
 		}
 	}
-	metas, err := s.all(wanted)
-	if err != nil {
-		return nil, err
-	}
-	c, err := catalog.New(metas)
+	c, err := s.all(requested, options.Pack)
 	if err != nil {
 		return nil, err
 	}
@@ -48,36 +45,36 @@ func (s *Snapshot) catalog(options catalog.Options) (*catalog.Catalog, error) {
 	return c, err
 }
 
-// holds reports, as an error, that something is missing.
-func (s *Snapshot) holds(options catalog.Options, wants func(string) bool) error {
-	if s.index.Whole {
+// check returns an error if something is missing.
+func (s *Snapshot) check(options catalog.Options, wants func(string) bool) error {
+	if s.index.Complete {
 		return nil
 	}
 	if options.Keep == nil {
-		return ErrNotHeld
+		return ErrNotStored
 	}
 	for _, name := range s.index.Names {
-		if wants(name) && !s.held(name) {
-			return fmt.Errorf("package %s: %w", name, ErrNotHeld)
+		if wants(name) && !s.stored(name) {
+			return fmt.Errorf("package %s: %w", name, ErrNotStored)
 		}
 	}
 	if options.Outline && s.index.Outlines == nil {
-		return fmt.Errorf("outlines: %w", ErrNotHeld)
+		return fmt.Errorf("outlines: %w", ErrNotStored)
 	}
 	return nil
 }
 
-func (s *Snapshot) held(name string) bool {
-	_, ok := slices.BinarySearchFunc(s.index.Packages, name, func(p held, name string) int { return strings.Compare(p.Name, name) })
+func (s *Snapshot) stored(name string) bool {
+	_, ok := slices.BinarySearchFunc(s.index.Packages, name, func(p storedPackage, name string) int { return strings.Compare(p.Name, name) })
 	return ok
 }
 
-// outlines are those of the packages that are not wanted: some are made of the
-// outlines' own objects, some of the packages' whole ones.
+// outlines returns the outlines of the excluded packages: from the objects for outlines, or from
+// the complete packages.
 func (s *Snapshot) outlines(wants func(string) bool) ([]*catalog.Package, error) {
 	var outlines []*catalog.Package
 	if s.index.Outlines != nil {
-		metas, err := s.metas(*s.index.Outlines)
+		metas, err := list(s.metas(*s.index.Outlines))
 		if err != nil {
 			return nil, err
 		}
@@ -85,12 +82,12 @@ func (s *Snapshot) outlines(wants func(string) bool) ([]*catalog.Package, error)
 			return nil, err
 		}
 	}
-	outlines = slices.DeleteFunc(outlines, func(p *catalog.Package) bool { return wants(p.Name) || s.held(p.Name) })
+	outlines = slices.DeleteFunc(outlines, func(p *catalog.Package) bool { return wants(p.Name) || s.stored(p.Name) })
 	for _, p := range s.index.Packages {
 		if wants(p.Name) {
 			continue
 		}
-		metas, err := s.of(p)
+		metas, err := list(s.of(p))
 		if err != nil {
 			return nil, err
 		}
@@ -105,32 +102,44 @@ func (s *Snapshot) outlines(wants func(string) bool) ([]*catalog.Package, error)
 }
 
 // all reads the objects of packages, several at a time.
-func (s *Snapshot) all(packages []held) ([]*catalog.Meta, error) {
-	parts := make([][]*catalog.Meta, len(packages))
+func (s *Snapshot) all(packages []storedPackage, pack bool) (*catalog.Catalog, error) {
+	r := catalog.NewReader(catalog.Options{Pack: pack})
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, p := range packages {
-		group.Go(func() (err error) {
-			parts[i], err = s.of(p)
-			return err
-		})
+	for _, p := range packages {
+		group.Go(func() error { return r.Objects(p.Name, s.of(p)) })
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return slices.Concat(parts...), nil
+	return r.Catalog()
 }
 
-// of reads the objects of a package; those that belong to none have an empty name.
-func (s *Snapshot) of(p held) ([]*catalog.Meta, error) {
-	metas, err := s.metas(p.frame)
-	if err != nil {
-		return nil, fmt.Errorf("objects of package %q: %w", p.Name, err)
-	}
-	for _, m := range metas {
-		if m.Package != p.Name {
-			return nil, fmt.Errorf("among the objects of package %q is one of %q", p.Name, m.Package)
+// of reads the objects of a package; the name is empty for those that belong to no package.
+func (s *Snapshot) of(p storedPackage) iter.Seq2[*catalog.Meta, error] {
+	return func(yield func(*catalog.Meta, error) bool) {
+		for m, err := range s.metas(p.frame) {
+			switch {
+			case err != nil:
+				err = fmt.Errorf("objects of package %q: %w", p.Name, err)
+			case m.Package != p.Name:
+				err = fmt.Errorf("the objects of package %q include one of %q", p.Name, m.Package)
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
 		}
 	}
-	return metas, nil
+}
+
+// list returns all objects.
+func list(metas iter.Seq2[*catalog.Meta, error]) ([]*catalog.Meta, error) {
+	var all []*catalog.Meta
+	for m, err := range metas {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// FuzzObjects holds that objects that are read are the same after writing.
+// FuzzObjects checks that objects are the same after writing and reading.
 func FuzzObjects(f *testing.F) {
 	var b bytes.Buffer
 	if _, err := writeMetas(&b, []*catalog.Meta{
@@ -25,7 +25,7 @@ func FuzzObjects(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte("\x00\x00\x00\x00\x00\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		metas, err := readMetas(bytes.NewReader(data), int64(len(data)))
+		metas, err := list(readMetas(bytes.NewReader(data), int64(len(data))))
 		if err != nil {
 			return
 		}
@@ -34,7 +34,7 @@ func FuzzObjects(f *testing.F) {
 		if err != nil || n != int64(b.Len()) || n > size(metas) {
 			t.Fatalf("wrote %d of %d bytes: %v", n, b.Len(), err)
 		}
-		again, err := readMetas(&b, n)
+		again, err := list(readMetas(&b, n))
 		if err != nil || len(again) != len(metas) {
 			t.Fatalf("read %d of %d objects: %v", len(again), len(metas), err)
 		}
@@ -46,8 +46,8 @@ func FuzzObjects(f *testing.F) {
 	})
 }
 
-// FuzzSnapshot makes a file whose checksums are right of any objects and any
-// index, and holds that what it gives is given again by a snapshot of it.
+// FuzzSnapshot makes a file with correct checksums from any objects and any index, and checks that
+// a snapshot of the result returns the same result.
 func FuzzSnapshot(f *testing.F) {
 	var objects bytes.Buffer
 	for _, raw := range []string{
@@ -79,9 +79,9 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		packed := z.EncodeAll(objects, nil)
 		sum := sha256.Sum256(packed)
-		whole := frame{At: int64(len(magic)), Size: int64(len(packed)), Unpacked: int64(len(objects)), SHA256: hex.EncodeToString(sum[:])}
+		complete := frame{At: int64(len(magic)), Size: int64(len(packed)), Unpacked: int64(len(objects)), SHA256: hex.EncodeToString(sum[:])}
 		if len(ix.Packages) == 0 {
-			ix.Packages = []held{{"p", whole}}
+			ix.Packages = []storedPackage{{"p", complete}}
 		}
 		empty := sha256.Sum256(nil)
 		if ix.Others.SHA256 == "" {

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// An object in a frame is its schema, package, name, file and text, each behind
-// its length, and its line; numbers are those of encoding/binary's Uvarint.
+// An object in a frame is its schema, package, name, file, line and text. Strings follow their
+// length; numbers are encoded as encoding/binary's Uvarint.
 
-// writeMetas writes objects, and returns how long they are.
+// writeMetas writes objects, and returns their length.
 func writeMetas(w io.Writer, metas []*catalog.Meta) (int64, error) {
 	written := int64(0)
 	var head []byte
@@ -24,8 +25,12 @@ func writeMetas(w io.Writer, metas []*catalog.Meta) (int64, error) {
 			head = append(head, text...)
 		}
 		head = binary.AppendUvarint(head, uint64(max(m.Line, 0)))
-		head = binary.AppendUvarint(head, uint64(len(m.Raw)))
-		for _, part := range [][]byte{head, m.Raw} {
+		text, err := m.Text()
+		if err != nil {
+			return written, err
+		}
+		head = binary.AppendUvarint(head, uint64(len(text)))
+		for _, part := range [][]byte{head, text} {
 			n, err := w.Write(part)
 			written += int64(n)
 			if err != nil {
@@ -36,51 +41,57 @@ func writeMetas(w io.Writer, metas []*catalog.Meta) (int64, error) {
 	return written, nil
 }
 
-// size is how long objects will be at most.
+// size returns the maximum length of objects.
 func size(metas []*catalog.Meta) int64 {
 	total := int64(0)
 	for _, m := range metas {
-		total += int64(len(m.Schema) + len(m.Package) + len(m.Name) + len(m.File) + len(m.Raw) + 6*binary.MaxVarintLen64)
+		total += int64(len(m.Schema) + len(m.Package) + len(m.Name) + len(m.File) + m.Len() + 6*binary.MaxVarintLen64)
 	}
 	return total
 }
 
-// readMetas reads the objects that r holds, of the given length in all.
-func readMetas(r io.Reader, length int64) ([]*catalog.Meta, error) {
-	limited := &io.LimitedReader{R: r, N: length + 1}
-	p := metaReader{r: bufio.NewReaderSize(limited, 64<<10), limited: limited, known: map[string]string{}}
-	var metas []*catalog.Meta
-	for !p.ended() {
-		m := &catalog.Meta{Schema: p.text(), Package: p.text(), Name: p.text(), File: p.text(), Line: p.number()}
-		m.Raw = p.bytes()
-		if metas = append(metas, m); len(metas) > maxObjects {
-			p.err = fmt.Errorf("there are more than %d objects", maxObjects)
+// readMetas reads objects with the given total length, one after the other. An error is the last.
+func readMetas(r io.Reader, length int64) iter.Seq2[*catalog.Meta, error] {
+	return func(yield func(*catalog.Meta, error) bool) {
+		limited := &io.LimitedReader{R: r, N: length + 1}
+		p := metaReader{r: bufio.NewReaderSize(limited, 64<<10), limited: limited, known: map[string]string{}}
+		for n := 0; !p.ended(); n++ {
+			m := &catalog.Meta{Schema: p.text(), Package: p.text(), Name: p.text(), File: p.text(), Line: p.number()}
+			m.Raw = p.bytes()
+			if n == maxObjects {
+				p.err = fmt.Errorf("more than %d objects", maxObjects)
+			}
+			if p.err != nil {
+				yield(nil, p.err)
+				return
+			}
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if p.err == nil && p.left() != 1 {
+			p.err = errors.New("the length does not match")
 		}
 		if p.err != nil {
-			return nil, p.err
+			yield(nil, p.err)
 		}
 	}
-	if p.err == nil && p.left() != 1 {
-		p.err = errors.New("it is not as long as it should be")
-	}
-	return metas, p.err
 }
 
-// A metaReader reads the parts of objects. After an error, which it keeps, they
-// are empty.
+// A metaReader reads the parts of objects. After an error, which it keeps, they are empty.
 type metaReader struct {
 	r       *bufio.Reader
 	limited *io.LimitedReader
-	known   map[string]string // strings, each once
+	known   map[string]string // each stored once
 	err     error
 }
 
-// left is how many bytes may still come, and one.
+// left returns how many bytes may follow, plus one.
 func (p *metaReader) left() int64 {
 	return p.limited.N + int64(p.r.Buffered())
 }
 
-// ended reports whether nothing comes.
+// ended reports whether the input has ended.
 func (p *metaReader) ended() bool {
 	_, err := p.r.Peek(1)
 	if err != nil && err != io.EOF {
@@ -114,7 +125,7 @@ func (p *metaReader) text() string {
 	return known
 }
 
-// bytes reads a length and as many bytes. Memory for them is taken as they come.
+// bytes reads a length and as many bytes. Memory is allocated as they arrive.
 func (p *metaReader) bytes() []byte {
 	const step = 1 << 20
 	n := p.number()
@@ -135,7 +146,7 @@ func (p *metaReader) bytes() []byte {
 	return text[:len(text):len(text)]
 }
 
-// unexpected is the error of something that ends too early.
+// unexpected turns io.EOF into io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

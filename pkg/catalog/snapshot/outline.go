@@ -6,14 +6,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// outlined turns outlines into objects that catalog.Outline makes them of.
+// outlined converts outlines to objects from which catalog.Outline makes them again.
 func outlined(packages []*catalog.Package) []*catalog.Meta {
 	var metas []*catalog.Meta
 	add := func(m *catalog.Meta, text object) {
-		whole := *m
-		whole.Raw = text
-		whole.Raw = append(whole.Raw, '}')
-		metas = append(metas, &whole)
+		complete := *m
+		complete.Raw = text
+		complete.Raw = append(complete.Raw, '}')
+		metas = append(metas, &complete)
 	}
 	for _, p := range packages {
 		for _, m := range p.Metas {
@@ -43,7 +43,7 @@ func outlined(packages []*catalog.Package) []*catalog.Meta {
 	return metas
 }
 
-// An object is the text of a JSON object, without the bracket at its end.
+// An object is the text of a JSON object, without the closing bracket.
 type object []byte
 
 func newObject(m *catalog.Meta) object {
@@ -54,7 +54,7 @@ func newObject(m *catalog.Meta) object {
 	return o
 }
 
-// text adds a member that is a string, unless that is empty.
+// text adds a string member, unless it is empty.
 func (o object) text(name, value string) object {
 	if value == "" {
 		return o
@@ -62,7 +62,7 @@ func (o object) text(name, value string) object {
 	return o.member(name).quote(value)
 }
 
-// list adds a member that is a list of n elements.
+// list adds a list member with n elements.
 func (o object) list(name string, n int, element func(o object, i int) object) object {
 	o = append(o.member(name), '[')
 	for i := range n {
@@ -82,7 +82,7 @@ func (o object) member(name string) object {
 }
 
 func (o object) quote(text string) object {
-	// The error is about invalid UTF-8, which no string of a catalog has.
+	// The only possible error is invalid UTF-8, which no string of a catalog contains.
 	quoted, _ := jsontext.AppendQuote([]byte(o), text)
 	return quoted
 }

@@ -1,23 +1,20 @@
-// Package snapshot keeps a catalog that was read out of an image, so that the
-// next run need not read the layers again.
+// Package snapshot stores a catalog that was read from an image, so that the next run need not read
+// the layers again.
 //
-// A snapshot is one file for one image, known by the digest of its root. It has
-// the objects of those packages that were read, each package in a frame of its
-// own, compressed and with a checksum; the names of all packages; what the image
-// is known to have in its layers; and, if the catalog was read with outlines,
-// the objects that those are made of. A snapshot is asked for the catalog that
-// [catalog.Options] describe, and reads no other frames than these need. It
-// either gives exactly what reading the image would give, places in files
-// included, or says that it cannot ([ErrNotHeld]).
+// A snapshot is one file for one image, identified by the digest of its root. It contains the
+// objects of the packages that were read, each package in its own frame, compressed and with a
+// checksum; the names of all packages; facts about the image's layers; and, if the catalog was read
+// with outlines, the objects from which these are made. A snapshot returns the catalog for given
+// [catalog.Options], and reads only the frames that these need. The result is exactly what reading
+// the image would return, including positions in files, or the error [ErrNotStored].
 //
-// A snapshot that lacks packages is not extended in place: [Write] writes a new
-// one with what was read now and what the old one had.
+// A snapshot without some packages is not extended in place: [Write] writes a new one with what was
+// read now and the content of the old one.
 //
-// The file is nobody's only copy of anything. Whatever is wrong with one, a cut
-// end, a flipped bit, another version of this format, is an error, and the
-// remedy is always to read the image.
+// A snapshot is a cache. Any damage, such as a truncated file, a flipped bit or another version of
+// the format, is an error, and the caller reads the image again.
 //
-// Nothing here touches the disk: files are an io.Writer and an io.ReaderAt.
+// The package does not access the disk: files are an io.Writer and an io.ReaderAt.
 package snapshot
 
 import (
@@ -29,54 +26,51 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// The format. A file is the magic, the frames, the index as JSON, and a footer
-// of footerSize bytes: where the index begins and how long it is (64 bits each,
-// big endian), its SHA-256, and the magic again.
+// The format: the magic, the frames, the index as JSON, and a footer of footerSize bytes: offset
+// and length of the index (64 bits each, big endian), its SHA-256, and the magic again.
 const (
 	magic      = "gantry\x00\x01" // the last byte is the version
 	footerSize = 8 + 8 + 32 + len(magic)
 )
 
-// An index says what a snapshot has.
+// An index lists the content of a snapshot.
 type index struct {
-	// Root is the digest of the image that the catalog is from.
+	// Root is the digest of the catalog image.
 	Root digest.Digest `json:"root"`
-	// Whole says that all packages are held, those without an olm.package too.
-	Whole bool `json:"whole,omitempty"`
-	// Names are those of all packages of the catalog.
+	// Complete is set if all packages are stored, including those without an olm.package.
+	Complete bool `json:"whole,omitempty"`
+	// Names are the names of all packages of the catalog.
 	Names []string `json:"names"`
-	// Packages are the packages that are held, sorted by name.
-	Packages []held `json:"packages"`
+	// Packages are the stored packages, sorted by name.
+	Packages []storedPackage `json:"packages"`
 	// Others are the objects that belong to no package.
 	Others frame `json:"others"`
-	// Outlines are the objects that the outlines of all packages are made of
-	// that are not held; nil if the catalog was read without.
+	// Outlines has the objects for the outlines of all packages that are not stored; nil if the
+	// catalog was read without outlines.
 	Outlines *frame `json:"outlines,omitempty"`
-	// Facts are what is known of the image's layers.
+	// Facts are the facts about the image's layers.
 	Facts json.RawMessage `json:"facts"`
 }
 
-// A held package is one whose objects the snapshot has.
-type held struct {
+// A storedPackage is a package whose objects the snapshot contains.
+type storedPackage struct {
 	Name string `json:"name"`
 	frame
 }
 
-// A Content is what a snapshot is made of.
+// A Content is what to write to a snapshot.
 type Content struct {
 	// Root is the digest of the image.
 	Root digest.Digest
-	// Catalog is what was read of it, with the Options; it must be the
-	// reader's, not one that was changed.
+	// Catalog is what was read of the image with the Options; it must be unchanged.
 	Catalog *catalog.Catalog
 	Options catalog.Options
-	// Facts are those of the image, which was read: JSON that the snapshot
-	// gives back as it is.
+	// Facts are the facts of the image after reading: JSON that the snapshot returns unchanged.
 	Facts []byte
-	// Before, if not nil, is an older snapshot of the same image. What it holds
-	// and Catalog does not is copied.
+	// Before, if not nil, is an older snapshot of the same image. Its content that is not in
+	// Catalog is copied.
 	Before *Snapshot
 }
 
-// ErrNotHeld says that a snapshot lacks something that is wanted.
-var ErrNotHeld = errors.New("the snapshot does not hold all packages that are wanted")
+// ErrNotStored means that a snapshot does not contain everything that is requested.
+var ErrNotStored = errors.New("the snapshot does not contain all requested packages")

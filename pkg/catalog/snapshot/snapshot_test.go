@@ -20,7 +20,7 @@ import (
 
 const root = digest.Digest("sha256:0123456789012345678901234567890123456789012345678901234567890123")
 
-// text is a catalog of three packages, objects of none, and one that has no
+// text is a catalog with three packages, objects that belong to no package, and a package without
 // olm.package.
 const text = `{"schema": "olm.package", "name": "crane", "defaultChannel": "stable", "n": 9007199254740993}
 {"schema": "olm.channel", "package": "crane", "name": "stable", "entries": [{"name": "crane.v1.1.0", "replaces": "crane.v1.0.0", "skips": ["a", "<&>\u2028"], "skipRange": "<1.1.0"}, {"name": "crane.v1.0.0", "skips": []}]}
@@ -49,13 +49,13 @@ func read(t testing.TB, options catalog.Options) *catalog.Catalog {
 	return c
 }
 
-// keep wants the packages of the given names, separated by commas; "*" is all.
+// keep selects the packages with the given names, separated by commas; "*" is all.
 func keep(names string) func(string) bool {
 	if names == "*" {
 		return nil
 	}
-	wanted := strings.Split(names, ",")
-	return func(name string) bool { return slices.Contains(wanted, name) }
+	requested := strings.Split(names, ",")
+	return func(name string) bool { return slices.Contains(requested, name) }
 }
 
 func write(t testing.TB, c snapshot.Content) []byte {
@@ -79,8 +79,7 @@ func open(t testing.TB, data []byte) *snapshot.Snapshot {
 	return s
 }
 
-// same compares catalogs: errors by what they say, texts at once and not byte by
-// byte.
+// same compares catalogs: errors by their text, and raw text as a whole for speed.
 var same = cmp.Options{
 	cmp.Comparer(func(a, b error) bool {
 		return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
@@ -90,18 +89,18 @@ var same = cmp.Options{
 
 func TestCatalog(t *testing.T) {
 	tests := []struct {
-		held    string // what was read, one snapshot after the other
-		outline bool   // the first time
-		wanted  string
-		want    bool // whether it is there
+		stored    string // what was read, one snapshot after the other
+		outline   bool   // of the first read
+		requested string
+		want      bool // whether it is stored
 	}{
 		{"*", false, "*", true},
-		{"*", false, "crane,nobody", true},
+		{"*", false, "crane,unknown", true},
 		{"crane", false, "crane", true},
 		{"crane", false, "", true},
 		{"crane", false, "crane,derrick", false},
 		{"crane", false, "*", false},
-		{"crane,derrick,hoist", false, "*", false}, // not what has no olm.package
+		{"crane,derrick,hoist", false, "*", false}, // without the package that has no olm.package
 		{"crane derrick,hoist", false, "crane,hoist", true},
 		{"crane crane,derrick hoist", false, "crane,derrick,hoist", true},
 		{"crane *", false, "*", true},
@@ -113,17 +112,17 @@ func TestCatalog(t *testing.T) {
 		{"stray", true, "stray", true},
 	}
 	for _, test := range tests {
-		t.Run(test.held+" "+test.wanted, func(t *testing.T) {
+		t.Run(test.stored+" "+test.requested, func(t *testing.T) {
 			var s *snapshot.Snapshot
-			for i, names := range strings.Fields(test.held) {
+			for i, names := range strings.Fields(test.stored) {
 				options := catalog.Options{Keep: keep(names), Outline: test.outline && i == 0}
 				s = open(t, write(t, snapshot.Content{Catalog: read(t, options), Options: options, Before: s, Facts: []byte(`{"a":1}`)}))
 			}
 			for _, outline := range []bool{false, true} {
-				options := catalog.Options{Keep: keep(test.wanted), Outline: outline}
+				options := catalog.Options{Keep: keep(test.requested), Outline: outline}
 				got, err := s.Catalog(options)
-				if !test.want || outline && !test.outline && !strings.Contains(test.held, "*") {
-					if !errors.Is(err, snapshot.ErrNotHeld) {
+				if !test.want || outline && !test.outline && !strings.Contains(test.stored, "*") {
+					if !errors.Is(err, snapshot.ErrNotStored) {
 						t.Errorf("got %v", err)
 					}
 					continue
@@ -142,19 +141,47 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestSmall holds that a read of few packages writes few.
+// TestPacked checks that a packed catalog is stored like another one, and that it can be restored as
+// either.
+func TestPacked(t *testing.T) {
+	want := read(t, catalog.Options{})
+	data := write(t, snapshot.Content{Catalog: want})
+	packed := read(t, catalog.Options{Pack: true})
+	if !bytes.Equal(data, write(t, snapshot.Content{Catalog: packed, Options: catalog.Options{Pack: true}})) {
+		t.Error("the snapshot of a packed catalog is different")
+	}
+	got, err := open(t, data).Catalog(catalog.Options{Pack: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range got.Packages {
+		for i, b := range p.Bundles {
+			if b.Meta.Packed == nil {
+				t.Errorf("bundle %s is not packed", b.Name)
+			}
+			if p.Bundles[i], err = b.Complete(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSmall checks that reading few packages stores few.
 func TestSmall(t *testing.T) {
 	options := catalog.Options{Keep: keep("hoist")}
 	if n := len(write(t, snapshot.Content{Catalog: read(t, options), Options: options})); n > 1000 {
 		t.Errorf("got %d bytes", n)
 	}
-	whole := read(t, catalog.Options{})
-	if !bytes.Equal(write(t, snapshot.Content{Catalog: whole}), write(t, snapshot.Content{Catalog: whole})) {
-		t.Error("the same catalog gives two snapshots")
+	complete := read(t, catalog.Options{})
+	if !bytes.Equal(write(t, snapshot.Content{Catalog: complete}), write(t, snapshot.Content{Catalog: complete})) {
+		t.Error("the same catalog gives different snapshots")
 	}
 }
 
-// TestDamage flips and cuts: what comes out is an error or what went in.
+// TestDamage flips bits and truncates: the result is an error or the original.
 func TestDamage(t *testing.T) {
 	options := catalog.Options{Keep: keep("crane"), Outline: true}
 	want := read(t, options)
@@ -180,28 +207,28 @@ func TestDamage(t *testing.T) {
 		try(data[at:])
 	}
 	if _, err := snapshot.Open(bytes.NewReader(data), int64(len(data)), digest.FromString("another")); err == nil {
-		t.Error("it is opened as that of another image")
+		t.Error("opened as the snapshot of another image")
 	}
 	if _, err := snapshot.Open(bytes.NewReader(data[:100]), int64(len(data)), root); err == nil {
-		t.Error("it is opened though its end is missing")
+		t.Error("opened although its end is missing")
 	}
 }
 
 func TestWriteErrors(t *testing.T) {
 	options := catalog.Options{}
-	whole := snapshot.Content{Root: root, Catalog: read(t, options)}
-	data := write(t, whole)
+	complete := snapshot.Content{Root: root, Catalog: read(t, options)}
+	data := write(t, complete)
 	for n := 0; n < len(data); n += 31 {
-		if err := snapshot.Write(&limited{n}, whole); !errors.Is(err, io.ErrShortWrite) {
+		if err := snapshot.Write(&limited{n}, complete); !errors.Is(err, io.ErrShortWrite) {
 			t.Fatalf("after %d bytes got %v", n, err)
 		}
 	}
-	other := whole
+	other := complete
 	other.Root, other.Before = digest.FromString("another"), open(t, data)
 	if err := snapshot.Write(io.Discard, other); err == nil {
-		t.Error("the snapshot of another image is gone on with")
+		t.Error("accepted the snapshot of another image")
 	}
-	// What is damaged in a snapshot is not copied, or is what it was.
+	// A damaged part of a snapshot is not complete, or is unchanged.
 	few := catalog.Options{Keep: keep("derrick")}
 	next := snapshot.Content{Root: root, Catalog: read(t, few), Options: few}
 	for at := range bytes.Index(data, []byte(`{"root"`)) {
@@ -216,14 +243,14 @@ func TestWriteErrors(t *testing.T) {
 			continue
 		}
 		if c, err := open(t, b.Bytes()).Catalog(options); err == nil {
-			if diff := cmp.Diff(whole.Catalog, c, same); diff != "" {
+			if diff := cmp.Diff(complete.Catalog, c, same); diff != "" {
 				t.Fatal(diff)
 			}
 		}
 	}
 }
 
-// limited is a writer that takes n bytes.
+// limited is a writer that accepts n bytes.
 type limited struct{ n int }
 
 func (l *limited) Write(b []byte) (int, error) {
@@ -234,14 +261,16 @@ func (l *limited) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestRealCatalogs keeps the real catalogs beside the checkout, package by
-// package and whole.
+// TestRealCatalogs stores the real catalogs beside the checkout, package by package and as a whole.
 func TestRealCatalogs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	dir := filepath.Join("..", "..", "..", "..", "shared", "catalogs")
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("there are no real catalogs beside the checkout")
+		t.Skip("no real catalogs beside the checkout")
 	}
-	// The large ones show nothing more here, and take a minute under -race.
+	// The large ones add nothing here, and take a minute under -race.
 	small := fstest.MapFS{}
 	for _, name := range []string{"cert-manager", "dbaas-operator", "eda-k8s-operator", "external-dns-operator", "kepler-operator", "shipwright-operator"} {
 		names, err := filepath.Glob(filepath.Join(dir, name, "*"))

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// Write writes a snapshot of what was read of an image. Only what is in the
-// Content is held: after a catalog was read of which few packages were wanted,
-// little is written. A package of more than 256 MiB is not held.
+// Write writes a snapshot of what was read of an image. Only the Content is stored, so a snapshot
+// is small if few packages were read. A package of more than 256 MiB is not stored.
 func Write(w io.Writer, c Content) error {
 	if err := write(w, c); err != nil {
 		return fmt.Errorf("writing the snapshot of catalog %s: %w", c.Root, err)
@@ -23,7 +22,7 @@ func Write(w io.Writer, c Content) error {
 
 func write(out io.Writer, c Content) error {
 	if c.Before != nil && c.Before.index.Root != c.Root {
-		return fmt.Errorf("the snapshot before it is of %s", c.Before.index.Root)
+		return fmt.Errorf("the older snapshot belongs to %s", c.Before.index.Root)
 	}
 	w, err := newWriter(out)
 	if err != nil {
@@ -32,21 +31,21 @@ func write(out io.Writer, c Content) error {
 	if _, err := io.WriteString(w, magic); err != nil {
 		return err
 	}
-	ix := index{Root: c.Root, Whole: c.Options.Keep == nil, Names: c.Catalog.Names, Facts: c.Facts}
+	ix := index{Root: c.Root, Complete: c.Options.Keep == nil, Names: c.Catalog.Names, Facts: c.Facts}
 	if ix.Others, err = w.frame(c.Catalog.Others); err != nil {
 		return err
 	}
 	for _, p := range c.Catalog.Packages {
 		metas := p.Objects()
 		if size(metas) > maxFrame {
-			ix.Whole = false
+			ix.Complete = false
 			continue
 		}
 		f, err := w.frame(metas)
 		if err != nil {
 			return fmt.Errorf("package %s: %w", p.Name, err)
 		}
-		ix.Packages = append(ix.Packages, held{p.Name, f})
+		ix.Packages = append(ix.Packages, storedPackage{p.Name, f})
 	}
 	if c.Options.Outline {
 		f, err := w.frame(outlined(c.Catalog.Outlines))
@@ -57,25 +56,25 @@ func write(out io.Writer, c Content) error {
 	}
 	if c.Before != nil {
 		if err := w.before(&ix, c.Before); err != nil {
-			return fmt.Errorf("copying what was held before: %w", err)
+			return fmt.Errorf("copying the older snapshot: %w", err)
 		}
 	}
-	slices.SortFunc(ix.Packages, func(a, b held) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(ix.Packages, func(a, b storedPackage) int { return strings.Compare(a.Name, b.Name) })
 	return w.finish(ix)
 }
 
-// before copies what an older snapshot has and this one has not.
+// before copies what an older snapshot has and the new one does not.
 func (w *writer) before(ix *index, old *Snapshot) error {
-	ix.Whole = ix.Whole || old.index.Whole
+	ix.Complete = ix.Complete || old.index.Complete
 	for _, p := range old.index.Packages {
-		if slices.ContainsFunc(ix.Packages, func(q held) bool { return q.Name == p.Name }) {
+		if slices.ContainsFunc(ix.Packages, func(q storedPackage) bool { return q.Name == p.Name }) {
 			continue
 		}
 		f, err := w.copy(old, p.frame)
 		if err != nil {
 			return fmt.Errorf("package %s: %w", p.Name, err)
 		}
-		ix.Packages = append(ix.Packages, held{p.Name, f})
+		ix.Packages = append(ix.Packages, storedPackage{p.Name, f})
 	}
 	if ix.Outlines == nil && old.index.Outlines != nil {
 		f, err := w.copy(old, *old.index.Outlines)
@@ -97,7 +96,7 @@ func (w *writer) finish(ix index) error {
 		return err
 	}
 	if len(data) > maxIndex {
-		return errors.New("the index is larger than it may be")
+		return errors.New("the index is too large")
 	}
 	at := w.at
 	if _, err := w.Write(data); err != nil {

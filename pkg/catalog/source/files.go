@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 )
 
-// databaseMagic is how an SQLite database begins (sqlite.org, "Database File
-// Format").
+// databaseMagic is the beginning of an SQLite database (sqlite.org, "Database File Format").
 const databaseMagic = "SQLite format 3\x00"
 
-// openFiles finds out what lies at a path: a lone file that begins like a
-// database, a folder with manifests/ and metadata/ (a bundle), or a file-based
-// catalog.
+// openFiles finds out what is at a path: a single file that begins like a database (journals may be
+// beside it), a folder with manifests/ and metadata/ (a bundle), or a file-based catalog.
 func (s *Source) openFiles(path string) error {
 	var err error
 	if s.fsys, err = s.from.Files.Dir(path); err != nil {
@@ -37,7 +37,7 @@ func (s *Source) openFiles(path string) error {
 	switch {
 	case dirs["manifests"] && dirs["metadata"]:
 		s.Kind = Bundle
-	case len(entries) == 1 && entries[0].Type().IsRegular():
+	case entries[0].Type().IsRegular() && belongTo(entries[0].Name(), entries[1:]):
 		database, err := isDatabase(s.fsys, entries[0].Name())
 		if err != nil {
 			return err
@@ -47,6 +47,14 @@ func (s *Source) openFiles(path string) error {
 		}
 	}
 	return nil
+}
+
+// belongTo reports whether the names of all entries begin with the name of a database and a dash, as
+// those of its journals do.
+func belongTo(database string, entries []fs.DirEntry) bool {
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.IsDir() || !strings.HasPrefix(e.Name(), database+"-")
+	})
 }
 
 func isDatabase(fsys fs.FS, name string) (yes bool, err error) {

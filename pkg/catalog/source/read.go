@@ -10,8 +10,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 )
 
-// Read reads the catalog, or the part of it that options want. A bundle is read
-// as a catalog that holds nothing else, which OLM would not take.
+// Read reads the catalog, or the part of it that options select. A bundle is read as a catalog that
+// contains nothing else, which OLM would not accept.
 func (s *Source) Read(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
 	read := s.translate
 	switch {
@@ -22,10 +22,10 @@ func (s *Source) Read(ctx context.Context, options catalog.Options) (*catalog.Ca
 			return catalog.Read(ctx, s.fsys, options)
 		}
 	}
-	if s.Image != nil && s.Kind != Bundle && s.from.Snapshots != nil && options.Shed == nil {
+	if s.Image != nil && s.Kind != Bundle && s.from.Snapshots != nil && options.DropText == nil {
 		inner := read
 		read = func(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
-			return s.kept(ctx, options, inner)
+			return s.readStored(ctx, options, inner)
 		}
 	}
 	c, err := read(ctx, options)
@@ -35,8 +35,8 @@ func (s *Source) Read(ctx context.Context, options catalog.Options) (*catalog.Ca
 	return c, nil
 }
 
-// translate reads what is not a file-based catalog as the one that it is turned
-// into, so that options mean the same for it.
+// translate converts a database or bundle to a file-based catalog and reads that, so that options
+// have the same meaning.
 func (s *Source) translate(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -44,13 +44,13 @@ func (s *Source) translate(ctx context.Context, options catalog.Options) (*catal
 	done := make(chan error, 1)
 	go func() {
 		err := s.objects(ctx, func(m *catalog.Meta) error {
-			if _, err := in.Write(m.Raw); err != nil { // not appended to: it is the object's own
+			if _, err := in.Write(m.Raw); err != nil { // two writes, since appending would modify the object
 				return err
 			}
 			_, err := in.Write([]byte{'\n'})
 			return err
 		})
-		in.CloseWithError(err) // nil ends the text
+		in.CloseWithError(err) // a nil error ends the text
 		done <- err
 	}()
 	r := catalog.NewReader(options)
@@ -68,9 +68,8 @@ func (s *Source) translate(ctx context.Context, options catalog.Options) (*catal
 	return r.Catalog()
 }
 
-// Stream gives every object of the catalog to each, one after the other in an
-// order that is always the same, and holds none of them. It ends with the first
-// error of each.
+// Stream calls each for every object of the catalog, always in the same order, and keeps none of
+// them. It ends with the first error of each.
 func (s *Source) Stream(ctx context.Context, each func(*catalog.Meta) error) error {
 	stream := s.objects
 	switch {
@@ -87,7 +86,7 @@ func (s *Source) Stream(ctx context.Context, each func(*catalog.Meta) error) err
 	return nil
 }
 
-// objects gives the objects of a database or a bundle.
+// objects calls each for the objects of a database or bundle.
 func (s *Source) objects(ctx context.Context, each func(*catalog.Meta) error) (err error) {
 	if s.Kind == Bundle {
 		m, err := s.bundle(ctx)
@@ -96,17 +95,15 @@ func (s *Source) objects(ctx context.Context, each func(*catalog.Meta) error) (e
 		}
 		return each(m)
 	}
-	var db io.ReadCloser
-	if s.Image != nil {
-		db, err = s.Image.Database(ctx)
-	} else {
-		db, err = s.fsys.Open(s.file)
+	if s.Image == nil {
+		return s.from.Databases.StreamFile(ctx, s.fsys, s.file, each)
 	}
+	db, err := s.Image.Database(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return s.from.Database(ctx, db, each)
+	return s.from.Databases.Stream(ctx, db, each)
 }
 
 func (s *Source) bundle(ctx context.Context) (*catalog.Meta, error) {
@@ -127,5 +124,5 @@ func (s *Source) bundle(ctx context.Context) (*catalog.Meta, error) {
 			s.from.Warn(text)
 		}
 	}
-	return b.Meta(ref, bundle.Excerpt)
+	return b.Meta(ref)
 }

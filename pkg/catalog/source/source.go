@@ -1,14 +1,12 @@
-// Package source opens a catalog wherever it is and whatever form it has.
+// Package source opens a catalog whatever its location and form.
 //
-// What is named may be an image in a registry, an image in an OCI layout
-// (oci://DIR), or something on the disk (dir://PATH); in it may be a file-based
-// catalog, an SQLite database of the time before those, or a single operator
-// bundle. Open finds out which, and a Source gives its objects in the one form
-// that the rest of the house knows: read into a catalog.Catalog, of which only
-// some packages may be kept, or streamed one by one.
+// A name is an image in a registry, an image in an OCI layout (oci://DIR), or a path on the disk
+// (dir://PATH). It contains a file-based catalog, an older SQLite database, or a single operator
+// bundle. [Open] finds out which. A [Source] returns its objects as those of a file-based catalog:
+// read into a catalog.Catalog, all packages or some, or streamed one by one.
 //
-// Nothing here touches network or disk: images, files and the reader of
-// databases are given by the caller (From).
+// The package does no I/O of its own: the caller provides images, files and the reader of databases
+// ([From]). If From.Snapshots is set, catalogs that were read from images are stored between runs.
 package source
 
 import (
@@ -20,45 +18,48 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+	catalogimage "github.com/gantry-mirror/gantry/pkg/catalog/image"
+	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-// DirScheme begins the names of what lies on the disk.
+// DirScheme is the prefix of names on the disk.
 const DirScheme = "dir://"
 
-// From is where catalogs are read.
+// From provides what sources read.
 type From struct {
-	Images Images
+	Images image.Reader
 	Files  Files
-	// Database reads an SQLite index and gives its objects as those of a
-	// file-based catalog, each once. nil refuses such indexes.
-	Database func(ctx context.Context, db io.Reader, each func(*catalog.Meta) error) error
-	// Warn, where set, is told what was passed over in a bundle: a sentence with
-	// its place.
+	// Databases reads SQLite indexes. If nil, such indexes are an error.
+	Databases Databases
+	// Warn, if set, receives what was ignored in a bundle: a sentence with its position.
 	Warn func(text string)
-	// Snapshots, where set, spares the reading of images that were read before.
+	// Snapshots, if set, stores catalogs, so that images are read once.
 	Snapshots Snapshots
+	// Tags, if set, lists the tags of a repository that does not have the tag of a catalog, so that
+	// the error names the nearest.
+	Tags Tags
 }
 
-// Images reads images where they are, by name in full; what it returns has been
-// compared with its digest.
-type Images interface {
-	// Manifest returns the manifest d of the source's repository, or, where d is
-	// empty, the one that source itself names.
-	Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error)
-	Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error)
-}
-
-// Files opens what lies on the disk.
+// Files opens paths on the disk.
 type Files interface {
-	// Dir opens a folder, or a file as a folder that holds nothing else.
+	// Dir opens a folder, or a file as a folder that contains nothing else. What is beside the file
+	// and has a name that begins with the file's name and a dash can be opened, but is not listed:
+	// the journals of a database.
 	Dir(path string) (fs.FS, error)
 }
 
-// A Kind is the form that a catalog has where it is.
+// Databases reads SQLite indexes and calls each once for every object of the equivalent file-based
+// catalog.
+type Databases interface {
+	// Stream reads a database from an image.
+	Stream(ctx context.Context, db io.Reader, each func(*catalog.Meta) error) error
+	// StreamFile reads a database on the disk, whose journals may be beside it.
+	StreamFile(ctx context.Context, fsys fs.FS, name string, each func(*catalog.Meta) error) error
+}
+
+// A Kind is the form of a catalog.
 type Kind string
 
 // The kinds.
@@ -68,14 +69,13 @@ const (
 	Bundle    Kind = "bundle"
 )
 
-// A Source is a catalog that was opened: what it is is known, its content not
-// yet.
+// A Source is an opened catalog. Its kind is known, its content is not read yet.
 type Source struct {
-	Name string // as it was asked for
+	Name string // as passed to Open
 	Kind Kind
-	// Image is the image that the catalog is in, nil for what lies on the disk,
-	// and Digest that of the image's root manifest.
-	Image  *image.Image
+	// Image is the image that contains the catalog, nil for a path on the disk, and Digest is the
+	// digest of the image's root manifest.
+	Image  *catalogimage.Image
 	Digest digest.Digest
 
 	from From
@@ -83,11 +83,11 @@ type Source struct {
 	file string // the database in fsys
 }
 
-// ErrDatabase says that a catalog is an SQLite index where none can be read.
-var ErrDatabase = errors.New("it is an SQLite index, which cannot be read here: use a file-based catalog")
+// ErrDatabase reports an SQLite index although From.Databases is nil.
+var ErrDatabase = errors.New("SQLite indexes are not supported here; use a file-based catalog")
 
-// Open opens a catalog: "quay.io/org/catalog:v1", "oci://DIR[:NAME|@DIGEST]" or
-// "dir://PATH". An image that is neither catalog nor bundle is image.ErrNoCatalog.
+// Open opens a catalog: "quay.io/org/catalog:v1", "oci://DIR[:NAME|@DIGEST]" or "dir://PATH". The
+// error for an image that is neither a catalog nor a bundle is catalogimage.ErrNoCatalog.
 func Open(ctx context.Context, from From, name string) (*Source, error) {
 	s := &Source{Name: name, from: from}
 	var err error
@@ -96,7 +96,7 @@ func Open(ctx context.Context, from From, name string) (*Source, error) {
 	} else {
 		err = s.openImage(ctx)
 	}
-	if err == nil && s.Kind == SQLite && from.Database == nil {
+	if err == nil && s.Kind == SQLite && from.Databases == nil {
 		err = ErrDatabase
 	}
 	if err != nil {
@@ -108,36 +108,19 @@ func Open(ctx context.Context, from From, name string) (*Source, error) {
 func (s *Source) openImage(ctx context.Context) error {
 	desc, _, err := s.from.Images.Manifest(ctx, s.Name, "")
 	if err != nil {
-		return err
+		return s.adviseTag(ctx, err)
 	}
 	s.Digest = desc.Digest
-	if s.Image, err = image.Open(ctx, Content(s.from.Images, s.Name), desc); err != nil {
+	if s.Image, err = catalogimage.Open(ctx, s.from.Images, s.Name, desc); err != nil {
 		return err
 	}
 	switch s.Image.Kind() {
-	case image.SQLite:
+	case catalogimage.SQLite:
 		s.Kind = SQLite
-	case image.Bundle:
+	case catalogimage.Bundle:
 		s.Kind = Bundle
 	default:
 		s.Kind = FileBased
 	}
 	return nil
-}
-
-// Content is one image of an Images, as package image wants it.
-func Content(images Images, name string) image.Content { return content{images, name} }
-
-type content struct {
-	images Images
-	name   string
-}
-
-func (c content) Manifest(ctx context.Context, desc ocispec.Descriptor) ([]byte, error) {
-	_, raw, err := c.images.Manifest(ctx, c.name, desc.Digest)
-	return raw, err
-}
-
-func (c content) Blob(ctx context.Context, desc ocispec.Descriptor) (io.ReadCloser, error) {
-	return c.images.Blob(ctx, c.name, desc)
 }

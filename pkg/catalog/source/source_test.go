@@ -36,9 +36,23 @@ const objects = `{"schema":"olm.package","name":"a","defaultChannel":"s"}
 
 const database = "SQLite format 3\x00 and then pages"
 
-// readDatabase stands for the reader of databases: it gives the objects if what
-// it is given is the file.
-func readDatabase(_ context.Context, db io.Reader, each func(*catalog.Meta) error) error {
+// A databases is a fake reader of databases: it passes on the objects if it receives the file, and
+// then returns the error.
+type databases struct{ err error }
+
+func (d databases) StreamFile(ctx context.Context, fsys fs.FS, name string, each func(*catalog.Meta) error) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := fs.Stat(fsys, name+"-journal"); err == nil {
+		return errors.New("it has a journal")
+	}
+	return d.Stream(ctx, f, each)
+}
+
+func (d databases) Stream(_ context.Context, db io.Reader, each func(*catalog.Meta) error) error {
 	data, err := io.ReadAll(db)
 	if err != nil {
 		return err
@@ -55,7 +69,7 @@ func readDatabase(_ context.Context, db io.Reader, each func(*catalog.Meta) erro
 			return err
 		}
 	}
-	return nil
+	return d.err
 }
 
 var forms = disk{
@@ -92,12 +106,12 @@ func TestForms(t *testing.T) {
 		{"/bundle", source.Bundle, []string{"olm.bundle a.v1.0.0"}},
 	} {
 		t.Run(tc.path, func(t *testing.T) {
-			src, err := source.Open(t.Context(), source.From{Files: forms, Database: readDatabase}, "dir://"+tc.path)
+			src, err := source.Open(t.Context(), source.From{Files: forms, Databases: databases{}}, "dir://"+tc.path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if src.Kind != tc.kind {
-				t.Errorf("it is taken for a %s", src.Kind)
+				t.Errorf("got kind %s", src.Kind)
 			}
 			var got []string
 			if err := src.Stream(t.Context(), func(m *catalog.Meta) error {
@@ -123,22 +137,22 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// What is odd about a bundle is told.
+// Warnings of a bundle are reported.
 func TestWarnings(t *testing.T) {
 	odd := disk{"/odd": fstest.MapFS{
 		"manifests/csv.yaml":        {Data: []byte(strings.Replace(csv, "spec: {", "spec: {relatedImages: [{name: a, image: ''}], ", 1))},
 		"metadata/annotations.yaml": {Data: []byte(annotations)},
 	}}
-	var told []string
-	src, err := source.Open(t.Context(), source.From{Files: odd, Warn: func(text string) { told = append(told, text) }}, "dir:///odd")
+	var warnings []string
+	src, err := source.Open(t.Context(), source.From{Files: odd, Warn: func(text string) { warnings = append(warnings, text) }}, "dir:///odd")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := src.Stream(t.Context(), func(*catalog.Meta) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "manifests/csv.yaml") {
-		t.Errorf("told %q", told)
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "manifests/csv.yaml") {
+		t.Errorf("got warnings %q", warnings)
 	}
 }
 
@@ -154,7 +168,7 @@ func TestOpenErrors(t *testing.T) {
 				_, err = src.Read(t.Context(), catalog.Options{})
 			}
 			if err == nil {
-				t.Errorf("%s is read", name)
+				t.Errorf("%s was read", name)
 			}
 			continue
 		}
@@ -164,12 +178,28 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// What goes wrong in the middle of a database ends the reading, with that error.
+// A folder with a database and its journals is an index, so that its reader sees the journals. With
+// another file it is a file-based catalog, whose problem is reported.
+func TestJournals(t *testing.T) {
+	for name, want := range map[string]string{
+		"index.db-journal": "it has a journal",
+		"other.db-journal": "index.db:1: ",
+	} {
+		files := disk{"/db": fstest.MapFS{"index.db": {Data: []byte(database)}, name: {Data: []byte("x")}}}
+		src, err := source.Open(t.Context(), source.From{Files: files, Databases: databases{}}, "dir:///db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := src.Read(t.Context(), catalog.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+}
+
+// An error in the middle of a database ends the reading with that error.
 func TestDatabaseErrors(t *testing.T) {
 	broken := errors.New("page 7 is damaged")
-	from := source.From{Files: forms, Database: func(ctx context.Context, db io.Reader, each func(*catalog.Meta) error) error {
-		return errors.Join(readDatabase(ctx, db, each), broken)
-	}}
+	from := source.From{Files: forms, Databases: databases{broken}}
 	src, err := source.Open(t.Context(), from, "dir:///db")
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 )
 
-// A new installation does not get the deprecated newest bundle, but who runs a
-// deprecated one does: that is no place to be stranded at.
-func TestPastADeprecatedHead(t *testing.T) {
+// A new installation does not get the deprecated newest bundle, but an update does. An operator
+// that runs it is not stranded.
+func TestInstalledDeprecatedHead(t *testing.T) {
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"c.yaml": {Data: []byte(`---
 {schema: olm.package, name: p, defaultChannel: s}
 ---
@@ -42,7 +42,7 @@ entries:
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, report.Operators[0].Outcome); diff != "" {
-			t.Errorf("%s: %s %+v", bundle, diff, report.Operators[0].Routes)
+			t.Errorf("%s: %s %+v", bundle, diff, report.Operators[0].Paths)
 		}
 	}
 }

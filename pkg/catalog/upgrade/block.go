@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
-// A BlockKind says what blocks. The set is closed.
+// A BlockKind classifies blocks. The set is closed.
 type BlockKind string
 
 const (
@@ -23,33 +23,33 @@ const (
 	MaxOpenShift BlockKind = "max-openshift"
 	// MinKube: the bundle needs a newer Kubernetes (minKubeVersion).
 	MinKube BlockKind = "min-kube"
-	// StoredVersion: a version of a custom resource goes that objects may be
-	// stored in.
+	// StoredVersion: the update removes a version of a custom resource in which objects may be
+	// stored.
 	StoredVersion BlockKind = "stored-version"
-	// OldCRD: the bundle has CustomResourceDefinitions of v1beta1, which OpenShift
-	// 4.9 and later do not know.
+	// OldCRD: the bundle has CustomResourceDefinitions of v1beta1, which OpenShift 4.9 and later do
+	// not support.
 	OldCRD BlockKind = "old-crd"
-	// NewField: a custom resource must have a field that it need not have had.
+	// NewField: the update requires a field of a custom resource that was optional before.
 	NewField BlockKind = "new-field"
 	// Refused: OLM v1 does not install the bundle.
 	Refused BlockKind = "refused"
-	// Dependency: the bundle needs others, and the mirror has none that OLM classic
-	// could install.
+	// Dependency: the bundle has dependencies, and the mirror has no bundle that provides them and
+	// that OLM classic could install.
 	Dependency BlockKind = "dependency"
 )
 
-// A Block is what stands against a hop, or against an update of the cluster.
+// A Block prevents a hop, or an update of the cluster.
 type Block struct {
 	Kind BlockKind `json:"kind"`
-	// May says that it only may block: what decides is not in the catalog.
-	May     bool   `json:"may,omitempty"`
-	Message string `json:"message"`
+	// Possible says that the block may not apply: the catalog does not tell enough.
+	Possible bool   `json:"may,omitempty"`
+	Message  string `json:"message"`
 }
 
-// facts are what blocks are found from, of one bundle.
+// facts are the properties of one bundle from which blocks are derived.
 type facts struct {
 	name string
-	// max is its olm.maxOpenShiftVersion, "" for none.
+	// max is its olm.maxOpenShiftVersion, or "".
 	max  string
 	apis []installed.API
 	excerpt.Excerpt
@@ -57,8 +57,8 @@ type facts struct {
 	refusals []extension.Refusal
 }
 
-// factsOf reads a bundle. What cannot be read of its manifests is told by the
-// reader of catalogs, and blocks nothing here.
+// factsOf reads the facts of a bundle. The reader of catalogs reports manifests that cannot be
+// parsed; they cause no blocks here.
 func factsOf(b *catalog.Bundle) facts {
 	f := facts{name: b.Name, refusals: extension.Refusals(b)}
 	if x, err := excerpt.Of(b); err == nil {
@@ -81,11 +81,11 @@ func factsOf(b *catalog.Bundle) facts {
 	return f
 }
 
-// against finds what stands against a hop on a cluster.
-func against(from, to facts, generation graph.Generation, c cluster) []Block {
+// hopBlocks returns the blocks of a hop on a cluster.
+func hopBlocks(from, to facts, generation graph.Generation, c cluster) []Block {
 	var all []Block
 	if max, ok := c.exceeds(from.max); ok {
-		all = append(all, Block{Kind: MaxOpenShift, Message: fmt.Sprintf("make it before the cluster is updated to %s: while %s is installed, the cluster goes no further than %s (olm.maxOpenShiftVersion)", c, from.name, max)})
+		all = append(all, Block{Kind: MaxOpenShift, Message: fmt.Sprintf("make this update before the cluster is updated to %s: while %s is installed, the cluster cannot be updated beyond %s (olm.maxOpenShiftVersion)", c, from.name, max)})
 	}
 	if b, ok := c.tooOld(to, generation); ok {
 		all = append(all, b)
@@ -100,25 +100,24 @@ func against(from, to facts, generation graph.Generation, c cluster) []Block {
 	if generation == graph.V1 {
 		for _, r := range to.refusals {
 			if r.Reason != extension.NoExcerpt {
-				all = append(all, Block{Kind: Refused, May: !r.Certain(), Message: fmt.Sprintf("%s %s", to.name, r.Message)})
+				all = append(all, Block{Kind: Refused, Possible: !r.Certain(), Message: fmt.Sprintf("%s %s", to.name, r.Message)})
 			}
 		}
 	}
 	return all
 }
 
-// atEnd finds what the bundle that an operator ends at stands against.
-func atEnd(f facts, c cluster) []Block {
+// endBlocks returns the blocks of the bundle at which an operator ends.
+func endBlocks(f facts, c cluster) []Block {
 	max, ok := c.exceeds(f.max)
 	if !ok {
 		return nil
 	}
-	return []Block{{Kind: MaxOpenShift, Message: fmt.Sprintf("while %s is installed, the cluster is not updated to %s: it goes no further than %s (olm.maxOpenShiftVersion), and the mirror has nothing that goes further", f.name, c, max)}}
+	return []Block{{Kind: MaxOpenShift, Message: fmt.Sprintf("while %s is installed, the cluster cannot be updated to %s, only to %s (olm.maxOpenShiftVersion), and the mirror has no later bundle that allows it", f.name, c, max)}}
 }
 
-// exceeds reports whether the cluster is newer than a bundle's
-// olm.maxOpenShiftVersion, of which major and minor count
-// (operator-lifecycle-manager, openshift.incompatibleOperators).
+// exceeds reports whether the cluster is newer than a bundle's olm.maxOpenShiftVersion. Only major
+// and minor count (operator-lifecycle-manager, openshift.incompatibleOperators).
 func (c cluster) exceeds(max string) (string, bool) {
 	v, err := semver.ParseTolerant(max)
 	if !c.known || max == "" || err != nil {
@@ -128,9 +127,9 @@ func (c cluster) exceeds(max string) (string, bool) {
 	return minor(v), v.LT(c.openshift)
 }
 
-// tooOld reports whether the cluster's Kubernetes is older than what a bundle
-// needs. Which patch of it the cluster has is not known. OLM classic leaves the
-// ClusterServiceVersion pending; OLM v1 does not look, and the operator may fail.
+// tooOld reports whether the cluster's Kubernetes is older than a bundle requires. The patch
+// version of Kubernetes is unknown. OLM classic leaves the ClusterServiceVersion pending; OLM v1
+// does not check, and the operator may fail.
 func (c cluster) tooOld(f facts, generation graph.Generation) (Block, bool) {
 	needs, err := semver.ParseTolerant(f.MinKube)
 	if !c.kubeKnown || f.MinKube == "" || err != nil {
@@ -140,10 +139,10 @@ func (c cluster) tooOld(f facts, generation graph.Generation) (Block, bool) {
 	if least.LT(c.kube) || least.EQ(c.kube) && needs.Patch == 0 {
 		return Block{}, false
 	}
-	b := Block{Kind: MinKube, May: least.EQ(c.kube) || generation == graph.V1}
+	b := Block{Kind: MinKube, Possible: least.EQ(c.kube) || generation == graph.V1}
 	b.Message = fmt.Sprintf("%s needs Kubernetes %s (minKubeVersion), and OpenShift %s has %s", f.name, f.MinKube, c, c.kubernetes())
 	if generation == graph.V1 {
-		b.Message += "; OLM v1 does not look at that, but the operator may not run"
+		b.Message += "; OLM v1 does not check this, but the operator may not run"
 	}
 	return b, true
 }

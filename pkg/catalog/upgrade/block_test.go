@@ -33,8 +33,8 @@ func crd(apiVersion, kind string, versions ...string) string {
 	return fmt.Sprintf(`{"type":"olm.bundle.object","value":{"data":%q}}`, base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// schema is a CRD of kind A with versions, each as "NAME FIELD ...", where a field
-// that ends in "!" is one that spec must have; "webhook" converts between them.
+// schema returns a CRD of kind A with versions, each as "NAME FIELD ...", where a field that ends
+// in "!" is required in spec; "webhook" converts between them.
 func schema(words ...string) string {
 	var list []string
 	strategy := "None"
@@ -85,55 +85,55 @@ func TestBlocks(t *testing.T) {
 		want     []string
 	}{
 		"nothing": {classic("1.0.0", "stable"), bundles(gvk("v1", "A"), gvk("v1", "A")+","+csv(`{"minKubeVersion":"1.32.0"}`)), "4.19", nil},
-		"the installed bundle holds the cluster back": {classic("1.0.0", "stable"), bundles(maxOpenShift(`"4.18"`), ""), "4.19.3", []string{
-			"max-openshift may=false: make it before the cluster is updated to 4.19: while p.v1.0.0 is installed, the cluster goes no further than 4.18 (olm.maxOpenShiftVersion)",
+		"the installed bundle limits the cluster": {classic("1.0.0", "stable"), bundles(maxOpenShift(`"4.18"`), ""), "4.19.3", []string{
+			"max-openshift possible=false: make this update before the cluster is updated to 4.19: while p.v1.0.0 is installed, the cluster cannot be updated beyond 4.18 (olm.maxOpenShiftVersion)",
 		}},
-		"it does not yet": {classic("1.0.0", "stable"), bundles(maxOpenShift("4.19"), maxOpenShift(`"4.20"`)), "4.19.99", nil},
-		"the head holds the cluster back": {classic("1.0.0", "stable"), bundles("", maxOpenShift("4.9")), "4.10", []string{
-			"end max-openshift may=false: while p.v2.0.0 is installed, the cluster is not updated to 4.10: it goes no further than 4.9 (olm.maxOpenShiftVersion), and the mirror has nothing that goes further",
+		"the installed bundle does not limit the cluster": {classic("1.0.0", "stable"), bundles(maxOpenShift("4.19"), maxOpenShift(`"4.20"`)), "4.19.99", nil},
+		"the head limits the cluster": {classic("1.0.0", "stable"), bundles("", maxOpenShift("4.9")), "4.10", []string{
+			"end max-openshift possible=false: while p.v2.0.0 is installed, the cluster cannot be updated to 4.10, only to 4.9 (olm.maxOpenShiftVersion), and the mirror has no later bundle that allows it",
 		}},
 		"Kubernetes too old": {classic("1.0.0", "stable"), bundles("", csv(`{"minKubeVersion":"1.33.0"}`)), "4.19", []string{
-			"min-kube may=false: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32",
+			"min-kube possible=false: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32",
 		}},
 		"Kubernetes too old by a patch": {classic("1.0.0", "stable"), bundles("", csv(`{"minKubeVersion":"1.32.5"}`)), "4.19", []string{
-			"min-kube may=true: p.v2.0.0 needs Kubernetes 1.32.5 (minKubeVersion), and OpenShift 4.19 has 1.32",
+			"min-kube possible=true: p.v2.0.0 needs Kubernetes 1.32.5 (minKubeVersion), and OpenShift 4.19 has 1.32",
 		}},
 		"Kubernetes too old, OLM v1": {v1Operator, bundles("", csv(`{"minKubeVersion":"1.33.0",`+modes+`}`)), "4.19", []string{
-			"min-kube may=true: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32; OLM v1 does not look at that, but the operator may not run",
+			"min-kube possible=true: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32; OLM v1 does not check this, but the operator may not run",
 		}},
-		"no version of the cluster": {classic("1.0.0", "stable"), bundles(maxOpenShift(`"4.1"`), csv(`{"minKubeVersion":"1.99.0"}`)+","+crd("v1beta1", "A", "v1!")), "", nil},
-		"a version goes": {classic("1.0.0", "stable"), bundles(gvk("v1", "A")+","+gvk("v1beta1", "A")+","+gvk("v1", "B"), gvk("v1", "A")), "", []string{
-			"stored-version may=true: p.v2.0.0 no longer has version v1beta1 of A (x.io); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that",
+		"unknown cluster version": {classic("1.0.0", "stable"), bundles(maxOpenShift(`"4.1"`), csv(`{"minKubeVersion":"1.99.0"}`)+","+crd("v1beta1", "A", "v1!")), "", nil},
+		"a removed version": {classic("1.0.0", "stable"), bundles(gvk("v1", "A")+","+gvk("v1beta1", "A")+","+gvk("v1", "B"), gvk("v1", "A")), "", []string{
+			"stored-version possible=true: p.v2.0.0 no longer has version v1beta1 of A (x.io); OLM refuses the update if status.storedVersions of the CustomResourceDefinition lists it",
 		}},
-		"the stored version goes": {classic("1.0.0", "stable"), bundles(gvk("v1beta1", "A")+","+crd("v1", "A", "v1alpha1", "v1beta1!"), crd("v1", "A", "v1!")+","+gvk("v1", "A")), "", []string{
-			"stored-version may=false: p.v1.0.0 stores A (x.io) as v1beta1, which p.v2.0.0 no longer has; OLM refuses it until the objects are migrated and status.storedVersions is cleared",
-			"stored-version may=true: p.v2.0.0 no longer has version v1alpha1 of A (x.io); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that",
+		"a removed storage version": {classic("1.0.0", "stable"), bundles(gvk("v1beta1", "A")+","+crd("v1", "A", "v1alpha1", "v1beta1!"), crd("v1", "A", "v1!")+","+gvk("v1", "A")), "", []string{
+			"stored-version possible=false: p.v1.0.0 stores A (x.io) as v1beta1, which p.v2.0.0 no longer has; OLM refuses the update until the objects are migrated and status.storedVersions is cleared",
+			"stored-version possible=true: p.v2.0.0 no longer has version v1alpha1 of A (x.io); OLM refuses the update if status.storedVersions of the CustomResourceDefinition lists it",
 		}},
 		"old CRDs": {classic("1.0.0", "stable"), bundles("", crd("v1beta1", "A", "v1!")), "4.9", []string{
-			"old-crd may=false: p.v2.0.0 has the CustomResourceDefinition as.x.io as v1beta1, which OpenShift 4.9 and later do not install",
+			"old-crd possible=false: p.v2.0.0 has the CustomResourceDefinition as.x.io as v1beta1, which OpenShift 4.9 and later do not install",
 		}},
 		"old CRDs on an old cluster": {classic("1.0.0", "stable"), bundles("", crd("v1beta1", "A", "v1!")), "4.8", nil},
-		"a field must be there": {classic("1.0.0", "stable"), bundles(schema("v1 a b!"), schema("v1 a! b! c!")), "", []string{
-			"new-field may=true: p.v2.0.0 asks for spec.a and spec.c in A v1 (x.io), which p.v1.0.0 does not ask for in v1; OLM refuses it while there are objects without",
+		"a required field": {classic("1.0.0", "stable"), bundles(schema("v1 a b!"), schema("v1 a! b! c!")), "", []string{
+			"new-field possible=true: p.v2.0.0 requires spec.a and spec.c in A v1 (x.io), which p.v1.0.0 does not require in v1; OLM refuses the update while there are objects without the required fields",
 		}},
-		"many must be": {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("v1 a! b! c! d! e!")), "", []string{
-			"new-field may=true: p.v2.0.0 asks for spec.a, spec.b, spec.c and 2 more fields in A v1 (x.io), which p.v1.0.0 does not ask for in v1; OLM refuses it while there are objects without",
+		"many required fields": {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("v1 a! b! c! d! e!")), "", []string{
+			"new-field possible=true: p.v2.0.0 requires spec.a, spec.b, spec.c and 2 more fields in A v1 (x.io), which p.v1.0.0 does not require in v1; OLM refuses the update while there are objects without the required fields",
 		}},
-		"a field must be there, OLM v1": {v1Operator, bundles(schema("v1 a"), csv(`{`+modes+`}`)+","+schema("v1 a!")), "", []string{
-			"new-field may=true: p.v2.0.0 asks for spec.a in A v1 (x.io), which p.v1.0.0 does not ask for in v1; OLM v1 refuses that unless the ClusterExtension's crdUpgradeSafety is off",
+		"a required field, OLM v1": {v1Operator, bundles(schema("v1 a"), csv(`{`+modes+`}`)+","+schema("v1 a!")), "", []string{
+			"new-field possible=true: p.v2.0.0 requires spec.a in A v1 (x.io), which p.v1.0.0 does not require in v1; OLM v1 refuses the update unless crdUpgradeSafety of the ClusterExtension is off",
 		}},
-		"a field of a new version": {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("v1 a", "v2 a!")), "", []string{
-			"new-field may=true: p.v2.0.0 asks for spec.a in A v2 (x.io), which p.v1.0.0 does not ask for in v1; OLM refuses it while there are objects without",
+		"a required field of a new version": {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("v1 a", "v2 a!")), "", []string{
+			"new-field possible=true: p.v2.0.0 requires spec.a in A v2 (x.io), which p.v1.0.0 does not require in v1; OLM refuses the update while there are objects without the required fields",
 		}},
-		"which objects are converted to":  {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("webhook", "v1 a", "v2 a!")), "", nil},
-		"of a version that is not served": {classic("1.0.0", "stable"), bundles(schema("-v1 a"), schema("v1 a!")), "", nil},
+		"a new version with conversion": {classic("1.0.0", "stable"), bundles(schema("v1 a"), schema("webhook", "v1 a", "v2 a!")), "", nil},
+		"a version that is not served":  {classic("1.0.0", "stable"), bundles(schema("-v1 a"), schema("v1 a!")), "", nil},
 		"OLM v1 refuses": {v1Operator, bundles("", csv(`{}`)+`,{"type":"olm.constraint","value":{}}`), "", []string{
-			"refused may=false: p.v2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support",
-			"refused may=true: p.v2.0.0 does not support the install mode AllNamespaces (it names none); OLM v1 refuses it",
+			"refused possible=false: p.v2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support",
+			"refused possible=true: p.v2.0.0 does not support the install mode AllNamespaces (it declares none); OLM v1 refuses it",
 		}},
-		"what the cluster says of what is gone": {known, []string{"stable: p.v2.0.0<p.v1.0.0", "p.v2.0.0=" + gvk("v1", "A")}, "4.19", []string{
-			"max-openshift may=false: make it before the cluster is updated to 4.19: while p.v1.0.0 is installed, the cluster goes no further than 4.18 (olm.maxOpenShiftVersion)",
-			"stored-version may=true: p.v2.0.0 no longer has version v1alpha1 of A (x.io); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that",
+		"facts from the cluster of a missing bundle": {known, []string{"stable: p.v2.0.0<p.v1.0.0", "p.v2.0.0=" + gvk("v1", "A")}, "4.19", []string{
+			"max-openshift possible=false: make this update before the cluster is updated to 4.19: while p.v1.0.0 is installed, the cluster cannot be updated beyond 4.18 (olm.maxOpenShiftVersion)",
+			"stored-version possible=true: p.v2.0.0 no longer has version v1alpha1 of A (x.io); OLM refuses the update if status.storedVersions of the CustomResourceDefinition lists it",
 		}},
 	}
 	for name, test := range tests {
@@ -145,8 +145,8 @@ func TestBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for line := range strings.SplitSeq(say(r.Operators[0]), "\n") {
-				if strings.Contains(line, " may=") {
+			for line := range strings.SplitSeq(format(r.Operators[0]), "\n") {
+				if strings.Contains(line, " possible=") {
 					got = append(got, strings.TrimSpace(line))
 				}
 			}

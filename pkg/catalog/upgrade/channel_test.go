@@ -10,9 +10,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 )
 
-// Where the way leads through a channel that the mirror leaves out, no bundle of
-// the kept channels mends it.
-func TestMendByAChannel(t *testing.T) {
+// If the upgrade path needs a channel that is not mirrored, bundles of the kept channels are no
+// fix.
+func TestFixAddsChannel(t *testing.T) {
 	source := content(t, "new: p.v1.3.0<p.v1.2.0 p.v1.2.0", "old: p.v1.2.0<p.v1.1.0 p.v1.1.0<p.v1.0.0 p.v1.0.0")
 	kept := keep(t, source, "packages: [{name: p, defaultChannel: new, channels: [{name: new, minVersion: 1.3.0}]}]")
 	o := installed.Operator{Package: "p", Bundle: "p.v1.0.0", Version: "1.0.0", Generation: graph.V1}
@@ -20,11 +20,11 @@ func TestMendByAChannel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []upgrade.Mend{{
+	want := []upgrade.Fix{{
 		Catalog: "c", Package: "p", Channel: "old",
 		Message: "add channel old to package p in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0} to installed of the catalog",
 	}}
-	if diff := cmp.Diff(want, report.Operators[0].Routes[0].Mends); diff != "" {
+	if diff := cmp.Diff(want, report.Operators[0].Paths[0].Fixes); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -12,43 +12,60 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
-// Check answers for operators against the catalogs of a mirror. The operators are
-// also what is known to be installed beside each other. The error is a
-// ClusterVersion that cannot be read.
+// Check checks operators against the catalogs of a mirror, each as the generation of OLM that manages
+// it. The operators also count as installed side by side when dependencies are resolved. The only
+// error is a ClusterVersion that is not a version.
 func Check(operators []installed.Operator, catalogs []Catalog, options Options) (Report, error) {
 	c, err := clusterOf(options.ClusterVersion)
 	if err != nil {
 		return Report{}, err
 	}
-	s := &supplies{catalogs: catalogs, operators: operators, known: map[string]supply{}}
-	r := Report{ClusterVersion: options.ClusterVersion, Kubernetes: c.kubernetes(), Operators: []Answer{}}
+	more := onlyConfigured(options.Configured, operators, catalogs)
+	deps := &dependencies{catalogs: catalogs, operators: slices.Concat(operators, more), known: map[string]dependencyStatus{}}
+	r := Report{ClusterVersion: options.ClusterVersion, Kubernetes: c.kubernetes(), Operators: []Result{}}
 	for _, o := range operators {
-		r.Operators = append(r.Operators, answer(o, s, c))
+		a := checkOperator(o, deps, c)
+		for _, other := range otherGenerations(o, operators, options.Configured, catalogs) {
+			a.note(otherNote(checkOperator(other, deps, c)))
+		}
+		r.Operators = append(r.Operators, a)
+	}
+	for _, o := range more {
+		a := checkOperator(o, deps, c)
+		a.note(generationNote(o, a.Outcome))
+		r.Operators = append(r.Operators, a)
 	}
 	return r, nil
 }
 
-// answer is about one operator.
-func answer(o installed.Operator, s *supplies, c cluster) Answer {
-	a := Answer{
+// note adds a note, unless it is "" or already there.
+func (r *Result) note(text string) {
+	if text != "" && !slices.Contains(r.Notes, text) {
+		r.Notes = append(r.Notes, text)
+	}
+}
+
+// checkOperator checks one operator.
+func checkOperator(o installed.Operator, deps *dependencies, c cluster) Result {
+	a := Result{
 		Origin: o.Origin, Package: o.Package, Namespace: o.Namespace, Bundle: o.Bundle, Version: o.Version,
 		Generation: o.Generation.String(), Channels: o.Channels, Outcome: Unknown, Notes: slices.Clone(o.Notes),
 	}
 	if o.Package == "" {
-		a.Why = "its package is not known, so that nothing can be said of it"
+		a.Explanation = "its package is unknown, so its upgrade path cannot be checked"
 		return a
 	}
-	catalogs := subscribed(o, s.catalogs)
+	catalogs := subscribed(o, deps.catalogs)
 	if !slices.ContainsFunc(catalogs, func(k Catalog) bool { return k.Kept.Package(o.Package) != nil }) {
-		a.Outcome, a.Why, a.Mends = absent(o, s.catalogs)
+		a.Outcome, a.Explanation, a.Fixes = notMirrored(o, deps.catalogs)
 		return a
 	}
-	at, note, ok := position(o, s.catalogs)
+	at, note, ok := position(o, deps.catalogs)
 	if note != "" {
 		a.Notes = append(a.Notes, note)
 	}
 	if !ok {
-		a.Why = "the version that is installed is not known: give its ClusterServiceVersion, too"
+		a.Explanation = "its installed version is unknown; add its ClusterServiceVersion to the input"
 		return a
 	}
 	a.Bundle, a.Version = cmp.Or(a.Bundle, at.Name), cmp.Or(a.Version, at.Version.String())
@@ -57,34 +74,34 @@ func answer(o installed.Operator, s *supplies, c cluster) Answer {
 		if k.Kept.Package(o.Package) == nil {
 			continue
 		}
-		t := trip{operator: o, at: at, catalog: k, kept: k.Kept.Package(o.Package), source: find(k.Source, o.Package), cluster: c, supplies: s}
+		p := pathCheck{operator: o, at: at, catalog: k, kept: k.Kept.Package(o.Package), source: find(k.Source, o.Package), cluster: c, dependencies: deps}
 		if o.Generation == graph.V1 {
-			a.Routes = append(a.Routes, t.extension())
+			a.Paths = append(a.Paths, p.extension())
 			continue
 		}
-		routes := t.subscription()
+		routes := p.subscription()
 		for _, r := range routes {
-			a.Notes = append(a.Notes, t.borrowed(r.Hops)...)
+			a.Notes = append(a.Notes, p.installedNotes(r.Hops)...)
 		}
-		a.Routes = append(a.Routes, routes...)
+		a.Paths = append(a.Paths, routes...)
 	}
-	slices.SortStableFunc(a.Routes, func(a, b Route) int { return cmp.Compare(a.Outcome.rank(), b.Outcome.rank()) })
-	a.Outcome = a.Routes[0].Outcome
-	worst := a.Routes[len(a.Routes)-1]
+	slices.SortStableFunc(a.Paths, func(a, b Path) int { return cmp.Compare(a.Outcome.rank(), b.Outcome.rank()) })
+	a.Outcome = a.Paths[0].Outcome
+	worst := a.Paths[len(a.Paths)-1]
 	if o.Generation == graph.Classic && len(o.Channels) == 0 && worst.Outcome == Stranded && a.Outcome != Stranded {
-		a.Notes = append(a.Notes, fmt.Sprintf("the channel that it follows is not known, and it is stranded if that is %s; give its Subscription, too", strandedChannels(a.Routes)))
+		a.Notes = append(a.Notes, fmt.Sprintf("its channel is unknown, and it is stranded if it follows %s; add its Subscription to the input", strandedChannels(a.Paths)))
 	}
-	if note := moved(o, catalogs, a.Routes[0].Catalog); note != "" {
+	if note := sourceNote(o, catalogs, a.Paths[0].Catalog); note != "" {
 		a.Notes = append(a.Notes, note)
 	}
-	if note := ambiguous(o, at, catalogs, a.Routes[0]); note != "" {
+	if note := ambiguityNote(o, at, catalogs, a.Paths[0]); note != "" {
 		a.Notes = append(a.Notes, note)
 	}
 	a.Notes = unique(a.Notes)
 	return a
 }
 
-// unique leaves out what was said before.
+// unique returns the notes without duplicates.
 func unique(notes []string) []string {
 	var all []string
 	for _, n := range notes {
@@ -95,9 +112,9 @@ func unique(notes []string) []string {
 	return all
 }
 
-// ambiguous is a note on a route of OLM v1 on which several catalogs offer a
-// bundle, at some point of it.
-func ambiguous(o installed.Operator, at graph.At, catalogs []Catalog, best Route) string {
+// ambiguityNote returns a note if several catalogs offer a bundle at some point of a path of OLM
+// v1, else "".
+func ambiguityNote(o installed.Operator, at graph.At, catalogs []Catalog, best Path) string {
 	if o.Generation != graph.V1 || len(catalogs) < 2 {
 		return ""
 	}
@@ -105,18 +122,18 @@ func ambiguous(o installed.Operator, at graph.At, catalogs []Catalog, best Route
 	for _, k := range catalogs {
 		all = append(all, extension.Catalog{Name: k.Name, Content: k.Kept})
 	}
-	places := []graph.At{at}
+	positions := []graph.At{at}
 	for _, k := range catalogs {
 		for _, h := range best.Hops {
 			if p := k.Kept.Package(o.Package); k.Name == best.Catalog && p.Bundle(h.To) != nil {
-				places = append(places, graph.Running(p.Bundle(h.To)))
+				positions = append(positions, graph.Running(p.Bundle(h.To)))
 			}
 		}
 	}
-	for _, place := range places {
+	for _, at := range positions {
 		e := extension.Extension{
 			Package: o.Package, Channels: o.Channels, Version: o.Range, SelfCertified: o.SelfCertified,
-			Installed: &extension.Installed{Name: place.Name, Version: place.Version.String(), Release: place.Release},
+			Installed: &extension.Installed{Name: at.Name, Version: at.Version.String(), Release: at.Release},
 		}
 		_, err := extension.Resolve(e, all)
 		refused := (*extension.Error)(nil)
@@ -129,12 +146,12 @@ func ambiguous(o installed.Operator, at graph.At, catalogs []Catalog, best Route
 				names = append(names, c.Catalog)
 			}
 		}
-		return fmt.Sprintf("to who runs %s several catalogs offer a bundle (%s); OLM v1 resolves nothing unless the ClusterExtension's selector or the priorities of the ClusterCatalogs choose one", place.Name, strings.Join(names, ", "))
+		return fmt.Sprintf("several catalogs offer a bundle when %s is installed (%s); OLM v1 resolves no bundle unless the ClusterExtension's selector or the priorities of the ClusterCatalogs choose one", at.Name, strings.Join(names, ", "))
 	}
 	return ""
 }
 
-func strandedChannels(routes []Route) string {
+func strandedChannels(routes []Path) string {
 	var names []string
 	for _, r := range routes {
 		if r.Outcome == Stranded {

@@ -17,9 +17,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// content is a catalog of the package "p". Its lines are channels, as "NAME:
-// ENTRY ...", where an entry is BUNDLE<REPLACES~SKIPRANGE, or properties of a
-// bundle, as "BUNDLE=JSON,JSON". A bundle p.v1.2.3 has the version behind the v.
+// content returns a catalog of the package "p". Lines are channels, as "NAME: ENTRY ...", where an
+// entry is BUNDLE<REPLACES~SKIPRANGE, or properties of a bundle, as "BUNDLE=JSON,JSON". A bundle
+// p.v1.2.3 has the version after the v.
 func content(t *testing.T, lines ...string) *catalog.Catalog {
 	t.Helper()
 	properties := map[string]string{}
@@ -59,7 +59,7 @@ func content(t *testing.T, lines ...string) *catalog.Catalog {
 	return c
 }
 
-// keep filters package p by lines of a package in a configuration.
+// keep filters package p by the operator's lines of a configuration.
 func keep(t *testing.T, c *catalog.Catalog, text string) *catalog.Catalog {
 	t.Helper()
 	op, err := imageset.ParseOperator(fmt.Appendf(nil, "catalog: example.com/c:v1\n%s", text))
@@ -85,32 +85,32 @@ func v1(version string, channels ...string) installed.Operator {
 	return installed.Operator{Generation: graph.V1, Name: "ext", Package: "p", Bundle: "p.v" + version, Version: version, Channels: channels}
 }
 
-// say is an answer in a few lines: the outcome, and for each route what it is
-// about.
-func say(a upgrade.Answer) string {
-	lines := []string{strings.TrimSpace(string(a.Outcome) + " " + a.Why)}
-	mends := func(all []upgrade.Mend) {
+// format returns a result as a few lines: the outcome, then each path with its hops, blocks and
+// fixes.
+func format(a upgrade.Result) string {
+	lines := []string{strings.TrimSpace(string(a.Outcome) + " " + a.Explanation)}
+	fixes := func(all []upgrade.Fix) {
 		for _, m := range all {
-			lines = append(lines, "  mend: "+m.Message)
+			lines = append(lines, "  fix: "+m.Message)
 		}
 	}
-	for _, r := range a.Routes {
+	for _, r := range a.Paths {
 		line := fmt.Sprintf("%s/%s %s:", r.Catalog, r.Channel, r.Outcome)
 		for _, h := range r.Hops {
 			line += fmt.Sprintf(" %s(%s)", h.To, h.Edge)
 		}
-		lines = append(lines, line, "  "+r.Why)
+		lines = append(lines, line, "  "+r.Explanation)
 		for _, h := range r.Hops {
 			for _, b := range h.Blocks {
-				lines = append(lines, fmt.Sprintf("  %s may=%t: %s", b.Kind, b.May, b.Message))
+				lines = append(lines, fmt.Sprintf("  %s possible=%t: %s", b.Kind, b.Possible, b.Message))
 			}
 		}
 		for _, b := range r.Blocks {
-			lines = append(lines, fmt.Sprintf("  end %s may=%t: %s", b.Kind, b.May, b.Message))
+			lines = append(lines, fmt.Sprintf("  end %s possible=%t: %s", b.Kind, b.Possible, b.Message))
 		}
-		mends(r.Mends)
+		fixes(r.Fixes)
 	}
-	mends(a.Mends)
+	fixes(a.Fixes)
 	for _, note := range a.Notes {
 		lines = append(lines, "  note: "+note)
 	}
@@ -134,90 +134,90 @@ func TestCheck(t *testing.T) {
 		want     []string
 	}{
 		"at the head": {classic("1.3.0", "stable"), both(heads, long), []string{
-			"at-head", "c/stable at-head:", "  it runs the head",
+			"at-head", "c/stable at-head:", "  it is at the head",
 		}},
 		"one hop": {classic("1.2.0", "stable"), both(heads, long), []string{
-			"reaches", "c/stable reaches: p.v1.3.0(replaces)", "  it gets to the head p.v1.3.0",
+			"reaches", "c/stable reaches: p.v1.3.0(replaces)", "  it reaches the head p.v1.3.0",
 		}},
 		"stranded": {classic("1.0.0", "stable"), both(heads, long), []string{
-			"stranded", "c/stable stranded:", "  there is no update for it that leads to the head p.v1.3.0",
-			"  mend: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to installed of the catalog in the configuration, or set minVersion: 1.1.0",
+			"stranded", "c/stable stranded:", "  there is no upgrade path to the head p.v1.3.0",
+			"  fix: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to installed of the catalog in the configuration, or set minVersion: 1.1.0",
 		}},
 		"stranded without the original": {classic("1.0.0", "stable"), both(heads, nil), []string{
-			"stranded", "c/stable stranded:", "  there is no update for it that leads to the head p.v1.3.0",
-			"  mend: the original of the catalog is not at hand to say what is missing; plan again with {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} in installed of the catalog",
+			"stranded", "c/stable stranded:", "  there is no upgrade path to the head p.v1.3.0",
+			"  fix: the original catalog is not available to tell which bundles are missing; add {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to installed of the catalog and plan again",
 		}},
 		"ahead": {classic("1.4.0", "stable"), both(heads, long), []string{
-			"ahead", "c/stable ahead:", "  it is not older than p.v1.3.0, the newest that the mirror has for it; it is left alone",
+			"ahead", "c/stable ahead:", "  it is not older than p.v1.3.0, the newest bundle in the mirror for it; OLM does not change it",
 		}},
-		"no way at all": {classic("0.1.0", "stable"), both(heads, long), []string{
-			"stranded", "c/stable stranded:", "  there is no update for it that leads to the head p.v1.3.0; the publisher offers no update from it there",
+		"no upgrade path in any channel": {classic("0.1.0", "stable"), both(heads, long), []string{
+			"stranded", "c/stable stranded:", "  there is no upgrade path to the head p.v1.3.0; the publisher offers no update for it",
 		}},
-		"no way here": {classic("0.9.0", "stable"), both(content(t, chain, "fast: p.v2.0.0~<2.0.0"), long), []string{
-			"stranded", "c/stable stranded:", "  there is no update for it that leads to the head p.v1.3.0; the publisher offers no update from it there",
-			"  mend: set the channel of the Subscription to one that leads on: fast",
+		"an upgrade path in another channel": {classic("0.9.0", "stable"), both(content(t, chain, "fast: p.v2.0.0~<2.0.0"), long), []string{
+			"stranded", "c/stable stranded:", "  there is no upgrade path to the head p.v1.3.0; the publisher offers no update for it",
+			"  fix: set the channel of the Subscription to one with an upgrade path: fast",
 		}},
-		"a channel that is left out": {classic("1.0.0", "old"), both(heads, long), []string{
-			"stranded", "c/old stranded:", "  the mirror leaves out channel old, which it follows",
-			"  mend: add channel old to package p in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: old} to installed of the catalog",
+		"a channel that is not mirrored": {classic("1.0.0", "old"), both(heads, long), []string{
+			"stranded", "c/old stranded:", "  it follows channel old, which is not mirrored",
+			"  fix: add channel old to package p in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: old} to installed of the catalog",
 		}},
-		"a channel that is gone": {classic("1.2.0", "beta"), both(heads, long), []string{
-			"stranded", "c/beta stranded:", "  it follows channel beta, which the publisher does not have (any more)",
-			"  mend: set the channel of the Subscription to one that leads on: stable",
+		"a removed channel": {classic("1.2.0", "beta"), both(heads, long), []string{
+			"stranded", "c/beta stranded:", "  it follows channel beta, which is not in the publisher's catalog",
+			"  fix: set the channel of the Subscription to one with an upgrade path: stable",
 		}},
-		"a channel that is not known": {classic("1.0.0", ""), both(keep(t, long, "packages: [{name: p, channels: [{name: stable}, {name: old}]}]"), long), []string{
+		"an unknown channel": {classic("1.0.0", ""), both(keep(t, long, "packages: [{name: p, channels: [{name: stable}, {name: old}]}]"), long), []string{
 			"reaches",
-			"c/old reaches: p.v1.1.0(replaces)", "  it gets to the head p.v1.1.0",
-			"c/stable stranded:", "  there is no update for it that leads to the head p.v1.3.0",
-			"  mend: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0} to installed of the catalog in the configuration, or set minVersion: 1.1.0 of channel stable, with the other channels named beside it",
-			"  note: the channel that it follows is not known, and it is stranded if that is stable; give its Subscription, too",
+			"c/old reaches: p.v1.1.0(replaces)", "  it reaches the head p.v1.1.0",
+			"c/stable stranded:", "  there is no upgrade path to the head p.v1.3.0",
+			"  fix: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0} to installed of the catalog in the configuration, or set minVersion: 1.1.0 for channel stable, and list the other channels too",
+			"  note: its channel is unknown, and it is stranded if it follows stable; add its Subscription to the input",
 		}},
 		"OLM v1 stranded": {v1("1.0.0"), both(heads, long), []string{
-			"stranded", "c/ stranded:", "  there is no update for it that leads to the head p.v1.3.0",
-			"  mend: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0} to installed of the catalog in the configuration, or set minVersion: 1.1.0",
+			"stranded", "c/ stranded:", "  there is no upgrade path to the head p.v1.3.0",
+			"  fix: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0} to installed of the catalog in the configuration, or set minVersion: 1.1.0",
 		}},
-		"OLM v1 by hand": {v1("1.0.0"), both(shortcut, shortcut), []string{
+		"OLM v1 with pinned versions": {v1("1.0.0"), both(shortcut, shortcut), []string{
 			"by-hand", "c/ by-hand: p.v1.1.0(replaces) p.v2.0.0(replaces)",
-			"  by itself it gets no further than p.v1.5.0: OLM v1 takes the highest version that it finds, and from there none leads to the head p.v2.0.0",
-			"  mend: set spec.source.catalog.version of the ClusterExtension ext to one after the other of: 1.1.0, 2.0.0",
+			"  it stops at p.v1.5.0: OLM v1 chooses the highest version that it finds, and no upgrade path leads from there to the head p.v2.0.0",
+			"  fix: set spec.source.catalog.version of the ClusterExtension ext to these versions, one after the other: 1.1.0, 2.0.0",
 		}},
 		"OLM v1 in a channel": {v1("1.0.0", "stable"), both(shortcut, shortcut), []string{
-			"reaches", "c/ reaches: p.v1.1.0(replaces) p.v2.0.0(replaces)", "  it gets to the head p.v2.0.0",
+			"reaches", "c/ reaches: p.v1.1.0(replaces) p.v2.0.0(replaces)", "  it reaches the head p.v2.0.0",
 		}},
-		"OLM v1 ahead and gone": {v1("1.4.0"), both(heads, long), []string{
-			"ahead", "c/ ahead:", "  it is not older than p.v1.3.0, the newest that the mirror has for it; it is left alone; since the catalog does not have it, OLM v1 reports that it finds no bundle",
+		"OLM v1 ahead, not in the catalog": {v1("1.4.0"), both(heads, long), []string{
+			"ahead", "c/ ahead:", "  it is not older than p.v1.3.0, the newest bundle in the mirror for it; OLM does not change it; the catalog does not have it, so OLM v1 reports that it finds no bundle",
 		}},
-		"OLM v1 no way": {v1("0.1.0"), both(heads, long), []string{
-			"stranded", "c/ stranded:", "  there is no update for it that leads to the head p.v1.3.0; the publisher offers no update from it there",
-			"  mend: install it anew, or set upgradeConstraintPolicy: SelfCertified in the ClusterExtension ext if the publisher says that it is safe",
+		"OLM v1 without an upgrade path": {v1("0.1.0"), both(heads, long), []string{
+			"stranded", "c/ stranded:", "  there is no upgrade path to the head p.v1.3.0; the publisher offers no update for it",
+			"  fix: reinstall it, or set upgradeConstraintPolicy: SelfCertified in the ClusterExtension ext if the publisher says that it is safe",
 		}},
 		"OLM v1 without the channel": {v1("1.0.0", "old"), both(heads, long), []string{
 			"stranded", "c/ stranded:", "  the mirror has no bundle in channel old, to which the ClusterExtension is limited",
-			"  mend: add channel old to package p in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: old} to installed of the catalog",
+			"  fix: add channel old to package p in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: old} to installed of the catalog",
 		}},
 		"two catalogs": {v1("1.2.0"), []upgrade.Catalog{{Name: "a", Kept: keep(t, long, "packages: [{name: p, channels: [{name: lone}]}]"), Source: long}, {Name: "b", Kept: heads, Source: long}}, []string{
-			"reaches", "b/ reaches: p.v1.3.0(replaces)", "  it gets to the head p.v1.3.0",
-			"a/ ahead:", "  it is not older than p.v0.1.0, the newest that the mirror has for it; it is left alone; since the catalog does not have it, OLM v1 reports that it finds no bundle",
+			"reaches", "b/ reaches: p.v1.3.0(replaces)", "  it reaches the head p.v1.3.0",
+			"a/ ahead:", "  it is not older than p.v0.1.0, the newest bundle in the mirror for it; OLM does not change it; the catalog does not have it, so OLM v1 reports that it finds no bundle",
 		}},
 		"not mirrored": {installed.Operator{Generation: graph.Classic, Package: "q", Bundle: "q.v1", Version: "1.0.0"}, both(heads, content(t, `stable: p.v1.0.0`)), []string{
-			"elsewhere no catalog of the configuration has package q, so that it gets no updates from the mirror",
+			"elsewhere no catalog of the configuration has package q, so it gets no updates from the mirror",
 		}},
-		"left out": {classic("1.0.0", "stable"), []upgrade.Catalog{{Name: "c", Kept: &catalog.Catalog{}, Source: &catalog.Catalog{Outlines: long.Packages}}}, []string{
-			"not-mirrored the mirror leaves out package p, so that it gets no updates",
-			"  mend: add package p to catalog c in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to its installed",
+		"excluded package": {classic("1.0.0", "stable"), []upgrade.Catalog{{Name: "c", Kept: &catalog.Catalog{}, Source: &catalog.Catalog{Outlines: long.Packages}}}, []string{
+			"not-mirrored package p is not mirrored, so it gets no updates",
+			"  fix: add package p to catalog c in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to its installed",
 		}},
-		"a package that is not known": {installed.Operator{Generation: graph.Classic, Bundle: "x"}, both(heads, long), []string{
-			"unknown its package is not known, so that nothing can be said of it",
+		"an unknown package": {installed.Operator{Generation: graph.Classic, Bundle: "x"}, both(heads, long), []string{
+			"unknown its package is unknown, so its upgrade path cannot be checked",
 		}},
-		"a version that the original knows": {installed.Operator{Generation: graph.Classic, Package: "p", Bundle: "p.v1.2.0", Channels: []string{"stable"}}, both(heads, long), []string{
-			"reaches", "c/stable reaches: p.v1.3.0(replaces)", "  it gets to the head p.v1.3.0",
+		"a version from the original catalog": {installed.Operator{Generation: graph.Classic, Package: "p", Bundle: "p.v1.2.0", Channels: []string{"stable"}}, both(heads, long), []string{
+			"reaches", "c/stable reaches: p.v1.3.0(replaces)", "  it reaches the head p.v1.3.0",
 		}},
-		"a version in the name": {installed.Operator{Generation: graph.Classic, Package: "p", Bundle: "p.v1.9.0", Channels: []string{"stable"}}, both(heads, long), []string{
-			"ahead", "c/stable ahead:", "  it is not older than p.v1.3.0, the newest that the mirror has for it; it is left alone",
-			"  note: its version is not known but by its name: 1.9.0",
+		"a version from the name": {installed.Operator{Generation: graph.Classic, Package: "p", Bundle: "p.v1.9.0", Channels: []string{"stable"}}, both(heads, long), []string{
+			"ahead", "c/stable ahead:", "  it is not older than p.v1.3.0, the newest bundle in the mirror for it; OLM does not change it",
+			"  note: its version 1.9.0 was taken from its name",
 		}},
 		"no version": {installed.Operator{Generation: graph.Classic, Package: "p", Bundle: "p", Channels: []string{"stable"}}, both(heads, long), []string{
-			"unknown the version that is installed is not known: give its ClusterServiceVersion, too",
+			"unknown its installed version is unknown; add its ClusterServiceVersion to the input",
 		}},
 	}
 	for name, test := range tests {
@@ -227,12 +227,12 @@ func TestCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, strings.Split(say(r.Operators[0]), "\n")); diff != "" {
+			if diff := cmp.Diff(test.want, strings.Split(format(r.Operators[0]), "\n")); diff != "" {
 				t.Error(diff)
 			}
-			stranded := len(r.Having(upgrade.Stranded, upgrade.NotMirrored)) > 0
+			stranded := len(r.WithOutcome(upgrade.Stranded, upgrade.NotMirrored)) > 0
 			if want := strings.HasPrefix(test.want[0], "stranded") || strings.HasPrefix(test.want[0], "not-mirrored"); stranded != want {
-				t.Errorf("somebody is stranded: %t, want %t", stranded, want)
+				t.Errorf("stranded: %t, want %t", stranded, want)
 			}
 		})
 	}
@@ -252,11 +252,11 @@ func TestCheckRange(t *testing.T) {
 	}
 	var got []string
 	for _, a := range r.Operators {
-		got = append(got, say(a))
+		got = append(got, format(a))
 	}
 	want := []string{
-		"reaches\nc/ reaches: p.v1.2.0(replaces)\n  it gets to the head p.v1.2.0",
-		"reaches\nc/ reaches: p.v1.3.0()\n  it gets to the head p.v1.3.0",
+		"reaches\nc/ reaches: p.v1.2.0(replaces)\n  it reaches the head p.v1.2.0",
+		"reaches\nc/ reaches: p.v1.3.0()\n  it reaches the head p.v1.3.0",
 		"stranded\nc/ stranded:\n  desired version range \"one\" is invalid: improper constraint: \"one\"",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -276,11 +276,11 @@ func TestReportAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"clusterVersion":"4.19.3","kubernetes":"1.32","operators":[{"origin":"","package":"p","namespace":"n","bundle":"p.v1.2.0","version":"1.2.0","generation":"OLM classic","channels":["stable"],"outcome":"reaches",` +
-		`"routes":[{"catalog":"c","channel":"stable","head":"p.v1.3.0","outcome":"reaches","hops":[{"channel":"stable","from":"p.v1.2.0","to":"p.v1.3.0","edge":"replaces"}],"why":"it gets to the head p.v1.3.0"}]}]}`
+		`"routes":[{"catalog":"c","channel":"stable","head":"p.v1.3.0","outcome":"reaches","hops":[{"channel":"stable","from":"p.v1.2.0","to":"p.v1.3.0","edge":"replaces"}],"why":"it reaches the head p.v1.3.0"}]}]}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := upgrade.Check(nil, nil, upgrade.Options{ClusterVersion: "new"}); err == nil {
-		t.Error("a version that is none gives no error")
+		t.Error("an invalid version gives no error")
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// A cluster is the version that blocks are looked for.
+// A cluster is the version of a cluster for which blocks are determined.
 type cluster struct {
 	known bool
-	// openshift has major and minor alone: that is what bundles speak of.
+	// openshift has only major and minor, as in the properties of bundles.
 	openshift semver.Version
-	// kube is major and minor of its Kubernetes; kubeKnown says that it is known.
+	// kube is major and minor of the Kubernetes version, valid if kubeKnown.
 	kube      semver.Version
 	kubeKnown bool
 }
@@ -24,7 +24,7 @@ func clusterOf(text string) (cluster, error) {
 	}
 	v, err := semver.ParseTolerant(text)
 	if err != nil {
-		return cluster{}, fmt.Errorf("reading the cluster's version: %q is no version of OpenShift; write it as 4.19.3 or 4.19", text)
+		return cluster{}, fmt.Errorf("reading the cluster's version: %q is not an OpenShift version; write it as 4.19.3 or 4.19", text)
 	}
 	c := cluster{known: true, openshift: semver.Version{Major: v.Major, Minor: v.Minor}}
 	if v.Major == 4 {
@@ -33,12 +33,12 @@ func clusterOf(text string) (cluster, error) {
 	return c, nil
 }
 
-// String is "4.19".
+// String returns the version as "4.19".
 func (c cluster) String() string { return minor(c.openshift) }
 
 func minor(v semver.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-// kubernetes is "1.32", or "" where it is not known.
+// kubernetes returns the version as "1.32", or "" if unknown.
 func (c cluster) kubernetes() string {
 	if !c.kubeKnown {
 		return ""

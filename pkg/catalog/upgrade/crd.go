@@ -10,11 +10,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
-// storedVersions finds the versions of custom resources that a hop takes away.
-// Both generations of OLM refuse that while objects may be stored in one of them
-// (status.storedVersions of the CustomResourceDefinition): that is certain of the
-// version that the installed bundle stores objects in, and may be so of others.
-// A kind that goes altogether is left alone.
+// storedVersions finds the versions of custom resources that a hop removes. Both generations of OLM
+// refuse to remove a version while objects may be stored in it (status.storedVersions of the
+// CustomResourceDefinition). That is certain for the version in which the installed bundle stores
+// objects, and possible for others. A kind that is removed entirely is no block.
 func storedVersions(from, to facts) []Block {
 	type kind struct{ group, kind string }
 	has := map[kind]map[string]bool{}
@@ -33,17 +32,17 @@ func storedVersions(from, to facts) []Block {
 			add(crd.Group, crd.Kind, version)
 		}
 	}
-	goes := func(group, name, version string) bool {
+	removed := func(group, name, version string) bool {
 		versions := has[kind{group, name}]
 		return len(versions) > 0 && !versions[version]
 	}
 
 	var all []Block
-	told := map[installed.API]bool{}
+	certain := map[installed.API]bool{}
 	for _, crd := range from.CRDs {
-		if crd.Storage != "" && goes(crd.Group, crd.Kind, crd.Storage) {
-			told[installed.API{Group: crd.Group, Version: crd.Storage, Kind: crd.Kind}] = true
-			all = append(all, Block{Kind: StoredVersion, Message: fmt.Sprintf("%s stores %s (%s) as %s, which %s no longer has; OLM refuses it until the objects are migrated and status.storedVersions is cleared", from.name, crd.Kind, crd.Group, crd.Storage, to.name)})
+		if crd.Storage != "" && removed(crd.Group, crd.Kind, crd.Storage) {
+			certain[installed.API{Group: crd.Group, Version: crd.Storage, Kind: crd.Kind}] = true
+			all = append(all, Block{Kind: StoredVersion, Message: fmt.Sprintf("%s stores %s (%s) as %s, which %s no longer has; OLM refuses the update until the objects are migrated and status.storedVersions is cleared", from.name, crd.Kind, crd.Group, crd.Storage, to.name)})
 		}
 	}
 	apis := slices.Clone(from.apis)
@@ -56,28 +55,27 @@ func storedVersions(from, to facts) []Block {
 		return strings.Compare(a.Group+"/"+a.Kind+"/"+a.Version, b.Group+"/"+b.Kind+"/"+b.Version)
 	})
 	for _, api := range slices.Compact(apis) {
-		if !told[api] && goes(api.Group, api.Kind, api.Version) {
-			all = append(all, Block{Kind: StoredVersion, May: true, Message: fmt.Sprintf("%s no longer has version %s of %s (%s); OLM refuses it if the status.storedVersions of the CustomResourceDefinition name that", to.name, api.Version, api.Kind, api.Group)})
+		if !certain[api] && removed(api.Group, api.Kind, api.Version) {
+			all = append(all, Block{Kind: StoredVersion, Possible: true, Message: fmt.Sprintf("%s no longer has version %s of %s (%s); OLM refuses the update if status.storedVersions of the CustomResourceDefinition lists it", to.name, api.Version, api.Kind, api.Group)})
 		}
 	}
 	return all
 }
 
-// newFields finds the fields that a hop asks of custom resources which need not
-// have had them: those of a version that both bundles have, or of a new one that
-// objects come to as they are. OLM classic validates the objects that there are
-// against the new schema, where the old version was served
-// (operator-lifecycle-manager, pkg/lib/crd); OLM v1 looks at the schemas alone
-// (crdUpgradeSafety). A field of something that is new itself is asked of nobody.
+// newFields finds the fields that a hop newly requires in custom resources: in a version that both
+// bundles have, or in a new version to which objects are not converted by a webhook. OLM classic
+// validates existing objects against the new schema if the old version was served
+// (operator-lifecycle-manager, pkg/lib/crd). OLM v1 only compares the schemas (crdUpgradeSafety). A
+// required field of a field that is new itself is no block.
 func newFields(from, to facts, generation graph.Generation) []Block {
 	has := func(all []excerpt.Schema, like excerpt.Schema) bool {
 		return slices.ContainsFunc(all, func(s excerpt.Schema) bool {
 			return s.Group == like.Group && s.Kind == like.Kind && s.Version == like.Version
 		})
 	}
-	then := "OLM refuses it while there are objects without"
+	then := "OLM refuses the update while there are objects without the required fields"
 	if generation == graph.V1 {
-		then = "OLM v1 refuses that unless the ClusterExtension's crdUpgradeSafety is off"
+		then = "OLM v1 refuses the update unless crdUpgradeSafety of the ClusterExtension is off"
 	}
 	var all []Block
 	for _, next := range to.schemas {
@@ -87,18 +85,18 @@ func newFields(from, to facts, generation graph.Generation) []Block {
 			if old.Group != next.Group || old.Kind != next.Kind || !old.Served || !same {
 				continue
 			}
-			if fields := demanded(old, next); len(fields) > 0 {
-				all = append(all, Block{Kind: NewField, May: true, Message: fmt.Sprintf(
-					"%s asks for %s in %s %s (%s), which %s does not ask for in %s; %s",
-					to.name, listed(fields), next.Kind, next.Version, next.Group, from.name, old.Version, then)})
+			if fields := newlyRequired(old, next); len(fields) > 0 {
+				all = append(all, Block{Kind: NewField, Possible: true, Message: fmt.Sprintf(
+					"%s requires %s in %s %s (%s), which %s does not require in %s; %s",
+					to.name, joinFields(fields), next.Kind, next.Version, next.Group, from.name, old.Version, then)})
 			}
 		}
 	}
 	return all
 }
 
-// demanded are the fields that one schema asks for of objects of another, sorted.
-func demanded(old, next excerpt.Schema) []string {
+// newlyRequired returns the fields that next requires and old does not, sorted.
+func newlyRequired(old, next excerpt.Schema) []string {
 	var fields []string
 	for path, required := range next.Fields {
 		parent := path[:max(0, strings.LastIndexByte(path, '.'))]
@@ -111,8 +109,8 @@ func demanded(old, next excerpt.Schema) []string {
 	return fields
 }
 
-// listed joins names, the first few of many.
-func listed(names []string) string {
+// joinFields joins names, the first three if there are more.
+func joinFields(names []string) string {
 	const most = 3
 	if more := len(names) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more fields", strings.Join(names[:most], ", "), more)

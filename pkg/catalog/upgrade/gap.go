@@ -11,92 +11,89 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
-// gap says why a route ends before the head, and what would close it.
-func (t trip) gap(r *Route, view graph.View) {
-	stuck := fmt.Sprintf("it gets no further than %s", r.Stuck)
-	if r.Stuck == t.at.Name {
-		stuck = "there is no update for it"
-	}
-	view.Accept = nil // who pins versions sets the range, too
-	if t.operator.Generation == graph.V1 {
-		if hops, ok := graph.Reachable(t.kept, t.at, r.Head, view, graph.AnyPath); ok {
-			r.Outcome, r.Hops = ByHand, t.hops(hops)
-			r.Why = fmt.Sprintf("by itself %s: OLM v1 takes the highest version that it finds, and from there none leads to the head %s", stuck, r.Head)
-			r.Mends = []Mend{t.pin(hops)}
+// explainGap explains why a path ends before the head, and sets the fixes that would close the gap.
+func (c pathCheck) explainGap(r *Path, view graph.View) {
+	view.Accept = nil // an administrator who pins versions also sets the range
+	if c.operator.Generation == graph.V1 {
+		if hops, ok := graph.Reachable(c.kept, c.at, r.Head, view, graph.AnyPath); ok {
+			r.Outcome, r.Hops = NeedsPinning, c.hops(hops)
+			r.Explanation = fmt.Sprintf("it stops at %s: OLM v1 chooses the highest version that it finds, and no upgrade path leads from there to the head %s", r.Stuck, r.Head)
+			r.Fixes = []Fix{c.pin(hops)}
 			return
 		}
 	}
-	r.Why = fmt.Sprintf("%s that leads to the head %s", stuck, r.Head)
-	if r.Stuck != t.at.Name {
-		r.Why = fmt.Sprintf("%s: from there nothing leads to the head %s", stuck, r.Head)
+	r.Explanation = fmt.Sprintf("there is no upgrade path to the head %s", r.Head)
+	if r.Stuck != c.at.Name {
+		r.Explanation = fmt.Sprintf("it stops at %s: no upgrade path leads from there to the head %s", r.Stuck, r.Head)
 	}
-	if t.source == nil {
-		r.Mends = []Mend{{
-			Catalog: t.catalog.Name, Package: t.operator.Package,
-			Message: fmt.Sprintf("the original of the catalog is not at hand to say what is missing; plan again with %s in installed of the catalog", entry(t.operator)),
+	if c.source == nil {
+		r.Fixes = []Fix{{
+			Catalog: c.catalog.Name, Package: c.operator.Package,
+			Message: fmt.Sprintf("the original catalog is not available to tell which bundles are missing; add %s to installed of the catalog and plan again", installedEntry(c.operator)),
 		}}
 		return
 	}
-	hops, ok := graph.Reachable(t.source, t.at, r.Head, view, graph.AnyPath)
+	hops, ok := graph.Reachable(c.source, c.at, r.Head, view, graph.AnyPath)
 	if !ok {
-		r.Why += t.published(view)
-		r.Mends = t.elsewhere(r.Channel)
+		r.Explanation += c.upstreamNote(view)
+		r.Fixes = c.alternatives(r.Channel)
 		return
 	}
 	within := view
-	if within.Channels = t.keptChannels(view.Channels); len(within.Channels) > 0 {
+	if within.Channels = c.keptChannels(view.Channels); len(within.Channels) > 0 {
 		var inside []graph.Hop
-		if inside, ok = graph.Reachable(t.source, t.at, r.Head, within, graph.AnyPath); ok {
+		if inside, ok = graph.Reachable(c.source, c.at, r.Head, within, graph.AnyPath); ok {
 			hops = inside
 		}
 	}
 	if !ok {
-		r.Mends = []Mend{t.addChannels(hops)}
+		r.Fixes = []Fix{c.addChannels(hops)}
 		return
 	}
-	m := Mend{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: r.Channel}
+	m := Fix{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: r.Channel}
 	var least *semver.Version
 	channels := map[string]bool{}
 	for _, h := range hops {
-		if t.keeps(h) {
+		if c.keeps(h) {
 			continue
 		}
 		if !slices.Contains(m.Keep, h.To) {
 			m.Keep = append(m.Keep, h.To)
 		}
 		channels[h.Channel] = true
-		if b := t.source.Bundle(h.To); b != nil && b.VersionErr == nil && (least == nil || b.Version.LT(*least)) {
+		if b := c.source.Bundle(h.To); b != nil && b.VersionErr == nil && (least == nil || b.Version.LT(*least)) {
 			least = &b.Version
 		}
 	}
 	if len(m.Keep) == 0 {
-		r.Why += ", although the mirror has what leads there: OLM classic chooses another update on the way"
-		r.Mends = t.elsewhere(r.Channel)
+		r.Explanation = fmt.Sprintf("it stops at %s: the mirror has every bundle of an upgrade path to the head %s, but OLM classic chooses another update", r.Stuck, r.Head)
+		r.Fixes = c.alternatives(r.Channel)
 		return
 	}
-	// Of several channels not all may have versions from there on, which is an error
-	// of the configuration, unless the range is that of the one.
-	only := len(t.kept.Channels) == 1
+	// With several channels, some may have no versions from the minimum on, which is an error in
+	// the configuration unless the range is set for one channel only.
+	only := len(c.kept.Channels) == 1
 	if least != nil && (only || len(channels) == 1) {
 		m.MinVersion = least.String()
 	}
-	m.Message = fmt.Sprintf("keep %s: add %s to installed of the catalog in the configuration", strings.Join(m.Keep, ", "), entry(t.operator))
+	m.Message = fmt.Sprintf("keep %s: add %s to installed of the catalog in the configuration", strings.Join(m.Keep, ", "), installedEntry(c.operator))
 	if m.MinVersion != "" {
 		m.Message += ", or set minVersion: " + m.MinVersion
 		for name := range channels {
 			if !only {
 				m.Channel = name
-				m.Message += fmt.Sprintf(" of channel %s, with the other channels named beside it", name)
+				m.Message += fmt.Sprintf(" for channel %s, and list the other channels too", name)
 			}
 		}
 	}
-	r.Mends = []Mend{m}
+	r.Fixes = []Fix{m}
 }
 
-// keptChannels are those of the channels, or of all, that the mirror has.
-func (t trip) keptChannels(channels []string) []string {
+// keptChannels returns the given channels that the mirror has, or all its channels if none are
+// given.
+func (c pathCheck) keptChannels(channels []string) []string {
 	var kept []string
-	for _, ch := range t.kept.Channels {
+	for _, ch := range c.kept.Channels {
 		if len(channels) == 0 || slices.Contains(channels, ch.Name) {
 			kept = append(kept, ch.Name)
 		}
@@ -104,23 +101,23 @@ func (t trip) keptChannels(channels []string) []string {
 	return kept
 }
 
-// addChannels mends a gap that only channels close that the mirror leaves out.
-func (t trip) addChannels(hops []graph.Hop) Mend {
+// addChannels returns the fix for a gap that only channels excluded from the mirror can close.
+func (c pathCheck) addChannels(hops []graph.Hop) Fix {
 	var names []string
 	for _, h := range hops {
-		if t.kept.Channel(h.Channel) == nil && !slices.Contains(names, h.Channel) {
+		if c.kept.Channel(h.Channel) == nil && !slices.Contains(names, h.Channel) {
 			names = append(names, h.Channel)
 		}
 	}
-	return Mend{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: names[0], Message: fmt.Sprintf(
+	return Fix{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: names[0], Message: fmt.Sprintf(
 		"add channel %s to package %s in the configuration, and %s to installed of the catalog",
-		strings.Join(names, " and "), t.operator.Package, entry(t.operator))}
+		strings.Join(names, " and "), c.operator.Package, installedEntry(c.operator))}
 }
 
-// keeps reports whether the mirror has the entry that a hop of the original leads
-// to, in its channel.
-func (t trip) keeps(h graph.Hop) bool {
-	ch := t.kept.Channel(h.Channel)
+// keeps reports whether the mirror has the channel entry that a hop in the original catalog leads
+// to.
+func (c pathCheck) keeps(h graph.Hop) bool {
+	ch := c.kept.Channel(h.Channel)
 	if ch == nil {
 		return false
 	}
@@ -132,90 +129,90 @@ func (t trip) keeps(h graph.Hop) bool {
 	return false
 }
 
-// published says that the original has no way either.
-func (t trip) published(view graph.View) string {
-	hops := graph.Walk(t.source, t.at, view)
+// upstreamNote explains that the original catalog has no upgrade path either.
+func (c pathCheck) upstreamNote(view graph.View) string {
+	hops := graph.Walk(c.source, c.at, view)
 	if len(hops) == 0 {
-		return "; the publisher offers no update from it there"
+		return "; the publisher offers no update for it"
 	}
-	return fmt.Sprintf("; the publisher's own updates go from it to %s, and not there", hops[len(hops)-1].To)
+	return fmt.Sprintf("; the publisher's updates end at %s", hops[len(hops)-1].To)
 }
 
-// elsewhere are the other channels of the mirror by which a Subscription gets
-// to a head.
-func (t trip) elsewhere(except string) []Mend {
-	if t.operator.Generation == graph.V1 {
-		if len(t.operator.Channels) > 0 {
-			return []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("look for an update in other channels than %s of %s, or install it anew", strings.Join(t.operator.Channels, ", "), t.named())}}
+// alternatives returns what to change on the cluster: for a Subscription, the other channels of the
+// mirror in which the operator reaches the head.
+func (c pathCheck) alternatives(except string) []Fix {
+	if c.operator.Generation == graph.V1 {
+		if len(c.operator.Channels) > 0 {
+			return []Fix{{Package: c.operator.Package, Message: fmt.Sprintf("choose channels other than %s in %s, or reinstall the operator", strings.Join(c.operator.Channels, ", "), c.extensionName())}}
 		}
-		return []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("install it anew, or set upgradeConstraintPolicy: SelfCertified in %s if the publisher says that it is safe", t.named())}}
+		return []Fix{{Package: c.operator.Package, Message: fmt.Sprintf("reinstall it, or set upgradeConstraintPolicy: SelfCertified in %s if the publisher says that it is safe", c.extensionName())}}
 	}
 	var names []string
-	for _, ch := range t.kept.Channels {
+	for _, ch := range c.kept.Channels {
 		shape := graph.Inspect(ch.Entries)
-		if ch.Name == except || !shape.Whole() {
+		if ch.Name == except || !shape.Valid() {
 			continue
 		}
 		view := graph.View{Generation: graph.Classic, Channels: []string{ch.Name}}
-		if _, ok := graph.Reachable(t.kept, t.at, shape.Heads[0], view, graph.Automatic); ok {
+		if _, ok := graph.Reachable(c.kept, c.at, shape.Heads[0], view, graph.Automatic); ok {
 			names = append(names, ch.Name)
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return []Mend{{Package: t.operator.Package, Message: fmt.Sprintf("set the channel of the Subscription to one that leads on: %s", strings.Join(names, ", "))}}
+	return []Fix{{Package: c.operator.Package, Message: fmt.Sprintf("set the channel of the Subscription to one with an upgrade path: %s", strings.Join(names, ", "))}}
 }
 
-// versions are those of the bundles that hops lead to.
-func (t trip) versions(hops []graph.Hop) string {
+// versions joins the versions of the bundles that hops lead to.
+func (c pathCheck) versions(hops []graph.Hop) string {
 	var all []string
 	for _, h := range hops {
-		all = append(all, t.kept.Bundle(h.To).Version.String())
+		all = append(all, c.kept.Bundle(h.To).Version.String())
 	}
 	return strings.Join(all, ", ")
 }
 
-// noChannel says what it means that the mirror lacks the channel.
-func (t trip) noChannel(r *Route) {
+// noChannel explains a channel that is missing from the mirror.
+func (c pathCheck) noChannel(r *Path) {
 	switch {
-	case t.source == nil:
-		r.Why = fmt.Sprintf("the mirror does not have channel %s, which it follows", r.Channel)
-		r.Mends = []Mend{{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: r.Channel, Message: fmt.Sprintf("mirror channel %s of package %s", r.Channel, t.operator.Package)}}
-	case t.source.Channel(r.Channel) != nil:
-		r.Why = fmt.Sprintf("the mirror leaves out channel %s, which it follows", r.Channel)
-		r.Mends = []Mend{{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: r.Channel, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", r.Channel, t.operator.Package, entry(t.operator))}}
+	case c.source == nil:
+		r.Explanation = fmt.Sprintf("it follows channel %s, which the mirror does not have", r.Channel)
+		r.Fixes = []Fix{{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: r.Channel, Message: fmt.Sprintf("mirror channel %s of package %s", r.Channel, c.operator.Package)}}
+	case c.source.Channel(r.Channel) != nil:
+		r.Explanation = fmt.Sprintf("it follows channel %s, which is not mirrored", r.Channel)
+		r.Fixes = []Fix{{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: r.Channel, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", r.Channel, c.operator.Package, installedEntry(c.operator))}}
 	default:
-		r.Why = fmt.Sprintf("it follows channel %s, which the publisher does not have (any more)", r.Channel)
+		r.Explanation = fmt.Sprintf("it follows channel %s, which is not in the publisher's catalog", r.Channel)
 	}
-	r.Mends = append(r.Mends, t.elsewhere(r.Channel)...)
+	r.Fixes = append(r.Fixes, c.alternatives(r.Channel)...)
 }
 
-// noHead says what it means that OLM v1 finds nothing of the package.
-func (t trip) noHead(r *Route) {
-	r.Why = "the mirror has no bundle"
+// noHead explains that OLM v1 finds no bundle of the package.
+func (c pathCheck) noHead(r *Path) {
+	r.Explanation = "the mirror has no bundle"
 	var missing []string
-	for _, name := range t.operator.Channels {
-		if t.kept.Channel(name) == nil {
+	for _, name := range c.operator.Channels {
+		if c.kept.Channel(name) == nil {
 			missing = append(missing, name)
 		}
 	}
-	if len(t.operator.Channels) > 0 {
-		r.Why += " in channel " + strings.Join(t.operator.Channels, ", ")
+	if len(c.operator.Channels) > 0 {
+		r.Explanation += " in channel " + strings.Join(c.operator.Channels, ", ")
 	}
-	if t.operator.Range != "" {
-		r.Why += " in the range " + t.operator.Range
+	if c.operator.Range != "" {
+		r.Explanation += " in the range " + c.operator.Range
 	}
-	r.Why += ", to which the ClusterExtension is limited"
+	r.Explanation += ", to which the ClusterExtension is limited"
 	for _, name := range missing {
-		if t.source == nil || t.source.Channel(name) != nil {
-			r.Mends = append(r.Mends, Mend{Catalog: t.catalog.Name, Package: t.operator.Package, Channel: name, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", name, t.operator.Package, entry(t.operator))})
+		if c.source == nil || c.source.Channel(name) != nil {
+			r.Fixes = append(r.Fixes, Fix{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: name, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", name, c.operator.Package, installedEntry(c.operator))})
 		}
 	}
 }
 
-// entry is how an operator stands in installed of a configuration.
-func entry(o installed.Operator) string {
+// installedEntry formats an operator as an entry of installed in a configuration.
+func installedEntry(o installed.Operator) string {
 	e := o.Entry()
 	text := "{package: " + e.Package
 	if e.Bundle != "" {
@@ -230,8 +227,7 @@ func entry(o installed.Operator) string {
 	return text + "}"
 }
 
-// quoteYAML puts quotes around what YAML would take for something else than a
-// string: a channel called 1.0.
+// quoteYAML quotes what YAML would read as a number, such as a channel named 1.0.
 func quoteYAML(s string) string {
 	if strings.Trim(s, "0123456789.") == "" {
 		return fmt.Sprintf("%q", s)

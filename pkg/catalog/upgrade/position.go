@@ -12,9 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
-// Identify finds the package of operators that do not tell it: where bundles of
-// their name are in one package alone, whatever the catalog, it is that one. The
-// operators are otherwise as they were, in their order.
+// Identify fills in the package of operators that do not name it: if only one package of the
+// catalogs has a bundle of their name, it is that one. It returns a copy and keeps the order and
+// all other fields.
 func Identify(operators []installed.Operator, catalogs []Catalog) []installed.Operator {
 	operators = slices.Clone(operators)
 	for i, o := range operators {
@@ -36,13 +36,13 @@ func Identify(operators []installed.Operator, catalogs []Catalog) []installed.Op
 		}
 		if len(packages) == 1 {
 			operators[i] = o.In(packages[0])
-			operators[i].Notes = append(operators[i].Notes, fmt.Sprintf("it does not tell its package; of the catalogs' packages only %s has a bundle of its name", packages[0]))
+			operators[i].Notes = append(operators[i].Notes, fmt.Sprintf("its package was inferred: only package %s has a bundle of this name", packages[0]))
 		}
 	}
 	return operators
 }
 
-// find is the package of a catalog, which may be outlined.
+// find returns a package of a catalog, outlined packages included, or nil.
 func find(c *catalog.Catalog, name string) *catalog.Package {
 	if c == nil {
 		return nil
@@ -58,10 +58,10 @@ func find(c *catalog.Catalog, name string) *catalog.Package {
 	return nil
 }
 
-// position is where an operator stands. Its version is what the cluster says,
-// else what a catalog says of the bundle, else what the bundle's name ends with;
-// a note says if it is the last. Where only the version is known, its name is that
-// of a bundle of that version, since most edges go by names.
+// position returns the installed bundle and version of an operator. The version is that of the
+// cluster, else that of the bundle in a catalog, else the end of the bundle's name, which a note
+// explains. If only the version is known, position chooses the name of a bundle of that version,
+// since most edges refer to names.
 func position(o installed.Operator, catalogs []Catalog) (at graph.At, note string, ok bool) {
 	at = graph.At{Name: o.Bundle, Release: o.Release}
 	v, err := semver.Parse(o.Version)
@@ -86,7 +86,7 @@ func position(o installed.Operator, catalogs []Catalog) (at graph.At, note strin
 	}
 	if err == nil {
 		at.Version = v
-		return at, "no catalog has the version that is installed, so that only ranges of versions can lead on", true
+		return at, "the installed version is not in any catalog; only a skipRange can lead to an update", true
 	}
 	for i := range len(o.Bundle) {
 		if o.Bundle[i] != '.' {
@@ -94,7 +94,7 @@ func position(o installed.Operator, catalogs []Catalog) (at graph.At, note strin
 		}
 		if v, err := semver.Parse(strings.TrimPrefix(o.Bundle[i+1:], "v")); err == nil {
 			at.Version = v
-			return at, fmt.Sprintf("its version is not known but by its name: %s", v), true
+			return at, fmt.Sprintf("its version %s was taken from its name", v), true
 		}
 	}
 	return at, "", false

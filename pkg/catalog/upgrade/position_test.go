@@ -10,16 +10,16 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 )
 
-// Edges go by names: who only says a version is the bundle of that version, which
-// the mirror need not have.
-func TestCheckOfAVersion(t *testing.T) {
+// Edges refer to names. An operator known only by its version is the bundle of that version, even
+// if the mirror does not have it.
+func TestOnlyVersionKnown(t *testing.T) {
 	source := content(t, "stable: p.v1.2.0<p.v1.1.0 p.v1.1.0<p.v1.0.0 p.v1.0.0")
 	kept := keep(t, source, "packages: [{name: p, minVersion: 1.1.0}]")
 	for version, want := range map[string]struct {
 		bundle  string
 		outcome upgrade.Outcome
 	}{
-		"1.0.0": {"p.v1.0.0", upgrade.Reaches}, "1.1.0": {"p.v1.1.0", upgrade.Reaches},
+		"1.0.0": {"p.v1.0.0", upgrade.ReachesHead}, "1.1.0": {"p.v1.1.0", upgrade.ReachesHead},
 		"1.2.0": {"p.v1.2.0", upgrade.AtHead}, "0.9.0": {"", upgrade.Stranded},
 	} {
 		for _, generation := range []graph.Generation{graph.Classic, graph.V1} {

@@ -9,8 +9,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
-// follows reports whether an operator's Subscription names the CatalogSource of a
-// catalog. One that says nothing of its namespace is taken at its name.
+// follows reports whether an operator's Subscription names the CatalogSource of a catalog. Without
+// a namespace, the name alone decides.
 func follows(o installed.Operator, k Catalog) bool {
 	if o.Generation != graph.Classic || o.Catalog == "" || k.CatalogSource == "" {
 		return false
@@ -20,8 +20,8 @@ func follows(o installed.Operator, k Catalog) bool {
 	return name == called && (namespace == "" || namespace == own)
 }
 
-// subscribed are the catalogs that may update an operator: that of its
-// Subscription, or all where it has none of the mirror's.
+// subscribed returns the catalogs that may update an operator: the one that its Subscription names,
+// or all if it names none of the mirror.
 func subscribed(o installed.Operator, catalogs []Catalog) []Catalog {
 	var its []Catalog
 	for _, k := range catalogs {
@@ -35,25 +35,24 @@ func subscribed(o installed.Operator, catalogs []Catalog) []Catalog {
 	return catalogs
 }
 
-// moved is a note on a Subscription that names none of the mirror's catalogs, of
-// which the best is called by its name.
-func moved(o installed.Operator, catalogs []Catalog, best string) string {
+// sourceNote returns a note on a Subscription that names no catalog of the mirror, else "". best is
+// the name of the catalog with the best path.
+func sourceNote(o installed.Operator, catalogs []Catalog, best string) string {
 	at := slices.IndexFunc(catalogs, func(k Catalog) bool { return k.Name == best })
 	if o.Generation != graph.Classic || o.Catalog == "" || catalogs[at].CatalogSource == "" || follows(o, catalogs[at]) {
 		return ""
 	}
-	return fmt.Sprintf("its Subscription has the source %s, which is none of this mirror's CatalogSources; the update comes once that is changed to %s", o.Catalog, catalogs[at].CatalogSource)
+	return fmt.Sprintf("the source of its Subscription, %s, is not a CatalogSource of this mirror; change it to %s to get the update", o.Catalog, catalogs[at].CatalogSource)
 }
 
-// absent says what it means that no catalog which may update an operator has its
-// package. That is a fault of the mirror where the operator is one of its own: its
-// Subscription names a catalog of the mirror, or, where the names are not known, a
-// catalog of the configuration has the package and it was left out. Clusters have
-// operators of other catalogs, too.
-func absent(o installed.Operator, catalogs []Catalog) (Outcome, string, []Mend) {
+// notMirrored explains that no catalog that may update an operator has its package. The mirror is
+// incomplete if the operator was installed from it: its Subscription names a catalog of the mirror,
+// or, if these names are unknown, a catalog of the configuration has the package and the mirror
+// does not. Clusters may have operators of other catalogs, too.
+func notMirrored(o installed.Operator, catalogs []Catalog) (Outcome, string, []Fix) {
 	its := subscribed(o, catalogs)
 	own := slices.ContainsFunc(its, func(k Catalog) bool { return follows(o, k) })
-	var mends []Mend
+	var fixes []Fix
 	why, known := "", 0
 	for _, k := range its {
 		if k.Source == nil {
@@ -61,10 +60,10 @@ func absent(o installed.Operator, catalogs []Catalog) (Outcome, string, []Mend) 
 		}
 		known++
 		if find(k.Source, o.Package) != nil || slices.Contains(k.Source.Names, o.Package) {
-			why = fmt.Sprintf("the mirror leaves out package %s, so that it gets no updates", o.Package)
-			mends = []Mend{{
+			why = fmt.Sprintf("package %s is not mirrored, so it gets no updates", o.Package)
+			fixes = []Fix{{
 				Catalog: k.Name, Package: o.Package,
-				Message: fmt.Sprintf("add package %s to catalog %s in the configuration, and %s to its installed", o.Package, k.Name, entry(o)),
+				Message: fmt.Sprintf("add package %s to catalog %s in the configuration, and %s to its installed", o.Package, k.Name, installedEntry(o)),
 			}}
 			break
 		}
@@ -74,20 +73,20 @@ func absent(o installed.Operator, catalogs []Catalog) (Outcome, string, []Mend) 
 	case own:
 		for _, k := range catalogs {
 			if k.Kept.Package(o.Package) != nil {
-				mends = append(mends, Mend{Catalog: k.Name, Package: o.Package, Message: fmt.Sprintf(
+				fixes = append(fixes, Fix{Catalog: k.Name, Package: o.Package, Message: fmt.Sprintf(
 					"set the source of its Subscription to %s, which has the package", k.CatalogSource)})
 			}
 		}
 		if why == "" {
-			why = fmt.Sprintf("its catalog %s does not have package %s in the mirror, so that it gets no updates", o.Catalog, o.Package)
+			why = fmt.Sprintf("the mirror's copy of its catalog %s does not have package %s, so it gets no updates", o.Catalog, o.Package)
 		}
-		return NotMirrored, why, mends
+		return NotMirrored, why, fixes
 	case named:
-		return Elsewhere, fmt.Sprintf("its Subscription has the source %s, which is none of this mirror's CatalogSources, and the mirror does not have package %s", o.Catalog, o.Package), mends
+		return OtherSource, fmt.Sprintf("the source of its Subscription, %s, is not a CatalogSource of this mirror, and the mirror does not have package %s", o.Catalog, o.Package), fixes
 	case why != "":
-		return NotMirrored, why, mends
+		return NotMirrored, why, fixes
 	case known < len(its) || known == 0:
-		return Elsewhere, fmt.Sprintf("the mirror does not have package %s; if it came from this mirror, it gets no more updates", o.Package), nil
+		return OtherSource, fmt.Sprintf("the mirror does not have package %s; if it was installed from this mirror, it gets no more updates", o.Package), nil
 	}
-	return Elsewhere, fmt.Sprintf("no catalog of the configuration has package %s, so that it gets no updates from the mirror", o.Package), nil
+	return OtherSource, fmt.Sprintf("no catalog of the configuration has package %s, so it gets no updates from the mirror", o.Package), nil
 }

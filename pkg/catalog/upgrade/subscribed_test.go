@@ -11,40 +11,40 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 )
 
-// A Subscription gets updates of the catalog that it names, and of no other.
+// A Subscription gets updates only from the catalog that it names.
 func TestSubscriptions(t *testing.T) {
 	t.Parallel()
 	source := content(t, chain)
 	heads := keep(t, source, "packages: [{name: p}]")
 	empty := &catalog.Catalog{Names: []string{"q"}}
 	left := &catalog.Catalog{Names: []string{"p"}}
-	stuck, goes := upgrade.Catalog{Name: "a", Kept: heads, Source: source, CatalogSource: "market/cs-a"}, upgrade.Catalog{Name: "b", Kept: source, Source: source, CatalogSource: "market/cs-b"}
+	stuck, complete := upgrade.Catalog{Name: "a", Kept: heads, Source: source, CatalogSource: "market/cs-a"}, upgrade.Catalog{Name: "b", Kept: source, Source: source, CatalogSource: "market/cs-b"}
 	without := upgrade.Catalog{Name: "c", Kept: empty, Source: empty, CatalogSource: "market/cs-c"}
 	out := upgrade.Catalog{Name: "d", Kept: empty, Source: left, CatalogSource: "market/cs-d"}
 	nameless := func(c upgrade.Catalog) upgrade.Catalog {
 		c.CatalogSource = ""
 		return c
 	}
-	const mended = "  mend: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to installed of the catalog in the configuration, or set minVersion: 1.1.0"
-	const reaches = "b/stable reaches: p.v1.1.0(replaces) p.v1.2.0(replaces) p.v1.3.0(replaces)\n  it gets to the head p.v1.3.0"
-	const add = "\n  mend: add package p to catalog d in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to its installed"
+	const keepFix = "  fix: keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to installed of the catalog in the configuration, or set minVersion: 1.1.0"
+	const reaches = "b/stable reaches: p.v1.1.0(replaces) p.v1.2.0(replaces) p.v1.3.0(replaces)\n  it reaches the head p.v1.3.0"
+	const add = "\n  fix: add package p to catalog d in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable} to its installed"
 	for name, test := range map[string]struct {
 		source   string
 		catalogs []upgrade.Catalog
 		want     string
 	}{
-		"the one that strands it":   {"market/cs-a", []upgrade.Catalog{stuck, goes}, "stranded\na/stable stranded:\n  there is no update for it that leads to the head p.v1.3.0\n" + mended},
-		"the one that does not":     {"market/cs-b", []upgrade.Catalog{stuck, goes}, "reaches\n" + reaches},
-		"without a namespace":       {"/cs-b", []upgrade.Catalog{stuck, goes}, "reaches\n" + reaches},
-		"a name in another one":     {"other/cs-b", []upgrade.Catalog{goes}, "reaches\n" + reaches + "\n  note: its Subscription has the source other/cs-b, which is none of this mirror's CatalogSources; the update comes once that is changed to market/cs-b"},
-		"none of them":              {"market/community", []upgrade.Catalog{goes}, "reaches\n" + reaches + "\n  note: its Subscription has the source market/community, which is none of this mirror's CatalogSources; the update comes once that is changed to market/cs-b"},
-		"names that are not known":  {"market/community", []upgrade.Catalog{nameless(goes)}, "reaches\n" + reaches},
-		"one without the package":   {"market/cs-c", []upgrade.Catalog{without, goes}, "not-mirrored its catalog market/cs-c does not have package p in the mirror, so that it gets no updates\n  mend: set the source of its Subscription to market/cs-b, which has the package"},
-		"one that leaves it out":    {"market/cs-d", []upgrade.Catalog{out}, "not-mirrored the mirror leaves out package p, so that it gets no updates" + add},
-		"it is left out by another": {"market/community", []upgrade.Catalog{out}, "elsewhere its Subscription has the source market/community, which is none of this mirror's CatalogSources, and the mirror does not have package p" + add},
-		"it is left out":            {"", []upgrade.Catalog{out}, "not-mirrored the mirror leaves out package p, so that it gets no updates" + add},
-		"no catalog has it":         {"", []upgrade.Catalog{without}, "elsewhere no catalog of the configuration has package p, so that it gets no updates from the mirror"},
-		"a catalog of the mirror":   {"market/cs-c", []upgrade.Catalog{{Name: "c", Kept: empty}}, "elsewhere the mirror does not have package p; if it came from this mirror, it gets no more updates"},
+		"a catalog without an upgrade path":   {"market/cs-a", []upgrade.Catalog{stuck, complete}, "stranded\na/stable stranded:\n  there is no upgrade path to the head p.v1.3.0\n" + keepFix},
+		"a catalog with an upgrade path":      {"market/cs-b", []upgrade.Catalog{stuck, complete}, "reaches\n" + reaches},
+		"without a namespace":                 {"/cs-b", []upgrade.Catalog{stuck, complete}, "reaches\n" + reaches},
+		"a name in another namespace":         {"other/cs-b", []upgrade.Catalog{complete}, "reaches\n" + reaches + "\n  note: the source of its Subscription, other/cs-b, is not a CatalogSource of this mirror; change it to market/cs-b to get the update"},
+		"another source":                      {"market/community", []upgrade.Catalog{complete}, "reaches\n" + reaches + "\n  note: the source of its Subscription, market/community, is not a CatalogSource of this mirror; change it to market/cs-b to get the update"},
+		"unknown CatalogSources":              {"market/community", []upgrade.Catalog{nameless(complete)}, "reaches\n" + reaches},
+		"a catalog without the package":       {"market/cs-c", []upgrade.Catalog{without, complete}, "not-mirrored the mirror's copy of its catalog market/cs-c does not have package p, so it gets no updates\n  fix: set the source of its Subscription to market/cs-b, which has the package"},
+		"a catalog that excludes the package": {"market/cs-d", []upgrade.Catalog{out}, "not-mirrored package p is not mirrored, so it gets no updates" + add},
+		"another source, excluded package":    {"market/community", []upgrade.Catalog{out}, "elsewhere the source of its Subscription, market/community, is not a CatalogSource of this mirror, and the mirror does not have package p" + add},
+		"excluded package":                    {"", []upgrade.Catalog{out}, "not-mirrored package p is not mirrored, so it gets no updates" + add},
+		"no catalog has the package":          {"", []upgrade.Catalog{without}, "elsewhere no catalog of the configuration has package p, so it gets no updates from the mirror"},
+		"unknown original catalog":            {"market/cs-c", []upgrade.Catalog{{Name: "c", Kept: empty}}, "elsewhere the mirror does not have package p; if it was installed from this mirror, it gets no more updates"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,25 +54,25 @@ func TestSubscriptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, say(r.Operators[0])); diff != "" {
+			if diff := cmp.Diff(test.want, format(r.Operators[0])); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-// OLM v1 is torn only where several catalogs offer what it may go to.
-func TestTornBetweenCatalogs(t *testing.T) {
+// OLM v1 finds several candidates only if several catalogs offer a bundle for the installed one.
+func TestAmbiguousCatalogs(t *testing.T) {
 	t.Parallel()
 	long, other := content(t, chain), content(t, "stable: p.v0.1.0")
-	const torn = "several catalogs offer a bundle (a, b); OLM v1 resolves nothing unless the ClusterExtension's selector or the priorities of the ClusterCatalogs choose one"
+	const ambiguous = "(a, b); OLM v1 resolves no bundle unless the ClusterExtension's selector or the priorities of the ClusterCatalogs choose one"
 	for name, test := range map[string]struct {
 		a, b *catalog.Catalog
 		want []string
 	}{
-		"both":                  {long, long, []string{"to who runs p.v1.0.0 " + torn}},
-		"one":                   {long, other, nil},
-		"at the end of the way": {long, content(t, "stable: p.v1.2.0"), []string{"to who runs p.v1.2.0 " + torn}},
+		"both":                   {long, long, []string{"several catalogs offer a bundle when p.v1.0.0 is installed " + ambiguous}},
+		"one":                    {long, other, nil},
+		"at the end of the path": {long, content(t, "stable: p.v1.2.0"), []string{"several catalogs offer a bundle when p.v1.2.0 is installed " + ambiguous}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +81,7 @@ func TestTornBetweenCatalogs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, r.Operators[0].Notes); diff != "" {
-				t.Errorf("%s\n%s", diff, say(r.Operators[0]))
+				t.Errorf("%s\n%s", diff, format(r.Operators[0]))
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func TestIdentify(t *testing.T) {
 	t.Parallel()
 	mirror := upgrade.Catalog{Name: "c", Kept: content(t, chain)}
 	twin := &catalog.Catalog{Outlines: []*catalog.Package{{Name: "q", Bundles: []*catalog.Bundle{{Package: "q", Name: "p.v1.1.0"}}}}}
-	const note = "it does not tell its package; of the catalogs' packages only p has a bundle of its name"
+	const note = "its package was inferred: only package p has a bundle of this name"
 	for name, test := range map[string]struct {
 		operator installed.Operator
 		catalogs []upgrade.Catalog
@@ -99,7 +99,7 @@ func TestIdentify(t *testing.T) {
 		notes    []string
 	}{
 		"one package":  {installed.Operator{Bundle: "p.v1.1.0"}, []upgrade.Catalog{mirror}, "p", []string{note}},
-		"left out":     {installed.Operator{Bundle: "p.v1.1.0"}, []upgrade.Catalog{{Name: "c", Kept: &catalog.Catalog{}, Source: mirror.Kept}}, "p", []string{note}},
+		"excluded":     {installed.Operator{Bundle: "p.v1.1.0"}, []upgrade.Catalog{{Name: "c", Kept: &catalog.Catalog{}, Source: mirror.Kept}}, "p", []string{note}},
 		"two catalogs": {installed.Operator{Bundle: "p.v1.1.0"}, []upgrade.Catalog{mirror, mirror}, "p", []string{note}},
 		"two packages": {installed.Operator{Bundle: "p.v1.1.0"}, []upgrade.Catalog{mirror, {Name: "d", Kept: twin}}, "", nil},
 		"none":         {installed.Operator{Bundle: "p.v1.9.0"}, []upgrade.Catalog{mirror}, "", nil},

@@ -1,22 +1,19 @@
-// Package upgrade answers for the operators that clusters run: what a mirror
-// will do to them.
+// Package upgrade checks which updates the operators of clusters get from a mirror.
 //
-// [Check] takes operators (pkg/catalog/installed) and the catalogs of a mirror, as they
-// were filtered and, where it is known, as the publisher has them. For each
-// operator it follows the update graph as the generation of OLM that installed it
-// does (pkg/catalog/graph): does it get to the head, by which hops, and if not,
-// where does it end and what would mend it: bundles that have to be kept, a
-// channel or package that was left out, versions to pin hop by hop, or nothing,
-// since the publisher himself offers no way.
+// [Check] takes installed operators (pkg/catalog/installed) and the catalogs of a mirror: as they
+// were filtered and, if known, as the publisher has them. For each operator it follows the update
+// graph (pkg/catalog/graph) as its generation of OLM does, OLM classic or OLM v1. The [Result] says
+// whether the operator reaches the head and by which hops. If it does not, the result says where
+// the operator stops and what would fix it: bundles to keep, a channel or package to add, versions
+// to pin one after the other, or nothing if the publisher has no upgrade path either.
 //
-// A way on paper may be closed on a cluster. Every hop says what stands against
-// it there: a version of a custom resource that goes, a bundle that needs a newer
-// Kubernetes or that OLM v1 refuses, one that needs others which the mirror does
-// not have (pkg/catalog/resolve), a bundle that keeps the cluster from its own
-// update. Where a catalog does not tell enough to be sure, the block is marked as
-// one that only may be.
+// An upgrade path may be blocked on a cluster. Each [Hop] lists its [Block] values: a version of a
+// custom resource is removed, a bundle needs a newer Kubernetes or is refused by OLM v1, a
+// dependency is missing from the mirror (pkg/catalog/resolve), or the installed bundle prevents
+// updates of the cluster itself. A block is marked as possible if the catalog does not tell enough
+// to be sure.
 //
-// Everything here is a pure function; the same input gives the same report.
+// All functions are pure: the same input gives the same report.
 package upgrade
 
 import (
@@ -24,6 +21,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
 
 // A Catalog is one catalog of a mirror.
@@ -32,34 +30,39 @@ type Catalog struct {
 	// Kept is what the mirror has. What lies in its Outlines counts where others
 	// need it, and is not looked into otherwise.
 	Kept *catalog.Catalog
-	// Source is the catalog that it was filtered from, at least its outline; nil
-	// where that is not known. Without it nothing can be said about what would
-	// mend a gap.
+	// Source is the catalog that Kept was filtered from, at least in outline; nil if unknown.
+	// Without it, Check cannot tell which bundles or channels would close a gap.
 	Source *catalog.Catalog
-	// CatalogSource is the namespace/name by which Subscriptions of OLM classic get
-	// the catalog; "" where that is not known.
+	// CatalogSource is the namespace/name that Subscriptions of OLM classic use for the catalog; ""
+	// if unknown.
 	CatalogSource string
 }
 
-// Options are what is known of the clusters.
+// Options describe the clusters.
 type Options struct {
-	// ClusterVersion is the OpenShift version that clusters run or shall be
-	// updated to, such as 4.19.3 or 4.19; "" leaves out what depends on it.
+	// ClusterVersion is the OpenShift version that clusters run or will be updated to, such as
+	// 4.19.3 or 4.19. If it is empty, Check reports no blocks that depend on it.
 	ClusterVersion string
+	// Configured are operators from the configuration of a mirror, once for each generation of OLM
+	// that may manage them. One that is among the operators of Check is judged there, by the
+	// generation that manages it; a note says if it has a problem in the other one. The rest is
+	// checked as listed.
+	Configured []installed.Operator
 }
 
-// A Report has an answer for every operator, in their order.
+// A Report has a result for every operator, in the order of the input, and then for every
+// configured operator that the input does not have.
 type Report struct {
-	// ClusterVersion and Kubernetes are what blocks were looked for; "" if that
-	// was not asked for or is not known.
+	// ClusterVersion is the version of Options, and Kubernetes the version that it is built on; ""
+	// if not set or unknown.
 	ClusterVersion string   `json:"clusterVersion,omitempty"`
 	Kubernetes     string   `json:"kubernetes,omitempty"`
-	Operators      []Answer `json:"operators"`
+	Operators      []Result `json:"operators"`
 }
 
-// Having are the answers with one of the outcomes.
-func (r Report) Having(outcomes ...Outcome) []Answer {
-	var all []Answer
+// WithOutcome returns the results that have one of the outcomes.
+func (r Report) WithOutcome(outcomes ...Outcome) []Result {
+	var all []Result
 	for _, a := range r.Operators {
 		if slices.Contains(outcomes, a.Outcome) {
 			all = append(all, a)
@@ -68,44 +71,45 @@ func (r Report) Having(outcomes ...Outcome) []Answer {
 	return all
 }
 
-// An Outcome says how an operator fares. The set is closed.
+// An Outcome classifies what an operator gets from the mirror. The set is closed.
 type Outcome string
 
 const (
-	// AtHead: it runs the head already.
+	// AtHead: the head is already installed.
 	AtHead Outcome = "at-head"
-	// Reaches: it gets to the head by itself.
-	Reaches Outcome = "reaches"
-	// ByHand: it gets to the head if somebody pins the version of the
-	// ClusterExtension hop by hop.
-	ByHand Outcome = "by-hand"
-	// Ahead: it runs, or in OLM v1 gets to, a version that is not older than the
-	// head.
+	// ReachesHead: OLM updates the operator to the head without intervention.
+	ReachesHead Outcome = "reaches"
+	// NeedsPinning: the operator reaches the head only if the administrator pins the version of the
+	// ClusterExtension for one hop after the other.
+	NeedsPinning Outcome = "by-hand"
+	// Ahead: the installed version, or in OLM v1 the version that the operator reaches, is not
+	// older than the head.
 	Ahead Outcome = "ahead"
-	// Lacking: it gets to the head if another catalog provides what a bundle on the
-	// way needs, and neither the mirror nor what is installed provides.
-	Lacking Outcome = "lacking"
-	// Downgraded: OLM v1 puts a lower version in its place, without regard to edges
+	// MissingDependency: the operator reaches the head only if another catalog provides a
+	// dependency of a bundle on the path. Neither the mirror nor an installed operator provides it.
+	MissingDependency Outcome = "lacking"
+	// Downgraded: OLM v1 replaces the installed version by a lower one, without regard to edges
 	// (upgradeConstraintPolicy SelfCertified).
 	Downgraded Outcome = "downgraded"
-	// Stranded: it does not get to the head.
+	// Stranded: there is no upgrade path to the head.
 	Stranded Outcome = "stranded"
-	// NotMirrored: its package is not in the mirror, which is to serve it.
+	// NotMirrored: the package is not in the mirror, although the operator depends on the mirror
+	// for it.
 	NotMirrored Outcome = "not-mirrored"
-	// Elsewhere: its package is not in the mirror, and nothing says that it ever
-	// came from there.
-	Elsewhere Outcome = "elsewhere"
-	// Unknown: the package or the version that is installed is not known.
+	// OtherSource: the package is not in the mirror, and nothing indicates that the operator was
+	// installed from there.
+	OtherSource Outcome = "elsewhere"
+	// Unknown: the package or the installed version is unknown.
 	Unknown Outcome = "unknown"
 )
 
-// rank puts outcomes in order, the best first.
+// rank orders outcomes, the best first.
 func (o Outcome) rank() int {
-	return slices.Index([]Outcome{AtHead, Reaches, ByHand, Ahead, Lacking, Downgraded, Stranded, NotMirrored, Elsewhere, Unknown}, o)
+	return slices.Index([]Outcome{AtHead, ReachesHead, NeedsPinning, Ahead, MissingDependency, Downgraded, Stranded, NotMirrored, OtherSource, Unknown}, o)
 }
 
-// An Answer is about one operator.
-type Answer struct {
+// A Result is what Check found for one operator.
+type Result struct {
 	Origin     string   `json:"origin"`
 	Package    string   `json:"package,omitempty"`
 	Namespace  string   `json:"namespace,omitempty"`
@@ -113,38 +117,36 @@ type Answer struct {
 	Version    string   `json:"version,omitempty"`
 	Generation string   `json:"generation"` // "OLM classic" or "OLM v1"
 	Channels   []string `json:"channels,omitempty"`
-	// Outcome is the best of the routes. A Subscription has one route for each
-	// catalog; an operator of OLM classic whose channel is not known has one for
-	// each channel too.
+	// Outcome is that of the best path. A Subscription has one path per catalog. An operator of OLM
+	// classic whose channel is unknown also has one per channel.
 	Outcome Outcome `json:"outcome"`
-	// Why is a sentence; "" where the routes say it all.
-	Why    string  `json:"why,omitempty"`
-	Routes []Route `json:"routes,omitempty"`
-	// Mends are what would help, beside those of the routes.
-	Mends []Mend   `json:"mends,omitempty"`
+	// Explanation is a sentence; "" if the explanations of the paths are enough.
+	Explanation string `json:"why,omitempty"`
+	Paths       []Path `json:"routes,omitempty"`
+	// Fixes are remedies in addition to those of the paths.
+	Fixes []Fix    `json:"mends,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A Route is what one catalog, and for OLM classic one channel, makes of an
-// operator.
-type Route struct {
+// A Path is the upgrade path of an operator in one catalog and, for OLM classic, in one channel.
+type Path struct {
 	Catalog string `json:"catalog"`
-	// Channel is the channel of OLM classic; "" for OLM v1, which joins the
-	// channels that the ClusterExtension names, or all.
+	// Channel is the channel of OLM classic. It is "" for OLM v1, which joins the channels that the
+	// ClusterExtension names, or all channels.
 	Channel string `json:"channel,omitempty"`
-	// Head is the bundle that the route should lead to: the head of the channel,
-	// for OLM v1 what a new install would get. It is "" where there is none.
+	// Head is the bundle that the path should lead to: the head of the channel or, for OLM v1, the
+	// bundle of a new installation. It is "" if there is no such bundle.
 	Head    string  `json:"head,omitempty"`
 	Outcome Outcome `json:"outcome"`
-	// Hops are the updates that are made, up to the head or where it ends.
+	// Hops are the updates up to the head or up to where the path ends.
 	Hops []Hop `json:"hops,omitempty"`
-	// Stuck is the bundle that has no update, where the outcome is Stranded or
-	// ByHand: there OLM ends by itself.
+	// Stuck is the bundle at which OLM stops without intervention, if the outcome is Stranded or
+	// NeedsPinning.
 	Stuck string `json:"stuck,omitempty"`
-	// Why is a sentence.
-	Why   string `json:"why"`
-	Mends []Mend `json:"mends,omitempty"`
-	// Blocks are what the bundle at the end of the route stands against.
+	// Explanation is a sentence.
+	Explanation string `json:"why"`
+	Fixes       []Fix  `json:"mends,omitempty"`
+	// Blocks apply to the bundle at the end of the path.
 	Blocks []Block `json:"blocks,omitempty"`
 }
 
@@ -153,24 +155,23 @@ type Hop struct {
 	Channel string `json:"channel,omitempty"`
 	From    string `json:"from"`
 	To      string `json:"to"`
-	// Edge is why OLM makes it; "" where the ClusterExtension goes without edges
-	// (upgradeConstraintPolicy SelfCertified), or takes a bundle of the same version
-	// for what is installed.
+	// Edge is the field of the channel entry that allows the update. It is "" if the
+	// ClusterExtension ignores edges (upgradeConstraintPolicy SelfCertified), or if OLM v1 takes a
+	// bundle of the same version for the installed one.
 	Edge graph.EdgeKind `json:"edge,omitempty"`
-	// Blocks are what stands against the hop, or against a cluster update while
-	// it is not made.
+	// Blocks prevent the hop, or prevent an update of the cluster until the hop is made.
 	Blocks []Block `json:"blocks,omitempty"`
 }
 
-// A Mend is one thing to do. The fields that are set are those of the
-// configuration; Message is a sentence about them.
-type Mend struct {
+// A Fix is one remedy. The fields are those of the configuration; Message is a sentence that
+// describes them.
+type Fix struct {
 	Message string `json:"message"`
 	Catalog string `json:"catalog,omitempty"`
 	Package string `json:"package,omitempty"`
 	Channel string `json:"channel,omitempty"`
-	// Keep are the bundles that the mirror lacks, in the order of the hops.
+	// Keep lists the bundles that the mirror is missing, in the order of the hops.
 	Keep []string `json:"keep,omitempty"`
-	// MinVersion of the package or channel would keep them, too.
+	// MinVersion of the package or channel would keep these bundles, too.
 	MinVersion string `json:"minVersion,omitempty"`
 }

@@ -2,18 +2,18 @@ package validate
 
 import (
 	"cmp"
-	_ "crypto/sha256" // go-digest takes only digests whose hash is linked in
+	_ "crypto/sha256" // go-digest only accepts digests whose hash is linked in
 	_ "crypto/sha512"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/distribution/reference"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// bundles judges the bundles of a package.
+// bundles checks the bundles of a package.
 func (r *report) bundles(p *catalog.Package) {
 	entries := map[string]bool{}
 	for _, c := range p.Channels {
@@ -25,7 +25,7 @@ func (r *report) bundles(p *catalog.Package) {
 	versions := map[string][]*catalog.Bundle{}
 	for _, b := range p.Bundles {
 		if seen[b.Name] {
-			r.add(BundleDuplicate, b.Meta, "package %q has bundle %q a second time", p.Name, b.Name)
+			r.add(BundleDuplicate, b.Meta, "package %q has a duplicate bundle %q", p.Name, b.Name)
 			continue
 		}
 		seen[b.Name] = true
@@ -33,7 +33,7 @@ func (r *report) bundles(p *catalog.Package) {
 		case b.Name == "":
 			r.add(BundleName, b.Meta, "package %q has a bundle without a name", p.Name)
 		case !entries[b.Name]:
-			r.add(BundleOrphan, b.Meta, "package %q: bundle %q is in none of its channels", p.Name, b.Name)
+			r.add(BundleOrphan, b.Meta, "package %q: bundle %q is in no channel", p.Name, b.Name)
 		}
 		r.images(b, r.properties(b))
 		if version := r.version(b); version != "" {
@@ -54,8 +54,8 @@ func (r *report) bundles(p *catalog.Package) {
 	}
 }
 
-// images judges the references of a bundle. A bundle whose manifests are in its
-// properties needs no image.
+// images checks the references of a bundle. A bundle with manifests in its properties needs no
+// image.
 func (r *report) images(b *catalog.Bundle, objects int) {
 	if b.Image == "" && objects == 0 {
 		r.add(BundleImage, b.Meta, "package %q, bundle %q has no image", b.Package, b.Name)
@@ -70,11 +70,11 @@ func (r *report) images(b *catalog.Bundle, objects int) {
 	}
 }
 
-// image says why a text is not a reference. An empty one passes, as with opm.
+// image returns why a text is not a reference. As in opm, an empty one is valid.
 func image(ref string) error {
 	if ref == "" {
 		return nil
 	}
-	_, err := reference.ParseNormalizedNamed(ref)
-	return err
+	_, err := reference.Parse(ref)
+	return errors.Unwrap(err) // the caller names the reference
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
-// channels judges the channels of a package and returns their names.
+// channels checks the channels of a package and returns their names.
 func (r *report) channels(p *catalog.Package) map[string]bool {
 	bundles := make(map[string]bool, len(p.Bundles))
 	for _, b := range p.Bundles {
@@ -22,7 +22,7 @@ func (r *report) channels(p *catalog.Package) map[string]bool {
 			r.add(ChannelName, c.Meta, "package %q has a channel without a name", p.Name)
 			continue
 		case names[c.Name]:
-			r.add(ChannelDuplicate, c.Meta, "package %q has channel %q a second time", p.Name, c.Name)
+			r.add(ChannelDuplicate, c.Meta, "package %q has a duplicate channel %q", p.Name, c.Name)
 			continue
 		case len(c.Entries) == 0:
 			r.add(ChannelEmpty, c.Meta, "package %q, channel %q has no entries", p.Name, c.Name)
@@ -34,13 +34,13 @@ func (r *report) channels(p *catalog.Package) map[string]bool {
 	return names
 }
 
-// entries judges the entries of a channel, and the graph that they make.
+// entries checks the entries of a channel and their update graph.
 func (r *report) entries(c *catalog.Channel, bundles map[string]bool) {
 	seen := make(map[string]bool, len(c.Entries))
 	twice := false
 	for i, e := range c.Entries {
 		if seen[e.Name] {
-			r.add(EntryDuplicate, c.Meta, "package %q, channel %q has the entry %q a second time", c.Package, c.Name, e.Name)
+			r.add(EntryDuplicate, c.Meta, "package %q, channel %q has a duplicate entry %q", c.Package, c.Name, e.Name)
 			twice = true
 			continue
 		}
@@ -62,12 +62,12 @@ func (r *report) entries(c *catalog.Channel, bundles map[string]bool) {
 			}
 		}
 	}
-	if !twice { // else there is no telling which of them counts
+	if !twice { // otherwise it is unknown which duplicate counts
 		r.shape(c, graph.Inspect(c.Entries))
 	}
 }
 
-// shape judges the update graph of a channel.
+// shape checks the update graph of a channel.
 func (r *report) shape(c *catalog.Channel, s graph.Shape) {
 	switch {
 	case len(s.Heads) == 0:
@@ -76,10 +76,10 @@ func (r *report) shape(c *catalog.Channel, s graph.Shape) {
 		r.add(ChannelHeads, c.Meta, "package %q, channel %q has %d heads, entries that no other replaces or skips: %s",
 			c.Package, c.Name, len(s.Heads), strings.Join(s.Heads, ", "))
 	case len(s.Cycle) > 0:
-		r.add(ChannelCycle, c.Meta, "package %q, channel %q: entries replace each other in a circle: %s",
+		r.add(ChannelCycle, c.Meta, "package %q, channel %q: entries replace each other in a cycle: %s",
 			c.Package, c.Name, strings.Join(s.Cycle, " -> "))
 	case len(s.Stranded) > 0:
-		r.add(ChannelStranded, c.Meta, "package %q, channel %q: entries that the head %q neither leads to by replaces nor any entry skips: %s",
+		r.add(ChannelStranded, c.Meta, "package %q, channel %q: entries that are neither reachable from the head %q by replaces nor skipped: %s",
 			c.Package, c.Name, s.Heads[0], strings.Join(s.Stranded, ", "))
 	}
 }

@@ -2,17 +2,18 @@ package validate
 
 import (
 	"regexp"
+	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// dnsLabel is what a package may be called (RFC 1123, lower case).
-var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+// dnsLabel is the syntax of a package name (RFC 1123, lower case).
+var dnsLabel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`) })
 
-// pkg judges everything of a package.
+// pkg checks a package and everything in it.
 func (r *report) pkg(p *catalog.Package) {
 	if len(p.Metas) == 0 {
-		r.homeless(p)
+		r.unowned(p)
 		return
 	}
 	first := p.Metas[0]
@@ -21,13 +22,13 @@ func (r *report) pkg(p *catalog.Package) {
 		for _, m := range p.Metas {
 			r.add(PackageName, m, "an olm.package has no name")
 		}
-		r.homeless(p)
+		r.unowned(p)
 		return
-	case !dnsLabel.MatchString(p.Name):
-		r.add(PackageName, first, "package %q: the name must be at most 63 lower case letters, digits and, inside, dashes", p.Name)
+	case !dnsLabel().MatchString(p.Name):
+		r.add(PackageName, first, "package %q: the name must have at most 63 lower-case letters, digits and inner dashes", p.Name)
 	}
 	for _, m := range p.Metas[1:] {
-		r.add(PackageDuplicate, m, "package %q is there a second time; the first is at %s:%d", p.Name, first.File, first.Line)
+		r.add(PackageDuplicate, m, "package %q is a duplicate; the first is at %s:%d", p.Name, first.File, first.Line)
 	}
 
 	channels := r.channels(p)
@@ -44,20 +45,20 @@ func (r *report) pkg(p *catalog.Package) {
 	}
 }
 
-// homeless reports the objects whose package has no olm.package.
-func (r *report) homeless(p *catalog.Package) {
+// unowned reports the objects whose package has no olm.package.
+func (r *report) unowned(p *catalog.Package) {
 	for _, c := range p.Channels {
-		r.stray(c.Meta, "channel", c.Name, p.Name)
+		r.addUnowned(c.Meta, "channel", c.Name, p.Name)
 	}
 	for _, b := range p.Bundles {
-		r.stray(b.Meta, "bundle", b.Name, p.Name)
+		r.addUnowned(b.Meta, "bundle", b.Name, p.Name)
 	}
 	for _, d := range p.Deprecations {
-		r.stray(d.Meta, "deprecations", "", p.Name)
+		r.addUnowned(d.Meta, "deprecations", "", p.Name)
 	}
 }
 
-func (r *report) stray(m *catalog.Meta, kind, name, pkg string) {
+func (r *report) addUnowned(m *catalog.Meta, kind, name, pkg string) {
 	what := kind
 	if name != "" {
 		what += " \"" + name + "\""
@@ -66,5 +67,5 @@ func (r *report) stray(m *catalog.Meta, kind, name, pkg string) {
 		r.add(PackageUnknown, m, "%s names no package", what)
 		return
 	}
-	r.add(PackageUnknown, m, "%s names package %q, of which there is no olm.package", what, pkg)
+	r.add(PackageUnknown, m, "%s names package %q, which has no olm.package", what, pkg)
 }

@@ -6,41 +6,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// The type of the property that says which package and version a bundle is.
+// propertyPackage is the type of the property with the package and version of a bundle.
 const propertyPackage = "olm.package"
 
-// propertyShapes are those of the property types that opm decodes
-// (operator-registry, alpha/property). All other types may hold anything.
-func propertyShapes() map[string]*shape {
-	text := &shape{kind: '"'}
-	texts := &shape{kind: '{', each: text}
-	object := &shape{kind: '{'}
-	objects := &shape{kind: '[', each: object}
-	link := &shape{kind: '{', fields: map[string]*shape{"name": text, "url": text}}
-	definitions := &shape{kind: '{', fields: map[string]*shape{"owned": objects, "required": objects}}
-	gvk := &shape{kind: '{', fields: map[string]*shape{"group": text, "kind": text, "version": text}}
-	return map[string]*shape{
-		propertyPackage:        {kind: '{', fields: map[string]*shape{"packagename": text, "version": text, "release": text}},
-		"olm.package.required": {kind: '{', fields: map[string]*shape{"packagename": text, "versionrange": text}},
-		"olm.gvk":              gvk,
-		"olm.gvk.required":     gvk,
-		"olm.bundle.object":    {kind: '{', fields: map[string]*shape{"data": {kind: '"', base64: true}}},
-		"olm.csv.metadata": {kind: '{', fields: map[string]*shape{
-			"annotations": texts, "labels": texts,
-			"description": text, "displayname": text, "maturity": text, "minkubeversion": text,
-			"keywords":              {kind: '[', each: text},
-			"apiservicedefinitions": definitions, "customresourcedefinitions": definitions,
-			"installmodes": objects, "maintainers": objects, "nativeapis": objects,
-			"links": {kind: '[', each: link}, "provider": link,
-		}},
-	}
-}
-
-// properties judges the values of a bundle's properties, unless that was done,
-// and returns how many of them are manifests.
+// properties checks the values of a bundle's properties, unless a Validator did so, and returns the
+// number of manifests among them.
 func (r *report) properties(b *catalog.Bundle) (objects int) {
-	if r.judged != nil {
-		r.problems = append(r.problems, r.judged[b]...)
+	if r.checked != nil {
+		r.problems = append(r.problems, r.checked[b]...)
 		for _, p := range b.Properties {
 			if p.Type == "olm.bundle.object" {
 				objects++
@@ -48,7 +21,12 @@ func (r *report) properties(b *catalog.Bundle) (objects int) {
 		}
 		return objects
 	}
-	for i, p := range b.Properties {
+	whole, err := b.Complete()
+	if err != nil {
+		r.add(BundleProperty, b.Meta, "package %q, bundle %q: %v", b.Package, b.Name, err)
+		return 0
+	}
+	for i, p := range whole.Properties {
 		if p.Type == "olm.bundle.object" {
 			objects++
 		}
@@ -58,7 +36,7 @@ func (r *report) properties(b *catalog.Bundle) (objects int) {
 		}
 		want := r.shapes[p.Type]
 		if want == nil {
-			continue // any JSON will do, and this is JSON
+			continue // any valid JSON is allowed
 		}
 		if err := r.shaper.check(p.Value, want); err != nil {
 			r.add(BundleProperty, b.Meta, "package %q, bundle %q: properties[%d] (%s): %v", b.Package, b.Name, i, p.Type, err)
@@ -67,13 +45,13 @@ func (r *report) properties(b *catalog.Bundle) (objects int) {
 	return objects
 }
 
-// A packageValue is what an olm.package property says.
+// A packageValue is the value of an olm.package property.
 type packageValue struct {
 	PackageName, Version, Release string
 }
 
-// packageProperty returns the value of the bundle's olm.package property, and
-// how many it has. It is nil if the value is wrong.
+// packageProperty returns the value of the bundle's olm.package property, and the number of such
+// properties. The value is nil if it is invalid.
 func packageProperty(b *catalog.Bundle) (value *packageValue, found int) {
 	for _, p := range b.Properties {
 		if p.Type != propertyPackage {

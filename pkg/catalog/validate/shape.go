@@ -4,30 +4,33 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 )
 
-// A shape is what the Go type that opm decodes a value into demands of its JSON,
-// no more: null passes everywhere, and members that are not named may be
-// anything. The shape nil is that of any value.
+// A shape is what the Go type into which opm decodes a value requires of its JSON, and no more:
+// null is always valid, and members that are not listed may have any value. The shape nil allows
+// any value.
 type shape struct {
-	kind   jsontext.Kind     // '"', '{' or '['
-	fields map[string]*shape // of an object: its members, in lower case, since opm takes any
-	each   *shape            // of an object without fields, or a list: what it holds
-	base64 bool              // of a string: that it holds a manifest in base64
+	kind   jsontext.Kind     // '"', '{', '[', '0', or 't' for true and false
+	fields map[string]*shape // of an object: its members in lower case, since opm ignores case
+	each   *shape            // of an object without fields, or of a list: its values
+	base64 bool              // of a string: it is a manifest in base64
+	bits   int               // of a number: it is a signed integer of this size
 }
 
-// A shaper holds values against shapes. Its zero value is ready; it is not for
-// several goroutines.
+// A shaper checks values against shapes. Its zero value is ready. It is not safe for concurrent
+// use.
 type shaper struct {
 	decoder    jsontext.Decoder
-	text, data []byte // room for decoding base64
+	text, data []byte // buffers for decoding base64
 }
 
-// check says what is wrong with a JSON value, for a person.
+// check returns what is wrong with a JSON value.
 func (s *shaper) check(value []byte, want *shape) error {
 	s.decoder.Reset(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	return s.value(want, "")
@@ -38,6 +41,9 @@ func (s *shaper) value(want *shape, path string) error {
 	kind := d.PeekKind()
 	if want == nil || kind == 'n' {
 		return d.SkipValue()
+	}
+	if kind == 'f' {
+		kind = 't'
 	}
 	if kind != want.kind {
 		if path == "" {
@@ -52,8 +58,13 @@ func (s *shaper) value(want *shape, path string) error {
 		return s.list(want, path)
 	}
 	text, err := d.ReadValue()
-	if err != nil || !want.base64 {
+	switch {
+	case err != nil:
 		return err
+	case kind == '0' && !integer(text, want.bits):
+		return fmt.Errorf("%s must be an integer of %d bits, not %s", strings.TrimPrefix(path, "."), want.bits, text)
+	case !want.base64:
+		return nil
 	}
 	if s.text, err = jsontext.AppendUnquote(s.text[:0], text); err == nil {
 		s.data, err = base64.StdEncoding.AppendDecode(s.data[:0], s.text)
@@ -61,7 +72,7 @@ func (s *shaper) value(want *shape, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s is not base64", strings.TrimPrefix(path, "."))
 	}
-	// Of what looks like JSON opm asks no more when it loads a catalog.
+	// When opm loads a catalog, it does not check further what looks like JSON.
 	if bytes.HasPrefix(bytes.TrimSpace(s.data), []byte("{")) {
 		return nil
 	}
@@ -108,7 +119,15 @@ func (s *shaper) list(want *shape, path string) error {
 	return err
 }
 
-// kindWord is a kind of JSON value in words.
+// integer reports whether opm can store a JSON number in a signed integer of a size. Since opm reads
+// all numbers as floating point first, 1.0 and 1e2 are integers, too.
+func integer(number []byte, bits int) bool {
+	value, err := strconv.ParseFloat(string(number), 64)
+	limit := math.Ldexp(1, bits-1)
+	return err == nil && value == math.Trunc(value) && value >= -limit && value < limit
+}
+
+// kindWord names a kind of JSON value.
 func kindWord(k jsontext.Kind) string {
 	switch k {
 	case '"':

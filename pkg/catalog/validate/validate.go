@@ -1,18 +1,19 @@
-// Package validate says whether OLM takes a catalog.
+// Package validate checks whether OLM accepts a catalog.
 //
-// [Catalog] judges a catalog as `opm validate` of operator-registry does, whose
-// verdict decides whether a catalog can be served to a cluster: the same rules
-// on the same things, in our own words. Where opm stops at the first error of
-// some kinds, everything that is wrong is reported here, package by package,
-// each with the file and line of the object and a rule that scripts can hold on
-// to. Objects of schemas that OLM does not know are not judged; neither are
-// icons, nor related images that are empty, which real catalogs have.
+// [Catalog] checks a catalog as `opm validate` of operator-registry does, whose result decides
+// whether a catalog can be served to a cluster: the same rules with our own messages. For some
+// rules opm stops at the first error. This package reports everything that is wrong, package by
+// package, each problem with the file and line of the object and the name of a rule, which scripts
+// can rely on. It does not check objects of schemas that OLM does not know, icons, or empty related
+// images, which real catalogs have.
 //
-// What a file's text must be like for a catalog to be read at all is the matter
-// of package catalog; a catalog that comes from there has members of the right
-// types.
+// A [Validator] does the same for a catalog whose text is not kept in memory.
 //
-// The rules need no order and no network, and take time linear in the catalog.
+// The syntax that a file needs for a catalog to be read at all is defined by package catalog. The
+// members of a catalog from there have the right types.
+//
+// The rules need no particular order and no network, and take time linear in the size of the
+// catalog.
 package validate
 
 import (
@@ -25,20 +26,19 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// A Problem is one rule that the catalog breaks in one place.
+// A Problem is one violation of a rule.
 type Problem struct {
-	// Rule names the rule, for instance "channel-heads".
+	// Rule is the name of the rule, for instance "channel-heads".
 	Rule Rule
-	// File and Line are where the object begins that breaks it: slash-separated
-	// below the catalog's root, and from 1. They are empty for an object that
-	// was never in a file.
+	// File and Line are the position of the object: the slash-separated path below the catalog's
+	// root, and the line counted from 1. They are empty for an object that was never in a file.
 	File string
 	Line int
-	// Message says what is wrong, and names package, channel and bundle.
+	// Message describes the problem and names package, channel and bundle.
 	Message string
 }
 
-// String is the problem as file:line: message (rule).
+// String returns the problem as file:line: message (rule).
 func (p Problem) String() string {
 	text := fmt.Sprintf("%s (%s)", p.Message, p.Rule)
 	if p.File != "" {
@@ -47,21 +47,21 @@ func (p Problem) String() string {
 	return text
 }
 
-// An Error has everything that OLM would not take, in the order of the model.
+// An Error lists everything that OLM rejects, in the order of the model.
 type Error struct {
 	Problems []Problem
 }
 
-// mostShown is how many problems a person wants to see at once.
+// mostShown is the maximum number of problems in a message.
 const mostShown = 50
 
-// Error has one line a problem, for the first fifty.
+// Error has one line per problem, at most fifty.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
-		return "OLM does not take the catalog: " + e.Problems[0].String()
+		return "OLM rejects the catalog: " + e.Problems[0].String()
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "OLM does not take the catalog, for %d reasons:", len(e.Problems))
+	fmt.Fprintf(&text, "OLM rejects the catalog for %d reasons:", len(e.Problems))
 	for i, p := range e.Problems {
 		if i == mostShown {
 			fmt.Fprintf(&text, "\n  and %d more", len(e.Problems)-i)
@@ -72,21 +72,20 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Catalog reports what keeps OLM from taking a catalog, as an [*Error]; nil
-// means that `opm validate` passes it.
+// Catalog reports why OLM rejects a catalog, as an [*Error]; nil means that `opm validate` accepts
+// it.
 func Catalog(c *catalog.Catalog) error {
-	return judge(c, nil)
+	return check(c, nil)
 }
 
-// judge is Catalog, where judged has the problems with properties already unless
-// it is nil.
-func judge(c *catalog.Catalog, judged map[*catalog.Bundle][]Problem) error {
+// check implements Catalog. Unless checked is nil, it has the problems of properties already.
+func check(c *catalog.Catalog, checked map[*catalog.Bundle][]Problem) error {
 	found := make([][]Problem, len(c.Packages))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(c.Packages)) {
 		workers.Go(func() {
-			r := report{shapes: propertyShapes(), judged: judged}
+			r := report{shapes: propertyShapes(), checked: checked}
 			for i := next.Add(1) - 1; i < int64(len(c.Packages)); i = next.Add(1) - 1 {
 				r.problems = nil
 				r.pkg(c.Packages[i])
@@ -106,12 +105,12 @@ func judge(c *catalog.Catalog, judged map[*catalog.Bundle][]Problem) error {
 	return nil
 }
 
-// A report gathers the problems of one package.
+// A report collects the problems of one package.
 type report struct {
 	problems []Problem
 	shapes   map[string]*shape // of properties, by type
 	shaper   shaper
-	judged   map[*catalog.Bundle][]Problem
+	checked  map[*catalog.Bundle][]Problem
 }
 
 func (r *report) add(rule Rule, m *catalog.Meta, format string, args ...any) {

@@ -6,17 +6,16 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// version judges what a bundle's olm.package property says, and returns the
-// version that no other bundle of the package may have: with its build metadata
-// and its release. It is empty if there is none.
+// version checks a bundle's olm.package property, and returns the version that must be unique in
+// the package: with its build metadata and its release. It returns "" if there is none.
 func (r *report) version(b *catalog.Bundle) string {
 	own, found := packageProperty(b)
 	if found != 1 {
-		r.add(BundlePackage, b.Meta, "package %q, bundle %q must have exactly one olm.package property, and has %d", b.Package, b.Name, found)
+		r.add(BundlePackage, b.Meta, "package %q, bundle %q must have exactly one olm.package property, but has %d", b.Package, b.Name, found)
 		return ""
 	}
 	if own == nil {
-		return "" // its value is wrong, which was said
+		return "" // its value is invalid, which is reported elsewhere
 	}
 	if own.PackageName != b.Package {
 		r.add(BundlePackage, b.Meta, "package %q, bundle %q: the olm.package property names package %q", b.Package, b.Name, own.PackageName)
@@ -34,7 +33,7 @@ func (r *report) version(b *catalog.Bundle) string {
 		return ""
 	}
 	if len(version.Build) > 0 {
-		r.add(BundleVersion, b.Meta, "package %q, bundle %q: version %s has build metadata, which cannot go with the release %q", b.Package, b.Name, version, own.Release)
+		r.add(BundleVersion, b.Meta, "package %q, bundle %q: version %s has build metadata, which cannot be combined with the release %q", b.Package, b.Name, version, own.Release)
 	}
 	full := version.String() + "-" + own.Release
 	if want := b.Package + "-v" + full; b.Name != want {

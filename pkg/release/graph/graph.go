@@ -1,10 +1,14 @@
-// Package graph holds the update graphs of platform releases, as update services
-// (Cincinnati) answer them: releases, updates that are recommended to everybody,
-// and updates that are recommended where no risk applies.
+// Package graph holds the update graphs of platform releases, as update services (Cincinnati)
+// return them: releases, recommended updates, and conditional updates, which are recommended to
+// clusters that none of their risks applies to.
 //
-// What a client of such a service has to know is known here: a pair that is both
-// recommended and conditional is conditional, rules of an unknown type do not
-// count, and an answer that contradicts itself is refused.
+// Read parses and checks the JSON of a service, New builds a graph from nodes and edges, Write
+// returns the JSON. All apply the rules of the cluster version operator: a pair of versions that is
+// both recommended and conditional is conditional, matching rules of unknown types are ignored, and
+// a graph that contradicts itself is refused.
+//
+// A Graph does not change once it is built. The same releases, updates and risks give equal values
+// and equal bytes, in whatever order they were read.
 package graph
 
 import (
@@ -22,19 +26,17 @@ type Node struct {
 	Version semver.Version
 	// Payload is the release image, by digest.
 	Payload string
-	// Channels are all channels that have the release; mostly sorted.
+	// Channels are all channels that contain the release; usually sorted.
 	Channels []string
 	// URL is the erratum.
 	URL string
-	// Arch is multi where the release's metadata says so, else "".
+	// Arch is multi if the release's metadata says so, else empty.
 	Arch release.Arch
-	// Metadata is everything that the answer says of the release, the above
-	// included.
+	// Metadata is all metadata of the release, including what the fields above hold.
 	Metadata map[string]string
 }
 
-// A Rule says where a risk applies: Type is "Always", or "PromQL" with the
-// query in PromQL.
+// A Rule defines where a risk applies. Type is "Always", or "PromQL" with the query in PromQL.
 type Rule struct {
 	Type, PromQL string
 }
@@ -45,14 +47,13 @@ const (
 	PromQL = "PromQL"
 )
 
-// A Risk is a reason for which an update is not recommended to some.
+// A Risk is a reason why an update is not recommended to some clusters.
 type Risk struct {
 	Name, Message, URL string
 	Rules              []Rule
 }
 
-// Always reports whether the risk applies to every cluster: it has a rule of
-// that type before any that could say no.
+// Always reports whether the risk applies to every cluster: its first rule is of type Always.
 func (r Risk) Always() bool { return len(r.Rules) > 0 && r.Rules[0].Type == Always }
 
 // A Conditional is a group of updates with the same risks.
@@ -64,45 +65,41 @@ type Conditional struct {
 // A Pair is an update by its versions.
 type Pair struct{ From, To string }
 
-// An Edge is an update to the node To. Group is that of its risks, -1 for an
-// update that is recommended to everybody.
+// An Edge is an update to the node To. Group is the number of its group of risks, -1 for an update
+// that is recommended to every cluster.
 type Edge struct {
 	To, Group int32
 }
 
-// A Graph is an update graph. Nothing changes it.
+// A Graph is an update graph. It is immutable.
 type Graph struct {
 	// Nodes are sorted by version, lowest first.
 	Nodes []Node
 	// groups are the risks of conditional updates.
 	groups [][]Risk
-	// edges holds those of node i from first[i] to first[i+1], sorted by target.
+	// The edges of node i are edges[first[i]:first[i+1]], sorted by target.
 	edges []Edge
 	first []int32
 }
 
-// New makes a graph of nodes, of plain edges by the indexes of nodes, and of
-// conditional ones. The rules of clients apply, those of the cluster version
-// operator (its pkg/cincinnati):
+// New builds a graph from nodes, recommended edges by the indexes of nodes, and conditional edges.
+// The rules of the cluster version operator apply (its pkg/cincinnati):
 //
-//   - A pair that is both plain and conditional is conditional.
-//   - Rules of unknown types, and those without what their type needs, are left
-//     out. A conditional update with a risk that has no rule left, or with no
-//     risk, is left out with its plain twin.
-//   - Of several conditional updates between the same releases all are left out.
-//   - Conditional updates from versions that are not there concern nobody.
+//   - A pair that is both recommended and conditional is conditional.
+//   - Rules of unknown types, and rules without the data that their type needs, are dropped. A conditional update with a risk that has no rule left, or without risks, is dropped together with the recommended edge of the same pair.
+//   - If several conditional updates connect the same releases, all of them are dropped.
+//   - Conditional updates from versions that do not exist are ignored.
 //
-// Errors are: an edge to a node that is not there or to itself, a version that
-// stands there twice, and a conditional update to an absent version.
+// These are errors: an edge to a missing node or to itself, a version that occurs twice, and a
+// conditional update to a missing version.
 //
-// nodes is taken over and sorted; what the fields of a node say beside its
-// Metadata is read from there.
+// New sorts nodes in place, and sets the fields of each node that repeat its Metadata.
 func New(nodes []Node, plain [][2]int, conditional []Conditional) (*Graph, error) {
-	place, err := arrange(nodes)
+	position, err := sortNodes(nodes)
 	if err != nil {
 		return nil, err
 	}
-	links, err := plainLinks(nodes, place, plain)
+	links, err := plainLinks(nodes, position, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +113,7 @@ func New(nodes []Node, plain [][2]int, conditional []Conditional) (*Graph, error
 		for _, p := range c.Pairs {
 			to, ok := index[p.To]
 			if !ok {
-				return nil, fmt.Errorf("the conditional update from %.60q leads to %.60q, which is no node of the graph", p.From, p.To)
+				return nil, fmt.Errorf("the conditional update from %.60q leads to %.60q, which is not in the graph", p.From, p.To)
 			}
 			from, ok := index[p.From]
 			switch {
@@ -131,62 +128,61 @@ func New(nodes []Node, plain [][2]int, conditional []Conditional) (*Graph, error
 	return b.build(nodes, links), nil
 }
 
-// arrange sorts nodes and returns where each of them went.
-func arrange(nodes []Node) ([]int32, error) {
+// sortNodes sorts nodes by version and returns the new index of each.
+func sortNodes(nodes []Node) ([]int32, error) {
 	order := make([]int, len(nodes))
 	for i := range order {
 		order[i] = i
 		nodes[i].describe()
 	}
 	slices.SortFunc(order, func(a, b int) int { return Compare(nodes[a].Version, nodes[b].Version) })
-	place := make([]int32, len(nodes))
+	position := make([]int32, len(nodes))
 	sorted := make([]Node, len(nodes))
 	for at, i := range order {
-		place[i], sorted[at] = int32(at), nodes[i]
+		position[i], sorted[at] = int32(at), nodes[i]
 		if at > 0 && Compare(sorted[at-1].Version, sorted[at].Version) == 0 {
-			return nil, fmt.Errorf("%s stands in the graph twice; a graph holds the releases of one architecture", sorted[at].Version)
+			return nil, fmt.Errorf("%s occurs twice; an update graph holds the releases of one architecture", sorted[at].Version)
 		}
 	}
 	copy(nodes, sorted)
-	return place, nil
+	return position, nil
 }
 
-// A link is an edge on its way into a graph.
+// A link is an edge before the graph is built.
 type link struct{ from, to, group int32 }
 
-// The groups of links that have no risks.
+// The groups of links without risks.
 const (
-	everybody int32 = -1 // recommended to all
-	nobody    int32 = -2 // conditional, and left out by clients
+	unconditional int32 = -1 // recommended to every cluster
+	dropped       int32 = -2 // conditional, and dropped by the rules of clients
 )
 
-func plainLinks(nodes []Node, place []int32, plain [][2]int) ([]link, error) {
+func plainLinks(nodes []Node, position []int32, plain [][2]int) ([]link, error) {
 	links := make([]link, 0, len(plain))
 	for i, e := range plain {
 		from, to := e[0], e[1]
-		switch n := len(place); {
+		switch n := len(position); {
 		case from < 0 || from >= n || to < 0 || to >= n:
 			return nil, fmt.Errorf("edge %d leads from node %d to node %d, and there are %d nodes", i, from, to, n)
 		case from == to:
-			return nil, fmt.Errorf("edge %d leads from %s to itself", i, nodes[place[from]].Version)
+			return nil, fmt.Errorf("edge %d leads from %s to itself", i, nodes[position[from]].Version)
 		}
-		links = append(links, link{place[from], place[to], everybody})
+		links = append(links, link{position[from], position[to], unconditional})
 	}
 	return links, nil
 }
 
-// A builder collects the groups of risks that updates have.
+// A builder collects the groups of risks of updates.
 type builder struct {
 	groups [][]Risk
-	ids    map[string]int32 // by what the risks say
+	ids    map[string]int32 // by the text of the risks
 }
 
-// group returns the number of the group with these risks, less the rules that
-// clients leave out.
+// group returns the number of the group with these risks, without the rules that clients drop.
 func (b *builder) group(risks []Risk) int32 {
 	risks, ok := prune(risks)
 	if !ok {
-		return nobody
+		return dropped
 	}
 	key := fmt.Sprintf("%q", risks)
 	id, ok := b.ids[key]
@@ -198,8 +194,7 @@ func (b *builder) group(risks []Risk) int32 {
 	return id
 }
 
-// prune leaves out the rules that clients cannot evaluate, and reports whether
-// each risk has one left.
+// prune drops the rules that clients cannot evaluate, and reports whether each risk has one left.
 func prune(risks []Risk) ([]Risk, bool) {
 	out := slices.Clone(risks)
 	for i := range out {
@@ -216,20 +211,20 @@ func (r Rule) known() bool {
 	return r.Type == Always && r.PromQL == "" || r.Type == PromQL && r.PromQL != ""
 }
 
-// build makes the graph: what clients leave out goes, and groups are numbered in
-// the order of their first update, so that equal graphs are equal values.
+// build returns the graph. It drops what clients drop, and numbers groups in the order of their
+// first update, so that equal graphs are equal values.
 func (b *builder) build(nodes []Node, links []link) *Graph {
 	slices.SortFunc(links, func(x, y link) int {
 		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to), cmp.Compare(x.group, y.group))
 	})
 	g := &Graph{Nodes: nodes, edges: make([]Edge, 0, len(links)), first: make([]int32, len(nodes)+1)}
-	number := make([]int32, len(b.groups)) // in g, from 1; 0: none yet
+	number := make([]int32, len(b.groups)) // number in g, from 1; 0 if none yet
 	for len(links) > 0 {
 		l, n := links[0], 1
 		for n < len(links) && links[n].from == l.from && links[n].to == l.to {
 			n++
 		}
-		group, ok := settle(links[:n])
+		group, ok := choose(links[:n])
 		links = links[n:]
 		if !ok {
 			continue
@@ -251,23 +246,24 @@ func (b *builder) build(nodes []Node, links []link) *Graph {
 	return g
 }
 
-// settle decides between links of the same releases, which are sorted by group.
-func settle(links []link) (group int32, ok bool) {
+// choose returns the group of the one link that remains of links between the same releases, which
+// are sorted by group. It reports false if none remains.
+func choose(links []link) (group int32, ok bool) {
 	conditional := 0
-	group = everybody
+	group = unconditional
 	for _, l := range links {
 		if l.group >= 0 {
 			conditional++
 			group = l.group
 		}
 	}
-	return group, conditional == 1 || conditional == 0 && links[0].group == everybody
+	return group, conditional == 1 || conditional == 0 && links[0].group == unconditional
 }
 
-// From are the updates from node i, sorted by target.
+// From returns the updates from node i, sorted by target.
 func (g *Graph) From(i int) []Edge { return g.edges[g.first[i]:g.first[i+1]] }
 
-// Risks are the risks of an update; none where it is recommended to everybody.
+// Risks returns the risks of an update; nil if it is recommended to every cluster.
 func (g *Graph) Risks(e Edge) []Risk {
 	if e.Group < 0 {
 		return nil
@@ -280,7 +276,7 @@ func (g *Graph) Find(v semver.Version) (int, bool) {
 	return slices.BinarySearchFunc(g.Nodes, v, func(n Node, v semver.Version) int { return Compare(n.Version, v) })
 }
 
-// Compare orders versions; build metadata decides where nothing else does.
+// Compare orders versions by precedence, then by build metadata.
 func Compare(a, b semver.Version) int {
 	if c := a.Compare(b); c != 0 {
 		return c
@@ -288,25 +284,25 @@ func Compare(a, b semver.Version) int {
 	return slices.Compare(a.Build, b.Build)
 }
 
-// Head returns the index of the highest version, -1 where there is none.
+// Head returns the index of the highest version, -1 if the graph is empty.
 func (g *Graph) Head() int { return len(g.Nodes) - 1 }
 
-// Keep returns the graph of some nodes: theirs, and the updates between them.
+// Keep returns the subgraph of the nodes that keep selects, with the updates between them.
 func (g *Graph) Keep(keep func(Node) bool) *Graph {
 	var nodes []Node
-	place := make([]int32, len(g.Nodes))
+	index := make([]int32, len(g.Nodes))
 	for i, n := range g.Nodes {
-		place[i] = -1
+		index[i] = -1
 		if keep(n) {
-			place[i] = int32(len(nodes)) //nolint:gosec // at most i
+			index[i] = int32(len(nodes)) //nolint:gosec // at most i
 			nodes = append(nodes, n)
 		}
 	}
 	var links []link
 	for i := range g.Nodes {
 		for _, e := range g.From(i) {
-			if place[i] >= 0 && place[e.To] >= 0 {
-				links = append(links, link{place[i], place[e.To], e.Group})
+			if index[i] >= 0 && index[e.To] >= 0 {
+				links = append(links, link{index[i], index[e.To], e.Group})
 			}
 		}
 	}

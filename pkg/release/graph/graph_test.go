@@ -96,8 +96,8 @@ func TestNew(t *testing.T) {
 }
 
 func TestNewVersions(t *testing.T) {
-	if _, err := New(nodes("1.0.0", "1.1.0", "1.0.0"), nil, nil); err == nil || !strings.Contains(err.Error(), "1.0.0 stands in the graph twice") {
-		t.Errorf("a version that stands there twice: %v", err)
+	if _, err := New(nodes("1.0.0", "1.1.0", "1.0.0"), nil, nil); err == nil || !strings.Contains(err.Error(), "1.0.0 occurs twice") {
+		t.Errorf("a version that occurs twice: %v", err)
 	}
 	g, err := New(nodes("1.10.0", "1.2.0", "1.10.0-rc.1", "1.10.0+b", "1.10.0+a"), nil, nil)
 	if err != nil {
@@ -114,8 +114,8 @@ func TestNewVersions(t *testing.T) {
 	}
 }
 
-// TestGroups holds that the same risks are kept once, and that what is told of
-// risks does not change with the order of the answer.
+// TestGroups checks that equal risks are stored once, and that the order of the response does not
+// matter.
 func TestGroups(t *testing.T) {
 	risk := func(name string) []Risk { return []Risk{{Name: name, Rules: []Rule{{Type: Always}}}} }
 	groups := []Conditional{

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// list reads an array, or null, by calls of entry.
-func (a *answer) list(entry func() error) error {
+// list reads an array or null, and calls entry for each entry.
+func (p *parser) list(entry func() error) error {
 	for i := 0; ; i++ {
-		if more, err := a.next('[', i == 0); !more {
+		if more, err := p.next('[', i == 0); !more {
 			return err
 		}
 		if err := entry(); err != nil {
@@ -18,59 +18,59 @@ func (a *answer) list(entry func() error) error {
 	}
 }
 
-// object reads an object, or null, by calls of member for its members' values.
-func (a *answer) object(member func(key string) error) error {
+// object reads an object or null, and calls member for the value of each member.
+func (p *parser) object(member func(key string) error) error {
 	for first := true; ; first = false {
-		if more, err := a.next('{', first); !more {
+		if more, err := p.next('{', first); !more {
 			return err
 		}
-		token, err := a.dec.Token()
+		token, err := p.dec.Token()
 		if err != nil {
 			return err
 		}
-		key := token.(string) // the decoder takes nothing else in its place
+		key := token.(string) // the decoder accepts only strings here
 		if err := member(key); err != nil {
 			return fmt.Errorf("%.40q: %w", key, err)
 		}
 	}
 }
 
-// next reports whether an array or object has another entry. It reads what opens
-// it, first, and what closes it.
-func (a *answer) next(open json.Delim, first bool) (bool, error) {
+// next reports whether an array or object has another entry. It also reads the opening delimiter,
+// if first is set, and the closing one.
+func (p *parser) next(open json.Delim, first bool) (bool, error) {
 	if first {
-		token, err := a.dec.Token()
+		token, err := p.dec.Token()
 		switch {
 		case err != nil:
 			return false, err
 		case token == nil:
 			return false, nil
 		case token != open:
-			return false, fmt.Errorf("there is %.40q where %q was expected", fmt.Sprint(token), open.String())
+			return false, fmt.Errorf("found %.40q, expected %q", fmt.Sprint(token), open.String())
 		}
 	}
-	if !a.dec.More() {
-		_, err := a.dec.Token()
+	if !p.dec.More() {
+		_, err := p.dec.Token()
 		return false, err
 	}
-	if a.left--; a.left < 0 {
-		return false, errors.New("the graph has more values than any that is served")
+	if p.left--; p.left < 0 {
+		return false, errors.New("the graph has too many values")
 	}
 	return true, nil
 }
 
 // strings reads an object whose members are strings.
-func (a *answer) strings(to map[string]*string) error {
-	return a.object(func(key string) error {
+func (p *parser) strings(to map[string]*string) error {
+	return p.object(func(key string) error {
 		if s := to[key]; s != nil {
-			return a.dec.Decode(s)
+			return p.dec.Decode(s)
 		}
-		return a.skip()
+		return p.skip()
 	})
 }
 
-// skip passes over a value.
-func (a *answer) skip() error {
+// skip ignores a value.
+func (p *parser) skip() error {
 	var raw json.RawMessage
-	return a.dec.Decode(&raw)
+	return p.dec.Decode(&raw)
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// What the metadata of nodes are called that this package, or a reader of graphs,
-// knows.
+// The keys of node metadata that this package or a reader of graphs uses.
 const (
 	URLKey      = "url"
 	ChannelsKey = "io.openshift.upgrades.graph.release.channels" // separated by commas
@@ -15,7 +14,7 @@ const (
 	ManifestKey = "io.openshift.upgrades.graph.release.manifestref"
 )
 
-// describe sets the fields that repeat what the metadata says.
+// describe sets the fields that repeat metadata.
 func (n *Node) describe() {
 	n.URL, n.Channels, n.Arch = n.Metadata[URLKey], nil, ""
 	for c := range strings.SplitSeq(n.Metadata[ChannelsKey], ",") {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// operator tells what the cluster version operator offers a cluster that runs
-// version from: its GetUpdates, step by step.
+// operator returns what the cluster version operator offers a cluster that runs version from: its
+// GetUpdates, step by step.
 func operator(nodes []Node, plain [][2]int, groups []Conditional, from string) []string {
 	type update struct {
 		to    string
@@ -29,17 +29,17 @@ func operator(nodes []Node, plain [][2]int, groups []Conditional, from string) [
 			}
 		}
 	}
-	// Conditional goes before recommended, …
+	// Conditional updates replace recommended ones ...
 	updates = slices.DeleteFunc(updates, func(u update) bool {
 		return slices.ContainsFunc(conditional, func(c update) bool { return c.to == u.to })
 	})
-	// … what has a risk without rules goes, …
+	// ... updates with a risk without rules are dropped ...
 	conditional = slices.DeleteFunc(conditional, func(c update) bool {
 		return len(c.risks) == 0 || slices.ContainsFunc(c.risks, func(r Risk) bool {
 			return !slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Type == Always || rule.Type == PromQL })
 		})
 	})
-	// … and then what is there more than once.
+	// ... and so are pairs that occur more than once.
 	times := map[string]int{}
 	for _, c := range conditional {
 		times[c.to]++

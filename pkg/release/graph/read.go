@@ -12,43 +12,42 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// What Read takes at most. The largest graph that is served today has 0.5 MB.
+// The limits of Read. The largest graph that is served today has 0.5 MB.
 const (
-	// MaxSize is that of a graph as JSON, in bytes.
+	// MaxSize is the largest size of a graph as JSON, in bytes.
 	MaxSize = 32 << 20
-	// maxValues counts the entries of lists and the members of objects: enough
-	// for 500,000 conditional updates.
+	// maxValues limits the entries of lists and members of objects: enough for 500,000 conditional
+	// updates.
 	maxValues = 1 << 21
 )
 
-// Read reads the JSON of a graph as update services answer it, of at most
-// [MaxSize] bytes, and checks it as [New] does. Members that it does not know
-// are passed over. Metadata that are no strings become their JSON.
+// Read parses the JSON of an update service, at most [MaxSize] bytes, and checks it as [New] does.
+// It ignores unknown members. Metadata values that are not strings become their JSON.
 //
-// Errors say where in the JSON they are. They tell an answer that was cut short,
-// a page of HTML and text that follows the graph apart.
+// Errors give the position in the JSON. They distinguish a truncated response, an HTML page, and
+// text after the graph.
 func Read(r io.Reader) (*Graph, error) { return read(r, MaxSize, maxValues) }
 
 func read(r io.Reader, size int64, values int) (*Graph, error) {
 	limited := &io.LimitedReader{R: r, N: size + 1}
 	in := bufio.NewReader(limited)
-	if err := begins(in); err != nil {
+	if err := checkStart(in); err != nil {
 		return nil, fmt.Errorf("reading an update graph: %w", err)
 	}
-	a := answer{dec: json.NewDecoder(in), left: values}
-	err := a.read()
+	p := parser{dec: json.NewDecoder(in), left: values}
+	err := p.read()
 	if err == nil {
-		err = a.end()
+		err = p.end()
 	}
 	switch {
 	case limited.N == 0:
-		err = fmt.Errorf("it has more than %d bytes", size)
+		err = fmt.Errorf("the response has more than %d bytes", size)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("it was cut short, after %d bytes: %w", a.dec.InputOffset(), io.ErrUnexpectedEOF)
+		err = fmt.Errorf("the response was cut short after %d bytes: %w", p.dec.InputOffset(), io.ErrUnexpectedEOF)
 	}
 	var g *Graph
 	if err == nil {
-		g, err = New(a.nodes, a.plain, a.conditional)
+		g, err = New(p.nodes, p.plain, p.conditional)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading an update graph: %w", err)
@@ -56,103 +55,103 @@ func read(r io.Reader, size int64, values int) (*Graph, error) {
 	return g, nil
 }
 
-// begins looks at the first bytes for what is sent in place of JSON.
-func begins(in *bufio.Reader) error {
+// checkStart looks at the first bytes for anything that is sent in place of JSON.
+func checkStart(in *bufio.Reader) error {
 	head, err := in.Peek(64)
 	head = bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case len(head) == 0 && err != nil && err != io.EOF:
 		return err
 	case len(head) == 0 && err != nil:
-		return errors.New("it is empty")
+		return errors.New("the response is empty")
 	case bytes.HasPrefix(head, []byte("<")):
-		return errors.New("it is a page of HTML, as proxies and login pages send it, and no JSON")
+		return errors.New("the response is an HTML page, not JSON; proxies and login pages send such pages")
 	}
 	return nil
 }
 
-// An answer is a graph while it is read.
-type answer struct {
+// A parser reads one graph.
+type parser struct {
 	dec  *json.Decoder
-	left int // values that may still come
+	left int // values that may still follow
 
 	nodes       []Node
 	plain       [][2]int
 	conditional []Conditional
 }
 
-func (a *answer) read() error {
+func (p *parser) read() error {
 	seen := map[string]bool{}
-	err := a.object(func(key string) error {
+	err := p.object(func(key string) error {
 		switch key {
 		case "nodes", "edges", "conditionalEdges":
 			if seen[key] {
-				return errors.New("it stands there twice")
+				return errors.New("it occurs twice")
 			}
 			seen[key] = true
 		}
 		switch key {
 		case "version":
-			return a.version()
+			return p.version()
 		case "nodes":
-			return a.list(a.node)
+			return p.list(p.node)
 		case "edges":
-			return a.list(a.edge)
+			return p.list(p.edge)
 		case "conditionalEdges":
-			return a.list(a.group)
+			return p.list(p.group)
 		}
-		return a.skip()
+		return p.skip()
 	})
 	if err == nil && !seen["nodes"] {
-		return errors.New(`it is no update graph: it has no "nodes"`)
+		return errors.New(`not an update graph: "nodes" is missing`)
 	}
 	return err
 }
 
-// end makes sure that nothing follows the graph.
-func (a *answer) end() error {
-	switch _, err := a.dec.Token(); {
+// end returns an error if anything follows the graph.
+func (p *parser) end() error {
+	switch _, err := p.dec.Token(); {
 	case err == io.EOF:
 		return nil
 	case err == nil || errors.As(err, new(*json.SyntaxError)):
-		return fmt.Errorf("something follows the graph, from byte %d on", a.dec.InputOffset())
+		return fmt.Errorf("unexpected data after the graph, at byte %d", p.dec.InputOffset())
 	default:
 		return err
 	}
 }
 
-// version reads that of the format. Services that do not tell it mean 1.
-func (a *answer) version() error {
+// version reads the version of the format. Services that omit it mean 1.
+func (p *parser) version() error {
 	v := 1
-	if err := a.dec.Decode(&v); err != nil {
+	if err := p.dec.Decode(&v); err != nil {
 		return err
 	}
 	if v != 1 {
-		return fmt.Errorf("the graph is in version %d of the format, and only 1 is known", v)
+		return fmt.Errorf("format version %d is not supported, only 1", v)
 	}
 	return nil
 }
 
-func (a *answer) node() error {
+func (p *parser) node() error {
 	var n Node
 	var version string
-	err := a.object(func(key string) error {
+	err := p.object(func(key string) error {
 		switch key {
 		case "version":
-			return a.dec.Decode(&version)
+			return p.dec.Decode(&version)
 		case "payload":
-			return a.dec.Decode(&n.Payload)
+			return p.dec.Decode(&n.Payload)
 		case "metadata":
 			n.Metadata = map[string]string{}
-			return a.object(func(key string) error { return a.metadata(n.Metadata, key) })
+			return p.object(func(key string) error { return p.metadata(n.Metadata, key) })
 		}
-		return a.skip()
+		return p.skip()
 	})
 	if err != nil {
 		return err
 	}
 	if n.Version, err = semver.Parse(version); err != nil {
-		return fmt.Errorf("%.60q is no version: %w", version, err)
+		return fmt.Errorf("%.60q is not a version: %w", version, err)
 	}
 	if n.Payload == "" {
 		return fmt.Errorf("%s has no payload (the release image)", version)
@@ -160,14 +159,14 @@ func (a *answer) node() error {
 	if len(n.Metadata) == 0 {
 		n.Metadata = nil
 	}
-	a.nodes = append(a.nodes, n)
+	p.nodes = append(p.nodes, n)
 	return nil
 }
 
-// metadata reads one of a node's: today all are strings. null says nothing.
-func (a *answer) metadata(to map[string]string, key string) error {
+// metadata reads one value of a node's metadata. Today all are strings. null is ignored.
+func (p *parser) metadata(to map[string]string, key string) error {
 	var raw json.RawMessage
-	if err := a.dec.Decode(&raw); err != nil {
+	if err := p.dec.Decode(&raw); err != nil {
 		return err
 	}
 	var s string
@@ -189,16 +188,16 @@ func (a *answer) metadata(to map[string]string, key string) error {
 	return nil
 }
 
-func (a *answer) edge() error {
+func (p *parser) edge() error {
 	var e edge
-	if err := a.dec.Decode(&e); err != nil {
+	if err := p.dec.Decode(&e); err != nil {
 		return err
 	}
-	a.plain = append(a.plain, e)
+	p.plain = append(p.plain, e)
 	return nil
 }
 
-// An edge is a pair of indexes. An array of Go would take one of any length.
+// An edge is a pair of indexes. A Go array would accept a JSON array of any length.
 type edge [2]int
 
 func (e *edge) UnmarshalJSON(data []byte) error {
@@ -211,62 +210,62 @@ func (e *edge) UnmarshalJSON(data []byte) error {
 		}
 	}
 	if !ok || !two || err != nil {
-		return fmt.Errorf("%.40s is no pair of indexes of nodes", data)
+		return fmt.Errorf("%.40s is not a pair of node indexes", data)
 	}
 	return nil
 }
 
-func (a *answer) group() error {
+func (p *parser) group() error {
 	var c Conditional
-	err := a.object(func(key string) error {
+	err := p.object(func(key string) error {
 		switch key {
 		case "edges":
-			return a.list(func() error { return a.pair(&c) })
+			return p.list(func() error { return p.pair(&c) })
 		case "risks":
-			return a.list(func() error { return a.risk(&c) })
+			return p.list(func() error { return p.risk(&c) })
 		}
-		return a.skip()
+		return p.skip()
 	})
-	a.conditional = append(a.conditional, c)
+	p.conditional = append(p.conditional, c)
 	return err
 }
 
-func (a *answer) pair(c *Conditional) error {
-	var p Pair
-	err := a.strings(map[string]*string{"from": &p.From, "to": &p.To})
-	c.Pairs = append(c.Pairs, p)
+func (p *parser) pair(c *Conditional) error {
+	var pair Pair
+	err := p.strings(map[string]*string{"from": &pair.From, "to": &pair.To})
+	c.Pairs = append(c.Pairs, pair)
 	return err
 }
 
-func (a *answer) risk(c *Conditional) error {
+func (p *parser) risk(c *Conditional) error {
 	var r Risk
-	err := a.object(func(key string) error {
+	err := p.object(func(key string) error {
 		switch key {
 		case "url":
-			return a.dec.Decode(&r.URL)
+			return p.dec.Decode(&r.URL)
 		case "name":
-			return a.dec.Decode(&r.Name)
+			return p.dec.Decode(&r.Name)
 		case "message":
-			return a.dec.Decode(&r.Message)
+			return p.dec.Decode(&r.Message)
 		case "matchingRules":
-			return a.list(func() error { return a.rule(&r) })
+			return p.list(func() error { return p.rule(&r) })
 		}
-		return a.skip()
+		return p.skip()
 	})
 	c.Risks = append(c.Risks, r)
 	return err
 }
 
-func (a *answer) rule(r *Risk) error {
+func (p *parser) rule(r *Risk) error {
 	var rule Rule
-	err := a.object(func(key string) error {
+	err := p.object(func(key string) error {
 		switch key {
 		case "type":
-			return a.dec.Decode(&rule.Type)
+			return p.dec.Decode(&rule.Type)
 		case "promql":
-			return a.strings(map[string]*string{"promql": &rule.PromQL})
+			return p.strings(map[string]*string{"promql": &rule.PromQL})
 		}
-		return a.skip()
+		return p.skip()
 	})
 	r.Rules = append(r.Rules, rule)
 	return err

@@ -108,38 +108,38 @@ func TestReadErrors(t *testing.T) {
 		return `{"nodes":[{"version":"1.0.0","payload":"p"},{"version":"1.0.1","payload":"q"}],` + s + `}`
 	}
 	for name, tt := range map[string]struct{ in, want string }{
-		"empty":               {"", "it is empty"},
-		"blank":               {" \n", "it is empty"},
-		"HTML":                {"\n<!DOCTYPE html><html>", "page of HTML"},
+		"empty":               {"", "the response is empty"},
+		"blank":               {" \n", "the response is empty"},
+		"HTML":                {"\n<!DOCTYPE html><html>", "an HTML page"},
 		"text":                {"Service Unavailable", "invalid character 'S'"},
-		"null":                {"null", `no "nodes"`},
-		"list":                {"[]", `"[" where "{" was expected`},
-		"error":               {`{"kind":"a","value":"b"}`, `it has no "nodes"`},
-		"cut short":           {string(whole[:len(whole)/2]), "cut short, after"},
-		"cut at the end":      {string(whole[:len(whole)-2]), "cut short, after"},
-		"trailing":            {string(whole) + "{}", "something follows the graph"},
-		"trailing text":       {string(whole) + "x", "something follows the graph"},
-		"nodes twice":         {`{"nodes":[],"nodes":[]}`, `"nodes": it stands there twice`},
-		"version 2":           {`{"version":2,"nodes":[]}`, "version 2 of the format"},
+		"null":                {"null", `"nodes" is missing`},
+		"list":                {"[]", `found "[", expected "{"`},
+		"error":               {`{"kind":"a","value":"b"}`, `"nodes" is missing`},
+		"cut short":           {string(whole[:len(whole)/2]), "cut short after"},
+		"cut at the end":      {string(whole[:len(whole)-2]), "cut short after"},
+		"trailing":            {string(whole) + "{}", "unexpected data after the graph"},
+		"trailing text":       {string(whole) + "x", "unexpected data after the graph"},
+		"nodes twice":         {`{"nodes":[],"nodes":[]}`, `"nodes": it occurs twice`},
+		"version 2":           {`{"version":2,"nodes":[]}`, "format version 2"},
 		"version as text":     {`{"version":"1","nodes":[]}`, `"version"`},
-		"nodes no list":       {`{"nodes":{"a":1}}`, `"nodes": there is "{" where "[" was expected`},
-		"node no object":      {node("7"), `"nodes": entry 1: there is "7" where "{" was expected`},
-		"no version":          {node(`{"payload":"p"}`), `"nodes": entry 1: "" is no version`},
-		"not semver":          {node(`{"version":"4.20","payload":"p"}`), `"4.20" is no version`},
+		"nodes no list":       {`{"nodes":{"a":1}}`, `"nodes": found "{", expected "["`},
+		"node no object":      {node("7"), `"nodes": entry 1: found "7", expected "{"`},
+		"no version":          {node(`{"payload":"p"}`), `"nodes": entry 1: "" is not a version`},
+		"not semver":          {node(`{"version":"4.20","payload":"p"}`), `"4.20" is not a version`},
 		"version a number":    {node(`{"version":4.20,"payload":"p"}`), `"nodes": entry 1: "version":`},
 		"no payload":          {node(`{"version":"1.1.0"}`), "1.1.0 has no payload"},
-		"metadata no object":  {node(`{"version":"1.1.0","payload":"p","metadata":"x"}`), `"metadata": there is "x" where "{" was expected`},
-		"version twice":       {node(`{"version":"1.0.0","payload":"p"}`), "1.0.0 stands in the graph twice"},
-		"edge of one":         {two(`"edges":[[1]]`), `"edges": entry 0: [1] is no pair of indexes`},
-		"edge of three":       {two(`"edges":[[0,1],[0,1,1]]`), `"edges": entry 1: [0,1,1] is no pair of indexes`},
-		"edge of text":        {two(`"edges":[["0","1"]]`), "no pair of indexes"},
-		"edge of a fraction":  {two(`"edges":[[0,1.5]]`), "no pair of indexes"},
-		"edge as an object":   {two(`"edges":[{"0":1}]`), "no pair of indexes"},
+		"metadata no object":  {node(`{"version":"1.1.0","payload":"p","metadata":"x"}`), `"metadata": found "x", expected "{"`},
+		"version twice":       {node(`{"version":"1.0.0","payload":"p"}`), "1.0.0 occurs twice"},
+		"edge of one":         {two(`"edges":[[1]]`), `"edges": entry 0: [1] is not a pair of node indexes`},
+		"edge of three":       {two(`"edges":[[0,1],[0,1,1]]`), `"edges": entry 1: [0,1,1] is not a pair of node indexes`},
+		"edge of text":        {two(`"edges":[["0","1"]]`), "not a pair of node indexes"},
+		"edge of a fraction":  {two(`"edges":[[0,1.5]]`), "not a pair of node indexes"},
+		"edge as an object":   {two(`"edges":[{"0":1}]`), "not a pair of node indexes"},
 		"edge out of range":   {two(`"edges":[[0,2]]`), "edge 0 leads from node 0 to node 2, and there are 2 nodes"},
-		"index too large":     {two(`"edges":[[0,99999999999999999999]]`), "no pair of indexes"},
+		"index too large":     {two(`"edges":[[0,99999999999999999999]]`), "not a pair of node indexes"},
 		"negative":            {two(`"edges":[[-1,0]]`), "from node -1"},
 		"to itself":           {two(`"edges":[[1,1]]`), "from 1.0.1 to itself"},
-		"conditional, absent": {two(`"conditionalEdges":[{"edges":[{"from":"1.0.0","to":"1.0.2"}],"risks":[]}]`), `"1.0.2", which is no node`},
+		"conditional, absent": {two(`"conditionalEdges":[{"edges":[{"from":"1.0.0","to":"1.0.2"}],"risks":[]}]`), `"1.0.2", which is not in the graph`},
 		"rule no object":      {two(`"conditionalEdges":[{"risks":[{"matchingRules":["Always"]}]}]`), `"conditionalEdges": entry 0: "risks": entry 0: "matchingRules": entry 0:`},
 		"query no text":       {two(`"conditionalEdges":[{"risks":[{"matchingRules":[{"promql":{"promql":1}}]}]}]`), `"promql": "promql":`},
 	} {
@@ -171,7 +171,7 @@ func TestReadLimits(t *testing.T) {
 		want   string
 	}{
 		{string(whole), size, 47, ""},
-		{string(whole), size, 46, "more values than any that is served"},
+		{string(whole), size, 46, "too many values"},
 		{string(whole), size - 1, 47, fmt.Sprintf("more than %d bytes", size-1)},
 		{string(whole) + strings.Repeat(" ", 5000), size, 47, fmt.Sprintf("more than %d bytes", size)},
 	} {
@@ -182,7 +182,7 @@ func TestReadLimits(t *testing.T) {
 	}
 }
 
-// TestReadEmpty reads what a service answers for a channel that it does not know.
+// TestReadEmpty reads the response of a service for an unknown channel.
 func TestReadEmpty(t *testing.T) {
 	for _, in := range []string{`{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`, `{"nodes":null,"edges":null,"conditionalEdges":null}`} {
 		g, err := Read(strings.NewReader(in))
@@ -258,8 +258,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// large is the JSON of a graph with 10,000 nodes and 500,000 updates, every
-// fourth of them conditional.
+// large returns the JSON of a graph with 10,000 nodes and 500,000 updates, a quarter of them
+// conditional.
 func large(b *testing.B) []byte {
 	var out graphJSON
 	out.Version = 1

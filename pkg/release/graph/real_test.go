@@ -15,9 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRealGraphs compares real answers with what another reading of their JSON
-// counts.
+// TestRealGraphs compares recorded graphs with counts taken from their JSON.
 func TestRealGraphs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	const dir = "../../../../shared/graphs"
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		t.Skip("there are no real graphs beside the checkout")
@@ -35,7 +37,7 @@ func TestRealGraphs(t *testing.T) {
 			}
 			want, doubles := count(t, raw)
 			if doubles != both[filepath.Base(path)] {
-				t.Errorf("%d pairs stand in both lists", doubles)
+				t.Errorf("%d pairs are in both lists", doubles)
 			}
 			g, err := Read(bytes.NewReader(raw))
 			if err != nil {
@@ -68,8 +70,7 @@ func TestRealGraphs(t *testing.T) {
 	}
 }
 
-// count tells nodes and updates, with what stands at them, and how many updates
-// stand in both lists.
+// count returns the nodes and updates of a graph, and how many updates are in both lists.
 func count(t *testing.T, raw []byte) (map[string]string, int) {
 	var a struct {
 		Nodes []struct {

@@ -42,9 +42,8 @@ type (
 	}
 )
 
-// Write writes g as update services answer it, on one line: nodes by version,
-// then updates by the versions that they lead from and to. Equal graphs have the
-// same bytes, and [Read] reads them as g again.
+// Write writes g as update services return it, on one line: nodes by version, then updates by the
+// versions that they connect. Equal graphs have equal bytes, and [Read] returns g again.
 func (g *Graph) Write(w io.Writer) error {
 	out := graphJSON{
 		Version: 1, Nodes: make([]nodeJSON, len(g.Nodes)),
@@ -70,7 +69,7 @@ func (g *Graph) Write(w io.Writer) error {
 		}
 	}
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // queries are full of < and >
+	enc.SetEscapeHTML(false) // queries contain < and >
 	if err := enc.Encode(out); err != nil {
 		return fmt.Errorf("writing an update graph: %w", err)
 	}

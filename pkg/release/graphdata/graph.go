@@ -13,24 +13,23 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// A Release is what a release image says of itself.
+// A Release is the metadata of a release image.
 type Release struct {
 	Version string
-	// Arch is by Cincinnati's rule: multi for a payload of several, and for those
-	// alone.
+	// Arch follows Cincinnati's rule: multi only for a payload with several architectures.
 	Arch release.Arch
 	// Payload is the release image, by digest.
 	Payload string
-	// Previous and Next are the versions that may be updated to this one, and
-	// that this one may be updated to, as release-metadata has them.
+	// Previous and Next are the versions with an update to this one, and those that this one can be
+	// updated to, from release-metadata.
 	Previous, Next []string
-	// Metadata is that of release-metadata. What begins with
-	// io.openshift.upgrades.graph. takes part in making the graph.
+	// Metadata is from release-metadata. Keys with the prefix io.openshift.upgrades.graph. change
+	// the graph.
 	Metadata map[string]string
 }
 
-// The metadata by which servers add and remove updates, all below graphKey.
-// Values are versions with commas between them; remove takes "*" for all.
+// The metadata by which servers add and remove updates, all below graphKey. Values are
+// comma-separated versions; remove accepts "*" for all.
 const (
 	graphKey     = "io.openshift.upgrades.graph."
 	previousAdd  = graphKey + "previous.add"
@@ -38,15 +37,14 @@ const (
 	previousGone = graphKey + "previous.remove"
 	regexGone    = graphKey + "previous.remove_regex"
 	nextGone     = graphKey + "next.remove"
-	archKey      = graphKey + "release.arch" // servers take it out again
+	archKey      = graphKey + "release.arch" // servers remove it
 	allVersions  = "*"
 )
 
-// Graph makes the graph that an update service answers for a channel and an
-// architecture, where it knows these releases and this graph data (openshift/
-// cincinnati, the plugins of its graph builder and its policy engine). Releases
-// of other architectures and channels play no part; updates from and to releases
-// that are not there are left out. An unknown channel is an error.
+// Graph returns the graph that an update service serves for a channel and an architecture if it has
+// these releases and this graph data (openshift/cincinnati, the plugins of its graph builder and
+// its policy engine). Releases of other architectures and channels are ignored, as are updates from
+// and to missing releases. An unknown channel is an error.
 func (d *Data) Graph(releases []Release, channel string, arch release.Arch) (*graph.Graph, error) {
 	if !slices.Contains(d.names, channel) {
 		err := fmt.Errorf("the graph data has no channel %q", channel)
@@ -74,32 +72,31 @@ func (d *Data) Graph(releases []Release, channel string, arch release.Arch) (*gr
 	return g, nil
 }
 
-// A maker makes a graph of the releases of one channel and architecture. Servers
-// do all channels and architectures at once and filter at the end; updates
-// never cross architectures, and none looks at a third release, so that it
-// comes to the same.
+// A maker builds the graph for one channel and architecture. Servers build all channels and
+// architectures at once and filter at the end. The result is the same, because updates never cross
+// architectures and no update depends on a third release.
 type maker struct {
 	data        *Data
 	arch        release.Arch
 	releases    []Release
 	nodes       []graph.Node
 	index       map[string]int // of nodes, by version
-	before      []map[int]bool // the nodes that lead to each
+	before      []map[int]bool // for each node, those with an update to it
 	conditional []graph.Conditional
 }
 
-// add takes in a release, if it is in the channel.
+// add adds a release if it is in the channel.
 func (m *maker) add(r Release, channel string) error {
 	v, err := semver.Parse(r.Version)
 	if err != nil {
-		return fmt.Errorf("%.100q is no version: %w", r.Version, err)
+		return fmt.Errorf("%.100q is not a semantic version: %w", r.Version, err)
 	}
 	metadata := m.metadata(r, v)
 	if !slices.Contains(list(metadata[graph.ChannelsKey]), channel) {
 		return nil
 	}
 	if _, ok := m.index[v.String()]; ok {
-		return fmt.Errorf("it is there twice, the second time as %s", r.Payload)
+		return fmt.Errorf("duplicate release, also as %s", r.Payload)
 	}
 	m.index[v.String()] = len(m.nodes)
 	m.releases = append(m.releases, r)
@@ -108,7 +105,7 @@ func (m *maker) add(r Release, channel string) error {
 	return nil
 }
 
-// metadata is that of the release with what graph data adds to it.
+// metadata returns the metadata of the release with the additions of the graph data.
 func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 	out := make(map[string]string, len(r.Metadata)+3)
 	for key, value := range r.Metadata {
@@ -127,7 +124,7 @@ func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 	for key, value := range m.data.metadata[bare(v)] {
 		join(key, ",", value)
 	}
-	// All plain blocks come before the risks; each replaces what is there.
+	// All plain blocks come before the risks; each replaces the value.
 	for _, b := range m.blocks(v) {
 		if b.risk < 0 {
 			out[regexGone] = b.from.String()
@@ -146,7 +143,7 @@ func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 	return out
 }
 
-// blocks are those of the updates to a release.
+// blocks returns the blocks of updates to a release.
 func (m *maker) blocks(v semver.Version) []block {
 	var out []block
 	for _, b := range m.data.blocks[bare(v)] {
@@ -157,8 +154,8 @@ func (m *maker) blocks(v semver.Version) []block {
 	return out
 }
 
-// connect finds the updates: those that images name, those that metadata adds,
-// of these the conditional ones, and what is left of them after removal.
+// connect computes the updates: those that images name and those that metadata adds; then the
+// conditional ones among them, and the plain ones that remain after removals.
 func (m *maker) connect() error {
 	for at, r := range m.releases {
 		metadata := m.nodes[at].Metadata
@@ -178,7 +175,7 @@ func (m *maker) connect() error {
 	return nil
 }
 
-// join adds an update between releases that are there.
+// join adds an update if both releases exist.
 func (m *maker) join(from, to string) {
 	f, known := m.index[from]
 	t, ok := m.index[to]
@@ -187,12 +184,12 @@ func (m *maker) join(from, to string) {
 	}
 }
 
-// source is a release as regular expressions see it: "4.15.3+amd64".
+// source returns a release as regular expressions match it: "4.15.3+amd64".
 func (m *maker) source(at int) string { return m.nodes[at].Version.String() + "+" + string(m.arch) }
 
 // findConditional groups the updates with a risk by their risks.
 func (m *maker) findConditional() {
-	groups := map[string]int{} // in m.conditional, by the numbers of the risks
+	groups := map[string]int{} // index in m.conditional, by the numbers of the risks
 	for to, before := range m.before {
 		blocks := slices.DeleteFunc(m.blocks(m.nodes[to].Version), func(b block) bool { return b.risk < 0 })
 		for from := range before {
@@ -222,8 +219,8 @@ func (m *maker) findConditional() {
 	}
 }
 
-// remove takes away the plain updates that metadata removes: those to a release,
-// and, for next.remove, those from it.
+// remove deletes the plain updates that metadata removes: those to a release and, for next.remove,
+// those from it.
 func (m *maker) remove(at int) error {
 	metadata := m.nodes[at].Metadata
 	previous := list(metadata[previousGone])
@@ -256,7 +253,7 @@ func (m *maker) remove(at int) error {
 	return nil
 }
 
-// plain are the updates without a condition, by indexes of nodes.
+// plain returns the unconditional updates, by indexes of nodes.
 func (m *maker) plain() [][2]int {
 	var out [][2]int
 	for to, before := range m.before {
@@ -267,7 +264,7 @@ func (m *maker) plain() [][2]int {
 	return out
 }
 
-// list splits a list with commas.
+// list splits a comma-separated list.
 func list(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {

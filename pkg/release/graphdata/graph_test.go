@@ -11,12 +11,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// payload is a release image whose digest begins like its version ends.
+// payload is a release image whose digest begins like the end of its version.
 func payload(version string, previous ...string) Release {
 	return Release{Version: version, Arch: "amd64", Payload: "example.com/release@sha256:" + version, Previous: previous}
 }
 
-// drawn are the updates of a graph, "4.1.0 -> 4.2.0 (Risk, Other)".
+// drawn returns the updates of a graph, "4.1.0 -> 4.2.0 (Risk, Other)".
 func drawn(g *graph.Graph) []string {
 	var out []string
 	for i, n := range g.Nodes {
@@ -35,7 +35,7 @@ func drawn(g *graph.Graph) []string {
 	return out
 }
 
-// named is a file of blocked-edges for a risk of that name.
+// named is a file of blocked-edges for a risk with the name.
 func named(name, to, from string) string {
 	return strings.Replace(risk(to, from), "name: R", "name: "+name, 1)
 }
@@ -48,7 +48,7 @@ func TestGraph(t *testing.T) {
 		releases []Release
 		want     []string
 	}{
-		{"what images say", nil, []Release{payload("4.1.0"), payload("4.1.1", "4.1.0", "4.0.9"), {Version: "4.2.0", Arch: "amd64", Previous: []string{"4.1.1"}, Next: []string{"4.3.0"}}},
+		{"updates of images", nil, []Release{payload("4.1.0"), payload("4.1.1", "4.1.0", "4.0.9"), {Version: "4.2.0", Arch: "amd64", Previous: []string{"4.1.1"}, Next: []string{"4.3.0"}}},
 			[]string{"4.1.0 -> 4.1.1", "4.1.1 -> 4.2.0"}},
 		{"next", nil, []Release{{Version: "4.1.0", Arch: "amd64", Next: []string{"4.2.0", "4.1.1"}}, payload("4.1.1", "4.1.0"), payload("4.2.0")},
 			[]string{"4.1.0 -> 4.1.1", "4.1.0 -> 4.2.0"}},
@@ -71,13 +71,13 @@ from: 4[.]1[.]1`},
 			[]Release{payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.1", "4.1.10")}, []string{"4.1.10 -> 4.2.0"}},
 		{"several risks", map[string]string{"blocked-edges/b.yaml": named("B", "4.2.0", "4.1.1"), "blocked-edges/a.yaml": named("A", "4.2.0", "4.1.10")},
 			[]Release{payload("4.1.0"), payload("4.1.1"), payload("4.1.10"), payload("4.2.0", "4.1.0", "4.1.1", "4.1.10")}, []string{"4.1.0 -> 4.2.0", "4.1.1 -> 4.2.0 (B)", "4.1.10 -> 4.2.0 (A, B)"}},
-		{"a risk of an update that is not there", map[string]string{"blocked-edges/a.yaml": named("A", "4.2.0", ".*")},
+		{"a risk of a missing update", map[string]string{"blocked-edges/a.yaml": named("A", "4.2.0", ".*")},
 			[]Release{payload("4.1.0"), payload("4.1.1"), payload("4.2.0", "4.1.1")}, []string{"4.1.1 -> 4.2.0 (A)"}},
-		// Conditions are found before anything is removed, plain blocks included.
+		// Conditions are computed before removals, including plain blocks.
 		{"a block and a risk", map[string]string{"blocked-edges/a.yaml": named("A", "4.2.0", "4.1.1"), "blocked-edges/b.yaml": "to: 4.2.0\nfrom: .*"},
 			[]Release{payload("4.1.0"), payload("4.1.1"), payload("4.2.0", "4.1.0", "4.1.1")}, []string{"4.1.1 -> 4.2.0 (A)"}},
 		{"an image's own metadata", nil, []Release{payload("4.1.0"), {Version: "4.1.1", Arch: "amd64", Previous: []string{"4.1.0"}, Metadata: map[string]string{regexGone: "4[.]1[.]0"}}}, nil},
-		// Clients leave it out, and the plain update is gone, too.
+		// Clients ignore it, and the plain update is removed, too.
 		{"a rule of an unknown type", map[string]string{"blocked-edges/a.yaml": strings.Replace(risk("4.1.1", ".*"), "Always", "Never", 1)},
 			[]Release{payload("4.1.0"), payload("4.1.1", "4.1.0")}, nil},
 	} {
@@ -142,8 +142,8 @@ func TestGraphWrong(t *testing.T) {
 		want     string
 	}{
 		"channel": {nil, "stabel-4.2", `no channel "stabel-4.2"; did you mean "stable-4.2"?`},
-		"version": {[]Release{payload("4.2")}, "stable-4.2", `release 4.2-x86_64: "4.2" is no version`},
-		"twice":   {[]Release{payload("4.2.0"), payload("4.2.0")}, "stable-4.2", "release 4.2.0-x86_64: it is there twice"},
+		"version": {[]Release{payload("4.2")}, "stable-4.2", `release 4.2-x86_64: "4.2" is not a semantic version`},
+		"twice":   {[]Release{payload("4.2.0"), payload("4.2.0")}, "stable-4.2", "release 4.2.0-x86_64: duplicate release"},
 		"regular expression": {[]Release{{Version: "4.2.0", Arch: "amd64", Metadata: map[string]string{regexGone: "("}}}, "stable-4.2",
 			"making the graph of stable-4.2 for amd64: updates to 4.2.0: io.openshift.upgrades.graph.previous.remove_regex: error parsing"},
 		"itself": {[]Release{payload("4.2.0", "4.2.0")}, "stable-4.2", "to itself"},

@@ -23,11 +23,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// memory is a Store, and an Images of what is in it by name.
+// memory is a Store, and reads its images by name.
 type memory struct {
 	blobs map[digest.Digest][]byte
 	names map[string]ocispec.Descriptor
-	reads int // of blobs that are layers
+	reads int // of layer blobs
 }
 
 func newMemory() *memory {
@@ -45,11 +45,11 @@ func (m *memory) Manifest(_ context.Context, source string, d digest.Digest) (oc
 	return desc, m.blobs[desc.Digest], nil
 }
 
-func (m *memory) Blob(_ context.Context, _ string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+func (m *memory) Blob(_ context.Context, _ string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	if strings.Contains(desc.MediaType, "tar") {
 		m.reads++
 	}
-	return io.NopCloser(bytes.NewReader(m.blobs[desc.Digest])), nil
+	return io.NopCloser(bytes.NewReader(m.blobs[desc.Digest][offset:])), nil
 }
 
 func (m *memory) Write(_ context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
@@ -71,7 +71,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// image takes in an image of layers, as a Dockerfile makes it.
+// image stores an image with layers, as a Dockerfile makes it.
 func (m *memory) image(t *testing.T, name string, layers ...[]registrytest.File) v1.Image {
 	t.Helper()
 	img, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "arm64"}, v1.Config{Entrypoint: []string{"/usr/bin/oc"}, Cmd: []string{"help"}}, layers...)
@@ -140,11 +140,11 @@ func TestBuild(t *testing.T) {
 		t.Errorf("digest %q, files read back (-want +got):\n%s", back.Digest, diff)
 	}
 	if _, err := Build(t.Context(), m, d, m, "nowhere"); err == nil || !strings.Contains(err.Error(), "on nowhere: no image nowhere") {
-		t.Errorf("a base that is not there: %v", err)
+		t.Errorf("a missing base: %v", err)
 	}
 }
 
-// texts are the files of graph data.
+// texts returns the files of graph data.
 func texts(d *Data) map[string]string {
 	out := map[string]string{}
 	for name, text := range d.files {
@@ -153,8 +153,8 @@ func texts(d *Data) map[string]string {
 	return out
 }
 
-// checkLayer holds that an arbitrary user can copy what is in the layer, and that
-// nothing there depends on when and where it was made.
+// checkLayer checks that any user can copy the files of the layer, and that the layer does not
+// depend on time or machine.
 func checkLayer(t *testing.T, blob []byte, d *Data) {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(blob))
@@ -221,8 +221,8 @@ func TestBuildIndex(t *testing.T) {
 	}
 }
 
-// TestReadImage reads images of others: oc-mirror's layer has absolute names, and
-// a Dockerfile leaves more there than servers read.
+// TestReadImage reads images of other tools: oc-mirror's layer has absolute names, and a Dockerfile
+// adds files that servers ignore.
 func TestReadImage(t *testing.T) {
 	d := mustRead(t, small(nil))
 	tree := func(root string, files map[string]string) []registrytest.File {

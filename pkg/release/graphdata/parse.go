@@ -16,14 +16,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// Supported is the highest version of the format that is read; servers read no
-// higher one either, and none of another major version.
+// Supported is the highest version of the format that is supported. Servers also reject higher
+// versions, and every other major version.
 const Supported = "1.2.0"
 
-// maxErrors is how many files an error names.
+// maxErrors is the maximum number of files in an error.
 const maxErrors = 20
 
-// parse reads the files of graph data, by their paths.
+// parse parses the files of graph data, by their paths.
 func parse(files map[string][]byte) (*Data, error) {
 	d := &Data{
 		files:       files,
@@ -42,13 +42,13 @@ func parse(files map[string][]byte) (*Data, error) {
 		}
 	}
 	if more := len(errs) - maxErrors; more > 0 {
-		errs = append(errs[:maxErrors], fmt.Errorf("and %d files more", more))
+		errs = append(errs[:maxErrors], fmt.Errorf("and %d more files", more))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	if len(d.names) == 0 {
-		return nil, fmt.Errorf("it has no channels (%s/*.yaml)", channelsDir)
+		return nil, fmt.Errorf("no channels (%s/*.yaml)", channelsDir)
 	}
 	slices.SortFunc(d.names, compareChannels)
 	for _, m := range d.memberships {
@@ -61,18 +61,18 @@ func (d *Data) parseVersion() error {
 	d.Version = strings.TrimSpace(string(d.files[versionFile]))
 	v, err := semver.Parse(d.Version)
 	if err != nil {
-		return fmt.Errorf("%.50q is no version: %w", d.Version, err)
+		return fmt.Errorf("%.50q is not a semantic version: %w", d.Version, err)
 	}
 	if most := semver.MustParse(Supported); v.Major != most.Major || v.GT(most) {
-		return fmt.Errorf("graph data of version %s cannot be read, %d.0.0 to %s can; a newer release of this program may", v, most.Major, most)
+		return fmt.Errorf("graph data of version %s is not supported, only %d.0.0 to %s; use a newer version of Gantry", v, most.Major, most)
 	}
 	return nil
 }
 
-// A parser adds files to Data, which come sorted by their paths.
+// A parser adds files to Data, sorted by their paths.
 type parser struct {
 	*Data
-	risks    map[string]int    // by what they say
+	risks    map[string]int    // by content
 	channels map[string]string // the files of channels, by name
 }
 
@@ -97,10 +97,10 @@ func (p *parser) channel(file string, text []byte) error {
 		return plain(err)
 	}
 	if !release.IsChannel(c.Name) {
-		return fmt.Errorf("name: %.100q is no name of a channel: it has other characters than a-z, 0-9, - and ., too many or none", c.Name)
+		return fmt.Errorf("name: %.100q is not a channel name; use a-z, 0-9, dashes and dots", c.Name)
 	}
 	if other, ok := p.channels[c.Name]; ok {
-		return fmt.Errorf("name: channel %s is that of %s", c.Name, other)
+		return fmt.Errorf("name: channel %s is already defined in %s", c.Name, other)
 	}
 	p.channels[c.Name] = file
 	p.names = append(p.names, c.Name)
@@ -108,7 +108,7 @@ func (p *parser) channel(file string, text []byte) error {
 	for _, s := range c.Versions {
 		v, err := semver.Parse(s)
 		if err != nil {
-			return fmt.Errorf("versions: %.100q is no version: %w", s, err)
+			return fmt.Errorf("versions: %.100q is not a semantic version: %w", s, err)
 		}
 		if seen[s] {
 			continue
@@ -119,11 +119,11 @@ func (p *parser) channel(file string, text []byte) error {
 	return nil
 }
 
-// build is the build metadata of a version, "" for none.
+// build returns the build metadata of a version, "" if it has none.
 func build(v semver.Version) string { return strings.Join(v.Build, ".") }
 
-// A blockFile is a file of blocked-edges. fixedIn and autoExtend are for the
-// tools of those who write them.
+// A blockFile is a file of blocked-edges. The members fixedIn and autoExtend are for the tools of
+// its authors.
 type blockFile struct {
 	To      string `yaml:"to"`
 	From    string `yaml:"from"`
@@ -145,10 +145,10 @@ func (p *parser) block(text []byte) error {
 	}
 	to, err := semver.Parse(f.To)
 	if err != nil {
-		return fmt.Errorf("to: %.100q is no version: %w", f.To, err)
+		return fmt.Errorf("to: %.100q is not a semantic version: %w", f.To, err)
 	}
 	if f.From == "" {
-		return errors.New("from: there is no regular expression for the releases that are blocked")
+		return errors.New("from: missing regular expression for the blocked releases")
 	}
 	from, err := regexp.Compile(f.From)
 	if err != nil {
@@ -162,25 +162,25 @@ func (p *parser) block(text []byte) error {
 	return nil
 }
 
-// risk returns the number of a file's risk, -1 where it blocks for everybody.
+// risk returns the number of a file's risk, -1 if it blocks updates for all clusters.
 func (p *parser) risk(f blockFile) (int, error) {
-	var lacks []string
+	var missing []string
 	for _, field := range []struct {
-		name  string
-		there bool
+		name string
+		set  bool
 	}{
 		{"url", f.URL != ""}, {"name", f.Name != ""}, {"message", f.Message != ""}, {"matchingRules", len(f.Rules) > 0},
 	} {
-		if !field.there {
-			lacks = append(lacks, field.name)
+		if !field.set {
+			missing = append(missing, field.name)
 		}
 	}
-	switch len(lacks) {
+	switch len(missing) {
 	case 0:
 	case 4:
 		return -1, nil
 	default:
-		return 0, fmt.Errorf("a risk has url, name, message and matchingRules; this one has no %s", strings.Join(lacks, ", "))
+		return 0, fmt.Errorf("a risk needs url, name, message and matchingRules; missing: %s", strings.Join(missing, ", "))
 	}
 	r := graph.Risk{Name: f.Name, Message: f.Message, URL: f.URL}
 	for _, rule := range f.Rules {
@@ -196,8 +196,7 @@ func (p *parser) risk(f blockFile) (int, error) {
 	return n, nil
 }
 
-// rawMetadata reads what is added to the metadata of releases, by their versions.
-// Architectures make no difference there.
+// rawMetadata reads additional metadata of releases, by version. Architectures are ignored.
 func (p *parser) rawMetadata(text []byte) error {
 	var m map[string]map[string]string
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -206,17 +205,17 @@ func (p *parser) rawMetadata(text []byte) error {
 	for s, values := range m {
 		v, err := semver.Parse(s)
 		if err != nil {
-			return fmt.Errorf("%.100q is no version: %w", s, err)
+			return fmt.Errorf("%.100q is not a semantic version: %w", s, err)
 		}
 		if _, ok := p.metadata[bare(v)]; ok {
-			return fmt.Errorf("version %s stands there twice", bare(v))
+			return fmt.Errorf("duplicate version %s", bare(v))
 		}
 		p.metadata[bare(v)] = values
 	}
 	return nil
 }
 
-// plain puts the errors of one YAML file on one line.
+// plain joins the errors of one YAML file on one line.
 func plain(err error) error {
 	if e := (*yaml.TypeError)(nil); errors.As(err, &e) {
 		return errors.New(strings.Join(e.Errors, "; "))

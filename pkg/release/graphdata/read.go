@@ -15,19 +15,18 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Limits on graph data. That of 2026 has 1,800 files, the largest of 11 KB, and
-// 104 KB as tar.gz; archives of the repository have some hundred files more.
+// Limits on graph data. In 2026 it has 1,800 files, the largest of 11 KB, and 104 KB as tar.gz;
+// archives of the repository have a few hundred files more.
 const (
-	// MaxSize is how many bytes a tar.gz may have.
+	// MaxSize is the maximum size of a tar.gz in bytes.
 	MaxSize     = 16 << 20
-	maxUnpacked = 128 << 20 // with what is not read
+	maxUnpacked = 128 << 20 // including ignored files
 	maxFile     = 4 << 20
 	maxFiles    = 50_000
 )
 
-// Read reads the tar.gz of graph data. Its files may lie in one folder, as in
-// the archives that GitHub makes. The error names every file that cannot be
-// used, and what is wrong with it.
+// Read reads the tar.gz of graph data. Its files may be in one folder, as in the archives of
+// GitHub. The error names every invalid file with the reason.
 func Read(r io.Reader) (*Data, error) {
 	d, err := read(r)
 	if err != nil {
@@ -38,7 +37,7 @@ func Read(r io.Reader) (*Data, error) {
 
 func read(r io.Reader) (*Data, error) {
 	sum := sha256.New()
-	r = io.TeeReader(limit(r, MaxSize, "it has"), sum)
+	r = io.TeeReader(limit(r, MaxSize, "the file has"), sum)
 	files, err := untar(r)
 	if err != nil {
 		return nil, err
@@ -55,9 +54,9 @@ func read(r io.Reader) (*Data, error) {
 func untar(r io.Reader) (map[string][]byte, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("it is no tar.gz, which update services give (a proxy's page?): %w", err)
+		return nil, fmt.Errorf("not a tar.gz; check whether a proxy returned an error page: %w", err)
 	}
-	unpacked := limit(z, maxUnpacked, "it unpacks to")
+	unpacked := limit(z, maxUnpacked, "the file unpacks to")
 	var c collector
 	for t := tar.NewReader(unpacked); ; {
 		h, err := t.Next()
@@ -65,16 +64,16 @@ func untar(r io.Reader) (map[string][]byte, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("unpacking it: %w", err)
+			return nil, fmt.Errorf("unpacking: %w", err)
 		}
 		if err := c.add(h, t); err != nil {
 			return nil, err
 		}
 	}
-	// Behind the last header are zeros, and behind those the checksum of gzip.
+	// Zeros follow the last header, then the checksum of gzip.
 	for _, rest := range []io.Reader{unpacked, r} {
 		if _, err := io.Copy(io.Discard, rest); err != nil {
-			return nil, fmt.Errorf("unpacking it: %w", err)
+			return nil, fmt.Errorf("unpacking: %w", err)
 		}
 	}
 	return c.root()
@@ -82,16 +81,16 @@ func untar(r io.Reader) (map[string][]byte, error) {
 
 // A collector keeps the files that servers read.
 type collector struct {
-	folders map[string]map[string][]byte // by the folder that they are in, and their path there
+	folders map[string]map[string][]byte // by folder, then by path below it
 	files   int
 	size    int64
 }
 
-// add takes in one entry of an archive.
+// add adds one entry of an archive.
 func (c *collector) add(h *tar.Header, r io.Reader) error {
 	name := path.Clean(h.Name)
 	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
-		return fmt.Errorf("the name %.200q leads out of the archive", h.Name)
+		return fmt.Errorf("the name %.200q is outside of the archive", h.Name)
 	}
 	folder := ""
 	if !wanted(name) {
@@ -100,12 +99,12 @@ func (c *collector) add(h *tar.Header, r io.Reader) error {
 		}
 	}
 	if h.Typeflag != tar.TypeReg {
-		return fmt.Errorf("%.200s is no regular file", name)
+		return fmt.Errorf("%.200s is not a regular file", name)
 	}
 	return c.file(folder, name, r)
 }
 
-// file reads one file that is wanted.
+// file reads one file that servers use.
 func (c *collector) file(folder, name string, r io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -115,11 +114,11 @@ func (c *collector) file(folder, name string, r io.Reader) error {
 	c.size += int64(len(text))
 	switch {
 	case len(text) > maxFile:
-		return fmt.Errorf("%.200s has more than the %d bytes that are read", name, maxFile)
+		return fmt.Errorf("%.200s exceeds the limit of %d bytes", name, maxFile)
 	case c.folders[folder][name] != nil:
-		return fmt.Errorf("%.200s stands in the archive twice", name)
+		return fmt.Errorf("duplicate file %.200s in the archive", name)
 	case c.files > maxFiles || c.size > maxUnpacked:
-		return fmt.Errorf("it has more than the %d files and %d MiB that are read", maxFiles, maxUnpacked>>20)
+		return fmt.Errorf("more than the limit of %d files and %d MiB", maxFiles, maxUnpacked>>20)
 	case c.folders == nil:
 		c.folders = map[string]map[string][]byte{}
 	}
@@ -130,8 +129,8 @@ func (c *collector) file(folder, name string, r io.Reader) error {
 	return nil
 }
 
-// root gives the files of the folder that is graph data: the one with the file
-// version, and where there are several, the archive's own root.
+// root returns the files of the folder with the file version. If there are several, it is the
+// archive's own root.
 func (c *collector) root() (map[string][]byte, error) {
 	var found []string
 	for folder, files := range c.folders {
@@ -142,9 +141,9 @@ func (c *collector) root() (map[string][]byte, error) {
 	slices.Sort(found)
 	switch {
 	case len(found) == 0:
-		return nil, errors.New("it is no graph data: it has no file named version")
+		return nil, errors.New("not graph data: no file named version")
 	case len(found) > 1 && found[0] != "":
-		return nil, fmt.Errorf("both %.100s and %.100s have a file named version; graph data is one folder", found[0], found[1])
+		return nil, fmt.Errorf("both %.100s and %.100s have a file named version; pack only one folder", found[0], found[1])
 	}
 	return c.folders[found[0]], nil
 }
@@ -158,7 +157,7 @@ const (
 	blocksDir    = "blocked-edges"
 )
 
-// wanted says that servers read a file.
+// wanted reports whether servers read a file.
 func wanted(name string) bool {
 	switch name {
 	case versionFile, licenseFile, metadataFile:
@@ -179,7 +178,7 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left < 0 {
-		return 0, fmt.Errorf("%s more than the %d MiB that are read", l.what, l.all>>20)
+		return 0, fmt.Errorf("%s more than the limit of %d MiB", l.what, l.all>>20)
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
 	l.left -= int64(n)

@@ -49,8 +49,8 @@ func sharedGraph(tb testing.TB, name ...string) *graph.Graph {
 	return g
 }
 
-// releases are the images that a graph is made of: what leads to a node, with
-// conditions or without, is what its image names as previous.
+// releases returns the images from which a graph is made: every update to a node, conditional or
+// not, is in the previous versions of its image.
 func releases(g *graph.Graph, arch release.Arch) []Release {
 	out := make([]Release, len(g.Nodes))
 	for i, n := range g.Nodes {
@@ -68,7 +68,7 @@ func releases(g *graph.Graph, arch release.Arch) []Release {
 	return out
 }
 
-// updates are all updates of a graph by "from to", with their risks.
+// updates returns all updates of a graph as "from to", with their risks.
 func updates(g *graph.Graph) map[string][]graph.Risk {
 	out := map[string][]graph.Risk{}
 	for i, n := range g.Nodes {
@@ -79,8 +79,11 @@ func updates(g *graph.Graph) map[string][]graph.Risk {
 	return out
 }
 
-// TestDerivedGraphs makes the graphs of the revision of the graph data again.
+// TestDerivedGraphs rebuilds the graphs of the revision of the graph data.
 func TestDerivedGraphs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	d := sharedData(t)
 	for _, test := range []struct {
 		arch    release.Arch
@@ -104,10 +107,13 @@ func TestDerivedGraphs(t *testing.T) {
 	}
 }
 
-// TestRecordedGraphs makes graphs again that services answered years before the
-// revision of the graph data. No release or update has gone since, or lost a
-// risk; what was added, and what was worded anew, is known.
+// TestRecordedGraphs rebuilds graphs that services served years before the revision of the graph
+// data. Since then no release or update was removed and none lost a risk; what was added or
+// reworded is known.
 func TestRecordedGraphs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	d := sharedData(t)
 	for _, test := range []struct {
 		arch          release.Arch
@@ -148,14 +154,14 @@ func TestRecordedGraphs(t *testing.T) {
 				t.Errorf("added risks (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.worded, trueOnes(worded)); diff != "" {
-				t.Errorf("risks worded anew (-want +got):\n%s", diff)
+				t.Errorf("reworded risks (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// compareNodes holds that nodes are as they were, but for the channels that they
-// have come into since and for the regular expressions of blocks.
+// compareNodes checks that nodes are unchanged, except for additional channels and for the regular
+// expressions of blocks.
 func compareNodes(t *testing.T, then, now *graph.Graph) {
 	t.Helper()
 	bare := func(g *graph.Graph) []graph.Node {
@@ -193,6 +199,9 @@ func trueOnes(m map[string]bool) []string {
 }
 
 func TestRealData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	d := sharedData(t)
 	if d.Version != "1.1.0" || len(d.names) != 76 || len(d.risks) == 0 {
 		t.Errorf("version %s, %d channels, %d risks", d.Version, len(d.names), len(d.risks))

@@ -9,8 +9,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// large is a graph of 10,000 releases, 20 minor versions of 500, with 500,000
-// updates, two in five of which are conditional, and a last release that none leads to.
+// large returns a graph of 10,000 releases, 20 minor versions of 500, with 500,000 updates, two
+// fifths of them conditional, and a last release without incoming updates.
 func large(b *testing.B) *graph.Graph {
 	b.Helper()
 	const minors, patches, nodes, edges = 20, 500, 10_000, 500_000
@@ -69,7 +69,7 @@ func BenchmarkFind(b *testing.B) {
 				}
 			})
 		}
-		// From a source that has no path it is searched what it reaches.
+		// For a source without a path, everything that it can reach is searched.
 		b.Run(fmt.Sprintf("sources=%d/refused", sources), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Find(g, from, g.Nodes[g.Head()].Version, Policy{}); len(all(err)) != sources {

@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// A trial is a small random graph, with a policy about its risks.
+// A trial is a small random graph with a policy for its risks.
 type trial struct {
 	g      *graph.Graph
 	policy Policy
@@ -67,7 +67,7 @@ func newTrial(t *testing.T, r *rand.Rand) trial {
 	return trial{g, p}
 }
 
-// all returns every way up from one node to another.
+// all returns every path up from one node to another.
 func (tr trial) all(from, to int) [][]int {
 	if from == to {
 		return [][]int{{to}}
@@ -83,12 +83,11 @@ func (tr trial) all(from, to int) [][]int {
 	return ways
 }
 
-// step says how minor versions follow each other here; what is not in it is left
-// out by nobody.
+// step is the order of minor versions in these graphs.
 var step = map[string]string{"4.20": "4.21", "4.21": "4.22", "4.22": "5.0", "5.0": "5.1"}
 
-// cost counts what is on a way, in the order of the platform's rules: hops that
-// leave out a minor version, forbidden risks, those for all, queries, hops.
+// cost counts hops that skip a minor version, forbidden risks, risks for every cluster, queries and
+// hops, in the order of the platform's rules.
 func (tr trial) cost(way []int) [5]int {
 	minor := func(i int) string {
 		v := tr.g.Nodes[i].Version
@@ -119,8 +118,8 @@ func (tr trial) cost(way []int) [5]int {
 	return c
 }
 
-// best is the best way of all, nil if there is none; of those that cost as much, the
-// one that is newest at the first hop that differs.
+// best returns the best path, nil if there is none; on a tie the one with the newer release at the
+// first hop that differs.
 func (tr trial) best(from, to int) (way []int, cost [5]int) {
 	for _, w := range tr.all(from, to) {
 		c := tr.cost(w)
@@ -141,8 +140,8 @@ func (tr trial) version(i int) semver.Version { return tr.g.Nodes[i].Version }
 
 const trials = 1500
 
-// Whatever graph and policy: the path of one source is the best of all that there
-// are, and where that may not be taken or there is none, the error says so.
+// For any graph and policy, the path of one source is the best of all paths, and the error says if
+// it is blocked or missing.
 func TestFindIsBest(t *testing.T) {
 	var found, blocked, none int
 	for n := range uint64(trials) {
@@ -189,9 +188,8 @@ func TestFindIsBest(t *testing.T) {
 	}
 }
 
-// Several sources: each has a path as good as alone, the paths of those that meet
-// stay together, no more releases are brought than by each for itself, and the
-// order of the sources does not matter.
+// With several sources, each path is as good as alone, paths that join stay together, no more
+// releases are needed than for separate searches, and the order of the sources does not matter.
 func TestFindSeveralIsBest(t *testing.T) {
 	shared := 0
 	for n := range uint64(trials) {
@@ -232,7 +230,7 @@ func TestFindSeveralIsBest(t *testing.T) {
 			}
 		}
 		if len(together) > len(alone) {
-			t.Errorf("trial %d: %d releases, and %d where nobody shares", n, len(together), len(alone))
+			t.Errorf("trial %d: %d releases, and %d where no path shares any", n, len(together), len(alone))
 		}
 		if len(together) < len(alone) {
 			shared++
@@ -248,8 +246,8 @@ func TestFindSeveralIsBest(t *testing.T) {
 	}
 }
 
-// What is said to be reachable is what Find finds a path to, at that cost; what is
-// offered instead of a target is among that.
+// Find finds a path to everything that Reachable returns, at that cost. The alternatives of an
+// error are reachable.
 func TestReachableIsFound(t *testing.T) {
 	for n := range uint64(trials / 3) {
 		tr := newTrial(t, rand.New(rand.NewPCG(n, 3)))
@@ -268,27 +266,27 @@ func TestReachableIsFound(t *testing.T) {
 			if ok != (err == nil) || ok && paths[0].Cost != cost {
 				t.Fatalf("trial %d: %s is reachable: %t, %+v; found %v, %v", n, tr.version(to), ok, cost, paths, err)
 			}
-			var in Instead
+			var in Alternatives
 			var noPath *NoPathError
 			var block *BlockedError
 			switch {
 			case errors.As(err, &noPath):
-				in = noPath.Instead
+				in = noPath.Alternatives
 			case errors.As(err, &block):
-				in = block.Instead
+				in = block.Alternatives
 			default:
 				continue
 			}
-			if diff := cmp.Diff(wantInstead(targets, to), in); diff != "" {
+			if diff := cmp.Diff(wantNeighbors(targets, to), in); diff != "" {
 				t.Fatalf("trial %d, instead of %s: %s", n, tr.version(to), diff)
 			}
 		}
 	}
 }
 
-// wantInstead looks for each of the three by itself.
-func wantInstead(targets []Target, to int) Instead {
-	around := func(of []Target) Around {
+// wantNeighbors looks up the three neighbors by brute force.
+func wantNeighbors(targets []Target, to int) Alternatives {
+	around := func(of []Target) Neighbors {
 		pick := func(side func(Target) bool, sign int) *Target {
 			left := slices.DeleteFunc(slices.Clone(of), func(t Target) bool { return !side(t) })
 			if len(left) == 0 {
@@ -297,12 +295,12 @@ func wantInstead(targets []Target, to int) Instead {
 			best := slices.MaxFunc(left, func(a, b Target) int { return sign * (a.Node - b.Node) })
 			return &best
 		}
-		return Around{
+		return Neighbors{
 			Below:   pick(func(t Target) bool { return t.Node < to }, 1),
 			Above:   pick(func(t Target) bool { return t.Node > to }, -1),
 			Highest: pick(func(Target) bool { return true }, 1),
 		}
 	}
 	free := slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return !t.Cost.Free() })
-	return Instead{around(targets), around(free)}
+	return Alternatives{around(targets), around(free)}
 }

@@ -7,22 +7,22 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// A MissingError is a version that the graph does not have.
+// A MissingError means that the update graph does not contain a version.
 type MissingError struct {
 	Version semver.Version
-	// Target is set where it is the target, else it is a source.
+	// Target is true for the target, false for an installed release.
 	Target bool
-	// Minor is set where the graph has other releases of its minor version.
+	// Minor is true if the graph has other releases of the same minor version.
 	Minor bool
-	// Below and Above are the nearest versions that are there; nil where there is
-	// none.
+	// Below and Above are the nearest versions in the graph; nil if there are none.
 	Below, Above *semver.Version
 }
 
-// Error says what is there instead.
+// Error names the nearest versions in the graph.
 func (e *MissingError) Error() string {
 	what, minor := "target", ""
 	if !e.Target {
@@ -39,9 +39,14 @@ func (e *MissingError) Error() string {
 		near = append(near, e.Above.String()+" above")
 	}
 	if len(near) == 0 {
-		return fmt.Sprintf("the graph, which is empty, does not have the %s %s: name another channel", what, e.Version)
+		return fmt.Sprintf("the update graph is empty, and the %s %s is not in it", what, e.Version)
 	}
-	return fmt.Sprintf("the graph does not have the %s %s%s: the nearest that are there are %s", what, e.Version, minor, strings.Join(near, " and "))
+	return fmt.Sprintf("the update graph does not contain the %s %s%s; the nearest are %s", what, e.Version, minor, strings.Join(near, " and "))
+}
+
+// Advice implements advice.Adviser.
+func (e *MissingError) Advice() (advice.Kind, string) {
+	return advice.Input, "choose a version of this channel, or a channel that contains it"
 }
 
 func missing(g *graph.Graph, v semver.Version, target bool) error {

@@ -1,22 +1,20 @@
-// Package path plans how clusters are updated: from each version that is
-// installed to one target, in the update graph of the target's channel
-// (pkg/release/graph), by hops that a cluster takes.
+// Package path plans how clusters are updated: from each installed version to one target, in the
+// update graph of the target's channel (pkg/release/graph), by updates that a cluster accepts.
 //
-// A cluster goes only up, one minor version at a time, and from 4.22 to 5.0. Of
-// the paths that remain the best is the one with the fewest risks: first those
-// that apply to every cluster, then those that a query decides on the cluster,
-// which cannot be asked from here; then the one with the fewest hops, and then the
-// one whose hops are newest. Risks that the [Policy] accepts do not count, those
-// that it forbids are never taken, and those that apply to every cluster are taken
-// only where they were accepted. So conditional updates are used where nothing
-// else leads to the target, and every hop says what its risks are.
+// Clusters only move up, one minor version at a time, and from 4.22 to 5.0. The best path is the
+// one with the fewest risks: first those that apply to every cluster, then those that a PromQL
+// query decides on the cluster, which cannot be evaluated here. Ties go to the path with the fewest
+// hops, then to the one with the newest releases. Risks that the [Policy] accepts do not count.
+// Forbidden risks are never taken, and risks that apply to every cluster only if they were
+// accepted. Conditional updates are therefore used only if no other path leads to the target, and
+// every hop lists its risks.
 //
-// Of paths with as many risks and hops, several sources take those that have
-// releases in common, installed ones included, since each release of a path has to
-// be mirrored. Two paths that meet stay together.
+// Among paths with equal risks and hops, several sources choose paths that have releases in common,
+// including installed ones, because each release of a path has to be mirrored. Two paths that join
+// stay together.
 //
-// Everything here is a pure function: the same graph, set of sources and policy
-// give the same paths, in whatever order the sources are.
+// All functions are pure: the same graph, sources and policy give the same paths, in whatever order
+// the sources are listed.
 package path
 
 import (
@@ -33,15 +31,14 @@ import (
 // A Path leads from one release to another.
 type Path struct {
 	From, To semver.Version
-	// Nodes are the indexes in the graph of the releases on it, both ends
-	// included.
+	// Nodes are the indexes of its releases in the graph, both ends included.
 	Nodes []int
-	// Hops are empty where From is To.
+	// Hops is empty if From is To.
 	Hops []Hop
 	Cost Cost
 }
 
-// String is the path's versions with arrows between them.
+// String returns the versions of the path with arrows between them.
 func (p Path) String() string {
 	var s strings.Builder
 	s.WriteString(p.From.String())
@@ -56,27 +53,27 @@ type Hop struct {
 	From, To semver.Version
 	// FromNode and ToNode are their indexes in the graph.
 	FromNode, ToNode int
-	// Minor is set where the update leads to another minor or major version:
-	// Upgradeable=False and admin gates stop those only.
+	// Minor is true for an update to another minor or major version. Upgradeable=False and admin
+	// gates block only those.
 	Minor bool
-	// Risks are empty where the update is recommended to everybody.
+	// Risks is empty if the update is recommended to every cluster.
 	Risks []Risk
 }
 
-// A Risk is a risk of a hop, and what the policy says of it.
+// A Risk is a risk of a hop, and what the policy says about it.
 type Risk struct {
 	graph.Risk
 	Accepted, Forbidden bool
 }
 
-// A Cost is what paths are compared by, the first field first. A risk counts on
-// each hop that has it, unless the policy accepts it.
+// A Cost compares paths, by its fields in order. A risk counts on each hop that has it, unless the
+// policy accepts it.
 type Cost struct {
-	// Skips are hops that no cluster takes: they leave out a minor version.
-	// They and Forbidden are 0 in every path that may be taken.
+	// Skips counts hops that leave out a minor version, which no cluster accepts. Skips and
+	// Forbidden are 0 in every allowed path.
 	Skips, Forbidden int
-	// Always are risks that apply to every cluster, PromQL those that a query
-	// decides on the cluster.
+	// Always counts risks that apply to every cluster, PromQL those that a query decides on the
+	// cluster.
 	Always, PromQL int
 	Hops           int
 }
@@ -92,19 +89,18 @@ func (c Cost) Compare(o Cost) int {
 	)
 }
 
-// Free reports that nothing but hops is in the cost: no risk that would have to be
-// accepted.
+// Free reports whether the cost consists of hops only, without a risk to accept.
 func (c Cost) Free() bool { return c == Cost{Hops: c.Hops} }
 
 func (c Cost) plus(o Cost) Cost {
 	return Cost{c.Skips + o.Skips, c.Forbidden + o.Forbidden, c.Always + o.Always, c.PromQL + o.PromQL, c.Hops + o.Hops}
 }
 
-// Find returns the best path to a version from each of the sources, one for each
-// different source, sorted by them. A source without a path is an error, and so
-// are versions that the graph does not have: [*MissingError], [*NoPathError],
-// [*BlockedError]. They are joined, versions that are missing first, each kind sorted
-// by source, and returned beside the paths of the other sources.
+// Find returns the best path to a version from each of the sources, one for each distinct source,
+// sorted by source. A source without a path is an error, and so are versions that the graph does
+// not contain: [*MissingError], [*NoPathError], [*BlockedError]. Errors are joined, missing
+// versions first, each kind sorted by source, and returned together with the paths of the other
+// sources.
 func Find(g *graph.Graph, from []semver.Version, to semver.Version, p Policy) ([]Path, error) {
 	if err := p.check(); err != nil {
 		return nil, err

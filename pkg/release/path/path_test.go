@@ -38,19 +38,8 @@ func versions(list ...string) []semver.Version {
 	return all
 }
 
-// all are the errors that are joined in one.
-func all(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	if err != nil {
-		return []error{err}
-	}
-	return nil
-}
-
-// names are the risks of a path, hop by hop, with "!" for those that apply to
-// every cluster and "+" for those that are accepted.
+// names lists the risks of a path, hop by hop, with "!" for those that apply to every cluster and
+// "+" for accepted ones.
 func names(p Path) [][]string {
 	hops := make([][]string, len(p.Hops))
 	for i, h := range p.Hops {
@@ -120,7 +109,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Several sources share what costs them nothing, whatever their order.
+// Several sources share releases if that costs them nothing, whatever their order.
 func TestFindSeveral(t *testing.T) {
 	g := read(t, "testdata/eus.json")
 	to := semver.MustParse("4.20.1")
@@ -162,21 +151,21 @@ func TestFindErrors(t *testing.T) {
 		policy   Policy
 		want     string
 	}{
-		"a source that is gone": {"eus", "4.19.12", "4.20.4", Policy{}, "the graph does not have the installed release 4.19.12: the nearest that are there are 4.19.10 below and 4.19.15 above"},
-		"a minor that is gone":  {"eus", "4.17.3", "4.20.4", Policy{}, "the graph does not have the installed release 4.17.3 and has no release of 4.17: the nearest that are there are 4.18.5 above"},
-		"no such target":        {"eus", "4.18.20", "4.20.99", Policy{}, "the graph does not have the target 4.20.99: the nearest that are there are 4.20.5 below"},
-		"neither is there":      {"eus", "4.17.3", "4.21.0", Policy{}, "the graph does not have the target 4.21.0 and has no release of 4.21: the nearest that are there are 4.20.5 below\nthe graph does not have the installed release 4.17.3 and has no release of 4.17: the nearest that are there are 4.18.5 above"},
-		"down":                  {"eus", "4.19.20", "4.19.5", Policy{}, "4.19.20 is newer than 4.19.5, and clusters do not go back: choose a target that is not older"},
-		"a dead end":            {"eus", "4.18.40", "4.20.4", Policy{}, "no updates lead from 4.18.40 to 4.20.4: the lowest release above it that leads there is 4.19.5, and it gets to no other release"},
-		"nobody's target":       {"eus", "4.18.20", "4.20.5", Policy{}, "no updates lead from 4.18.20 to 4.20.5: no release above it leads there, and it gets to 4.20.4, without risks to accept"},
-		"a risk for all":        {"eus", "4.18.20", "4.20.3", Policy{}, "4.18.20 does not get to 4.20.3 as it should: of its best path 4.18.20 -> 4.19.10 -> 4.20.3, these risks apply to every cluster: EtcdLosesQuorum; accept them by name or choose another target: it gets to 4.20.2 with risks for some clusters, and to 4.20.1, and at most to 4.20.4, without risks to accept"},
-		"a forbidden risk":      {"eus", "4.19.10", "4.20.2", Policy{Mode: Ignore, Forbid: []string{"RouterStalls"}}, "4.19.10 does not get to 4.20.2 as it should: of its best path 4.19.10 -> 4.20.2, these risks are forbidden: RouterStalls; forbid them no longer or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks to accept"},
+		"a source that is gone":         {"eus", "4.19.12", "4.20.4", Policy{}, "the update graph does not contain the installed release 4.19.12; the nearest are 4.19.10 below and 4.19.15 above"},
+		"a minor that is gone":          {"eus", "4.17.3", "4.20.4", Policy{}, "the update graph does not contain the installed release 4.17.3 and has no release of 4.17; the nearest are 4.18.5 above"},
+		"no such target":                {"eus", "4.18.20", "4.20.99", Policy{}, "the update graph does not contain the target 4.20.99; the nearest are 4.20.5 below"},
+		"neither is there":              {"eus", "4.17.3", "4.21.0", Policy{}, "the update graph does not contain the target 4.21.0 and has no release of 4.21; the nearest are 4.20.5 below\nthe update graph does not contain the installed release 4.17.3 and has no release of 4.17; the nearest are 4.18.5 above"},
+		"down":                          {"eus", "4.19.20", "4.19.5", Policy{}, "4.19.20 is newer than 4.19.5, and clusters cannot be downgraded"},
+		"a dead end":                    {"eus", "4.18.40", "4.20.4", Policy{}, "there is no upgrade path from 4.18.40 to 4.20.4: the lowest release above 4.18.40 with a path is 4.19.5; it cannot update to any other release"},
+		"a target without a path to it": {"eus", "4.18.20", "4.20.5", Policy{}, "there is no upgrade path from 4.18.20 to 4.20.5: no release above 4.18.20 has one either; it can update to 4.20.4, without risks to accept"},
+		"a risk for all":                {"eus", "4.18.20", "4.20.3", Policy{}, "4.18.20 cannot be updated to 4.20.3: on its best path 4.18.20 -> 4.19.10 -> 4.20.3, these risks apply to every cluster: EtcdLosesQuorum; it can update to 4.20.2 with risks for some clusters, and to 4.20.1, and at most to 4.20.4, without risks to accept"},
+		"a forbidden risk":              {"eus", "4.19.10", "4.20.2", Policy{Mode: Ignore, Forbid: []string{"RouterStalls"}}, "4.19.10 cannot be updated to 4.20.2: on its best path 4.19.10 -> 4.20.2, these risks are forbidden: RouterStalls; it can update to 4.20.1, and at most to 4.20.4, without risks to accept"},
 		"forbidden, and for all": {"eus", "4.19.10", "4.20.3", Policy{Forbid: []string{"RouterStalls"}},
-			"4.19.10 does not get to 4.20.3 as it should: of its best path 4.19.10 -> 4.20.3, these risks are forbidden: RouterStalls; these risks apply to every cluster: EtcdLosesQuorum; forbid them no longer or choose another target: it gets to 4.20.1, and at most to 4.20.4, without risks to accept"},
-		"a minor left out":   {"major", "4.20.9", "5.0.1", Policy{}, "4.20.9 does not get to 5.0.1 as it should: of its best path 4.20.9 -> 4.22.1 -> 5.0.1, 4.20.9 -> 4.22.1 leaves out a minor version, which no cluster does; choose another target: it gets to no other release"},
-		"an unknown mode":    {"eus", "4.18.20", "4.20.4", Policy{Mode: "fear"}, `"fear" is no way to treat risks; there are "avoid" and "ignore"`},
-		"yes and no":         {"eus", "4.18.20", "4.20.4", Policy{Accept: []string{"A", "B"}, Forbid: []string{"B"}}, `risk "B" is both accepted and forbidden; take it out of one of the lists`},
-		"risks on all sides": {"eus", "4.19.15", "4.20.3", Policy{Forbid: []string{"EtcdLosesQuorum"}}, "4.19.15 does not get to 4.20.3 as it should: of its best path 4.19.15 -> 4.20.3, these risks are forbidden: EtcdLosesQuorum; forbid them no longer or choose another target: it gets to 4.20.2 with risks for some clusters, and to 4.19.20, and at most to 4.20.4, without risks to accept"},
+			"4.19.10 cannot be updated to 4.20.3: on its best path 4.19.10 -> 4.20.3, these risks are forbidden: RouterStalls; these risks apply to every cluster: EtcdLosesQuorum; it can update to 4.20.1, and at most to 4.20.4, without risks to accept"},
+		"a minor left out":   {"major", "4.20.9", "5.0.1", Policy{}, "4.20.9 cannot be updated to 5.0.1: on its best path 4.20.9 -> 4.22.1 -> 5.0.1, 4.20.9 -> 4.22.1 skips a minor version, which no cluster accepts; it cannot update to any other release"},
+		"an unknown mode":    {"eus", "4.18.20", "4.20.4", Policy{Mode: "fear"}, `unknown mode for risks "fear"; use "avoid" or "ignore"`},
+		"yes and no":         {"eus", "4.18.20", "4.20.4", Policy{Accept: []string{"A", "B"}, Forbid: []string{"B"}}, `risk "B" is both accepted and forbidden; remove it from one of the lists`},
+		"risks on all sides": {"eus", "4.19.15", "4.20.3", Policy{Forbid: []string{"EtcdLosesQuorum"}}, "4.19.15 cannot be updated to 4.20.3: on its best path 4.19.15 -> 4.20.3, these risks are forbidden: EtcdLosesQuorum; it can update to 4.20.2 with risks for some clusters, and to 4.19.20, and at most to 4.20.4, without risks to accept"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths, err := Find(read(t, "testdata/"+tc.file+".json"), versions(tc.from), semver.MustParse(tc.to), tc.policy)
@@ -187,23 +176,23 @@ func TestFindErrors(t *testing.T) {
 	}
 }
 
-// What there is instead is told of by its risks, the nearest first.
+// Alternatives are described by their risks, the nearest first.
 func TestInstead(t *testing.T) {
 	at := func(patch int, cost Cost) *Target { // 4.20.patch
 		return &Target{semver.Version{Major: 4, Minor: 20, Patch: uint64(patch)}, patch, cost}
 	}
 	free, query, always := Cost{Hops: 1}, Cost{PromQL: 1, Hops: 1}, Cost{Always: 1, Hops: 1}
-	for want, in := range map[string]Instead{
-		"it gets to no other release":                {},
-		"it gets to 4.20.1, without risks to accept": {Around{at(1, free), nil, at(1, free)}, Around{at(1, free), nil, at(1, free)}},
-		"it gets to 4.20.3 and 4.20.5, and at most to 4.20.9, with risks": {
-			Allowed: Around{at(3, query), at(5, query), at(9, query)},
+	for want, in := range map[string]Alternatives{
+		"it cannot update to any other release":            {},
+		"it can update to 4.20.1, without risks to accept": {Neighbors{at(1, free), nil, at(1, free)}, Neighbors{at(1, free), nil, at(1, free)}},
+		"it can update to 4.20.3 and 4.20.5, and at most to 4.20.9, with risks": {
+			Allowed: Neighbors{at(3, query), at(5, query), at(9, query)},
 		},
-		"it gets to 4.20.5 with risks for some clusters, and to 4.20.3, without risks to accept": {
-			Around{at(3, free), at(5, query), at(9, query)}, Around{at(3, free), nil, at(3, free)},
+		"it can update to 4.20.5 with risks for some clusters, and to 4.20.3, without risks to accept": {
+			Neighbors{at(3, free), at(5, query), at(9, query)}, Neighbors{at(3, free), nil, at(3, free)},
 		},
-		"it gets to 4.20.3 and 4.20.5 with risks, and to 4.20.8, and at most to 4.20.9, without risks to accept": {
-			Around{at(3, always), at(5, query), at(9, free)}, Around{nil, at(8, free), at(9, free)},
+		"it can update to 4.20.3 and 4.20.5 with risks, and to 4.20.8, and at most to 4.20.9, without risks to accept": {
+			Neighbors{at(3, always), at(5, query), at(9, free)}, Neighbors{nil, at(8, free), at(9, free)},
 		},
 	} {
 		if got := in.String(); got != want {
@@ -212,8 +201,8 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// The path that is refused is in the error, for whoever draws it; the sources that
-// have a path are not held up by those that have none.
+// The error contains the refused path, so that it can be drawn. Sources with a path are not
+// affected by those without.
 func TestFindSomeErrors(t *testing.T) {
 	g := read(t, "testdata/eus.json")
 	paths, err := Find(g, versions("4.18.20", "4.18.40", "4.20.3", "4.18.21"), semver.MustParse("4.20.3"), Policy{})
@@ -233,7 +222,7 @@ func TestFindSomeErrors(t *testing.T) {
 		t.Errorf("got %#v", errs[1])
 	}
 	var none *NoPathError
-	if !errors.As(errs[2], &none) || none.Entry == nil || none.Instead.Allowed.Highest != nil {
+	if !errors.As(errs[2], &none) || none.Entry == nil || none.Alternatives.Allowed.Highest != nil {
 		t.Errorf("got %#v", errs[2])
 	}
 }
@@ -243,7 +232,7 @@ func TestEmptyGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Find(g, nil, semver.MustParse("4.20.1"), Policy{}); err == nil || !strings.Contains(err.Error(), "which is empty") {
+	if _, err := Find(g, nil, semver.MustParse("4.20.1"), Policy{}); err == nil || !strings.Contains(err.Error(), "update graph is empty") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,39 +8,37 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// A Mode says what risks mean to the search.
+// A Mode says how the search treats risks.
 type Mode string
 
 // The modes.
 const (
-	// Avoid takes conditional updates only where nothing else leads to the
-	// target.
+	// Avoid uses conditional updates only if no other path leads to the target.
 	Avoid Mode = "avoid"
 	// Ignore accepts every risk that is not forbidden.
 	Ignore Mode = "ignore"
 )
 
-// A Policy says which risks of updates may be taken. The zero value avoids all, and
-// takes none that applies to every cluster.
+// A Policy says which risks of updates may be taken. The zero value avoids all, and rejects those
+// that apply to every cluster.
 type Policy struct {
 	// Mode is Avoid if empty.
 	Mode Mode
-	// Accept and Forbid are names of risks, exactly as the graph has them.
-	// An accepted risk counts as none. An update with a forbidden one is never
-	// taken, even if risks are ignored.
+	// Accept and Forbid are names of risks, exactly as in the graph. An accepted risk does not
+	// count. An update with a forbidden risk is never taken, even if risks are ignored.
 	Accept, Forbid []string
-	// AllowAlways takes risks that apply to every cluster without their names,
-	// where nothing else leads to the target.
+	// AllowAlways also accepts unnamed risks that apply to every cluster, if no other path leads to
+	// the target.
 	AllowAlways bool
 }
 
 func (p Policy) check() error {
 	if p.Mode != "" && p.Mode != Avoid && p.Mode != Ignore {
-		return fmt.Errorf("%q is no way to treat risks; there are %q and %q", p.Mode, Avoid, Ignore)
+		return fmt.Errorf("unknown mode for risks %q; use %q or %q", p.Mode, Avoid, Ignore)
 	}
 	for _, name := range p.Accept {
 		if slices.Contains(p.Forbid, name) {
-			return fmt.Errorf("risk %q is both accepted and forbidden; take it out of one of the lists", name)
+			return fmt.Errorf("risk %q is both accepted and forbidden; remove it from one of the lists", name)
 		}
 	}
 	return nil
@@ -52,7 +50,7 @@ func (p Policy) accepts(name string) bool {
 
 func (p Policy) forbids(name string) bool { return slices.Contains(p.Forbid, name) }
 
-// cost is that of an update with such risks.
+// cost returns the cost of an update with these risks.
 func (p Policy) cost(risks []graph.Risk) Cost {
 	c := Cost{Hops: 1}
 	for _, r := range risks {
@@ -74,7 +72,7 @@ func (p Policy) allows(c Cost) bool {
 	return c.Skips == 0 && c.Forbidden == 0 && (c.Always == 0 || p.AllowAlways)
 }
 
-// Names are the names of all risks of a graph, sorted.
+// Names returns the names of all risks of a graph, sorted.
 func Names(g *graph.Graph) []string {
 	seen, names := map[int32]bool{}, map[string]bool{} // thousands of updates share a group
 	for i := range g.Nodes {
@@ -91,8 +89,8 @@ func Names(g *graph.Graph) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Unknown returns the names in a policy that no risk of the graph has, sorted. A
-// risk that is gone from the graph is no danger; a misspelt one is.
+// Unknown returns the names in a policy that no risk of the graph has, sorted. A risk that has left
+// the graph does no harm; a misspelled one does.
 func Unknown(g *graph.Graph, p Policy) []string {
 	known := Names(g)
 	unknown := slices.DeleteFunc(slices.Concat(p.Accept, p.Forbid), func(name string) bool {

@@ -8,19 +8,18 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// A Target is a release that clusters get to from another.
+// A Target is a release that a cluster can update to.
 type Target struct {
 	Version semver.Version
 	// Node is its index in the graph.
 	Node int
-	// Cost is that of the best path there.
+	// Cost is the cost of the best path to it.
 	Cost Cost
 }
 
-// Reachable returns the releases that the policy lets a cluster get to, lowest
-// first, without the one that it runs. The highest that is free of risks is the
-// last whose Cost is Free. A version that the graph does not have is a
-// [*MissingError].
+// Reachable returns the releases that a cluster can update to under the policy, lowest first,
+// without the installed one. The highest without risks is the last whose Cost is Free. A version
+// that the graph does not contain is a [*MissingError].
 func Reachable(g *graph.Graph, from semver.Version, p Policy) ([]Target, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -39,21 +38,21 @@ func Reachable(g *graph.Graph, from semver.Version, p Policy) ([]Target, error) 
 	return targets, nil
 }
 
-// Instead are the releases that a cluster gets to where it does not get to the one
-// it should: those that the policy allows, and of them those free of risks.
-type Instead struct {
-	Allowed, Free Around
+// Alternatives are the releases that a cluster can reach if it cannot reach its target: those that
+// the policy allows, and the risk-free ones among them.
+type Alternatives struct {
+	Allowed, Free Neighbors
 }
 
-// Around are releases around one that is not among them: the highest below it, the
-// lowest above it, and the highest of all; nil where there is none.
-type Around struct {
+// Neighbors are the reachable releases nearest to an unreachable one: the highest below it, the
+// lowest above it, and the highest of all; nil if there are none.
+type Neighbors struct {
 	Below, Above, Highest *Target
 }
 
-// instead looks for what a cluster that runs source gets to, around a node that it
-// does not get to.
-func (s *search) instead(source, to int) Instead {
+// alternatives returns what a cluster that runs source can reach around a node that it cannot
+// reach.
+func (s *search) alternatives(source, to int) Alternatives {
 	costs := s.costsFrom(source)
 	target := func(i int) *Target {
 		if i < 0 {
@@ -61,7 +60,7 @@ func (s *search) instead(source, to int) Instead {
 		}
 		return &Target{s.g.Nodes[i].Version, i, costs[i]}
 	}
-	around := func(good func(Cost) bool) Around {
+	neighbors := func(good func(Cost) bool) Neighbors {
 		below, above, highest := -1, -1, -1
 		for i, c := range costs {
 			if i == source || c == none || !good(c) {
@@ -73,17 +72,17 @@ func (s *search) instead(source, to int) Instead {
 				above = i
 			}
 		}
-		return Around{target(below), target(above), target(highest)}
+		return Neighbors{target(below), target(above), target(highest)}
 	}
-	return Instead{around(s.policy.allows), around(Cost.Free)}
+	return Alternatives{neighbors(s.policy.allows), neighbors(Cost.Free)}
 }
 
-// String says what there is in half a sentence: "it gets to 4.20.8 with risks for some
-// clusters, and to 4.20.3 and 4.20.12, and at most to 4.20.20, without risks to accept".
-func (in Instead) String() string {
+// String returns half a sentence: "it can update to 4.20.8 with risks for some clusters, and to
+// 4.20.3 and 4.20.12, and at most to 4.20.20, without risks to accept".
+func (a Alternatives) String() string {
 	var near []string // with risks, and nearer than those without
 	with := " with risks for some clusters"
-	for _, t := range []*Target{in.Allowed.Below, in.Allowed.Above} {
+	for _, t := range []*Target{a.Allowed.Below, a.Allowed.Above} {
 		if t != nil && !t.Cost.Free() {
 			near = append(near, t.Version.String())
 			if t.Cost.Always > 0 {
@@ -92,26 +91,26 @@ func (in Instead) String() string {
 		}
 	}
 	switch {
-	case in.Allowed.Highest == nil:
-		return "it gets to no other release"
-	case in.Free.Highest == nil:
-		return "it gets to " + in.Allowed.String() + ", with risks"
+	case a.Allowed.Highest == nil:
+		return "it cannot update to any other release"
+	case a.Free.Highest == nil:
+		return "it can update to " + a.Allowed.String() + ", with risks"
 	case len(near) > 0:
-		return "it gets to " + strings.Join(near, " and ") + with + ", and to " + in.Free.String() + ", without risks to accept"
+		return "it can update to " + strings.Join(near, " and ") + with + ", and to " + a.Free.String() + ", without risks to accept"
 	}
-	return "it gets to " + in.Free.String() + ", without risks to accept"
+	return "it can update to " + a.Free.String() + ", without risks to accept"
 }
 
-// String lists the releases, of which there is one at least.
-func (a Around) String() string {
+// String lists the releases. There is at least one.
+func (n Neighbors) String() string {
 	var near []string
-	for _, t := range []*Target{a.Below, a.Above} {
-		if t != nil && t.Node != a.Highest.Node {
+	for _, t := range []*Target{n.Below, n.Above} {
+		if t != nil && t.Node != n.Highest.Node {
 			near = append(near, t.Version.String())
 		}
 	}
 	if len(near) == 0 {
-		return a.Highest.Version.String()
+		return n.Highest.Version.String()
 	}
-	return strings.Join(near, " and ") + ", and at most to " + a.Highest.Version.String()
+	return strings.Join(near, " and ") + ", and at most to " + n.Highest.Version.String()
 }

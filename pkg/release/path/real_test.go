@@ -11,7 +11,7 @@ import (
 
 const derived = "../../../../shared/graphs/derived/amd64-"
 
-// EUS to EUS and the like on graphs made of public graph data.
+// EUS to EUS and other paths on graphs built from public graph data.
 func TestFindReal(t *testing.T) {
 	for _, tc := range []struct {
 		channel, from, to string
@@ -26,7 +26,7 @@ func TestFindReal(t *testing.T) {
 		{"eus-4.20", "4.18.20", "4.20.5", Policy{AllowAlways: true}, "4.18.20 -> 4.19.17 -> 4.20.5", [][]string{
 			{"IPsecLargeClusterConnectivity", "NetworkManagerOVNBridgeMapping"}, {"ARO420UDRWorkerNodesFail", "HyperShiftRedundantRouter", "RuncShareProcessNamespace!"},
 		}, Cost{Always: 1, PromQL: 4, Hops: 2}},
-		// What is accepted opens a path that has it twice, and one risk less.
+		// Accepting a risk opens a path that has it twice, and one risk fewer.
 		{"eus-4.20", "4.18.20", "4.20.5", Policy{Accept: []string{"RuncShareProcessNamespace"}}, "4.18.20 -> 4.19.19 -> 4.20.5", [][]string{
 			{"HyperShiftRedundantRouter", "IPsecLargeClusterConnectivity", "RuncShareProcessNamespace!+"}, {"ARO420UDRWorkerNodesFail", "RuncShareProcessNamespace!+"},
 		}, Cost{PromQL: 3, Hops: 2}},
@@ -53,8 +53,8 @@ func TestFindReal(t *testing.T) {
 	}
 }
 
-// Risks that apply to every cluster stop a path, and releases that are reached
-// without risks are named.
+// Risks that apply to every cluster block a path, and the error names releases that can be reached
+// without risks.
 func TestBlockedReal(t *testing.T) {
 	for _, tc := range []struct {
 		channel, from, to string
@@ -62,9 +62,9 @@ func TestBlockedReal(t *testing.T) {
 		instead           string
 	}{
 		{"eus-4.20", "4.18.20", "4.20.5", []string{"RuncShareProcessNamespace"},
-			"it gets to 4.20.3 and 4.20.8 with risks for some clusters, and to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept"},
+			"it can update to 4.20.3 and 4.20.8 with risks for some clusters, and to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept"},
 		{"fast-4.18", "4.16.10", "4.18.10", []string{"KubeletStartFailingFromRestoreconTimeout", "WhereaboutsControllerCreateContainerError"},
-			"it gets to 4.18.22 with risks for some clusters, and to 4.17.56 and 4.18.27, and at most to 4.18.53, without risks to accept"},
+			"it can update to 4.18.22 with risks for some clusters, and to 4.17.56 and 4.18.27, and at most to 4.18.53, without risks to accept"},
 	} {
 		t.Run(tc.from+" to "+tc.to, func(t *testing.T) {
 			g := read(t, derived+tc.channel+".json")
@@ -73,10 +73,10 @@ func TestBlockedReal(t *testing.T) {
 			if !errors.As(err, &blocked) || !slices.Equal(blocked.Always, tc.risks) || len(blocked.Forbidden)+len(blocked.Skips) > 0 {
 				t.Fatalf("got %v, want a BlockedError about %v", err, tc.risks)
 			}
-			if got := blocked.Instead.String(); got != tc.instead {
+			if got := blocked.Alternatives.String(); got != tc.instead {
 				t.Errorf("instead: %s\nwant:    %s", got, tc.instead)
 			}
-			above := blocked.Instead.Free.Above
+			above := blocked.Alternatives.Free.Above
 			if above == nil || !above.Cost.Free() {
 				t.Fatalf("no later target free of risks: %v", err)
 			}
@@ -88,8 +88,8 @@ func TestBlockedReal(t *testing.T) {
 	}
 }
 
-// From every release but pre-releases updates that are recommended to everybody
-// lead to the head, so a target that is free of risks can always be named.
+// From every release except pre-releases, recommended updates lead to the head, so a risk-free
+// target can always be named.
 func TestHeadReal(t *testing.T) {
 	for _, channel := range []string{"stable-4.16", "stable-4.20", "eus-4.14", "eus-4.20"} {
 		t.Run(channel, func(t *testing.T) {

@@ -6,15 +6,14 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// The only update to another major version leads from the last minor version of 4
-// to 5.0.
+// The only update to another major version leads from the last minor version of 4 to 5.0.
 const (
 	lastMajor, lastMinor = 4, 22
 	nextMajor, nextMinor = 5, 0
 )
 
-// skips reports whether an update leaves out a minor version. The cluster version
-// operator refuses those (GiantHop); a pre-release counts as its minor version.
+// skips reports whether an update leaves out a minor version. The cluster version operator refuses
+// such updates (GiantHop). A pre-release counts as its minor version.
 func skips(from, to semver.Version) bool {
 	if from.Major == to.Major {
 		return to.Minor > from.Minor+1
@@ -22,10 +21,10 @@ func skips(from, to semver.Version) bool {
 	return from.Major != lastMajor || from.Minor != lastMinor || to.Major != nextMajor || to.Minor != nextMinor
 }
 
-// A search knows what each update of a graph costs under a policy.
+// A search holds the cost of each update of a graph under a policy.
 //
-// Updates that count go up, and nodes are sorted by version, so the graph has no
-// circles and one pass over it in order finds the best path of every node.
+// Updates that count go up, and nodes are sorted by version. The graph is therefore acyclic, and
+// one pass in order finds the best path of every node.
 type search struct {
 	g      *graph.Graph
 	policy Policy
@@ -47,7 +46,7 @@ func newSearch(g *graph.Graph, p Policy) *search {
 	return s
 }
 
-// cost is that of the update e from node i, which has to go up.
+// cost returns the cost of the update e from node i, which has to go up.
 func (s *search) cost(i int, e graph.Edge) Cost {
 	c := Cost{Hops: 1}
 	if e.Group >= 0 {
@@ -59,7 +58,7 @@ func (s *search) cost(i int, e graph.Edge) Cost {
 	return c
 }
 
-// none is the cost where there is no path.
+// none is the cost if there is no path.
 var none = Cost{Hops: -1}
 
 func (s *search) unreached() []Cost {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// share decides for every node on the paths of the sources which one is next. All
-// best paths of a node are as long, so nodes are taken together by the hops that
-// are left, the farthest first: those that are reached choose few different next
-// ones beside the sources, which are mirrored anyway.
+// share decides for every node on the paths of the sources which node is next. All best paths of a
+// node have the same number of hops, so nodes are handled in groups by the hops that remain, the
+// farthest first. Each group chooses few distinct next nodes, and prefers sources, which are
+// mirrored anyway.
 func (s *search) share(sources []int, costs []Cost) map[int]int {
 	var levels [][]int
 	reach := func(i int) {
@@ -36,7 +36,7 @@ func (s *search) share(sources []int, costs []Cost) map[int]int {
 	return next
 }
 
-// best are the nodes that come next on best paths from node i, lowest first.
+// best returns the next nodes on best paths from node i, lowest first.
 func (s *search) best(i int, costs []Cost) []int {
 	var next []int
 	for _, e := range s.g.From(i) {
@@ -47,25 +47,24 @@ func (s *search) best(i int, costs []Cost) []int {
 	return next
 }
 
-// cover takes one node of each set, none of which is empty, so that few different
-// ones are taken beside those that are there. Finding the fewest takes too long, so
-// it is greedy: again and again the node that is in most of the sets that are left,
-// and of those the newest.
-func cover(sets [][]int, there []int) []int {
-	holders := map[int][]int{} // the sets that a node is in
+// cover chooses one node of each set, so that few distinct nodes are added to the present ones. No
+// set is empty. Finding the minimum takes too long, so the choice is greedy: repeatedly the node
+// that is in most of the remaining sets, and the newest of those.
+func cover(sets [][]int, present []int) []int {
+	containing := map[int][]int{} // the sets that contain a node
 	for at, set := range sets {
 		for _, n := range set {
-			holders[n] = append(holders[n], at)
+			containing[n] = append(containing[n], at)
 		}
 	}
-	gain := make(map[int]int, len(holders))
-	for n, in := range holders {
+	gain := make(map[int]int, len(containing))
+	for n, in := range containing {
 		gain[n] = len(in)
 	}
 	left, covered, chosen := len(sets), make([]bool, len(sets)), map[int]bool{}
 	choose := func(node int) {
 		chosen[node] = true
-		for _, at := range holders[node] {
+		for _, at := range containing[node] {
 			if covered[at] {
 				continue
 			}
@@ -76,7 +75,7 @@ func cover(sets [][]int, there []int) []int {
 			}
 		}
 	}
-	for _, n := range there {
+	for _, n := range present {
 		choose(n)
 	}
 	for left > 0 {
@@ -88,13 +87,13 @@ func cover(sets [][]int, there []int) []int {
 		}
 		choose(most)
 	}
-	taken := make([]int, len(sets))
+	result := make([]int, len(sets))
 	for at, set := range sets {
 		for _, n := range set {
 			if chosen[n] {
-				taken[at] = max(taken[at], n)
+				result[at] = max(result[at], n)
 			}
 		}
 	}
-	return taken
+	return result
 }

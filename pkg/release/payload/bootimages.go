@@ -17,7 +17,7 @@ const (
 	streamKey     = "stream"
 )
 
-// A stream is the metadata of a CoreOS stream, as far as it is read.
+// A stream is the part of the metadata of a CoreOS stream that is read.
 type stream struct {
 	Architectures map[string]streamArch `json:"architectures"`
 }
@@ -32,9 +32,8 @@ type containerImage struct {
 	DigestRef string `json:"digest-ref"`
 }
 
-// KubeVirt are the container disks that KubeVirt boots the release's machines
-// from, by architecture, as references by digest. They are no components, and
-// most architectures have none.
+// KubeVirt returns the container disks from which KubeVirt boots machines of this release, by
+// architecture, as references by digest. They are not components, and most architectures have none.
 func (p *Payload) KubeVirt() (map[release.Arch]string, error) {
 	if p.BootImages == nil {
 		return nil, nil
@@ -46,7 +45,7 @@ func (p *Payload) KubeVirt() (map[release.Arch]string, error) {
 	return images, nil
 }
 
-// parseBootImages reads the ConfigMap.
+// parseBootImages parses the ConfigMap.
 func parseBootImages(text []byte) (map[release.Arch]string, error) {
 	images := map[release.Arch]string{}
 	err := eachObject(text, func(o object, text []byte) error {
@@ -68,7 +67,7 @@ func parseBootImages(text []byte) (map[release.Arch]string, error) {
 	return images, err
 }
 
-// parseStream adds what the metadata of a stream names.
+// parseStream adds the images that the metadata of a stream names.
 func parseStream(text []byte, images map[release.Arch]string) error {
 	var s stream
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -84,13 +83,13 @@ func parseStream(text []byte, images map[release.Arch]string) error {
 		}
 		arch, err := release.ParseArch(name)
 		if err != nil {
-			if !reference.IsTag(name) { // it becomes part of one
+			if !reference.IsTag(name) { // it becomes part of a tag
 				return err
 			}
 			arch = release.Arch(name)
 		}
 		if old, ok := images[arch]; ok && old != ref.String() {
-			return fmt.Errorf("architecture %s stands there twice", arch)
+			return fmt.Errorf("architecture %s occurs twice", arch)
 		}
 		images[arch] = ref.String()
 	}

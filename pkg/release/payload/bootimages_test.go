@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// bootConfigMap is the ConfigMap with that text for its stream.
+// bootConfigMap returns the ConfigMap with the given stream.
 func bootConfigMap(t testing.TB, stream string) []byte {
 	t.Helper()
 	text, err := yaml.Marshal(map[string]any{
@@ -54,8 +54,8 @@ func TestKubeVirt(t *testing.T) {
 		`{"architectures":[]}`: "data.stream: ",
 		`{"architectures":{"x86_64":` + disk("quay.io/x/y:v1") + `}}`:          `architecture "x86_64": image reference "quay.io/x/y:v1" has a tag`,
 		`{"architectures":{"x86_64":` + disk("quay.io/x/y") + `}}`:             "has no digest",
-		`{"architectures":{"x86/64":` + disk(a) + `}}`:                         `"x86/64" is no architecture`,
-		`{"architectures":{"x86_64":` + disk(a) + `,"amd64":` + disk(b) + `}}`: "architecture amd64 stands there twice",
+		`{"architectures":{"x86/64":` + disk(a) + `}}`:                         `unknown architecture "x86/64"`,
+		`{"architectures":{"x86_64":` + disk(a) + `,"amd64":` + disk(b) + `}}`: "architecture amd64 occurs twice",
 	} {
 		p := &Payload{Release: Release{Version: "4.20.5"}, BootImages: bootConfigMap(t, stream)}
 		if _, err := p.KubeVirt(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "4.20.5") {
@@ -64,7 +64,7 @@ func TestKubeVirt(t *testing.T) {
 	}
 }
 
-// FuzzBootImages holds that what is taken can be written and read again.
+// FuzzBootImages checks that accepted images can be written and read again.
 func FuzzBootImages(f *testing.F) {
 	f.Add(bootConfigMap(f, `{"architectures":{"x86_64":`+disk("quay.io/x/y@"+sha("a").String())+`,"riscv64":`+disk("a@"+sha("b").String())+`}}`))
 	f.Add([]byte("---\n" + string(bootConfigMap(f, "{}")) + "---\nkind: Secret\n"))

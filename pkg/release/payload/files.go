@@ -23,56 +23,53 @@ const (
 	bootFile       = manifestsDir + "/0000_50_installer_coreos-bootimages.yaml"
 )
 
-// Limits on the files. The largest manifests of 2026, definitions of custom
-// resources, have 2 MB.
+// Limits on the files. The largest manifests of 2026, custom resource definitions, have 2 MB.
 const (
 	maxFile = 32 << 20
-	maxHeld = 128 << 20 // in all, of those that are held
+	maxKept = 128 << 20 // of all files kept in memory
 )
 
-// A found is what a layer has of a release.
-type found struct {
+// A releaseFiles holds the release files of one layer.
+type releaseFiles struct {
 	references, metadata, boot []byte
 	manifests                  []file
 
-	brief   bool // nothing but the metadata is held
+	brief   bool // keep only the metadata
 	left    *layers.Budget
 	seen    map[string]bool
-	changed bool // the layer changes the folder
-	held    int
-	text    bytes.Buffer // the file that is read
+	changed bool // the layer changes the directory
+	kept    int
+	text    bytes.Buffer // the current file
 }
 
-// A file is a manifest that may be one of those that are looked for.
+// A file is a manifest that may be needed.
 type file struct {
 	name string
 	text []byte
 }
 
-// manifests reads layers from the top to the one with the references, whose
-// position it returns.
-func (r reader) manifests(ctx context.Context, img *image, brief bool) (*found, int, error) {
+// manifests reads layers from the top down to the one with the references, and returns its index.
+func (r reader) manifests(ctx context.Context, img *releaseImage, brief bool) (*releaseFiles, int, error) {
 	left := layers.NewBudget(layers.MaxUnpacked)
 	for at := len(img.layers) - 1; at >= 0; at-- {
-		f := &found{brief: brief, left: left, seen: map[string]bool{}}
+		f := &releaseFiles{brief: brief, left: left, seen: map[string]bool{}}
 		if err := r.layer(ctx, img.layers[at], left, f.add); err != nil {
 			return nil, 0, err
 		}
 		switch has := f.seen[referencesFile]; {
 		case has && !f.seen[metadataFile]:
-			return nil, 0, fmt.Errorf("%w: it has /%s, but no /%s", ErrNoRelease, referencesFile, metadataFile)
+			return nil, 0, fmt.Errorf("%w: /%s exists, but /%s does not", ErrNoRelease, referencesFile, metadataFile)
 		case has:
 			slices.SortFunc(f.manifests, func(a, b file) int { return cmp.Compare(a.name, b.name) })
 			return f, at, nil
 		case f.changed:
-			return nil, 0, fmt.Errorf("layer %s changes /%s without having all of it: it was added to a release image, which is then none", img.layers[at].desc.Digest, manifestsDir)
+			return nil, 0, fmt.Errorf("layer %s changes part of /%s; layers on top of a release image are not supported", img.layers[at].desc.Digest, manifestsDir)
 		}
 	}
-	return nil, 0, fmt.Errorf("%w: it has the label %s, but no /%s", ErrNoRelease, versionLabel, referencesFile)
+	return nil, 0, fmt.Errorf("%w: label %s exists, but /%s does not", ErrNoRelease, versionLabel, referencesFile)
 }
 
-// layer gives every header of a layer to visit and holds the layer against its
-// diff ID.
+// layer calls visit for every header of a layer, and compares the layer with its diff ID.
 func (r reader) layer(ctx context.Context, l layer, left *layers.Budget, visit func(*tar.Header, io.Reader) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -80,20 +77,20 @@ func (r reader) layer(ctx context.Context, l layer, left *layers.Budget, visit f
 		}
 	}()
 	if !layers.IsType(l.desc.MediaType) {
-		return fmt.Errorf("the media type %.200q is not one that can be read", l.desc.MediaType)
+		return fmt.Errorf("media type %.200q is not supported", l.desc.MediaType)
 	}
-	blob, err := r.src.Blob(ctx, r.source, l.desc)
+	blob, err := r.src.Blob(ctx, r.source, l.desc, 0)
 	if err != nil {
 		return err
 	}
 	sum, err := layers.Read(blob, left, func(r io.Reader) error { return walk(r, visit) })
 	if err == nil && sum != l.diffID {
-		err = fmt.Errorf("it unpacks to %s, but the config says %s", sum, l.diffID)
+		err = fmt.Errorf("its unpacked digest is %s, the config says %s", sum, l.diffID)
 	}
 	return err
 }
 
-// walk gives every header of a tar archive to visit, its name a path below the
+// walk calls visit for every header of a tar archive. The header's name is a path relative to the
 // root of the image.
 func walk(r io.Reader, visit func(*tar.Header, io.Reader) error) error {
 	t := tar.NewReader(r)
@@ -115,8 +112,8 @@ func walk(r io.Reader, visit func(*tar.Header, io.Reader) error) error {
 	}
 }
 
-// add takes in one header.
-func (f *found) add(h *tar.Header, r io.Reader) error {
+// add processes one header.
+func (f *releaseFiles) add(h *tar.Header, r io.Reader) error {
 	dir, base := path.Split(h.Name)
 	switch {
 	case strings.HasPrefix(h.Name, manifestsDir+"/") && h.Typeflag != tar.TypeDir,
@@ -129,25 +126,25 @@ func (f *found) add(h *tar.Header, r io.Reader) error {
 		return nil
 	}
 	if f.seen[h.Name] {
-		return errors.New("the layer has the name twice")
+		return errors.New("the name occurs twice in the layer")
 	}
 	f.seen[h.Name] = true
 	if h.Typeflag != tar.TypeReg {
-		return errors.New("it is no regular file")
+		return errors.New("not a regular file")
 	}
 	if f.brief && h.Name != metadataFile {
 		return nil
 	}
-	// A sparse file of a few bytes in the archive reads as any number of zeros.
+	// A sparse file takes a few bytes in the archive and reads as any number of zeros.
 	f.text.Reset()
 	if err := fill(&f.text, f.left.Limit(r), maxFile); err != nil {
 		return err
 	}
-	return f.hold(h.Name, f.text.Bytes())
+	return f.keep(h.Name, f.text.Bytes())
 }
 
-// hold keeps a copy of a file that is wanted.
-func (f *found) hold(name string, text []byte) error {
+// keep stores a copy of a file that is needed.
+func (f *releaseFiles) keep(name string, text []byte) error {
 	switch {
 	case name == referencesFile:
 		f.references = bytes.Clone(text)
@@ -160,13 +157,13 @@ func (f *found) hold(name string, text []byte) error {
 	default:
 		return nil
 	}
-	if f.held += len(text); f.held > maxHeld {
-		return fmt.Errorf("with it, the files that are held have more than %d bytes", maxHeld)
+	if f.kept += len(text); f.kept > maxKept {
+		return fmt.Errorf("the release files have more than %d bytes in total", maxKept)
 	}
 	return nil
 }
 
-// isManifest goes by the names that the cluster-version operator reads.
+// isManifest reports whether the cluster version operator reads a file of that name as a manifest.
 func isManifest(base string) bool {
 	switch path.Ext(base) {
 	case ".yaml", ".yml", ".json":

@@ -11,38 +11,39 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sync"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/layers"
 )
 
-// The ConfigMap of gates, and where the operator's own manifests are.
+// The ConfigMap of gates, and the directory of the operator's own manifests.
 const (
 	gatesNamespace = "openshift-config-managed"
 	gatesName      = "admin-gates"
 	operatorDir    = "manifests/"
 )
 
-// gateName is the rule for names of gates (cluster-version-operator, adminack).
-var gateName = regexp.MustCompile(`^ack-([0-9]+[.][0-9]+)-[^-]`)
+// gateName is the format of gate names (cluster-version-operator, adminack).
+var gateName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ack-([0-9]+[.][0-9]+)-[^-]`) })
 
-// A Gate is something that an administrator has to acknowledge before a cluster
-// with this release updates to the next minor version.
+// A Gate is something that an administrator has to acknowledge before a cluster with this release
+// can update to the next minor version.
 type Gate struct {
-	// Name is the key that has to be "true" in ConfigMap admin-acks:
-	// "ack-4.20-sigstore-in-4.21".
+	// Name is the key that has to be "true" in ConfigMap admin-acks: "ack-4.20-sigstore-in-4.21".
 	Name string
-	// Minor is the minor version of clusters that the gate holds back, "4.20".
+	// Minor is the minor version of the clusters that the gate blocks, "4.20".
 	Minor string
-	// Message says what is to be done first.
+	// Message explains what has to be done first.
 	Message string
 }
 
-// Gates reads the gates of a release that Read read from src, sorted by name.
-// They are among the operator's own manifests, below the layer with the release's:
-// mostly one layer more, of some 30 MB.
-func (p *Payload) Gates(ctx context.Context, src Source) ([]Gate, error) {
+// Gates returns the gates of a release that Read read from src, sorted by name. They are in the
+// operator's own manifests, below the layer with the release manifests: usually one more layer, of
+// about 30 MB.
+func (p *Payload) Gates(ctx context.Context, src image.Reader) ([]Gate, error) {
 	gates, err := reader{src, p.source}.gates(ctx, p.lower)
 	if err != nil {
 		return nil, fmt.Errorf("reading the gates of release %s from %s: %w", p.Version, named(p.source, p.Digest), err)
@@ -50,8 +51,8 @@ func (p *Payload) Gates(ctx context.Context, src Source) ([]Gate, error) {
 	return gates, nil
 }
 
-// gates reads layers from the top down until one has the ConfigMap. The layers
-// with manifests follow one another, so that the end of them is the end.
+// gates reads layers from the top down until one has the ConfigMap. The layers with manifests are
+// adjacent, so reading ends after the last of them.
 func (r reader) gates(ctx context.Context, below []layer) ([]Gate, error) {
 	left := layers.NewBudget(layers.MaxUnpacked)
 	before := false
@@ -84,14 +85,14 @@ func (r reader) gates(ctx context.Context, below []layer) ([]Gate, error) {
 	return nil, nil
 }
 
-// parseGates reads the gates of a manifest; has says that the ConfigMap is there.
+// parseGates returns the gates of a manifest, and whether it contains the ConfigMap.
 func parseGates(text []byte) (gates []Gate, has bool, err error) {
 	err = eachObject(text, func(o object, text []byte) error {
 		if !o.isConfigMap(gatesNamespace, gatesName) {
 			return nil
 		}
 		if has {
-			return errors.New("the ConfigMap is there twice")
+			return errors.New("the ConfigMap occurs twice")
 		}
 		has = true
 		var c configMap
@@ -99,9 +100,9 @@ func parseGates(text []byte) (gates []Gate, has bool, err error) {
 			return err
 		}
 		for name, message := range c.Data {
-			m := gateName.FindStringSubmatch(name)
+			m := gateName().FindStringSubmatch(name)
 			if m == nil {
-				return fmt.Errorf("the gate %.200q names no version", name)
+				return fmt.Errorf("the name of gate %.200q contains no version", name)
 			}
 			gates = append(gates, Gate{Name: name, Minor: m[1], Message: message})
 		}

@@ -46,8 +46,8 @@ func TestGates(t *testing.T) {
 
 func TestGatesErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		strings.ReplaceAll(gatesText, "ack-4.20-", "ack-"): "names no version",
-		gatesText + "---\n" + gatesText:                    "the ConfigMap is there twice",
+		strings.ReplaceAll(gatesText, "ack-4.20-", "ack-"): "contains no version",
+		gatesText + "---\n" + gatesText:                    "the ConfigMap occurs twice",
 		gatesText + "  - x":                                "reading \"manifests/gates.yaml\": object 1",
 	} {
 		m := newMemory()

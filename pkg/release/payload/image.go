@@ -13,17 +13,18 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// versionLabel is the label that every release image has.
+// versionLabel is the label of every release image.
 const versionLabel = "io.openshift.release"
 
 // dockerConfig is the media type of Docker's image configs.
 const dockerConfig = "application/vnd.docker.container.image.v1+json"
 
-// Limits on what an image may make a reader hold in memory.
+// Limits on what an image can make a reader keep in memory.
 const (
 	maxConfig   = 32 << 20
 	maxChildren = 64
@@ -31,31 +32,31 @@ const (
 
 // A reader reads images of one source.
 type reader struct {
-	src    Source
+	src    image.Reader
 	source string
 }
 
-// A root is what a reference leads to: an image, or a list and one of its images.
+// A root is the content of a reference: an image, or an index and one of its images.
 type root struct {
 	desc     ocispec.Descriptor
 	children []ocispec.Descriptor
-	image    *image
-	at       int // of the image among the children
+	image    *releaseImage
+	at       int // index of the image among the children
 }
 
-// An image is one release image.
-type image struct {
+// A releaseImage is one release image.
+type releaseImage struct {
 	architecture, version string
 	layers                []layer // lowest first
 }
 
-// A layer is one layer, with the digest of what it unpacks to.
+// A layer is one layer, with the digest of its unpacked content.
 type layer struct {
 	desc   ocispec.Descriptor
 	diffID digest.Digest
 }
 
-// open reads a manifest, and of a list the first image that is there.
+// open reads a manifest, and for an index the first image that exists.
 func (r reader) open(ctx context.Context, d digest.Digest) (*root, error) {
 	desc, raw, err := r.src.Manifest(ctx, r.source, d)
 	if err != nil {
@@ -69,11 +70,11 @@ func (r reader) open(ctx context.Context, d digest.Digest) (*root, error) {
 		Manifests []ocispec.Descriptor `json:"manifests"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("reading the list: %w", err)
+		return nil, fmt.Errorf("reading the index: %w", err)
 	}
 	children := list.Manifests
 	if len(children) == 0 || len(children) > maxChildren {
-		return nil, fmt.Errorf("%w: the list has %d images, not 1 to %d", ErrNoRelease, len(children), maxChildren)
+		return nil, fmt.Errorf("%w: the index has %d images, want 1 to %d", ErrNoRelease, len(children), maxChildren)
 	}
 	for at, child := range children {
 		img, err := r.child(ctx, child)
@@ -84,14 +85,14 @@ func (r reader) open(ctx context.Context, d digest.Digest) (*root, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("none of the %d images of the list is there: %w", len(children), fs.ErrNotExist)
+	return nil, fmt.Errorf("none of the %d images of the index exists: %w", len(children), fs.ErrNotExist)
 }
 
-// child reads an image of a list.
-func (r reader) child(ctx context.Context, child ocispec.Descriptor) (_ *image, err error) {
+// child reads an image of an index.
+func (r reader) child(ctx context.Context, child ocispec.Descriptor) (_ *releaseImage, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("reading image %s of the list: %w", child.Digest, err)
+			err = fmt.Errorf("reading image %s of the index: %w", child.Digest, err)
 		}
 	}()
 	if err := child.Digest.Validate(); err != nil {
@@ -102,7 +103,7 @@ func (r reader) child(ctx context.Context, child ocispec.Descriptor) (_ *image, 
 		return nil, err
 	}
 	if isIndex(desc, raw) {
-		return nil, fmt.Errorf("%w: it is a list inside a list", ErrNoRelease)
+		return nil, fmt.Errorf("%w: an index inside an index", ErrNoRelease)
 	}
 	return r.image(ctx, raw)
 }
@@ -114,8 +115,8 @@ func isIndex(desc ocispec.Descriptor, raw []byte) bool {
 	return manifest.IsIndex(desc.MediaType)
 }
 
-// image reads the config of a manifest. A release image is known by its label.
-func (r reader) image(ctx context.Context, raw []byte) (*image, error) {
+// image reads the config of a manifest. The label identifies a release image.
+func (r reader) image(ctx context.Context, raw []byte) (*releaseImage, error) {
 	var m struct {
 		Manifests []ocispec.Descriptor `json:"manifests"`
 		Config    ocispec.Descriptor   `json:"config"`
@@ -126,11 +127,11 @@ func (r reader) image(ctx context.Context, raw []byte) (*image, error) {
 	}
 	switch {
 	case m.Manifests != nil:
-		// Readers that go by the media type and readers that go by the fields
-		// would see two different images.
-		return nil, errors.New("the manifest is that of an image and lists manifests")
+		// Readers that use the media type and readers that use the fields would see different
+		// images.
+		return nil, errors.New("an image manifest that also lists manifests")
 	case m.Config.MediaType != dockerConfig && m.Config.MediaType != ocispec.MediaTypeImageConfig:
-		return nil, fmt.Errorf("%w but an artifact (config of type %.200q)", ErrNoRelease, m.Config.MediaType)
+		return nil, fmt.Errorf("%w: an artifact with a config of type %.200q", ErrNoRelease, m.Config.MediaType)
 	}
 	var config struct {
 		Architecture string `json:"architecture"`
@@ -148,9 +149,9 @@ func (r reader) image(ctx context.Context, raw []byte) (*image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading config %s: %w", m.Config.Digest, err)
 	}
-	img := &image{architecture: config.Architecture, version: config.Config.Labels[versionLabel]}
+	img := &releaseImage{architecture: config.Architecture, version: config.Config.Labels[versionLabel]}
 	if img.version == "" {
-		return nil, fmt.Errorf("%w (no label %s)", ErrNoRelease, versionLabel)
+		return nil, fmt.Errorf("%w: label %s is missing", ErrNoRelease, versionLabel)
 	}
 	if len(config.RootFS.DiffIDs) != len(m.Layers) {
 		return nil, fmt.Errorf("config %s has %d diff IDs for the %d layers of the manifest", m.Config.Digest, len(config.RootFS.DiffIDs), len(m.Layers))
@@ -163,7 +164,7 @@ func (r reader) image(ctx context.Context, raw []byte) (*image, error) {
 
 // blob reads a config.
 func (r reader) blob(ctx context.Context, desc ocispec.Descriptor) ([]byte, error) {
-	b, err := r.src.Blob(ctx, r.source, desc)
+	b, err := r.src.Blob(ctx, r.source, desc, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -171,29 +172,29 @@ func (r reader) blob(ctx context.Context, desc ocispec.Descriptor) ([]byte, erro
 	return limited(b, maxConfig)
 }
 
-// limited reads all of r, which must not be more than most bytes.
-func limited(r io.Reader, most int64) ([]byte, error) {
+// limited reads all of r. More than limit bytes are an error.
+func limited(r io.Reader, limit int64) ([]byte, error) {
 	var b bytes.Buffer
-	err := fill(&b, r, most)
+	err := fill(&b, r, limit)
 	return b.Bytes(), err
 }
 
-// fill reads all of r into an empty buffer.
-func fill(b *bytes.Buffer, r io.Reader, most int64) error {
-	n, err := b.ReadFrom(io.LimitReader(r, most+1))
-	if err == nil && n > most {
-		err = fmt.Errorf("it has more than the %d bytes that are read", most)
+// fill reads all of r into an empty buffer. More than limit bytes are an error.
+func fill(b *bytes.Buffer, r io.Reader, limit int64) error {
+	n, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
 	}
 	return err
 }
 
-// checkChildren holds the other images of a list against the one that is read.
-// Those that are not there are left to whoever copies them.
+// checkChildren compares the other images of an index with the one that was read. Missing images
+// are reported when they are copied.
 func (r reader) checkChildren(ctx context.Context, root *root) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
 	for n, child := range root.children {
-		if n <= root.at { // those before it are not there
+		if n <= root.at { // earlier ones do not exist
 			continue
 		}
 		g.Go(func() error {
@@ -204,7 +205,7 @@ func (r reader) checkChildren(ctx context.Context, root *root) error {
 			case err != nil:
 				return err
 			case img.version != root.image.version:
-				return fmt.Errorf("the list has images of two releases: %q (%s) and %q (%s)",
+				return fmt.Errorf("the index has images of two releases: %q (%s) and %q (%s)",
 					root.image.version, root.children[root.at].Digest, img.version, child.Digest)
 			}
 			return nil
@@ -213,14 +214,14 @@ func (r reader) checkChildren(ctx context.Context, root *root) error {
 	return g.Wait()
 }
 
-// release puts together what is known of a release.
+// release combines what is known about a release.
 func (r *root) release(metadata []byte) (*Release, error) {
 	about, err := parseMetadata(metadata)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading /%s: %w", metadataFile, err)
 	case about.Version != r.image.version:
-		return nil, fmt.Errorf("the label %s says %q, but /%s is about %q", versionLabel, r.image.version, metadataFile, about.Version)
+		return nil, fmt.Errorf("the label %s says %q, but /%s says %q", versionLabel, r.image.version, metadataFile, about.Version)
 	}
 	about.Digest = r.desc.Digest
 	if about.Arch, err = r.arch(); err != nil {
@@ -230,7 +231,7 @@ func (r *root) release(metadata []byte) (*Release, error) {
 	return about, nil
 }
 
-// arch is the architecture by the rule of Cincinnati (release_scrape_dockerv2).
+// arch returns the architecture by the rule of Cincinnati (release_scrape_dockerv2).
 func (r *root) arch() (release.Arch, error) {
 	name := r.image.architecture
 	switch {

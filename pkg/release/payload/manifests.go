@@ -10,16 +10,15 @@ import (
 
 const (
 	policyKind = "ClusterImagePolicy"
-	// signatureAnnotation marks the ConfigMap with keys and stores; what it says
-	// does not matter (library-go, pkg/verify).
+	// signatureAnnotation marks the ConfigMap with keys and stores; its value is ignored
+	// (library-go, pkg/verify).
 	signatureAnnotation = "release.openshift.io/verification-config-map"
 )
 
-// wanted are the words without which a manifest is none that is looked for; all
-// others need not be parsed.
+// wanted are words of which every needed manifest contains one. Other manifests are not parsed.
 var wanted = []string{policyKind, signatureAnnotation}
 
-// An object is what is read of a manifest.
+// An object is the part of a manifest that is read.
 type object struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -30,18 +29,18 @@ type object struct {
 	} `json:"metadata"`
 }
 
-// A configMap is a ConfigMap's data.
+// A configMap is the data of a ConfigMap.
 type configMap struct {
 	Data map[string]string `json:"data"`
 }
 
-// isConfigMap says whether an object is a ConfigMap of that name.
+// isConfigMap reports whether an object is the ConfigMap with that name.
 func (o object) isConfigMap(namespace, name string) bool {
 	return o.APIVersion == "v1" && o.Kind == "ConfigMap" && o.Metadata.Namespace == namespace && o.Metadata.Name == name
 }
 
-// addManifests takes policies and the signature ConfigMap out of files. Of
-// several ConfigMaps the first counts, as for the operator.
+// addManifests extracts the policies and the signature ConfigMap from files. The first ConfigMap
+// counts, as for the operator.
 func (p *Payload) addManifests(files []file) error {
 	for _, f := range files {
 		err := eachObject(f.text, func(o object, text []byte) error {
@@ -61,7 +60,7 @@ func (p *Payload) addManifests(files []file) error {
 	return nil
 }
 
-// eachObject gives the objects of a manifest with their text to each.
+// eachObject calls each for every object of a manifest, with its text.
 func eachObject(text []byte, each func(object, []byte) error) error {
 	for n, doc := range documents(text) {
 		var o object
@@ -75,9 +74,8 @@ func eachObject(text []byte, each func(object, []byte) error) error {
 	return nil
 }
 
-// documents are the documents of a YAML stream, as Kubernetes takes it apart: at
-// lines that begin with "---". Those that hold nothing are left out; so is the
-// line.
+// documents splits a YAML stream as Kubernetes does, at lines that begin with "---". Empty
+// documents and the separators are left out.
 func documents(text []byte) [][]byte {
 	var docs [][]byte
 	start := 0

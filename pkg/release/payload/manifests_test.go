@@ -9,10 +9,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// The ConfigMap of real releases has a key twice, as here.
+// The ConfigMap has a duplicate key, like that of real releases.
 const (
 	policyText = "apiVersion: config.openshift.io/v1\nkind: ClusterImagePolicy\nmetadata:\n  name: openshift\n"
-	// The definition of the kind is none of it.
+	// a CustomResourceDefinition of the kind, which is not a policy
 	definitionText = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  names:\n    kind: ClusterImagePolicy\n"
 	keysText       = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: release-verification\n  name: release-verification\n  annotations:\n    release.openshift.io/verification-config-map: \"\"\ndata:\n  store-x: https://example.com\n"
 )
@@ -31,7 +31,7 @@ func TestManifests(t *testing.T) {
 		entry{"release-manifests/0000_10_secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n    release.openshift.io/verification-config-map: \"\"\n"},
 		entry{"release-manifests/notes.txt", policyText},
 		entry{"release-manifests/below/policy.yaml", policyText},
-		entry{"release-manifests/broken.yaml", "a: ["}, // nothing that is looked for
+		entry{"release-manifests/broken.yaml", "a: ["}, // contains none of the words
 	)}}
 	p, err := Read(t.Context(), m, repository, m.image(t, s).Digest)
 	must(t, err)

@@ -24,12 +24,12 @@ import (
 
 const repository = "quay.io/example/release"
 
-// memory is a Source of one repository, which counts what is read of it.
+// memory is an image.Reader of one repository that counts reads.
 type memory struct {
 	mu    sync.Mutex
 	blobs map[digest.Digest][]byte
 	types map[digest.Digest]string
-	tag   digest.Digest // what the repository's name leads to
+	tag   digest.Digest // the manifest that the repository's name refers to
 	read  map[digest.Digest]int
 }
 
@@ -45,9 +45,12 @@ func (m *memory) Manifest(_ context.Context, source string, d digest.Digest) (oc
 	return ocispec.Descriptor{MediaType: m.types[d], Digest: d, Size: int64(len(data))}, data, err
 }
 
-func (m *memory) Blob(_ context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error) {
+func (m *memory) Blob(_ context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	data, err := m.get(source, desc.Digest)
-	return io.NopCloser(bytes.NewReader(data)), err
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(data[offset:])), nil
 }
 
 func (m *memory) get(source string, d digest.Digest) ([]byte, error) {
@@ -69,17 +72,17 @@ func (m *memory) put(mediaType string, data []byte) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
 }
 
-// An entry is one header of a layer: a directory where the name ends in a slash,
-// a symlink where the text begins with "-> ".
+// An entry is one header of a layer: a directory if the name ends in a slash, a symlink if the text
+// begins with "-> ".
 type entry struct{ name, text string }
 
-// A spec describes an image. The zero value of most fields is what a release has.
+// A spec describes an image. The zero value of most fields means that of a release image.
 type spec struct {
 	arch, label string
 	config      string // media type
 	layerType   string
 	layers      [][]entry
-	diffIDs     []digest.Digest // instead of the right ones
+	diffIDs     []digest.Digest // replaces the correct ones
 	compression string          // "zstd", "plain"
 }
 
@@ -127,7 +130,7 @@ func compressed(t testing.TB, data []byte, how string) ([]byte, string) {
 	return b.Bytes(), "application/vnd.docker.image.rootfs.diff.tar.gzip"
 }
 
-// image puts an image into the memory and returns its manifest.
+// image stores an image and returns its manifest.
 func (m *memory) image(t testing.TB, s spec) ocispec.Descriptor {
 	t.Helper()
 	var descs []ocispec.Descriptor
@@ -156,7 +159,7 @@ func (m *memory) image(t testing.TB, s spec) ocispec.Descriptor {
 	return desc
 }
 
-// list puts a list of images into the memory.
+// list stores an index of images.
 func (m *memory) list(t testing.TB, children ...ocispec.Descriptor) ocispec.Descriptor {
 	t.Helper()
 	return m.put(manifest.DockerList, encode(t, map[string]any{
@@ -178,13 +181,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// sha is a digest that stands for some image.
+// sha returns the digest of a fictitious image.
 func sha(name string) digest.Digest { return digest.FromString(name) }
 
 const content = "quay.io/example/content"
 
-// stream of components, each "name=image" with the image's repository in front
-// where it is not content.
+// references returns an image stream of components, each "name=image". The image is in the
+// repository content.
 func references(t testing.TB, version string, components ...string) string {
 	t.Helper()
 	var s imageStream
@@ -200,7 +203,7 @@ func metadata(version, more string) string {
 	return fmt.Sprintf(`{"kind":"cincinnati-metadata-v0","version":%q,"previous":["4.20.3","4.20.4"],"metadata":{"url":"https://example.com/errata/1"%s}}`, version, more)
 }
 
-// release is a layer as oc makes it.
+// releaseLayer returns the entries of a layer as oc creates it.
 func releaseLayer(t testing.TB, version string, more ...entry) []entry {
 	t.Helper()
 	return slices.Concat([]entry{
@@ -210,7 +213,7 @@ func releaseLayer(t testing.TB, version string, more ...entry) []entry {
 	}, more)
 }
 
-// The layers of an operator below a release.
+// The layers of the operator below the release layer.
 var (
 	baseLayer     = []entry{{"etc/", ""}, {"etc/os-release", "RHEL"}}
 	operatorLayer = []entry{{"manifests/", ""}, {"manifests/0000_00_operator_01_admingate_configmap.yaml", gatesText}, {"usr/bin/operator", "program"}}

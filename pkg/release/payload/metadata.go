@@ -10,13 +10,12 @@ import (
 
 const (
 	metadataKind = "cincinnati-metadata-v0"
-	// archKey says "multi" in the metadata of every shard.
+	// archKey is "multi" in the metadata of every shard.
 	archKey = "release.openshift.io/architecture"
 	urlKey  = "url"
 )
 
-// A metadataText is release-metadata (openshift/cincinnati,
-// graph_builder/release.rs).
+// A metadataText is release-metadata (openshift/cincinnati, graph_builder/release.rs).
 type metadataText struct {
 	Kind     string                    `json:"kind"`
 	Version  string                    `json:"version"`
@@ -25,14 +24,14 @@ type metadataText struct {
 	Metadata map[string]jsontext.Value `json:"metadata"`
 }
 
-// parseMetadata reads release-metadata. Digest and architecture are not in it.
+// parseMetadata parses release-metadata, which contains neither digest nor architecture.
 func parseMetadata(data []byte) (*Release, error) {
 	var m metadataText
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, err
 	}
 	if m.Kind != metadataKind {
-		return nil, fmt.Errorf("it is of kind %.200q, not %s", m.Kind, metadataKind)
+		return nil, fmt.Errorf("kind %.200q, want %s", m.Kind, metadataKind)
 	}
 	if _, err := semver.Parse(m.Version); err != nil {
 		return nil, fmt.Errorf("version %.200q: %w", m.Version, err)

@@ -31,7 +31,7 @@ func TestParseMetadata(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"kind":"cincinnati-metadata-v1","version":"4.20.5"}`: `kind "cincinnati-metadata-v1"`,
-		`{"version":"4.20.5"}`:                                 "of kind",
+		`{"version":"4.20.5"}`:                                 `kind ""`,
 		`{"kind":"cincinnati-metadata-v0"}`:                    `version ""`,
 		`{"kind":"cincinnati-metadata-v0","version":"4.20"}`:   `version "4.20"`,
 		head + `,"previous":["4.19.1","v4.19.2"]}`:             `previous[1] "v4.19.2"`,
@@ -47,7 +47,7 @@ func TestParseMetadata(t *testing.T) {
 	}
 }
 
-// FuzzMetadata holds that what is taken can be written and read again.
+// FuzzMetadata checks that accepted metadata can be written and read again.
 func FuzzMetadata(f *testing.F) {
 	f.Add([]byte(metadata("4.20.5", `,"x":1`)))
 	f.Add([]byte(`{"kind":"cincinnati-metadata-v0","version":"4.20.5-rc.1+b","next":["1.0.0"],"metadata":{"a":[ 1,{"b":null}],"c":null,"url":7}}`))

@@ -1,108 +1,94 @@
-// Package payload reads release images: what a release consists of and what it
-// says about itself.
+// Package payload reads release images: which images a release consists of, and its metadata.
 //
-// A release image is the image of the cluster-version operator with one more
-// layer. That has the folder release-manifests with image-references (the images
-// of all components), release-metadata (what update services read) and the
-// manifests that the operator applies. The label io.openshift.release has the
-// version. For several architectures there is a list of such images, shards, which
-// differ in nothing but the operator's own programs: their references are to
-// lists. One of them is read, the others are asked for their label.
+// A release image is the image of the cluster version operator with one more layer. That layer has
+// the directory release-manifests with image-references (the images of all components),
+// release-metadata (what update services read) and the manifests that the operator applies. The
+// label io.openshift.release is the version. For several architectures there is an index of such
+// images, called shards, which differ only in the operator's own programs: their references point
+// to indexes. One shard is read; of the others, only the label is checked.
 //
-// Layers are read from the top down to the one with the references, as streams;
-// nothing is unpacked, and files are of limited size. What images, labels, names
-// and metadata say of the version has to agree. Functions of this package may run
-// at the same time as far as their Source allows it.
+// Layers are streamed from the top down to the one with the references. Nothing is unpacked to
+// disk, and files are limited in size. The versions in images, labels, names and metadata have to
+// agree. All functions are safe for concurrent use if their image.Reader is.
 package payload
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// ErrNoRelease is what Read and Metadata say, by errors.Is, of an image that
-// holds no release.
-var ErrNoRelease = errors.New("it is no release image")
+// ErrNoRelease is matched by the errors of Read and Metadata for an image that is not a release
+// image.
+var ErrNoRelease = errors.New("not a release image")
 
-// Source reads images where they are. source is an image reference in full. What
-// is returned has been compared with its digest; a blob's reader returns an error
-// in place of io.EOF where the bytes were wrong. What is not there is an
-// fs.ErrNotExist.
-type Source interface {
-	// Manifest returns the manifest d of the source's repository, or, where d is
-	// empty, the one that source itself names.
-	Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error)
-	Blob(ctx context.Context, source string, desc ocispec.Descriptor) (io.ReadCloser, error)
-}
-
-// A Release is what update services know of a release image.
+// A Release is what update services know about a release image.
 type Release struct {
-	// Digest is that of the image or list.
+	// Digest is the digest of the image or index.
 	Digest digest.Digest
-	// Version is the release's, "4.20.5".
+	// Version is the version of the release, "4.20.5".
 	Version string
-	// Arch is found as update services do: a list of several images is Multi, one
-	// of a single image has that image's architecture; so has an image.
+	// Arch follows the rule of update services: an index of several images is Multi; an index of
+	// one image, or an image, has that image's architecture.
 	Arch release.Arch
-	// Shard says that this is one image of a multi-architecture release and not
-	// its list. Update services pass over it.
+	// Shard is true for a single image of a multi-architecture release. Update services ignore
+	// shards.
 	Shard bool
-	// Previous and Next are the versions from which and to which there are
-	// updates, as the release was built; both may name versions that never came.
+	// Previous and Next are the versions with updates to and from this release, as of its build.
+	// Both may name versions that were never released.
 	Previous, Next []string
-	// Metadata is what else the release says of itself: "url" and keys of the
-	// update graph. Values that are no strings are here as JSON.
+	// Metadata is the rest of the release's metadata: "url" and keys of the update graph. Values
+	// that are not strings are kept as JSON.
 	Metadata map[string]string
-	// URL is the erratum, "" where there is none.
+	// URL is the erratum; empty if there is none.
 	URL string
 }
 
-// A Payload is a release: what is in its image.
+// A Payload is a release: the content of its image.
 type Payload struct {
 	Release
-	// Children are the shards of a list, in its order; none where the release is
-	// one image.
+	// Children are the shards of an index, in its order; nil if the release is one image.
 	Children []ocispec.Descriptor
-	// Components are the images of the release but itself, by their first names.
+	// Components are the images of the release except the release image, sorted by their first
+	// names.
 	Components []Component
-	// BootImages is the manifest of the ConfigMap coreos-bootimages; nil where
-	// there is none. See KubeVirt.
+	// BootImages is the manifest of the ConfigMap coreos-bootimages; nil if there is none. See
+	// KubeVirt.
 	BootImages []byte
-	// Policies are the ClusterImagePolicies, the manifest of each, in the order
-	// of the operator.
+	// Policies are the manifests of the ClusterImagePolicies, in the order in which the operator
+	// applies them.
 	Policies [][]byte
-	// SignatureConfig is the manifest of the ConfigMap that says by which keys and
-	// stores the next release is verified; nil where there is none.
+	// SignatureConfig is the manifest of the ConfigMap with the keys and stores that verify the
+	// next release; nil if there is none.
 	SignatureConfig []byte
 
 	source string
-	lower  []layer // below the one that was read, lowest first
+	lower  []layer // below the layer with the references, lowest first
 }
 
-// A Component is one image of a release. An image of several names is one
-// component; it is several where its content stands in several repositories.
+// A Component is one image of a release. An image with several names is one component. An image
+// whose content is in several repositories is several.
 type Component struct {
-	// Names are sorted. Each makes a tag, "4.20.5-x86_64-etcd".
+	// Names are sorted. Each is part of a tag, "4.20.5-x86_64-etcd".
 	Names []string
-	// Ref is repository and digest.
+	// Ref is the repository with the digest.
 	Ref    string
 	Digest digest.Digest
 }
 
-// Read reads the release image d of the source's repository or, where d is empty,
-// the one that source itself names. Of a list one shard is read, the first that
-// is there; shards that are not are not looked into.
+// Read reads the release image d of the source's repository or, if d is empty, the one that source
+// names. Of an index, it reads the first shard that exists. Shards that do not exist are not
+// checked.
 //
-// The error is ErrNoRelease (by errors.Is) for an image that is none.
-func Read(ctx context.Context, src Source, source string, d digest.Digest) (*Payload, error) {
+// An image that is not a release image is an error that matches ErrNoRelease.
+func Read(ctx context.Context, src image.Reader, source string, d digest.Digest) (*Payload, error) {
 	p, err := reader{src, source}.payload(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("reading release image %s: %w", named(source, d), err)
@@ -110,10 +96,9 @@ func Read(ctx context.Context, src Source, source string, d digest.Digest) (*Pay
 	return p, nil
 }
 
-// Metadata reads what update services read of a release image, and no more than
-// that: its manifest, of a list that of one shard, too, the config, and the
-// uppermost layer. Errors are as for Read.
-func Metadata(ctx context.Context, src Source, source string, d digest.Digest) (*Release, error) {
+// Metadata reads only what update services read of a release image: the manifest (for an index also
+// that of one shard), the config and the top layer. Errors are those of Read.
+func Metadata(ctx context.Context, src image.Reader, source string, d digest.Digest) (*Release, error) {
 	r, err := reader{src, source}.metadata(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("reading the metadata of release image %s: %w", named(source, d), err)
@@ -121,7 +106,7 @@ func Metadata(ctx context.Context, src Source, source string, d digest.Digest) (
 	return r, nil
 }
 
-// named is what messages call an image.
+// named returns the name of an image for messages.
 func named(source string, d digest.Digest) string {
 	if r, err := reference.Parse(source); d != "" && err == nil {
 		return r.WithDigest(d).String()
@@ -129,7 +114,7 @@ func named(source string, d digest.Digest) string {
 	return source
 }
 
-// metadata reads the metadata alone.
+// metadata reads only the metadata.
 func (r reader) metadata(ctx context.Context, d digest.Digest) (*Release, error) {
 	root, err := r.open(ctx, d)
 	if err != nil {
@@ -164,7 +149,7 @@ func (r reader) payload(ctx context.Context, d digest.Digest) (*Payload, error) 
 	case err != nil:
 		return nil, fmt.Errorf("reading /%s: %w", referencesFile, err)
 	case name != p.Version:
-		return nil, fmt.Errorf("/%s calls itself %q, but /%s is about %q", referencesFile, name, metadataFile, p.Version)
+		return nil, fmt.Errorf("/%s has version %q, but /%s has %q", referencesFile, name, metadataFile, p.Version)
 	}
 	p.Components = components
 	if err := p.checkNames(); err != nil {
@@ -173,12 +158,12 @@ func (r reader) payload(ctx context.Context, d digest.Digest) (*Payload, error) 
 	return p, p.addManifests(found.manifests)
 }
 
-// checkNames refuses names of components that make no tags.
+// checkNames refuses component names that cannot be part of a tag.
 func (p *Payload) checkNames() error {
 	for _, c := range p.Components {
 		for _, name := range c.Names {
 			if tag := release.Name(p.Version, p.Arch) + "-" + name; !reference.IsTag(tag) {
-				return fmt.Errorf("/%s names a component %.200q, of which no tag can be made (%.300q)", referencesFile, name, tag)
+				return fmt.Errorf("/%s has a component %.200q, which cannot be part of a tag (%.300q)", referencesFile, name, tag)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func imageOf(t testing.TB, version string) spec {
 	return spec{label: version, layers: [][]entry{baseLayer, operatorLayer, releaseLayer(t, version)}}
 }
 
-// payloadOf is what Read says of imageOf.
+// payloadOf returns what Read returns for imageOf.
 func payloadOf(version string, d digest.Digest) *Payload {
 	return &Payload{
 		Release: Release{
@@ -67,7 +67,7 @@ func (m *memory) layerOf(t testing.TB, entries []entry, compression string) []by
 	return data
 }
 
-// A layer on top that leaves the folder alone changes nothing.
+// TestReadBelow checks that a layer on top that does not contain the directory changes nothing.
 func TestReadBelow(t *testing.T) {
 	m := newMemory()
 	s := imageOf(t, "4.20.5")
@@ -80,7 +80,7 @@ func TestReadBelow(t *testing.T) {
 	}
 }
 
-// shards are images of one version, different by their architecture.
+// shards stores images of one version for several architectures and returns them.
 func (m *memory) shards(t testing.TB, version string, arches ...string) []ocispec.Descriptor {
 	t.Helper()
 	var descs []ocispec.Descriptor
@@ -93,7 +93,7 @@ func (m *memory) shards(t testing.TB, version string, arches ...string) []ocispe
 	return descs
 }
 
-// The rule of architectures is that of Cincinnati.
+// TestArch checks that the architecture follows the rule of Cincinnati.
 func TestArch(t *testing.T) {
 	type want struct {
 		arch  release.Arch
@@ -138,7 +138,8 @@ func TestArch(t *testing.T) {
 	}
 }
 
-// Of a list one image is read, of the others the config.
+// TestReadList checks that one image of an index is read completely, and only the config of the
+// others.
 func TestReadList(t *testing.T) {
 	m := newMemory()
 	shards := m.shards(t, "4.20.5", "amd64", "arm64", "s390x")
@@ -156,7 +157,7 @@ func TestReadList(t *testing.T) {
 		t.Errorf("%d things were read, want 8", total)
 	}
 
-	// Lists with holes are read: the planner knows what to do with the holes.
+	// An index with missing images is accepted; the planner reports them.
 	for name, gone := range map[string][]int{"first": {0}, "last": {2}, "first two": {0, 1}} {
 		sparse := newMemory()
 		sparse.blobs, sparse.types = copied(m.blobs), m.types
@@ -187,8 +188,8 @@ func copied(blobs map[digest.Digest][]byte) map[digest.Digest][]byte {
 	return c
 }
 
-// Metadata reads the manifest, the config and the uppermost layer, whoever else
-// reads at the same time.
+// TestMetadata checks that Metadata reads only the manifest, the config and the top layer, also
+// with concurrent readers.
 func TestMetadata(t *testing.T) {
 	m := newMemory()
 	shards := m.shards(t, "4.20.5", "amd64", "arm64")
@@ -243,32 +244,33 @@ func TestReadErrors(t *testing.T) {
 		name    string
 		image   spec
 		want    string
-		release bool // and it may be a release image for all that is known
+		release bool // whether it may still be a release image
 	}{
-		{"no label", with(func(s *spec) { s.label = "" }), "no label io.openshift.release", false},
-		{"an artifact", with(func(s *spec) { s.config = "application/vnd.oci.empty.v1+json" }), "but an artifact", false},
-		{"no references", top(entry{"etc/motd", "hello"}), "no /release-manifests/image-references", false},
-		{"no metadata", top(entry{referencesFile, references(t, version, "a=a")}), "no /release-manifests/release-metadata", false},
-		{"metadata alone", top(entry{metadataFile, metadata(version, "")}), "changes /release-manifests", true},
-		{"a manifest added", with(func(s *spec) { s.layers = append(s.layers, []entry{{"release-manifests/x.yaml", "a"}}) }), "changes /release-manifests", true},
-		{"a manifest removed", with(func(s *spec) { s.layers = append(s.layers, []entry{{"release-manifests/.wh.x.yaml", ""}}) }), "changes /release-manifests", true},
-		{"the folder removed", with(func(s *spec) { s.layers = append(s.layers, []entry{{".wh.release-manifests", ""}}) }), "changes /release-manifests", true},
-		{"everything removed", with(func(s *spec) { s.layers = append(s.layers, []entry{{"./.wh..wh..opq", ""}}) }), "changes /release-manifests", true},
-		{"a link for the folder", with(func(s *spec) { s.layers = append(s.layers, []entry{{"release-manifests", "-> other"}}) }), "changes /release-manifests", true},
-		{"another label", with(func(s *spec) { s.label = "4.20.6" }), `the label io.openshift.release says "4.20.6", but /release-manifests/release-metadata is about "4.20.5"`, true},
-		{"another name", top(entry{referencesFile, references(t, "4.20.6", "a=a")}, entry{metadataFile, metadata(version, "")}), `image-references calls itself "4.20.6", but /release-manifests/release-metadata is about "4.20.5"`, true},
-		{"a name that makes no tag", top(entry{referencesFile, references(t, version, "a/b=a")}, entry{metadataFile, metadata(version, "")}), `"a/b", of which no tag can be made`, true},
-		{"a name that makes a long tag", top(entry{referencesFile, references(t, version, strings.Repeat("a", 120)+"=a")}, entry{metadataFile, metadata(version, "")}), "no tag can be made", true},
-		{"an architecture", with(func(s *spec) { s.arch = "riscv64" }), `"riscv64" is no architecture of releases`, true},
-		{"references twice", more(entry{"./release-manifests/../" + referencesFile, "{}"}), "the layer has the name twice", true},
-		{"a linked manifest", more(entry{"release-manifests/x.yaml", "-> y.yaml"}), "it is no regular file", true},
+		{"no label", with(func(s *spec) { s.label = "" }), "label io.openshift.release is missing", false},
+		{"an artifact", with(func(s *spec) { s.config = "application/vnd.oci.empty.v1+json" }), "an artifact", false},
+		{"no references", top(entry{"etc/motd", "hello"}), "/release-manifests/image-references does not", false},
+		{"no metadata", top(entry{referencesFile, references(t, version, "a=a")}), "/release-manifests/release-metadata does not", false},
+		{"metadata alone", top(entry{metadataFile, metadata(version, "")}), "changes part of /release-manifests", true},
+		{"a manifest added", with(func(s *spec) { s.layers = append(s.layers, []entry{{"release-manifests/x.yaml", "a"}}) }), "changes part of /release-manifests", true},
+		{"a manifest removed", with(func(s *spec) { s.layers = append(s.layers, []entry{{"release-manifests/.wh.x.yaml", ""}}) }), "changes part of /release-manifests", true},
+		{"the folder removed", with(func(s *spec) { s.layers = append(s.layers, []entry{{".wh.release-manifests", ""}}) }), "changes part of /release-manifests", true},
+		{"everything removed", with(func(s *spec) { s.layers = append(s.layers, []entry{{"./.wh..wh..opq", ""}}) }), "changes part of /release-manifests", true},
+		{"a link for the folder", with(func(s *spec) { s.layers = append(s.layers, []entry{{"release-manifests", "-> other"}}) }), "changes part of /release-manifests", true},
+		{"another label", with(func(s *spec) { s.label = "4.20.6" }), `the label io.openshift.release says "4.20.6", but /release-manifests/release-metadata says "4.20.5"`, true},
+		{"another name", top(entry{referencesFile, references(t, "4.20.6", "a=a")}, entry{metadataFile, metadata(version, "")}), `image-references has version "4.20.6", but /release-manifests/release-metadata has "4.20.5"`, true},
+		{"a name that makes no tag", top(entry{referencesFile, references(t, version, "a/b=a")}, entry{metadataFile, metadata(version, "")}), `"a/b", which cannot be part of a tag`, true},
+		{"a name that makes a long tag", top(entry{referencesFile, references(t, version, strings.Repeat("a", 120)+"=a")}, entry{metadataFile, metadata(version, "")}), "cannot be part of a tag", true},
+		{"an architecture", with(func(s *spec) { s.arch = "riscv64" }), `unknown architecture "riscv64"`, true},
+		{"references twice", more(entry{"./release-manifests/../" + referencesFile, "{}"}), "the name occurs twice in the layer", true},
+		{"a linked manifest", more(entry{"release-manifests/x.yaml", "-> y.yaml"}), "not a regular file", true},
 		{"a broken manifest", more(entry{"release-manifests/x.yaml", policyKind + ": ["}), "reading /release-manifests/x.yaml: object 1", true},
 		{"a large manifest", with(func(s *spec) {
 			s.layers = [][]entry{append(s.layers[2], entry{"release-manifests/x.yaml", strings.Repeat("#", maxFile+1)})}
 			s.compression = "plain"
-		}), "more than the 33554432 bytes", true},
-		{"an encrypted layer", with(func(s *spec) { s.layerType = "application/vnd.oci.image.layer.v1.tar+gzip+encrypted" }), "is not one that can be read", true},
-		{"wrong diff IDs", with(func(s *spec) { s.diffIDs = []digest.Digest{sha("a"), sha("b"), sha("c")} }), "but the config says " + sha("c").String(), true},
+		}), "more than 33554432 bytes", true},
+		{"an encrypted layer", with(func(s *spec) { s.layerType = "application/vnd.oci.image.layer.v1.tar+gzip+encrypted" }), "is not supported", true},
+		{"wrong diff IDs", with(func(s *spec) { s.diffIDs = []digest.Digest{sha("a"), sha("b"), sha("c")} }), "the config says " + sha("c").String(), true},
+		{"no diff IDs", with(func(s *spec) { s.diffIDs = []digest.Digest{} }), "0 diff IDs for the 3 layers", true},
 		{"few diff IDs", with(func(s *spec) { s.diffIDs = []digest.Digest{sha("a")} }), "1 diff IDs for the 3 layers", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -285,7 +287,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-func TestReadListErrors(t *testing.T) {
+func TestReadIndexErrors(t *testing.T) {
 	m := newMemory()
 	shards := m.shards(t, "4.20.5", "amd64", "arm64")
 	other := m.shards(t, "4.20.6", "s390x")[0]
@@ -298,11 +300,11 @@ func TestReadListErrors(t *testing.T) {
 		release    bool
 	}{
 		{"two releases", `images of two releases: "4.20.5"`, m.list(t, shards[0], shards[1], other), true},
-		{"another image", "no label io.openshift.release", m.list(t, shards[0], noRelease), false},
-		{"a list inside", "a list inside a list", m.list(t, shards[0], inner), false},
-		{"nothing", "the list has 0 images", m.list(t), false},
+		{"another image", "label io.openshift.release is missing", m.list(t, shards[0], noRelease), false},
+		{"an index inside", "an index inside an index", m.list(t, shards[0], inner), false},
+		{"nothing", "the index has 0 images", m.list(t), false},
 		{"no digest", "invalid", m.list(t, ocispec.Descriptor{Digest: "../../etc"}), true},
-		{"list and image", "is that of an image and lists manifests", both, true},
+		{"index and image", "an image manifest that also lists manifests", both, true},
 		{"neither", "reading the manifest", m.put(manifest.DockerImage, []byte("<html>")), true},
 	} {
 		_, err := Read(t.Context(), m, repository, tc.root.Digest)

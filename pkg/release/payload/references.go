@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// An imageStream is image-references, as far as it is read: an ImageStream of
+// An imageStream is the part of image-references that is read: an ImageStream of
 // image.openshift.io/v1.
 type imageStream struct {
 	Kind       string `json:"kind"`
@@ -34,15 +34,15 @@ type imageFrom struct {
 	Name string `json:"name"`
 }
 
-// parseReferences reads image-references: what it calls itself and the
-// components, by the rules of oc (pkg/cli/admin/release/info.go).
+// parseReferences returns the name and the components in image-references, by the rules of oc
+// (pkg/cli/admin/release/info.go).
 func parseReferences(data []byte) (name string, components []Component, err error) {
 	var s imageStream
 	if err := json.Unmarshal(data, &s); err != nil {
 		return "", nil, err
 	}
 	if s.Kind != "ImageStream" || s.APIVersion != "image.openshift.io/v1" {
-		return "", nil, fmt.Errorf("it is kind %.200q of %.200q, not an ImageStream of image.openshift.io/v1", s.Kind, s.APIVersion)
+		return "", nil, fmt.Errorf("kind %.200q of %.200q, want ImageStream of image.openshift.io/v1", s.Kind, s.APIVersion)
 	}
 	byRef := map[reference.Reference][]string{}
 	seen := map[string]bool{}
@@ -57,13 +57,13 @@ func parseReferences(data []byte) (name string, components []Component, err erro
 		case tag.Name == "":
 			return "", nil, fmt.Errorf("a component has no name (%s)", ref)
 		case seen[tag.Name]:
-			return "", nil, fmt.Errorf("component %.200q stands there twice", tag.Name)
+			return "", nil, fmt.Errorf("component %.200q occurs twice", tag.Name)
 		}
 		seen[tag.Name] = true
 		byRef[ref] = append(byRef[ref], tag.Name)
 	}
 	if len(byRef) == 0 {
-		return "", nil, errors.New("it names no image")
+		return "", nil, errors.New("no images listed")
 	}
 	for ref, names := range byRef {
 		slices.Sort(names)
@@ -73,14 +73,14 @@ func parseReferences(data []byte) (name string, components []Component, err erro
 	return s.Metadata.Name, components, nil
 }
 
-// pinned reads a reference that has a digest and no tag.
+// pinned parses a reference that has a digest and no tag.
 func pinned(s string) (reference.Reference, error) {
 	r, err := reference.Parse(s)
 	switch {
 	case err != nil:
 		return r, err
 	case r.Tag != "":
-		return r, fmt.Errorf("image reference %q has a tag: a release names images by digest alone", s)
+		return r, fmt.Errorf("image reference %q has a tag; a release names images only by digest", s)
 	case r.Digest == "":
 		return r, fmt.Errorf("image reference %q has no digest", s)
 	}

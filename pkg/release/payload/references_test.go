@@ -35,8 +35,8 @@ func TestParseReferences(t *testing.T) {
 		{"no digest", tag("etcd", "DockerImage", "quay.io/x/y"), nil, "has no digest"},
 		{"a short digest", tag("etcd", "DockerImage", "quay.io/x/y@sha256:12"), nil, "invalid"},
 		{"no name", tag("", "DockerImage", "quay.io/x/y@"+a), nil, "a component has no name"},
-		{"a name twice", tag("etcd", "DockerImage", "quay.io/x/y@"+a) + "," + tag("etcd", "DockerImage", "quay.io/x/y@"+b), nil, `"etcd" stands there twice`},
-		{"no image", tag("s", "ImageStreamTag", "x:y"), nil, "it names no image"},
+		{"a name twice", tag("etcd", "DockerImage", "quay.io/x/y@"+a) + "," + tag("etcd", "DockerImage", "quay.io/x/y@"+b), nil, `"etcd" occurs twice`},
+		{"no image", tag("s", "ImageStreamTag", "x:y"), nil, "no images listed"},
 	} {
 		name, got, err := parseReferences([]byte(head + tc.tags + "]}}"))
 		if tc.err != "" {
@@ -53,7 +53,7 @@ func TestParseReferences(t *testing.T) {
 		`{"kind":"List","apiVersion":"v1"}`:                           `kind "List" of "v1"`,
 		`{"kind":"ImageStream","apiVersion":"v1"}`:                    `of "v1"`,
 		`{"kind":"ImageStream","kind":"List"}`:                        "duplicate",
-		`{"kind":"ImageStream","apiVersion":"image.openshift.io/v1"}`: "it names no image",
+		`{"kind":"ImageStream","apiVersion":"image.openshift.io/v1"}`: "no images listed",
 		`{"kind":`: "EOF", ``: "EOF", `[]`: "array",
 	} {
 		if _, _, err := parseReferences([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -62,7 +62,7 @@ func TestParseReferences(t *testing.T) {
 	}
 }
 
-// shared is a file of the real releases beside the checkout.
+// shared returns a file of the real releases beside the checkout.
 func shared(t *testing.T, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "releases", filepath.FromSlash(name)))
@@ -73,8 +73,11 @@ func shared(t *testing.T, name string) []byte {
 	return data
 }
 
-// TestRealRelease reads OpenShift 4.12.0 out of an image that is like its own.
+// TestRealRelease checks the content of OpenShift 4.12.0, read from an image with the same layout.
 func TestRealRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data")
+	}
 	const root = "ocp-4.12.0-x86_64/"
 	m := newMemory()
 	policy := shared(t, "keys/0000_90_openshift-cluster-image-policy.yaml")
@@ -110,11 +113,11 @@ func TestRealRelease(t *testing.T) {
 	if len(p.Policies) != 1 || string(p.Policies[0]) != string(policy) {
 		t.Errorf("%d policies", len(p.Policies))
 	}
-	// It says its namespace twice, which Kubernetes takes, and so must we.
+	// The namespace occurs twice. Kubernetes accepts that, so it has to be accepted here.
 	if string(p.SignatureConfig) != string(keys) || strings.Count(string(keys), "namespace: openshift-config-managed") != 2 {
 		t.Errorf("the signature configuration is %.100s", p.SignatureConfig)
 	}
-	// Its digest for s390x was made up.
+	// The digest for s390x is fictitious.
 	if _, err := p.KubeVirt(); err == nil || !strings.Contains(err.Error(), `"s390x"`) {
 		t.Errorf("error %v", err)
 	}
@@ -133,7 +136,7 @@ func TestRealRelease(t *testing.T) {
 	}
 }
 
-// FuzzReferences holds that what is taken can be written and read again.
+// FuzzReferences checks that accepted references can be written and read again.
 func FuzzReferences(f *testing.F) {
 	f.Add([]byte(references(f, "4.20.5", "etcd=a", "cli=b", "tools=b")))
 	f.Add([]byte(`{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","spec":{"tags":[{"name":"a","from":{"kind":"DockerImage","name":"a@` + sha("a").String() + `"}}]}}`))

@@ -9,8 +9,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// BenchmarkDraw draws a graph of 10,000 releases with 500,000 updates, a third of
-// them conditional: many times what there is.
+// BenchmarkDraw draws a graph of 10,000 releases with 500,000 updates, a third of them conditional:
+// many times the size of real ones.
 func BenchmarkDraw(b *testing.B) {
 	const minors, patches, each = 20, 500, 50
 	var nodes []graph.Node

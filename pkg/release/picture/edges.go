@@ -4,20 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// A link is all updates from the releases of a box to those of another.
+// A link is all updates from the releases of one box to those of another.
 type link struct {
 	from, to           int // boxes
 	plain, conditional int
-	risks              []graph.Risk // one of a name
+	risks              []graph.Risk // unique names
 }
 
-// links are those between different boxes, sorted.
+// links returns the links between different boxes, sorted.
 func (s *sketch) links() []*link {
 	type key struct{ from, to int }
 	found := map[key]*link{}
@@ -50,7 +49,7 @@ func (s *sketch) links() []*link {
 	return links
 }
 
-// edges are the links that are drawn.
+// edges returns the links that are drawn.
 func (s *sketch) edges() []diagram.Edge {
 	var edges []diagram.Edge
 	for _, l := range s.links() {
@@ -60,14 +59,14 @@ func (s *sketch) edges() []diagram.Edge {
 		}
 		e := diagram.Edge{From: s.version(s.boxes[l.from].first).String(), To: s.version(s.boxes[l.to].first).String(), Kind: update}
 		if l.plain == 0 {
-			e.Kind, e.Label = conditional, riskNames(l.risks)
+			e.Kind, e.Label = conditional, riskLabel(l.risks)
 		} else if l.conditional > 0 {
 			e.Facts = append(e.Facts, diagram.Fact{Name: "with risks", Value: fmt.Sprintf("%d of %d updates", l.conditional, l.conditional+l.plain)})
 		}
 		for _, r := range l.risks {
 			e.Facts = append(e.Facts, diagram.Fact{Name: "risk " + r.Name, Value: riskText(r)})
 		}
-		if s.options.Path != nil && !hop {
+		if len(s.options.Paths) > 0 && !hop {
 			e.Marks = []string{beside}
 		}
 		edges = append(edges, e)
@@ -81,7 +80,7 @@ func (s *sketch) hop(l *link) bool {
 	return ok && s.boxes[l.from].first == s.boxes[l.from].last && s.boxes[l.to].first == to && s.boxes[l.to].last == to
 }
 
-// implied reports whether a way over another box says what a link says.
+// implied reports whether a path over another box implies a link.
 func (s *sketch) implied(l *link) bool {
 	w := s.all
 	if l.plain > 0 {
@@ -89,26 +88,23 @@ func (s *sketch) implied(l *link) bool {
 	}
 	from, to := s.boxes[l.from], s.boxes[l.to]
 	for i := from.last + 1; i < to.first; i++ {
-		if w.any(from, box{i, i}) && w.any(box{i, i}, to) {
+		if w.anyLeads(from, box{i, i}) && w.anyLeads(box{i, i}, to) {
 			return true
 		}
 	}
 	return false
 }
 
-// riskNames is what a line says of its risks.
-func riskNames(risks []graph.Risk) string {
-	if len(risks) > 2 {
+// riskLabel returns the label of an edge with risks: the name of the risk, or their number. Names in a
+// row would look like one name.
+func riskLabel(risks []graph.Risk) string {
+	if len(risks) != 1 {
 		return counted(len(risks), "risk")
 	}
-	var names []string
-	for _, r := range risks {
-		names = append(names, r.Name)
-	}
-	return strings.Join(names, ", ")
+	return risks[0].Name
 }
 
-// riskText is what a tooltip says of a risk.
+// riskText returns the tooltip of a risk.
 func riskText(r graph.Risk) string {
 	text := r.Message
 	if r.Always() {
@@ -120,24 +116,24 @@ func riskText(r graph.Risk) string {
 	return text
 }
 
-// ways know which release leads to which, over updates that go up.
-type ways struct {
-	to [][]uint64 // for each release, the set of those that it leads to
+// A reach is the set of releases that each release leads to, over updates to newer versions.
+type reach struct {
+	to [][]uint64 // for each release, a bit set of the releases that it leads to
 }
 
 func recommended(e graph.Edge) bool { return e.Group < 0 }
 
-func everything(graph.Edge) bool { return true }
+func anyUpdate(graph.Edge) bool { return true }
 
-// newWays takes the updates that count.
-func newWays(g *graph.Graph, count func(graph.Edge) bool) *ways {
-	w := &ways{make([][]uint64, len(g.Nodes))}
+// newReach computes the reach over the updates for which count returns true.
+func newReach(g *graph.Graph, count func(graph.Edge) bool) *reach {
+	w := &reach{make([][]uint64, len(g.Nodes))}
 	words := (len(g.Nodes) + 63) / 64
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		set := make([]uint64, words)
 		for _, e := range g.From(i) {
 			to := int(e.To)
-			// What a nearer release leads to is there already.
+			// Already covered by a nearer release.
 			if to <= i || !count(e) || set[to/64]&(1<<(to%64)) != 0 {
 				continue
 			}
@@ -151,14 +147,14 @@ func newWays(g *graph.Graph, count func(graph.Edge) bool) *ways {
 	return w
 }
 
-// lead reports whether one release leads to another.
-func (w *ways) lead(from, to int) bool { return w.to[from][to/64]&(1<<(to%64)) != 0 }
+// leads reports whether one release leads to another.
+func (w *reach) leads(from, to int) bool { return w.to[from][to/64]&(1<<(to%64)) != 0 }
 
-// any reports whether a release of one box leads to one of another.
-func (w *ways) any(from, to box) bool {
+// anyLeads reports whether a release of one box leads to a release of another.
+func (w *reach) anyLeads(from, to box) bool {
 	for i := from.first; i <= from.last; i++ {
 		for j := to.first; j <= to.last; j++ {
-			if w.lead(i, j) {
+			if w.leads(i, j) {
 				return true
 			}
 		}

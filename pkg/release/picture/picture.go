@@ -1,22 +1,21 @@
-// Package picture makes drawings of update graphs of platform releases: what
-// pkg/diagram draws, from what pkg/release/graph read.
+// Package picture turns an update graph of platform releases into a drawing: it takes what
+// pkg/release/graph read and returns what pkg/diagram draws.
 //
-// A channel has up to two hundred releases and thousands of updates between them:
-// a picture of all is black. So two things are folded.
+// A channel has up to two hundred releases and thousands of updates between them. A picture of all
+// of them would be unreadable, so releases and updates are folded.
 //
-//   - Releases: those with a name for somebody stand alone, which are the ends and
-//     the releases of a path, and the newest of each minor version. What lies between
-//     them stands in one box for each run of releases of one minor version from which
-//     it is as good to go on: by updates that are recommended to everybody, only by
-//     such with risks, or not at all. A part that is small anyway is not folded.
-//   - Updates: one is drawn where no way over others that are drawn says the same.
-//     For an update that is recommended to everybody that is a way of such updates;
-//     for a conditional one, any way. A box says how many releases lead to it
+//   - Releases: those that matter to a reader have a box each: the ends and the
+//     releases of a path, and the newest release of each minor version. The releases
+//     between them share one box for each run of releases of one minor version that
+//     lead to the target equally well: by recommended updates, only by updates with
+//     risks, or not at all. A small graph is not folded.
+//   - Updates: an update is drawn if no path of drawn updates implies it. For a
+//     recommended update that must be a path of recommended updates; for a
+//     conditional one it is any path. A box shows how many releases lead to it
 //     directly. The updates of a path are always drawn.
 //
-// So whatever leads somewhere in the graph leads there in the picture too, and what
-// leads there without risks does so over solid lines. Everything here is a pure
-// function.
+// So if one release leads to another in the graph, it also does in the picture, and over solid
+// lines if it does so without risks. Everything here is a pure function.
 package picture
 
 import (
@@ -31,33 +30,34 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/path"
 )
 
-// Options say what a drawing tells beside the graph.
+// Options add to a drawing what the graph does not contain.
 type Options struct {
 	Title string
-	// Path is marked, where it is given. Its versions are in the graph.
-	Path *path.Path
-	// All draws each release in a box of its own.
+	// Paths are update paths to mark, with one target. Their versions are in the graph. Paths that
+	// join stay together.
+	Paths []path.Path
+	// All draws every release in a box of its own.
 	All bool
 }
 
-// few is up to how many releases each has its box without being asked for.
-const few = 12
+// unfolded is the largest number of releases of a graph that is not folded.
+const unfolded = 12
 
-// Part is the graph of the releases on all ways from one to another: with from
-// only, of those that it leads to; with to only, of those that lead to it. A
-// negative index is none.
-func Part(g *graph.Graph, from, to int) *graph.Graph {
-	ways := newWays(g, everything)
+// Part returns the graph of the releases on all paths from some releases to another, given by their
+// indexes. If to is negative, it has the releases that from lead to; if from is empty, those that
+// lead to to.
+func Part(g *graph.Graph, from []int, to int) *graph.Graph {
+	reach := newReach(g, anyUpdate)
 	in := make(map[string]bool, len(g.Nodes))
 	for i, n := range g.Nodes {
-		begins := from < 0 || i == from || ways.lead(from, i)
-		ends := to < 0 || i == to || ways.lead(i, to)
+		begins := len(from) == 0 || slices.ContainsFunc(from, func(at int) bool { return i == at || reach.leads(at, i) })
+		ends := to < 0 || i == to || reach.leads(i, to)
 		in[n.Version.String()] = begins && ends
 	}
 	return g.Keep(func(n graph.Node) bool { return in[n.Version.String()] })
 }
 
-// Draw makes a drawing of a graph.
+// Draw returns a drawing of a graph.
 func Draw(g *graph.Graph, o Options) diagram.Drawing {
 	s := newSketch(g, o)
 	d := diagram.Drawing{Title: o.Title, Marks: s.marks(), Kinds: kinds(), Notes: s.notes()}
@@ -73,13 +73,13 @@ func Draw(g *graph.Graph, o Options) diagram.Drawing {
 	return d
 }
 
-// A sketch is a graph on its way to a drawing.
+// A sketch is a graph that is being turned into a drawing.
 type sketch struct {
 	g       *graph.Graph
 	options Options
-	target  int // what all ways should lead to: the end of the path, or the head
-	free    *ways
-	all     *ways
+	target  int // the end of the path, or the head
+	free    *reach
+	all     *reach
 	onPath  map[int]bool
 	next    map[int]int // on the path
 	boxes   []box
@@ -88,7 +88,7 @@ type sketch struct {
 	into []updates
 }
 
-// updates are numbers of updates that are recommended to everybody, and of others.
+// updates are the numbers of recommended and of conditional updates.
 type updates struct{ plain, conditional int }
 
 // A box is the releases from first to last, by their indexes.
@@ -96,7 +96,7 @@ type box struct{ first, last int }
 
 func newSketch(g *graph.Graph, o Options) *sketch {
 	s := &sketch{
-		g: g, options: o, target: g.Head(), free: newWays(g, recommended), all: newWays(g, everything),
+		g: g, options: o, target: g.Head(), free: newReach(g, recommended), all: newReach(g, anyUpdate),
 		onPath: map[int]bool{}, next: map[int]int{}, boxOf: make([]int, len(g.Nodes)), into: make([]updates, len(g.Nodes)),
 	}
 	for i := range g.Nodes {
@@ -108,14 +108,14 @@ func newSketch(g *graph.Graph, o Options) *sketch {
 			}
 		}
 	}
-	if o.Path != nil {
-		s.follow(*o.Path)
+	for _, p := range o.Paths {
+		s.follow(p)
 	}
 	s.fold()
 	return s
 }
 
-// follow finds a path in the graph, which may be a part of the one it was found in.
+// follow marks a path. The graph may have only a part of the path.
 func (s *sketch) follow(p path.Path) {
 	at, ok := s.g.Find(p.From)
 	if !ok {
@@ -133,12 +133,12 @@ func (s *sketch) follow(p path.Path) {
 	s.target = at
 }
 
-// fold puts releases into boxes.
+// fold assigns releases to boxes.
 func (s *sketch) fold() {
-	whole := s.options.All || len(s.g.Nodes) <= few
+	single := s.options.All || len(s.g.Nodes) <= unfolded
 	for i := range s.g.Nodes {
 		n := len(s.boxes)
-		if i > 0 && !whole && !s.alone(i) && !s.alone(i-1) && s.minor(i) == s.minor(i-1) && s.onward(i) == s.onward(i-1) {
+		if i > 0 && !single && !s.alone(i) && !s.alone(i-1) && s.minor(i) == s.minor(i-1) && s.onward(i) == s.onward(i-1) {
 			n--
 			s.boxes[n].last = i
 		} else {
@@ -148,19 +148,19 @@ func (s *sketch) fold() {
 	}
 }
 
-// alone reports whether a release has a box of its own: it is on the path, or the
-// newest of its minor version.
+// alone reports whether a release has a box of its own: it is on the path, or the newest of its
+// minor version.
 func (s *sketch) alone(i int) bool {
 	return s.onPath[i] || i == s.g.Head() || s.minor(i) != s.minor(i+1)
 }
 
-// onward is the mark that says how a release leads to the target; "" where updates
-// that are recommended to everybody do.
+// onward returns the mark for how a release leads to the target. It is empty if recommended updates
+// lead there.
 func (s *sketch) onward(i int) string {
 	switch {
-	case i >= s.target || s.free.lead(i, s.target):
+	case i >= s.target || s.free.leads(i, s.target):
 		return ""
-	case s.all.lead(i, s.target):
+	case s.all.leads(i, s.target):
 		return risky
 	}
 	return stuck
@@ -173,7 +173,7 @@ func (s *sketch) minor(i int) string {
 	return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 }
 
-// span names the releases from one to another.
+// span returns the name of a run of releases.
 func (s *sketch) span(first, last int) string {
 	if first == last {
 		return s.version(first).String()
@@ -181,10 +181,10 @@ func (s *sketch) span(first, last int) string {
 	return s.version(first).String() + " to " + s.version(last).String()
 }
 
-// node is the node of a box; its ID is its first version.
+// node returns the node of a box. Its ID is the box's first version.
 func (s *sketch) node(b box) diagram.Node {
 	n := diagram.Node{ID: s.version(b.first).String(), Label: s.span(b.first, b.last)}
-	say := func(name, value string) {
+	fact := func(name, value string) {
 		if value != "" {
 			n.Facts = append(n.Facts, diagram.Fact{Name: name, Value: value})
 		}
@@ -203,7 +203,7 @@ func (s *sketch) node(b box) diagram.Node {
 	i := b.first
 	n.Detail = s.leading(i)
 	switch {
-	case s.options.Path != nil && i == s.target:
+	case len(s.options.Paths) > 0 && i == s.target:
 		n.Marks = append(n.Marks, target)
 	case i == s.g.Head():
 		n.Marks = append(n.Marks, head)
@@ -212,17 +212,17 @@ func (s *sketch) node(b box) diagram.Node {
 	}
 	if s.onPath[i] {
 		n.Marks = append(n.Marks, onPath)
-		if s.options.Path.From.EQ(s.version(i)) {
+		if slices.ContainsFunc(s.options.Paths, func(p path.Path) bool { return p.From.EQ(s.version(i)) }) {
 			n.Marks = append(n.Marks, start)
 		}
 	}
-	say("erratum", s.g.Nodes[i].URL)
-	say("payload", s.g.Nodes[i].Payload)
-	say("channels", strings.Join(s.g.Nodes[i].Channels, ", "))
+	fact("erratum", s.g.Nodes[i].URL)
+	fact("payload", s.g.Nodes[i].Payload)
+	fact("channels", strings.Join(s.g.Nodes[i].Channels, ", "))
 	return n
 }
 
-// leading says how many releases lead to one directly.
+// leading returns how many releases lead to a release directly.
 func (s *sketch) leading(to int) string {
 	plain, conditional := s.into[to].plain, s.into[to].conditional
 	switch {
@@ -236,7 +236,7 @@ func (s *sketch) leading(to int) string {
 	return fmt.Sprintf("from %s, %d with risks", counted(plain+conditional, "release"), conditional)
 }
 
-// minors say what there is of each minor version.
+// minors returns a summary of each minor version.
 func (s *sketch) minors() []string {
 	var notes []string
 	for first := 0; first < len(s.g.Nodes); {
@@ -250,7 +250,7 @@ func (s *sketch) minors() []string {
 	return notes
 }
 
-// notes are the sentences below the title.
+// notes returns the sentences below the title.
 func (s *sketch) notes() []string {
 	plain, conditional := 0, 0
 	for _, n := range s.into {
@@ -259,19 +259,19 @@ func (s *sketch) notes() []string {
 	}
 	first := fmt.Sprintf("%s and %s", counted(len(s.g.Nodes), "release"), counted(plain+conditional, "update"))
 	if conditional > 0 {
-		first += fmt.Sprintf(", of which %s recommended only where no risk applies", verb(conditional, "is", "are"))
+		first += fmt.Sprintf(", %d of them conditional", conditional)
 	}
 	notes := []string{first + "."}
-	if p := s.options.Path; p != nil {
-		notes = append(notes, fmt.Sprintf("Path: %s. %s, %s.", p, counted(len(p.Hops), "hop"), riskCount(*p)))
+	for _, p := range s.options.Paths {
+		notes = append(notes, fmt.Sprintf("Path: %s. %s, %s.", p, counted(len(p.Hops), "hop"), riskCount(p)))
 	}
 	if n := len(s.boxes); n < len(s.g.Nodes) {
-		notes = append(notes, fmt.Sprintf("Releases that follow each other are folded into boxes: %s.", counted(n, "box")))
+		notes = append(notes, fmt.Sprintf("Consecutive releases are folded into %s.", counted(n, "box")))
 	}
 	return notes
 }
 
-// riskCount says how many risks the updates of a path have.
+// riskCount returns how many risks the updates of a path have, and their names.
 func riskCount(p path.Path) string {
 	var names []string
 	for _, h := range p.Hops {

@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/path"
 )
 
-// made makes a graph of updates such as "4.18.1>4.18.2" and, with the names of risks,
+// made returns a graph of updates such as "4.18.1>4.18.2" and, with the names of risks,
 // "4.18.1>4.19.1 RiskA RiskB"; a name with "!" applies to every cluster.
 func made(t testing.TB, updates ...string) *graph.Graph {
 	t.Helper()
@@ -62,8 +62,8 @@ func made(t testing.TB, updates ...string) *graph.Graph {
 	return g
 }
 
-// chain is a minor version with so many releases, each of which updates to all that
-// follow it.
+// chain returns the updates of a minor version with n releases, each of which updates to all later
+// ones.
 func chain(minor, releases int) []string {
 	var updates []string
 	for to := range releases {
@@ -83,19 +83,19 @@ func text(t testing.TB, d diagram.Drawing) string {
 	return out.String()
 }
 
-func found(t testing.TB, g *graph.Graph, from, to string) *path.Path {
+func found(t testing.TB, g *graph.Graph, from, to string) []path.Path {
 	t.Helper()
 	paths, err := path.Find(g, []semver.Version{semver.MustParse(from)}, semver.MustParse(to), path.Policy{AllowAlways: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &paths[0]
+	return paths
 }
 
 func TestSmall(t *testing.T) {
 	g := made(t, "4.18.1>4.18.2", "4.18.1>4.19.1 Pools", "4.18.2>4.19.1 Pools", "4.18.1>4.19.2", "4.18.2>4.19.2", "4.19.1>4.19.2", "4.19.1>4.20.1 Slow!", "4.19.2>4.20.1")
 	want := `stable-4.20
-5 releases and 8 updates, of which 3 are recommended only where no risk applies.
+5 releases and 8 updates, 3 of them conditional.
 Path: 4.18.1 -> 4.19.2 -> 4.20.1. 2 hops, no risks.
 
 4.18.1 to 4.20.1
@@ -108,7 +108,7 @@ Path: 4.18.1 -> 4.19.2 -> 4.20.1. 2 hops, no risks.
   | o 4.18.2  from 1 release                 newest               from 4.18.1
   o 4.18.1                                   start, on the path
 `
-	if diff := cmp.Diff(want, text(t, Draw(g, Options{Title: "stable-4.20", Path: found(t, g, "4.18.1", "4.20.1")}))); diff != "" {
+	if diff := cmp.Diff(want, text(t, Draw(g, Options{Title: "stable-4.20", Paths: found(t, g, "4.18.1", "4.20.1")}))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -116,11 +116,11 @@ Path: 4.18.1 -> 4.19.2 -> 4.20.1. 2 hops, no risks.
 func TestFold(t *testing.T) {
 	updates := slices.Concat(chain(18, 12), chain(19, 12), []string{
 		"4.18.11>4.19.11",
-		"4.18.3>4.19.4 Pools Disks!", // the only way of neither
+		"4.18.3>4.19.4 Pools Disks!", // the only path from 4.18.3 and to 4.19.4
 		"4.17.1>4.18.0 Pools",        // before everything else
-		"4.17.0",                     // leads nowhere
+		"4.17.0",                     // has no updates
 	})
-	for i := range 5 { // they have no way on but that with risks
+	for i := range 5 { // only updates with risks lead on from these releases
 		updates = slices.DeleteFunc(updates, func(u string) bool {
 			return strings.HasPrefix(u, fmt.Sprintf("4.18.%d>", i+4)) && !strings.HasSuffix(u, ">4.18.8")
 		})
@@ -154,7 +154,7 @@ func TestFold(t *testing.T) {
 		"4.18.0 conditional 4.17.1 Pools",
 		"4.18.4 from 4.18.0",
 		"4.18.9 from 4.18.0",
-		"4.19.0 conditional 4.18.0 Pools, Disks",
+		"4.19.0 conditional 4.18.0 2 risks",
 		"4.18.9 conditional 4.18.4 Disks",
 		"4.18.11 from 4.18.9",
 		"4.19.11 from 4.18.11",
@@ -178,6 +178,7 @@ func TestPart(t *testing.T) {
 		{"4.1.0", "4.1.5", "4.1.0 4.1.5"},
 		{"4.1.3", "4.1.3", "4.1.3"},
 		{"4.1.3", "4.1.4", ""},
+		{"4.1.3 4.1.4", "4.1.5", "4.1.3 4.1.4 4.1.5"},
 	} {
 		at := func(version string) int {
 			if version == "" {
@@ -186,7 +187,11 @@ func TestPart(t *testing.T) {
 			i, _ := g.Find(semver.MustParse(version))
 			return i
 		}
-		part := Part(g, at(tc.from), at(tc.to))
+		var begins []int
+		for v := range strings.FieldsSeq(tc.from) {
+			begins = append(begins, at(v))
+		}
+		part := Part(g, begins, at(tc.to))
 		var got []string
 		for _, n := range part.Nodes {
 			got = append(got, n.Version.String())
@@ -197,7 +202,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// An empty graph, and one of which only a part of the path is there, are drawn.
+// TestOdd checks that an empty graph, and a graph with only a part of the path, can be drawn.
 func TestOdd(t *testing.T) {
 	if got := text(t, Draw(made(t), Options{Title: "nothing"})); got != "nothing\n0 releases and 0 updates.\n" {
 		t.Errorf("got %q", got)
@@ -205,7 +210,7 @@ func TestOdd(t *testing.T) {
 	g := made(t, "4.1.1>4.1.2", "4.1.2>4.1.3")
 	p := found(t, g, "4.1.1", "4.1.3")
 	part := g.Keep(func(n graph.Node) bool { return n.Version.Patch != 2 })
-	if d := Draw(part, Options{Path: p}); len(d.Graphs[0].Nodes) != 2 || len(d.Graphs[0].Edges) != 0 {
+	if d := Draw(part, Options{Paths: p}); len(d.Graphs[0].Nodes) != 2 || len(d.Graphs[0].Edges) != 0 {
 		t.Errorf("got %+v", d.Graphs[0])
 	}
 	down := made(t, "4.1.2>4.1.1", "4.1.1>4.1.3")
@@ -214,10 +219,10 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// truthful holds a drawing against its graph: each release stands in one box; what
-// leads to another in the graph does so in the drawing, and over solid lines where it
-// does so without risks; each line stands for updates of its kind; the path is there.
-func truthful(t *testing.T, g *graph.Graph, o Options) {
+// checkDrawing compares a drawing with its graph: each release is in one box; if one release leads
+// to another in the graph, it also does in the drawing, and over solid lines if it does so without
+// risks; each line stands for updates of its kind; the path is drawn.
+func checkDrawing(t *testing.T, g *graph.Graph, o Options) {
 	t.Helper()
 	d := Draw(g, o)
 	box := map[string]string{}
@@ -228,7 +233,7 @@ func truthful(t *testing.T, g *graph.Graph, o Options) {
 		}
 		for _, name := range names {
 			if box[name] != "" {
-				t.Errorf("%s stands in two boxes", name)
+				t.Errorf("%s is in two boxes", name)
 			}
 			box[name] = n.ID
 		}
@@ -242,7 +247,7 @@ func truthful(t *testing.T, g *graph.Graph, o Options) {
 	plain, there := map[pair]bool{}, map[pair]bool{}
 	for i, n := range g.Nodes {
 		if box[n.Version.String()] == "" {
-			t.Fatalf("%s stands in no box", n.Version)
+			t.Fatalf("%s is in no box", n.Version)
 		}
 		for _, e := range g.From(i) {
 			p := pair{box[n.Version.String()], box[g.Nodes[e.To].Version.String()]}
@@ -255,7 +260,7 @@ func truthful(t *testing.T, g *graph.Graph, o Options) {
 			t.Errorf("the line from %s to %s stands for nothing, or for something else", p.from, p.to)
 		}
 	}
-	// Boxes are few enough for a simple closure.
+	// The number of boxes is small enough for a simple closure.
 	closure := func(direct map[pair]bool) map[pair]bool {
 		all := map[pair]bool{}
 		for p, ok := range direct {
@@ -280,8 +285,8 @@ func truthful(t *testing.T, g *graph.Graph, o Options) {
 			t.Errorf("the drawing does not lead from %s to %s", p.from, p.to)
 		}
 	}
-	if o.Path != nil {
-		for _, h := range o.Path.Hops {
+	for _, p := range o.Paths {
+		for _, h := range p.Hops {
 			if p := (pair{h.From.String(), h.To.String()}); !drawn[p] {
 				t.Errorf("the hop from %s to %s is not drawn", p.from, p.to)
 			}
@@ -310,11 +315,37 @@ func TestTruthful(t *testing.T) {
 			}
 		}
 		g := made(t, updates...)
-		truthful(t, g, Options{})
-		truthful(t, g, Options{All: true})
+		checkDrawing(t, g, Options{})
+		checkDrawing(t, g, Options{All: true})
 		from := semver.MustParse(versions[r.IntN(len(versions))])
 		if paths, err := path.Find(g, []semver.Version{from}, g.Nodes[g.Head()].Version, path.Policy{}); err == nil {
-			truthful(t, g, Options{Path: &paths[0]})
+			checkDrawing(t, g, Options{Paths: paths})
 		}
+	}
+}
+
+// TestSeveralPaths checks that the paths of several installed releases are marked in one drawing.
+func TestSeveralPaths(t *testing.T) {
+	g := made(t, "4.18.1>4.19.1 Pools Disks", "4.18.2>4.19.1", "4.19.1>4.20.1", "4.18.1>4.18.2 Pools")
+	paths, err := path.Find(g, []semver.Version{semver.MustParse("4.18.1"), semver.MustParse("4.18.2")}, semver.MustParse("4.20.1"), path.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `fast-4.20
+4 releases and 4 updates, 2 of them conditional.
+Path: 4.18.1 -> 4.18.2 -> 4.19.1 -> 4.20.1. 3 hops, 1 risk: Pools.
+Path: 4.18.2 -> 4.19.1 -> 4.20.1. 2 hops, no risks.
+
+4.18.1 to 4.20.1
+4.18: 2 releases, 4.18.1 to 4.18.2
+4.19: 1 release, 4.19.1
+4.20: 1 release, 4.20.1
+  o 4.20.1    from 1 release                 target, on the path              from 4.19.1
+  o 4.19.1    from 2 releases, 1 with risks  newest, on the path              from 4.18.2
+  o 4.18.2    from 1 release, with risks     newest, start, on the path       conditional Pools (4.18.1)
+  | o 4.18.1                                 start, on the path, risks ahead
+`
+	if diff := cmp.Diff(want, text(t, Draw(g, Options{Title: "fast-4.20", Paths: paths}))); diff != "" {
+		t.Error(diff)
 	}
 }

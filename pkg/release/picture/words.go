@@ -32,7 +32,7 @@ func (s *sketch) marks() []diagram.Mark {
 		{Name: start, About: "where the path begins", Look: diagram.Here},
 		{Name: target, About: "where the path ends", Look: diagram.Strong},
 		{Name: onPath, About: "a release of the path", Look: diagram.Chosen},
-		{Name: beside, About: "an update beside the path", Look: diagram.Faded},
+		{Name: beside, About: "an update that is not on the path", Look: diagram.Faded},
 		{Name: risky, About: "only updates with risks lead on to " + to, Look: diagram.Notice},
 		{Name: stuck, About: "no updates lead on to " + to, Look: diagram.Notice},
 		{Name: folded, About: "several releases in a row", Look: diagram.Stacked},
@@ -41,12 +41,12 @@ func (s *sketch) marks() []diagram.Mark {
 
 func kinds() []diagram.Kind {
 	return []diagram.Kind{
-		{Name: update, About: "an update that is recommended to everybody", Line: diagram.Solid},
-		{Name: conditional, About: "an update that is recommended where none of its risks applies", Line: diagram.Dash},
+		{Name: update, About: "a recommended update", Line: diagram.Solid},
+		{Name: conditional, About: "an update that is recommended if none of its risks applies", Line: diagram.Dash},
 	}
 }
 
-// counted is a number of things.
+// counted returns a number with its noun.
 func counted(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -55,12 +55,4 @@ func counted(n int, noun string) string {
 		noun = "boxe"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// verb is a number with its verb.
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

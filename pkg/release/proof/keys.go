@@ -6,18 +6,18 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
-// Keys are what a release brings for clusters that run it, to verify by whatever
-// they are to be updated to: its ConfigMap release-verification. They are nil where
-// it brings none. Such clusters verify nothing, and take no release but by force
+// Keys verify updates on clusters that run a release: its ConfigMap release-verification. They are
+// nil if the release has none. Such clusters verify nothing and accept a release only by force
 // (cluster-version-operator, verify.Reject).
 type Keys []byte
 
-// ReadKeys reads those of a release of the mirror.
-func ReadKeys(ctx context.Context, src payload.Source, r *Release) (Keys, error) {
+// ReadKeys reads the keys of a release of the mirror.
+func ReadKeys(ctx context.Context, src image.Reader, r *Release) (Keys, error) {
 	p, err := payload.Read(ctx, src, r.Ref, "")
 	if err != nil {
 		return nil, err
@@ -25,9 +25,9 @@ func ReadKeys(ctx context.Context, src payload.Source, r *Release) (Keys, error)
 	return p.SignatureConfig, nil
 }
 
-// Verify says why clusters with these keys do not accept signatures as those of the
-// release image d; nil where they do. Every keyring wants a signature. Stores are
-// not asked: where clusters can reach none, they have what the mirror brought.
+// Verify returns why clusters with these keys do not accept signatures of the release image d, or
+// nil if they do. Every keyring requires a signature. Signature stores are not read: a disconnected
+// cluster has only what the mirror brought.
 func (k Keys) Verify(d digest.Digest, signatures [][]byte, now time.Time) error {
 	trust, err := gpg.Configuration(k)
 	if err != nil {

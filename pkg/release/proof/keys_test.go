@@ -47,21 +47,21 @@ func TestKeysVerify(t *testing.T) {
 		want       string
 	}{
 		{"of the key", one, [][]byte{signed[0]}, ""},
-		{"of another key", one, [][]byte{signed[1]}, "which " + a + " does not hold"},
+		{"of another key", one, [][]byte{signed[1]}, "which is not in keyring " + a},
 		{"of both keys", one, [][]byte{signed[1], signed[0]}, ""},
-		{"of another image", one, [][]byte{other[0]}, "signature of another image"},
+		{"of another image", one, [][]byte{other[0]}, "signs another image"},
 		{"none", one, nil, "no signature satisfies the keyring " + a},
 		{"of the old key, after it was changed", either, [][]byte{signed[0]}, ""},
 		{"of the new key, after it was changed", either, [][]byte{signed[1]}, ""},
 		{"of one of two keyrings", both, [][]byte{signed[0]}, "no signature satisfies the keyring " + b},
 		{"of both keyrings", both, [][]byte{signed[0], signed[1]}, ""},
-		{"with a key that is none", configMap(map[string]string{store: address, a: "x"}), [][]byte{signed[0]}, "reading keyring " + a},
+		{"with an invalid key", configMap(map[string]string{store: address, a: "x"}), [][]byte{signed[0]}, "reading keyring " + a},
 		{"without keys", configMap(map[string]string{store: address}), [][]byte{signed[0]}, "the ConfigMap has 0 keys"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := test.keys.Verify(d, test.signatures, time.Now())
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Errorf("it says %v, want %q", err, test.want)
+				t.Errorf("the error is %v, want %q", err, test.want)
 			}
 		})
 	}

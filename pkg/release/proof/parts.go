@@ -19,66 +19,72 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 )
 
-// parts asks for every image of a release, as it names them itself, and for its
-// sigstore signatures where clusters want them.
-func (c *Check) parts(ctx context.Context, p *payload.Payload) ([]Problem, error) {
+// checkParts checks that the mirror has every image that a release names, and their sigstore
+// signatures if clusters require them.
+func (c *Check) checkParts(ctx context.Context, p *payload.Payload) ([]Problem, error) {
 	v, err := semver.Parse(p.Version)
 	if err != nil {
 		return nil, err
 	}
 	signed := cosign.Needed(v)
-	lacking := make([][]Problem, len(p.Components)+1)
+	missing := make([][]Problem, len(p.Components)+1)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.Jobs)
 	g.Go(func() (err error) {
-		lacking[0], err = c.part(ctx, "release image", c.Releases, p.Digest, signed)
+		missing[0], err = c.checkPart(ctx, "release image", c.Releases, p.Digest, signed)
 		return err
 	})
 	for i, component := range p.Components {
 		g.Go(func() (err error) {
-			lacking[i+1], err = c.part(ctx, "component "+strings.Join(component.Names, ", "), c.Components, component.Digest, signed)
+			missing[i+1], err = c.checkPart(ctx, "component "+strings.Join(component.Names, ", "), c.Components, component.Digest, signed)
 			return err
 		})
 	}
 	err = g.Wait()
-	return slices.Concat(lacking...), err
+	return slices.Concat(missing...), err
 }
 
-// part asks for an image, the images of a list, and the signatures of those that are
-// no list.
-func (c *Check) part(ctx context.Context, what, repository string, d digest.Digest, signed bool) ([]Problem, error) {
+// checkPart checks one image. Of an index it checks every child; signatures are required of images
+// that are not an index.
+func (c *Check) checkPart(ctx context.Context, what, repository string, d digest.Digest, signed bool) ([]Problem, error) {
 	at := repository + "@" + d.String()
 	desc, err := c.registry.Resolve(ctx, at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return notThere(what, at), nil
+		return missingPart(what, at), nil
 	case err != nil:
 		return nil, err
 	case manifest.IsIndex(desc.MediaType):
-		return c.listed(ctx, what, repository, at, signed)
-	case !signed:
+		return c.checkChildren(ctx, what, repository, at, signed)
+	}
+	if c.BlobProblem != nil {
+		if problem, err := c.BlobProblem(ctx, at); problem != "" || err != nil {
+			return []Problem{{Problem: what + ": " + problem, At: at, Hint: copyBlobs}}, err
+		}
+	}
+	if !signed {
 		return nil, nil
 	}
 	at = repository + ":" + cosign.Tag(d)
 	if _, err = c.registry.Resolve(ctx, at); errors.Is(err, fs.ErrNotExist) {
-		return notThere("signatures of "+what, at), nil
+		return missingPart("signatures of "+what, at), nil
 	}
 	return nil, err
 }
 
-// listed asks for the images of a list.
-func (c *Check) listed(ctx context.Context, what, repository, at string, signed bool) ([]Problem, error) {
+// checkChildren checks the images of an index.
+func (c *Check) checkChildren(ctx context.Context, what, repository, at string, signed bool) ([]Problem, error) {
 	_, raw, err := c.registry.Manifest(ctx, at, "")
 	if err != nil {
 		return nil, err
 	}
 	var list ocispec.Index
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("reading the list %s: %w", at, err)
+		return nil, fmt.Errorf("reading the index %s: %w", at, err)
 	}
 	var problems []Problem
 	for _, child := range list.Manifests {
-		more, err := c.part(ctx, fmt.Sprintf("%s for %s", what, platformName(child.Platform)), repository, child.Digest, signed)
+		more, err := c.checkPart(ctx, fmt.Sprintf("%s for %s", what, platformName(child.Platform)), repository, child.Digest, signed)
 		if err != nil {
 			return nil, err
 		}
@@ -87,8 +93,8 @@ func (c *Check) listed(ctx context.Context, what, repository, at string, signed 
 	return problems, nil
 }
 
-func notThere(what, at string) []Problem {
-	return []Problem{{Problem: what + ": it is not there", At: at, Hint: bringIt}}
+func missingPart(what, at string) []Problem {
+	return []Problem{{Problem: what + ": missing from the mirror", At: at, Hint: mirrorAgain}}
 }
 
 func platformName(p *ocispec.Platform) string {

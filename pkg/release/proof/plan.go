@@ -9,32 +9,32 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A Plan is what a mirror is held to: its releases have to be whole, and its updates to
-// be offered and accepted.
+// A Plan is what a mirror is compared with: its releases must be complete, and its updates offered
+// and accepted.
 type Plan struct {
 	Name     string
-	Releases []Planned
+	Releases []PlannedRelease
 	Updates  []Update
-	// GraphData is set where an image of graph data was planned.
+	// GraphData reports whether the plan has a graph data image.
 	GraphData bool
-	// Lacks are the images of the releases that the mirror does not have.
-	Lacks []Lack
+	// Missing are the images of the releases that the mirror does not have.
+	Missing []MissingImage
 }
 
-// A Planned is a release that a plan has.
-type Planned struct {
+// A PlannedRelease is a release of a plan.
+type PlannedRelease struct {
 	Product release.Product
 	Version string
 	Arch    release.Arch
 	Digest  digest.Digest
-	// Signatures are those of the release image and, for a release for several
-	// architectures, of its single images.
+	// Signatures are those of the release image and, for a release for several architectures, of
+	// the image of each architecture.
 	Signatures []Signature
-	// Unverified says that nobody asked for signatures.
+	// Unverified reports whether the release was planned without verifying its signatures.
 	Unverified bool
 }
 
-func (r Planned) name() string { return release.Name(r.Version, r.Arch) }
+func (r PlannedRelease) name() string { return release.Name(r.Version, r.Arch) }
 
 // A Signature is an OpenPGP message that signs an image.
 type Signature struct {
@@ -42,24 +42,24 @@ type Signature struct {
 	Body   []byte
 }
 
-// A Lack is an image that a mirror does not have as it was planned.
-type Lack struct {
+// A MissingImage is an image that a mirror does not have as it was planned.
+type MissingImage struct {
 	Problem string
-	// At is the place where it should be, or its source where AtSource says that it
-	// was missing there already.
+	// At is the reference in the mirror. If AtSource is set, the image was already missing at its
+	// source, and At is the reference there.
 	At       string
 	AtSource bool
-	// Parts are what the image is, of each release.
+	// Parts are the parts of releases that the image is.
 	Parts []Part
 }
 
 // A Part is one image of a release.
 type Part struct {
 	Release string
-	// Component is the name of it; "" is the release image.
+	// Component is the name of the component. It is empty for the release image.
 	Component string
-	// Disk says that machines are started from it, Signatures that it holds the
-	// signatures of the part.
+	// Disk marks an image that machines boot from, Signatures an image that holds the signatures of
+	// the part.
 	Disk, Signatures bool
 }
 
@@ -77,31 +77,31 @@ func (p Part) String() string {
 	return name
 }
 
-// Plan holds the mirror to a plan.
+// Plan compares the mirror with a plan.
 func (c *Check) Plan(ctx context.Context, p Plan) error {
-	lacking := map[string][]Problem{} // by release
-	for _, l := range p.Lacks {
-		hint := bringIt
-		if l.AtSource {
-			hint = "make the plan again when it is there"
+	missing := map[string][]Problem{} // by release
+	for _, m := range p.Missing {
+		hint := mirrorAgain
+		if m.AtSource {
+			hint = "make the plan again when the source has it"
 		}
-		for _, part := range l.Parts {
-			lacking[part.Release] = append(lacking[part.Release], Problem{Problem: part.String() + ": " + l.Problem, At: l.At, Hint: hint})
+		for _, part := range m.Parts {
+			missing[part.Release] = append(missing[part.Release], Problem{Problem: part.String() + ": " + m.Problem, At: m.At, Hint: hint})
 		}
 	}
 	for _, r := range p.Releases {
-		unsigned, err := c.unsigned(r)
+		unsigned, err := c.checkPlannedSignatures(r)
 		if err != nil {
 			return err
 		}
-		c.report.addRelease(ReleaseReport{Name: r.name(), Digest: r.Digest, Problems: append(lacking[r.name()], unsigned...)})
+		c.report.addRelease(ReleaseReport{Name: r.name(), Digest: r.Digest, Problems: append(missing[r.name()], unsigned...)})
 	}
 	switch {
 	case c.mirror.Data != nil || c.report.GraphData != "":
 	case p.GraphData:
-		c.report.addProblem(Problem{Problem: "the image of graph data is not there, without which no update service answers", At: c.newestData(), Hint: bringIt})
+		c.report.addProblem(Problem{Problem: "the graph data image is missing; update services do not work without it", At: c.graphDataTag(), Hint: mirrorAgain})
 	default:
-		c.report.note(fmt.Sprintf("there is no graph data (%s), so that no update service can answer from this mirror: hops are held to what the releases tell, and risks are those of the plan", c.newestData()))
+		c.report.note(fmt.Sprintf("the mirror has no graph data (%s): no update service can use this mirror; hops were compared with the updates that the releases declare, and risks come from the plan", c.graphDataTag()))
 	}
 	if err := c.readKeys(ctx, p.Updates); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c *Check) Plan(ctx context.Context, p Plan) error {
 			if v.Problem != "" {
 				hop.Problems = append(hop.Problems, Problem{Problem: v.Problem, Hint: v.Hint})
 			}
-			hop.Problems = append(hop.Problems, c.refused(v.From, v.To, u.Arch)...)
+			hop.Problems = append(hop.Problems, c.rejections(v.From, v.To, u.Arch)...)
 			proved.Hops = append(proved.Hops, hop)
 		}
 		c.report.Updates = append(c.report.Updates, proved)

@@ -13,10 +13,10 @@ import (
 
 const (
 	first, middle, last = "4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"
-	gone                = ": it is not there"
+	notThere            = ": it is missing" // of mirror.Verify
 )
 
-// testPlans holds mirrors that lack one thing each to a plan.
+// testPlans compares mirrors, each of which lacks one thing, with a plan.
 func testPlans(t *testing.T, all *site) {
 	digestOf := func(name string) digest.Digest { return all.world.Payload(name).Digest }
 	strange := func(name string) []byte { return all.strange(t, digestOf(name)) }
@@ -42,9 +42,11 @@ func testPlans(t *testing.T, all *site) {
 			}
 		}
 	}
-	lack := func(l Lack) func(*site, *Plan) { return func(_ *site, p *Plan) { p.Lacks = []Lack{l} } }
+	lack := func(l MissingImage) func(*site, *Plan) {
+		return func(_ *site, p *Plan) { p.Missing = []MissingImage{l} }
+	}
 	const yes1, no1, yes2, no2 = "4.18.1 4.19.2 yes", "4.18.1 4.19.2 no", "4.19.2 4.20.2 yes", "4.19.2 4.20.2 no"
-	const unsignedNote = "there are no cluster resources for this mirror in the workspace work: whether the ConfigMaps of signatures were written was not looked at"
+	const unsignedNote = "the workspace work has no cluster resources for this mirror: the ConfigMaps of signatures were not checked"
 	notAccepted := "a cluster that runs 4.19.2 will not accept the signatures of 4.20.2: the image " + digestOf(last).String() + " is not trusted"
 	for _, test := range []struct {
 		name                  string
@@ -53,62 +55,62 @@ func testPlans(t *testing.T, all *site) {
 	}{
 		{"nothing", nil, []string{yes1, yes2}, nil, nil},
 		{
-			"a component", lack(Lack{Problem: "it is not there", At: "m/release@sha256:0", Parts: []Part{{Release: middle, Component: "cli"}}}),
-			[]string{no1, no2}, []string{middle + ": component cli" + gone}, nil,
+			"a component", lack(MissingImage{Problem: "it is missing", At: "m/release@sha256:0", Parts: []Part{{Release: middle, Component: "cli"}}}),
+			[]string{no1, no2}, []string{middle + ": component cli" + notThere}, nil,
 		},
 		{
-			"a component of two releases", lack(Lack{Problem: "it is not there", Parts: []Part{{Release: first, Component: "cli"}, {Release: first, Component: "cli-too"}, {Release: last, Component: "cli"}}}),
-			[]string{no1, no2}, []string{first + ": component cli" + gone, first + ": component cli-too" + gone, last + ": component cli" + gone}, nil,
+			"a component of two releases", lack(MissingImage{Problem: "it is missing", Parts: []Part{{Release: first, Component: "cli"}, {Release: first, Component: "cli-too"}, {Release: last, Component: "cli"}}}),
+			[]string{no1, no2}, []string{first + ": component cli" + notThere, first + ": component cli-too" + notThere, last + ": component cli" + notThere}, nil,
 		},
 		{
-			"signatures of a component", lack(Lack{Problem: "it is not there", Parts: []Part{{Release: last, Component: "cli", Signatures: true}}}),
-			[]string{yes1, no2}, []string{last + ": signatures of component cli" + gone}, nil,
+			"signatures of a component", lack(MissingImage{Problem: "it is missing", Parts: []Part{{Release: last, Component: "cli", Signatures: true}}}),
+			[]string{yes1, no2}, []string{last + ": signatures of component cli" + notThere}, nil,
 		},
 		{
-			"signatures of a release", lack(Lack{Problem: "it is not there", Parts: []Part{{Release: first, Signatures: true}}}),
-			[]string{no1, yes2}, []string{first + ": signatures of release image" + gone}, nil,
+			"signatures of a release", lack(MissingImage{Problem: "it is missing", Parts: []Part{{Release: first, Signatures: true}}}),
+			[]string{no1, yes2}, []string{first + ": signatures of release image" + notThere}, nil,
 		},
 		{
-			"a disk", lack(Lack{Problem: "the plan has it as missing", AtSource: true, Parts: []Part{{Release: first, Component: "kube-virt-container", Disk: true}}}),
+			"a disk", lack(MissingImage{Problem: "the plan has it as missing", AtSource: true, Parts: []Part{{Release: first, Component: "kube-virt-container", Disk: true}}}),
 			[]string{no1, yes2}, []string{first + ": disk image kube-virt-container: the plan has it as missing"}, nil,
 		},
 		{
 			"a tag", func(s *site, _ *Plan) { s.gone[s.options.Releases+":"+middle] = true },
-			[]string{no1, no2}, []string{"no tag names release " + middle, "no tag names release " + middle}, nil,
+			[]string{no1, no2}, []string{"the mirror has no tag " + middle, "the mirror has no tag " + middle}, nil,
 		},
 		{
 			"graph data", func(s *site, _ *Plan) { s.data = nil },
-			[]string{yes1, yes2}, []string{"the image of graph data is not there, without which no update service answers"}, nil,
+			[]string{yes1, yes2}, []string{"the graph data image is missing"}, nil,
 		},
 		{
-			"what is in the image of graph data", func(s *site, _ *Plan) { s.data, s.hollow = nil, digest.FromString("graph data") },
+			"the content of the graph data image", func(s *site, _ *Plan) { s.data, s.hollow = nil, digest.FromString("graph data") },
 			[]string{yes1, yes2}, []string{"reading graph data from image " + all.options.GraphData + "@" + digest.FromString("graph data").String()}, nil,
 		},
 		{
-			"graph data that nobody planned", func(s *site, p *Plan) { s.data, p.GraphData = nil, false },
-			[]string{yes1, yes2}, nil, []string{"there is no graph data (" + all.options.GraphData + ":latest), so that no update service can answer"},
+			"graph data that was not planned", func(s *site, p *Plan) { s.data, p.GraphData = nil, false },
+			[]string{yes1, yes2}, nil, []string{"the mirror has no graph data (" + all.options.GraphData + ":latest)"},
 		},
 		{
 			"graph data, with a risk that was planned", func(s *site, p *Plan) {
 				s.data, p.GraphData, p.Updates[0].Hops[0].Risks = nil, false, []string{"PausedPools"}
 			},
-			[]string{yes1 + " PausedPools", yes2}, nil, []string{"there is no graph data"},
+			[]string{yes1 + " PausedPools", yes2}, nil, []string{"the mirror has no graph data"},
 		},
 		{
 			"an update", func(_ *site, p *Plan) { p.Updates[0].Hops = []Hop{{From: "4.18.1", To: "4.20.2"}} },
-			[]string{"4.18.1 4.20.2 no"}, []string{"neither release tells of an update from 4.18.1 to 4.20.2"}, nil,
+			[]string{"4.18.1 4.20.2 no"}, []string{"neither release declares an update from 4.18.1 to 4.20.2"}, nil,
 		},
 		{
 			"a ConfigMap", func(s *site, _ *Plan) { delete(s.configMaps, digestOf(middle)) },
-			[]string{no1, no2}, []string{middle + ": the ConfigMap with the signatures of " + digestOf(middle).String() + " is not there"}, nil,
+			[]string{no1, no2}, []string{middle + ": the ConfigMap with the signatures of " + digestOf(middle).String() + " is missing"}, nil,
 		},
 		{
-			"what is in a ConfigMap", func(s *site, _ *Plan) { s.configMaps[digestOf(last)] = []byte("{}") },
-			[]string{yes1, no2}, []string{last + ": reading the signatures of " + digestOf(last).String() + ": it is no ConfigMap in namespace"}, nil,
+			"the content of a ConfigMap", func(s *site, _ *Plan) { s.configMaps[digestOf(last)] = []byte("{}") },
+			[]string{yes1, no2}, []string{last + ": reading the signatures of " + digestOf(last).String() + ": it is not a ConfigMap in namespace"}, nil,
 		},
 		{
-			"a ConfigMap about its image", func(s *site, _ *Plan) { s.configMaps[digestOf(last)] = s.configMaps[digestOf(first)] },
-			[]string{yes1, no2}, []string{last + ": reading the signatures of " + digestOf(last).String() + ": the ConfigMap is about another image"}, nil,
+			"a ConfigMap of its image", func(s *site, _ *Plan) { s.configMaps[digestOf(last)] = s.configMaps[digestOf(first)] },
+			[]string{yes1, no2}, []string{last + ": reading the signatures of " + digestOf(last).String() + ": the ConfigMap is for another image"}, nil,
 		},
 		{
 			"a signature of the image", func(s *site, _ *Plan) {
@@ -121,8 +123,8 @@ func testPlans(t *testing.T, all *site) {
 			[]string{yes1, no2}, []string{last + ": the image " + digestOf(last).String() + " is not trusted: no signature satisfies the keyring own.asc"}, nil,
 		},
 		{"a signature by a key of clusters", signed(last, strange(last)), []string{yes1, no2}, []string{notAccepted}, nil},
-		{"no signature by one of two keys", signed(last, strange(last), all.world.Signature(digestOf(last))), []string{yes1, yes2}, nil, nil},
-		{"a signature that no cluster asks for", signed(first, strange(first)), []string{yes1, yes2}, nil, nil},
+		{"a signature by one of two keys", signed(last, strange(last), all.world.Signature(digestOf(last))), []string{yes1, yes2}, nil, nil},
+		{"a signature that no cluster verifies", signed(first, strange(first)), []string{yes1, yes2}, nil, nil},
 		{"the workspace", func(s *site, _ *Plan) { s.configMaps = nil }, []string{yes1, yes2}, nil, []string{unsignedNote}},
 		{
 			"the workspace, and a signature by a key of clusters", func(s *site, p *Plan) {
@@ -146,11 +148,11 @@ func testPlans(t *testing.T, all *site) {
 			[]string{"release " + first + " was planned without its signature", "release " + middle + " was planned", "release " + last + " was planned"},
 		},
 		{
-			"signatures that somebody asks for", func(s *site, p *Plan) {
-				s.options.IgnoreSignatures = true
+			"signatures that are checked", func(s *site, p *Plan) {
+				s.options.IgnoreReleaseSignature = true
 				signed(last, strange(last))(s, p)
 			},
-			[]string{yes1, yes2}, nil, []string{notLookedAt},
+			[]string{yes1, yes2}, nil, []string{signaturesNotChecked},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -164,19 +166,19 @@ func testPlans(t *testing.T, all *site) {
 			if err := c.Plan(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
-			holds(t, c.Report(), test.hops, test.problems, test.notes)
+			compare(t, c.Report(), test.hops, test.problems, test.notes)
 		})
 	}
 }
 
-// Clusters of all architectures are offered the list, not its images: of these the
-// ConfigMaps are wanted, and whoever signed them.
+// Clusters of all architectures are offered the index, not its images. The images only need
+// ConfigMaps; their keys are not compared with those of the cluster.
 func testLists(t *testing.T, all *site) {
 	list := all.world.Payload("4.20.2-multi")
 	shard := list.Shards["s390x"]
 	strange := func(d digest.Digest) []byte { return configMap(t, d, all.strange(t, d)) }
-	anybody := func(release.Product) ([]gpg.Keyring, error) {
-		k, err := gpg.ParseKeyring("anybody.asc", slices.Concat(all.world.Keys.OpenPGP, all.stranger.OpenPGP))
+	eitherKey := func(release.Product) ([]gpg.Keyring, error) {
+		k, err := gpg.ParseKeyring("eitherKey.asc", slices.Concat(all.world.Keys.OpenPGP, all.stranger.OpenPGP))
 		return []gpg.Keyring{k}, err
 	}
 	for _, test := range []struct {
@@ -188,18 +190,18 @@ func testLists(t *testing.T, all *site) {
 		{"nothing", nil, "4.20.1 4.20.2 yes", nil},
 		{
 			"the ConfigMap of an image", func(s *site) { delete(s.configMaps, shard) },
-			"4.20.1 4.20.2 no", []string{"4.20.2-multi: the ConfigMap with the signatures of " + shard.String() + " is not there"},
+			"4.20.1 4.20.2 no", []string{"4.20.2-multi: the ConfigMap with the signatures of " + shard.String() + " is missing"},
 		},
 		{
 			"the ConfigMap of the list", func(s *site) { delete(s.configMaps, list.Digest) },
-			"4.20.1 4.20.2 no", []string{"4.20.2-multi: the ConfigMap with the signatures of " + list.Digest.String() + " is not there"},
+			"4.20.1 4.20.2 no", []string{"4.20.2-multi: the ConfigMap with the signatures of " + list.Digest.String() + " is missing"},
 		},
 		{
-			"a signature of the list by a key of clusters", func(s *site) { s.configMaps[list.Digest], s.options.Keyrings = strange(list.Digest), anybody },
+			"a signature of the list by a key of clusters", func(s *site) { s.configMaps[list.Digest], s.options.Keyrings = strange(list.Digest), eitherKey },
 			"4.20.1 4.20.2 no", []string{"a cluster that runs 4.20.1 will not accept the signatures of 4.20.2"},
 		},
 		{
-			"a signature of an image by a key of clusters", func(s *site) { s.configMaps[shard], s.options.Keyrings = strange(shard), anybody },
+			"a signature of an image by a key of clusters", func(s *site) { s.configMaps[shard], s.options.Keyrings = strange(shard), eitherKey },
 			"4.20.1 4.20.2 yes", nil,
 		},
 	} {
@@ -216,12 +218,12 @@ func testLists(t *testing.T, all *site) {
 			if err := c.Plan(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
-			holds(t, c.Report(), []string{test.hops}, test.problems, nil)
+			compare(t, c.Report(), []string{test.hops}, test.problems, nil)
 		})
 	}
 }
 
-// Clusters that know no keys take nothing but by force, which is said once.
+// Clusters without keys accept updates only by force. The note is printed once.
 func testKeyless(t *testing.T, all *site) {
 	s := all.changed(nil)
 	c := s.check(t)
@@ -232,13 +234,13 @@ func testKeyless(t *testing.T, all *site) {
 		}
 	}
 	r := c.Report()
-	holds(t, r, []string{"4.18.2 4.19.2 yes", "4.18.2 4.19.2 yes"}, nil, []string{"release 4.18.2-x86_64 brings no keys of signatures"})
+	compare(t, r, []string{"4.18.2 4.19.2 yes", "4.18.2 4.19.2 yes"}, nil, []string{"release 4.18.2-x86_64 has no keys to verify updates with"})
 	if len(r.Releases) != 2 {
 		t.Errorf("there are %d releases: %+v", len(r.Releases), r.Releases)
 	}
 }
 
-// What cannot be read is no finding.
+// Failures to read are errors, not results.
 func testFailing(t *testing.T, all *site) {
 	s := all.changed(nil)
 	broken := errors.New("the disk is broken")

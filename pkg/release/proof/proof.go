@@ -1,15 +1,15 @@
-// Package proof shows whether updates are possible with what a mirror has.
+// Package proof checks that updates of the platform are possible with what a mirror has.
 //
-// It makes the graph that an update service at the site would answer: of the
-// release images that have a tag in the mirror, and of the graph data there, and
-// of nothing else. Prove looks for planned updates in it and says of each what is
-// in its way. Where the mirror has no graph data, no service can answer, and no
-// more can be said than what the releases tell of each other.
+// It reads the release images that have a tag in the mirror and the mirror's graph data, and
+// nothing else. From both it builds the update graph that an update service at the disconnected
+// site would serve. Prove looks up planned updates in that graph and returns what blocks each hop.
+// A mirror without graph data cannot feed an update service; its hops are checked against the
+// updates that the releases themselves declare.
 //
-// A cluster takes a release that it is offered where the keys which the release that
-// it runs brings have signed it (Keys), and where the mirror has all images that the
-// release names. A Check asks all of that, of a plan or of any two versions, and its
-// Report says what is possible, and what is missing where.
+// A cluster accepts a release that it is offered if the keys of the release that it runs (Keys)
+// signed it, and it can install the release if the mirror has all its images. A Check examines all
+// of that, for a plan or for any two versions. Its Report lists the hops that are possible and what
+// is missing for the others.
 package proof
 
 import (
@@ -27,12 +27,12 @@ import (
 // A Mirror is what a mirror has of releases.
 type Mirror struct {
 	Releases []Release
-	// Data is the graph data; nil where there is none.
+	// Data is the graph data. It is nil if the mirror has none.
 	Data *graphdata.Data
 }
 
-// An Update is what is to be proven: hops that clusters of one architecture
-// take while they follow a channel, From and To being the ends.
+// An Update is a path to check: the hops from From to To that clusters of one architecture take
+// while they follow a channel.
 type Update struct {
 	Channel  string
 	Arch     release.Arch
@@ -40,32 +40,32 @@ type Update struct {
 	Hops     []Hop
 }
 
-// A Hop leads from one version to another. Risks are the names of those that are
-// known to be on it.
+// A Hop leads from one version to another. Risks are the names of its known risks.
 type Hop struct {
 	From, To string
 	Risks    []string
 }
 
-// A Verdict is what was found of a hop.
+// A Verdict is the result for one hop.
 type Verdict struct {
 	Hop
-	// Found are the names of the risks that clusters will be told of.
+	// Found are the names of the risks of the hop in the mirror's graph data.
 	Found []string
-	// Problem says why clusters are not offered the hop, or one that is not what was
-	// planned, and Hint what to do about it; both are "" where all is well.
+	// Problem is why clusters are not offered the hop as it was planned, and Hint what to do about
+	// it. Both are empty if the hop is offered.
 	Problem, Hint string
 }
 
-// What to do about problems.
+// Hints of problems.
 const (
-	bringIt   = "mirror again to bring it"
-	planAgain = "make the plan again, and mirror"
+	mirrorAgain = "mirror again"
+	copyBlobs   = "mirror again with Options.CheckBlobs or Options.ReadBlobs"
+	planAgain   = "make a new plan and mirror it"
 )
 
-// Graph is the answer of an update service at the site. payload, where it is not
-// nil, gives the name by which clusters know a release image. There has to be
-// graph data.
+// Graph returns the update graph that an update service at the site serves. payload returns the
+// name by which clusters know a release image; the default is its reference in the mirror. m.Data
+// must not be nil.
 func (m *Mirror) Graph(channel string, arch release.Arch, payload func(Release) string) (*graph.Graph, error) {
 	var all []graphdata.Release
 	for _, r := range m.Releases {
@@ -83,8 +83,7 @@ func (m *Mirror) Graph(channel string, arch release.Arch, payload func(Release) 
 	return m.Data.Graph(all, channel, arch)
 }
 
-// Prove looks for the hops of an update in the graph of its channel, and returns a
-// verdict for each.
+// Prove looks up the hops of an update in the graph of its channel, and returns a verdict for each.
 func (m *Mirror) Prove(u Update) []Verdict {
 	var g *graph.Graph
 	var err error
@@ -96,27 +95,27 @@ func (m *Mirror) Prove(u Update) []Verdict {
 		v := &verdicts[i]
 		v.Hop = h
 		switch {
-		case m.absent(v, u.Arch):
+		case m.missing(v, u.Arch):
 		case err != nil:
 			v.Problem, v.Hint = err.Error(), planAgain
 		case g == nil:
-			m.named(v, u.Arch)
+			m.checkDeclared(v, u.Arch)
 		default:
-			m.offered(v, g, u)
+			m.checkGraph(v, g, u)
 		}
 	}
 	return verdicts
 }
 
-// absent reports whether one of the releases of a hop is not there.
-func (m *Mirror) absent(v *Verdict, arch release.Arch) bool {
+// missing reports whether the mirror lacks one of the releases of a hop.
+func (m *Mirror) missing(v *Verdict, arch release.Arch) bool {
 	var reasons []string
 	for _, version := range []string{v.From, v.To} {
 		if m.Find(version, arch) != nil {
 			continue
 		}
 		name := release.Name(version, arch)
-		reason := "no tag names release " + name
+		reason := "the mirror has no tag " + name
 		if i := slices.IndexFunc(m.Releases, func(r Release) bool { return r.Err != nil && r.Tag == name }); i >= 0 {
 			reason = m.Releases[i].Err.Error()
 		}
@@ -126,11 +125,11 @@ func (m *Mirror) absent(v *Verdict, arch release.Arch) bool {
 		return false
 	}
 	v.Problem = strings.Join(reasons, "; ")
-	v.Hint = bringIt
+	v.Hint = mirrorAgain
 	return true
 }
 
-// Find is the release of a version; nil where it is not there.
+// Find returns the release of a version and architecture, or nil if the mirror does not have it.
 func (m *Mirror) Find(version string, arch release.Arch) *Release {
 	i := slices.IndexFunc(m.Releases, func(r Release) bool { return r.Err == nil && r.Version == version && r.Arch == arch })
 	if i < 0 {
@@ -139,14 +138,14 @@ func (m *Mirror) Find(version string, arch release.Arch) *Release {
 	return &m.Releases[i]
 }
 
-// offered judges a hop by the graph.
-func (m *Mirror) offered(v *Verdict, g *graph.Graph, u Update) {
+// checkGraph compares a hop with the graph.
+func (m *Mirror) checkGraph(v *Verdict, g *graph.Graph, u Update) {
 	var at [2]int
 	for i, version := range []string{v.From, v.To} {
 		parsed, err := semver.Parse(version)
 		node, ok := g.Find(parsed)
 		if err != nil || !ok {
-			v.Problem = fmt.Sprintf("the graph data of the mirror does not have %s in channel %s", version, u.Channel)
+			v.Problem = fmt.Sprintf("the mirror's graph data does not have %s in channel %s", version, u.Channel)
 			v.Hint = planAgain
 			return
 		}
@@ -155,9 +154,9 @@ func (m *Mirror) offered(v *Verdict, g *graph.Graph, u Update) {
 	edges := g.From(at[0])
 	i := slices.IndexFunc(edges, func(e graph.Edge) bool { return int(e.To) == at[1] })
 	if i < 0 {
-		v.Problem = fmt.Sprintf("the graph data of the mirror blocks the update from %s to %s", v.From, v.To)
-		if !m.tells(v, u.Arch) {
-			v.Problem = untold(v)
+		v.Problem = fmt.Sprintf("the mirror's graph data blocks the update from %s to %s", v.From, v.To)
+		if !m.declares(v, u.Arch) {
+			v.Problem = undeclared(v)
 		}
 		v.Hint = planAgain
 		return
@@ -170,23 +169,23 @@ func (m *Mirror) offered(v *Verdict, g *graph.Graph, u Update) {
 		}
 	}
 	if len(more) > 0 {
-		v.Problem = fmt.Sprintf("the update from %s to %s is conditional in the graph data of the mirror, and was planned without the risk %s", v.From, v.To, strings.Join(more, ", "))
+		v.Problem = fmt.Sprintf("the update from %s to %s has a risk in the mirror's graph data that the plan does not list: %s", v.From, v.To, strings.Join(more, ", "))
 		v.Hint = planAgain
 	}
 }
 
-// named judges a hop by what its releases say.
-func (m *Mirror) named(v *Verdict, arch release.Arch) {
-	if !m.tells(v, arch) {
-		v.Problem, v.Hint = untold(v), planAgain
+// checkDeclared compares a hop with the updates that its releases declare.
+func (m *Mirror) checkDeclared(v *Verdict, arch release.Arch) {
+	if !m.declares(v, arch) {
+		v.Problem, v.Hint = undeclared(v), planAgain
 	}
 }
 
-func untold(v *Verdict) string {
-	return fmt.Sprintf("neither release tells of an update from %s to %s", v.From, v.To)
+func undeclared(v *Verdict) string {
+	return fmt.Sprintf("neither release declares an update from %s to %s", v.From, v.To)
 }
 
-// tells reports whether a release of a hop that is there tells of it.
-func (m *Mirror) tells(v *Verdict, arch release.Arch) bool {
+// declares reports whether one of the two releases of a hop declares the update.
+func (m *Mirror) declares(v *Verdict, arch release.Arch) bool {
 	return slices.Contains(m.Find(v.To, arch).Previous, v.From) || slices.Contains(m.Find(v.From, arch).Next, v.To)
 }

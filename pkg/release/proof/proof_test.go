@@ -21,7 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
-// small is a mirror of everything for amd64 in releasetest.Small, with its graph data.
+// small returns a mirror of everything for amd64 in releasetest.Small, with its graph data.
 func small(t *testing.T) *Mirror {
 	t.Helper()
 	u := releasetest.Small()
@@ -62,15 +62,15 @@ func TestProve(t *testing.T) {
 		problem string
 	}{
 		{"recommended", nil, "fast-4.20", Hop{From: "4.19.2", To: "4.20.2"}, nil, ""},
-		{"with the risk that was planned", nil, "fast-4.20", Hop{"4.18.1", "4.19.1", []string{"PausedPools"}}, []string{"PausedPools"}, ""},
+		{"with the planned risk", nil, "fast-4.20", Hop{"4.18.1", "4.19.1", []string{"PausedPools"}}, []string{"PausedPools"}, ""},
 		{"with fewer risks than planned", nil, "fast-4.20", Hop{"4.18.1", "4.19.1", []string{"Gone", "PausedPools"}}, []string{"PausedPools"}, ""},
-		{"with a risk that nobody planned", nil, "fast-4.20", Hop{From: "4.18.1", To: "4.19.1"}, []string{"PausedPools"}, "planned without the risk PausedPools"},
+		{"with a risk that was not planned", nil, "fast-4.20", Hop{From: "4.18.1", To: "4.19.1"}, []string{"PausedPools"}, "that the plan does not list: PausedPools"},
 		{"blocked", nil, "fast-4.20", Hop{From: "4.19.1", To: "4.20.2"}, nil, "blocks the update from 4.19.1 to 4.20.2"},
-		{"down", nil, "fast-4.20", Hop{From: "4.20.2", To: "4.20.1"}, nil, "neither release tells of an update from 4.20.2 to 4.20.1"},
+		{"down", nil, "fast-4.20", Hop{From: "4.20.2", To: "4.20.1"}, nil, "neither release declares an update from 4.20.2 to 4.20.1"},
 		{"of another channel", nil, "eus-4.20", Hop{From: "4.18.1", To: "4.19.1"}, nil, "does not have 4.19.1 in channel eus-4.20"},
 		{"of no channel", nil, "fast-4.2", Hop{From: "4.18.1", To: "4.19.1"}, nil, `the graph data has no channel "fast-4.2"`},
-		{"without its target", without("4.20.2"), "fast-4.20", Hop{From: "4.19.2", To: "4.20.2"}, nil, "no tag names release 4.20.2-x86_64"},
-		{"without either", func(m *Mirror) { m.Releases = nil }, "fast-4.20", Hop{From: "4.19.2", To: "4.20.2"}, nil, "no tag names release 4.19.2-x86_64; no tag names release 4.20.2-x86_64"},
+		{"without its target", without("4.20.2"), "fast-4.20", Hop{From: "4.19.2", To: "4.20.2"}, nil, "the mirror has no tag 4.20.2-x86_64"},
+		{"without either", func(m *Mirror) { m.Releases = nil }, "fast-4.20", Hop{From: "4.19.2", To: "4.20.2"}, nil, "the mirror has no tag 4.19.2-x86_64; the mirror has no tag 4.20.2-x86_64"},
 		{"that cannot be read", func(m *Mirror) {
 			without("4.20.2")(m)
 			m.Releases = append(m.Releases, Release{Tag: "4.20.2-x86_64", Err: errors.New("its layer is gone")})
@@ -79,13 +79,13 @@ func TestProve(t *testing.T) {
 			r := m.Releases[0]
 			r.Ref += "0"
 			m.Releases = append(m.Releases, r)
-		}, "fast-4.20", Hop{From: "4.19.2", To: "4.20.2"}, nil, "release 4.18.1-x86_64: it is there twice"},
+		}, "fast-4.20", Hop{From: "4.19.2", To: "4.20.2"}, nil, "release 4.18.1-x86_64: duplicate release"},
 		{"without graph data", noData, "fast-4.20", Hop{"4.18.1", "4.19.1", []string{"PausedPools"}}, nil, ""},
-		{"told by the source alone, without graph data", func(m *Mirror) {
+		{"declared by the source alone, without graph data", func(m *Mirror) {
 			noData(m)
 			m.Releases[0].Next = []string{"4.20.2"}
 		}, "fast-4.20", Hop{From: "4.18.1", To: "4.20.2"}, nil, ""},
-		{"told by nobody, without graph data", noData, "fast-4.20", Hop{From: "4.18.1", To: "4.20.2"}, nil, "neither release tells"},
+		{"not declared, without graph data", noData, "fast-4.20", Hop{From: "4.18.1", To: "4.20.2"}, nil, "neither release declares"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := &Mirror{Releases: slices.Clone(all.Releases), Data: all.Data}
@@ -103,7 +103,7 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// A failing Source answers every tag with an error.
+// A failing reader returns an error for every tag.
 type failing map[string]error
 
 func (f failing) Manifest(_ context.Context, source string, _ digest.Digest) (ocispec.Descriptor, []byte, error) {
@@ -111,11 +111,11 @@ func (f failing) Manifest(_ context.Context, source string, _ digest.Digest) (oc
 	if err, ok := f[tag]; ok {
 		return ocispec.Descriptor{}, nil, err
 	}
-	return ocispec.Descriptor{}, nil, fmt.Errorf("nobody was to ask for %s", source)
+	return ocispec.Descriptor{}, nil, fmt.Errorf("unexpected request for %s", source)
 }
 
-func (f failing) Blob(context.Context, string, ocispec.Descriptor) (io.ReadCloser, error) {
-	return nil, errors.New("nobody was to ask for a blob")
+func (f failing) Blob(context.Context, string, ocispec.Descriptor, int64) (io.ReadCloser, error) {
+	return nil, errors.New("unexpected request for a blob")
 }
 
 func TestReadFailing(t *testing.T) {
@@ -123,10 +123,10 @@ func TestReadFailing(t *testing.T) {
 	tags := []string{"notes", "4.20.1-x86_64", "sha256-00.sig"}
 	found, err := Read(t.Context(), gone, "mirror.example.com/r", tags, 2)
 	if err != nil || len(found) != 1 || found[0].Tag != "4.20.1-x86_64" || !errors.Is(found[0].Err, fs.ErrNotExist) {
-		t.Errorf("of what is there in part: %+v, %v", found, err)
+		t.Errorf("of an incomplete image: %+v, %v", found, err)
 	}
 	gone["notes"] = errors.New("connection refused")
 	if found, err := Read(t.Context(), gone, "mirror.example.com/r", tags, 2); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("of a registry that does not answer: %+v, %v", found, err)
+		t.Errorf("of a registry that fails: %+v, %v", found, err)
 	}
 }

@@ -10,25 +10,24 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
 )
 
 // A Release is a release image of the mirror.
 type Release struct {
 	payload.Release
-	// Tag is the one by which it was found, and Ref its repository and digest.
+	// Tag is the tag by which the image was found, Ref its repository and digest.
 	Tag, Ref string
-	// Err says why the image that the tag names cannot be read; the rest is empty
-	// then.
+	// Err is why the image that Tag names cannot be read. All fields but Tag are empty then.
 	Err error
 }
 
-// Read reads what update services read of the images that have a tag in a
-// repository, jobs at a time. As they do, it passes over signatures, over images
-// that are no releases and over single images of a release for several
-// architectures. An image that is there in part is a Release with an Err; other
-// failures are an error.
-func Read(ctx context.Context, src payload.Source, repository string, tags []string, jobs int) ([]Release, error) {
+// Read reads the metadata of release images, as update services do, from the tags of a repository,
+// jobs at a time. Like an update service, it skips signatures, images that are not releases, and
+// the images of single architectures of a release for several. An image that is incomplete is
+// returned as a Release with an Err. Other failures are returned as an error.
+func Read(ctx context.Context, src image.Reader, repository string, tags []string, jobs int) ([]Release, error) {
 	tags = slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return strings.Contains(tag, ".sig") })
 	slices.Sort(tags)
 	found := make([]*Release, len(tags))

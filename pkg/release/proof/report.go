@@ -8,21 +8,24 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A Report is what was found of a mirror. Its JSON is that of gantry check --platform.
+// A Report is the result of a check. Its JSON is the output of gantry check --platform.
 type Report struct {
 	Version int    `json:"version"`
 	Mirror  string `json:"mirror"`
-	// GraphData is the image of graph data by digest; "" where there is none.
+	// GraphData is the graph data image by digest. It is empty if the mirror has none.
 	GraphData string          `json:"graphData,omitempty"`
 	Updates   []UpdateReport  `json:"updates"`
 	Releases  []ReleaseReport `json:"releases"`
-	// Problems are of no single release or hop.
+	// Blobs says how blobs were checked: "not checked", "present" (the mirror has them with the right
+	// length) or "read" (they were read and compared with their digests).
+	Blobs string `json:"blobs,omitempty"`
+	// Problems concern no single release or hop.
 	Problems []Problem `json:"problems,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
 }
 
-// An UpdateReport is a path that clusters take. Plan is that which has it; "" where
-// it was asked for without one.
+// An UpdateReport is a path that clusters take. Plan is the name of the plan that contains it,
+// empty if there is no plan.
 type UpdateReport struct {
 	Plan    string      `json:"plan,omitempty"`
 	Channel string      `json:"channel"`
@@ -32,8 +35,8 @@ type UpdateReport struct {
 	Hops    []HopReport `json:"hops"`
 }
 
-// A HopReport is possible where it has no problem, and its releases have none. Risks
-// are the names of those that clusters are told of.
+// A HopReport is the result for one hop. It is possible if it has no problems and neither of its
+// releases has any. Risks are the names of the risks that clusters are shown.
 type HopReport struct {
 	From     string    `json:"from"`
 	To       string    `json:"to"`
@@ -42,29 +45,68 @@ type HopReport struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// A ReleaseReport is a release that is whole where it has no problem.
+// A ReleaseReport is the result for one release, which is complete if it has no problems.
 type ReleaseReport struct {
 	Name     string        `json:"name"`
 	Digest   digest.Digest `json:"digest"`
 	Problems []Problem     `json:"problems,omitempty"`
 }
 
-// A Problem is a piece that is missing or wrong: what, where, and what to do. At is a
-// reference or a file; "" where there is no one place.
+// A Problem is something that is missing or wrong, its location, and what to do. At is a reference
+// or a file, and may be empty.
 type Problem struct {
 	Problem string `json:"problem"`
 	At      string `json:"at,omitempty"`
 	Hint    string `json:"hint"`
 }
 
-// Count is how many hops there are and how many of these are not possible, and how
-// many releases are not whole.
-func (r *Report) Count() (hops, impossible, broken int) {
+// A ChannelHop is a hop of clusters of one architecture in a channel.
+type ChannelHop struct {
+	Channel, Arch string
+	HopReport
+}
+
+// Hops returns each hop once: paths share hops, and plans share paths. It is possible if it is in all
+// of them, and has the risks and problems of all.
+func (r *Report) Hops() []ChannelHop {
+	type key struct{ channel, arch, from, to string }
+	at := map[key]int{}
+	var all []ChannelHop
 	for _, u := range r.Updates {
 		for _, h := range u.Hops {
-			if hops++; !h.Possible {
-				impossible++
+			k := key{u.Channel, u.Arch, h.From, h.To}
+			i, ok := at[k]
+			if !ok {
+				at[k] = len(all)
+				h.Risks, h.Problems = slices.Clone(h.Risks), slices.Clone(h.Problems)
+				all = append(all, ChannelHop{u.Channel, u.Arch, h})
+				continue
 			}
+			known := &all[i]
+			known.Possible = known.Possible && h.Possible
+			known.Risks = addMissing(known.Risks, h.Risks)
+			known.Problems = addMissing(known.Problems, h.Problems)
+		}
+	}
+	return all
+}
+
+func addMissing[T comparable](to, from []T) []T {
+	for _, x := range from {
+		if !slices.Contains(to, x) {
+			to = append(to, x)
+		}
+	}
+	return to
+}
+
+// Count returns the number of different hops, of those that are not possible, and of releases that
+// are incomplete.
+func (r *Report) Count() (hops, impossible, broken int) {
+	all := r.Hops()
+	for _, h := range all {
+		if !h.Possible {
+			impossible++
 		}
 	}
 	for _, x := range r.Releases {
@@ -72,12 +114,11 @@ func (r *Report) Count() (hops, impossible, broken int) {
 			broken++
 		}
 	}
-	return hops, impossible, broken
+	return len(all), impossible, broken
 }
 
-// judge says which hops are possible: those without problems of their own, between
-// releases that have none.
-func (r *Report) judge() {
+// setPossible sets Possible of every hop that has no problems and whose releases have none.
+func (r *Report) setPossible() {
 	broken := map[string]bool{}
 	for _, x := range r.Releases {
 		broken[x.Name] = broken[x.Name] || len(x.Problems) > 0
@@ -96,19 +137,14 @@ func (r *Report) judge() {
 	}
 }
 
-// addRelease enters what was found of a release, once.
+// addRelease adds the result for a release. Results of the same release are merged.
 func (r *Report) addRelease(x ReleaseReport) {
 	i := slices.IndexFunc(r.Releases, func(o ReleaseReport) bool { return o.Name == x.Name && o.Digest == x.Digest })
 	if i < 0 {
 		r.Releases = append(r.Releases, x)
 		return
 	}
-	have := &r.Releases[i]
-	for _, p := range x.Problems {
-		if !slices.Contains(have.Problems, p) {
-			have.Problems = append(have.Problems, p)
-		}
-	}
+	r.Releases[i].Problems = addMissing(r.Releases[i].Problems, x.Problems)
 }
 
 func (r *Report) addProblem(p Problem) {

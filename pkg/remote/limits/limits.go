@@ -1,18 +1,17 @@
-// Package limits says how much of the network and of each registry a run may
-// take.
+// Package limits reads how much of the network and of each registry a run may use.
 //
-// A rate is written as people write it, "50MiB", and means bytes per second.
-// Limits of single registries stand in a file:
+// A rate is written with a unit, "50MiB", and means bytes per second. Limits of single registries
+// are in a file:
 //
 //	hosts:
 //	- host: quay.io               # a host, "*.example.com", or "*"; a port may follow
-//	  streams: 8                  # requests under way at the same time
-//	  requestsPerSecond: 20       # requests begun per second, 0.5 for one in two
+//	  streams: 8                  # concurrent requests
+//	  requestsPerSecond: 20       # requests started per second, 0.5 for one in two
 //	  rate: 50MiB                 # bytes per second, in each direction
 //
-// The file is read strictly: a field that is not known, a value out of range
-// and a host that is listed twice are errors with file and line. Of the entries
-// that match a host the longest decides alone; entries are not merged.
+// The file is read strictly: unknown fields, values out of range and duplicate hosts are errors
+// with file and line. Of the entries that match a host, only the longest applies; entries are not
+// merged.
 package limits
 
 import (
@@ -20,25 +19,24 @@ import (
 	"strings"
 )
 
-// Limits are those of a file. nil is a file without entries.
+// Limits are the entries of a file. nil is a file without entries.
 type Limits struct {
 	Hosts []Host // in the order of the file
 }
 
-// A Host is what one entry says. 0 means that it does not limit this.
+// A Host is one entry. 0 means no limit.
 type Host struct {
-	// Pattern is "quay.io", "quay.io:443", "*.example.com" for every name below
-	// it, or "*"; in lower case. Without a port it is for every port.
+	// Pattern is "quay.io", "quay.io:443", "*.example.com" for every name below it, or "*"; in
+	// lower case. Without a port, it applies to every port.
 	Pattern           string
 	Streams           int
 	RequestsPerSecond float64
 	Rate              Rate
 }
 
-// For returns the entry for a host as references have it, "quay.io" or
-// "mirror.example.com:5000"; the zero Host where there is none. A host's own
-// entry goes before one with "*", a longer name before a shorter one, and with
-// the same name the one with a port.
+// For returns the entry for a host as in references, "quay.io" or "mirror.example.com:5000"; the
+// zero Host if there is none. A host's own entry has precedence over one with "*", a longer name
+// over a shorter one, and with the same name the one with a port.
 func (l *Limits) For(host string) Host {
 	var best Host
 	if l == nil {
@@ -64,7 +62,7 @@ func (h Host) matches(host string) bool {
 	return name == wantName
 }
 
-// rank orders the patterns that match one host; no two that differ are equal.
+// rank orders the patterns that match one host; the ranks of different patterns differ.
 func (h Host) rank() int {
 	name, port := split(h.Pattern)
 	n := 2 * len(name)
@@ -77,7 +75,7 @@ func (h Host) rank() int {
 	return n
 }
 
-// split divides host[:port].
+// split splits host[:port].
 func split(s string) (name, port string) {
 	name, port, err := net.SplitHostPort(s)
 	if err != nil {

@@ -20,11 +20,11 @@ func TestParseRate(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "is no rate", "fast": "is no rate", "-5MiB": "is no rate", "1e3MiB": "unit that is not known",
-		"50": "has no unit", "50M": "unit that is not known", "50mib": "unit that is not known", "1..5MiB": "is no rate",
-		"100Mbit": "counts bits", "100Mbit/s": "counts bits", "0MiB": "less than 1KiB", "1023B": "less than 1KiB",
-		"99999999999999999999GiB": "more than can be counted", "NaNMiB": "is no rate", "infMiB": "is no rate",
-		strings.Repeat("9", 400) + "B": "is no rate",
+		"": "is not a rate", "fast": "is not a rate", "-5MiB": "is not a rate", "1e3MiB": "unknown unit",
+		"50": "has no unit", "50M": "unknown unit", "50mib": "unknown unit", "1..5MiB": "is not a rate",
+		"100Mbit": "is in bits", "100Mbit/s": "is in bits", "0MiB": "less than 1KiB", "1023B": "less than 1KiB",
+		"99999999999999999999GiB": "too large", "NaNMiB": "is not a rate", "infMiB": "is not a rate",
+		strings.Repeat("9", 400) + "B": "is not a rate",
 	} {
 		if got, err := ParseRate(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %d, %v, want an error with %q", text, got, err, want)
@@ -32,7 +32,7 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-// A rate that is read is written so that the same rate is read.
+// FuzzParseRate checks that an accepted rate is written so that the same rate is read back.
 func FuzzParseRate(f *testing.F) {
 	for _, s := range []string{"50MiB", "800KB", "1.5 GB/s", "1025B", "3.1415926MiB", "50"} {
 		f.Add(s)
@@ -94,32 +94,32 @@ func TestFor(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "limits.yaml:1: the file is empty: list hosts, or remove it",
-		"hosts: [":                               "limits.yaml:1: it is no YAML: did not find expected node content",
-		"a: b: c":                                "limits.yaml:1: it is no YAML: mapping values are not allowed in this context",
-		"[]":                                     "limits.yaml:1: wanted a mapping",
+		"hosts: [":                               "limits.yaml:1: invalid YAML: did not find expected node content",
+		"a: b: c":                                "limits.yaml:1: invalid YAML: mapping values are not allowed in this context",
+		"[]":                                     "limits.yaml:1: expected a mapping",
 		"{}":                                     `limits.yaml:1: hosts are missing: list at least one, "hosts: [{host: quay.io, streams: 8}]"`,
-		"hosts:\n- host: a\n---\n{}":             "limits.yaml:3: a second document begins here: keep one to a file",
-		"hosts: [{host: a, streams: 1}]\n---\n[": "limits.yaml:3: it is no YAML: did not find expected node content",
-		"hosts: 5":                               "limits.yaml:1: hosts: wanted a list",
-		"hosts:\n- 5":                            "limits.yaml:2: hosts[0]: wanted a mapping",
+		"hosts:\n- host: a\n---\n{}":             "limits.yaml:3: a second document begins here: write one per file",
+		"hosts: [{host: a, streams: 1}]\n---\n[": "limits.yaml:3: invalid YAML: did not find expected node content",
+		"hosts: 5":                               "limits.yaml:1: hosts: expected a list",
+		"hosts:\n- 5":                            "limits.yaml:2: hosts[0]: expected a mapping",
 		"hosts:\n- {streams: 5}":                 "limits.yaml:2: hosts[0]: the host is missing",
-		"hosts:\n- {host: a}":                    "limits.yaml:2: hosts[0]: a has no limit: give streams, requestsPerSecond or rate",
+		"hosts:\n- {host: a}":                    "limits.yaml:2: hosts[0]: a has no limit: add streams, requestsPerSecond or rate",
 		"hosts:\n- {host: a, stream: 5}":         `limits.yaml:2: hosts[0]: unknown field "stream"; did you mean "streams"?`,
-		"hosts:\n- {host: a, bandit: 5}":         `limits.yaml:2: hosts[0]: unknown field "bandit"; there are host, rate, requestsPerSecond, streams`,
-		"hosts:\n- {host: a, host: b}":           "limits.yaml:2: hosts[0]: duplicate field host: line 2 has it already",
-		"hosts:\n- {host: a, streams: 0}":        "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256",
-		"hosts:\n- {host: a, streams: 1.5}\n- {host: 'a b', streams: 1}": "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256\n" +
-			`limits.yaml:3: hosts[1]: host: "a b" is no host: write quay.io, mirror.example.com:5000 or "*.example.com"`,
-		"hosts:\n- {host: a, streams: '5'}":                       "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256",
-		"hosts:\n- {host: a, streams: .nan}":                      "limits.yaml:2: hosts[0]: streams: wanted a whole number from 1 to 256",
-		"hosts:\n- {host: a, requestsPerSecond: .inf}":            "limits.yaml:2: hosts[0]: requestsPerSecond: wanted a number from 0.01 to 10000",
+		"hosts:\n- {host: a, bandit: 5}":         `limits.yaml:2: hosts[0]: unknown field "bandit"; the fields are host, rate, requestsPerSecond, streams`,
+		"hosts:\n- {host: a, host: b}":           "limits.yaml:2: hosts[0]: duplicate field host: it is already on line 2",
+		"hosts:\n- {host: a, streams: 0}":        "limits.yaml:2: hosts[0]: streams: expected a whole number from 1 to 256",
+		"hosts:\n- {host: a, streams: 1.5}\n- {host: 'a b', streams: 1}": "limits.yaml:2: hosts[0]: streams: expected a whole number from 1 to 256\n" +
+			`limits.yaml:3: hosts[1]: host: "a b" is not a host: write quay.io, mirror.example.com:5000 or "*.example.com"`,
+		"hosts:\n- {host: a, streams: '5'}":                       "limits.yaml:2: hosts[0]: streams: expected a whole number from 1 to 256",
+		"hosts:\n- {host: a, streams: .nan}":                      "limits.yaml:2: hosts[0]: streams: expected a whole number from 1 to 256",
+		"hosts:\n- {host: a, requestsPerSecond: .inf}":            "limits.yaml:2: hosts[0]: requestsPerSecond: expected a number from 0.01 to 10000",
 		"hosts:\n- host: a\n  rate: 50":                           `limits.yaml:3: hosts[0]: rate: "50" has no unit: write 50MiB, 800KB or 2GB, bytes per second`,
-		"hosts:\n- host: a\n  rate: []":                           "limits.yaml:3: hosts[0]: rate: wanted a rate, 50MiB",
-		"hosts:\n- host: quay.io/org\n  rate: 5MB":                `limits.yaml:2: hosts[0]: host: "quay.io/org" is more than a host: limits are for a registry, not for a path`,
-		"hosts:\n- {host: a, streams: 1}\n- {host: A, rate: 5MB}": "limits.yaml:3: hosts[1]: a is listed on line 2 already",
-		"hosts: &x\n- {host: a, streams: 1}\nhosts: *x":           "limits.yaml:3: duplicate field hosts: line 1 has it already",
+		"hosts:\n- host: a\n  rate: []":                           "limits.yaml:3: hosts[0]: rate: expected a rate, such as 50MiB",
+		"hosts:\n- host: quay.io/org\n  rate: 5MB":                `limits.yaml:2: hosts[0]: host: "quay.io/org" has a path: limits apply to a whole registry`,
+		"hosts:\n- {host: a, streams: 1}\n- {host: A, rate: 5MB}": "limits.yaml:3: hosts[1]: a is already on line 2",
+		"hosts: &x\n- {host: a, streams: 1}\nhosts: *x":           "limits.yaml:3: duplicate field hosts: it is already on line 1",
 		"hosts: []": `limits.yaml:1: hosts are missing: list at least one, "hosts: [{host: quay.io, streams: 8}]"`,
-		"hosts:\n- &a {host: a, streams: 1}\n- *a":                    "limits.yaml:3: hosts[1]: wanted a mapping",
+		"hosts:\n- &a {host: a, streams: 1}\n- *a":                    "limits.yaml:3: hosts[1]: expected a mapping",
 		"hosts:\n" + strings.Repeat("- {host: a, streams: 0}\n", 999): strings.TrimSuffix(problems(maxProblems), "\n"),
 	} {
 		_, err := Parse("limits.yaml", []byte(text))
@@ -136,7 +136,7 @@ func TestMistakes(t *testing.T) {
 func problems(n int) string {
 	var b strings.Builder
 	for i := range n {
-		line := "limits.yaml:" + strconv.Itoa(i+2) + ": hosts[" + strconv.Itoa(i) + "]: streams: wanted a whole number from 1 to 256\n"
+		line := "limits.yaml:" + strconv.Itoa(i+2) + ": hosts[" + strconv.Itoa(i) + "]: streams: expected a whole number from 1 to 256\n"
 		b.WriteString(line)
 	}
 	return b.String()
@@ -144,29 +144,9 @@ func problems(n int) string {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	env := func(vars map[string]string) func(string) string { return func(k string) string { return vars[k] } }
-	xdg := env(map[string]string{"XDG_CONFIG_HOME": dir, "HOME": "/nowhere"})
-	if got := Default(xdg); got != "" {
-		t.Errorf("%q, where there is no file", got)
-	}
-	want := filepath.Join(dir, "gantry", "limits.yaml")
-	if err := os.MkdirAll(filepath.Dir(want), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	want := filepath.Join(dir, "limits.yaml")
 	if err := os.WriteFile(want, []byte(sample), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	if got := Default(xdg); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if err := os.Symlink(dir, filepath.Join(dir, ".config")); err != nil {
-		t.Fatal(err)
-	}
-	if got := Default(env(map[string]string{"HOME": dir, "XDG_CONFIG_HOME": "relative"})); got != filepath.Join(dir, ".config", "gantry", "limits.yaml") {
-		t.Errorf("%q below the home folder", got)
-	}
-	if got := Default(env(nil)); got != "" {
-		t.Errorf("%q without a home folder", got)
 	}
 	if l, err := Load(want); err != nil || len(l.Hosts) != 7 {
 		t.Errorf("%v, %v", l, err)
@@ -182,7 +162,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// What is accepted can be used: every entry limits something, and its own host.
+// FuzzParse checks that every accepted entry limits something and applies to its own host.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte("hosts: [{host: '*', rate: 1KiB}]"))

@@ -5,53 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
-// What is wrong with a file is told in at most this many lines.
+// maxProblems is how many problems of a file are reported.
 const maxProblems = 20
 
-// maxFile bounds the file, in bytes, and maxStreams and maxRequests its values.
+// maxFile limits the file, in bytes, and maxStreams and maxRequests its values.
 const (
 	maxFile     = 1 << 20
 	maxStreams  = 256
 	maxRequests = 10_000
 )
 
-// Default is the file that is read where the user names none:
-// $XDG_CONFIG_HOME/gantry/limits.yaml, else that below ~/.config. "" means that
-// there is no such file.
-func Default(getenv func(string) string) string {
-	dir := getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) { // as the XDG specification has it
-		home := getenv("HOME")
-		if home == "" {
-			return ""
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	file := filepath.Join(dir, "gantry", "limits.yaml")
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return ""
-	}
-	return file
-}
-
-// Load reads the file at path. An error says what is wrong with it, one line for
-// each mistake, "limits.yaml:3: …".
+// Load reads the file at path. Its error has one line for each problem, "limits.yaml:3: …".
 func Load(path string) (*Limits, error) {
-	f, err := os.Open(path)
+	f, err := regular.OpenInput(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading limits: %w", err)
 	}
@@ -75,7 +54,7 @@ func Parse(file string, text []byte) (*Limits, error) {
 			"hosts": func(n *yaml.Node) { l.Hosts = r.hosts(n) },
 		})
 		if len(l.Hosts) == 0 && len(r.problems) == 0 {
-			r.fault(root, `hosts are missing: list at least one, "hosts: [{host: quay.io, streams: 8}]"`)
+			r.problem(root, `hosts are missing: list at least one, "hosts: [{host: quay.io, streams: 8}]"`)
 		}
 	}
 	if len(r.problems) > 0 {
@@ -84,22 +63,21 @@ func Parse(file string, text []byte) (*Limits, error) {
 	return l, nil
 }
 
-// A reader collects what is wrong with a file.
+// A reader collects the problems of a file.
 type reader struct {
 	file     string
 	problems []string
 }
 
-func (r *reader) fault(n *yaml.Node, format string, args ...any) {
+func (r *reader) problem(n *yaml.Node, format string, args ...any) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, fmt.Sprintf("%s:%d: ", r.file, n.Line)+fmt.Sprintf(format, args...))
 	}
 }
 
-var syntaxLine = regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): `)
+var syntaxLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): `) })
 
-// root returns the mapping of the one document in text, or nil where a problem
-// was found.
+// root returns the mapping of the only document in text, or nil if it found a problem.
 func (r *reader) root(text []byte) *yaml.Node {
 	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -108,7 +86,7 @@ func (r *reader) root(text []byte) *yaml.Node {
 	if err == nil {
 		switch err = d.Decode(&more); {
 		case err == nil:
-			r.fault(&more, "a second document begins here: keep one to a file")
+			r.problem(&more, "a second document begins here: write one per file")
 			return nil
 		case errors.Is(err, io.EOF):
 			return doc.Content[0]
@@ -116,23 +94,23 @@ func (r *reader) root(text []byte) *yaml.Node {
 	}
 	if empty {
 		doc.Line = 1
-		r.fault(&doc, "the file is empty: list hosts, or remove it")
+		r.problem(&doc, "the file is empty: list hosts, or remove it")
 	} else {
 		at := &yaml.Node{Line: 1}
 		message := err.Error()
-		if m := syntaxLine.FindStringSubmatch(message); m != nil {
+		if m := syntaxLine().FindStringSubmatch(message); m != nil {
 			at.Line, _ = strconv.Atoi(m[1]) // digits, by the expression
 			message = message[len(m[0]):]
 		}
-		r.fault(at, "it is no YAML: %s", strings.TrimPrefix(message, "yaml: "))
+		r.problem(at, "invalid YAML: %s", strings.TrimPrefix(message, "yaml: "))
 	}
 	return nil
 }
 
-// fields reads a mapping with the function for each of its fields.
+// fields reads a mapping with a function for each of its fields.
 func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "%swanted a mapping", what)
+		r.problem(n, "%sexpected a mapping", what)
 		return
 	}
 	var names []string
@@ -148,11 +126,11 @@ func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 		case key.Kind != yaml.ScalarNode || read == nil:
 			hint := suggest.Phrase(key.Value, names)
 			if hint == "" {
-				hint = "there are " + strings.Join(names, ", ")
+				hint = "the fields are " + strings.Join(names, ", ")
 			}
-			r.fault(key, "%sunknown field %s; %s", what, quote(key.Value), hint)
+			r.problem(key, "%sunknown field %s; %s", what, quote(key.Value), hint)
 		case twice:
-			r.fault(key, "%sduplicate field %s: line %d has it already", what, key.Value, line)
+			r.problem(key, "%sduplicate field %s: it is already on line %d", what, key.Value, line)
 		default:
 			seen[key.Value] = key.Line
 			read(value)
@@ -162,7 +140,7 @@ func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 
 func (r *reader) hosts(n *yaml.Node) []Host {
 	if n.Kind != yaml.SequenceNode {
-		r.fault(n, "hosts: wanted a list")
+		r.problem(n, "hosts: expected a list")
 		return []Host{}
 	}
 	var list []Host
@@ -184,11 +162,11 @@ func (r *reader) hosts(n *yaml.Node) []Host {
 		}
 		switch line, twice := lines[h.Pattern]; {
 		case h.Pattern == "":
-			r.fault(entry, "%sthe host is missing", what)
+			r.problem(entry, "%sthe host is missing", what)
 		case twice:
-			r.fault(entry, "%s%s is listed on line %d already", what, h.Pattern, line)
+			r.problem(entry, "%s%s is already on line %d", what, h.Pattern, line)
 		case h == Host{Pattern: h.Pattern}:
-			r.fault(entry, "%s%s has no limit: give streams, requestsPerSecond or rate", what, h.Pattern)
+			r.problem(entry, "%s%s has no limit: add streams, requestsPerSecond or rate", what, h.Pattern)
 		}
 		lines[h.Pattern] = entry.Line
 		list = append(list, h)
@@ -196,9 +174,11 @@ func (r *reader) hosts(n *yaml.Node) []Host {
 	return list
 }
 
-// A host is a DNS name of letters, digits, dots, dashes and underscores, an IPv4
-// address, or an IPv6 address in brackets, as references have them.
-var hostName = regexp.MustCompile(`^(\*|(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$`)
+// hostName matches a DNS name of letters, digits, dots, dashes and underscores, an IPv4 address, or
+// an IPv6 address in brackets, as in references.
+var hostName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\*|(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$`)
+})
 
 func (r *reader) pattern(n *yaml.Node, what string) string {
 	s := strings.ToLower(n.Value)
@@ -206,11 +186,11 @@ func (r *reader) pattern(n *yaml.Node, what string) string {
 	_, err := netip.ParseAddr(name)
 	switch {
 	case n.Kind != yaml.ScalarNode || n.Value == "":
-		r.fault(n, "%shost: wanted a host, quay.io", what)
+		r.problem(n, "%shost: expected a host, such as quay.io", what)
 	case strings.Contains(s, "/"):
-		r.fault(n, "%shost: %s is more than a host: limits are for a registry, not for a path", what, quote(n.Value))
-	case len(s) > 300 || !hostName.MatchString(s) || strings.HasPrefix(s, "[") && err != nil:
-		r.fault(n, `%shost: %s is no host: write quay.io, mirror.example.com:5000 or "*.example.com"`, what, quote(n.Value))
+		r.problem(n, "%shost: %s has a path: limits apply to a whole registry", what, quote(n.Value))
+	case len(s) > 300 || !hostName().MatchString(s) || strings.HasPrefix(s, "[") && err != nil:
+		r.problem(n, `%shost: %s is not a host: write quay.io, mirror.example.com:5000 or "*.example.com"`, what, quote(n.Value))
 	default:
 		return s
 	}
@@ -223,9 +203,9 @@ func (r *reader) number(n *yaml.Node, what string, low, high float64, whole bool
 	if whole {
 		kind = "a whole number"
 	}
-	// A NaN is not within bounds either.
+	// NaN is not within the limits either.
 	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!str" || err != nil || !(v >= low && v <= high) || whole && v != float64(int(v)) {
-		r.fault(n, "%s: wanted %s from %v to %v", what, kind, low, high)
+		r.problem(n, "%s: expected %s from %v to %v", what, kind, low, high)
 		return 0
 	}
 	return v
@@ -233,12 +213,12 @@ func (r *reader) number(n *yaml.Node, what string, low, high float64, whole bool
 
 func (r *reader) rate(n *yaml.Node, what string) Rate {
 	if n.Kind != yaml.ScalarNode {
-		r.fault(n, "%srate: wanted a rate, 50MiB", what)
+		r.problem(n, "%srate: expected a rate, such as 50MiB", what)
 		return 0
 	}
 	rate, err := ParseRate(n.Value)
 	if err != nil {
-		r.fault(n, "%srate: %v", what, err)
+		r.problem(n, "%srate: %v", what, err)
 	}
 	return rate
 }

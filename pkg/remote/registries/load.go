@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// maxFile bounds what is read of one file, in bytes.
+// maxFile limits the size of one file, in bytes.
 const maxFile = 4 << 20
 
-// Options say where Load looks. The zero value looks where podman does.
+// Options are where Load looks. The zero value looks where podman does.
 type Options struct {
 	// Getenv reads the environment; nil means os.Getenv.
 	Getenv func(string) string
@@ -24,18 +26,18 @@ type Options struct {
 	// SystemDir is the folder of the system's registries.conf and
 	// registries.conf.d; "" means /etc/containers.
 	SystemDir string
-	// Log is told about keys that are not known; nil means nobody is.
+	// Log receives warnings about unknown keys; nil means none.
 	Log *slog.Logger
 }
 
-// Load reads registries.conf and its drop-ins. That none exist is no error,
-// but a file named by $CONTAINERS_REGISTRIES_CONF must.
+// Load reads registries.conf and its drop-ins. None need to exist, except for a file named by
+// $CONTAINERS_REGISTRIES_CONF.
 func Load(o Options) (*Config, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
 	if o.Home == "" {
-		// Without a home folder the files below it do not exist.
+		// Without a home folder, there are no files below it.
 		o.Home, _ = os.UserHomeDir()
 	}
 	if o.SystemDir == "" {
@@ -59,28 +61,27 @@ func Load(o Options) (*Config, error) {
 	return c, nil
 }
 
-// A source is one file of the configuration.
-type source struct {
+// A configFile is one file of the configuration.
+type configFile struct {
 	path     string
-	required string // the variable that named it; "" where it may be absent
+	required string // the variable that names it; "" if it need not exist
 }
 
-// files lists the files that make up the configuration, the later ones
-// overriding the earlier.
-func (o Options) files() ([]source, error) {
+// files returns the files of the configuration; later ones override earlier ones.
+func (o Options) files() ([]configFile, error) {
 	system := filepath.Join(o.SystemDir, "registries.conf")
 	user := ""
 	if o.Home != "" {
 		user = filepath.Join(o.Home, ".config", "containers", "registries.conf")
 	}
-	list := []source{{path: system}}
+	list := []configFile{{path: system}}
 	dirs := []string{system + ".d"}
 	if named := o.Getenv("CONTAINERS_REGISTRIES_CONF"); named != "" {
-		list = []source{{path: named, required: "$CONTAINERS_REGISTRIES_CONF"}}
+		list = []configFile{{path: named, required: "$CONTAINERS_REGISTRIES_CONF"}}
 	} else if user != "" {
 		if _, err := os.Stat(user); err == nil {
-			// The user's own file stands for everything of the system.
-			list, dirs = []source{{path: user}}, nil
+			// The user's own file replaces all files of the system.
+			list, dirs = []configFile{{path: user}}, nil
 		}
 	}
 	if user != "" {
@@ -93,15 +94,15 @@ func (o Options) files() ([]source, error) {
 		}
 		for _, e := range found {
 			if !e.IsDir() && strings.HasSuffix(e.Name(), ".conf") {
-				list = append(list, source{path: filepath.Join(dir, e.Name())})
+				list = append(list, configFile{path: filepath.Join(dir, e.Name())})
 			}
 		}
 	}
 	return list, nil
 }
 
-func (s source) read(log *slog.Logger) ([]entry, error) {
-	f, err := os.Open(s.path)
+func (s configFile) read(log *slog.Logger) ([]entry, error) {
+	f, err := regular.OpenInput(s.path)
 	if errors.Is(err, fs.ErrNotExist) && s.required == "" {
 		return nil, nil
 	}
@@ -121,19 +122,19 @@ func (s source) read(log *slog.Logger) ([]entry, error) {
 		return nil, s.wrap(err)
 	}
 	for _, key := range unknown {
-		log.Warn("a key is not known and has no effect", "file", s.path, "key", key)
+		log.Warn("an unknown key has no effect", "file", s.path, "key", key)
 	}
 	return entries, nil
 }
 
-func (s source) wrap(err error) error {
+func (s configFile) wrap(err error) error {
 	if s.required != "" {
 		return fmt.Errorf("reading the file that %s names: %w", s.required, err)
 	}
 	return fmt.Errorf("reading registries.conf: %w", err)
 }
 
-// merge adds entries; one with a known prefix takes the old one's place.
+// merge adds entries; one with a known prefix replaces the old one.
 func (c *Config) merge(entries []entry) {
 	for _, e := range entries {
 		if at := slices.IndexFunc(c.entries, e.samePrefix); at >= 0 {

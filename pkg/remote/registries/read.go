@@ -20,11 +20,11 @@ const (
 	tagsOnly    = "tag-only"
 )
 
-// file is registries.conf, format 2 (containers-registries.conf(5)).
+// A file is registries.conf, format 2 (containers-registries.conf(5)).
 type file struct {
 	Registries []entry `toml:"registry"`
 
-	// Known, and of no use here: Gantry completes no short names.
+	// Known but not used: Gantry does not complete short names.
 	Search        []string          `toml:"unqualified-search-registries"`
 	Helpers       []string          `toml:"credential-helpers"`
 	ShortNameMode string            `toml:"short-name-mode"`
@@ -45,7 +45,7 @@ type entry struct {
 	Insecure           bool     `toml:"insecure"`
 	Blocked            bool     `toml:"blocked"`
 	MirrorByDigestOnly bool     `toml:"mirror-by-digest-only"`
-	PullFrom           string   `toml:"pull-from-mirror"` // read to be refused: it belongs to a mirror
+	PullFrom           string   `toml:"pull-from-mirror"` // an error: it belongs to a mirror
 	Mirrors            []mirror `toml:"mirror"`
 
 	file string
@@ -57,9 +57,8 @@ type mirror struct {
 	PullFrom string `toml:"pull-from-mirror"`
 }
 
-// read parses one file called name. unknown lists keys that are not known,
-// with their lines; as in podman they are no error, for files are shared with
-// programs of other versions.
+// read parses one file called name. unknown lists unknown keys with their lines; like in podman,
+// they are not errors, because files are shared with programs of other versions.
 func read(name string, data []byte) (entries []entry, unknown []string, err error) {
 	var f file
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
@@ -79,7 +78,7 @@ func read(name string, data []byte) (entries []entry, unknown []string, err erro
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if f.V1 != nil {
-		return nil, nil, fmt.Errorf("%s: the file is in format 1 ([registries.search], [registries.insecure], [registries.block]), which is no longer read: write one [[registry]] table for each registry (containers-registries.conf(5))", name)
+		return nil, nil, fmt.Errorf("%s: the file is in format 1 ([registries.search], [registries.insecure], [registries.block]), which is not supported: write one [[registry]] table for each registry (containers-registries.conf(5))", name)
 	}
 	for i := range f.Registries {
 		e := &f.Registries[i]
@@ -109,7 +108,7 @@ func didYouMean(key toml.Key) string {
 	return ""
 }
 
-// check validates an entry and fills its prefix in.
+// check validates an entry and sets its prefix if it has none.
 func (e *entry) check() error {
 	e.Prefix, e.Location = strings.TrimRight(e.Prefix, "/"), strings.TrimRight(e.Location, "/")
 	if e.Prefix == "" {
@@ -125,15 +124,15 @@ func (e *entry) check() error {
 		return err
 	}
 	if e.Location == "" && !e.wildcard() {
-		return fmt.Errorf("the prefix %q has no location; only a prefix such as \"*.example.com\" may do without", e.Prefix)
+		return fmt.Errorf("the prefix %q has no location; only a prefix such as \"*.example.com\" needs none", e.Prefix)
 	}
 	if e.Location != "" {
-		if err := checkPlace(e.Location); err != nil {
+		if err := checkLocation(e.Location); err != nil {
 			return fmt.Errorf("location %q: %w", e.Location, err)
 		}
 	}
 	if e.PullFrom != "" {
-		return fmt.Errorf("the entry %q has pull-from-mirror, which belongs into its [[registry.mirror]] tables", e.Prefix)
+		return fmt.Errorf("the entry %q has pull-from-mirror, which belongs in its [[registry.mirror]] tables", e.Prefix)
 	}
 	for i := range e.Mirrors {
 		if err := e.Mirrors[i].check(e.MirrorByDigestOnly); err != nil {
@@ -145,13 +144,13 @@ func (e *entry) check() error {
 
 func (m *mirror) check(digestOnly bool) error {
 	m.Location = strings.TrimRight(m.Location, "/")
-	if err := checkPlace(m.Location); err != nil {
+	if err := checkLocation(m.Location); err != nil {
 		return fmt.Errorf("location %q: %w", m.Location, err)
 	}
 	switch m.PullFrom {
 	case "", "all", digestsOnly, tagsOnly:
 	default:
-		return fmt.Errorf("pull-from-mirror is %q: want all, digest-only or tag-only", m.PullFrom)
+		return fmt.Errorf("pull-from-mirror is %q: write all, digest-only or tag-only", m.PullFrom)
 	}
 	if m.PullFrom != "" && digestOnly {
 		return errors.New("pull-from-mirror and the entry's mirror-by-digest-only exclude each other: keep one")
@@ -162,30 +161,30 @@ func (m *mirror) check(digestOnly bool) error {
 func checkPrefix(prefix string) error {
 	if host, ok := strings.CutPrefix(prefix, "*."); ok {
 		if host == "" || strings.ContainsAny(host, "*/:@") {
-			return fmt.Errorf("prefix %q: a wildcard stands before a host name alone: \"*.example.com\"", prefix)
+			return fmt.Errorf("prefix %q: a wildcard is only allowed before a host name: \"*.example.com\"", prefix)
 		}
 		return nil
 	}
-	if err := checkPlace(prefix); err != nil {
+	if err := checkLocation(prefix); err != nil {
 		return fmt.Errorf("prefix %q: %w", prefix, err)
 	}
 	return nil
 }
 
-// checkPlace checks host[:port][/path].
-func checkPlace(place string) error {
+// checkLocation checks host[:port][/path].
+func checkLocation(location string) error {
 	switch {
-	case place == "":
+	case location == "":
 		return errors.New("it is empty")
-	case strings.Contains(place, "://"):
-		return errors.New("it is written without http:// or https://")
-	case strings.Contains(place, "*"):
-		return errors.New("a wildcard may only stand at the beginning of a prefix")
+	case strings.Contains(location, "://"):
+		return errors.New("remove http:// or https://")
+	case strings.Contains(location, "*"):
+		return errors.New("a wildcard is only allowed at the beginning of a prefix")
 	}
-	// A host alone is not a reference; with a name behind it, it has to be one.
-	ref, err := reference.Parse(place + "/x/x")
-	if err != nil || ref.Name() != place+"/x/x" {
-		return errors.New("want HOST[:PORT][/PATH] in lower case, where HOST has a dot, a port or is localhost")
+	// A host alone is not a reference; with a name after it, it must be one.
+	ref, err := reference.Parse(location + "/x/x")
+	if err != nil || ref.Name() != location+"/x/x" {
+		return errors.New("write HOST[:PORT][/PATH] in lower case, where HOST has a dot, a port or is localhost")
 	}
 	return nil
 }

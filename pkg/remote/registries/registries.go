@@ -1,21 +1,20 @@
-// Package registries reads registries.conf, by which podman, skopeo and oc are
-// told where a registry's content is really to be had.
+// Package registries reads registries.conf, which tells podman, skopeo and oc where to read a
+// registry's content.
 //
-// A logical reference ("quay.io/org/name") goes in; out comes the list of
-// endpoints to read it from: mirrors first, in the order of the file, then the
-// registry's own location. The entry with the longest matching prefix decides.
-// A destination is never rewritten (containers-registries.conf(5): "Redirection
-// and mirrors are currently processed only when reading images, not when
-// pushing"), but an entry that matches it can block it or make it insecure.
+// A logical reference ("quay.io/org/name") goes in; the result is the list of endpoints to read it
+// from: mirrors first, in the order of the file, then the registry's own location. The entry with
+// the longest matching prefix applies. A destination is never rewritten
+// (containers-registries.conf(5): "Redirection and mirrors are currently processed only when
+// reading images, not when pushing"), but an entry that matches it can block it or make it
+// insecure.
 //
-// One file is the base: $CONTAINERS_REGISTRIES_CONF, else
-// ~/.config/containers/registries.conf, else /etc/containers/registries.conf.
-// The *.conf files of registries.conf.d come on top, in the order of their
-// names, and an entry replaces an earlier one with the same prefix. Only format
-// 2 is read ([[registry]] tables); format 1 is refused.
+// The base is one file: $CONTAINERS_REGISTRIES_CONF, else ~/.config/containers/registries.conf,
+// else /etc/containers/registries.conf. The *.conf files of registries.conf.d are added in the
+// order of their names, and an entry replaces an earlier one with the same prefix. Only format 2 is
+// supported ([[registry]] tables); format 1 is an error.
 //
-// Short names are not completed: unqualified-search-registries and aliases are
-// accepted and not used.
+// Short names are not completed: unqualified-search-registries and aliases are accepted and
+// ignored.
 package registries
 
 import (
@@ -26,27 +25,25 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// ErrBlocked is wrapped by the error of a reference whose entry says
-// "blocked = true".
+// ErrBlocked is wrapped by the error of a reference whose entry has "blocked = true".
 var ErrBlocked = errors.New("blocked")
 
-// A Config is what registries.conf and its drop-ins say together. The zero
-// Config, and a nil one, rewrite and block nothing.
+// A Config is the merged content of registries.conf and its drop-ins. The zero Config and nil
+// rewrite and block nothing.
 type Config struct {
 	entries []entry
 }
 
-// An Endpoint is one place to find a reference in.
+// An Endpoint is where a reference can be read.
 type Endpoint struct {
-	Reference reference.Reference // as the registry at this place knows it
-	Insecure  bool                // certificates are not verified, plain http is accepted
+	Reference reference.Reference // the reference at this registry
+	Insecure  bool                // certificates are not verified, plain HTTP is accepted
 	Mirror    bool                // a mirror, not the registry itself
 }
 
-// Sources lists where ref is to be read from, in the order to be tried; there
-// is at least one. Where the entry of ref is blocked its mirrors remain, as
-// OpenShift's NeverContactSource policy wants it; without a usable mirror the
-// error wraps ErrBlocked.
+// Sources returns where to read ref from, in the order to be tried; there is at least one. If the
+// entry of ref is blocked, its mirrors remain, as in OpenShift's NeverContactSource policy; without
+// a usable mirror, the error wraps ErrBlocked.
 func (c *Config) Sources(ref reference.Reference) ([]Endpoint, error) {
 	e, rest := c.find(ref.Name())
 	if e == nil {
@@ -82,8 +79,8 @@ func (c *Config) Sources(ref reference.Reference) ([]Endpoint, error) {
 	return append(list, Endpoint{Reference: to, Insecure: e.Insecure}), nil
 }
 
-// Destination says how ref is written to: always under its own name. The error
-// wraps ErrBlocked where an entry blocks it.
+// Destination returns where to write ref: always under its own name. The error wraps ErrBlocked if
+// an entry blocks it.
 func (c *Config) Destination(ref reference.Reference) (Endpoint, error) {
 	e, _ := c.find(ref.Name())
 	switch {
@@ -100,8 +97,7 @@ func (e *entry) blocked(ref reference.Reference) error {
 		ref, ErrBlocked, e.Prefix, e.file)
 }
 
-// find returns the entry with the longest prefix of name, and what of name is
-// behind that prefix.
+// find returns the entry with the longest prefix of name, and the rest of name after that prefix.
 func (c *Config) find(name string) (*entry, string) {
 	if c == nil {
 		return nil, ""
@@ -114,7 +110,7 @@ func (c *Config) find(name string) (*entry, string) {
 		if n < 0 {
 			continue
 		}
-		// Equally long, a host beats a wildcard.
+		// Of equal length, a host has precedence over a wildcard.
 		if best == nil || len(e.Prefix) > len(best.Prefix) ||
 			len(e.Prefix) == len(best.Prefix) && best.wildcard() && !e.wildcard() {
 			best, rest = e, name[n:]
@@ -123,7 +119,7 @@ func (c *Config) find(name string) (*entry, string) {
 	return best, rest
 }
 
-// match returns how much of name the prefix of e covers, or -1.
+// match returns the length of the part of name that the prefix of e covers, or -1.
 func (e *entry) match(name string) int {
 	n := len(e.Prefix)
 	if e.wildcard() {
@@ -142,7 +138,7 @@ func (e *entry) match(name string) int {
 
 func (e *entry) wildcard() bool { return strings.HasPrefix(e.Prefix, "*.") }
 
-// serves reports whether a mirror may be asked for ref.
+// serves reports whether a mirror may be used for ref.
 func (m *mirror) serves(ref reference.Reference, digestOnly bool) bool {
 	if digestOnly || m.PullFrom == digestsOnly {
 		return ref.Digest != ""
@@ -150,7 +146,7 @@ func (m *mirror) serves(ref reference.Reference, digestOnly bool) bool {
 	return m.PullFrom != tagsOnly || ref.Digest == ""
 }
 
-// rewrite puts location in the place of the prefix before rest.
+// rewrite replaces the prefix before rest by location.
 func rewrite(ref reference.Reference, location, rest string) (reference.Reference, error) {
 	to, err := reference.Parse(location + rest)
 	if err != nil {

@@ -40,7 +40,7 @@ func load(t *testing.T, files map[string]string, env map[string]string) (*Config
 	})
 }
 
-// places writes endpoints as "reference", with " insecure" and " mirror".
+// places returns endpoints as "reference", with " insecure" and " mirror".
 func places(list []Endpoint) []string {
 	var out []string
 	for _, e := range list {
@@ -170,7 +170,7 @@ location = "exact.example"
 		}
 	}
 
-	// A destination keeps its name, whatever is said about reading.
+	// A destination is never rewritten.
 	for ref, want := range map[string]string{
 		"quay.io/a:v1": "quay.io/a:v1 insecure", "many.example/a:v1": "many.example/a:v1", "plain.example/a:v1": "plain.example/a:v1 insecure",
 		"none.example/a:v1": "none.example/a:v1",
@@ -236,7 +236,7 @@ func TestRefused(t *testing.T) {
 		"format 1":           {"[registries.search]\nregistries = [\"docker.io\"]\n", "format 1"},
 		"neither":            {"[[registry]]\ninsecure = true\n", "number 1"},
 		"no location":        {"[[registry]]\nprefix = \"quay.io\"\n", "no location"},
-		"scheme":             {"[[registry]]\nlocation = \"https://quay.io\"\n", "without http"},
+		"scheme":             {"[[registry]]\nlocation = \"https://quay.io\"\n", "remove http"},
 		"wildcard and path":  {"[[registry]]\nprefix = \"*.quay.io/a\"\n", "wildcard"},
 		"wildcard inside":    {"[[registry]]\nlocation = \"a.*.io\"\n", "wildcard"},
 		"upper case":         {"[[registry]]\nlocation = \"quay.io/A\"\n", "lower case"},
@@ -270,8 +270,8 @@ func TestUnknownKeys(t *testing.T) {
 	}
 }
 
-// Whatever is accepted rewrites every reference below a prefix to a reference
-// that parses, or says why not.
+// FuzzRead checks that with any accepted file, every reference below a prefix is rewritten to a
+// valid reference, or refused with an error.
 func FuzzRead(f *testing.F) {
 	f.Add("[[registry]]\nprefix = \"quay.io/a\"\nlocation = \"127.0.0.1:5000\"\ninsecure = true\n[[registry.mirror]]\nlocation = \"m.io/x\"\n", "a/b")
 	f.Add("[[registry]]\nprefix = \"*.a.io\"\nblocked = true\n", "x")

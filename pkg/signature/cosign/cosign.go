@@ -1,18 +1,17 @@
-// Package cosign verifies the signatures that cosign puts beside an image, against
-// a policy as clusters have it.
+// Package cosign verifies the signatures that cosign stores beside an image, against a policy such
+// as clusters have.
 //
-// The signatures of the image with digest sha256:<hex> are an image manifest at the
-// tag sha256-<hex>.sig of the same repository. Each of its layers is a payload that
-// names the digest, and has the signature of that payload as an annotation. A
-// Policy is what a ClusterImagePolicy (config.openshift.io/v1) says: for which
-// repositories, signed with which key. OpenShift brings one since 4.20, and nodes
-// enforce it on mirrors as well, so from 4.21 on an image without its signatures
-// cannot be pulled.
+// The signatures of the image with digest sha256:<hex> are an image manifest at the tag
+// sha256-<hex>.sig of the same repository. Each layer is a payload that names the digest; an
+// annotation of the layer holds the signature of the payload. A Policy is what a ClusterImagePolicy
+// (config.openshift.io/v1) says: which repositories have to be signed with which key. OpenShift
+// ships one since 4.20, and nodes enforce it on mirrors as well. From 4.21 on, an image without its
+// signatures cannot be pulled.
 //
-// An image is trusted if one of the signatures is good, as with containers/image:
-// the key made it, it names the digest, and it is about the repository that the
-// image is known by. On a mirror that is still the original one. Everything that a
-// policy may ask for beyond a public key is an error, never left unchecked.
+// An image is trusted if one of its signatures is valid, as in containers/image: one of the keys
+// made it, it names the digest, and it names the repository that the image is known by. For a
+// mirrored image, that is still the original repository. Everything that a policy can require
+// beyond a public key is an error; nothing is left unchecked.
 package cosign
 
 import (
@@ -36,36 +35,36 @@ import (
 )
 
 const (
-	// PayloadType is the media type of a layer that is a payload.
+	// PayloadType is the media type of a payload layer.
 	PayloadType = "application/vnd.dev.cosign.simplesigning.v1+json"
-	// Annotation is the key of a layer's annotation with the signature, in base64.
+	// Annotation is the key of the layer annotation that holds the signature, in base64.
 	Annotation = "dev.cosignproject.cosign/signature"
 
-	// MaxPayload bounds a payload, in bytes; real ones have about 250.
+	// MaxPayload is the largest payload in bytes; real ones have about 250.
 	MaxPayload = 64 << 10
-	// maxSignatures bounds how many signatures of an image are looked at.
+	// maxSignatures limits how many signatures of an image are read.
 	maxSignatures = 128
 
 	payloadType = "cosign container image signature"
 )
 
-// Tag is where a repository has the signatures of the image d: "sha256-<hex>.sig".
+// Tag returns the tag of the signatures of the image d: "sha256-<hex>.sig".
 func Tag(d digest.Digest) string { return d.Algorithm().String() + "-" + d.Encoded() + ".sig" }
 
-// Needed reports whether clusters of a version refuse images of the platform that
-// have no signatures: 4.21 and later, its previews included.
+// Needed reports whether clusters of a version refuse unsigned images of the platform: 4.21 and
+// later, including its previews.
 func Needed(version semver.Version) bool {
 	return version.Major > 4 || version.Major == 4 && version.Minor >= 21
 }
 
-// A Signature is one signature of an image: the payload, and what signs it.
+// A Signature is one signature of an image: the payload and its signature.
 type Signature struct {
 	Payload ocispec.Descriptor
 	Bytes   []byte
 }
 
-// Parse reads the manifest of signatures. Layers of other media types are left out;
-// it is an error if none is a payload, or if one lacks its signature.
+// Parse reads a signature manifest. Layers of other media types are ignored. It is an error if no
+// layer is a payload, or if a payload has no signature.
 func Parse(manifest []byte) ([]Signature, error) {
 	var m ocispec.Manifest
 	if err := json.Unmarshal(manifest, &m); err != nil {
@@ -90,17 +89,16 @@ func Parse(manifest []byte) ([]Signature, error) {
 	}
 	switch {
 	case len(all) == 0:
-		return nil, errors.New("reading the manifest of signatures: no layer is a payload of cosign's; is it the manifest at a tag that ends in .sig?")
+		return nil, errors.New("reading the manifest of signatures: no layer is a cosign payload; check that the tag ends in .sig")
 	case len(all) > maxSignatures:
-		return nil, fmt.Errorf("reading the manifest of signatures: it has %d, at most %d are looked at", len(all), maxSignatures)
+		return nil, fmt.Errorf("reading the manifest of signatures: %d signatures exceed the limit of %d", len(all), maxSignatures)
 	}
 	return all, nil
 }
 
-// Verify reports what is wrong with the signatures of the image d of a repository,
-// "quay.io/org/name": one of them has to satisfy the policy. The repository is the
-// one that the image is known by, not the mirror's. Blob gives the content of a
-// payload; it is compared with its digest.
+// Verify returns an error unless one signature of the image d of a repository, "quay.io/org/name",
+// satisfies the policy. The repository is the original one, not the mirror's. blob returns the
+// content of a payload, which Verify compares with its digest.
 func Verify(ctx context.Context, manifest []byte, blob func(context.Context, ocispec.Descriptor) ([]byte, error), repository string, d digest.Digest, p *Policy) error {
 	all, err := Parse(manifest)
 	if err != nil {
@@ -123,10 +121,10 @@ func Verify(ctx context.Context, manifest []byte, blob func(context.Context, oci
 	return fmt.Errorf("no signature of %s@%s satisfies the policy %s:\n%w", repository, d, p.Name, errors.Join(problems...))
 }
 
-// verify reports what is wrong with one signature.
+// verify returns an error if one signature is invalid.
 func (s Signature) verify(payload []byte, repository string, d digest.Digest, keys []crypto.PublicKey) error {
 	if int64(len(payload)) != s.Payload.Size || s.Payload.Digest.Algorithm().FromBytes(payload) != s.Payload.Digest {
-		return fmt.Errorf("its payload is not what %s stands for", s.Payload.Digest)
+		return fmt.Errorf("its payload does not match %s", s.Payload.Digest)
 	}
 	hash := sha256.Sum256(payload)
 	made := false
@@ -142,28 +140,27 @@ func (s Signature) verify(payload []byte, repository string, d digest.Digest, ke
 		}
 	}
 	if !made {
-		return errors.New("no key of the policy made it")
+		return errors.New("no key of the policy matches")
 	}
 	name, signed, err := readPayload(payload)
 	switch {
 	case err != nil:
 		return err
 	case signed != d:
-		return fmt.Errorf("it is the signature of another image, %s", signed)
+		return fmt.Errorf("it signs another image, %s", signed)
 	}
 	about, err := reference.Parse(name)
 	if err != nil {
-		return fmt.Errorf("it is about %q: %w", name, err)
+		return fmt.Errorf("it names %q: %w", name, err)
 	}
 	if about.Name() != repository {
-		return fmt.Errorf("it is about %s, which is another repository", name)
+		return fmt.Errorf("it names another repository, %s", name)
 	}
 	return nil
 }
 
-// readPayload reads what was signed: the name of an image and its digest. As with
-// containers/image, what is critical has its members and no others; the rest is the
-// signer's affair.
+// readPayload returns the image name and the digest that were signed. As in containers/image, the
+// critical part must have exactly its known members; the optional part is up to the signer.
 func readPayload(text []byte) (name string, d digest.Digest, err error) {
 	var whole struct {
 		Critical jsontext.Value `json:"critical"`
@@ -181,16 +178,16 @@ func readPayload(text []byte) (name string, d digest.Digest, err error) {
 	known := jsonv2.RejectUnknownMembers(true)
 	err = jsonv2.Unmarshal(text, &whole, known)
 	if err == nil && whole.Critical == nil {
-		err = errors.New("nothing is critical")
+		err = errors.New("critical is missing")
 	}
 	if err == nil {
 		err = jsonv2.Unmarshal(whole.Critical, &critical, known)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("reading what it signs: %w", err)
+		return "", "", fmt.Errorf("reading the signed text: %w", err)
 	}
 	if critical.Type != payloadType {
-		return "", "", fmt.Errorf("it is of type %q; want %q", critical.Type, payloadType)
+		return "", "", fmt.Errorf("type %q, want %q", critical.Type, payloadType)
 	}
 	return critical.Identity.Reference, critical.Image.Digest, nil
 }

@@ -32,12 +32,12 @@ const (
 	image      = digest.Digest("sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")
 )
 
-// statement is the payload about an image, as cosign writes it.
+// statement returns the payload for an image, as cosign writes it.
 func statement(name string, d digest.Digest) string {
 	return fmt.Sprintf(`{"critical":{"identity":{"docker-reference":%q},"image":{"docker-manifest-digest":%q},"type":"cosign container image signature"},"optional":null}`, name, d)
 }
 
-// An artifact is a manifest of signatures with its payloads.
+// An artifact is a signature manifest with its payloads.
 type artifact struct {
 	manifest ocispec.Manifest
 	blobs    map[digest.Digest][]byte
@@ -122,32 +122,32 @@ func TestVerify(t *testing.T) {
 			slices.Reverse(a.manifest.Layers)
 		}},
 
-		{name: "another key", key: other, says: good, want: "no key of the policy made it"},
+		{name: "another key", key: other, says: good, want: "no key of the policy matches"},
 		{name: "another image", says: statement(repository, digest.FromString("x")), want: "another image, " + digest.FromString("x").String()},
-		{name: "another repository", says: statement("quay.io/org/other", image), want: "quay.io/org/other, which is another repository"},
+		{name: "another repository", says: statement("quay.io/org/other", image), want: "another repository, quay.io/org/other"},
 		{name: "a longer repository", says: statement(repository+"2", image), want: "another repository"},
 		{name: "a mirror", says: statement("mirror.local:5000/org/release", image), want: "another repository"},
 		{name: "no name", says: statement("", image), want: "image reference is empty"},
 		{name: "another type", says: strings.Replace(good, "cosign container image", "atomic container", 1), want: `type "atomic container signature"`},
-		{name: "nothing critical", says: `{"optional":null}`, want: "nothing is critical"},
+		{name: "nothing critical", says: `{"optional":null}`, want: "critical is missing"},
 		{name: "more that is critical", says: strings.Replace(good, `"type"`, `"more":1,"type"`, 1), want: "more"},
 		{name: "a member twice", says: strings.Replace(good, `"type"`, `"type":"","type"`, 1), want: "duplicate"},
 		{name: "a member in other case", says: strings.Replace(good, `"type"`, `"Type"`, 1), want: "Type"},
-		{name: "not JSON", says: "4.21.0", want: "reading what it signs"},
-		{name: "a changed payload", says: good, change: func(a *artifact) { a.blobs[digest.FromString(good)][0]++ }, want: "is not what sha256:"},
+		{name: "not JSON", says: "4.21.0", want: "reading the signed text"},
+		{name: "a changed payload", says: good, change: func(a *artifact) { a.blobs[digest.FromString(good)][0]++ }, want: "does not match sha256:"},
 		{name: "a payload that is missing", says: good, change: func(a *artifact) { a.blobs = nil }, want: "signature 1: blob unknown"},
 		{name: "a changed signature", says: good, change: func(a *artifact) {
 			a.manifest.Layers[0].Annotations[Annotation] = base64.StdEncoding.EncodeToString(make([]byte, 256))
-		}, want: "no key of the policy made it"},
+		}, want: "no key of the policy matches"},
 		{name: "no signature", says: good, change: func(a *artifact) { a.manifest.Layers[0].Annotations = nil }, want: "layer 1 has no signature"},
 		{name: "no base64", says: good, change: func(a *artifact) { a.manifest.Layers[0].Annotations[Annotation] = "?" }, want: "layer 1 has no signature"},
-		{name: "no payload", says: good, change: func(a *artifact) { a.manifest.Layers[0].MediaType = "text/plain" }, want: "is it the manifest at a tag"},
+		{name: "no payload", says: good, change: func(a *artifact) { a.manifest.Layers[0].MediaType = "text/plain" }, want: "check that the tag ends in .sig"},
 		{name: "no digest", says: good, change: func(a *artifact) { a.manifest.Layers[0].Digest = "sha256:x" }, want: `digest "sha256:x"`},
 		{name: "a large payload", says: good, change: func(a *artifact) { a.manifest.Layers[0].Size = MaxPayload + 1 }, want: "at most 65536"},
 		{name: "a payload of less than nothing", says: good, change: func(a *artifact) { a.manifest.Layers[0].Size = -1 }, want: "has -1 bytes"},
 		{name: "very many", says: good, change: func(a *artifact) {
 			a.manifest.Layers = slices.Repeat(a.manifest.Layers, maxSignatures+1)
-		}, want: "at most 128 are looked at"},
+		}, want: "exceed the limit of 128"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var a artifact
@@ -181,7 +181,7 @@ func TestVerify(t *testing.T) {
 	a.add(t, r, statement("quay.io/x", image))
 	a.manifest.Layers = a.manifest.Layers[1:]
 	want := "no signature of quay.io/org/release@" + image.String() + " satisfies the policy test:\n" +
-		"signature 1: no key of the policy made it\nsignature 2: it is about quay.io/x, which is another repository"
+		"signature 1: no key of the policy matches\nsignature 2: it names another repository, quay.io/x"
 	err := Verify(t.Context(), a.text(t), a.blob, repository, image, policy)
 	if err == nil {
 		t.Fatal("accepted")
@@ -204,7 +204,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// policyText is a ClusterImagePolicy with a key.
+// policyText returns a ClusterImagePolicy with a key.
 func policyText(t testing.TB, key crypto.PublicKey) string {
 	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(key)
@@ -260,20 +260,20 @@ func TestParsePolicy(t *testing.T) {
 	}
 	insert := func(before, line string) string { return strings.Replace(text, before, line+before, 1) }
 	for _, tc := range []struct{ name, text, want string }{
-		{"another kind", strings.Replace(text, "ClusterImagePolicy", "ImagePolicy", 1), "it is a ImagePolicy of config.openshift.io/v1"},
-		{"another version", strings.Replace(text, "/v1", "/v1alpha1", 1), "config.openshift.io/v1alpha1; want"},
+		{"another kind", strings.Replace(text, "ClusterImagePolicy", "ImagePolicy", 1), "ImagePolicy of config.openshift.io/v1"},
+		{"another version", strings.Replace(text, "/v1", "/v1alpha1", 1), "config.openshift.io/v1alpha1, want"},
 		{"certificates", strings.Replace(text, "PublicKey", "FulcioCAWithRekor", 1), `policyType is "FulcioCAWithRekor"`},
 		{"a log", insert("        keyData:", "        rekorKeyData: eA==\n"), "transparency log"},
 		{"another identity", insert("    rootOfTrust:", "    signedIdentity: {matchPolicy: RemapIdentity}\n"), `"RemapIdentity"`},
 		{"no scope", text[:strings.Index(text, "  scopes:")] + text[strings.Index(text, "  policy:"):], "spec.scopes is empty"},
 		{"a scope of an image", strings.Replace(text, "/team", "/team:v1", 1), `"quay.io/team:v1"`},
-		{"a scope of a digest", strings.Replace(text, "/team", "/team@"+image.String(), 1), "is not that of a repository"},
+		{"a scope of a digest", strings.Replace(text, "/team", "/team@"+image.String(), 1), "is not a repository"},
 		{"no key", strings.Replace(text, "publicKey:", "pki:", 1), "publicKey is missing"},
-		{"no PEM", text[:strings.Index(text, "keyData:")] + "keyData: eA==\n", "no public key as PEM"},
+		{"no PEM", text[:strings.Index(text, "keyData:")] + "keyData: eA==\n", "no public key in PEM"},
 		{"a private key", text[:strings.Index(text, "keyData:")] + "keyData: " +
 			base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: private})) + "\n", "keyData: "},
-		{"a weak key", policyText(t, small.Public()), "1024 bits cannot be verified with"},
-		{"another algorithm", policyText(t, ed), "want RSA or ECDSA"},
+		{"a weak key", policyText(t, small.Public()), "1024 bits is not supported"},
+		{"another algorithm", policyText(t, ed), "use RSA or ECDSA"},
 		{"no YAML", "kind: [", "reading the policy"},
 		{"large", text + strings.Repeat("#", maxPolicy), "more than 1048576 bytes"},
 	} {
@@ -288,7 +288,7 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
-// TestRealPolicy reads the policy that payloads bring.
+// TestRealPolicy parses the policy that payloads contain.
 func TestRealPolicy(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "releases", "keys", "0000_90_openshift-cluster-image-policy.yaml"))
 	if err != nil {

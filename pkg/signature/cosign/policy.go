@@ -12,20 +12,20 @@ import (
 
 const (
 	policyVersion = "config.openshift.io/v1"
-	// maxPolicy is more than any object of a cluster has, in bytes.
+	// maxPolicy is more than any cluster object has, in bytes.
 	maxPolicy = 1 << 20
 )
 
-// A Policy says for which images a signature is asked for, and whose.
+// A Policy says which images need a signature, and by which keys.
 type Policy struct {
 	Name string
-	// Scopes are repositories ("quay.io/org/name"), registries and folders of
-	// repositories ("quay.io", "quay.io/org"), or domains ("*.example.com").
+	// Scopes are repositories ("quay.io/org/name"), registries and namespaces ("quay.io",
+	// "quay.io/org"), or domains ("*.example.com").
 	Scopes []string
 	Keys   []crypto.PublicKey // RSA or ECDSA; any of them may sign
 }
 
-// clusterImagePolicy is the object as the cluster has it.
+// clusterImagePolicy is the object as stored in the cluster.
 type clusterImagePolicy struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -49,12 +49,11 @@ type clusterImagePolicy struct {
 	} `json:"spec"`
 }
 
-// ParsePolicy reads a ClusterImagePolicy, YAML or JSON, with a public key. Policies
-// that ask for certificates or a transparency log, or that compare other names than
-// those of repositories, are errors.
+// ParsePolicy parses a ClusterImagePolicy with a public key, in YAML or JSON. Policies that require
+// certificates or a transparency log, or that match anything but repositories, are errors.
 func ParsePolicy(text []byte) (*Policy, error) {
 	if len(text) > maxPolicy {
-		return nil, fmt.Errorf("reading the policy of signatures: it has more than %d bytes", maxPolicy)
+		return nil, fmt.Errorf("reading the policy of signatures: more than %d bytes", maxPolicy)
 	}
 	var object clusterImagePolicy
 	if err := yaml.Unmarshal(text, &object); err != nil {
@@ -69,18 +68,18 @@ func ParsePolicy(text []byte) (*Policy, error) {
 
 func (o *clusterImagePolicy) policy() (*Policy, error) {
 	if o.Kind != "ClusterImagePolicy" || o.APIVersion != policyVersion {
-		return nil, fmt.Errorf("it is a %s of %s; want a ClusterImagePolicy of %s", o.Kind, o.APIVersion, policyVersion)
+		return nil, fmt.Errorf("%s of %s, want ClusterImagePolicy of %s", o.Kind, o.APIVersion, policyVersion)
 	}
 	root, identity := o.Spec.Policy.RootOfTrust, o.Spec.Policy.SignedIdentity
 	switch {
 	case root.Type != "PublicKey":
-		return nil, fmt.Errorf("spec.policy.rootOfTrust.policyType is %q; only PublicKey can be verified", root.Type)
+		return nil, fmt.Errorf("spec.policy.rootOfTrust.policyType is %q; only PublicKey is supported", root.Type)
 	case root.PublicKey == nil:
 		return nil, errors.New("spec.policy.rootOfTrust.publicKey is missing")
 	case len(root.PublicKey.RekorKeyData) > 0:
-		return nil, errors.New("spec.policy.rootOfTrust.publicKey.rekorKeyData asks for entries in a transparency log, which cannot be verified")
+		return nil, errors.New("spec.policy.rootOfTrust.publicKey.rekorKeyData requires a transparency log, which is not supported")
 	case identity != nil && !slices.Contains([]string{"MatchRepoDigestOrExact", "MatchRepository"}, identity.Match):
-		return nil, fmt.Errorf("spec.policy.signedIdentity.matchPolicy is %q; only MatchRepoDigestOrExact and MatchRepository can be verified", identity.Match)
+		return nil, fmt.Errorf("spec.policy.signedIdentity.matchPolicy is %q; only MatchRepoDigestOrExact and MatchRepository are supported", identity.Match)
 	case len(o.Spec.Scopes) == 0:
 		return nil, errors.New("spec.scopes is empty")
 	}
@@ -96,20 +95,20 @@ func (o *clusterImagePolicy) policy() (*Policy, error) {
 	return &Policy{Name: o.Metadata.Name, Scopes: o.Spec.Scopes, Keys: keys}, nil
 }
 
-// checkScope refuses scopes of single images, which Covers cannot answer for.
+// checkScope refuses scopes of single images, which Covers does not support.
 func checkScope(scope string) error {
 	last := scope[strings.LastIndex(scope, "/")+1:]
 	if scope == "" || strings.Contains(scope, "@") || last != scope && strings.Contains(last, ":") {
-		return fmt.Errorf("the scope %q is not that of a repository", scope)
+		return fmt.Errorf("the scope %q is not a repository", scope)
 	}
 	return nil
 }
 
-// Covers reports whether the policy is about a repository, "quay.io/org/name". The
-// repository is the one that the images are known by, not the mirror's.
+// Covers reports whether the policy applies to a repository, "quay.io/org/name". The repository is
+// the original one, not the mirror's.
 func (p *Policy) Covers(repository string) bool {
 	host, _, _ := strings.Cut(repository, "/")
-	host, _, _ = strings.Cut(host, ":") // as containers/image does for domains
+	host, _, _ = strings.Cut(host, ":") // as in containers/image
 	return slices.ContainsFunc(p.Scopes, func(scope string) bool {
 		if domain, ok := strings.CutPrefix(scope, "*"); ok {
 			return strings.HasSuffix(host, domain)

@@ -17,7 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A web is addresses with what is there: content, or an error.
+// A web maps addresses to content or an error.
 type web struct {
 	there map[string]any
 	asked []string
@@ -65,8 +65,8 @@ func TestCollect(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []Signature{
-			{Body: older, Key: first.keyring.Fingerprints()[0], Created: signed.Add(-time.Hour), Reference: "quay.io/org/release:4.99.0-x86_64", Place: Path(a, image, 6)},
-			{Body: newer, Key: first.keyring.Fingerprints()[0], Created: signed, Reference: "quay.io/org/release:4.99.0-x86_64", Place: Path(a, image, 2)},
+			{Body: older, Key: first.keyring.Fingerprints()[0], Created: signed.Add(-time.Hour), Reference: "quay.io/org/release:4.99.0-x86_64", Source: Path(a, image, 6)},
+			{Body: newer, Key: first.keyring.Fingerprints()[0], Created: signed, Reference: "quay.io/org/release:4.99.0-x86_64", Source: Path(a, image, 2)},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -81,7 +81,7 @@ func TestCollect(t *testing.T) {
 		if diff := cmp.Diff(asked, w.asked); diff != "" {
 			t.Errorf("asked: %s", diff)
 		}
-		// The stores in another order lead to the same signatures.
+		// The order of the stores does not change the signatures.
 		again, err := Collect(t.Context(), w, []string{b, a}, image, []Keyring{first.keyring}, now)
 		if err != nil || len(again) != 2 || !bytes.Equal(again[0].Body, older) || !bytes.Equal(again[1].Body, newer) {
 			t.Error(again, err)
@@ -101,7 +101,7 @@ func TestCollect(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf(`the image %s is not trusted: no signature satisfies the keyring second:
-%s: it is not an OpenPGP message: openpgp: invalid data: tag byte does not have MSB set
+%s: not an OpenPGP message: openpgp: invalid data: tag byte does not have MSB set
 %s: connection refused`, image, Path(a, image, 2), Path(b, image, 1))
 		if diff := cmp.Diff(want, err.Error()); diff != "" {
 			t.Error(diff)
@@ -111,17 +111,17 @@ func TestCollect(t *testing.T) {
 		t.Run("nothing but "+name, func(t *testing.T) {
 			w := &web{there: map[string]any{Path(b, image, 1): found}}
 			if _, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now); err == nil || errors.Is(err, release.ErrUnsigned) {
-				t.Errorf("that nobody signed it cannot be said: %v", err)
+				t.Errorf("the image is reported as unsigned: %v", err)
 			}
 		})
 	}
 	t.Run("nothing anywhere", func(t *testing.T) {
 		_, err := Collect(t.Context(), &web{}, []string{a, b}, image, []Keyring{first.keyring}, now)
-		if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, release.ErrUnsigned) || !refused(err) || strings.Count(err.Error(), "the store has no signature of the image") != 2 {
+		if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, release.ErrUnsigned) || !refused(err) || strings.Count(err.Error(), "the store has no signature for the image") != 2 {
 			t.Error(err)
 		}
 	})
-	t.Run("nobody to ask", func(t *testing.T) {
+	t.Run("no signature store", func(t *testing.T) {
 		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(b, image, 1): down}}
 		for _, keyrings := range [][]Keyring{{second.keyring}, {first.keyring, second.keyring}} {
 			_, err := Collect(t.Context(), w, []string{b}, image, keyrings, now)
@@ -134,7 +134,7 @@ func TestCollect(t *testing.T) {
 			t.Error("one keyring is satisfied:", err)
 		}
 		if _, err = Collect(t.Context(), w, []string{a, b}, image, []Keyring{second.keyring}, now); !refused(err) {
-			t.Error("there is a signature of somebody else:", err)
+			t.Error("a signature by another key is accepted:", err)
 		}
 	})
 	t.Run("no end", func(t *testing.T) {
@@ -184,13 +184,13 @@ func TestCollect(t *testing.T) {
 		}
 	})
 	for _, stores := range [][]string{nil, {"example.com/signatures"}, {a, "file:signatures"}} {
-		if _, err := Collect(t.Context(), &web{}, stores, image, []Keyring{first.keyring}, now); err == nil || !strings.Contains(err.Error(), "store of signatures") {
+		if _, err := Collect(t.Context(), &web{}, stores, image, []Keyring{first.keyring}, now); err == nil || !strings.Contains(err.Error(), "signature store") {
 			t.Errorf("%q: %v", stores, err)
 		}
 	}
 }
 
-// refused reports whether an image is known not to be trusted.
+// refused reports whether an image is known to be untrusted.
 func refused(err error) bool {
 	var distrust *DistrustError
 	return errors.As(err, &distrust) && !distrust.Unknown
@@ -213,7 +213,7 @@ func TestCollectFolder(t *testing.T) {
 	if err != nil || len(got) != 1 || !bytes.Equal(got[0].Body, body) {
 		t.Fatal(got, err)
 	}
-	// Nothing leads out of the folder, and only files are read.
+	// Links out of the folder are not followed, and only regular files are read.
 	secret := filepath.Join(t.TempDir(), "signature")
 	if err := os.Rename(file, secret); err != nil {
 		t.Fatal(err)

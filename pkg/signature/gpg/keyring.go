@@ -14,26 +14,26 @@ import (
 // maxKeyring is more than any keyring needs, in bytes.
 const maxKeyring = 1 << 20
 
-// A Keyring is public keys, any of which may sign.
+// A Keyring is a set of public keys, any of which may sign.
 type Keyring struct {
-	// Name says where the keys are from, for messages: "verifier-public-key-redhat".
+	// Name says where the keys come from, for messages: "verifier-public-key-redhat".
 	Name     string
 	entities openpgp.EntityList
 }
 
-// ParseKeyring reads a keyring of at most 1 MiB as gpg exports it: blocks of armored
-// text, of which there may be several, or binary. A block may hold several keys.
+// ParseKeyring parses a keyring of at most 1 MiB as gpg exports it: binary, or one or more blocks
+// of armored text. A block may hold several keys.
 func ParseKeyring(name string, text []byte) (Keyring, error) {
 	if len(text) > maxKeyring {
-		return Keyring{}, fmt.Errorf("reading keyring %s: it has more than %d bytes", name, maxKeyring)
+		return Keyring{}, fmt.Errorf("reading keyring %s: more than %d bytes", name, maxKeyring)
 	}
 	entities, err := readKeys(text)
 	if err == nil && len(entities) == 0 {
-		err = errors.New("it holds no OpenPGP key; export one with gpg --armor --export")
+		err = errors.New("no OpenPGP key found; export one with gpg --armor --export")
 	}
 	for _, e := range entities {
 		if e.PrivateKey != nil {
-			err = errors.New("it holds a private key, which nobody else should have; export the public one with gpg --armor --export")
+			err = errors.New("it contains a private key; export the public key with gpg --armor --export")
 		}
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func readKeys(text []byte) (openpgp.EntityList, error) {
 			return nil, err
 		}
 		if block.Type != openpgp.PublicKeyType {
-			return nil, fmt.Errorf("it holds a %s; want a %s", block.Type, openpgp.PublicKeyType)
+			return nil, fmt.Errorf("it contains a %s, want a %s", block.Type, openpgp.PublicKeyType)
 		}
 		some, err := openpgp.ReadKeyRing(block.Body)
 		if err != nil {
@@ -69,8 +69,8 @@ func readKeys(text []byte) (openpgp.EntityList, error) {
 	}
 }
 
-// Fingerprints are those of the keyring's primary keys in upper case hex digits, as
-// gpg shows them, in the order of the keyring.
+// Fingerprints returns the fingerprints of the primary keys in the order of the keyring, in upper
+// case hexadecimal, as gpg prints them.
 func (k Keyring) Fingerprints() []string {
 	out := make([]string, len(k.entities))
 	for i, e := range k.entities {

@@ -1,23 +1,20 @@
-// Package gpg verifies the signatures of platform releases as clusters do, and
-// collects them from where they are published.
+// Package gpg verifies the OpenPGP signatures of platform releases as clusters do, and collects
+// them from the stores where they are published.
 //
-// A signature is a binary OpenPGP message: a JSON payload that names the digest
-// of a release image, signed by a key of the product. Stores are web folders, or
-// folders of a disk, that hold the signatures of a digest under
-// sha256=<hex>/signature-1, -2 and so on.
+// A signature is a binary OpenPGP message: a JSON payload that names the digest of a release image,
+// signed by a key of the product. A store is a web server or a folder that holds the signatures of
+// a digest under sha256=<hex>/signature-1, -2 and so on.
 //
-// A release is trusted if each keyring has a key that made at least one of its
-// signatures. The rules are those of openshift/library-go, pkg/verify, which the
-// cluster-version operator applies in the end; where they leave room, Gantry is
-// stricter, so that what it accepts a cluster accepts too:
+// A release is trusted if each keyring has a key that made at least one of its signatures. The
+// rules are those of openshift/library-go, pkg/verify, which the cluster version operator applies.
+// Where they leave a choice, Gantry is stricter, so that a cluster accepts whatever Gantry accepts:
 //
-//   - a message holds one signature and nothing else, of version 4;
+//   - a message holds exactly one signature, of version 4;
 //   - the key was valid, and allowed to sign, when it signed;
-//   - hashes and keys that are too weak today are refused;
-//   - the payload has the members that it should have, once, in their case.
+//   - hashes and keys that are weak today are refused;
+//   - the payload has exactly the members of the format, once each, with exact case.
 //
-// The name that a signature gives the image is not compared: the digest is what
-// counts, and a pull stays pinned to it.
+// The image name in a signature is not compared: the digest decides, and pulls are pinned to it.
 package gpg
 
 import (
@@ -36,27 +33,27 @@ import (
 )
 
 const (
-	// MaxSize bounds a signature, in bytes. Clusters read no more of one.
+	// MaxSize is the largest signature in bytes. Clusters read no more.
 	MaxSize = 50 << 10
-	// maxUnpacked bounds a signature that is compressed, in bytes after that.
+	// maxUnpacked is the largest size of a decompressed signature, in bytes.
 	maxUnpacked = 256 << 10
 
 	signatureType = "atomic container signature"
 )
 
-// A Signature is one that some keyring trusts.
+// A Signature is a signature that a keyring trusts.
 type Signature struct {
-	Body []byte // as it is published
-	// Key is the fingerprint of the key that made it, in upper case hex digits.
+	Body []byte // as published
+	// Key is the fingerprint of the signing key, in upper case hexadecimal.
 	Key     string
 	Created time.Time
-	// Reference is the name that it gives the image, for people alone.
+	// Reference is the image name in the signature, for people only.
 	Reference string
-	// Place is where it was found; "" where it was not collected.
-	Place string
+	// Source is the store or file it was read from; empty if it was not collected.
+	Source string
 }
 
-// payload is what is signed: the simple signing format of containers/image.
+// payload is the signed text: the simple signing format of containers/image.
 type payload struct {
 	Critical struct {
 		Image struct {
@@ -73,9 +70,8 @@ type payload struct {
 	} `json:"optional"`
 }
 
-// VerifyAll reports what is wrong with bodies as the signatures of the image d:
-// each keyring has to be satisfied by at least one of them. Signatures that are no
-// good do no harm beside those that are.
+// VerifyAll returns an error unless bodies, as the signatures of the image d, satisfy each keyring.
+// Invalid signatures are ignored if valid ones are present.
 func VerifyAll(bodies [][]byte, d digest.Digest, keyrings []Keyring, now time.Time) error {
 	v, err := newVerifier(d, keyrings, now)
 	if err != nil {
@@ -87,21 +83,21 @@ func VerifyAll(bodies [][]byte, d digest.Digest, keyrings []Keyring, now time.Ti
 	return v.result()
 }
 
-// A message is a signature taken apart, nothing of it verified.
+// A message is a parsed signature that is not verified.
 type message struct {
 	packets []byte // uncompressed
 	created time.Time
 	keyID   uint64
 }
 
-// readMessage takes a signature apart. What is not exactly one signature around one
-// literal is an error: readers of OpenPGP differ in what they make of the rest.
+// readMessage parses a signature. Anything but exactly one signature around one literal is an
+// error, because OpenPGP readers disagree about the rest.
 func readMessage(body []byte) (*message, error) {
 	switch {
 	case len(body) > MaxSize:
-		return nil, fmt.Errorf("it has more than %d bytes", MaxSize)
+		return nil, fmt.Errorf("more than %d bytes", MaxSize)
 	case bytes.HasPrefix(body, []byte("-----BEGIN PGP")):
-		return nil, errors.New("it is armored text; clusters read binary OpenPGP messages alone")
+		return nil, errors.New("armored text; clusters accept only binary OpenPGP messages")
 	}
 	m := &message{packets: body}
 	r := bytes.NewReader(body)
@@ -115,9 +111,9 @@ func readMessage(body []byte) (*message, error) {
 		case err != nil:
 			return nil, malformed(err)
 		case len(m.packets) > maxUnpacked:
-			return nil, fmt.Errorf("it has more than %d bytes once it is decompressed", maxUnpacked)
+			return nil, fmt.Errorf("more than %d bytes when decompressed", maxUnpacked)
 		case r.Len() > 0:
-			return nil, errors.New("something follows the signed message")
+			return nil, errors.New("unexpected data after the signed message")
 		}
 		r = bytes.NewReader(m.packets)
 		if first, err = packet.Read(r); err != nil {
@@ -127,17 +123,17 @@ func readMessage(body []byte) (*message, error) {
 	return m, m.readPackets(first, r)
 }
 
-// readPackets reads what the message holds after its first packet.
+// readPackets parses the packets after the first one.
 func (m *message) readPackets(first packet.Packet, r *bytes.Reader) error {
 	switch p := first.(type) {
 	case *packet.OnePassSignature:
 		m.keyID = p.KeyId
 	case *packet.LiteralData:
-		return errors.New("it is not signed")
+		return errors.New("not signed")
 	case *packet.Signature:
-		return errors.New("it is a detached signature; what it signs is missing")
+		return errors.New("a detached signature; the signed text is missing")
 	default:
-		return errors.New("it is not a signed OpenPGP message")
+		return errors.New("not a signed OpenPGP message")
 	}
 	second, err := packet.Read(r)
 	if err != nil {
@@ -145,7 +141,7 @@ func (m *message) readPackets(first packet.Packet, r *bytes.Reader) error {
 	}
 	literal, ok := second.(*packet.LiteralData)
 	if !ok {
-		return errors.New("it is not one signature of one text; every signature has to be a file of its own")
+		return errors.New("not one signature of one text; store every signature in its own file")
 	}
 	if _, err := io.Copy(io.Discard, literal.Body); err != nil {
 		return malformed(err)
@@ -159,31 +155,30 @@ func (m *message) readPackets(first packet.Packet, r *bytes.Reader) error {
 	case !ok:
 		return errors.New("the text is not followed by its signature")
 	case signature.Version != 4:
-		return fmt.Errorf("it is an OpenPGP signature of version %d; clusters verify version 4 alone", signature.Version)
+		return fmt.Errorf("OpenPGP signature version %d; clusters accept only version 4", signature.Version)
 	case r.Len() > 0:
-		return errors.New("something follows the signed message")
+		return errors.New("unexpected data after the signed message")
 	}
 	m.created = signature.CreationTime
 	return nil
 }
 
-// malformed says what keeps a message from being read.
+// malformed explains why a message cannot be parsed.
 func malformed(err error) error {
 	var unsupported pgperrors.UnsupportedError
 	switch {
 	case errors.As(err, &unsupported) && string(unsupported) == "signature packet version 3":
-		return errors.New("it is an OpenPGP signature of version 3, as releases had until 2019; these are not supported")
+		return errors.New("OpenPGP signature version 3, used for releases until 2019, is not supported")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("it is cut short")
+		return errors.New("the message is truncated")
 	}
-	return fmt.Errorf("it is not an OpenPGP message: %w", err)
+	return fmt.Errorf("not an OpenPGP message: %w", err)
 }
 
-// verify returns what the message signs and says, if a key of the keyring made it.
+// verify returns the signed text and the signature, if a key of the keyring made it.
 func (m *message) verify(k Keyring, now time.Time) ([]byte, Signature, error) {
-	// Whether a key had expired is asked for the moment it signed: keys are
-	// replaced every few years, releases are not signed again. One that was revoked
-	// since, for whatever reason, is no key any more to clusters.
+	// A key has to be valid at the time it signed: keys are replaced every few years, and releases
+	// are not signed again. A key that was revoked since, for any reason, is refused, as clusters do.
 	config := &packet.Config{Time: func() time.Time { return m.created }}
 	md, err := openpgp.ReadMessage(bytes.NewReader(m.packets), k.entities, nil, config)
 	if err != nil {
@@ -196,11 +191,11 @@ func (m *message) verify(k Keyring, now time.Time) ([]byte, Signature, error) {
 	case md.SignatureError != nil:
 		return nil, Signature{}, fmt.Errorf("key %016X: %w", m.keyID, md.SignatureError)
 	case md.SignedBy == nil || md.Signature == nil:
-		return nil, Signature{}, fmt.Errorf("it was made with key %016X, which %s does not hold", m.keyID, k.Name)
+		return nil, Signature{}, fmt.Errorf("it was made with key %016X, which is not in keyring %s", m.keyID, k.Name)
 	case len(md.SignedBy.Revocations)+len(md.SignedBy.Entity.Revocations) > 0:
-		return nil, Signature{}, fmt.Errorf("key %016X, which made it, was revoked; clusters take nothing that it signed", m.keyID)
+		return nil, Signature{}, fmt.Errorf("the signing key %016X was revoked; clusters accept none of its signatures", m.keyID)
 	case md.Signature.CreationTime.After(now):
-		return nil, Signature{}, fmt.Errorf("it was made on %s, which is still to come; set the clock of this machine", date(md.Signature.CreationTime))
+		return nil, Signature{}, fmt.Errorf("it was made on %s, which is in the future; check the clock of this machine", date(md.Signature.CreationTime))
 	case md.Signature.SigExpired(now):
 		lifetime := time.Duration(*md.Signature.SigLifetimeSecs) * time.Second
 		return nil, Signature{}, fmt.Errorf("it expired on %s", date(md.Signature.CreationTime.Add(lifetime)))
@@ -211,20 +206,19 @@ func (m *message) verify(k Keyring, now time.Time) ([]byte, Signature, error) {
 	}, nil
 }
 
-// readPayload reads what was signed about the image d, and returns the name that
-// it gives the image.
+// readPayload checks the signed text for the image d, and returns the image name in it.
 func readPayload(text []byte, d digest.Digest) (reference string, err error) {
 	var p payload
 	if err := jsonv2.Unmarshal(text, &p, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return "", fmt.Errorf("reading what it signs: %w", err)
+		return "", fmt.Errorf("reading the signed text: %w", err)
 	}
 	switch c := p.Critical; {
 	case c.Type != signatureType:
-		return "", fmt.Errorf("it is of type %q; want %q", c.Type, signatureType)
+		return "", fmt.Errorf("type %q, want %q", c.Type, signatureType)
 	case strings.TrimSpace(c.Identity.Reference) == "":
-		return "", errors.New("it gives the image no name")
+		return "", errors.New("it does not name the image")
 	case c.Image.Digest != d.String():
-		return "", fmt.Errorf("it is the signature of another image, %s", c.Image.Digest)
+		return "", fmt.Errorf("it signs another image, %s", c.Image.Digest)
 	}
 	return p.Critical.Identity.Reference, nil
 }

@@ -32,7 +32,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal("clusters take what a revoked key signed before")
 	}
 
-	// What a message is made of, to put together others.
+	// The parts of a message, from which others are built.
 	onePass, literal, signature := split(t, good)
 	v3 := first.version3(t, text(image))
 	if _, err := clusterAccepts(v3, public(first.entity), image, now); err != nil {
@@ -51,39 +51,39 @@ func TestVerify(t *testing.T) {
 		{name: "a keyring of several keys", body: good, keyrings: []Keyring{join(second, first)}},
 
 		{name: "expired", body: first.sign(t, text(image), signed, time.Hour), want: "expired on 2026-03-01T13:00:00Z"},
-		{name: "from the future", body: good, at: signed.Add(-time.Second), want: "still to come"},
+		{name: "from the future", body: good, at: signed.Add(-time.Second), want: "in the future"},
 		{name: "a key that had expired", body: anyway(t, retired), keyrings: []Keyring{retired.keyring}, want: "key expired"},
 		{name: "a key that was revoked since", body: before, keyrings: []Keyring{revoked.keyring}, want: "was revoked"},
-		{name: "another key", body: good, keyrings: []Keyring{second.keyring}, want: "which second does not hold"},
+		{name: "another key", body: good, keyrings: []Keyring{second.keyring}, want: "which is not in keyring second"},
 		{name: "two keyrings, one signature", body: good, keyrings: []Keyring{first.keyring, second.keyring}, want: "satisfies the keyring second"},
-		{name: "no keyring", body: good, keyrings: []Keyring{}, want: "name a keyring"},
+		{name: "no keyring", body: good, keyrings: []Keyring{}, want: "no keyring is configured"},
 		{name: "another image", body: first.sign(t, text(digest.FromString("x")), signed, 0), want: "another image, " + digest.FromString("x").String()},
 		{name: "another type", body: first.sign(t, strings.Replace(text(image), "atomic", "cosign", 1), signed, 0), want: `type "cosign container signature"`},
-		{name: "no name", body: first.sign(t, strings.Replace(text(image), "quay.io/org/release:4.99.0-x86_64", "", 1), signed, 0), want: "no name"},
+		{name: "no name", body: first.sign(t, strings.Replace(text(image), "quay.io/org/release:4.99.0-x86_64", "", 1), signed, 0), want: "does not name"},
 		{name: "an unknown member", body: first.sign(t, strings.Replace(text(image), `"type"`, `"extra":1,"type"`, 1), signed, 0), want: "extra"},
 		{name: "a member in other case", body: first.sign(t, strings.Replace(text(image), `"type"`, `"Type"`, 1), signed, 0), want: "Type"},
 		{name: "a member twice", body: first.sign(t, strings.Replace(text(image), `"type"`, `"type":"","type"`, 1), signed, 0), want: "duplicate"},
-		{name: "more than JSON", body: first.sign(t, text(image)+"{}", signed, 0), want: "reading what it signs"},
-		{name: "not JSON", body: first.sign(t, "4.99.0", signed, 0), want: "reading what it signs"},
+		{name: "more than JSON", body: first.sign(t, text(image)+"{}", signed, 0), want: "reading the signed text"},
+		{name: "not JSON", body: first.sign(t, "4.99.0", signed, 0), want: "reading the signed text"},
 
 		{name: "a text without signature", body: literal, want: "not signed"},
 		{name: "detached", body: signature, want: "detached"},
 		{name: "armored", body: armored(t, "PGP MESSAGE", good), want: "armored"},
 		{name: "clear-signed", body: clearSigned(t, first), want: "armored"},
-		{name: "version 3", body: v3, want: "version 3, as releases had until 2019"},
-		{name: "two signatures around each other", body: slices.Concat(onePass, good, signature), want: "a file of its own"},
+		{name: "version 3", body: v3, want: "version 3, used for releases until 2019"},
+		{name: "two signatures around each other", body: slices.Concat(onePass, good, signature), want: "its own file"},
 		{name: "another text", body: slices.Concat(onePass, first.literal(t, text(digest.FromString("x"))), signature), want: "key " + first.id()},
 		{name: "a text after the text", body: slices.Concat(onePass, literal, literal, signature), want: "not followed by its signature"},
-		{name: "a second signature behind", body: slices.Concat(good, signature), want: "something follows"},
-		{name: "garbage behind", body: append(slices.Clone(good), 0), want: "something follows"},
-		{name: "garbage behind, inside", body: compressed(t, append(slices.Clone(good), 0)), want: "something follows"},
-		{name: "garbage behind, outside", body: append(slices.Clone(small), 0xd3), want: "something follows"},
+		{name: "a second signature behind", body: slices.Concat(good, signature), want: "unexpected data"},
+		{name: "garbage behind", body: append(slices.Clone(good), 0), want: "unexpected data"},
+		{name: "garbage behind, inside", body: compressed(t, append(slices.Clone(good), 0)), want: "unexpected data"},
+		{name: "garbage behind, outside", body: append(slices.Clone(small), 0xd3), want: "unexpected data"},
 		{name: "compressed twice", body: compressed(t, small), want: "not a signed OpenPGP message"},
 		{name: "keys", body: public(first.entity), want: "not a signed OpenPGP message"},
 		{name: "a page of HTML", body: []byte("<html>Sign in</html>"), want: "not an OpenPGP message"},
-		{name: "nothing", body: nil, want: "cut short"},
+		{name: "nothing", body: nil, want: "truncated"},
 		{name: "more than 50 KiB", body: first.sign(t, text(image)+strings.Repeat(" ", MaxSize), signed, 0), want: "more than 51200 bytes"},
-		{name: "a bomb", body: compressed(t, first.sign(t, text(image)+strings.Repeat(" ", 10<<20), signed, 0)), want: "once it is decompressed"},
+		{name: "a bomb", body: compressed(t, first.sign(t, text(image)+strings.Repeat(" ", 10<<20), signed, 0)), want: "when decompressed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.keyrings == nil {
@@ -116,7 +116,7 @@ func TestVerifyAll(t *testing.T) {
 		t.Error(err)
 	}
 	err := VerifyAll([][]byte{one, []byte("broken"), one}, image, both, now)
-	if err == nil || !strings.Contains(err.Error(), "satisfies the keyring second:\nsignature 2: it is not an OpenPGP message") {
+	if err == nil || !strings.Contains(err.Error(), "satisfies the keyring second:\nsignature 2: not an OpenPGP message") {
 		t.Error(err)
 	}
 	if err := VerifyAll(nil, image, both, now); err == nil || !strings.Contains(err.Error(), "first nor second") {
@@ -124,8 +124,8 @@ func TestVerifyAll(t *testing.T) {
 	}
 }
 
-// TestTampered changes every byte in turn. What is still accepted says the very
-// same: the frame of a message is not signed, only what it says.
+// TestTampered changes every byte in turn. A message that is still accepted has the same signed
+// text: only the text is signed, not the packets around it.
 func TestTampered(t *testing.T) {
 	first := signers()[0]
 	for _, body := range [][]byte{first.sign(t, text(image), signed, 0), compressed(t, first.sign(t, text(image), signed, 0))} {
@@ -157,8 +157,8 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// FuzzVerify: nothing panics, and what is accepted is what the key signed and what
-// a cluster accepts as well.
+// FuzzVerify: nothing panics, and an accepted message is what the key signed and what a cluster
+// accepts.
 func FuzzVerify(f *testing.F) {
 	first := signers()[0]
 	good := first.sign(f, text(image), signed, 0)
@@ -192,12 +192,12 @@ func FuzzVerify(f *testing.F) {
 			t.Fatalf("a cluster refuses %x: %v", body, err)
 		}
 		if string(content) != text(image) {
-			t.Fatalf("nobody signed %q", content)
+			t.Fatalf("%q was not signed", content)
 		}
 	})
 }
 
-// split takes a message of three packets apart.
+// split returns the three packets of a message.
 func split(t testing.TB, message []byte) (onePass, literal, signature []byte) {
 	t.Helper()
 	r := bytes.NewReader(message)
@@ -217,17 +217,17 @@ func split(t testing.TB, message []byte) (onePass, literal, signature []byte) {
 	return message[:at[1]], message[at[1]:at[2]], message[at[2]:at[3]]
 }
 
-// literal is the packet of a text.
+// literal returns the literal packet of a text.
 func (s signer) literal(t testing.TB, content string) []byte {
 	t.Helper()
 	_, literal, _ := split(t, s.sign(t, content, signed, 0))
 	return literal
 }
 
-// id is the key's as errors show it.
+// id returns the key ID as errors print it.
 func (s signer) id() string { return s.entity.PrimaryKey.KeyIdString() }
 
-// join is a keyring of several keys.
+// join returns a keyring of several keys.
 func join(all ...signer) Keyring {
 	k := Keyring{Name: "joined"}
 	for _, s := range all {
@@ -236,8 +236,7 @@ func join(all ...signer) Keyring {
 	return k
 }
 
-// anyway makes a signature with a key that had expired before, which the library
-// refuses to make while the clock is right.
+// anyway signs with a key that had already expired, which the library refuses at the current time.
 func anyway(t *testing.T, s signer) []byte {
 	t.Helper()
 	for _, id := range s.entity.Identities {

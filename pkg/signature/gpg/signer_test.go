@@ -26,7 +26,7 @@ import (
 	frozen "golang.org/x/crypto/openpgp" //nolint:staticcheck // what clusters verify with
 )
 
-// now is when the tests verify, signed when their signatures were made.
+// now is the time of verification, signed the time of the signatures.
 var (
 	signed = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now    = signed.Add(24 * time.Hour)
@@ -39,20 +39,19 @@ func text(d digest.Digest) string {
 		`"identity":{"docker-reference":"quay.io/org/release:4.99.0-x86_64"}},"optional":{"creator":"test","timestamp":1772366400}}`
 }
 
-// A signer is a key pair that exists for a test.
+// A signer is a key pair for a test.
 type signer struct {
 	entity  *openpgp.Entity
 	keyring Keyring
 }
 
-// signers are two key pairs that were made for these tests: RSA, which clusters'
-// OpenPGP library knows, and the same in every process that fuzzes.
+// signers returns two RSA key pairs made for these tests. The OpenPGP library of clusters supports
+// them, and every fuzzing process uses the same.
 var signers = sync.OnceValue(func() [2]signer {
 	return [2]signer{readSigner("first"), readSigner("second")}
 })
 
-// readSigner reads a key pair of testdata. Where that fails, there is nothing to
-// test with.
+// readSigner reads a key pair from testdata. It panics if that fails.
 func readSigner(name string) signer {
 	text, err := os.ReadFile(filepath.Join("testdata", name+".asc"))
 	if err != nil {
@@ -65,8 +64,8 @@ func readSigner(name string) signer {
 	return withKeyring(name, keys[0])
 }
 
-// newSigner makes a key pair a year before the signatures; it expires after
-// lifetime, 0 is never. Where that fails, there is nothing to test with.
+// newSigner makes a key pair a year before the signatures. It expires after lifetime, or never if
+// that is 0. It panics if that fails.
 func newSigner(name string, lifetime time.Duration) signer {
 	config := &packet.Config{
 		RSABits: 2048, Algorithm: packet.PubKeyAlgoRSA,
@@ -80,7 +79,7 @@ func newSigner(name string, lifetime time.Duration) signer {
 	return withKeyring(name, e)
 }
 
-// revoke is the signer whose key was replaced by another.
+// revoke returns the signer with its key revoked and superseded.
 func (s signer) revoke(t testing.TB, at time.Time) signer {
 	t.Helper()
 	if err := s.entity.RevokeKey(packet.KeySuperseded, "", &packet.Config{Time: func() time.Time { return at }}); err != nil {
@@ -97,7 +96,7 @@ func withKeyring(name string, e *openpgp.Entity) signer {
 	return signer{e, keyring}
 }
 
-// public is an entity's public key as binary.
+// public returns an entity's public key in binary.
 func public(e *openpgp.Entity) []byte {
 	var b bytes.Buffer
 	if err := e.Serialize(&b); err != nil {
@@ -122,7 +121,7 @@ func armored(t testing.TB, blockType string, content []byte) []byte {
 	return b.Bytes()
 }
 
-// sign makes a message that is valid for lifetime; 0 is forever.
+// sign makes a message that is valid for lifetime; 0 means forever.
 func (s signer) sign(t testing.TB, content string, at time.Time, lifetime time.Duration) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -189,9 +188,8 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// clusterAccepts is what the cluster-version operator does with one signature and
-// one keyring (openshift/library-go, pkg/verify), over the library that it uses.
-// What is signed is returned.
+// clusterAccepts does what the cluster version operator does with one signature and one keyring
+// (openshift/library-go, pkg/verify), with the same library. It returns the signed text.
 func clusterAccepts(body, keys []byte, d digest.Digest, now time.Time) ([]byte, error) {
 	read := frozen.ReadKeyRing
 	if bytes.HasPrefix(keys, []byte("-----BEGIN")) {

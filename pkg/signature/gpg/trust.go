@@ -11,26 +11,27 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// Trust is whose signatures count, and where they are published.
+// Trust lists the accepted keys and the stores where signatures are published.
 type Trust struct {
 	Keyrings []Keyring
 	// Stores are addresses of folders, with the scheme http, https or file.
 	Stores []string
 }
 
-// The keys that the products' payloads name in their release-verification
-// ConfigMaps (openshift/cluster-update-keys).
+// The keys that the products' payloads name in their release-verification ConfigMaps
+// (openshift/cluster-update-keys).
 var (
 	//go:embed keys/redhat.asc
 	redhat []byte // release key 2, and beta key 2 for candidates
 	//go:embed keys/okd.asc
-	okd []byte // the keys that sign since 2023 and since 2025
+	okd []byte // the keys in use since 2023 and since 2025
 )
 
-// BuiltIn is the trust for a product that the configuration says nothing about.
+// BuiltIn returns the default keys and stores of a product.
 func BuiltIn(product release.Product) (Trust, error) {
 	var name string
 	var keys []byte
@@ -46,7 +47,7 @@ func BuiltIn(product release.Product) (Trust, error) {
 		name, keys = "verifier-public-key-ci", okd
 		stores = []string{"https://storage.googleapis.com/openshift-ci-release/releases/signatures/openshift/release"}
 	default:
-		return Trust{}, fmt.Errorf("no signing key is known for the product %q; name a keyring and a store of signatures", product)
+		return Trust{}, fmt.Errorf("no signing key is known for the product %q", product)
 	}
 	keyring, err := ParseKeyring(name, keys)
 	return Trust{Keyrings: []Keyring{keyring}, Stores: stores}, err
@@ -57,11 +58,10 @@ const (
 	storePrefix = "store-"
 )
 
-// Configuration reads the trust that a payload brings for the cluster that runs it:
-// its ConfigMap release-verification, YAML or JSON, with a keyring under each key
-// verifier-public-key-* and an address under each store-*. Other keys are left
-// alone. Keyrings and stores are in the order of their keys. It is an error if
-// either is missing.
+// Configuration returns the keys and stores that a payload defines for its cluster: the ConfigMap
+// release-verification, in YAML or JSON, has a keyring under each key verifier-public-key-* and an
+// address under each store-*. Other keys are ignored. Keyrings and stores keep the order of their
+// keys. It is an error if either is missing.
 func Configuration(configMap []byte) (Trust, error) {
 	var object struct {
 		Kind string            `json:"kind"`
@@ -71,7 +71,7 @@ func Configuration(configMap []byte) (Trust, error) {
 		return Trust{}, fmt.Errorf("reading the keys and stores of signatures: %w", err)
 	}
 	if object.Kind != "ConfigMap" {
-		return Trust{}, fmt.Errorf("reading the keys and stores of signatures: the object is a %q, want a ConfigMap", object.Kind)
+		return Trust{}, fmt.Errorf("reading the keys and stores of signatures: kind %q, want ConfigMap", object.Kind)
 	}
 	var t Trust
 	for _, key := range slices.Sorted(maps.Keys(object.Data)) {
@@ -92,28 +92,26 @@ func Configuration(configMap []byte) (Trust, error) {
 		}
 	}
 	if len(t.Keyrings) == 0 || len(t.Stores) == 0 {
-		return Trust{}, fmt.Errorf("the ConfigMap has %d keys %s* and %d keys %s*; it needs one of each at least", len(t.Keyrings), keyPrefix, len(t.Stores), storePrefix)
+		return Trust{}, fmt.Errorf("the ConfigMap has %d keys %s* and %d keys %s*; at least one of each is required", len(t.Keyrings), keyPrefix, len(t.Stores), storePrefix)
 	}
 	return t, nil
 }
 
-// CheckStore reports what is wrong with the address of a store. Errors show nothing
-// of it that may be secret.
+// CheckStore returns an error if the address of a store is invalid. Its text contains nothing that
+// may be secret.
 func CheckStore(store string) error {
 	u, err := url.Parse(store)
 	switch {
 	case err != nil:
-		return errors.New("the address of a store of signatures is malformed: want https://HOST/PATH, http://HOST/PATH or file:///PATH") // the cause shows it
+		return errors.New("the address of a signature store is malformed; write https://HOST/PATH, http://HOST/PATH or file:///PATH") // the cause would show it
 	case u.User != nil:
-		u.RawQuery, u.Fragment = "", ""
-		return fmt.Errorf("the store of signatures %q: the address holds credentials, which are not sent; give it without", u.Redacted())
+		return fmt.Errorf("signature store %q: the address contains credentials; remove them", redact.Address(store))
 	case u.RawQuery != "" || u.Fragment != "":
-		u.RawQuery, u.Fragment = "", ""
-		return fmt.Errorf("the store of signatures %q: neither a query nor a fragment can be part of the address", u)
+		return fmt.Errorf("signature store %q: the address must not have a query or a fragment", redact.Address(store))
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return nil
 	case u.Scheme == "file" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
 		return nil
 	}
-	return fmt.Errorf("the store of signatures %q: want https://HOST/PATH, http://HOST/PATH or file:///PATH", store)
+	return fmt.Errorf("signature store %q: write https://HOST/PATH, http://HOST/PATH or file:///PATH", store)
 }

@@ -41,7 +41,7 @@ func TestBuiltIn(t *testing.T) {
 			}
 		}
 	}
-	if _, err := BuiltIn("microshift"); err == nil || !strings.Contains(err.Error(), `"microshift"; name a keyring and a store`) {
+	if _, err := BuiltIn("microshift"); err == nil || !strings.Contains(err.Error(), `no signing key is known for the product "microshift"`) {
 		t.Error(err)
 	}
 }
@@ -75,7 +75,7 @@ func TestParseKeyring(t *testing.T) {
 		text []byte
 		want string
 	}{
-		{"nothing", nil, "holds no OpenPGP key"},
+		{"nothing", nil, "no OpenPGP key found"},
 		{"text", []byte("key\n"), "reading keyring k: "},
 		{"private", private.Bytes(), "private key"},
 		{"private, armored", armored(t, openpgp.PrivateKeyType, private.Bytes()), "PGP PRIVATE KEY BLOCK"},
@@ -89,7 +89,7 @@ func TestParseKeyring(t *testing.T) {
 	}
 }
 
-// configMap is a release-verification ConfigMap.
+// configMap returns a release-verification ConfigMap.
 func configMap(t testing.TB, data map[string]string) []byte {
 	t.Helper()
 	var b strings.Builder
@@ -126,10 +126,10 @@ func TestConfiguration(t *testing.T) {
 
 	for _, tc := range []struct {
 		name       string
-		key, value string // "" as value takes the key away
+		key, value string // "" as value removes the key
 		want       string
 	}{
-		{"a store elsewhere", "store-1", "ftp://example.com", `store-1: the store of signatures "ftp://example.com": want https://`},
+		{"a store elsewhere", "store-1", "ftp://example.com", `store-1: signature store "ftp://example.com": write https://`},
 		{"a store on another machine", "store-1", "file://host/srv", "file:///PATH"},
 		{"a store with a query", "store-1", "https://example.com/?a=b", "query"},
 		{"a broken key", "verifier-public-key-a", "key", "reading keyring verifier-public-key-a"},
@@ -144,7 +144,7 @@ func TestConfiguration(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"kind: Secret":                       `"Secret", want a ConfigMap`,
+		"kind: Secret":                       `"Secret", want ConfigMap`,
 		"kind: ConfigMap":                    "has 0 keys verifier-public-key-* and 0 keys store-*",
 		"kind: [":                            "reading the keys and stores",
 		"kind: ConfigMap\ndata: {store-1: {": "reading the keys and stores",
@@ -161,12 +161,12 @@ func TestCheckStore(t *testing.T) {
 		"http://example.com:8080":        "",
 		"file:///srv/with%20space":       "",
 
-		"https://user:secret@example.com/signatures": `"https://user:xxxxx@example.com/signatures": the address holds credentials`,
-		"https://example.com/?token=secret":          `"https://example.com/": neither a query`,
-		"https://user:secret@example.com:port/":      "the address of a store of signatures is malformed",
-		"ftp://example.com":                          "want https://HOST/PATH",
-		"file://host/srv":                            "want https://HOST/PATH",
-		"example.com/signatures":                     "want https://HOST/PATH",
+		"https://user:secret@example.com/signatures": `"https://[redacted]@example.com/signatures": the address contains credentials`,
+		"https://example.com/?token=secret":          `"https://example.com/?[redacted]": the address must not have a query`,
+		"https://user:secret@example.com:port/":      "the address of a signature store is malformed",
+		"ftp://example.com":                          "write https://HOST/PATH",
+		"file://host/srv":                            "write https://HOST/PATH",
+		"example.com/signatures":                     "write https://HOST/PATH",
 	} {
 		err := CheckStore(store)
 		switch {
@@ -202,7 +202,7 @@ func FuzzConfiguration(f *testing.F) {
 	})
 }
 
-// TestReal verifies what is published with the key that payloads bring.
+// TestReal verifies published signatures with the key that payloads contain.
 func TestReal(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "..", "shared", "releases")
 	read := func(name string) []byte {
@@ -234,7 +234,7 @@ func TestReal(t *testing.T) {
 	if err := verifyOne(body, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "another image") {
 		t.Error(err)
 	}
-	if err := verifyOne(body, v4150, []Keyring{signers()[0].keyring}, time.Now()); err == nil || !strings.Contains(err.Error(), "key 199E2F91FD431D51, which first does not hold") {
+	if err := verifyOne(body, v4150, []Keyring{signers()[0].keyring}, time.Now()); err == nil || !strings.Contains(err.Error(), "key 199E2F91FD431D51, which is not in keyring first") {
 		t.Error(err)
 	}
 	t.Run("version 3", func(t *testing.T) {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A verifier sees the signatures of one image, one after another.
+// A verifier checks the signatures of one image, one after another.
 type verifier struct {
 	digest    digest.Digest
 	keyrings  []Keyring
@@ -21,8 +22,8 @@ type verifier struct {
 	satisfied []bool // by keyring
 	good      []Signature
 	problems  []error
-	bad       bool // there was a signature that is no good
-	unasked   bool // there was a store that could not be asked
+	bad       bool // an invalid signature was found
+	unreached bool // a store could not be queried
 }
 
 func newVerifier(d digest.Digest, keyrings []Keyring, now time.Time) (*verifier, error) {
@@ -30,12 +31,12 @@ func newVerifier(d digest.Digest, keyrings []Keyring, now time.Time) (*verifier,
 		return nil, err
 	}
 	if len(keyrings) == 0 {
-		return nil, fmt.Errorf("verifying the signature of %s: there is no key to verify it with; name a keyring", d)
+		return nil, fmt.Errorf("verifying the signature of %s: no keyring is configured", d)
 	}
 	return &verifier{digest: d, keyrings: keyrings, now: now, satisfied: make([]bool, len(keyrings))}, nil
 }
 
-// checkDigest holds d to what stores and ConfigMaps name signatures by.
+// checkDigest refuses digests that stores and ConfigMaps cannot name signatures by.
 func checkDigest(d digest.Digest) error {
 	if err := d.Validate(); err != nil || d.Algorithm() != digest.SHA256 {
 		return fmt.Errorf("looking for signatures: %q is not a sha256 digest", d)
@@ -43,12 +44,12 @@ func checkDigest(d digest.Digest) error {
 	return nil
 }
 
-// add examines a signature that was found at place.
-func (v *verifier) add(place string, body []byte) {
+// add checks a signature that was read from source.
+func (v *verifier) add(source string, body []byte) {
 	m, err := readMessage(body)
 	if err != nil {
 		v.bad = true
-		v.problem(place, err)
+		v.problem(source, err)
 		return
 	}
 	var reasons []error
@@ -64,45 +65,45 @@ func (v *verifier) add(place string, body []byte) {
 		}
 		v.satisfied[i] = true
 		if !trusted {
-			s.Body, s.Place = bytes.Clone(body), place
+			s.Body, s.Source = bytes.Clone(body), source
 			v.keep(s)
 		}
 		trusted = true
 	}
 	if !trusted {
 		v.bad = true
-		v.problem(place, reasons...)
+		v.problem(source, reasons...)
 	}
 }
 
-// keep adds a signature, unless another store has it too.
+// keep adds a signature, unless another store had it too.
 func (v *verifier) keep(s Signature) {
 	if !slices.ContainsFunc(v.good, func(other Signature) bool { return bytes.Equal(other.Body, s.Body) }) {
 		v.good = append(v.good, s)
 	}
 }
 
-// problem remembers what is wrong at place; several keyrings often say the same.
-func (v *verifier) problem(place string, reasons ...error) {
+// problem records what is wrong with source. Several keyrings often give the same reason.
+func (v *verifier) problem(source string, reasons ...error) {
 	var said []string
 	for _, reason := range reasons {
 		if text := reason.Error(); !slices.Contains(said, text) {
 			said = append(said, text)
 		}
 	}
-	v.problems = append(v.problems, &problem{place, strings.Join(said, "; "), errors.Join(reasons...)})
+	v.problems = append(v.problems, &problem{source, strings.Join(said, "; "), errors.Join(reasons...)})
 }
 
-// A problem is what is wrong with one signature, or with asking for it.
+// A problem is what is wrong with one signature, or why it could not be read.
 type problem struct {
-	place, text string
-	cause       error
+	source, text string
+	cause        error
 }
 
-func (p *problem) Error() string { return p.place + ": " + p.text }
+func (p *problem) Error() string { return p.source + ": " + p.text }
 func (p *problem) Unwrap() error { return p.cause }
 
-// result is nil if each keyring is satisfied, and else a *DistrustError.
+// result returns nil if each keyring is satisfied, else a *DistrustError.
 func (v *verifier) result() error {
 	var missing []string
 	for i, k := range v.keyrings {
@@ -113,23 +114,23 @@ func (v *verifier) result() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &DistrustError{Digest: v.digest, Keyrings: missing, Unknown: v.unasked && !v.bad, None: !v.unasked && !v.bad && len(v.good) == 0, Problems: v.problems}
+	return &DistrustError{Digest: v.digest, Keyrings: missing, Unknown: v.unreached && !v.bad, None: !v.unreached && !v.bad && len(v.good) == 0, Problems: v.problems}
 }
 
-// A DistrustError is an image whose signatures do not satisfy every keyring.
+// A DistrustError means that the signatures of an image do not satisfy every keyring.
 type DistrustError struct {
 	Digest   digest.Digest
 	Keyrings []string // those that are not satisfied
-	// Unknown says that nothing speaks against the image: no bad signature was seen,
-	// and a store that may have good ones could not be asked.
+	// Unknown is true if no invalid signature was found, and a store that may have valid ones could
+	// not be queried.
 	Unknown bool
-	// None says that every store answered, and has no signature of the image.
+	// None is true if every store responded and has no signature of the image.
 	None bool
-	// Problems are what is wrong with each signature and each store.
+	// Problems lists what is wrong with each signature and each store.
 	Problems []error
 }
 
-// Is makes an image that nobody signed a [release.ErrUnsigned].
+// Is makes an unsigned image match [release.ErrUnsigned].
 func (e *DistrustError) Is(target error) bool { return e.None && target == release.ErrUnsigned }
 
 func (e *DistrustError) Error() string {
@@ -140,19 +141,18 @@ func (e *DistrustError) Error() string {
 	return text
 }
 
-// fold are the texts of problems. Signatures of one store of which the same is said,
-// as where a proxy answers in its place, share one: "STORE/…/signature-1 to
-// signature-9: why".
+// fold returns the texts of problems. Consecutive signatures of one store with the same problem, as
+// when a proxy responds in its source, share one line: "STORE/…/signature-1 to signature-9: why".
 func fold(problems []error) []string {
 	var lines []string
-	var first, last *problem // of the line before
+	var first, last *problem // of the previous line
 	for _, err := range problems {
 		var p *problem
 		switch {
 		case !errors.As(err, &p):
 			first, lines = nil, append(lines, err.Error())
 		case first != nil && p.follows(last):
-			last, lines[len(lines)-1] = p, first.place+" to "+p.name()+": "+first.text
+			last, lines[len(lines)-1] = p, first.source+" to "+p.name()+": "+first.text
 		default:
 			first, last, lines = p, p, append(lines, p.Error())
 		}
@@ -160,11 +160,11 @@ func fold(problems []error) []string {
 	return lines
 }
 
-// name is that of the signature: "signature-9", as its store has it.
-func (p *problem) name() string { return p.place[strings.LastIndexByte(p.place, '/')+1:] }
+// name returns the name of the signature in its store: "signature-9".
+func (p *problem) name() string { return p.source[strings.LastIndexByte(p.source, '/')+1:] }
 
-// follows reports whether the same is said of the next signature of the same store.
-// Errors of the network hold the name.
+// follows reports whether p is the same problem for the next signature of the same store. Network
+// errors contain the name.
 func (p *problem) follows(o *problem) bool {
 	var n, before int
 	const form = "signature-%d"
@@ -174,8 +174,18 @@ func (p *problem) follows(o *problem) bool {
 	if _, err := fmt.Sscanf(o.name(), form, &before); err != nil {
 		return false
 	}
-	return n == before+1 && strings.TrimSuffix(p.place, p.name()) == strings.TrimSuffix(o.place, o.name()) &&
+	return n == before+1 && strings.TrimSuffix(p.source, p.name()) == strings.TrimSuffix(o.source, o.name()) &&
 		strings.ReplaceAll(p.text, p.name(), o.name()) == o.text
 }
 
+// Unwrap returns the causes of all problems.
 func (e *DistrustError) Unwrap() []error { return e.Problems }
+
+// Advice implements advice.Adviser. An image is a mismatch only if its stores could be queried.
+func (e *DistrustError) Advice() (advice.Kind, string) {
+	if e.Unknown {
+		return advice.Failure, ""
+	}
+	return advice.Mismatch, "if its signatures are published elsewhere, list the stores in mirror.platform.signatureStores; " +
+		"if others signed it, name their keys with Options.ReleaseKey; Options.IgnoreReleaseSignature mirrors it unverified"
+}

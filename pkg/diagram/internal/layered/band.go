@@ -1,42 +1,42 @@
 package layered
 
-// A band is a run of columns, one line of the drawing.
+// A band is a run of columns: one row of the drawing.
 type band struct {
 	part    *part
 	number  int
 	first   int       // rank of the first column
 	columns []*column // by rank
-	spots   []*spot   // in no order; links between them are in spots
+	slots   []*slot   // unordered
 	gaps    []*gap    // gaps[i] is left of columns[i]; the last one right of all
 	gutter  gutter    // below the band
 	rect    Rect
 }
 
-// A column holds what has one rank.
+// A column contains the slots of one rank.
 type column struct {
 	x, width float64
-	spots    []*spot // from the top
+	slots    []*slot // from the top
 }
 
-// A spot is an item's place in a column, or that of a line passing through.
-type spot struct {
+// A slot is the position in a column of an item or of a line that passes through.
+type slot struct {
 	item        *item // nil for a line passing through
 	spine       bool
 	index       int // in the column
 	height      float64
-	head        float64 // room above
+	head        float64 // space above
 	y           float64 // of the middle
 	left, right []link
 }
 
-// A link leads to a spot in the next column.
+// A link leads to a slot in the next column.
 type link struct {
-	to     *spot
+	to     *slot
 	weight int
 }
 
-// cut divides the ranks into bands: each fits the width, and cuts are where few
-// lines pass and leave bands of like widths.
+// cut divides the ranks into bands that fit the width. It cuts where few lines pass and so that the
+// bands have similar widths.
 func (p *part) cut() {
 	last := 0
 	for _, it := range p.items {
@@ -58,7 +58,7 @@ func (p *part) cut() {
 	}
 	gapBefore := func(r int) float64 { return max(gapWidth, labels[r]+2*track) }
 
-	// best[r] is the cost of the ranks before r; from[r] where its band begins.
+	// best[r] is the cost of the ranks before r; from[r] is the rank at which its band begins.
 	best := make([]float64, last+2)
 	from := make([]int, last+2)
 	limit := max(p.graph.Width-2*gapWidth, 1)
@@ -74,7 +74,7 @@ func (p *part) cut() {
 			}
 			empty := max(0, 1-width/limit)
 			if r == last+1 {
-				empty *= 0.55 // the last may well be shorter
+				empty *= 0.55 // the last band may be shorter
 			}
 			cost := best[start] + 3 + empty*empty
 			if start > 0 {
@@ -111,44 +111,43 @@ func (p *part) cut() {
 	p.fill()
 }
 
-// fill puts items and the lines that pass through columns of their own band
-// into spots.
+// fill assigns items, and lines that pass through columns of their own band, to slots.
 func (p *part) fill() {
-	spots := make(map[*item]*spot, len(p.items))
+	slots := make(map[*item]*slot, len(p.items))
 	for _, it := range p.items {
-		s := &spot{item: it, height: it.size.H, head: p.graph.Head, spine: it.spine}
+		s := &slot{item: it, height: it.size.H, head: p.graph.Head, spine: it.spine}
 		if len(it.members) > 1 {
-			s.head = 0 // the frame has it inside
+			s.head = 0 // the frame contains it
 		}
-		spots[it] = s
+		slots[it] = s
 		it.band.add(it.rank, s)
 	}
 	for _, a := range p.arcs {
 		if a.from.band != a.to.band {
 			continue
 		}
-		before := spots[a.from]
+		before := slots[a.from]
 		for r := a.from.rank + 1; r < a.to.rank; r++ {
-			s := &spot{height: lineRoom, spine: a.spine}
+			s := &slot{height: lineSpace, spine: a.spine}
 			a.through = append(a.through, s)
 			a.from.band.add(r, s)
-			connectSpots(before, s, a)
+			connectSlots(before, s, a)
 			before = s
 		}
-		connectSpots(before, spots[a.to], a)
+		connectSlots(before, slots[a.to], a)
 	}
 }
 
-func (b *band) add(rank int, s *spot) {
+func (b *band) add(rank int, s *slot) {
 	c := b.columns[rank-b.first]
-	s.index = len(c.spots)
-	c.spots = append(c.spots, s)
-	b.spots = append(b.spots, s)
+	s.index = len(c.slots)
+	c.slots = append(c.slots, s)
+	b.slots = append(b.slots, s)
 }
 
-// connectSpots links neighbours. Lines through columns pull strongest: a bend in
-// a line is worse than a box off its place.
-func connectSpots(left, right *spot, a *arc) {
+// connectSlots links neighbors. Lines through columns pull strongest: a bend in a line is worse
+// than a box that is off its position.
+func connectSlots(left, right *slot, a *arc) {
 	weight := a.weight
 	if left.item == nil && right.item == nil {
 		weight *= 8

@@ -1,22 +1,21 @@
-// Package layered finds places for the boxes and lines of a directed graph.
+// Package layered computes coordinates for the boxes and lines of a directed graph.
 //
-// It knows sizes and nothing of looks. The way is the one of layered drawings:
+// It knows sizes, but not looks. The method is that of layered drawings:
 //
-//	acyclic   edges that close a cycle are taken the other way round
-//	pack      boxes that only lead to the same places become a grid in a frame
+//	acyclic   edges that close a cycle are reversed
+//	pack      boxes with the same successors become a grid in a frame
 //	rank      every box gets a column, left of everything that it leads to
 //	band      the row of columns is cut into bands that fit the width, like
 //	          the lines of a text
-//	order     boxes of a column are ordered so that few lines cross
-//	place     coordinates; the longest path is a straight line on top
+//	order     the boxes of a column are ordered so that few lines cross
+//	position  coordinates; the longest path is a straight line on top
 //	route     lines: curves between columns of a band, rounded right angles in
 //	          the gutters between bands
 //
-// What holds of every result: boxes do not overlap, and lines keep to the gaps
-// between columns, the gutters between bands, and rows of their own. The same
-// graph gives the same result. Time and memory are near to linear in boxes and
-// edges, since an edge that is longer than a band does not pass through the
-// columns.
+// In every result, boxes do not overlap, and lines keep to the gaps between columns, the gutters
+// between bands, and rows of their own. The same graph gives the same result. Time and memory are
+// nearly linear in boxes and edges, because an edge that is longer than a band does not pass
+// through the columns.
 package layered
 
 import (
@@ -25,16 +24,15 @@ import (
 	"slices"
 )
 
-// A Graph is what is to be laid out.
+// A Graph is the input of Layout.
 type Graph struct {
-	// Boxes are sizes in user units, and Edges refer to them by index. Where
-	// nothing else decides, boxes stand in this order.
+	// Boxes are sizes in user units, and Edges refer to them by index. Boxes keep this order unless
+	// edges decide otherwise.
 	Boxes []Size
 	Edges []Edge
-	// Width is what the result should not be wider than. A single box that is
-	// wider is not cut.
+	// Width is the desired maximum width of the result. A single wider box is not cut.
 	Width float64
-	// Head is the room above each box that nothing else may take.
+	// Head is the space above each box that is kept free.
 	Head float64
 }
 
@@ -44,19 +42,19 @@ type Size struct{ W, H float64 }
 // An Edge leads from one box to another, drawn from left to right.
 type Edge struct {
 	From, To int
-	// Class keeps lines apart: only lines of one class may run together. All of
-	// a class have the same text.
+	// Class separates lines: only lines of one class may share a track. All lines of a class have
+	// the same text.
 	Class int
-	// Weight says how much the line wants to be short and straight, from 1.
+	// Weight is how important it is that the line is short and straight, from 1.
 	Weight int
-	// Label is the room that a text on the line takes; zero where it has none.
+	// Label is the size of the text on the line, zero if it has none.
 	Label Size
 }
 
 // A Result is a laid-out graph. The upper left corner is 0, 0.
 type Result struct {
 	Width, Height float64
-	Boxes         []Rect  // as in the graph
+	Boxes         []Rect  // in the order of the graph
 	Frames        []Frame // around packs
 	Routes        []Route
 }
@@ -64,26 +62,24 @@ type Result struct {
 // A Rect is a box with its upper left corner.
 type Rect struct{ X, Y, W, H float64 }
 
-// A Point is a place.
+// A Point is a position.
 type Point struct{ X, Y float64 }
 
-// A Frame stands around boxes that have everything in common.
+// A Frame surrounds boxes with the same successors.
 type Frame struct {
 	Rect
 	Members []int
 }
 
-// A Route is the line of one edge, or of the same edges of all boxes in a frame.
+// A Route is the line of one edge, or of the same edge of all boxes in a frame.
 type Route struct {
 	Edges []int
-	// Path begins where the arrow's tip is and leads back, so that the dashes of
-	// lines that run together fall on each other.
+	// Path begins at the tip of the arrow and leads back, so that the dashes of lines that share a
+	// track coincide.
 	Path Path
-	// Backward says that the tip is at a box's right side: the edge closes a
-	// cycle.
+	// Backward reports whether the tip is at a box's right side, because the edge closes a cycle.
 	Backward bool
-	// Label is the middle of the text on the line. Labelled says that there was
-	// room for it.
+	// Label is the middle of the text on the line. Labelled reports whether there was space for it.
 	Label    Point
 	Labelled bool
 }
@@ -92,41 +88,41 @@ type Route struct {
 const (
 	gapWidth    = 40.0 // between two columns, at least
 	rowGap      = 12.0 // between two boxes of a column, beside Graph.Head
-	lineRoom    = 10.0 // what a line takes where it passes a column
+	lineSpace   = 10.0 // height of a line that passes a column
 	track       = 9.0  // between two parallel lines
 	bandGap     = 22.0 // between two bands, beside the lines there
 	framePad    = 9.0  // between a frame and its boxes
 	cornerRound = 8.0
-	partGap     = 36.0 // between parts of the graph that nothing connects
+	partGap     = 36.0 // between unconnected parts of the graph
 )
 
-// Lay lays a graph out. Edges from a box to itself are left out.
-func Lay(g Graph) Result {
+// Layout computes the layout of a graph. Edges from a box to itself are omitted.
+func Layout(g Graph) Result {
 	parts := split(g)
 	var (
-		result  = Result{Boxes: make([]Rect, len(g.Boxes))}
-		x, y    float64
-		shelf   float64
-		started bool
+		result    = Result{Boxes: make([]Rect, len(g.Boxes))}
+		x, y      float64
+		rowHeight float64
+		started   bool
 	)
 	for _, p := range parts {
-		p.lay()
-		// Parts stand side by side as long as there is room.
+		p.layout()
+		// Parts are placed side by side while they fit.
 		if started && x+p.size.W > g.Width {
-			x, y, shelf = 0, y+shelf+partGap, 0
+			x, y, rowHeight = 0, y+rowHeight+partGap, 0
 		}
 		p.addTo(&result, Point{x, y})
 		result.Width = max(result.Width, x+p.size.W)
 		x += p.size.W + partGap
-		shelf = max(shelf, p.size.H)
+		rowHeight = max(rowHeight, p.size.H)
 		started = true
 	}
-	result.Height = y + shelf
+	result.Height = y + rowHeight
 	slices.SortFunc(result.Routes, func(a, b Route) int { return cmp.Compare(a.Edges[0], b.Edges[0]) })
 	return result
 }
 
-// A part is a connected piece of the graph on its way to coordinates.
+// A part is a connected component of the graph.
 type part struct {
 	graph Graph
 	items []*item
@@ -135,10 +131,10 @@ type part struct {
 	size  Size
 }
 
-// An item is a box, or several in a frame, that stand in one column.
+// An item is a box, or several in a frame, in one column.
 type item struct {
 	members []int // indexes of boxes
-	columns int   // of the grid, where there are several
+	columns int   // of the grid, if there are several members
 	size    Size
 	in, out []*arc
 	rank    int
@@ -156,23 +152,23 @@ type arc struct {
 	label    Size
 	backward bool
 	spine    bool
-	through  []*spot // in the columns between, where it stays in its band
+	through  []*slot // in the columns between, where it stays in its band
 	path     Path
 }
 
-func (p *part) lay() {
+func (p *part) layout() {
 	p.acyclic()
 	p.rank()
 	p.findSpine()
 	p.cut()
 	for _, b := range p.bands {
 		b.order()
-		b.place()
+		b.position()
 	}
 	p.route()
 }
 
-// addTo moves the part to its place in the result.
+// addTo moves the part to its position in the result.
 func (p *part) addTo(r *Result, at Point) {
 	for _, it := range p.items {
 		rect := it.rect.move(at)
@@ -198,5 +194,5 @@ func (p *part) addTo(r *Result, at Point) {
 
 func (r Rect) move(by Point) Rect { return Rect{r.X + by.X, r.Y + by.Y, r.W, r.H} }
 
-// round cuts off what no eye sees, so that no machine's last bit shows.
+// round drops invisible fractions, so that the result does not depend on the machine's arithmetic.
 func round(f float64) float64 { return math.Round(f*4) / 4 }

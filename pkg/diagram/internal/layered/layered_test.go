@@ -36,7 +36,7 @@ func chain(n int) layered.Graph {
 	return g
 }
 
-// star is a chain whose last box everything leads to, too.
+// star returns a chain whose boxes all lead to the last one, too.
 func star(n int) layered.Graph {
 	g := chain(n)
 	for i := range n - 2 {
@@ -45,7 +45,7 @@ func star(n int) layered.Graph {
 	return g
 }
 
-// random is a graph of any shape, with cycles, labels and boxes of two sizes.
+// random returns a random graph with cycles, labels and boxes of two sizes.
 func random(r *rand.Rand, n, edges int) layered.Graph {
 	g := graph(n)
 	for i := range g.Boxes {
@@ -72,17 +72,17 @@ func TestLayIsSound(t *testing.T) {
 		"loop": graph(1, edge(0, 0, 0, 1)), "cycle": graph(3, edge(0, 1, 0, 1), edge(1, 2, 0, 1), edge(2, 0, 0, 1)),
 		"wide box": {Width: 100, Boxes: []layered.Size{{W: 500, H: 20}, {W: 500, H: 20}}, Edges: []layered.Edge{edge(0, 1, 0, 1)}},
 	} {
-		t.Run(name, func(t *testing.T) { sound(t, g, layered.Lay(g)) })
+		t.Run(name, func(t *testing.T) { sound(t, g, layered.Layout(g)) })
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 100 {
 		n := 1 + r.IntN(60)
 		g := random(r, n, r.IntN(2*n))
-		t.Run(fmt.Sprintf("random %d", i), func(t *testing.T) { sound(t, g, layered.Lay(g)) })
+		t.Run(fmt.Sprintf("random %d", i), func(t *testing.T) { sound(t, g, layered.Layout(g)) })
 	}
 }
 
-// sound checks what the package promises of every result.
+// sound checks the guarantees of the package.
 func sound(t *testing.T, g layered.Graph, r layered.Result) {
 	t.Helper()
 	inside := func(b layered.Rect) bool {
@@ -155,7 +155,7 @@ func sound(t *testing.T, g layered.Graph, r layered.Result) {
 	}
 }
 
-// sample is points along a path.
+// sample returns points along a path.
 func sample(p layered.Path) []layered.Point {
 	points := []layered.Point{p.Start}
 	from := p.Start
@@ -180,26 +180,26 @@ func sample(p layered.Path) []layered.Point {
 func TestLayIsDeterministic(t *testing.T) {
 	for seed := range uint64(20) {
 		g := random(rand.New(rand.NewPCG(seed, 7)), 50, 90)
-		want := layered.Lay(g)
+		want := layered.Layout(g)
 		for range 3 {
-			if diff := cmp.Diff(want, layered.Lay(g)); diff != "" {
+			if diff := cmp.Diff(want, layered.Layout(g)); diff != "" {
 				t.Fatal(diff)
 			}
 		}
 	}
 }
 
-// A chain is a text: rows of like lengths from the left, each line level.
+// A chain is wrapped like text: rows of similar length from the left, each line level.
 func TestChainIsWrapped(t *testing.T) {
-	r := layered.Lay(chain(150))
+	r := layered.Layout(chain(150))
 	rows := map[float64]int{}
 	for i, b := range r.Boxes {
 		rows[b.Y]++
 		if i > 0 && b.Y == r.Boxes[i-1].Y && b.X <= r.Boxes[i-1].X {
-			t.Errorf("box %d stands left of the one before", i)
+			t.Errorf("box %d is left of the previous one", i)
 		}
 		if i > 0 && b.Y < r.Boxes[i-1].Y {
-			t.Errorf("box %d stands above the one before", i)
+			t.Errorf("box %d is above the previous one", i)
 		}
 	}
 	if r.Width > width || r.Height > 2000 || len(rows) > 22 {
@@ -207,10 +207,10 @@ func TestChainIsWrapped(t *testing.T) {
 	}
 }
 
-// The heaviest path is straight though other boxes stand between.
+// The heaviest path is straight although other boxes are between.
 func TestSpineIsLevel(t *testing.T) {
-	// 0 -> 3 is what counts; 1 and 2 come from 0 and lead to 3 as well.
-	r := layered.Lay(graph(4, edge(0, 1, 0, 3), edge(0, 2, 0, 3), edge(0, 3, 0, 3), edge(1, 3, 1, 1), edge(2, 3, 1, 1)))
+	// 0 -> 3 has the weight; 1 and 2 come from 0 and lead to 3 as well.
+	r := layered.Layout(graph(4, edge(0, 1, 0, 3), edge(0, 2, 0, 3), edge(0, 3, 0, 3), edge(1, 3, 1, 1), edge(2, 3, 1, 1)))
 	if y := r.Boxes[0].Y; r.Boxes[3].Y != y || r.Boxes[1].Y == y || r.Boxes[2].Y == y {
 		t.Errorf("got %+v", r.Boxes)
 	}
@@ -221,7 +221,7 @@ func TestTwinsShareAFrame(t *testing.T) {
 	for i := range 25 {
 		g.Edges = append(g.Edges, edge(i, 25, 0, 1))
 	}
-	r := layered.Lay(g)
+	r := layered.Layout(g)
 	if len(r.Frames) != 1 || len(r.Frames[0].Members) != 25 || len(r.Routes) != 1 || len(r.Routes[0].Edges) != 25 {
 		t.Errorf("got %d frames and %d lines", len(r.Frames), len(r.Routes))
 	}
@@ -235,7 +235,7 @@ func TestLabelsCoverNothing(t *testing.T) {
 	labelled := 0
 	for range 40 {
 		g := random(r, 20, 30)
-		result := layered.Lay(g)
+		result := layered.Layout(g)
 		var texts []layered.Rect
 		for _, route := range result.Routes {
 			if !route.Labelled {
@@ -265,7 +265,7 @@ func BenchmarkLay(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			area := 0.0
 			for b.Loop() {
-				r := layered.Lay(g)
+				r := layered.Layout(g)
 				area = math.Max(area, r.Width*r.Height)
 			}
 			b.ReportMetric(area/1e6, "Mpx")

@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// sweeps is how often the order of columns is looked at from either side. More
-// than this has not made a real catalog's drawing better.
+// sweeps is how often the columns are sorted from either side. More sweeps did not improve the
+// drawings of real catalogs.
 const sweeps = 12
 
-// order sorts the spots of every column so that few lines cross. The spine stays
-// on top.
+// order sorts the slots of every column so that few lines cross. The spine stays on top.
 func (b *band) order() {
 	for _, c := range b.columns {
-		slices.SortStableFunc(c.spots, func(x, y *spot) int { return cmp.Compare(tier(x), tier(y)) })
+		slices.SortStableFunc(c.slots, func(x, y *slot) int { return cmp.Compare(tier(x), tier(y)) })
 		c.number()
 	}
 	best, fewest := b.snapshot(), b.crossings()
 	for i := 0; i < sweeps && fewest > 0; i++ {
 		if i%2 == 0 {
 			for _, c := range b.columns[1:] {
-				c.sort(func(s *spot) []link { return s.left })
+				c.sort(func(s *slot) []link { return s.left })
 			}
 		} else {
 			for j := len(b.columns) - 2; j >= 0; j-- {
-				b.columns[j].sort(func(s *spot) []link { return s.right })
+				b.columns[j].sort(func(s *slot) []link { return s.right })
 			}
 		}
 		if n := b.crossings(); n < fewest {
@@ -32,13 +31,13 @@ func (b *band) order() {
 		}
 	}
 	for i, c := range b.columns {
-		c.spots = best[i]
+		c.slots = best[i]
 		c.number()
 	}
 }
 
-// tier is the first order of a column: the spine, boxes, lines.
-func tier(s *spot) int {
+// tier is the initial order of a column: the spine, boxes, lines.
+func tier(s *slot) int {
 	switch {
 	case s.spine:
 		return 0
@@ -50,16 +49,16 @@ func tier(s *spot) int {
 }
 
 func (c *column) number() {
-	for i, s := range c.spots {
+	for i, s := range c.slots {
 		s.index = i
 	}
 }
 
-// sort orders a column by the mean place of its neighbours on one side. A spot
-// without any keeps its place.
-func (c *column) sort(side func(*spot) []link) {
-	mean := make(map[*spot]float64, len(c.spots))
-	for _, s := range c.spots {
+// sort orders a column by the mean position of its neighbors on one side. Slots without neighbors
+// keep their position.
+func (c *column) sort(side func(*slot) []link) {
+	mean := make(map[*slot]float64, len(c.slots))
+	for _, s := range c.slots {
 		mean[s] = float64(s.index)
 		if links := side(s); len(links) > 0 {
 			sum, weight := 0.0, 0.0
@@ -73,27 +72,26 @@ func (c *column) sort(side func(*spot) []link) {
 			mean[s] = -1
 		}
 	}
-	slices.SortStableFunc(c.spots, func(x, y *spot) int { return cmp.Compare(mean[x], mean[y]) })
+	slices.SortStableFunc(c.slots, func(x, y *slot) int { return cmp.Compare(mean[x], mean[y]) })
 	c.number()
 }
 
-func (b *band) snapshot() [][]*spot {
-	orders := make([][]*spot, len(b.columns))
+func (b *band) snapshot() [][]*slot {
+	orders := make([][]*slot, len(b.columns))
 	for i, c := range b.columns {
-		orders[i] = slices.Clone(c.spots)
+		orders[i] = slices.Clone(c.slots)
 	}
 	return orders
 }
 
-// crossings counts the pairs of lines that cross between neighbouring columns:
-// the inversions in the right ends of the lines taken in the order of the left,
-// with a tree of partial sums.
+// crossings counts the pairs of lines that cross between neighboring columns: the inversions in the
+// right ends of the lines sorted by their left ends, with a Fenwick tree.
 func (b *band) crossings() int {
 	total := 0
 	for i, c := range b.columns[:len(b.columns)-1] {
-		sums := make([]int, len(b.columns[i+1].spots)+1)
+		sums := make([]int, len(b.columns[i+1].slots)+1)
 		lines := 0
-		for _, s := range c.spots {
+		for _, s := range c.slots {
 			ends := make([]int, len(s.right))
 			for j, l := range s.right {
 				ends[j] = l.to.index

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// packFrom is how many boxes that have everything in common become a grid.
+// packFrom is the number of boxes with the same successors from which they become a grid.
 const packFrom = 4
 
-// split makes items and arcs of the graph and returns its connected parts, in
-// the order of their first boxes but with the largest first.
+// split builds the items and arcs of the graph and returns its connected parts, the largest first,
+// then in the order of their first boxes.
 func split(g Graph) []*part {
 	items, of := pack(g)
 	arcs := connect(g, of)
@@ -52,9 +52,8 @@ func split(g Graph) []*part {
 	return list
 }
 
-// pack makes items: a grid of the boxes that nothing leads to and that lead to
-// the same boxes in the same way, and of those that nothing touches; every other
-// box alone.
+// pack builds items: a grid of the boxes that have no predecessors and lead to the same boxes by
+// the same edges, a grid of the boxes without edges, and every other box alone.
 func pack(g Graph) (items []*item, of []*item) {
 	out := make([][]Edge, len(g.Boxes))
 	entered := make([]bool, len(g.Boxes))
@@ -103,7 +102,7 @@ func pack(g Graph) (items []*item, of []*item) {
 	return items, of
 }
 
-// grid sizes a pack: about twice as wide as high, and within the width.
+// grid sets the size of a pack: about twice as wide as high, and within the width.
 func (it *item) grid(cell Size, g Graph) {
 	n := float64(len(it.members))
 	w, h := cell.W+rowGap, cell.H+rowGap+g.Head
@@ -111,12 +110,12 @@ func (it *item) grid(cell Size, g Graph) {
 	fitting := math.Floor((g.Width*0.8 - 2*framePad + rowGap) / w)
 	columns = max(1, min(columns, fitting, n))
 	rows := math.Ceil(n / columns)
-	columns = math.Ceil(n / rows) // the last row may have asked for fewer
+	columns = math.Ceil(n / rows) // the last row may need fewer
 	it.columns = int(columns)
 	it.size = Size{columns*w - rowGap + 2*framePad, rows*h - rowGap + 2*framePad}
 }
 
-// cell is the place of the i-th member of an item.
+// cell returns the rectangle of the i-th member of an item.
 func (p *part) cell(it *item, i int, rect Rect) Rect {
 	size := p.graph.Boxes[it.members[i]]
 	if len(it.members) == 1 {
@@ -130,7 +129,7 @@ func (p *part) cell(it *item, i int, rect Rect) Rect {
 	}
 }
 
-// connect makes arcs of the edges; those of a pack's members are one.
+// connect builds the arcs. The same edges of a pack's members are one arc.
 func connect(g Graph, of []*item) []*arc {
 	type key struct {
 		from, to *item

@@ -2,13 +2,13 @@ package layered
 
 import "math"
 
-// A Path is a line of curves.
+// A Path is a sequence of curves.
 type Path struct {
 	Start    Point
 	Segments []Segment
 }
 
-// A Segment is a cubic curve with its two control points, or straight.
+// A Segment is a straight line, or a cubic curve with two control points.
 type Segment struct {
 	Straight bool
 	C1, C2   Point
@@ -31,14 +31,14 @@ func (p *Path) end() Point {
 	return p.Start
 }
 
-// line goes straight to a point.
+// line appends a straight line to a point.
 func (p *Path) line(to Point) {
 	if p.end() != to {
 		p.Segments = append(p.Segments, Segment{Straight: true, To: to})
 	}
 }
 
-// curve goes to a point, leaving and arriving level.
+// curve appends a curve to a point, horizontal at both ends.
 func (p *Path) curve(to Point) {
 	from := p.end()
 	if from.Y == to.Y {
@@ -49,7 +49,7 @@ func (p *Path) curve(to Point) {
 	p.Segments = append(p.Segments, Segment{C1: Point{middle, from.Y}, C2: Point{middle, to.Y}, To: to})
 }
 
-// rounded is a path of right angles with round corners.
+// rounded returns a path of right angles with round corners.
 func rounded(points []Point) Path {
 	path := Path{Start: points[0]}
 	for i := 1; i < len(points)-1; i++ {
@@ -61,7 +61,7 @@ func rounded(points []Point) Path {
 		}
 		in, out := toward(corner, before, r), toward(corner, after, r)
 		path.line(in)
-		// A control point 0.55 of the way to the corner makes a quarter circle.
+		// A control point at 0.55 of the distance to the corner gives a quarter circle.
 		path.Segments = append(path.Segments, Segment{C1: toward(in, corner, r*0.55), C2: toward(out, corner, r*0.55), To: out})
 	}
 	path.line(points[len(points)-1])
@@ -70,7 +70,7 @@ func rounded(points []Point) Path {
 
 func distance(a, b Point) float64 { return math.Hypot(a.X-b.X, a.Y-b.Y) }
 
-// reverse is the same line from its other end.
+// reverse returns the same line from its other end.
 func (p Path) reverse() Path {
 	back := Path{Start: p.end()}
 	for i := len(p.Segments) - 1; i >= 0; i-- {
@@ -84,7 +84,7 @@ func (p Path) reverse() Path {
 	return back
 }
 
-// toward is the point at a distance from one point in the direction of another.
+// toward returns the point at a distance from one point in the direction of another.
 func toward(from, to Point, by float64) Point {
 	d := distance(from, to)
 	if d == 0 {
@@ -93,7 +93,7 @@ func toward(from, to Point, by float64) Point {
 	return Point{from.X + (to.X-from.X)*by/d, from.Y + (to.Y-from.Y)*by/d}
 }
 
-// at is the point of a segment that begins at a point, for t from 0 to 1.
+// at returns the point of a segment that begins at from, for t from 0 to 1.
 func (s Segment) at(from Point, t float64) Point {
 	if s.Straight {
 		return Point{from.X + (s.To.X-from.X)*t, from.Y + (s.To.Y-from.Y)*t}
@@ -105,20 +105,20 @@ func (s Segment) at(from Point, t float64) Point {
 	return Point{mix(from.X, s.C1.X, s.C2.X, s.To.X), mix(from.Y, s.C1.Y, s.C2.Y, s.To.Y)}
 }
 
-// mostLabels is how many texts of a part are looked for places; a drawing with
-// more of them could not be read.
-const mostLabels = 2000
+// maxLabels is the number of texts of a part that are placed. A drawing with more would be
+// unreadable.
+const maxLabels = 2000
 
-// A labelling knows the places that boxes and texts have taken.
+// A labelling records the space that boxes and texts occupy.
 type labelling struct {
 	rects  []Rect
 	labels int
 }
 
-// find looks along a path for a place where a text covers no other one. It
-// begins at the far end, where the edge leaves its box.
+// find looks along a path for a free position for a text. It begins at the far end, where the edge
+// leaves its box.
 func (l *labelling) find(path Path, size Size) (Point, bool) {
-	if l.labels++; l.labels > mostLabels {
+	if l.labels++; l.labels > maxLabels {
 		return Point{}, false
 	}
 	from := path.Start

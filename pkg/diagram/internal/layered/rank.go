@@ -1,7 +1,7 @@
 package layered
 
-// acyclic turns round the arcs that close a cycle, as a walk from the first item
-// on finds them.
+// acyclic reverses the arcs that close a cycle, as a depth-first walk from the first item finds
+// them.
 func (p *part) acyclic() {
 	const (
 		open = iota + 1
@@ -71,9 +71,9 @@ func (p *part) topological() []*item {
 	return order
 }
 
-// rank gives every item its column: right behind the last of what leads to it.
-// Then whatever only leads to one place moves up to it, and whatever is pulled
-// more from the right than from the left follows, so that lines are short.
+// rank gives every item its column: right of all its predecessors. Then items with a single
+// successor move next to it, and items that are pulled more from the right than from the left
+// follow, so that lines are short.
 func (p *part) rank() {
 	order := p.topological()
 	for _, it := range order {
@@ -82,7 +82,7 @@ func (p *part) rank() {
 			it.rank = max(it.rank, a.from.rank+1)
 		}
 	}
-	// A loose item hangs on one place to its right and holds nothing else.
+	// A loose item has one successor and no predecessors.
 	loose := make(map[*item]bool, len(order))
 	for _, it := range order {
 		loose[it] = true
@@ -109,9 +109,8 @@ func (p *part) rank() {
 	}
 }
 
-// findSpine marks the path that is drawn straight: of the ways back from the
-// item where the longest one ends, at every step the heaviest arc, and of these
-// the one with the longest way before it.
+// findSpine marks the path that is drawn straight: back from the item where the longest path ends,
+// at every step the heaviest arc, and of equal ones the one with the longest path before it.
 func (p *part) findSpine() {
 	order := p.topological()
 	type way struct {

@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// A net is the lines that may run together: those of one class to one item.
+// A net is the lines that may share a track: those of one class to one item.
 type net struct {
 	to    *item
 	class int
 }
 
-// A gap is the room left or right of a column. Lines of other bands run through
-// it up and down, those that leave on its left side and those that arrive on
-// its right.
+// A gap is the space left or right of a column. Lines of other bands run through it vertically:
+// those that leave on its left side and those that arrive on its right.
 type gap struct {
 	base              float64
 	x, width          float64
@@ -21,19 +20,19 @@ type gap struct {
 	leaveAt, arriveAt map[net]float64
 }
 
-// spread is the distance of parallel lines in a gap. Very many stand closer.
-func (g *gap) spread() float64 {
+// pitch is the distance of parallel lines in a gap. It is smaller if there are many lines.
+func (g *gap) pitch() float64 {
 	return track / max(1, float64(len(g.leaving)+len(g.coming))/24)
 }
 
-// A gutter is the room below a band, where lines run from side to side.
+// A gutter is the space below a band, where lines run horizontally.
 type gutter struct {
 	height float64
 	runs   []*run
 	of     map[net]*run
 }
 
-// A run is a net's stretch of a gutter.
+// A run is the part of a net in a gutter.
 type run struct {
 	net      net
 	from, to float64
@@ -41,7 +40,7 @@ type run struct {
 	y        float64
 }
 
-// routing is the work on the lines of a part.
+// routing is the state of routing the lines of a part.
 type routing struct {
 	part   *part
 	margin []net // left of all bands, for lines over more than two of them
@@ -49,8 +48,8 @@ type routing struct {
 	left   float64 // x of the first columns
 }
 
-// route finds the widths of gaps and the heights of gutters, and with them all
-// coordinates and paths.
+// route computes the widths of gaps and the heights of gutters, and with them all coordinates and
+// paths.
 func (p *part) route() {
 	r := routing{part: p, at: map[net]float64{}}
 	r.assign()
@@ -87,17 +86,16 @@ func (r *routing) assign() {
 	}
 }
 
-// leaves is the gap right of where the arc begins, arrives the one left of where
-// it ends.
+// leaves returns the gap right of the arc's start, arrives the gap left of its end.
 func (a *arc) leaves() *gap  { return a.from.band.gaps[a.from.rank-a.from.band.first+1] }
 func (a *arc) arrives() *gap { return a.to.band.gaps[a.to.rank-a.to.band.first] }
 
-// columns finds all x.
+// columns computes all x coordinates.
 func (r *routing) columns() {
 	for _, b := range r.part.bands {
 		first := b.gaps[0]
 		if n := len(first.coming); n > 0 {
-			r.left = max(r.left, float64(n)*first.spread()+2*track)
+			r.left = max(r.left, float64(n)*first.pitch()+2*track)
 		}
 	}
 	margin := 0.0
@@ -111,7 +109,7 @@ func (r *routing) columns() {
 			lines := float64(len(g.leaving) + len(g.coming))
 			g.width = g.base
 			if lines > 0 {
-				g.width += (lines + 1) * g.spread()
+				g.width += (lines + 1) * g.pitch()
 			}
 			if i == 0 {
 				g.width = 0
@@ -120,10 +118,10 @@ func (r *routing) columns() {
 			x += g.width
 			g.leaveAt, g.arriveAt = map[net]float64{}, map[net]float64{}
 			for j, n := range g.leaving {
-				g.leaveAt[n] = g.x + track + float64(j)*g.spread()
+				g.leaveAt[n] = g.x + track + float64(j)*g.pitch()
 			}
 			for j, n := range g.coming {
-				g.arriveAt[n] = x - 2*track - float64(j)*g.spread()
+				g.arriveAt[n] = x - 2*track - float64(j)*g.pitch()
 			}
 			if i < len(b.columns) {
 				b.columns[i].x = x
@@ -132,15 +130,14 @@ func (r *routing) columns() {
 		}
 		b.rect = Rect{X: r.left, W: x - r.left}
 		for _, c := range b.columns {
-			for _, s := range c.spots {
+			for _, s := range c.slots {
 				b.rect.H = max(b.rect.H, s.y+s.height/2)
 			}
 		}
 	}
 }
 
-// gutters gives the lines between bands their lanes, each the first in which it
-// meets no other.
+// gutters gives the lines between bands their lanes, each the first one that is free.
 func (r *routing) gutters() {
 	for _, a := range r.part.arcs {
 		if a.from.band == a.to.band {
@@ -150,11 +147,11 @@ func (r *routing) gutters() {
 		leave, arrive := a.leaves().leaveAt[n], a.arrives().arriveAt[n]
 		upper, lower := &a.from.band.gutter, &r.part.bands[a.to.band.number-1].gutter
 		if upper == lower {
-			upper.reach(n, leave, arrive)
+			upper.extend(n, leave, arrive)
 			continue
 		}
-		upper.reach(n, leave, r.at[n])
-		lower.reach(n, r.at[n], arrive)
+		upper.extend(n, leave, r.at[n])
+		lower.extend(n, r.at[n], arrive)
 	}
 	for _, b := range r.part.bands[:len(r.part.bands)-1] {
 		g := &b.gutter
@@ -175,8 +172,8 @@ func (r *routing) gutters() {
 	}
 }
 
-// reach makes a net's run reach from one x to another.
-func (g *gutter) reach(n net, x1, x2 float64) {
+// extend extends a net's run from one x to another.
+func (g *gutter) extend(n net, x1, x2 float64) {
 	if g.of == nil {
 		g.of = map[net]*run{}
 	}
@@ -195,14 +192,14 @@ func (r *routing) bands() {
 	for _, b := range r.part.bands {
 		b.rect.Y = y
 		for i, c := range b.columns {
-			for _, s := range c.spots {
+			for _, s := range c.slots {
 				s.y = round(s.y + y)
 				if s.item == nil {
 					continue
 				}
 				x := c.x
 				if len(s.left) == 0 && i > 0 {
-					x += c.width - s.item.size.W // near to where it leads
+					x += c.width - s.item.size.W // near its successor
 				}
 				s.item.rect = Rect{round(x), s.y - s.height/2, s.item.size.W, s.item.size.H}
 			}
@@ -219,8 +216,7 @@ func (r *routing) bands() {
 
 func (r Rect) middle() float64 { return r.Y + r.H/2 }
 
-// inside is the path of an arc within a band: level through columns, curves over
-// gaps.
+// inside returns the path of an arc within a band: level through columns, curves over gaps.
 func inside(a *arc) Path {
 	b := a.from.band
 	path := Path{Start: Point{a.to.rect.X, a.to.rect.middle()}}
@@ -243,7 +239,7 @@ func inside(a *arc) Path {
 	return path
 }
 
-// between is the path of an arc from one band to another.
+// between returns the path of an arc from one band to another.
 func (r *routing) between(a *arc) Path {
 	n := net{a.to, a.class}
 	leave, arrive := round(a.leaves().leaveAt[n]), round(a.arrives().arriveAt[n])

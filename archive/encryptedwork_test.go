@@ -1,0 +1,152 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"filippo.io/age"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEncryptedInterrupted checks that an interrupted run does not reveal secrets either, and that
+// another run continues it with only the public half of the key and fetches nothing twice.
+func TestEncryptedInterrupted(t *testing.T) {
+	t.Parallel()
+	s, dir, ann := newSample(1, 3000, 70_000, 200_000, 12), t.TempDir(), person(t)
+	s.Name = "the-name"
+	opts := Options{VolumeSize: 96 << 10, Encrypt: to(ann)}
+	w, err := Create(t.Context(), dir, s.content(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tells(t, dir, s.secrets()) // before the first byte of content
+	half := s.Entries[:len(s.Entries)/2]
+	fail := errors.New("the source went away")
+	for i, e := range s.Entries {
+		if i < len(half) {
+			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		err := w.PutBlob(t.Context(), "", e, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
+			return io.NopCloser(io.MultiReader(bytes.NewReader(s.bytes[e.Digest][:e.Size/2]), broken{fail})), nil
+		})
+		if e.Size > 0 && !errors.Is(err, fail) {
+			t.Fatal(err)
+		}
+	}
+	tells(t, dir, s.secrets())
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tells(t, dir, s.secrets())
+	key := w.outer.Encryption.Recipient
+
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range half {
+		if !w.Has(e) {
+			t.Errorf("%s is to be fetched again", e.Digest)
+		}
+	}
+	if w.outer.Encryption.Recipient != key {
+		t.Error("it has another key")
+	}
+	if n := s.put(t, w); n > len(s.Entries)-len(half) {
+		t.Errorf("%d of %d were put again", n, len(s.Entries))
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tells(t, dir, s.secrets())
+	s.readBack(t, openAs(t, dir, ann))
+
+	// Running again with the same options writes nothing. With another recipient, the archive is
+	// written again.
+	before := folder(t, dir)
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil || !w.Complete() {
+		t.Fatalf("it is written again: %v", err)
+	}
+	set, err := w.Ref()
+	if want := openAs(t, dir, ann).Selected().SetRef; err != nil || set != want {
+		t.Errorf("it is %v, want %v: %v", set, want, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(before, folder(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	opts.Encrypt = to(person(t))
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil || w.Complete() {
+		t.Errorf("for another recipient nothing is written: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEncryptedInterruptedDamage checks that content of an interrupted run is written again if the
+// disk damaged it.
+func TestEncryptedInterruptedDamage(t *testing.T) {
+	t.Parallel()
+	s, dir, ann := newSample(1, 3000, 70_000, 200_000), t.TempDir(), person(t)
+	opts := Options{Encrypt: to(ann)}
+	w, err := Create(t.Context(), dir, s.content(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(t, w)
+	e := *w.slot(s.Entries[4].Digest).entry.Encrypted
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, filepath.Join(dir, partialName, volumeName(1, 1)), flip((e.Offset+e.Size-1)*8))
+	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.put(t, w); n != 1 {
+		t.Errorf("%d were put again", n)
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a := openAs(t, dir, ann)
+	s.readBack(t, a)
+	if err := a.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEncryptedAnew checks that unfinished work is not continued without a secret, or if the set
+// manifest was lost.
+func TestEncryptedAnew(t *testing.T) {
+	t.Parallel()
+	s, dir, ann := newSample(1, 3000), t.TempDir(), person(t)
+	opts := Options{Encrypt: &Encryption{Recipients: []age.Recipient{ann.Recipient()}}}
+	for range 2 {
+		w, err := Create(t.Context(), dir, s.content(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := s.put(t, w); n != len(s.Entries) {
+			t.Errorf("%d of %d were put", n, len(s.Entries))
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.write(t, dir, opts)
+	s.readBack(t, openAs(t, dir, ann))
+}
+
+// broken is a reader that fails.
+type broken struct{ err error }
+
+func (f broken) Read([]byte) (int, error) { return 0, f.err }

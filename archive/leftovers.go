@@ -1,0 +1,47 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
+)
+
+// removeLeftovers cleans up after a run that was killed when its archive was complete and before it
+// left the folder. Work that a run could still continue stays, and so does the folder of a run in
+// progress.
+func (w *Writer) removeLeftovers(root *os.Root, l *listing) (err error) {
+	if !l.partial {
+		return nil
+	}
+	info, err := root.Lstat(partialName)
+	if err != nil || !info.IsDir() {
+		return err
+	}
+	left := &Writer{dir: w.dir, opts: w.opts, packing: w.packing, root: root}
+	if left.partial, err = root.OpenRoot(partialName); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, left.partial.Close()) }()
+	if left.unfinished(l) != nil {
+		return nil
+	}
+	var held *lockfile.LockedError
+	switch left.lock, err = lockfile.Acquire(left.partial, lockName); {
+	case errors.As(err, &held):
+		return nil
+	case err != nil:
+		return err
+	}
+	// The previous holder of the lock may have worked in between.
+	if now, err := list(root); err != nil || left.unfinished(now) != nil {
+		return errors.Join(err, left.lock.Release())
+	}
+	if w.opts.Replace {
+		if err := left.removeOlder(); err != nil {
+			return errors.Join(fmt.Errorf("removing older archives: %w", err), left.lock.Release())
+		}
+	}
+	return left.removePartial()
+}

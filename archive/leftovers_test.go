@@ -1,0 +1,131 @@
+package archive
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
+)
+
+// TestTidiesBehindACompleteArchive checks that if a run was killed after its archive was complete
+// and before its folder was removed, the next run removes the folder.
+func TestTidiesBehindACompleteArchive(t *testing.T) {
+	s := newSample(1, 20000, 512)
+	for name, inside := range map[string][]string{
+		"all":       {lockName, journalName, asideName + "/" + journalName, asideName + "/" + volumeName(1, 1)},
+		"last file": {lockName},
+		"empty":     nil,
+	} {
+		dir := t.TempDir()
+		s.write(t, dir, Options{})
+		want := folder(t, dir)
+		leave(t, dir, inside...)
+		w := begin(t, dir, s, Options{})
+		if !w.Complete() {
+			t.Errorf("%s: the archive is complete, and another is started", name)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+			t.Errorf("%s: %.500s", name, diff)
+		}
+		if _, err := os.Stat(filepath.Join(dir, partialName)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the folder of the run that was killed is still there: %v", name, err)
+		}
+	}
+}
+
+// leave makes files in the partial folder.
+func leave(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, partialName, asideName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, partialName, name), []byte("left\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTidiesReplacedSets checks that the sets which the killed run was to replace are removed as
+// well, but only after such a run.
+func TestTidiesReplacedSets(t *testing.T) {
+	dir := t.TempDir()
+	old, s := newSample(1, 20000, 512), newSample(2, 20000, 512)
+	old.write(t, dir, Options{})
+	s.write(t, dir, Options{}) // beside the old set, as a run that is killed at this point leaves them
+	replace := Options{Replace: true}
+	has := func() bool {
+		_, err := os.Stat(filepath.Join(dir, setName(1)))
+		return err == nil
+	}
+	again := func() {
+		t.Helper()
+		if err := begin(t, dir, s, replace).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again(); !has() {
+		t.Error("a set was removed though nothing was interrupted")
+	}
+	leave(t, dir, lockName)
+	if again(); has() {
+		t.Error("the set that was to be replaced is still there")
+	}
+	s.check(t, dir)
+}
+
+// TestTidiesNothingOfUse checks that unfinished work that another run can continue is kept, and the
+// folder of a run in progress too.
+func TestTidiesNothingOfUse(t *testing.T) {
+	s, other := newSample(1, 20000, 512), newSample(2, 300000, 512)
+	dir := t.TempDir()
+	s.write(t, dir, Options{})
+	w := begin(t, dir, other, Options{})
+	e := other.Entries[0]
+	if err := errors.Join(w.PutBlob(t.Context(), "", e, other.open(e.Digest)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, filepath.Join(dir, partialName))
+	if err := begin(t, dir, s, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, names(t, filepath.Join(dir, partialName))); diff != "" || !slices.Contains(before, journalName) {
+		t.Errorf("unfinished work was touched: %s", diff)
+	}
+	w = begin(t, dir, other, Options{})
+	if n := other.put(t, w); n != len(other.Entries)-1 {
+		t.Errorf("%d of %d entries were needed, although one was present", n, len(other.Entries))
+	}
+	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	leave(t, dir, journalName)
+	partial, err := os.OpenRoot(filepath.Join(dir, partialName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = partial.Close() }() // only read
+	lock, err := lockfile.Acquire(partial, lockName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = names(t, filepath.Join(dir, partialName))
+	if err := begin(t, dir, other, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, names(t, filepath.Join(dir, partialName))); diff != "" {
+		t.Errorf("the folder of a running run was changed: %s", diff)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,182 @@
+package archive
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestVolumesNamedLikeThoseOfOCMirror checks that the numbers of volumes go on over the sets of a folder,
+// that other files keep theirs, and that the sets are read, listed and removed with them.
+func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mirror_000002.tar"), []byte("of oc mirror"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := small
+	opts.OCMirrorNames = true
+	write := func(s *sample, opts Options) {
+		t.Helper()
+		w := begin(t, dir, s, opts)
+		s.put(t, w)
+		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(sequence int, names ...string) {
+		t.Helper()
+		files, err := Files(dir, sequence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range files {
+			if strings.HasSuffix(f.Name, ".tar") {
+				got = append(got, f.Name)
+			}
+		}
+		if diff := cmp.Diff(names, got); diff != "" {
+			t.Errorf("volumes of sequence %d: %s", sequence, diff)
+		}
+	}
+	first, second := newSample(1, 10000), newSample(2, 20000)
+	write(first, opts)
+	write(first, opts) // nothing to do
+	write(second, opts)
+	want(1, "mirror_000003.tar", "mirror_000004.tar")
+	want(2, "mirror_000005.tar", "mirror_000006.tar", "mirror_000007.tar")
+	for sequence := range 2 {
+		a, err := OpenWith(OpenOptions{Sequence: sequence + 1}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(a.Verify(t.Context(), nil), a.Close()); err != nil {
+			t.Errorf("sequence %d: %v", sequence+1, err)
+		}
+	}
+	// Later archives may have other names. What they replace is removed with its volumes.
+	opts.OCMirrorNames, opts.Replace = false, true
+	write(newSample(3, 100), opts)
+	left := fileNamesIn(t, dir)
+	slices.Sort(left)
+	if diff := cmp.Diff([]string{"gantry-000003.0001.tar", "gantry-000003.json", "gantry-000003.json.sha256", "mirror_000002.tar"}, left); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestInterruptedNamingLikeOCMirror checks that a run killed while it renamed files is continued with the
+// same names, and that no file of another tool is replaced.
+func TestInterruptedNamingLikeOCMirror(t *testing.T) {
+	opts := small
+	opts.OCMirrorNames = true
+	s := newSample(1, 50000)
+	want := reference(t, s, opts)
+	dir := t.TempDir()
+	w := begin(t, dir, s, opts)
+	s.put(t, w)
+	if err := w.writeManifest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range w.set.Volumes {
+		if err := w.finishVolume(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.root.Rename(partialName+"/mirror_000002.tar", "mirror_000002.tar"); err != nil {
+		t.Fatal(err)
+	}
+	dead := crash(t, dir)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := begin(t, dead, s, opts)
+	if n := s.put(t, next); n != 0 {
+		t.Errorf("%d entries were written again", n)
+	}
+	foreign := filepath.Join(dead, "mirror_000001.tar")
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), "mirror_000001.tar is in the folder now") {
+		t.Errorf("a file of another tool: %v", err)
+	}
+	if err := errors.Join(next.Close(), os.Remove(foreign)); err != nil {
+		t.Fatal(err)
+	}
+	last := begin(t, dead, s, opts)
+	s.put(t, last)
+	if err := errors.Join(last.Finish(t.Context()), last.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
+		t.Errorf("%.500s", diff)
+	}
+}
+
+// TestHostileVolumeNames checks that names of volumes other than those that a set can have are refused.
+func TestHostileVolumeNames(t *testing.T) {
+	opts := small
+	opts.firstVolume = 7
+	s := newSample(1, 50000)
+	p, err := opts.pack(s.Content, 1, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := p.set.write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseUnfinished([]byte(text.String())); err != nil {
+		t.Fatal(err)
+	}
+	for old, replacement := range map[string]string{
+		`"firstVolume":7`:        `"firstVolume":8`,
+		`"firstVolume":7,`:       `"firstVolume":-7,`,
+		`"firstVolume": 7`:       `"firstVolume":999999`,
+		"mirror_000007.tar":      "mirror_000008.tar",
+		"mirror_000008.tar":      "../etc/passwd",
+		`"split","volume-names"`: `"split"`,
+	} {
+		changed := strings.Replace(text.String(), old, replacement, 1)
+		if changed == text.String() {
+			changed = strings.Replace(text.String(), `"firstVolume":7`, replacement, 1)
+		}
+		if _, err := parseUnfinished([]byte(changed)); err == nil || changed == text.String() {
+			t.Errorf("%s in place of %s is accepted", replacement, old)
+		}
+	}
+}
+
+func fileNamesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestEncryptedVolumesNamedLikeThoseOfOCMirror checks that encrypted sets have the names, too, and can be
+// continued.
+func TestEncryptedVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
+	ann, dir, s := person(t), t.TempDir(), newSample(1, 10000)
+	s.write(t, dir, Options{VolumeSize: 64 << 10, OCMirrorNames: true, Encrypt: to(ann)})
+	before := fileNamesIn(t, dir)
+	s.write(t, dir, Options{VolumeSize: 64 << 10, OCMirrorNames: true, Encrypt: to(ann)})
+	if after := fileNamesIn(t, dir); !slices.Contains(after, "mirror_000001.tar") || !slices.Equal(before, after) {
+		t.Errorf("files %v, then %v", before, after)
+	}
+	a := openAs(t, dir, ann)
+	s.readBack(t, a)
+	if err := a.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,24 @@
+package gantry
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+)
+
+// TestSinceInTheFuture checks that an archive that omits everything is not written by a wrong date.
+func TestSinceInTheFuture(t *testing.T) {
+	tomorrow := time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
+	for _, since := range []string{tomorrow, "2999-01-01", "2999-01-01T00:00:00Z"} {
+		o := MirrorOptions{Selection: Selection{Config: "imageset.yaml"}, Destination: "file:///disk", Since: since}
+		if err := o.Check(); err == nil || advice.KindOf(err) != advice.Input || !strings.Contains(err.Error(), "Options.Since "+since+" is in the future") {
+			t.Errorf("%s: %v", since, err)
+		}
+	}
+	o := MirrorOptions{Destination: "file:///disk", Since: time.Now().Format(time.DateOnly)}
+	if _, err := o.since(); err != nil {
+		t.Error(err)
+	}
+}

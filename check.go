@@ -1,0 +1,362 @@
+package gantry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/release/proof"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/plan/build"
+)
+
+// CheckOptions says what Check checks: the operators of clusters, or, with Mirror, updates of the
+// platform.
+type CheckOptions struct {
+	Env *Env
+	// Selection is what clusters run, and the configuration whose catalogs are checked.
+	Selection
+	// Plan is the file of a plan, in place of a configuration.
+	Plan string
+	// Catalogs are catalogs, in place of a configuration. They are checked as they are.
+	Catalogs []string
+	// Workspace is the folder whose cache is used, if it exists. To check updates of the platform, it
+	// is the workspace that the mirror was filled from. The default is DefaultWorkspace.
+	Workspace string
+	// ClusterVersion is the version of OpenShift that clusters run or will be updated to. The default
+	// is the one of Selection.Installed.
+	ClusterVersion string
+	// ClusterExtension are files with the ClusterExtensions to resolve.
+	ClusterExtension []string
+	// ClusterCatalog are files with the ClusterCatalogs of the cluster. The default are those that
+	// Gantry writes for the mirror.
+	ClusterCatalog []string
+
+	// Mirror, if not empty, is the mirror whose platform updates are checked:
+	// "docker://HOST[:PORT][/PREFIX]". The plans are those that Workspace copied there, or the one of
+	// Config or Plan. Operators are not checked.
+	Mirror string
+	// ReleaseTrust must be the one that releases were mirrored with.
+	ReleaseTrust
+	// From and To are versions of the platform, to check updates without a plan.
+	From []string
+	To   string
+	// Channel is the channel that clusters follow. The default is one that has To, preferably a
+	// stable one.
+	Channel string
+	// Arch is the architecture of the clusters. The default is all for which the mirror has the versions.
+	Arch string
+	// MaxNestedPaths is the one that the mirror was filled with.
+	MaxNestedPaths int
+	// Blobs also asks the mirror for every blob of the releases. ReadBlobs reads every manifest and
+	// blob, and compares it with its digest.
+	Blobs, ReadBlobs bool
+}
+
+// A CheckResult is the result of a check of operators, or of the platform.
+type CheckResult struct {
+	// Upgrades are the operators that clusters run, and how they are updated.
+	Upgrades upgrade.Report
+	// Extensions are the ClusterExtensions.
+	Extensions []ResolvedExtension
+	// Platform is the result for updates of the platform. It is nil for operators.
+	Platform *proof.Report
+}
+
+// A ResolvedExtension is a ClusterExtension and the bundle that OLM v1 would install for it.
+type ResolvedExtension struct {
+	Name       string                `json:"name"`
+	File       string                `json:"file"`
+	Line       int                   `json:"line"`
+	Resolution *extension.Resolution `json:"resolution,omitempty"` // nil if it does not resolve
+	Error      string                `json:"error,omitempty"`
+}
+
+// Check reports how operators that clusters run would be updated with the catalogs of a mirror, or
+// whether updates of the platform are possible with the content of a mirror. If an upgrade path or
+// content is missing, it returns the result and an error of kind Mismatch.
+func Check(ctx context.Context, o CheckOptions) (*CheckResult, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	if o.Mirror != "" {
+		return e.checkPlatform(ctx, &o)
+	}
+	return e.checkOperators(ctx, &o)
+}
+
+// checkOperators checks the operators of clusters.
+func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult, error) {
+	c, err := e.newOperatorCheck(o)
+	if err != nil {
+		return nil, err
+	}
+	if c.sources, err = e.OpenSources(workspaceDir(o.Workspace)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := c.sources.Close(); err != nil {
+			e.logger().Warn("removing what was read", "error", err)
+		}
+	}()
+	operators, configured := c.selected.Clusters, ConfiguredOperators(c.selected.Config)
+	if len(operators)+len(configured)+len(c.extensions) == 0 {
+		return nil, inputHint("set Options.Installed to a file with the output of oc get csv -A -o json, or set Options.ClusterExtension", "nothing to check: it is unknown what clusters run")
+	}
+	s, catalogs, err := c.read(ctx, slices.Concat(operators, configured))
+	if err != nil {
+		return nil, err
+	}
+	if known := upgrade.Identify(operators, catalogs); !samePackages(operators, known) {
+		// Read packages completely if only their outlines were read.
+		operators = known
+		if s, catalogs, err = c.read(ctx, slices.Concat(operators, configured)); err != nil {
+			return nil, err
+		}
+	}
+	result := &CheckResult{}
+	result.Upgrades, err = upgrade.Check(operators, catalogs, upgrade.Options{
+		ClusterVersion: cmp.Or(o.ClusterVersion, c.selected.platformVersion()), Configured: configured,
+	})
+	if err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	if result.Extensions, err = c.resolve(s); err != nil {
+		return nil, err
+	}
+	return result, result.operatorsError()
+}
+
+// An operatorCheck is a check of operators.
+type operatorCheck struct {
+	env        *Env
+	options    *CheckOptions
+	selected   *Selected
+	extensions []extension.Extension
+	catalogs   []extension.Catalog
+	sources    *Sources
+}
+
+// newOperatorCheck checks the options and reads their files.
+func (e *Env) newOperatorCheck(o *CheckOptions) (*operatorCheck, error) {
+	given := 0
+	for _, is := range []bool{o.Config != "", o.Plan != "", len(o.Catalogs) > 0} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return nil, inputHint("set Options.Config, Options.Plan or a catalog", "one thing must be checked: a configuration, a plan or catalogs")
+	case o.Dependencies && o.Config == "":
+		return nil, inputf("Options.Dependencies is for a configuration (Options.Config)")
+	case len(o.ClusterCatalog) > 0 && len(o.ClusterExtension) == 0:
+		return nil, inputf("Options.ClusterCatalog requires Options.ClusterExtension")
+	}
+	c := &operatorCheck{env: e, options: o}
+	var err error
+	if c.selected, err = o.Selection.Load(); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Concat(o.ClusterExtension, o.ClusterCatalog) {
+		extensions, catalogs, err := readExtensions(name)
+		if err != nil {
+			return nil, advice.Wrap(advice.Input, err, "")
+		}
+		c.extensions = append(c.extensions, extensions...)
+		c.catalogs = append(c.catalogs, catalogs...)
+	}
+	if len(o.ClusterExtension) > 0 && len(c.extensions) == 0 {
+		return nil, inputf("Options.ClusterExtension: %s: the file has no ClusterExtension", strings.Join(o.ClusterExtension, ", "))
+	}
+	return c, nil
+}
+
+// read reads the catalogs that the mirror has, or will have: the packages of the operators and
+// extensions, and the outlines of others, which they may require.
+func (c *operatorCheck) read(ctx context.Context, operators []installed.Operator) (*build.Selection, []upgrade.Catalog, error) {
+	names := map[string]bool{}
+	for _, o := range operators {
+		names[o.Package] = true
+	}
+	for _, e := range c.extensions {
+		names[e.Package] = true
+	}
+	s, err := c.selectPackages(ctx, func(pkg string) bool { return names[pkg] })
+	if err != nil {
+		return nil, nil, err
+	}
+	named, err := namedCatalogs(workspaceDir(c.options.Workspace), s)
+	if err != nil {
+		return nil, nil, err
+	}
+	catalogs, err := upgradeCatalogs(s, named)
+	return s, catalogs, err
+}
+
+func (c *operatorCheck) selectPackages(ctx context.Context, only func(pkg string) bool) (*build.Selection, error) {
+	options := build.Options{Log: c.env.logger(), Packages: only}
+	switch {
+	case c.options.Config != "":
+		return build.Select(ctx, c.selected.Config, c.sources.Plan(), options)
+	case c.options.Plan != "":
+		p, err := ReadPlan(c.options.Plan)
+		if err != nil {
+			return nil, err
+		}
+		return build.Reselect(ctx, p, c.sources.Plan(), options)
+	}
+	s := &build.Selection{}
+	for _, arg := range c.options.Catalogs {
+		src, err := c.sources.Open(ctx, arg)
+		if err != nil {
+			return nil, err
+		}
+		k, err := src.Read(ctx, catalog.Options{Keep: only, Outline: true})
+		if err != nil {
+			return nil, err
+		}
+		s.Catalogs = append(s.Catalogs, build.Unfiltered(src.Name, k))
+	}
+	return s, nil
+}
+
+// samePackages reports whether two lists of the same operators have the same packages.
+func samePackages(a, b []installed.Operator) bool {
+	return slices.EqualFunc(a, b, func(a, b installed.Operator) bool { return a.Package == b.Package })
+}
+
+// upgradeCatalogs returns catalogs in the form in which operators are followed in them. named are the
+// same catalogs with their names in clusters.
+func upgradeCatalogs(s *build.Selection, named []resources.Catalog) ([]upgrade.Catalog, error) {
+	var catalogs []upgrade.Catalog
+	for i, c := range s.Catalogs {
+		k := upgrade.Catalog{Name: c.Catalog.Name(), Kept: c.Result.Catalog, Source: c.Original}
+		if c.Original != nil { // the source of a catalog of the mirror is unknown
+			var err error
+			if k.CatalogSource, err = named[i].CatalogSourceName(); err != nil {
+				return nil, advice.Wrap(advice.Input, err, "")
+			}
+		}
+		catalogs = append(catalogs, k)
+	}
+	return catalogs, nil
+}
+
+// ConfiguredOperators returns the operators of a configuration's installed lists. The lists do not
+// contain the generation of OLM, so each operator is returned for both. cfg may be nil.
+func ConfiguredOperators(cfg *imageset.Config) []installed.Operator {
+	var operators []installed.Operator
+	if cfg == nil {
+		return nil
+	}
+	for _, op := range cfg.Mirror.Operators {
+		for _, in := range op.Installed {
+			o := installed.Operator{Package: in.Package, Bundle: in.Bundle, Version: in.Version, Origin: in.Pos.String()}
+			if in.Channel != "" {
+				o.Channels = []string{in.Channel}
+			}
+			for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
+				o.Generation = generation
+				operators = append(operators, o)
+			}
+		}
+	}
+	return operators
+}
+
+// platformVersion returns the release that all clusters run, or "" if it is unknown or differs.
+func (s *Selected) platformVersion() string {
+	version := ""
+	for i, r := range s.Releases {
+		if i > 0 && r.Version != version {
+			return ""
+		}
+		version = r.Version
+	}
+	return version
+}
+
+func readExtensions(name string) (extensions []extension.Extension, catalogs []extension.Catalog, err error) {
+	in, err := regular.OpenInput(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return extension.Read(name, in)
+}
+
+// resolve resolves the ClusterExtensions with the catalogs of the mirror.
+func (c *operatorCheck) resolve(s *build.Selection) ([]ResolvedExtension, error) {
+	if len(c.extensions) == 0 {
+		return nil, nil
+	}
+	catalogs, err := c.env.clusterCatalogs(c.catalogs, workspaceDir(c.options.Workspace), s)
+	if err != nil {
+		return nil, err
+	}
+	var all []ResolvedExtension
+	for _, e := range c.extensions {
+		r := ResolvedExtension{Name: e.Name, File: e.File, Line: e.Line}
+		resolution, err := extension.Resolve(e, catalogs)
+		if err != nil {
+			r.Error = errorText(err)
+		} else {
+			r.Resolution = &resolution
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// errorText returns an error with its hint, for a list of results.
+func errorText(err error) string {
+	text, hint := redact.Text(err.Error()), advice.Hint(err)
+	if hint == "" || strings.Contains(text, hint) {
+		return text
+	}
+	return text + "; " + hint
+}
+
+// operatorsError returns an error of kind Mismatch if an operator or extension has a problem.
+func (r *CheckResult) operatorsError() error {
+	var texts []string
+	if n := len(r.Upgrades.WithOutcome(upgrade.Stranded, upgrade.NotMirrored)); n > 0 {
+		texts = append(texts, number(n, "installed operator has", "installed operators have")+" no upgrade path")
+	}
+	if n := len(r.Upgrades.WithOutcome(upgrade.MissingDependency)); n > 0 {
+		texts = append(texts, "requirements of "+number(n, "installed operator", "installed operators")+" are missing")
+	}
+	if n := len(r.Upgrades.WithOutcome(upgrade.Downgraded)); n > 0 {
+		texts = append(texts, number(n, "installed operator is", "installed operators are")+" downgraded")
+	}
+	failed, refused := 0, 0
+	for _, x := range r.Extensions {
+		switch {
+		case x.Error != "":
+			failed++
+		case slices.ContainsFunc(x.Resolution.Refusals, func(r extension.Refusal) bool { return r.Reason != extension.NoExcerpt }):
+			refused++
+		}
+	}
+	if failed > 0 {
+		texts = append(texts, number(failed, "ClusterExtension does", "ClusterExtensions do")+" not resolve")
+	}
+	if refused > 0 {
+		texts = append(texts, number(refused, "ClusterExtension gets", "ClusterExtensions get")+" a bundle that OLM v1 refuses")
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return advice.New(advice.Mismatch, "", "with this mirror %s", strings.Join(texts, ", "))
+}

@@ -1,0 +1,233 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// ResourceFiles lists the cluster resources that were written.
+type ResourceFiles struct {
+	Dir   string   `json:"dir"`
+	Files []string `json:"files"`
+	// Web are files for a web server. They are not manifests, and are in folders of their own.
+	Web     []string `json:"web,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	// Objects are the differences from the objects of the run before.
+	Objects *resources.Changes `json:"objects,omitempty"`
+	Notes   []string           `json:"notes,omitempty"`
+}
+
+// Key returns the name of the mirror in file names. If a file name cannot contain the mirror's name
+// unchanged, a hash distinguishes it from others: "h/a/b" and "h/a-b" are two mirrors.
+func (t *RegistryDestination) Key() string {
+	exact := strings.TrimSuffix(t.Host+"/"+t.Prefix, "/")
+	name := SafeName(exact)
+	if name != exact && strings.Contains(t.Prefix, "/") {
+		name += "-" + reference.ShortHash(exact)
+	}
+	return name
+}
+
+// records returns the record of the mirror and an image set, nil if there is none, and the records of
+// other image sets.
+func (s *Session) records(t *RegistryDestination, name string) (mine *state.Record, others map[string]state.Record, err error) {
+	if others, err = s.Records(t.Key()); err != nil {
+		return nil, nil, err
+	}
+	if r, ok := others[name]; ok {
+		mine = &r
+		delete(others, name)
+	}
+	return mine, others, nil
+}
+
+// knownTags returns which tags of the mirror are known before a run of the plan called name.
+func (s *Session) knownTags(t *RegistryDestination, name string) (*mirror.KnownTags, error) {
+	mine, others, err := s.records(t, name)
+	if err != nil {
+		return nil, err
+	}
+	return mirror.NewKnownTags(t.names, mine, slices.Collect(maps.Values(others))...), nil
+}
+
+// A clusterResources has the manifests that clusters apply to use a mirror.
+type clusterResources struct {
+	// mine is the record of one plan, all the merged records of all plans.
+	mine, all state.Record
+	files     []resources.File
+	notes     []string
+}
+
+// resources returns the manifests for everything in the mirror: the images of p that arrived
+// according to the report, and those of other plans. It changes nothing.
+func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts resources.Options) (*clusterResources, error) {
+	before, others, err := s.records(t, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	opts.Suffix = t.suffix
+	r := &clusterResources{mine: mirror.NewRecord(p, t.names, report, before)}
+	var rest []state.Record
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		rest = append(rest, others[name])
+	}
+	r.all = state.Merge(r.mine, rest...)
+	if err := s.nameCatalogs(t, p, r, before, rest); err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	if r.files, r.notes, err = resources.Build(r.all.Images, r.all.Catalogs, opts); err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	platform := r.all.Platform()
+	platform.Suffix = t.suffix
+	if t.suffixNote != "" {
+		r.notes = append(r.notes, t.suffixNote)
+	}
+	more, err := resources.BuildPlatform(platform)
+	r.files = append(r.files, more...)
+	if err == nil && s.UsesLayout() == state.OCMirrorLayout {
+		r.files, err = resources.OCMirrorFiles(r.files)
+	}
+	return r, err
+}
+
+// previewResources returns the manifests that a run would write, and what would change. It writes
+// nothing.
+func (s *Session) previewResources(t *RegistryDestination, r *clusterResources) (*ResourceFiles, error) {
+	out := &ResourceFiles{Files: []string{}, Notes: r.notes}
+	for _, f := range r.files {
+		out.Files = append(out.Files, f.Name)
+	}
+	out.Dir = s.ResourcesDir(t.Key())
+	return out, s.compareObjects(t, r.files, out)
+}
+
+// compareObjects adds the differences from the objects of the run before, with notes about those that
+// other mirrors of the workspace have, too.
+func (s *Session) compareObjects(t *RegistryDestination, files []resources.File, out *ResourceFiles) error {
+	before, err := s.SavedResources(t.Key(), out.Files)
+	if err != nil {
+		return err
+	}
+	if out.Objects, err = resources.Compare(before, files); err != nil {
+		return err
+	}
+	elsewhere, err := s.OtherResources(t.Key())
+	if err != nil {
+		return err
+	}
+	for _, dir := range slices.Sorted(maps.Keys(elsewhere)) {
+		others := resources.ObjectNames(elsewhere[dir])
+		shared := func(n resources.ObjectName) bool { return n.Kind != "ConfigMap" && slices.Contains(others, n) }
+		for _, n := range out.Objects.Added {
+			if shared(n) {
+				out.Notes = append(out.Notes, fmt.Sprintf("%s is also in %s, for another mirror; a cluster has the one that was applied last", n, dir))
+			}
+		}
+		// Deleting them would take them from the other mirror.
+		out.Objects.Removed = slices.DeleteFunc(out.Objects.Removed, func(n resources.ObjectName) bool {
+			if shared(n) {
+				out.Notes = append(out.Notes, fmt.Sprintf("%s is now for another mirror alone; a cluster that uses that one needs %s applied again", n, dir))
+			}
+			return slices.Contains(others, n)
+		})
+	}
+	return nil
+}
+
+// nameCatalogs names the catalogs of r. All catalogs of the plan get a name, also those that were not
+// published yet.
+func (s *Session) nameCatalogs(t *RegistryDestination, p *plan.Plan, r *clusterResources, before *state.Record, rest []state.Record) error {
+	if before != nil && t.renameCatalogs {
+		before = &state.Record{}
+	}
+	known := rest
+	if before != nil {
+		known = slices.Concat(rest, []state.Record{*before})
+	}
+	planned := mirror.RecordedCatalogs(p, t.names)
+	saved := state.JoinNames(known...)
+	if t.renameCatalogs {
+		isPlanned := func(n resources.CatalogName) bool {
+			return slices.ContainsFunc(planned, func(c resources.Catalog) bool { return c.Source == n.Source && c.Target == n.Target })
+		}
+		saved = slices.DeleteFunc(saved, isPlanned)
+	} else {
+		listed, err := s.ListedResources(t.Key())
+		if err == nil {
+			saved, err = resources.NamesInFiles(planned, saved, listed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, names, err := resources.NameCatalogs(slices.Concat(planned, r.all.Catalogs), saved)
+	if err != nil {
+		return err
+	}
+	isMine := func(n resources.CatalogName) bool {
+		is := func(c resources.Catalog) bool { return c.Source == n.Source && c.Target == n.Target }
+		return slices.ContainsFunc(planned, is) || slices.ContainsFunc(r.mine.Catalogs, is) ||
+			before != nil && slices.ContainsFunc(before.Names, func(b resources.CatalogName) bool { return b.Source == n.Source && b.Target == n.Target })
+	}
+	for _, n := range names {
+		if isMine(n) {
+			r.mine.Names = append(r.mine.Names, n)
+		}
+	}
+	r.all.Catalogs, _, err = resources.NameCatalogs(r.all.Catalogs, names)
+	return err
+}
+
+// saveResources saves the record of the mirror and this plan, and writes the manifests and the
+// files for a web server.
+func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts resources.Options) (*ResourceFiles, error) {
+	r, err := s.resources(t, p, report, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.SaveRecord(t.Key(), p.Name, &r.mine); err != nil {
+		return nil, err
+	}
+	return s.writeResources(ctx, t, r, true)
+}
+
+// writeResources writes the manifests and the files for a web server. If read is not set, the mirror is
+// asked for nothing: update graphs are those of the plans.
+func (s *Session) writeResources(ctx context.Context, t *RegistryDestination, r *clusterResources, read bool) (*ResourceFiles, error) {
+	// If the mirror cannot be read just now, the manifests are written anyway.
+	web, notes, unread := t.webFiles(ctx, &r.all, read)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	out := &ResourceFiles{Files: []string{}, Notes: append(r.notes, notes...)}
+	var write []resources.File
+	for _, f := range r.files {
+		out.Files = append(out.Files, f.Name)
+		write = append(write, f)
+	}
+	for _, f := range web {
+		out.Web = append(out.Web, f.Name)
+		write = append(write, f)
+	}
+	var err error
+	if err = s.compareObjects(t, r.files, out); err != nil {
+		return nil, err
+	}
+	out.Dir, out.Removed, err = s.SaveResources(t.Key(), write)
+	if unread != nil {
+		unread = fmt.Errorf("the manifests in %s were written; making update graphs for a web server: %w", out.Dir, unread)
+	}
+	return out, errors.Join(err, unread)
+}

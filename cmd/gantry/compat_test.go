@@ -1,0 +1,358 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// An older version wrote the files in compatDir; the README there names it. To write them again,
+// set writeCompat to the path of that version's program and run TestWriteCompatFiles.
+const (
+	compatDir   = "../../testdata/compat/v0"
+	writeCompat = "GANTRY_WRITE_COMPAT"
+)
+
+// The files contain the name of one mirror and of one folder. The tests replace them with their
+// own.
+const (
+	compatMirror = "127.0.0.1:5000"
+	compatFolder = "/compat"
+)
+
+const compatCatalog = `{"schema":"olm.package","name":"tool","defaultChannel":"stable"}
+{"schema":"olm.channel","package":"tool","name":"stable","entries":[{"name":"tool.v1.0.0"},{"name":"tool.v1.1.0","replaces":"tool.v1.0.0"}]}
+`
+
+const compatBundle = `{"schema":"olm.bundle","package":"tool","name":"tool.v%[1]s","image":"registry.example.com/acme/tool-bundle@%[2]s","properties":[{"type":"olm.package","value":{"packageName":"tool","version":"%[1]s"}}],"relatedImages":[{"name":"tool","image":"registry.example.com/acme/tool@%[3]s"}]}
+`
+
+// The configurations of two months. Archives of the second month have only the new content.
+const compatStanza = `  operators:
+  - catalog: registry.example.com/acme/index:v4.20
+    packages:
+    - name: tool
+%s  additionalImages:
+  - name: images.example.net/extra:1
+`
+
+const (
+	compatFirst  = ""
+	compatSecond = "      minVersion: 1.0.0\n"
+)
+
+// compatWorld returns a world with an empty mirror and the small source from which the files in
+// compatDir were mirrored.
+func compatWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: registrytest.TempDir(t), source: registrytest.New(t, registrytest.Options{}), mirror: registrytest.New(t, registrytest.Options{})}
+	catalog := compatCatalog
+	push := func(repository, tag string, img v1.Image, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := w.source.Client().Push(t.Context(), repository, tag, img)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.String()
+	}
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		operand, err := registrytest.SizedImage("tool "+version, 2000)
+		image := push("registry.example.com/acme/tool", "v"+version, operand, err)
+		bundle, err := registrytest.BundleImage("tool", version)
+		catalog += fmt.Sprintf(compatBundle, version, push("registry.example.com/acme/tool-bundle", "v"+version, bundle, err), image)
+	}
+	index, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "amd64"},
+		v1.Config{Labels: map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"}, Entrypoint: []string{"/bin/opm"}, Cmd: []string{"serve", "/configs"}},
+		[]registrytest.File{{Name: "bin/opm", Data: []byte("#!/bin/sh\n"), Mode: 0o755}},
+		[]registrytest.File{{Name: "configs/tool/catalog.json", Data: []byte(catalog)}})
+	push("registry.example.com/acme/index", "v4.20", index, err)
+	extra, err := registrytest.SizedImage("extra", 3000)
+	push("images.example.net/extra", "1", extra, err)
+	var conf strings.Builder
+	for _, host := range []string{w.source.Host, w.mirror.Host} {
+		fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n\n", host)
+	}
+	for _, host := range []string{"registry.example.com", "images.example.net"} {
+		fmt.Fprintf(&conf, "[[registry]]\nprefix = %q\nlocation = %q\ninsecure = true\n\n", host, w.source.Host+"/"+host)
+	}
+	w.surroundings(w.write("registries.conf", conf.String()), "")
+	return w
+}
+
+// month writes the configuration of a month. The file name is always the same.
+func (w *world) month(stanza string) string {
+	return w.config("imageset.yaml", fmt.Sprintf(compatStanza, stanza))
+}
+
+// compatFile copies one of the files into the world's folder and returns its path. In texts and
+// file names, the copy has the world's mirror and folder.
+func (w *world) compatFile(name string) string {
+	w.t.Helper()
+	w.replaceTree(filepath.Join(compatDir, name), w.path(name), w.names()...)
+	return w.path(name)
+}
+
+// names returns pairs: a name in the files, and the world's name that replaces it.
+func (w *world) names() []string {
+	fileName := func(host string) string { return strings.ReplaceAll(host, ":", "-") }
+	return []string{compatMirror, w.mirror.Host, fileName(compatMirror), fileName(w.mirror.Host), compatFolder, w.dir}
+}
+
+// replaceTree copies a file or folder and replaces strings in file names and in text files.
+func (w *world) replaceTree(from, to string, pairs ...string) {
+	w.t.Helper()
+	replacer := strings.NewReplacer(pairs...)
+	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := to
+		if rel != "." {
+			target = filepath.Join(to, replacer.Replace(rel))
+		}
+		if e.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if inCache := strings.Contains(path, "/cache/"); !inCache && filepath.Ext(path) != ".tar" && !strings.Contains(path, "disk") {
+			data = []byte(replacer.Replace(string(data)))
+		}
+		return os.WriteFile(target, data, 0o600)
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pushed returns the digests of the blobs that were uploaded to the mirror since the log was reset.
+func (w *world) pushed() (digests []string) {
+	for _, r := range w.mirror.Log() {
+		if r.Kind() == "PUT upload" || r.Method == http.MethodPost && strings.Contains(r.Query, "digest=") {
+			digests = append(digests, r.Digest().String())
+		}
+	}
+	return digests
+}
+
+// TestWorkspaceOfVersion0 checks that a registry-to-registry run continues with a workspace of
+// version 0: it uploads no blob. The next archive has the next sequence and only new content.
+func TestWorkspaceOfVersion0(t *testing.T) {
+	w := compatWorld(t)
+	key := w.compatFile("signing-key.pub")
+	w.must("mirror", "--from", "file://"+w.compatFile("disk-1"), "--verify-key", key, w.docker(""), "--workspace", w.path("other"))
+	w.mirror.ResetLog()
+	old := w.compatFile("workspace")
+	w.must("mirror", "-c", w.month(compatFirst), w.docker(""), "--workspace", old)
+	if sent := w.pushed(); len(sent) > 0 {
+		t.Errorf("blobs were sent again: %v", sent)
+	}
+	records, err := filepath.Glob(filepath.Join(old, "mirrors", "*.json"))
+	if err != nil || len(records) != 1 {
+		t.Fatalf("records %v, %v", records, err)
+	}
+	if text, err := os.ReadFile(records[0]); err != nil || !bytes.Contains(text, []byte(`"turn": 2`)) {
+		t.Errorf("the record of the earlier run was not continued: %s, %v", text, err)
+	}
+	w.wantCatalogsOfVersion0(old)
+	// The names are also kept if the record is lost.
+	if err := os.Remove(records[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.must("mirror", "-c", w.month(compatFirst), w.docker(""), "--workspace", old)
+	w.wantCatalogsOfVersion0(old)
+	w.must("mirror", "-c", w.month(compatSecond), "file://"+w.path("next"), "--workspace", old)
+	if _, err := os.Stat(w.path("next/gantry-000003.json")); err != nil {
+		t.Errorf("the next archive is not sequence 3: %v", err)
+	}
+	var size int64
+	for _, name := range w.glob(w.path("next/*.tar")) {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	first, err := os.Stat(w.glob(w.path("disk-1/*.tar"))[0])
+	if err != nil || size >= first.Size() {
+		t.Errorf("the next archive has %d bytes, the first %v, %v", size, first, err)
+	}
+}
+
+// wantCatalogsOfVersion0 checks that the objects of a catalog have the names that version 0 gave them,
+// to which Subscriptions refer.
+func (w *world) wantCatalogsOfVersion0(workspace string) {
+	w.t.Helper()
+	for _, want := range []string{"cc-index-v4-20-", "cs-index-v4-20-"} {
+		if names := w.glob(filepath.Join(workspace, "cluster-resources", want[:3]+"*.yaml")); len(names) != 1 || !strings.HasPrefix(filepath.Base(names[0]), want) {
+			w.t.Errorf("cluster resources: %v, want one with the name %s and a hash", names, want)
+		}
+	}
+}
+
+// glob returns the files that match a pattern.
+func (w *world) glob(pattern string) []string {
+	w.t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return names
+}
+
+// TestImportWithAWorkspaceOfVersion0 checks that the disconnected side uses the receipt in its
+// workspace to import the second archive into a mirror that has the first.
+func TestImportWithAWorkspaceOfVersion0(t *testing.T) {
+	w := compatWorld(t)
+	key := w.compatFile("signing-key.pub")
+	disks := []string{w.compatFile("disk-1"), w.compatFile("disk-2")}
+	for _, disk := range disks {
+		w.must("verify", "--verify-key", key, "file://"+disk)
+	}
+	w.must("mirror", "--from", "file://"+disks[0], "--verify-key", key, w.docker(""), "--workspace", w.path("other"))
+	first := w.pushed()
+	w.mirror.ResetLog()
+	site := w.compatFile("site-workspace")
+	w.must("mirror", "--from", "file://"+disks[1], "--verify-key", key, w.docker(""), "--workspace", site)
+	sent := w.pushed()
+	if len(sent) == 0 {
+		t.Error("nothing was sent of the second archive")
+	}
+	for _, d := range sent {
+		if slices.Contains(first, d) {
+			t.Errorf("%s was sent again", d)
+		}
+	}
+	receipts := w.glob(filepath.Join(site, "receipts", "*", "imageset.json"))
+	if len(receipts) != 1 {
+		t.Fatalf("receipts: %v", receipts)
+	}
+	text, err := os.ReadFile(receipts[0])
+	if err != nil || !bytes.Contains(text, []byte(`"sequence":1`)) || !bytes.Contains(text, []byte(`"sequence":2`)) {
+		t.Errorf("the receipt is %s, %v", text, err)
+	}
+}
+
+// TestInterruptedWorkspaceOfVersion0 continues a run of version 0 that was killed: it uploads
+// nothing that the mirror has, and removes the record of the open upload.
+func TestInterruptedWorkspaceOfVersion0(t *testing.T) {
+	w := compatWorld(t)
+	w.must("mirror", "--from", "file://"+w.compatFile("disk-1"), "--verify-key", w.compatFile("signing-key.pub"), w.docker(""), "--workspace", w.path("other"))
+	w.mirror.ResetLog()
+	old := w.compatFile("interrupted-workspace")
+	if names := w.glob(filepath.Join(old, "journal", "*")); len(names) != 2 {
+		t.Fatalf("journals: %v", names)
+	}
+	w.must("mirror", "-c", w.month(compatFirst), w.docker(""), "--workspace", old)
+	if sent := w.pushed(); len(sent) > 0 {
+		t.Errorf("blobs were sent again: %v", sent)
+	}
+	if names := w.glob(filepath.Join(old, "journal", "*")); len(names) != 0 {
+		t.Errorf("journals of a finished run: %v", names)
+	}
+}
+
+// TestFilesOfVersion0 checks that plans, receipts, repair requests and encrypted archives of
+// version 0 can be read.
+func TestFilesOfVersion0(t *testing.T) {
+	w := compatWorld(t)
+	w.must("mirror", "--plan", w.compatFile("plan.json"), w.docker("/plan"))
+	w.must("mirror", "-c", w.month(compatSecond), "--receipt", w.compatFile("receipt.json"), "file://"+w.path("by-receipt"))
+	w.must("mirror", "--repair", w.compatFile("repair-request.json"), "file://"+w.path("repair"), "--workspace", w.compatFile("workspace"))
+	disk := "file://" + w.compatFile("disk-encrypted")
+	identity := w.compatFile("identity.txt")
+	w.must("verify", "--identity", identity, disk)
+	w.must("mirror", "--from", disk, "--identity", identity, w.docker("/encrypted"), "--workspace", w.path("third"))
+}
+
+// TestWriteCompatFiles writes the files again with the program of an older version.
+func TestWriteCompatFiles(t *testing.T) {
+	program := os.Getenv(writeCompat)
+	if program == "" {
+		t.Skip("set " + writeCompat + " to the program of an older version to write the files of that version")
+	}
+	w := compatWorld(t)
+	run := func(want int, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env, cmd.Dir = append(w.environ(), "HOME="+w.dir), w.dir
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Fatalf("%v ended with %d:\n%s", args, code, out)
+		}
+	}
+	_, key, _ := w.sshKey("signing-key", "")
+	_, recipient := w.ageKey("identity.txt", "")
+	mirror := w.docker("")
+
+	config := w.month(compatFirst)
+	run(0, "plan", "-c", config, "--workspace", "workspace", mirror, "-o", "plan.json")
+	run(0, "mirror", "-c", config, "--workspace", "workspace", mirror)
+	run(0, "mirror", "-c", config, "--workspace", "workspace", "--sign-key", key, "file://disk-1")
+	w.month(compatSecond)
+	run(0, "mirror", "-c", config, "--workspace", "workspace", "--sign-key", key, "file://disk-2")
+	run(0, "mirror", "--from", "file://disk-1", "--verify-key", "signing-key.pub", "--workspace", "site-workspace", mirror, "--write-receipt", "receipt.json")
+	w.month(compatFirst)
+	run(0, "mirror", "-c", config, "--workspace", "workspace-encrypted", "--encrypt-to", recipient, "file://disk-encrypted")
+
+	// The request is for a blob that is damaged in a copy of the first archive.
+	w.replaceTree(w.path("disk-1"), w.path("damaged"))
+	volume := w.glob(w.path("damaged/*.tar"))[0]
+	data, err := os.ReadFile(volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer := bytes.LastIndex(data, []byte{0x1f, 0x8b, 0x08})
+	data[layer+100] ^= 1 // the plan comes first, a layer last
+	if err := os.WriteFile(volume, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(4, "archive", "repair-request", "file://damaged", "-o", "repair-request.json")
+
+	// The run is killed while the mirror does not answer one upload.
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "mirror", "-c", config, "--workspace", "interrupted-workspace", mirror)
+	cmd.Env, cmd.Dir = append(w.environ(), "HOME="+w.dir), w.dir
+	w.mirror.Script(
+		registrytest.Rule{Method: "PUT", Path: "/v2/extra/blobs/uploads", Action: registrytest.NoResponse()},
+		registrytest.Rule{Method: "PATCH", Path: "/v2/extra/blobs/uploads", Action: registrytest.NoResponse()},
+		registrytest.Rule{Method: "HEAD", Path: "/manifests/", Action: registrytest.Status(404)},
+		registrytest.Rule{Method: "HEAD", Path: "/blobs/", Action: registrytest.Status(404)},
+		registrytest.Rule{Method: "GET", Path: "/tags/list", Action: registrytest.Status(404)})
+	if out, err := cmd.CombinedOutput(); err == nil || ctx.Err() == nil {
+		t.Fatalf("the run ended: %v\n%s", err, out)
+	}
+	names := w.names()
+	for i := 0; i < len(names); i += 2 {
+		names[i], names[i+1] = names[i+1], names[i]
+	}
+	for _, name := range []string{"workspace", "site-workspace", "interrupted-workspace", "plan.json", "receipt.json", "repair-request.json", "disk-1", "disk-2", "disk-encrypted", "signing-key.pub", "identity.txt"} {
+		if err := os.RemoveAll(filepath.Join(compatDir, name)); err != nil {
+			t.Fatal(err)
+		}
+		w.replaceTree(w.path(name), filepath.Join(compatDir, name), names...)
+	}
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// asProgram is the environment variable that makes the test binary run as the program.
+const asProgram = "GANTRY_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	// With the race detector, programs sleep for a second when they exit, to detect races in
+	// goroutines that still run. Gantry waits for all its goroutines.
+	if race := os.Getenv("GORACE"); !strings.Contains(race, "atexit_sleep_ms") {
+		_ = os.Setenv("GORACE", strings.TrimSpace(race+" atexit_sleep_ms=10"))
+	}
+	// The state of the user who runs the tests is neither read nor changed.
+	userState, err := os.MkdirTemp("", "gantry-state")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", userState)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	m.Run() // its result becomes the exit status
+	_ = os.RemoveAll(userState)
+	for _, storage := range []string{filled.storage, small.storage} {
+		if storage != "" {
+			_ = os.RemoveAll(storage)
+		}
+	}
+}
+
+// long skips a test if only the short ones are wanted (make test). The packages below test what it
+// is about in parts; make test-long runs it.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a long test (make test-long)")
+	}
+}
+
+// filled is the sample, and the storage of a registry that has it. The first test that needs it
+// makes it.
+var filled struct {
+	once    sync.Once
+	sample  *registrytest.Sample
+	storage string // a folder
+	err     error
+}
+
+// fullSource starts a registry with the sample in it.
+func fullSource(t *testing.T) (*registrytest.Server, *registrytest.Sample) {
+	t.Helper()
+	filled.once.Do(func() {
+		if filled.sample, filled.err = registrytest.NewSmallSample(); filled.err != nil {
+			return
+		}
+		first := registrytest.Start(t, registrytest.Options{Alone: true})
+		if filled.err = filled.sample.Push(t.Context(), first.Client()); filled.err == nil {
+			filled.storage, filled.err = first.Keep()
+		}
+	})
+	if filled.err != nil {
+		t.Fatalf("making the sample: %v", filled.err)
+	}
+	return registrytest.Start(t, registrytest.Options{Storage: filled.storage}), filled.sample
+}
+
+// The repositories of the sample's catalogs in a mirror.
+const (
+	acme      = "acme/operator-index"
+	community = "community/curated-index"
+)
+
+// world has a source registry with the sample in it, a mirror, and a folder with the configuration
+// for both. The registries are real.
+type world struct {
+	t      *testing.T
+	dir    string
+	source *registrytest.Server
+	mirror *registrytest.Server
+	sample *registrytest.Sample
+	// env is the program's environment. If nil, it is the environment of the tests.
+	env map[string]string
+}
+
+// surroundings sets the environment to one with only a registries.conf and, unless authFile is "",
+// this file of credentials.
+func (w *world) surroundings(registriesConf, authFile string) {
+	w.t.Helper()
+	w.env = map[string]string{
+		"CONTAINERS_REGISTRIES_CONF": registriesConf, "REGISTRY_AUTH_FILE": authFile,
+		"HOME": w.t.TempDir(), "XDG_RUNTIME_DIR": "", "XDG_CONFIG_HOME": "", "DOCKER_CONFIG": "",
+	}
+}
+
+// process returns a command that runs the program in a separate process, with the world's
+// environment.
+func (w *world) process(ctx context.Context, args ...string) *exec.Cmd {
+	w.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = w.environ()
+	return cmd
+}
+
+// environ returns the environment of a separate process.
+func (w *world) environ() []string {
+	env := append(os.Environ(), asProgram+"=1")
+	for _, name := range sortedKeys(w.env) {
+		env = append(env, name+"="+w.env[name])
+	}
+	return env
+}
+
+func newWorld(t *testing.T, mirror registrytest.Options) *world {
+	t.Helper()
+	source, sample := fullSource(t)
+	w := &world{
+		t: t, dir: registrytest.TempDir(t), sample: sample,
+		source: source, mirror: registrytest.Start(t, mirror),
+	}
+	if err := sample.WriteConfig(w.dir, w.source.Host, w.source.Host); err != nil {
+		t.Fatal(err)
+	}
+	w.surroundings(w.path("registries.conf"), "")
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// write writes a file to the folder and returns its path.
+func (w *world) write(name, text string) string {
+	w.t.Helper()
+	if err := os.WriteFile(w.path(name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.path(name)
+}
+
+// config writes a configuration with this mirror stanza.
+func (w *world) config(name, stanza string) string {
+	return w.write(name, "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n"+stanza)
+}
+
+func (w *world) docker(prefix string) string { return "docker://" + w.mirror.Host + prefix }
+
+// outcome is the output and the exit status of a command.
+type outcome struct {
+	stdout, stderr string
+	code           int
+}
+
+// gantry runs the program like main, in a workspace of the world.
+func (w *world) gantry(args ...string) outcome {
+	w.t.Helper()
+	if args[0] != "version" && !strings.Contains(strings.Join(args, " "), "--workspace") {
+		args = append(args, "--workspace", w.path("workspace"))
+	}
+	var stdout, stderr bytes.Buffer
+	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env}).run(args)
+	return outcome{stdout.String(), stderr.String(), code}
+}
+
+// must runs the program and requires success.
+func (w *world) must(args ...string) outcome {
+	w.t.Helper()
+	o := w.gantry(args...)
+	if o.code != exitOK {
+		w.t.Fatalf("gantry %s ended with %d\n%s%s", strings.Join(args, " "), o.code, o.stdout, o.stderr)
+	}
+	return o
+}
+
+// refuse runs the program and checks its exit code, and that stderr contains these words.
+func (w *world) refuse(code int, words []string, args ...string) {
+	w.t.Helper()
+	o := w.gantry(args...)
+	if o.code != code {
+		w.t.Errorf("gantry %s ended with %d, want %d\n%s%s", strings.Join(args, " "), o.code, code, o.stdout, o.stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(o.stderr, word) {
+			w.t.Errorf("gantry %s does not print %q:\n%s", strings.Join(args, " "), word, o.stderr)
+		}
+	}
+}
+
+// verify pulls a catalog of the mirror and all its images, with a client that shares no code with
+// Gantry, and checks the number of bundles.
+func (w *world) verify(prefix, repository string, bundles int) registrytest.Verified {
+	w.t.Helper()
+	place := func(path string) string { return strings.TrimPrefix(prefix+"/"+path, "/") }
+	v, err := w.mirror.Client().VerifyCatalog(w.t.Context(), place(repository), "v4.20", place)
+	if err != nil {
+		w.t.Fatalf("the mirror is not complete: %v", err)
+	}
+	if len(v.Bundles) != bundles {
+		w.t.Errorf("catalog %s has %d bundles, want %d: %v", repository, len(v.Bundles), bundles, v.Bundles)
+	}
+	return v
+}
+
+// waitFor waits until the source gets a request with this text in its path.
+func (w *world) waitFor(path string) {
+	w.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, r := range w.source.Log() {
+			if strings.Contains(r.Path, path) {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-w.t.Context().Done():
+			w.t.Fatalf("the source got no request for %s", path)
+		}
+	}
+}
+
+// run runs a command line like main.
+func run(args []string, stdout, stderr io.Writer) int {
+	return (&app{stdout: stdout, stderr: stderr}).run(args)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// anEvent has the fields of all events that the tests check.
+type anEvent struct {
+	Version             int
+	Time                time.Time
+	Event               string
+	Message, Level      string
+	Digest, Repository  string
+	Source, Destination string
+	Result              json.RawMessage
+	Side, Host, Reason  string
+	Attempt             int
+	Code                *int
+	Error               *view.ErrorText
+	Phase               string
+	Images              json.RawMessage
+	Bytes               json.RawMessage
+}
+
+// readEvents checks that every line is an event, and returns the events by name.
+func readEvents(t *testing.T, stderr string) (names []string, of map[string][]anEvent) {
+	t.Helper()
+	of = map[string][]anEvent{}
+	for line := range strings.Lines(stderr) {
+		var e anEvent
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Version != 1 || e.Time.IsZero() || e.Event == "" {
+			t.Fatalf("no event: %v\n%s", err, line)
+		}
+		names, of[e.Event] = append(names, e.Event), append(of[e.Event], e)
+	}
+	return names, of
+}
+
+// TestMirrorWithEvents checks the events of a run with a retry and a failed image, and then of a
+// run that copies what was missing.
+func TestMirrorWithEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rt.Options{})
+	isc := w.path("imageset.yaml")
+	w.source.Script(
+		rt.Rule{Method: http.MethodGet, Path: "/blobs/sha256", Nth: 2, Action: rt.Status(http.StatusServiceUnavailable)},
+		rt.Rule{Method: http.MethodGet, Path: "/lantern/store/blobs/", Action: rt.WrongBytes()},
+	)
+	failures := w.path("failures.ndjson")
+	o := w.gantry("mirror", "-c", isc, w.docker(""), "--progress", "json", "--retry-delay", "1ms", "--log-level", "debug", "--failures", failures)
+	if o.code != exitPartial || !strings.HasPrefix(o.stdout, "Mirrored to") {
+		t.Fatalf("ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	names, of := readEvents(t, o.stderr)
+	if last := len(names) - 1; names[0] != "start" || names[last-1] != "summary" && !slices.Contains(names, "summary") || names[last] != "end" {
+		t.Errorf("begins with %s, ends with %s", names[0], names[last])
+	}
+	if end := of["end"][0]; end.Code == nil || *end.Code != exitPartial || end.Error == nil || end.Error.Code != exitPartial || end.Error.Message == "" {
+		t.Errorf("end: %+v", end)
+	}
+	started, ended := map[string]bool{}, map[string]int{}
+	for _, e := range of["blob-started"] {
+		started[e.Digest+e.Repository] = true
+	}
+	for _, e := range of["blob-ended"] {
+		result := string(e.Result)
+		ended[result]++
+		if result == `"moved"` && !started[e.Digest+e.Repository] {
+			t.Errorf("moved without a start: %s in %s", e.Digest, e.Repository)
+		}
+		if (e.Reason != "") != (result == `"failed"`) {
+			t.Errorf("%s with reason %q", result, e.Reason)
+		}
+	}
+	if ended[`"moved"`] == 0 || ended[`"failed"`] == 0 {
+		t.Errorf("blobs: %v", ended)
+	}
+	var failed, images int
+	for _, e := range of["image"] {
+		if images++; string(e.Result) == `"failed"` {
+			failed++
+			if !strings.Contains(e.Source, "lantern/store") || e.Reason == "" {
+				t.Errorf("failed: %+v", e)
+			}
+		}
+	}
+	held := 0
+	for _, e := range of["image"] {
+		if string(e.Result) == `"held"` {
+			held++
+		}
+	}
+	written, err := os.ReadFile(failures)
+	if err != nil || bytes.Count(written, []byte(`{"kind":"image","source":`)) != failed || bytes.Count(written, []byte(`{"kind":"catalog"`)) != held {
+		t.Errorf("%d images failed and %d catalogs are withheld, and --failures wrote %v\n%s", failed, held, err, written)
+	}
+	var last struct{ Failed, Held int }
+	if err := json.Unmarshal(of["progress"][len(of["progress"])-1].Images, &last); err != nil {
+		t.Fatal(err)
+	}
+	if failed == 0 || held == 0 || last.Failed != failed || last.Held != held {
+		t.Errorf("%d images failed and %d are withheld, and the last progress is %+v", failed, held, last)
+	}
+	var summary struct {
+		Report   struct{ Images int }
+		Transfer gantry.Transfer
+	}
+	if err := json.Unmarshal(of["summary"][0].Result, &summary); err != nil || summary.Report.Images == 0 || images < summary.Report.Images {
+		t.Errorf("%d image events, summary %+v (%v)", images, summary, err)
+	}
+	if tr := summary.Transfer; tr.BytesMoved == 0 || tr.Requests.Source == 0 || tr.Requests.Destination == 0 || tr.Retries == 0 || int(tr.Retries) != len(of["retry"]) {
+		t.Errorf("transfer %+v, %d retry events", tr, len(of["retry"]))
+	}
+	if len(of["retry"]) > 0 && (of["retry"][0].Side != "source" || of["retry"][0].Host != w.source.Host || of["retry"][0].Attempt != 2) {
+		t.Errorf("retry %+v", of["retry"][0])
+	}
+	if len(of["log"]) == 0 || len(of["message"]) == 0 || len(of["progress"]) == 0 {
+		t.Errorf("%d log, %d message, %d progress", len(of["log"]), len(of["message"]), len(of["progress"]))
+	}
+
+	// If the flags are wrong, stderr contains only JSON.
+	for _, args := range [][]string{{"--quiet"}, {"--log-level", "loud"}, {"--no-such-flag"}} {
+		o := w.gantry(append([]string{"mirror", "--progress", "json", "-c", isc, w.docker("")}, args...)...)
+		if _, of := readEvents(t, o.stderr); o.code != exitUsage || len(of["end"]) != 1 || *of["end"][0].Code != exitUsage {
+			t.Errorf("%v: ended with %d\n%s", args, o.code, o.stderr)
+		}
+	}
+
+	// Copy what was missing, with the object on stdout.
+	w.source.Script()
+	o = w.must("mirror", "-c", isc, w.docker(""), "--progress", "json", "--output", "json", "--failures", failures)
+	if written, err := os.ReadFile(failures); err != nil || len(written) > 0 {
+		t.Errorf("after a complete run, --failures wrote %v\n%s", err, written)
+	}
+	var result gantry.MirrorResult
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Transfer == nil || result.Transfer.BytesMoved == 0 {
+		t.Errorf("%v\n%s", err, o.stdout)
+	}
+	readEvents(t, o.stderr)
+	// With nothing to copy, the output is one line.
+	o = w.must("mirror", "-c", isc, w.docker(""))
+	if first, _, _ := strings.Cut(o.stdout, "\n"); !strings.HasPrefix(first, "Nothing to copy: all ") || strings.Contains(o.stdout, "Copied") {
+		t.Errorf("a run with nothing to do prints\n%s", o.stdout)
+	}
+	if strings.ContainsAny(o.stderr, "\r\x1b") || strings.Contains(o.stderr, "copying") {
+		t.Errorf("a short run without a terminal prints\n%q", o.stderr)
+	}
+}

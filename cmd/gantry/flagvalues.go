@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// addFile adds the flag that names the file or folder of a verb, and -o. -o is an output format like
+// everywhere else, but a value with other characters than letters is also accepted as the file: earlier
+// versions took only that.
+func (a *app) addFile(f *pflag.FlagSet, file *string, name, usage string) {
+	f.StringVar(file, name, "", usage)
+	f.VarP(&formatOrFile{format: &a.output, file: f.Lookup(name)}, "output", "o", outputHelp)
+	offer(f, "output", []string{outputText, outputJSON})
+}
+
+// formatOrFile is the value of -o of a verb that also takes a file there.
+type formatOrFile struct {
+	format *string
+	file   *pflag.Flag
+}
+
+func (v *formatOrFile) String() string {
+	if v.format == nil {
+		return ""
+	}
+	return *v.format
+}
+
+func (v *formatOrFile) Type() string { return "string" }
+
+func (v *formatOrFile) Set(s string) error {
+	switch {
+	case s == outputText || s == outputJSON:
+		*v.format = s
+		return nil
+	case !strings.ContainsFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') }):
+		// "xml" is probably meant as a format.
+		return fmt.Errorf("use text or json, or --%s %s if it is the name of a file", v.file.Name, s)
+	case v.file.Changed && v.file.Value.String() != s:
+		return fmt.Errorf("it names another file than --%s %s", v.file.Name, v.file.Value)
+	}
+	v.file.Changed = true
+	return v.file.Value.Set(s)
+}
+
+// singleFlags are the flags that name what a verb reads or writes. If one were given twice, the first
+// value would be ignored without a word.
+func singleFlags() []string {
+	return []string{
+		"config", "plan", "repair", "lock", "to", "from", "receipt", "write-receipt", "output-dir", "digest", "catalog", "package", "channel", "version",
+		"since", "volume-size", "arch",
+	}
+}
+
+// countSingle makes the flags with one value in a command and its subcommands count how often they
+// are given.
+func countSingle(c *cobra.Command) {
+	for _, name := range singleFlags() {
+		if flag := c.Flags().Lookup(name); flag != nil && flag.Value.Type() == "string" {
+			flag.Value = &single{Value: flag.Value}
+		}
+	}
+	for _, below := range c.Commands() {
+		countSingle(below)
+	}
+}
+
+// checkSingle returns an error if a flag with one value was given twice.
+func checkSingle(given *pflag.FlagSet) error {
+	var err error
+	given.VisitAll(func(f *pflag.Flag) { // Visit leaves out those that -o set
+		if v, ok := f.Value.(*single); ok && v.times > 1 {
+			err = usageHint("give it once", "--%s is given twice", f.Name)
+		}
+	})
+	return err
+}
+
+// single is the value of a flag that may be given only once. Completion sets each value twice, so
+// that Set only counts.
+type single struct {
+	pflag.Value
+	times int
+}
+
+func (v *single) Set(s string) error {
+	v.times++
+	return v.Value.Set(s)
+}
+
+// repeatable adds a flag that may be repeated, like StringArrayVar, whose values allocate 4 KiB each
+// when the flag is added.
+func repeatable(f *pflag.FlagSet, values *[]string, name, usage string) {
+	f.Var((*repeated)(values), name, usage)
+}
+
+// repeated are the values of a flag that may be repeated.
+type repeated []string
+
+func (r *repeated) String() string { return strings.Join(*r, ", ") }
+func (r *repeated) Type() string   { return "stringArray" }
+
+func (r *repeated) Set(s string) error {
+	*r = append(*r, s)
+	return nil
+}
+
+// archives are the folders of archives, file://DIR, in a flag that may be repeated. One value may
+// contain several, with commas between them. A comma separates them only before file://, so that the
+// names of folders may contain any character.
+type archives []string
+
+func (a *archives) String() string { return strings.Join(*a, ",") }
+func (a *archives) Type() string   { return "stringSlice" }
+
+func (a *archives) Set(s string) error {
+	for {
+		i := strings.Index(s, ","+fileScheme)
+		if i < 0 {
+			*a = append(*a, s)
+			return nil
+		}
+		*a = append(*a, s[:i])
+		s = s[i+1:]
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+// inputs are the flags for the content that is mirrored.
+type inputs struct {
+	selectFlags
+	releaseFlags
+	plan      string
+	name      string // of the plan; "" is the name of the file
+	workspace string
+}
+
+func (in *inputs) addFlags(f *pflag.FlagSet) {
+	in.selectFlags.addFlags(f, pathsKept)
+	in.releaseFlags.addFlags(f)
+	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
+	f.StringVar(&in.workspace, "workspace", gantry.DefaultWorkspace, "folder for plans, cache and cluster-resources")
+}
+
+// checkWorkspace returns an error if the name is empty, as with an unset variable of a script.
+func (in *inputs) checkWorkspace() error {
+	if in.workspace == "" || in.workspace == gantry.ArchiveScheme {
+		return usagef("--workspace names no folder")
+	}
+	return nil
+}
+
+// releaseFlags are the flags for which platform releases are accepted.
+type releaseFlags struct {
+	keys   []string
+	ignore bool
+}
+
+func (r *releaseFlags) addFlags(f *pflag.FlagSet) {
+	repeatable(f, &r.keys, "release-key", "accept only platform releases signed by a key of this OpenPGP file, instead of the vendor's keys (may be repeated; a key of each file must have signed)")
+	f.BoolVar(&r.ignore, "ignore-release-signature", false, "accept platform releases without checking their signatures")
+}
+
+// trust returns the values of the flags.
+func (r *releaseFlags) trust() gantry.ReleaseTrust {
+	return gantry.ReleaseTrust{ReleaseKeys: r.keys, IgnoreReleaseSignature: r.ignore}
+}
+
+// selection returns the values of the flags.
+func (s *selectFlags) selection() gantry.Selection {
+	return gantry.Selection{Config: s.config, Installed: s.installed, Dependencies: s.dependencies}
+}

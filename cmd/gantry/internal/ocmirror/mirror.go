@@ -1,0 +1,155 @@
+package ocmirror
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// asksVersion reports whether a command line without arguments asks for the version: -v has that
+// meaning in version 2 of oc mirror.
+func (l *line) asksVersion() bool {
+	asks := false
+	for _, g := range l.flags {
+		switch {
+		case g.Flag == nil:
+			return false
+		case g.Name == "version":
+			asks = asks || truth(g.value)
+		case g.Name == "verbose" && g.value == "":
+			asks = asks || len(l.args) == 0
+		case g.Name != "v1" && g.Name != "v2":
+			return false
+		}
+	}
+	return asks
+}
+
+// mirror translates a command line that mirrors.
+func (l *line) mirror() error {
+	destination := ""
+	if len(l.args) > 0 {
+		destination = l.args[0]
+	}
+	toArchive := strings.HasPrefix(destination, fileScheme)
+	err := l.each(func(g given) error { return l.mirrorFlag(g, toArchive, strings.HasPrefix(destination, dockerScheme)) })
+	if err != nil {
+		return err
+	}
+	if err := l.verification(); err != nil {
+		return err
+	}
+	root := defaultWorkspace
+	from := l.value("from")
+	if from != "" {
+		if err := refuseArchive(from); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(from, fileScheme) {
+			from = fileScheme + from
+			l.note("--from %s is read as %s", strings.TrimPrefix(from, fileScheme), from)
+		}
+		l.add("from", from)
+		root = filepath.Clean(strings.TrimPrefix(from, fileScheme))
+	}
+	if toArchive {
+		root = filepath.Clean(strings.TrimPrefix(destination, fileScheme))
+	}
+	l.folders(root)
+	if !l.Typed && !slices.ContainsFunc(l.out, func(word string) bool { return word == "--layout" || strings.HasPrefix(word, "--layout=") }) {
+		l.add("layout", layout)
+	}
+	return nil
+}
+
+// mirrorFlag translates a flag whose effect is Special.
+func (l *line) mirrorFlag(g given, toArchive, toRegistry bool) error {
+	switch g.Name {
+	case "since":
+		if toArchive {
+			l.add(g.Name, g.value)
+			return nil
+		}
+		l.noEffect(g.Name, "it is for file:// destinations")
+	case "strict-archive":
+		switch {
+		case !truth(g.value):
+		case toArchive:
+			l.addBool(g.Name, true)
+		default:
+			l.noEffect(g.Name, "it is for file:// destinations")
+		}
+	case "ignore-history":
+		switch {
+		case !truth(g.value):
+		case toArchive:
+			l.addBool("full", true)
+		default:
+			l.noEffect(g.Name, "the content of the mirror is always checked")
+		}
+	case "max-nested-paths":
+		if toRegistry {
+			l.add(g.Name, g.value)
+			return nil
+		}
+		l.noEffect(g.Name, "it is for docker:// destinations")
+	case "dry-run-manifest-lists":
+		if truth(g.value) {
+			if !truth(l.value("dry-run")) {
+				l.addBool("dry-run", true)
+			}
+			l.note("--%s is --dry-run: gantry plan --lock FILE lists every manifest", g.Name)
+		}
+	case "continue-on-error":
+		l.onError(truth(g.value))
+	case "skip-missing":
+		if truth(g.value) && l.value("continue-on-error") == "" {
+			l.onError(true)
+		}
+	case "rebuild-catalogs":
+		if !truth(g.value) {
+			l.noEffect(g.Name, "a catalog lists what is mirrored; one that is mirrored with full: true and without packages stays as it is")
+		}
+	case "oci-feature-action":
+		if g.value == "copy" {
+			return refuse("write a layout with -c FILE oci://DIR", "--%s copy is not supported", g.Name)
+		}
+		l.noEffect(g.Name, ociCatalogs)
+	case "oci-registries-config":
+		l.env["CONTAINERS_REGISTRIES_CONF"] = g.value
+		l.note("--%s: %s is read as registries.conf, for all registries", g.Name, g.value)
+	case "max-per-registry", "max-parallel-downloads":
+		l.parallel(g)
+	default:
+		return l.common(g)
+	}
+	return nil
+}
+
+func (l *line) onError(goOn bool) {
+	if goOn {
+		l.add("on-error", "continue")
+		return
+	}
+	l.add("on-error", "stop")
+}
+
+// maxParallel is the largest number that --parallel-images takes.
+const maxParallel = 100
+
+// parallel translates a limit of the requests to one registry: Gantry's is the product of both flags.
+func (l *line) parallel(g given) {
+	for _, name := range []string{"parallel-images", "parallel-layers", "parallel-batch-images"} {
+		if l.value(name) != "" {
+			l.noEffect(g.Name, "--"+name+" is given")
+			return
+		}
+	}
+	n, err := strconv.Atoi(g.value)
+	if err != nil || n < 1 {
+		return // 0 was no limit
+	}
+	l.add("parallel-images", strconv.Itoa(min(n, maxParallel)))
+	l.add("parallel-layers", "1")
+}

@@ -1,0 +1,28 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+// Validation returns the problems of a catalog, one per line, or the size of a valid catalog.
+func Validation(v *gantry.Validation) string {
+	if v.Passed {
+		return fmt.Sprintf("%s: valid (%s, %s, %s)\n", v.Catalog, Number(v.Packages, "package", "packages"),
+			Number(v.Channels, "channel", "channels"), Number(v.Bundles, "bundle", "bundles"))
+	}
+	var b strings.Builder
+	for _, p := range v.Problems {
+		position := p.File
+		if p.Line > 0 {
+			position = fmt.Sprintf("%s:%d", position, p.Line)
+		}
+		if position != "" {
+			position += ": "
+		}
+		fmt.Fprintf(&b, "%s%s (%s)\n", position, p.Message, p.Rule)
+	}
+	return b.String()
+}

@@ -1,0 +1,40 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+// ConfigCheck returns a line for each problem and warning of the configurations, and for each file that
+// is valid.
+func ConfigCheck(c *gantry.ConfigCheck) string {
+	var b strings.Builder
+	for _, f := range c.Files {
+		writeConfigProblems(&b, f.File, "", f.Problems)
+		writeConfigProblems(&b, f.File, "warning: ", f.Warnings)
+		switch n := len(f.Warnings); {
+		case !f.OK:
+		case n == 0:
+			fmt.Fprintf(&b, "%s: ok\n", f.File)
+		default:
+			fmt.Fprintf(&b, "%s: ok, with %s\n", f.File, Number(n, "warning", "warnings"))
+		}
+	}
+	return b.String()
+}
+
+func writeConfigProblems(b *strings.Builder, file, label string, problems []gantry.ConfigProblem) {
+	for _, p := range problems {
+		b.WriteString(file)
+		if p.Line > 0 {
+			fmt.Fprintf(b, ":%d", p.Line)
+		}
+		b.WriteString(": " + label + p.Message)
+		if p.Hint != "" {
+			b.WriteString("; " + p.Hint)
+		}
+		b.WriteString("\n")
+	}
+}

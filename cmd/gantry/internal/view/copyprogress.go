@@ -1,0 +1,50 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// CopyProgress returns the reading of a meter, for progress bars and lines.
+func CopyProgress(m *mirror.Meter, retries int64) progress.Reading {
+	at := m.Progress()
+	r := progress.Reading{Images: at.Images, ImagesDone: at.Finished, Total: at.Total, Done: at.Done, Moved: at.Copied, Requests: at.Requests, RequestsDone: at.RequestsDone}
+	switch {
+	case at.Total == 0 && at.Finished < at.Images:
+		return progress.Reading{What: "looking", Images: at.Images, ImagesDone: at.Compared}
+	case at.Total > 0 && at.Done == at.Total && at.Finished == at.Images:
+		r.What = "finishing"
+	}
+	if at.Failed > 0 {
+		r.Facts = append(r.Facts, fmt.Sprintf("%d failed", at.Failed))
+	}
+	if at.Withheld > 0 {
+		r.Facts = append(r.Facts, fmt.Sprintf("%d withheld", at.Withheld))
+	}
+	if at.Present > 0 {
+		r.Facts = append(r.Facts, fmt.Sprintf("%d already present", at.Present))
+	}
+	if at.Found > 0 {
+		r.Facts = append(r.Facts, progress.Bytes(at.Found)+" found")
+	}
+	if at.Mounted > 0 {
+		r.Facts = append(r.Facts, progress.Bytes(at.Mounted)+" mounted")
+	}
+	if retries > 0 {
+		r.Facts = append(r.Facts, Number(retries, "retry", "retries"))
+	}
+	transfers := m.Transfers()
+	slices.SortStableFunc(transfers, func(a, b mirror.Transfer) int { return cmp.Compare(b.Size, a.Size) })
+	for _, t := range transfers {
+		name := string(t.Digest)
+		if hex := t.Digest.Encoded(); len(hex) > 12 {
+			name = hex[:12]
+		}
+		r.Items = append(r.Items, progress.Item{Name: name + " " + t.Repository, Size: t.Size, Done: t.Done})
+	}
+	return r
+}

@@ -1,0 +1,77 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Explanation returns an Explanation as text.
+func Explanation(e plan.Explanation) string {
+	var b strings.Builder
+	for _, x := range e.Bundles {
+		fmt.Fprintf(&b, "%s of package %s, catalog %s\n", x.Name, x.Package, x.Catalog)
+		writeKeptFor(&b, "  ", x)
+	}
+	for _, x := range e.Releases {
+		fmt.Fprintf(&b, "release %s\n", x.Name)
+		writeTakenFor(&b, "  ", x)
+	}
+	for _, x := range e.Images {
+		fmt.Fprintf(&b, "%s\n", x.Source)
+		switch {
+		case x.Missing != "":
+			fmt.Fprintf(&b, "  missing at the source: %s\n", x.Missing)
+		case x.Blocked != "":
+			fmt.Fprintf(&b, "  blocked by %q\n", x.Blocked)
+		default:
+			fmt.Fprintf(&b, "  becomes %s:%s, %s\n", x.Repository, strings.Join(x.Tags, ", "), progress.Bytes(x.Size))
+		}
+		for _, l := range x.Lists {
+			fmt.Fprintf(&b, "  in the configuration's %s\n", l)
+		}
+		for _, bundle := range x.Bundles {
+			as := ""
+			if len(bundle.ImageNames) > 0 {
+				as = " as " + strings.Join(bundle.ImageNames, ", ")
+			}
+			fmt.Fprintf(&b, "  named by %s%s (package %s, catalog %s)\n", bundle.Name, as, bundle.Package, bundle.Catalog)
+			writeKeptFor(&b, "    ", bundle)
+		}
+		for _, r := range x.Releases {
+			as := ""
+			if len(r.ComponentNames) > 0 {
+				as = " as " + strings.Join(r.ComponentNames, ", ")
+			}
+			fmt.Fprintf(&b, "  named by release %s%s\n", r.Name, as)
+			writeTakenFor(&b, "    ", r)
+		}
+	}
+	return b.String()
+}
+
+func writeKeptFor(b *strings.Builder, indent string, x plan.ExplainedBundle) {
+	for _, kept := range x.Channels {
+		why := kept.Reason
+		if kept.For != "" && kept.For != x.Name {
+			why += ", for " + kept.For
+		}
+		fmt.Fprintf(b, "%schannel %s: %s\n", indent, kept.Channel, why)
+	}
+}
+
+// writeTakenFor writes why a release is in the plan.
+func writeTakenFor(b *strings.Builder, indent string, x plan.ExplainedRelease) {
+	for _, why := range x.Reasons {
+		if why.Channel == "" {
+			fmt.Fprintf(b, "%snamed by the configuration\n", indent)
+			continue
+		}
+		fmt.Fprintf(b, "%schannel %s: %s\n", indent, why.Channel, why.Reason)
+	}
+	for _, u := range x.Updates {
+		fmt.Fprintf(b, "%son the update path from %s to %s in channel %s\n", indent, u.From, u.To, u.Channel)
+	}
+}

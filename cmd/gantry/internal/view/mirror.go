@@ -1,0 +1,267 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Mirrored returns the result of a run as text, and the next steps. Failures has what was not mirrored.
+// notesAt is a clause that says where the notes of the plan are; if it is empty, they are not
+// mentioned.
+func Mirrored(r *gantry.MirrorResult, notesAt string) string {
+	var b strings.Builder
+	writeCopied(&b, r)
+	writeCheckedBlobs(&b, r.Report.Blobs)
+	writeOmitted(&b, r.Archive)
+	if r.Blocked > 0 {
+		fmt.Fprintf(&b, "Blocked by the configuration: %s, which catalogs may still list.\n", Number(r.Blocked, "image", "images"))
+	}
+	if n := len(r.LeftOutCharts); n > 0 {
+		fmt.Fprintf(&b, "Not mirrored: %s of the configuration.\n", Number(n, "Helm chart", "Helm charts"))
+	}
+	writeSignatureCount(&b, r.Signatures)
+	if n := len(r.Notes); n > 0 && notesAt != "" {
+		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
+	}
+	if !r.Report.Unfinished {
+		writeResources(&b, r.Resources)
+	}
+	if r.Receipt != "" {
+		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
+	}
+	writeNextSteps(&b, r)
+	return b.String()
+}
+
+// Failures returns what is not at the destination, one text for each warning. Images that failed for
+// the same reason are listed after each other, and the reason once.
+func Failures(report *mirror.Report) []string {
+	var texts []string
+	for _, alike := range mirror.GroupFailures(report.Failed) {
+		first, more := alike[0], alike[1:]
+		same := ""
+		if len(more) > 0 {
+			same = "\n    and, for the same reason, " + Number(len(more), "more image", "more images") + ":"
+		}
+		texts = append(texts, fmt.Sprintf("not mirrored: %s\n    %s%s", first.Source, first.Reason, same))
+		for _, x := range more {
+			texts = append(texts, "not mirrored: "+x.Source)
+		}
+	}
+	for _, x := range report.Excluded {
+		texts = append(texts, fmt.Sprintf("excluded: package %s of catalog %s, which names %s", x.Package, x.Catalog, unavailable(len(x.Missing))))
+	}
+	for _, x := range report.Withheld {
+		reason := ""
+		if x.Reason != "" {
+			reason = "; " + x.Reason
+		}
+		texts = append(texts, fmt.Sprintf("withheld: %s, which names %s%s", x.Publishable(), unavailable(len(x.Missing)), reason))
+	}
+	return texts
+}
+
+func unavailable(n int) string {
+	return Number(n, "image that is", "images that are") + " unavailable"
+}
+
+// WithheldLater returns a warning about catalogs and releases in an archive or layout that name
+// missing images, or "" if there are none. Other tools that read a layout do not withhold them.
+func WithheldLater(r *gantry.MirrorResult) string {
+	switch {
+	case r.Resources != nil || len(r.Withheld) == 0 || r.Report.Unfinished:
+		return ""
+	case strings.HasPrefix(r.Destination, gantry.LayoutScheme):
+		return fmt.Sprintf("%s that name these images are in %s anyway, where other tools find them; do not publish them from there", sorts(r.Withheld), r.Destination)
+	}
+	return fmt.Sprintf("%s that name these images will be withheld when %s is mirrored to a registry", sorts(r.Withheld), r.Destination)
+}
+
+// sorts returns the kinds of content: "catalogs and releases".
+func sorts(all []plan.Publishable) string {
+	var sorts []string
+	if slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Catalog != "" }) {
+		sorts = append(sorts, "catalogs")
+	}
+	if slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Release != "" }) {
+		sorts = append(sorts, "releases")
+	}
+	return strings.Join(sorts, " and ")
+}
+
+// A Repair is the result of writing a repair, as gantry mirror --repair --output json prints it.
+type Repair struct {
+	Version     int    `json:"version"`
+	Destination string `json:"destination"`
+	*airgap.Repaired
+}
+
+// Text returns the result as text.
+func (r *Repair) Text() string {
+	if r.AlreadyPresent {
+		return fmt.Sprintf("Nothing to write: the repair of sequence %d is at %s.\n", r.Sequence, r.Destination)
+	}
+	return fmt.Sprintf("Repair of sequence %d at %s: %s, %s.\nCarry it to the site and name its folder beside the one of the archive: --from file://DIR --from file://REPAIR.\n",
+		r.Sequence, r.Destination, Number(r.Content, "manifest or blob", "manifests and blobs"), progress.Bytes(r.Bytes))
+}
+
+// writeCheckedBlobs writes which blobs of images that were already present were checked.
+func writeCheckedBlobs(b *strings.Builder, c *mirror.CheckedBlobs) {
+	if c == nil || c.Checked+c.Unchecked == 0 {
+		return
+	}
+	switch all := c.Checked + c.Unchecked; {
+	case c.Unchecked > 0:
+		fmt.Fprintf(b, "Checked that %d of %s already present still exist; each run checks others, --check-blobs checks all, --read-blobs reads them.\n", c.Checked, Number(all, "blob", "blobs"))
+	case c.Read:
+		fmt.Fprintf(b, "Read %s already present and compared them with their digests.\n", Number(all, "blob", "blobs"))
+	default:
+		fmt.Fprintf(b, "Checked that all %s already present still exist; --read-blobs reads them.\n", Number(all, "blob", "blobs"))
+	}
+}
+
+// writeCopied writes how much was copied.
+func writeCopied(b *strings.Builder, r *gantry.MirrorResult) {
+	rep := r.Report
+	switch {
+	case rep.Unfinished:
+		fmt.Fprintf(b, "Not finished: images failed while they were copied, so nothing new is published at %s. The next run continues with what was copied.\n", r.Destination)
+		return
+	case rep.UpToDate() && r.Archive != nil && r.Archive.BuildsOn > 0:
+		writeHeadline(b, r.Archive, rep.Images, r.Destination)
+		return
+	case rep.UpToDate():
+		fmt.Fprintf(b, "Nothing to copy: %s at %s.\n", AllImages(rep.Images), r.Destination)
+		return
+	case rep.Copied+rep.Present == 0:
+		fmt.Fprintf(b, "Nothing was mirrored to %s.\n", r.Destination)
+	case rep.Copied == 0:
+		fmt.Fprintf(b, "Nothing new was mirrored to %s: %s already present.\n", r.Destination, Number(rep.Present, "image is", "images are"))
+	case r.Archive != nil && r.Archive.Omitted != nil && rep.Present > 0:
+		fmt.Fprintf(b, "Mirrored to %s: %s copied, %d already present or in the archives that it builds on.\n", r.Destination, Number(rep.Copied, "image", "images"), rep.Present)
+	default:
+		fmt.Fprintf(b, "Mirrored to %s: %s copied, %d already present.\n", r.Destination, Number(rep.Copied, "image", "images"), rep.Present)
+	}
+	if rep.BlobsCopied+rep.BlobsMounted+rep.Manifests == 0 {
+		return
+	}
+	fmt.Fprintf(b, "Copied %s in %s and %s", progress.Bytes(rep.BytesCopied),
+		Number(rep.BlobsCopied, "blob", "blobs"), Number(rep.Manifests, "manifest", "manifests"))
+	if rep.BlobsMounted > 0 {
+		fmt.Fprintf(b, "; mounted %s (%s)", Number(rep.BlobsMounted, "blob", "blobs"), progress.Bytes(rep.BytesMounted))
+	}
+	if rep.BlobsFound > 0 {
+		fmt.Fprintf(b, "; found %s (%s)", Number(rep.BlobsFound, "blob", "blobs"), progress.Bytes(r.Transfer.BytesFound))
+	}
+	if r.Transfer.BytesShared > 0 {
+		fmt.Fprintf(b, "; content that images share was sent once, which saved %s", progress.Bytes(r.Transfer.BytesShared))
+	}
+	b.WriteString(".\n")
+}
+
+// writeSignatureCount writes how many signatures stayed at the sources, if any, and what was counted.
+func writeSignatureCount(b *strings.Builder, c *gantry.SignatureCount) {
+	if c == nil || c.Total() == 0 {
+		return
+	}
+	var parts []string
+	for _, part := range []struct {
+		n         int
+		one, many string
+	}{{c.Signatures, "signature", "signatures"}, {c.Attestations, "attestation", "attestations"}, {c.SBOMs, "SBOM", "SBOMs"}} {
+		if part.n > 0 {
+			parts = append(parts, Number(part.n, part.one, part.many))
+		}
+	}
+	fmt.Fprintf(b, "Not copied: %s of %d of %s (cosign tags in %s",
+		strings.Join(parts, ", "), c.Signed, Number(c.Images, "copied image", "copied images"), Number(c.Repositories, "repository", "repositories"))
+	if c.Unlisted > 0 {
+		fmt.Fprintf(b, ", of which %d did not list all tags", c.Unlisted)
+	}
+	b.WriteString(").\n")
+}
+
+// writeResources writes which manifests clusters apply, if any.
+func writeResources(b *strings.Builder, f *gantry.ResourceFiles) {
+	if f == nil || len(f.Files)+len(f.Removed) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "Cluster resources: %s (%s)\n", f.Dir, Number(len(f.Files), "file", "files"))
+	if len(f.Web) > 0 {
+		fmt.Fprintf(b, "  and %s for a web server in its folders: graphs for clusters without an update service, signatures\n", Number(len(f.Web), "file", "files"))
+	}
+	for _, name := range f.Removed {
+		fmt.Fprintf(b, "  removed %s, which no longer applies\n", name)
+	}
+	writeObjects(b, f.Objects)
+	for _, n := range f.Notes {
+		fmt.Fprintf(b, "  note: %s\n", n)
+	}
+}
+
+// writeHeadline writes the result for an archive that builds on others if no image was copied.
+func writeHeadline(b *strings.Builder, r *airgap.ExportResult, images int, destination string) {
+	switch {
+	case r.AlreadyPresent:
+		fmt.Fprintf(b, "Nothing to copy: sequence %d at %s has this content. It builds on sequence %d, which sites that never imported it need too.\n", r.Sequence, destination, r.BuildsOn)
+	case r.Empty:
+		where, more := whereText(r.Bases), "For a second copy of a disk, copy its files; --full writes all content.\n"
+		if rest, ok := strings.CutPrefix(where, "the site has "); ok {
+			where, more = "are at the site "+rest, "--full writes all content.\n"
+		}
+		what := fmt.Sprintf("all %d images ", images)
+		if images == 1 {
+			what, where = "the image ", strings.Replace(where, "are ", "is ", 1)
+		}
+		fmt.Fprintf(b, "Nothing to copy, and nothing to carry: sequence %d at %s has no content, because %s%s.\n%s", r.Sequence, destination, what, where, more)
+	default: // an earlier run copied everything
+		fmt.Fprintf(b, "Nothing left to copy: sequence %d at %s is complete now.\n", r.Sequence, destination)
+	}
+}
+
+// writeOmitted writes what an archive omits.
+func writeOmitted(b *strings.Builder, r *airgap.ExportResult) {
+	if r == nil || r.Omitted == nil || r.Empty {
+		return
+	}
+	n, what := r.Omitted.Blobs, Number(r.Omitted.Blobs, "blob", "blobs")
+	if n == 0 {
+		n, what = r.Omitted.Manifests, Number(r.Omitted.Manifests, "manifest", "manifests")
+	}
+	where := whereText(r.Bases)
+	if rest, ok := strings.CutPrefix(where, "are "); ok && n == 1 {
+		where = "is " + rest
+	}
+	fmt.Fprintf(b, "Sequence %d omits %s (%s), which %s; --full writes all content.\n", r.Sequence, what, progress.Bytes(r.Omitted.Bytes), where)
+}
+
+// whereText returns where omitted content is, as the continuation of a sentence.
+func whereText(w airgap.BaseRange) string {
+	switch {
+	case w.Receipt:
+		return fmt.Sprintf("the site has according to its receipt, which covers the sequences up to %d", w.Last)
+	case w.First == 0:
+		return fmt.Sprintf("are in sequence %d and earlier ones", w.Last)
+	case w.First == w.Last:
+		return fmt.Sprintf("are in sequence %d", w.Last)
+	}
+	return fmt.Sprintf("are in sequences %d to %d", w.First, w.Last)
+}
+
+// ResourcesOnly returns the result of writing cluster resources without a copy as text.
+func ResourcesOnly(r *gantry.MirrorResult) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Nothing was copied to %s; the cluster resources are those after a copy of %s.\n", r.Destination, Number(len(r.Plan.Images), "image", "images"))
+	writeResources(&b, r.Resources)
+	if len(r.Withheld) > 0 {
+		fmt.Fprintf(&b, "Without those of %s that name images missing at their sources.\n", sorts(r.Withheld))
+	}
+	return b.String()
+}

@@ -1,0 +1,73 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A hundred images that fail for the same reason are a hundred lines and one reason.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	report := &mirror.Report{}
+	add := func(name string, err error) {
+		report.Failed = append(report.Failed, mirror.Failure{Source: name, Reason: err.Error(), Err: err})
+	}
+	for i := range 100 {
+		add(fmt.Sprintf("src.example.com/image:%d", i), &remote.Error{
+			Host: "mirror.example.com", Op: fmt.Sprintf("uploading sha256:%d", i), Status: 500, Message: "unknown error", Err: remote.ErrFailing,
+		})
+	}
+	add("src.example.com/other:1", errors.New("damaged"))
+	got := strings.Join(Failures(report), "\n") + "\n"
+	if n := strings.Count(got, "\n"); n != 101+3 || strings.Count(got, "unknown error") != 1 || !strings.Contains(got, "    and, for the same reason, 99 more images:\n") {
+		t.Errorf("%d lines:\n%s", n, got)
+	}
+	for _, f := range report.Failed {
+		if !strings.Contains(got, "not mirrored: "+f.Source+"\n") {
+			t.Errorf("%s is not listed", f.Source)
+		}
+	}
+}
+
+// TestSignatureCount checks that the result says how many signatures were left out, and what was
+// counted.
+func TestSignatureCount(t *testing.T) {
+	t.Parallel()
+	for want, count := range map[string]*gantry.SignatureCount{
+		"Not copied: 12 signatures, 1 attestation, 2 SBOMs of 9 of 41 copied images (cosign tags in 22 repositories, of which 1 did not list all tags).\n": {
+			Signatures: 12, Attestations: 1, SBOMs: 2, Images: 41, Signed: 9, Repositories: 22, Unlisted: 1,
+		},
+		"Not copied: 1 signature of 1 of 1 copied image (cosign tags in 1 repository).\n": {Signatures: 1, Images: 1, Signed: 1, Repositories: 1},
+		"": {Images: 3, Repositories: 2, Unlisted: 1},
+	} {
+		got := Mirrored(&gantry.MirrorResult{Report: &mirror.Report{Images: 1}, Signatures: count}, "")
+		if _, rest, _ := strings.Cut(got, "\n"); rest != want {
+			t.Errorf("%q, want %q", rest, want)
+		}
+	}
+}
+
+func TestWithheldLater(t *testing.T) {
+	t.Parallel()
+	r := &gantry.MirrorResult{Report: &mirror.Report{}, Withheld: []plan.Publishable{{Catalog: "c"}, {Release: "r"}}}
+	for destination, want := range map[string]string{
+		"file:///media/disk": "catalogs and releases that name these images will be withheld when file:///media/disk is mirrored",
+		"oci:///layout":      "do not publish them from there",
+	} {
+		r.Destination = destination
+		if text := WithheldLater(r); !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", destination, text, want)
+		}
+	}
+	r.Report.Unfinished = true
+	if text := WithheldLater(r); text != "" {
+		t.Errorf("an unfinished run: %q", text)
+	}
+}

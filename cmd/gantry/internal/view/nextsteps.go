@@ -1,0 +1,52 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// writeNextSteps writes what the user does after a run: apply the cluster resources, or carry the
+// archive and mirror from it.
+func writeNextSteps(b *strings.Builder, r *gantry.MirrorResult) {
+	switch {
+	case r.Report.Unfinished:
+	case r.Resources != nil && len(r.Resources.Files) > 0:
+		fmt.Fprintf(b, "To configure clusters:\n  oc apply -f %s\n", ShellWord(r.Resources.Dir))
+	case r.Archive != nil && !r.Archive.Empty:
+		writeCarry(b, r.Archive, r.Destination)
+	}
+}
+
+// writeCarry writes the files of an archive and the command for the disconnected side.
+func writeCarry(b *strings.Builder, r *airgap.ExportResult, destination string) {
+	fmt.Fprintf(b, "Sequence %d at %s; carry all of these:\n", r.Sequence, destination)
+	t := newTable(b, 0)
+	var more string
+	for _, f := range r.Files {
+		fmt.Fprintf(t, "  %s\t%s\n", f.Name, progress.Bytes(f.Size))
+		switch {
+		case strings.HasSuffix(f.Name, ".json.sig"):
+			more += " --verify-key KEY.pub"
+		case strings.HasSuffix(f.Name, ".json.age"):
+			more += " --identity KEY.txt"
+		}
+	}
+	fmt.Fprintf(t, "  %s\t%s\n", "total", progress.Bytes(r.Bytes))
+	_ = t.Flush() // into memory
+	fmt.Fprintf(b, "On the disconnected side, with the path of the folder there:\n  gantry mirror --from %s%s docker://MIRROR\n", ShellWord(destination), more)
+}
+
+// ShellWord returns a text as one word of a command line.
+func ShellWord(text string) string {
+	special := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_./:@%+=,-", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, special) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

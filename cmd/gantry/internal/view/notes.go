@@ -1,0 +1,38 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// writeNotes writes notes, those of each catalog together. A note of a catalog begins with its name.
+func writeNotes(b *strings.Builder, notes, catalogs []string) {
+	if len(notes) == 0 {
+		return
+	}
+	b.WriteString("Notes\n")
+	of := map[string][]string{}
+	for _, note := range notes {
+		name, rest := "", note
+		for _, c := range catalogs {
+			if after, ok := strings.CutPrefix(note, c+": "); ok && len(c) > len(name) {
+				name, rest = c, after
+			}
+		}
+		of[name] = append(of[name], rest)
+	}
+	for _, note := range of[""] {
+		fmt.Fprintf(b, "  %s\n", note)
+	}
+	slices.Sort(catalogs)
+	for _, c := range slices.Compact(catalogs) {
+		if len(of[c]) > 0 {
+			fmt.Fprintf(b, "  %s\n", c)
+		}
+		for _, note := range of[c] {
+			fmt.Fprintf(b, "    %s\n", note)
+		}
+	}
+	b.WriteByte('\n')
+}

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+)
+
+// shownObjects is how many objects a line names.
+const shownObjects = 5
+
+// PlannedResources returns what a run would change in the cluster resources, or "" if nothing.
+func PlannedResources(f *gantry.ResourceFiles) string {
+	var b strings.Builder
+	if f == nil || f.Objects == nil || !f.Objects.Any() {
+		return ""
+	}
+	fmt.Fprintf(&b, "Cluster resources that a run would change in %s:\n", f.Dir)
+	if first(f.Objects) {
+		fmt.Fprintf(&b, "  %s\n", objects(f.Objects.Added, "added"))
+	}
+	writeObjects(&b, f.Objects)
+	for _, n := range f.Notes {
+		fmt.Fprintf(&b, "  note: %s\n", n)
+	}
+	return b.String()
+}
+
+// first reports whether the changes are those of a first run.
+func first(c *resources.Changes) bool { return len(c.Changed)+len(c.Removed)+c.Unchanged == 0 }
+
+// writeObjects writes which objects of a cluster the manifests add, replace and no longer have, and
+// what to run for the last. The objects of a first run are not listed.
+func writeObjects(b *strings.Builder, c *resources.Changes) {
+	if c == nil || first(c) {
+		return
+	}
+	if len(c.Added) > 0 {
+		fmt.Fprintf(b, "  %s\n", objects(c.Added, "added"))
+	}
+	if len(c.Changed) > 0 {
+		fmt.Fprintf(b, "  %s\n", objects(c.Changed, "changed"))
+	}
+	renamed := map[resources.ObjectName]bool{}
+	for _, r := range c.Renamed {
+		renamed[r.From] = true
+		fmt.Fprintf(b, "  %s is now called %s; after oc apply", r.From, r.To.Name)
+		if r.From.Kind == "CatalogSource" {
+			fmt.Fprintf(b, ", change the Subscriptions and delete the old one:\n    %s\n", moveSubscriptions(r))
+		} else {
+			b.WriteString(", change ClusterExtensions that select it by name, and delete the old one:\n")
+		}
+		writeDelete(b, []resources.ObjectName{r.From})
+	}
+	var gone []resources.ObjectName
+	for _, n := range c.Removed {
+		if !renamed[n] {
+			gone = append(gone, n)
+		}
+	}
+	pronoun := "them"
+	if len(gone) == 1 {
+		pronoun = "it"
+	}
+	if len(gone) > 0 {
+		fmt.Fprintf(b, "  %s; in clusters that have %s:\n", objects(gone, "removed"), pronoun)
+		writeDelete(b, gone)
+	}
+}
+
+// objects returns "2 objects changed: A, B".
+func objects(names []resources.ObjectName, what string) string {
+	var shown []string
+	for _, n := range names[:min(len(names), shownObjects)] {
+		shown = append(shown, n.String())
+	}
+	text := fmt.Sprintf("%s %s: %s", Number(len(names), "object", "objects"), what, strings.Join(shown, ", "))
+	if more := len(names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// writeDelete writes a command for each kind and namespace.
+func writeDelete(b *strings.Builder, names []resources.ObjectName) {
+	for i := 0; i < len(names); {
+		n := names[i]
+		fmt.Fprintf(b, "    oc delete %s", strings.ToLower(n.Kind))
+		if n.Namespace != "" {
+			fmt.Fprintf(b, " -n %s", n.Namespace)
+		}
+		for ; i < len(names) && names[i].Kind == n.Kind && names[i].Namespace == n.Namespace; i++ {
+			b.WriteString(" " + names[i].Name)
+		}
+		b.WriteString("\n")
+	}
+}
+
+// moveSubscriptions returns the command that makes Subscriptions use a renamed CatalogSource.
+func moveSubscriptions(r resources.RenamedObject) string {
+	return fmt.Sprintf(`oc get subscriptions.operators.coreos.com -A -o jsonpath='{range .items[?(@.spec.source=="%s")]}{.metadata.namespace} {.metadata.name}{"\n"}{end}' | `+
+		`while read -r ns name; do oc patch subscriptions.operators.coreos.com "$name" -n "$ns" --type merge -p '{"spec":{"source":"%s","sourceNamespace":"%s"}}'; done`,
+		r.From.Name, r.To.Name, r.To.Namespace)
+}

@@ -1,0 +1,229 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Plan returns a plan as text: what is kept of each package and why, the sizes, the notes, and what
+// has to be copied. toCopy may be nil. width is the width of the screen; 0 is no limit.
+func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) string {
+	var b strings.Builder
+	for _, c := range p.Catalogs {
+		writeCatalog(&b, p, c, width)
+	}
+	writePlatform(&b, p, width)
+	if extra := additional(p); len(extra) > 0 {
+		fmt.Fprintf(&b, "Additional images\n")
+		List(&b, extra)
+		b.WriteByte('\n')
+	}
+	if len(p.Blocked) > 0 {
+		fmt.Fprintf(&b, "Blocked by the configuration (catalogs still list them)\n")
+		var lines []string
+		for _, x := range p.Blocked {
+			lines = append(lines, fmt.Sprintf("%s  by %q", x.Source, x.Pattern))
+		}
+		List(&b, lines)
+		b.WriteByte('\n')
+	}
+	if len(p.Missing) > 0 {
+		fmt.Fprintf(&b, "Missing at the source\n")
+		var lines []string
+		for _, x := range p.Missing {
+			lines = append(lines, fmt.Sprintf("%s\n      required by %s\n      %s", x.Source, requiredBy(x.Reasons), x.Message))
+		}
+		List(&b, lines)
+		b.WriteByte('\n')
+	}
+	var catalogs []string
+	for _, c := range p.Catalogs {
+		catalogs = append(catalogs, c.Name())
+	}
+	writeNotes(&b, p.Notes, catalogs)
+	writeTotals(&b, p, destination, toCopy, width)
+	return b.String()
+}
+
+func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
+	fmt.Fprintf(b, "Catalog %s\n", c.Name())
+	how := "unchanged"
+	if c.Built {
+		how = "rebuilt"
+	}
+	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, how, Short(c.Digest))
+	writeKept(b, c, sizes(p, func(because plan.Reason) string {
+		if because.Catalog != c.Name() {
+			return ""
+		}
+		return because.Package
+	}), width)
+}
+
+// writeKept writes the packages of a catalog as a table, with sizes unless sizes is nil.
+func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]partSize, width int) {
+	var rows strings.Builder
+	t := newTable(&rows, width)
+	head, known := "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR", sizes != nil
+	if known {
+		head += "\tIMAGES\tSIZE"
+	}
+	fmt.Fprintln(t, head)
+	for _, pkg := range c.Packages {
+		s := sizes[pkg.Name]
+		name, size := pkg.Name, fmt.Sprintf("\t%d\t%s", s.images, progress.Bytes(s.bytes))
+		for _, ch := range pkg.Channels {
+			channel := ch.Name
+			if ch.Name == pkg.DefaultChannel {
+				channel += " (default)"
+			}
+			if !known {
+				size = ""
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%d\t%s%s\n", name, channel, ch.Head, versions(ch), len(ch.Bundles), reasons(ch), size)
+			name, size = "", "\t\t"
+		}
+	}
+	_ = t.Flush() // into memory
+	b.WriteString(Trimmed(rows.String()))
+	b.WriteByte('\n')
+}
+
+// versions returns the versions of a channel, in order. Of more than 3, it returns the first and the last.
+func versions(ch plan.Channel) string {
+	var all []string
+	for _, bundle := range ch.Bundles {
+		if bundle.Version != "" && !slices.Contains(all, bundle.Version) {
+			all = append(all, bundle.Version)
+		}
+	}
+	slices.SortStableFunc(all, compareVersions)
+	switch len(all) {
+	case 0:
+		return "-"
+	case 1, 2, 3:
+		return strings.Join(all, ", ")
+	}
+	return all[0] + " .. " + all[len(all)-1]
+}
+
+// reasons returns why a channel's bundles were kept, with their numbers: "head", "range 3,
+// continuity 1".
+func reasons(ch plan.Channel) string {
+	count := map[string]int{}
+	var order []string
+	for _, bundle := range ch.Bundles {
+		if count[bundle.Reason]++; count[bundle.Reason] == 1 {
+			order = append(order, bundle.Reason)
+		}
+	}
+	slices.Sort(order)
+	for i, r := range order {
+		if len(order) > 1 {
+			order[i] = fmt.Sprintf("%s %d", r, count[r])
+		}
+	}
+	return strings.Join(order, ", ")
+}
+
+// A partSize is the size of a part of a plan: its images, and their content, counted once.
+type partSize struct {
+	images int
+	bytes  int64
+}
+
+// sizes returns the size of each part of a plan, such as a package or a release. of returns the part
+// that a reason belongs to, or "". Parts share content, so the sum may exceed the total. The result is
+// nil if the plan's content is unknown.
+func sizes(p *plan.Plan, of func(plan.Reason) string) map[string]partSize {
+	contents, err := p.Contents()
+	if err != nil {
+		return nil
+	}
+	seen := map[string]map[digest.Digest]bool{}
+	sizes := map[string]partSize{}
+	var counted []string // the parts of an image
+	for _, img := range p.Images {
+		counted = counted[:0]
+		for _, because := range img.Reasons {
+			name := of(because)
+			if name == "" || slices.Contains(counted, name) {
+				continue
+			}
+			counted = append(counted, name)
+			s := sizes[name]
+			s.images++
+			if seen[name] == nil {
+				seen[name] = map[digest.Digest]bool{}
+			}
+			add := func(d digest.Digest, n int64) {
+				if !seen[name][d] {
+					seen[name][d] = true
+					s.bytes += n
+				}
+			}
+			_ = contents.Walk(img.Digest, // a plan that was read has all manifests
+				func(m *plan.Manifest) error { add(m.Digest, m.Size); return nil },
+				func(blob plan.Blob) error { add(blob.Digest, blob.Size); return nil })
+			sizes[name] = s
+		}
+	}
+	return sizes
+}
+
+func additional(p *plan.Plan) []string {
+	var lines []string
+	for _, img := range p.Images {
+		if img.Kind == plan.AdditionalImage {
+			lines = append(lines, fmt.Sprintf("%s  becomes %s:%s  %s", img.Source, img.Repository, img.Tags[0], progress.Bytes(img.Size)))
+		}
+	}
+	return lines
+}
+
+func requiredBy(because []plan.Reason) string {
+	var who []string
+	for _, b := range because {
+		name := b.Bundle
+		switch {
+		case b.Release != "":
+			name = "release " + b.Release
+		case name == "":
+			name = "mirror." + b.List
+		}
+		if !slices.Contains(who, name) {
+			who = append(who, name)
+		}
+	}
+	if n := len(who); n > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(who[:3], ", "), n-3)
+	}
+	return strings.Join(who, ", ")
+}
+
+func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) {
+	count := map[plan.ImageKind]int{}
+	for _, img := range p.Images {
+		count[img.Kind]++
+	}
+	t := newTable(b, width)
+	fmt.Fprintf(t, "Images\t%d\t(%s)\n", p.Totals.Images, Kinds(count))
+	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
+	if toCopy != nil {
+		fmt.Fprintf(t, "To copy\t%s\t(%d images, to %s)\n", progress.Bytes(toCopy.Bytes), toCopy.Images, destination)
+		where := ""
+		if strings.HasPrefix(destination, gantry.ArchiveScheme) && toCopy.Present > 0 {
+			where = ", in that folder or in earlier archives"
+		}
+		fmt.Fprintf(t, "Present\t%s\t(%d images%s)\n", progress.Bytes(toCopy.BytesPresent), toCopy.Present, where)
+	}
+	_ = t.Flush() // into memory
+}

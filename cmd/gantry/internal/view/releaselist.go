@@ -1,0 +1,117 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Releases returns a list of releases or channels as tables, or paths as in plans, for a screen of this
+// width; 0 is no limit.
+func Releases(l *gantry.ReleaseList, width int) string {
+	var b strings.Builder
+	paths := &plan.Plan{}
+	if c := l.Channels[0]; len(c.Releases) == 0 && c.From == "" {
+		writeChannels(&b, l.Channels, width)
+	}
+	for _, c := range l.Channels {
+		switch {
+		case c.Path != nil:
+			paths.Updates = append(paths.Updates, *c.Path)
+		case c.Releases != nil:
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			if len(l.Channels) > 1 {
+				b.WriteString(listTitle(c) + "\n")
+			}
+			writeReleaseList(&b, c, width)
+		}
+	}
+	writeUpdates(&b, paths)
+	writeRisks(&b, paths)
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// listTitle returns the title of one list of several.
+func listTitle(c gantry.ListedChannel) string {
+	title := fmt.Sprintf("%s for %s", c.Name, c.Arch)
+	if c.From != "" {
+		title += ", from " + c.From
+	}
+	return title
+}
+
+// columns writes rows as a table. The first row is the heading.
+func columns(b *strings.Builder, rows [][]string, width int) {
+	var text strings.Builder
+	t := newTable(&text, width)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = OneLine(cell)
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	_ = t.Flush() // into memory
+	b.WriteString(Trimmed(text.String()))
+}
+
+func writeChannels(b *strings.Builder, channels []gantry.ListedChannel, width int) {
+	rows := [][]string{{"CHANNEL", "ARCH", "HEAD", "RELEASES"}}
+	for _, c := range channels {
+		rows = append(rows, []string{c.Name, string(c.Arch), c.Head, fmt.Sprint(c.Count)})
+	}
+	columns(b, rows, width)
+}
+
+func writeReleaseList(b *strings.Builder, c gantry.ListedChannel, width int) {
+	if len(c.Releases) == 0 {
+		fmt.Fprintf(b, "no updates lead from %s to any release\n", c.From)
+		return
+	}
+	heading := []string{"VERSION", "", "ERRATUM", "CHANNELS"}
+	if c.From != "" {
+		heading = []string{"VERSION", "", "HOPS", "RISKS", "ERRATUM"}
+	}
+	sizes := slices.ContainsFunc(c.Releases, func(r gantry.ListedRelease) bool { return r.Size > 0 })
+	if sizes {
+		heading = slices.Insert(heading, 2, "SIZE")
+	}
+	rows := [][]string{heading}
+	for _, r := range c.Releases {
+		row := []string{r.Version, Remarks(r.Head, false)}
+		if sizes {
+			row = append(row, sizeText(r.Size))
+		}
+		if r.Reached != nil {
+			row = append(row, fmt.Sprint(r.Reached.Hops), riskText(r.Reached), r.URL)
+		} else {
+			row = append(row, r.URL, strings.Join(r.Channels, ", "))
+		}
+		rows = append(rows, row)
+	}
+	columns(b, rows, width)
+}
+
+// sizeText returns the size of a release, or "-" if it is unknown.
+func sizeText(size int64) string {
+	if size == 0 {
+		return "-"
+	}
+	return progress.Bytes(size)
+}
+
+// riskText returns the number of risks on the path to a release.
+func riskText(r *gantry.Reached) string {
+	switch {
+	case r.Risks == 0:
+		return "-"
+	case r.Always == 0:
+		return fmt.Sprint(r.Risks)
+	}
+	return fmt.Sprintf("%d (%d for every cluster)", r.Risks, r.Always)
+}

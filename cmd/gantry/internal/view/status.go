@@ -1,0 +1,64 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/state"
+)
+
+// Status returns the last runs of a workspace as a table for a screen of this width, 0 is no limit, and
+// the errors of those that failed.
+func Status(s *gantry.WorkspaceStatus, width int) string {
+	if len(s.Runs) == 0 {
+		return fmt.Sprintf("Nothing was mirrored with the workspace %s.\n", s.Workspace)
+	}
+	var b strings.Builder
+	t := newTable(&b, width)
+	fmt.Fprintln(t, "DESTINATION\tCONFIGURATION\tLAST RUN\tRESULT")
+	for _, r := range s.Runs {
+		destination, name, at := r.Destination, r.Name, "-"
+		if destination == "" {
+			destination = r.Mirror
+		}
+		if name == "" {
+			name = "-"
+		}
+		if !r.Started.IsZero() {
+			at = r.Started.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", OneLine(destination), OneLine(name), at, runResult(r))
+	}
+	_ = t.Flush() // into memory
+	for _, r := range s.Runs {
+		if r.Message != "" {
+			fmt.Fprintf(&b, "\n%s failed:\n  %s\n", OneLine(r.Destination), strings.ReplaceAll(r.Message, "\n", "\n  "))
+		}
+	}
+	return Trimmed(b.String())
+}
+
+// runResult describes how a run ended.
+func runResult(r state.Run) string {
+	var text string
+	switch r.Result {
+	case state.RunComplete:
+		text = fmt.Sprintf("complete: %s, %d copied", Number(r.Images, "image", "images"), r.Copied)
+	case state.RunPartial:
+		text = fmt.Sprintf("PARTIAL: %d of %s unavailable", r.Failed, Number(r.Images, "image is", "images are"))
+	case state.RunFailed:
+		text = "FAILED"
+	case state.RunInterrupted:
+		text = "INTERRUPTED: run the same command again to continue"
+	case state.RunStarted:
+		text = "not ended: it is running, or it was killed"
+	default:
+		text = "not recorded"
+	}
+	if r.Sequence > 0 {
+		text = fmt.Sprintf("sequence %d, %s", r.Sequence, text)
+	}
+	return text
+}

@@ -1,0 +1,88 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// VerifiedArchive returns the result of verifying an archive as text.
+func VerifiedArchive(r *gantry.VerifiedArchive) string {
+	var b strings.Builder
+	if r.Signature != nil {
+		fmt.Fprintf(&b, "The archive is signed %s.\n", Signed(*r.Signature))
+	}
+	if len(r.Damage) == 0 {
+		images := fmt.Sprintf("%d images, ", r.Images)
+		if r.Earlier != nil && r.Earlier.Plan || r.NeedsIdentity {
+			images = ""
+		}
+		fmt.Fprintf(&b, "The archive in %s is intact: %s%s, every byte verified.\n", r.Archive, images, progress.Bytes(r.Bytes))
+		if r.NeedsIdentity {
+			b.WriteString("It is encrypted: its images are unknown without --identity.\n")
+		}
+		writeUnread(&b, r)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "Damaged in %s\n", r.Archive)
+	for _, d := range r.Damage {
+		b.WriteString("  " + d.Text)
+		if d.Recoverable && !r.Intact() {
+			b.WriteString(" (another copy is intact)")
+		}
+		b.WriteString("\n")
+		if len(d.Breaks) > 0 {
+			b.WriteString("    breaks\n")
+			var names strings.Builder
+			List(&names, d.Breaks)
+			b.WriteString(strings.ReplaceAll("    "+strings.TrimSuffix(names.String(), "\n"), "\n", "\n    ") + "\n")
+		}
+	}
+	switch {
+	case r.Intact():
+		b.WriteString("Nothing is lost: a repair or another copy has the damaged content.\n")
+	case r.NeedsIdentity:
+		b.WriteString("It is encrypted: the affected images are unknown without --identity.\n")
+	case r.PlanLost:
+		b.WriteString("The affected images are unknown because the plan in the archive is lost too.\n")
+	case r.Earlier != nil && r.Earlier.Plan:
+		b.WriteString("The affected images are unknown because the plan is in an earlier archive.\n")
+	default:
+		fmt.Fprintf(&b, "%d of %d images are broken.\n", len(r.Broken), r.Images)
+	}
+	writeUnread(&b, r)
+	return b.String()
+}
+
+// writeUnread writes which sets were not read: those that are missing, and those that are not needed.
+func writeUnread(b *strings.Builder, r *gantry.VerifiedArchive) {
+	b.WriteString(earlierText(r.Earlier))
+	if len(r.Unread) == 0 {
+		return
+	}
+	var names []string
+	for _, n := range r.Unread {
+		names = append(names, strconv.Itoa(n))
+	}
+	fmt.Fprintf(b, "Not read: sequence %s; the newest archive does not build on it, as far as the archives between them are present.\n", strings.Join(names, ", "))
+}
+
+// earlierText returns what is in earlier sets whose folders were not named.
+func earlierText(e *airgap.EarlierSets) string {
+	if e == nil {
+		return ""
+	}
+	var names []string
+	for _, n := range e.Sequences {
+		names = append(names, strconv.Itoa(n))
+	}
+	what := "the content that it omits is there, its plan included"
+	if !e.Plan {
+		what = fmt.Sprintf("%d blobs and manifests (%s) of its images are there", e.Content, progress.Bytes(e.Bytes))
+	}
+	return fmt.Sprintf("It builds on sequence %s, whose folder was not named: %s.\n", strings.Join(names, ", "), what)
+}

@@ -1,0 +1,36 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+// VerifiedRegistry returns the result of verifying a registry as text.
+func VerifiedRegistry(r *gantry.VerifiedRegistry) string {
+	var b strings.Builder
+	if len(r.Missing) == 0 {
+		blobs := "; their blobs were not checked (--blobs)"
+		switch r.Blobs {
+		case gantry.BlobsPresent:
+			blobs = ", with every blob; the blobs were not read (--read-blobs)"
+		case gantry.BlobsRead:
+			blobs = ", and every manifest and blob was read and matches its digest"
+		case gantry.BlobsNotChecked:
+		}
+		fmt.Fprintf(&b, "All %d images are at %s%s.\n", r.Images, r.Destination, blobs)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "Missing at %s\n", r.Destination)
+	var lines []string
+	for _, m := range r.Missing {
+		line := m.Source
+		if m.Repository != "" {
+			line += "\n      as " + r.Names[m.Repository].Name() + ":" + strings.Join(m.Tags, ", ")
+		}
+		lines = append(lines, line+"\n      "+m.Problem)
+	}
+	List(&b, lines)
+	return b.String()
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+// listOperators lists the packages of a catalog, or the bundles of one package or channel.
+func (a *app) listOperators(ctx context.Context, f readFlags, form, arg, pkg, channel string) error {
+	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
+		return err
+	}
+	listing, err := gantry.ListPackages(ctx, gantry.PackagesOptions{
+		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel,
+	})
+	if err != nil {
+		return err
+	}
+	if form != outputText {
+		return a.print(form, listing)
+	}
+	return a.text(view.CatalogListing(listing, pkg != "", a.columns()))
+}

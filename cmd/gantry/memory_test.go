@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+func TestGarbageLimit(t *testing.T) {
+	for live, want := range map[uint64]int{0: 100, 4 << 20: 100, 16 << 20: 100, 32 << 20: 50, 64 << 20: 25, 80 << 20: 20, 1 << 40: 20} {
+		if got := garbageFor(live); got != want {
+			t.Errorf("%d MiB in use: %d percent, want %d", live>>20, got, want)
+		}
+	}
+}
+
+// ownProcess is the environment variable that tells a test that it runs in a separate process.
+const ownProcess = "GANTRY_TEST_OWN_PROCESS"
+
+// TestGarbageIsLimitedWhereMuchIsInUse checks the garbage collection limit while much memory is in
+// use. It runs in a separate process, because the limits stay in effect until the process ends and
+// would cause constant garbage collection in the tests that follow.
+func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
+	if os.Getenv(ownProcess) == "" {
+		t.Parallel()
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Env = append(os.Environ(), ownProcess+"=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+			t.Errorf("in a process of its own: %v\n%s", err, out)
+		}
+		return
+	}
+	afterCollection(thresholds{percent: garbage, memory: leastMemory})
+	held := make([]byte, 128<<20)
+	percent, said := garbage, []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	for end := time.Now().Add(20 * time.Second); percent != leastGarbage && time.Now().Before(end); {
+		runtime.GC()
+		<-time.After(10 * time.Millisecond)
+		metrics.Read(said)
+		percent = int(said[0].Value.Uint64())
+	}
+	runtime.KeepAlive(held)
+	if percent != leastGarbage {
+		t.Errorf("with %d MiB in use garbage may be %d percent, want %d", len(held)>>20, percent, leastGarbage)
+	}
+}
+
+// TestMemory checks that the limit for all memory leaves room for the memory in use and for the
+// allowed garbage.
+func TestMemory(t *testing.T) {
+	for _, live := range []uint64{0, 1 << 20, 64 << 20, 100 << 20, 1 << 30, 1 << 40} {
+		got, least := memoryFor(live), int64(live+live*uint64(garbageFor(live))/100)
+		if got < leastMemory || got < least+least/50 {
+			t.Errorf("%d MiB in use: %d MiB, want more than %d", live>>20, got>>20, least>>20)
+		}
+	}
+	if got := memoryFor(0); got != leastMemory {
+		t.Errorf("with nothing in use the limit is %d", got)
+	}
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// ocMirror runs the program like main under the name of oc mirror.
+func (w *world) ocMirror(args ...string) outcome {
+	w.t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env, calledAs: "/usr/bin/oc-mirror"}).run(args)
+	return outcome{stdout.String(), stderr.String(), code}
+}
+
+// asOcMirror runs a command line without a world and without registries.
+func asOcMirror(t *testing.T, line string) outcome {
+	t.Helper()
+	w := &world{t: t, env: map[string]string{"HOME": t.TempDir(), "CONTAINERS_REGISTRIES_CONF": os.DevNull}}
+	return w.ocMirror(strings.Fields(line)...)
+}
+
+// TestOcMirror runs the three workflows under the name of oc mirror, as a process, in the folder that
+// the paths are relative to.
+func TestOcMirror(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, w.path("oc-mirror")); err != nil {
+		t.Fatal(err)
+	}
+	for line, files := range map[string][]string{
+		"-c isc.yaml file://work --v2 -p 55000":                    {"work/gantry-000001.json", "work/working-dir/plans/isc.json"},
+		"--v2 --config=isc.yaml --workspace file://direct {R}/m2m": {"direct/working-dir/cluster-resources/itms-oc-mirror.yaml"},
+	} {
+		w.runNamed(line, files...)
+	}
+	w.runNamed("-c isc.yaml --from work {R}/d2m --v2", "work/working-dir/cluster-resources/itms-oc-mirror.yaml")
+	if a, b := stored(t, w.mirror, "m2m"), stored(t, w.mirror, "d2m"); len(a) != 1 || len(a) != len(b) {
+		t.Errorf("the mirror has %v below m2m and %v below d2m", a, b)
+	}
+}
+
+// runNamed runs a command line as a process called oc-mirror and checks that it wrote these files.
+func (w *world) runNamed(line string, files ...string) {
+	w.t.Helper()
+	args := strings.Fields(strings.ReplaceAll(line, "{R}", "docker://"+w.mirror.Host))
+	cmd := exec.CommandContext(w.t.Context(), w.path("oc-mirror"), args...)
+	cmd.Dir, cmd.Env = w.dir, w.environ()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("oc-mirror %s: %v\n%s", line, err, out)
+	}
+	for _, name := range files {
+		if _, err := os.Stat(w.path(name)); err != nil {
+			w.t.Errorf("oc-mirror %s: %v", line, err)
+		}
+	}
+}
+
+// TestOcMirrorWithoutRegistry runs the commands that only print something.
+func TestOcMirrorWithoutRegistry(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		line           string
+		code           int
+		stdout, stderr string
+	}{
+		{"--v2 --help", exitOK, "oc-mirror -c FILE file://DIR", ""},
+		{"help", exitOK, "gantry mirror -c FILE file://DIR", ""},
+		{"--help --all", exitOK, "-p, --port N", ""},
+		{"delete --help", exitOK, "--force-cache-delete", ""},
+		{"list operators --help", exitOK, "list operators --catalogs --version X.Y", ""},
+		{"version", exitOK, "gantry ", ""},
+		{"--v2 --version", exitOK, "gantry ", ""},
+		{"version --output=yaml", exitOK, "gitVersion: ", ""},
+		{"version --output json", exitOK, `"gitVersion"`, ""},
+		{"init --registry localhost:5000/test:latest", exitOK, "kind: ImageSetConfiguration", "--registry has no effect: state is kept in the workspace"},
+		{"init --output json", exitOK, `"kind": "ImageSetConfiguration"`, ""},
+		{"describe mirror_seq1_000000.tar", exitUsage, "", "an archive of oc mirror version 1"},
+		{"delete --v2 --generate --delete-id a -c x --workspace file://w docker://r.example.com", exitUsage, "", "nothing was deleted"},
+		{"delete --v2 --delete-yaml-file x --force-cache-delete true docker://r.example.com", exitUsage, "", "nothing was deleted"},
+		{"delete --v2 --generte", exitUsage, "", `did you mean "--generate"?`},
+		{"-c absent.yaml file://work --wrong", exitUsage, "", "unknown flag: --wrong"},
+		{"", exitUsage, "", "no destination"},
+		{"completion bash", exitOK, "__start_oc-mirror", ""},
+		{"completion zsh --v2", exitOK, "#compdef oc-mirror", ""},
+		{"__complete list rel", exitOK, "releases\t", ""},
+		{"__complete --dest-sk", exitOK, "--dest-skip-tls", ""},
+		{"__complete -c x doc", exitOK, "docker://", ""},
+	} {
+		o := asOcMirror(t, tc.line)
+		if o.code != tc.code || !strings.Contains(o.stdout, tc.stdout) || !strings.Contains(o.stderr, tc.stderr) || tc.code != exitOK && o.stdout != "" {
+			t.Errorf("oc-mirror %s ended with %d, want %d, %q and %q\n%s%s", tc.line, o.code, tc.code, tc.stdout, tc.stderr, o.stdout, o.stderr)
+		}
+	}
+}
+
+// TestOcMirrorHelpIsShort checks that help without --all fits on a screen.
+func TestOcMirrorHelpIsShort(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"", "list", "list operators", "list releases", "delete", "version", "init", "describe"} {
+		o := asOcMirror(t, verb+" --help")
+		if n := strings.Count(o.stdout, "\n"); n > 60 || n < 5 || o.code != exitOK {
+			t.Errorf("oc-mirror %s --help has %d lines and ends with %d\n%s", verb, n, o.code, o.stderr)
+		}
+	}
+}
+
+// TestOwnFlagsAsOcMirror checks that every flag of gantry mirror is accepted under the name of oc
+// mirror, and that those that the translation writes exist.
+func TestOwnFlagsAsOcMirror(t *testing.T) {
+	t.Parallel()
+	root := (&app{}).command(everyVerb)
+	own := flagsOf(root)
+	var written []string
+	for _, line := range strings.Split(`
+-c a --from d --workspace w --cache-dir x --dry-run --manifests-only --max-nested-paths 2 --continue-on-error --max-per-registry 2 docker://r.example.com
+--since 2026-01-01 --ignore-history --strict-archive file://d
+--tls-verify=false --source-skip-tls --dest-skip-tls --source-use-http --dest-use-http docker://r.example.com
+--loglevel info --parallel-batch-images 2 -q file://d
+`, "\n") {
+		c, err := ocmirror.Translate(strings.Fields(line), ocmirror.Options{Name: "oc-mirror", Flags: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		written = append(written, c.Args...)
+	}
+	for _, word := range written {
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if strings.HasPrefix(word, "--") && own("mirror").Lookup(name) == nil {
+			t.Errorf("gantry mirror has no flag %s", word)
+		}
+	}
+	for _, name := range []string{"name", "plan", "release-key", "failures", "check-blobs", "output", "progress"} {
+		flag := own("mirror").Lookup(name)
+		args := []string{"--" + name, "x", "file://d"}
+		if flag.NoOptDefVal != "" {
+			args = slices.Delete(args, 1, 2)
+		}
+		c, err := ocmirror.Translate(args, ocmirror.Options{Name: "oc-mirror", Flags: own})
+		if err != nil || !slices.Contains(c.Args, "--"+name) {
+			t.Errorf("%v: %v, %v", args, c.Args, err)
+		}
+	}
+}
+
+// TestResourcesOnly checks that the cluster resources are those of a copy, and that the mirror gets no
+// request.
+func TestResourcesOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
+	disk := "file://" + w.path("disk")
+	w.must("mirror", "-c", w.path("isc.yaml"), disk)
+	w.mirror.ResetLog()
+	o := w.must("mirror", "--from", disk, "--resources-only", w.docker("/ocp"), "--workspace", w.path("only"))
+	if n := len(w.mirror.Log()); n > 0 || !strings.Contains(o.stdout, "Nothing was copied") {
+		t.Errorf("the mirror got %d requests\n%s", n, o.stdout)
+	}
+	w.must("mirror", "--from", disk, w.docker("/ocp"), "--workspace", w.path("copied"))
+	const file = "cluster-resources/itms-generic-0.yaml"
+	if diff := cmp.Diff(w.read(filepath.Join("copied", file)), w.read(filepath.Join("only", file))); diff != "" {
+		t.Error(diff)
+	}
+	// Nothing is recorded: status knows no run.
+	if o := w.gantry("status", "--workspace", w.path("only")); strings.Contains(o.stdout, w.mirror.Host) {
+		t.Errorf("the run is recorded:\n%s", o.stdout)
+	}
+	w.refuse(exitUsage, []string{"--resources-only is for docker:// destinations"}, "mirror", "-c", w.path("isc.yaml"), "--resources-only", disk)
+	w.refuse(exitUsage, []string{"--resources-only copies nothing"}, "mirror", "-c", w.path("isc.yaml"), "--resources-only", "--dry-run", w.docker("/ocp"))
+}
+
+// TestCacheDir checks that workspaces share a cache.
+func TestCacheDir(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{})
+	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
+	plan := func(workspace string) int {
+		w.source.ResetLog()
+		w.must("plan", "-c", w.path("isc.yaml"), "--cache-dir", w.path("shared"), "--workspace", w.path(workspace))
+		return len(w.source.Log())
+	}
+	if first, second := plan("one"), plan("two"); second >= first {
+		t.Errorf("%d requests, and %d with the cache of another workspace", first, second)
+	}
+	for _, name := range []string{"one/cache", "two/cache"} {
+		if _, err := os.Stat(w.path(name)); err == nil {
+			t.Errorf("%s exists", name)
+		}
+	}
+	// The variable of oc mirror names it, too.
+	w.env["OC_MIRROR_CACHE"] = w.path("named")
+	if o := w.ocMirror("-c", w.path("isc.yaml"), "file://"+w.path("disk"), "--dry-run"); o.code != exitOK {
+		t.Fatal(o.stderr)
+	}
+	if _, err := os.Stat(w.path("named/gantry-cache/index.json")); err != nil {
+		t.Error(err)
+	}
+	w.write("file", "")
+	w.refuse(exitError, []string{"--cache-dir"}, "plan", "-c", w.path("isc.yaml"), "--cache-dir", w.path("file"))
+}

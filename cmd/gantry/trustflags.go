@@ -1,0 +1,82 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
+)
+
+// trustFlags are the flags for the signatures that archives must have.
+type trustFlags struct {
+	verifyKeys     []string
+	allowedSigners string
+	signer         string
+	require        bool
+	identity       *identityFlags
+	flags          *pflag.FlagSet // to find out which were given
+}
+
+// The names of the flags.
+const (
+	verifyKeyFlag        = "verify-key"
+	allowedSignersFlag   = "allowed-signers"
+	signerFlag           = "signer"
+	requireSignatureFlag = "require-signature"
+)
+
+func (t *trustFlags) addFlags(f *pflag.FlagSet) {
+	t.flags = f
+	t.identity = &identityFlags{stdin: func() io.Reader { return os.Stdin }}
+	t.identity.addFlags(f)
+	repeatable(f, &t.verifyKeys, verifyKeyFlag, "accept only archives signed by this SSH key, a .pub file (may be repeated)")
+	f.StringVar(&t.allowedSigners, allowedSignersFlag, "", "accept only archives signed by a key of this allowed_signers file of ssh-keygen (default: ~/.config/gantry/allowed_signers, if it exists)")
+	f.StringVar(&t.signer, signerFlag, "", "the signer that the archive must have, as named in --allowed-signers: ops@example.com")
+	f.BoolVar(&t.require, requireSignatureFlag, false, "refuse archives that are not signed (default: true if keys are known); false refuses only invalid signatures")
+}
+
+// given returns one of the flags that were given, or "".
+func (t *trustFlags) given() string {
+	for _, name := range []string{verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, identityFlag, identityPassphraseFlag} {
+		if t.flags.Changed(name) {
+			return "--" + name
+		}
+	}
+	return ""
+}
+
+// check returns an error if flags were given and no archive is read.
+func (t *trustFlags) check(archive bool) error {
+	if name := t.given(); name != "" && !archive {
+		return usageHint("leave it out", "%s is for reading an archive, and no archive is read", name)
+	}
+	return nil
+}
+
+// policy returns the policy for signatures of archives.
+func (a *app) policy(t *trustFlags) (*sshsig.Policy, error) {
+	// An unset variable of a script must not disable the check.
+	switch {
+	case t.allowedSigners == "" && t.flags.Changed(allowedSignersFlag):
+		return nil, usageHint("name the file, or leave it out", "--allowed-signers is empty")
+	case t.signer == "" && t.flags.Changed(signerFlag):
+		return nil, usageHint("name a signer, or leave it out", "--signer is empty")
+	}
+	trust := gantry.ArchiveTrust{VerifyKey: t.verifyKeys, AllowedSigners: t.allowedSigners, Signer: t.signer}
+	if t.flags.Changed(requireSignatureFlag) {
+		trust.RequireSignature = &t.require
+	}
+	return a.environment(&registryFlags{}).SigningPolicy(trust)
+}
+
+// saySigned prints who signed an archive, if it is signed.
+func (a *app) saySigned(have *archive.Archive) {
+	if v := have.Signature(); v.Signed {
+		a.say("the archive is signed %s", view.Signed(v))
+	}
+}

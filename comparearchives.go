@@ -1,0 +1,111 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// CompareArchivesOptions says which archives CompareArchives compares.
+type CompareArchivesOptions struct {
+	// Folders are the folders of the old and the new archive, each as file://DIR. One folder may have
+	// both.
+	Folders []string
+	// Sequence has the numbers of the old and the new archive. 0 is the newest. The default is the
+	// newest of each folder, or the last two of one folder.
+	Sequence []int
+	// Read says with which signatures and identities archives are read.
+	Read archive.OpenOptions
+}
+
+// An ArchiveDifference is what changed from one archive to another. Its JSON is what gantry archive
+// diff --output json prints.
+type ArchiveDifference struct {
+	Version int             `json:"version"`
+	Old     ComparedArchive `json:"old"`
+	New     ComparedArchive `json:"new"`
+	plan.Difference
+}
+
+// A ComparedArchive is one of the archives that were compared.
+type ComparedArchive struct {
+	Archive  string        `json:"archive"`
+	Name     string        `json:"name"`
+	Sequence int           `json:"sequence"`
+	Plan     digest.Digest `json:"plan"`
+}
+
+// CompareArchives compares the plans of two archives. Content that an archive omits because an earlier
+// archive has it counts as part of it. Only the volumes with the plans are read.
+func CompareArchives(ctx context.Context, o CompareArchivesOptions) (*ArchiveDifference, error) {
+	if len(o.Folders) < 1 || len(o.Folders) > 2 {
+		return nil, inputHint("write file://OLD file://NEW, or one folder with both", "comparing archives requires one or two folders")
+	}
+	old := ArchiveOptions{Folders: o.Folders[:1], Read: o.Read}
+	now := ArchiveOptions{Folders: o.Folders[len(o.Folders)-1:], Read: o.Read}
+	switch {
+	case len(o.Sequence) == 2:
+		old.Sequence, now.Sequence = o.Sequence[0], o.Sequence[1]
+	case len(o.Sequence) != 0:
+		return nil, inputHint("give two numbers: OLD,NEW", "Options.Sequence %s", strings.Trim(fmt.Sprint(o.Sequence), "[]"))
+	case len(o.Folders) == 1:
+		var err error
+		if old.Sequence, err = secondNewest(o.Folders[0]); err != nil {
+			return nil, err
+		}
+	}
+	d := &ArchiveDifference{Version: 1}
+	before, err := outlineArchive(ctx, old, &d.Old)
+	if err != nil {
+		return nil, err
+	}
+	after, err := outlineArchive(ctx, now, &d.New)
+	if err != nil {
+		return nil, err
+	}
+	d.Difference = *plan.Compare(before, after)
+	return d, nil
+}
+
+// secondNewest returns the number of the second newest archive in a folder.
+func secondNewest(folder string) (int, error) {
+	dirs, err := ArchiveFolders("", []string{folder})
+	if err != nil {
+		return 0, err
+	}
+	sequences, err := archive.Sequences(dirs...)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return 0, advice.Wrap(advice.Input, err, "")
+	case err != nil:
+		return 0, err
+	case len(sequences) < 2:
+		return 0, inputHint("name another folder to compare it with", "%s has only one archive", folder)
+	}
+	return sequences[len(sequences)-2], nil
+}
+
+// outlineArchive returns the outline of the plan of one archive, and describes the archive in c.
+func outlineArchive(ctx context.Context, o ArchiveOptions, c *ComparedArchive) (*plan.Outline, error) {
+	have, err := OpenArchive(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = have.Close() }() // only read from
+	s := have.Selected()
+	*c = ComparedArchive{Archive: o.Folders[0], Name: s.Series, Sequence: s.Sequence, Plan: have.PlanDigest()}
+	p, err := airgap.OpenedPlan(ctx, have)
+	if err != nil {
+		return nil, err
+	}
+	return p.Outline(), nil
+}

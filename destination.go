@@ -1,0 +1,162 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A Destination is what a plan is copied to.
+type Destination interface {
+	// Compare returns what the destination lacks of a plan.
+	Compare(ctx context.Context, p *plan.Plan) (*mirror.ToCopy, error)
+	// Copy copies what the destination lacks of a plan.
+	Copy(ctx context.Context, p *plan.Plan, source image.Reader, opts mirror.Options) (*mirror.Report, error)
+	// Registry returns the destination as a registry that clusters pull from, or nil.
+	Registry() *RegistryDestination
+}
+
+// DestinationOptions are options for single kinds of destinations.
+type DestinationOptions struct {
+	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
+	MaxNestedPaths int
+	// StrictArchive refuses a blob larger than a volume instead of splitting it.
+	StrictArchive bool
+	// VolumeSize is how large the volumes of an archive may be, in bytes; 0 is what the plan says.
+	VolumeSize int64
+	// KeepLayout keeps what a layout lists under other names.
+	KeepLayout bool
+	// CheckBlobs asks a registry for every blob, and reads those of a layout. ReadBlobs reads those
+	// of a registry, too, and its manifests.
+	CheckBlobs, ReadBlobs bool
+	// RenameCatalogs forgets the names of the catalogs' objects.
+	RenameCatalogs bool
+	// Sign returns the signature of an archive's set manifest. Nil signs nothing.
+	Sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
+	// Encrypt encrypts an archive; nil does not.
+	Encrypt *archive.Encryption
+}
+
+// OpenDestination returns the destination that a text such as "docker://mirror.example.com/ocp"
+// names. Nothing is connected or written.
+func (e *Env) OpenDestination(destination string, opts DestinationOptions) (Destination, error) {
+	streams, err := e.Streams()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case strings.HasPrefix(destination, RegistryScheme):
+		d, err := mirror.ParseRegistryPath(destination, opts.MaxNestedPaths)
+		if err != nil {
+			return nil, advice.Wrap(advice.Input, err, "")
+		}
+		client, err := e.Client(remote.Destination)
+		if err != nil {
+			return nil, err
+		}
+		t := &RegistryDestination{RegistryPath: d, Client: client, Streams: streams, checkBlobs: opts.CheckBlobs || opts.ReadBlobs, readBlobs: opts.ReadBlobs, renameCatalogs: opts.RenameCatalogs}
+		t.site = airgap.Site{Name: t.Key(), Registry: t.Push, Streams: streams, CheckBlobs: t.checkBlobs}
+		return t, nil
+	case opts.MaxNestedPaths != 0:
+		return nil, inputHint("set it when the content is pushed to a registry", "Options.MaxNestedPaths is for docker:// destinations, and %s keeps the paths", destination)
+	case strings.HasPrefix(destination, ArchiveScheme) && len(destination) > len(ArchiveScheme):
+		return &archiveDestination{dir: destination[len(ArchiveScheme):], opts: archive.Options{
+			VolumeSize: opts.VolumeSize, Strict: opts.StrictArchive, Replace: true, Sign: opts.Sign, Encrypt: opts.Encrypt, Log: e.logger(),
+		}}, nil
+	case strings.HasPrefix(destination, LayoutScheme) && len(destination) > len(LayoutScheme):
+		return &LayoutDestination{Dir: destination[len(LayoutScheme):], Keep: opts.KeepLayout, CheckBlobs: opts.CheckBlobs || opts.ReadBlobs}, nil
+	}
+	return nil, inputHint("write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", "unknown destination %q", redact.Address(destination))
+}
+
+// Fatal reports whether an error of a destination ends a run because it concerns every image. A
+// request that a registry denies in one repository does not.
+func Fatal(err error) bool {
+	return errors.Is(err, remote.ErrUnauthorized) && !errors.Is(err, remote.ErrDenied) || errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted) ||
+		errors.Is(err, remote.ErrReadOnly) ||
+		space.IsFull(err) || errors.Is(err, syscall.EROFS)
+}
+
+// A RegistryDestination is a mirror registry.
+type RegistryDestination struct {
+	mirror.RegistryPath
+	Client  *remote.Client
+	Streams int // blobs that are copied at the same time
+
+	checkBlobs bool
+	readBlobs  bool
+	names      map[string]reference.Reference // in the mirror, by those of the plan
+	site       airgap.Site                    // as an archive that is imported sees it
+	// renameCatalogs forgets the names that catalogs have in cluster resources.
+	renameCatalogs bool
+	// suffix is the one of the names of mirror sets, and suffixNote why it is used; see nameObjects.
+	suffix, suffixNote string
+}
+
+// Registry returns t.
+func (t *RegistryDestination) Registry() *RegistryDestination { return t }
+
+// nameAll sets the names of the plan's repositories in the mirror. A part of a plan has the same
+// names as the whole plan.
+func (t *RegistryDestination) nameAll(p *plan.Plan) (err error) {
+	unnamed := func(repository string) bool { return t.names[repository].Path == "" }
+	if t.names != nil && !slices.ContainsFunc(p.Images, func(img plan.Image) bool { return unnamed(img.Repository) }) && !slices.ContainsFunc(t.site.OtherRepositories, unnamed) {
+		return nil
+	}
+	if t.names, err = t.Repositories(p); err != nil {
+		return advice.Wrap(advice.Input, err, "")
+	}
+	for _, repository := range t.site.OtherRepositories {
+		if _, ok := t.names[repository]; !ok {
+			t.names[repository] = t.Repository(repository)
+		}
+	}
+	return nil
+}
+
+// Push returns the registry as package mirror writes to it.
+func (t *RegistryDestination) Push(p *plan.Plan) (mirror.Registry, error) {
+	if err := t.nameAll(p); err != nil {
+		return nil, err
+	}
+	return mirror.NewRegistryDestination(t.Client, t.names), nil
+}
+
+// Compare implements Destination.
+func (t *RegistryDestination) Compare(ctx context.Context, p *plan.Plan) (*mirror.ToCopy, error) {
+	to, err := t.Push(p)
+	if err != nil {
+		return nil, err
+	}
+	return mirror.Compare(ctx, p, to, mirror.Options{Streams: t.Streams, CheckBlobs: t.checkBlobs, ReadBlobs: t.readBlobs, MountFrom: t.site.MountFrom})
+}
+
+// Copy implements Destination.
+func (t *RegistryDestination) Copy(ctx context.Context, p *plan.Plan, source image.Reader, opts mirror.Options) (*mirror.Report, error) {
+	to, err := t.Push(p)
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	opts.SampleBlobs, opts.CheckBlobs, opts.ReadBlobs, opts.MountFrom = true, t.checkBlobs, t.readBlobs, t.site.MountFrom
+	return mirror.Run(ctx, p, source, to, opts)
+}
+
+// InMirror returns the repository of the mirror for a repository of the plan. It is valid after
+// Push was called for the plan.
+func (t *RegistryDestination) InMirror(repository string) reference.Reference {
+	return t.names[repository]
+}

@@ -1,0 +1,143 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// ExtractOptions says what ExtractImages extracts, and where to.
+type ExtractOptions struct {
+	ArchiveOptions
+	// Images selects images by name (repository or repository:tag), digest or source. * matches any
+	// text, ? one character. The default is all.
+	Images []string
+	// To is the folder of the OCI image layout. It is created if it does not exist.
+	To string
+}
+
+// Check returns an error if a required option is missing. ExtractImages calls it.
+func (o *ExtractOptions) Check() error {
+	if o.To == "" {
+		return inputHint("name a folder with Options.To", "there is no folder for the images")
+	}
+	return nil
+}
+
+// Extracted is the result of ExtractImages. Its JSON is what gantry archive extract --output json prints.
+type Extracted struct {
+	Version int    `json:"version"`
+	To      string `json:"to"`
+	// Images are the names of the images that the layout has now: "repository:tag".
+	Images []string       `json:"images"`
+	Report *mirror.Report `json:"report"`
+	// Count is the number of images; an image may have several names.
+	Count    int       `json:"-"`
+	Transfer *Transfer `json:"-"`
+}
+
+// ExtractImages writes images of an archive to the OCI image layout in a folder. Other images of the
+// layout stay. If images could not be read, they are not in the index of the layout, and the result and
+// an error of kind Partial are returned.
+func ExtractImages(ctx context.Context, o ExtractOptions) (*Extracted, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	have, err := OpenArchive(o.ArchiveOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = have.Close() }() // only read from
+	e.opened(have)
+	p, err := airgap.OpenedPlan(ctx, have)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = airgap.PickImages(p, o.Images); err != nil {
+		return nil, err
+	}
+	return e.extractImages(ctx, have, p, o.To)
+}
+
+// extractImages writes the images of a plan to the layout in a folder.
+func (e *Env) extractImages(ctx context.Context, have *archive.Archive, p *plan.Plan, dir string) (result *Extracted, err error) {
+	if err := CheckLayoutSpace(have, p, dir); err != nil {
+		return nil, err
+	}
+	l, err := layout.Create(dir, layout.Options{})
+	if err != nil {
+		return nil, inputf("Options.To: %w", err)
+	}
+	lock, err := l.Lock()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	destination, meter := mirror.NewLayoutDestination(l), &mirror.Meter{}
+	end := e.ObserveCopy(p, &LayoutDestination{Dir: dir, Keep: true}, meter)
+	report, err := mirror.Run(ctx, p, have, destination, mirror.Options{Fatal: Fatal, Meter: meter, Log: e.logger()})
+	result = &Extracted{Version: 1, To: dir, Images: []string{}, Report: report, Transfer: end()}
+	if err != nil {
+		return nil, fmt.Errorf("writing to %s: %w", dir, err)
+	}
+	complete := slices.DeleteFunc(slices.Clone(p.Images), func(img plan.Image) bool {
+		return slices.ContainsFunc(report.Failed, func(f mirror.Failure) bool { return f.Source == img.Source && f.Repository == img.Repository })
+	})
+	result.Count = len(complete)
+	if len(complete) > 0 {
+		part, err := p.OnlyImages(complete)
+		if err == nil {
+			err = destination.Add(ctx, part)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("writing to %s: %w", dir, err)
+		}
+	}
+	for _, img := range complete {
+		for _, tag := range img.Tags {
+			result.Images = append(result.Images, img.Repository+":"+tag)
+		}
+	}
+	if len(report.Failed) > 0 {
+		return result, newExtractError(report)
+	}
+	return result, nil
+}
+
+// An extractError is the error for images that could not be extracted.
+type extractError struct {
+	failed  int
+	reasons []error
+}
+
+func newExtractError(report *mirror.Report) *extractError {
+	e := &extractError{failed: len(report.Failed)}
+	for _, f := range report.Failed {
+		if f.Err != nil {
+			e.reasons = append(e.reasons, f.Err)
+		}
+	}
+	return e
+}
+
+func (e *extractError) Error() string {
+	return number(e.failed, "image is", "images are") + " not extracted"
+}
+
+// Advice returns advice.Partial and the remedy.
+func (e *extractError) Advice() (advice.Kind, string) {
+	return advice.Partial, "name all folders of the archive; if content is damaged or lost, run gantry archive repair-request"
+}
+
+// Unwrap returns the reasons.
+func (e *extractError) Unwrap() []error { return e.reasons }

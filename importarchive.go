@@ -1,0 +1,89 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// openArchive opens the archive of a sequence, 0 for the newest, in the folders of From, and checks
+// its signature according to Read. It asks for the folders of missing volumes.
+func (o *MirrorOptions) openArchive(sequence int) (*archive.Archive, error) {
+	opts := o.Read
+	opts.Sequence = sequence
+	if o.AskFolder != nil {
+		opts.Ask = func(missing []string) (string, error) {
+			return o.askFolder("missing:\n  " + strings.Join(missing, "\n  "))
+		}
+	}
+	dirs := make([]string, 0, len(o.From))
+	for _, from := range o.From {
+		dirs = append(dirs, strings.TrimPrefix(from, ArchiveScheme))
+	}
+	have, err := archive.OpenWith(opts, dirs...)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, inputf("Options.From: %w", err)
+	}
+	if err == nil && have.CheckReadable() != nil {
+		return nil, errors.Join(have.CheckReadable(), have.Close())
+	}
+	return have, err
+}
+
+// askFolder asks for another folder and adds it to From. It returns "" if the user has none.
+func (o *MirrorOptions) askFolder(missing string) (string, error) {
+	dir, err := o.AskFolder(missing)
+	if err != nil {
+		return "", err
+	}
+	dir = strings.TrimPrefix(strings.TrimSpace(dir), ArchiveScheme)
+	if dir != "" {
+		o.From = append(o.From, ArchiveScheme+dir)
+	}
+	return dir, nil
+}
+
+// checkImport makes sure, before anything is copied, that the content that the archive omits is at
+// the mirror or in the other archives that it builds on. It asks for the folders of other archives.
+// Import.Archive then includes them.
+func (e *Env) checkImport(ctx context.Context, o *MirrorOptions, s *Session, t Destination, have *archive.Archive, p *plan.Plan) (*airgap.Import, error) {
+	var site *airgap.Site
+	if r := t.Registry(); r != nil {
+		site = &r.site
+	}
+	opts := airgap.ImportOptions{
+		From: o.From,
+		Info: func(text string) { e.say("%s", text) },
+		Warn: func(text string) { e.warn("%s", text) },
+	}
+	if o.AskFolder != nil {
+		opts.AskFolder = func(problem error, sequence int) (*archive.Archive, []string, error) {
+			dir, err := o.askFolder(problem.Error())
+			if err != nil || dir == "" {
+				return nil, nil, err
+			}
+			more, err := o.openArchive(sequence)
+			return more, o.From, err
+		}
+	}
+	return airgap.CheckImport(ctx, s.Workspace, have, p, site, opts)
+}
+
+// ArchiveFolders returns the folders of texts such as "file:///media/disk". Errors begin with
+// option: "Options.From ", or "" for arguments.
+func ArchiveFolders(option string, texts []string) ([]string, error) {
+	var dirs []string
+	for _, text := range texts {
+		dir, ok := strings.CutPrefix(text, ArchiveScheme)
+		if !ok || dir == "" {
+			return nil, inputHint("write file://DIR, the folder of the archive", "%s%q is not an archive", option, text)
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
+}

@@ -1,0 +1,116 @@
+package gantry
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+)
+
+// A CatalogListing lists packages of a catalog. Only the listing of one package has bundles and
+// deprecations. Its JSON is what gantry catalog list --output json prints.
+type CatalogListing struct {
+	Version  int              `json:"version"`
+	Catalog  string           `json:"catalog"`
+	Packages []ListedOperator `json:"packages"`
+}
+
+// A ListedOperator is a package of a catalog.
+type ListedOperator struct {
+	Name           string            `json:"name"`
+	DefaultChannel string            `json:"defaultChannel"`
+	Deprecated     string            `json:"deprecated,omitempty"` // the message of its publisher
+	Channels       []OperatorChannel `json:"channels"`
+}
+
+// A OperatorChannel is a channel of a package.
+type OperatorChannel struct {
+	Name       string           `json:"name"`
+	Head       string           `json:"head"`
+	Version    string           `json:"version"` // of the head
+	Deprecated string           `json:"deprecated,omitempty"`
+	Bundles    []OperatorBundle `json:"bundles,omitempty"`
+}
+
+// A OperatorBundle is a bundle of a channel.
+type OperatorBundle struct {
+	Name       string `json:"name"`
+	Version    string `json:"version"`
+	Deprecated string `json:"deprecated,omitempty"`
+}
+
+// ListPackages lists the packages of a catalog, or the bundles of one of them.
+func ListPackages(ctx context.Context, o PackagesOptions) (*CatalogListing, error) {
+	packages, err := Packages(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return newCatalogListing(o.Catalog, packages, o.Package != "", o.Channel), nil
+}
+
+// newCatalogListing lists packages of a catalog, with or without their bundles. If channel is not
+// empty, other channels are left out.
+func newCatalogListing(catalogName string, packages []*catalog.Package, bundles bool, channel string) *CatalogListing {
+	l := &CatalogListing{Version: 1, Catalog: catalogName, Packages: []ListedOperator{}}
+	for _, p := range packages {
+		listed := listPackage(p, bundles)
+		if channel != "" {
+			listed.Channels = slices.DeleteFunc(listed.Channels, func(c OperatorChannel) bool { return c.Name != channel })
+		}
+		l.Packages = append(l.Packages, listed)
+	}
+	return l
+}
+
+// listPackage lists a package, with or without its bundles, newest first.
+func listPackage(p *catalog.Package, bundles bool) ListedOperator {
+	deprecated := map[string]string{}
+	for _, d := range p.Deprecations {
+		for _, e := range d.Entries {
+			deprecated[e.Schema+"/"+e.Name] = e.Message
+		}
+	}
+	l := ListedOperator{Name: p.Name, DefaultChannel: p.DefaultChannel, Deprecated: deprecated[catalog.SchemaPackage+"/"], Channels: []OperatorChannel{}}
+	for _, c := range p.Channels {
+		ch := OperatorChannel{Name: c.Name, Deprecated: deprecated[catalog.SchemaChannel+"/"+c.Name]}
+		if heads := graph.Inspect(c.Entries).Heads; len(heads) > 0 {
+			ch.Head = heads[0]
+			ch.Version = versionOf(p, ch.Head)
+		}
+		if bundles {
+			entries := slices.Clone(c.Entries)
+			slices.SortStableFunc(entries, func(x, y catalog.Entry) int { return compareBundles(p.Bundle(y.Name), p.Bundle(x.Name)) })
+			for _, e := range entries {
+				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name]})
+			}
+		}
+		l.Channels = append(l.Channels, ch)
+	}
+	return l
+}
+
+// compareBundles orders bundles by version and release. Those without come first.
+func compareBundles(a, b *catalog.Bundle) int {
+	switch hasA, hasB := a != nil && a.VersionErr == nil, b != nil && b.VersionErr == nil; {
+	case hasA && hasB:
+		return catalog.NewVersionRelease(a.Version, a.Release).Compare(catalog.NewVersionRelease(b.Version, b.Release))
+	case hasA:
+		return 1
+	case hasB:
+		return -1
+	}
+	return 0
+}
+
+// versionOf returns a bundle's version with its release, or "" if it has none.
+func versionOf(p *catalog.Package, name string) string {
+	b := p.Bundle(name)
+	switch {
+	case b == nil || b.VersionErr != nil:
+		return ""
+	case b.Release != "":
+		return b.Version.String() + "-" + b.Release
+	}
+	return b.Version.String()
+}

@@ -1,0 +1,128 @@
+package mirror
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// NewRecord returns what a mirror contains of a plan after a run: the images that were copied, and
+// the catalogs and releases that were published. names are the repositories in the mirror. earlier
+// is the record of the run before, or nil; its images and releases stay, and so do its catalogs if
+// they were withheld this time.
+func NewRecord(p *plan.Plan, names map[string]reference.Reference, report *Report, earlier *state.Record) state.Record {
+	type copied struct{ source, repository string }
+	failed := map[copied]bool{}
+	for _, f := range report.Failed {
+		failed[copied{f.Source, f.Repository}] = true
+	}
+	r := state.Record{Images: make([]resources.Image, 0, len(p.Images)), Selections: map[string]digest.Digest{}, Runs: 1}
+	for _, img := range p.Images {
+		source, err := reference.Parse(img.Source)
+		if err != nil || img.Kind == plan.CatalogImage || failed[copied{img.Source, img.Repository}] {
+			continue // a cluster cannot ask for an oci:// source
+		}
+		kind := kindOf(&img)
+		for _, tag := range img.Tags {
+			target := names[img.Repository]
+			target.Tag, target.Digest = tag, img.Digest
+			r.Images = append(r.Images, resources.Image{Source: source, Mirror: target, Kind: kind})
+		}
+	}
+	if earlier != nil {
+		r.Runs = earlier.Runs + 1
+		r.KeepImages(earlier)
+	}
+	withheld := func(whole plan.Publishable, source, repository string) bool {
+		return failed[copied{source, repository}] || slices.ContainsFunc(report.Withheld, func(x Withheld) bool { return x.Publishable() == whole })
+	}
+	addReleases(&r, p, names, withheld)
+	if earlier != nil {
+		r.KeepReleases(earlier)
+	}
+	for _, c := range p.Catalogs {
+		if withheld(plan.Publishable{Catalog: c.Name()}, c.Source, c.Repository) {
+			if earlier != nil {
+				r.KeepCatalog(earlier, c.Source, c.Target)
+			}
+			continue
+		}
+		r.AddCatalog(recordedCatalog(c, names), selectionOf(c))
+	}
+	return r
+}
+
+// RecordedCatalogs returns all catalogs of a plan as a record has them if they are published.
+func RecordedCatalogs(p *plan.Plan, names map[string]reference.Reference) []resources.Catalog {
+	var all []resources.Catalog
+	for _, c := range p.Catalogs {
+		all = append(all, recordedCatalog(c, names))
+	}
+	return all
+}
+
+func recordedCatalog(c plan.Catalog, names map[string]reference.Reference) resources.Catalog {
+	target := names[c.Repository]
+	target.Tag, target.Digest = c.Tag, c.Digest
+	entry := resources.Catalog{
+		Source: c.Source, Target: c.Target, Mirror: target,
+		TemplateName: c.TemplateName, BinaryLess: c.BinaryLess, ConfigsDir: c.ConfigsDir,
+	}
+	if c.Template != "" {
+		entry.Template = []byte(c.Template)
+	}
+	return entry
+}
+
+// addReleases adds the releases, update paths and graph data of a plan.
+func addReleases(to *state.Record, p *plan.Plan, names map[string]reference.Reference, withheld func(plan.Publishable, string, string) bool) {
+	for _, r := range p.Releases {
+		if withheld(plan.Publishable{Release: r.Name()}, r.Source, r.Repository) {
+			continue
+		}
+		target := names[r.Repository]
+		target.Tag, target.Digest = r.Tag, r.Digest
+		entry := state.Release{Version: r.Version, Arch: r.Arch, Source: r.Source, Mirror: target, URL: r.URL, Signatures: r.Signatures}
+		for _, why := range r.Reasons {
+			entry.AddChannel(why.Channel)
+		}
+		to.Releases = append(to.Releases, entry)
+	}
+	to.Updates = p.Updates
+	if g := p.GraphData; g != nil && !withheld(plan.Publishable{}, g.Base, g.Repository) {
+		target := names[g.Repository]
+		target.Tag, target.Digest = g.Tag, g.Digest
+		to.GraphData = &target
+	}
+}
+
+// selectionOf returns a digest of what was selected of a catalog: the same for equal selections and
+// templates.
+func selectionOf(c plan.Catalog) digest.Digest {
+	var text bytes.Buffer
+	if err := json.Compact(&text, c.Selection); err != nil {
+		text.Write(c.Selection) // not JSON
+	}
+	return digest.FromString(text.String() + "\x00" + c.Template)
+}
+
+// kindOf returns the group of mirror sets that an image belongs to, or "" if clusters do not ask for
+// it by the name of its source.
+func kindOf(img *plan.Image) string {
+	switch img.Kind {
+	case plan.AdditionalImage:
+		return "generic"
+	case plan.ReleaseImage, plan.ComponentImage, plan.BootImage:
+		return "release"
+	case plan.SignatureImage, plan.GraphImage:
+		return ""
+	}
+	return "operator"
+}

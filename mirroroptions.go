@@ -1,0 +1,80 @@
+package gantry
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+)
+
+// Check returns an error if options contradict each other. Mirror calls it first.
+func (o *MirrorOptions) Check() error {
+	toArchive, reads := o.toArchive(), len(o.From) > 0
+	if o.Layout != "" && !slices.Contains(Layouts(), o.Layout) {
+		return inputHint("give "+strings.Join(Layouts(), " or "), "Options.Layout %q", o.Layout)
+	}
+	if o.Repair != "" {
+		if o.Layout != "" {
+			return inputf("Options.Layout cannot be combined with Options.Repair")
+		}
+		return o.checkRepair()
+	}
+	switch {
+	case !reads && o.Config == "" && o.Plan == "":
+		return inputHint("set Options.Config, Options.Plan or Options.From", "nothing to mirror")
+	case o.Plan != "" && (o.Config != "" || reads):
+		return inputHint("set Options.Plan alone", "Options.Plan cannot be combined with Options.Config and Options.From")
+	case reads && toArchive:
+		return inputHint("copy the folder instead", "Options.From reads an archive and %s would write one", o.Destination)
+	case o.WriteReceipt != "" && (!reads || !o.toRegistry()):
+		return inputf("Options.WriteReceipt is for Options.From and docker:// destinations")
+	case o.WriteReceipt != "" && o.SigningKey != nil && !IsFile(o.WriteReceipt):
+		return inputHint("name a file", "the signature of the receipt is written beside it, and Options.WriteReceipt %s is not a regular file", o.WriteReceipt)
+	case o.MirrorSourcePolicy != "" && !o.toRegistry():
+		return inputf("Options.MirrorSourcePolicy is for docker:// destinations")
+	case o.MirrorSourcePolicy != "" && !slices.Contains(resources.SourcePolicies(), o.MirrorSourcePolicy):
+		return inputHint("give "+strings.Join(resources.SourcePolicies(), " or "), "Options.MirrorSourcePolicy %q", o.MirrorSourcePolicy)
+	case (o.ResourceName != "" || o.RenameCatalogs) && !o.toRegistry():
+		return inputf("Options.ResourceName and Options.RenameCatalogs are for docker:// destinations")
+	case o.OnError != "" && !slices.Contains(OnErrors(), o.OnError):
+		return inputHint("give "+strings.Join(OnErrors(), " or "), "Options.OnError %q", o.OnError)
+	case o.ResourcesOnly && !o.toRegistry():
+		return inputf("Options.ResourcesOnly is for docker:// destinations")
+	case o.ResourcesOnly && (o.DryRun || o.CheckBlobs || o.ReadBlobs || o.WriteReceipt != ""):
+		return inputHint("leave out Options.DryRun, Options.CheckBlobs, Options.ReadBlobs and Options.WriteReceipt", "Options.ResourcesOnly copies nothing")
+	case o.CheckBlobs && toArchive:
+		return inputf("Options.CheckBlobs is for docker:// and oci:// destinations")
+	case o.ReadBlobs && toArchive:
+		return inputf("Options.ReadBlobs is for docker:// and oci:// destinations")
+	case o.StrictArchive && !toArchive:
+		return inputf("Options.StrictArchive is for file:// destinations")
+	case o.VolumeSize != 0 && !toArchive:
+		return inputf("Options.VolumeSize is for file:// destinations")
+	case o.any() && (o.Config == "" || reads):
+		return errNoSelection()
+	case o.EncryptTo != nil && !toArchive:
+		return inputf("Options.EncryptTo is for file:// destinations")
+	}
+	if _, err := ArchiveFolders("Options.From ", o.From); err != nil {
+		return err
+	}
+	if o.ResourceName != "" {
+		if err := resources.CheckSuffix(o.ResourceName); err != nil {
+			return inputf("Options.ResourceName: %w", err)
+		}
+	}
+	if err := o.checkSince(); err != nil {
+		return err
+	}
+	if err := o.ReleaseTrust.check(); err != nil {
+		return err
+	}
+	return checkName(o.Name)
+}
+
+// IsFile reports whether what is written to path becomes a file there.
+func IsFile(path string) bool {
+	_, regular, err := durable.Resolve(path)
+	return regular || err != nil // the error is returned when it is written
+}

@@ -1,0 +1,73 @@
+package gantry
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
+)
+
+// Names of mirror sets and of the UpdateService. The first mirror of a workspace has the names that oc
+// mirror gives, "idms-operator-0". Another mirror of the workspace, and a workspace that is new for its
+// mirror although another one was used for it, would replace these objects in a cluster, and remove the
+// sources of the first. Their names get a suffix: the name of the image set, or Options.ResourceName.
+// The workspace keeps the suffix of each mirror.
+
+// nameObjects sets the suffix of the objects of a mirror, and the note about it. imageSet is the name of the plan, given is
+// Options.ResourceName. With save, the suffix is kept in the workspace.
+func (s *Session) nameObjects(t *RegistryDestination, workspace, imageSet, given string, save bool) error {
+	key := t.Key()
+	taken, err := s.OtherSuffixes(key)
+	if err != nil {
+		return err
+	}
+	suffix, known, err := s.Suffix(key)
+	switch {
+	case err != nil:
+		return err
+	case given != "":
+		if slices.Contains(taken, given) {
+			return inputHint("set another one", "Options.ResourceName %q belongs to another mirror of the workspace", given)
+		}
+		suffix = given
+	case !known:
+		taken = append(taken, s.suffixElsewhere(t, workspace)...)
+		if slices.Contains(taken, "") {
+			suffix = resources.NewSuffix(imageSet, taken)
+			t.suffixNote = fmt.Sprintf("the mirror sets of %s have %q in their names, because another mirror or workspace has those without", t.String(), suffix)
+		}
+	case slices.Contains(taken, suffix):
+		t.suffixNote = fmt.Sprintf("the mirror sets of %s have the same names as those of another mirror in this workspace, so a cluster can use only one of the two mirrors; set Options.ResourceName to a name to use both",
+			t.String())
+	}
+	t.suffix = suffix
+	if !save {
+		return nil
+	}
+	return s.SaveSuffix(key, suffix)
+}
+
+// String returns docker://HOST[/PREFIX].
+func (t *RegistryDestination) String() string {
+	return RegistryScheme + strings.TrimSuffix(t.Host+"/"+t.Prefix, "/")
+}
+
+// suffixElsewhere returns the suffix that objects of the mirror have in the workspace that was last used
+// for it, if that is another one.
+func (s *Session) suffixElsewhere(t *RegistryDestination, workspace string) []string {
+	dir, err := filepath.Abs(workspace)
+	if err != nil || s.env.StateDir == "" {
+		return nil
+	}
+	last := state.LastWorkspace(s.env.StateDir, t.String())
+	if last == "" || last == dir {
+		return nil
+	}
+	if suffix, known := state.SuffixIn(last, t.Key()); known {
+		return []string{suffix}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/suggest"
+)
+
+// PackagesOptions says which packages of a catalog Packages returns.
+type PackagesOptions struct {
+	Env *Env
+	// Workspace is the folder whose cache is used, if it exists. The default is DefaultWorkspace.
+	Workspace string
+	// Catalog is an image, a folder or a file.
+	Catalog string
+	// Package selects one package. The default is all of them.
+	Package string
+	// Channel is a channel that the package must have.
+	Channel string
+}
+
+// Packages returns the packages of a catalog: one with its bundles, or the outlines of all, which have
+// no bundles. It is an error of kind Input if the catalog does not have the package or the channel.
+func Packages(ctx context.Context, o PackagesOptions) ([]*catalog.Package, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	if o.Channel != "" && o.Package == "" {
+		return nil, inputf("Options.Channel %s requires a package", o.Channel)
+	}
+	r, err := e.OpenSources(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	defer e.closeSources(r)
+	c, err := r.Read(ctx, o.Catalog, catalog.Options{Keep: func(name string) bool { return name == o.Package }, Outline: o.Package == ""})
+	if err != nil {
+		return nil, err
+	}
+	if o.Package == "" {
+		return c.Outlines, nil
+	}
+	p, err := packageOf(c, o.Catalog, o.Package)
+	if err == nil && o.Channel != "" {
+		err = checkChannel(p, o.Channel)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []*catalog.Package{p}, nil
+}
+
+// closeSources closes sources in a defer. An error is logged.
+func (e *Env) closeSources(r *Sources) {
+	if err := r.Close(); err != nil {
+		e.logger().Warn("removing the files of this run", "error", err)
+	}
+}
+
+// packageOf returns a package of a catalog, or an error with similar names. arg names the catalog.
+func packageOf(c *catalog.Catalog, arg, name string) (*catalog.Package, error) {
+	if p := c.Package(name); p != nil {
+		return p, nil
+	}
+	hint := suggest.Phrase(name, c.Names)
+	if hint == "" {
+		hint = "gantry catalog list " + arg + " shows its packages"
+	}
+	return nil, inputHint(hint, "package %q is not in %s", name, arg)
+}
+
+// checkChannel returns an error with similar names if a package does not have a channel.
+func checkChannel(p *catalog.Package, name string) error {
+	if p.Channel(name) != nil {
+		return nil
+	}
+	var names []string
+	for _, c := range p.Channels {
+		names = append(names, c.Name)
+	}
+	hint := suggest.Phrase(name, names)
+	if hint == "" {
+		hint = "it has " + strings.Join(names, ", ")
+	}
+	return inputHint(hint, "package %q has no channel %q", p.Name, name)
+}
+
+// CatalogOf returns a catalog without a tag with the tag that catalogs have for a minor version of
+// OpenShift: registry.example.com/catalog:v4.20. A catalog with a tag or digest is an error.
+func CatalogOf(catalog, version string) (string, error) {
+	if !minorVersion().MatchString(version) {
+		return "", inputHint("give the version of OpenShift as 4.20", "Options.Version %q", version)
+	}
+	ref, err := reference.Parse(strings.TrimPrefix(catalog, RegistryScheme))
+	switch {
+	case err != nil:
+		return "", inputHint("leave it out", "Options.Version is for a catalog in a registry, and %s is none: %w", redact.Address(catalog), err)
+	case ref.Tag != "" || ref.Digest != "":
+		return "", inputHint("leave it out", "Options.Version is for a catalog without a tag, and %s has one", catalog)
+	}
+	return catalog + ":v" + version, nil
+}
+
+// CatalogVersions returns the minor versions of OpenShift for which there are catalogs, newest first:
+// the tags of the first of the catalogs that OpenShift configures.
+func CatalogVersions(ctx context.Context, o CatalogsOptions) ([]string, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	r, err := e.OpenSources(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	defer e.closeSources(r)
+	tags, err := r.Origin.Tags(ctx, defaultCatalogs[0]+":latest")
+	if err != nil {
+		return nil, fmt.Errorf("listing the tags of %s: %w", defaultCatalogs[0], err)
+	}
+	var versions []minor
+	for _, tag := range tags {
+		if v, ok := strings.CutPrefix(tag, "v"); ok {
+			if m, ok := parseMinor(v); ok {
+				versions = append(versions, m)
+			}
+		}
+	}
+	if len(versions) == 0 {
+		return nil, fmt.Errorf("%s has no tag of a version, such as v4.20", defaultCatalogs[0])
+	}
+	slices.SortFunc(versions, func(a, b minor) int { return b.compare(a) })
+	var names []string
+	for _, m := range slices.Compact(versions) {
+		names = append(names, m.String())
+	}
+	return names, nil
+}
+
+// defaultCatalogs are the catalogs that OpenShift configures (OperatorHub defaults), without tag.
+var defaultCatalogs = [...]string{
+	"registry.redhat.io/redhat/redhat-operator-index",
+	"registry.redhat.io/redhat/certified-operator-index",
+	"registry.redhat.io/redhat/community-operator-index",
+	"registry.redhat.io/redhat/redhat-marketplace-index",
+}
+
+// CatalogsOptions says which catalogs Catalogs looks for.
+type CatalogsOptions struct {
+	Env *Env
+	// Workspace is the folder whose cache is used, if it exists. The default is DefaultWorkspace.
+	Workspace string
+	// Version is a minor version of OpenShift, such as "4.20".
+	Version string
+}
+
+// Catalogs returns the catalogs that OpenShift configures and that exist for a version. It is an error
+// of kind Input if there are none. It is also an error if a request fails.
+func Catalogs(ctx context.Context, o CatalogsOptions) ([]string, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	if !minorVersion().MatchString(o.Version) {
+		return nil, inputHint("give the version of OpenShift as 4.20", "Options.Version %q", o.Version)
+	}
+	r, err := e.OpenSources(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	defer e.closeSources(r)
+	var found []string
+	var problems []error
+	for _, name := range defaultCatalogs {
+		ref := name + ":v" + o.Version
+		switch _, _, err := r.Origin.Manifest(ctx, ref, ""); {
+		case err == nil:
+			found = append(found, ref)
+		case !errors.Is(err, remote.ErrNotFound):
+			problems = append(problems, fmt.Errorf("looking for %s: %w", ref, err))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	if len(found) == 0 {
+		return nil, inputHint("check that OpenShift "+o.Version+" was released", "Options.Version %s: registry.redhat.io has no catalogs for this version", o.Version)
+	}
+	return found, nil
+}

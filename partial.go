@@ -1,0 +1,103 @@
+package gantry
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A PartialError is the error of a run that could not copy some content, which its result lists. It
+// wraps the causes, since a cause such as a damaged volume has a kind of its own.
+type PartialError struct {
+	failed, withheld, excluded int
+	releases                   int  // of those that are withheld
+	charts                     int  // that are left out
+	planned                    bool // nothing was copied
+	missing                    bool // some were already missing when the plan was made
+	buildsOn                   bool // the source is an archive that omits content
+	excludable                 bool // OnErrorPackage would publish catalogs that are withheld
+	reasons                    []error
+}
+
+// newPartialError returns the error of a run with MirrorOptions.OnError onError.
+func newPartialError(report *mirror.Report, onError string) *PartialError {
+	e := &PartialError{failed: len(report.Failed), withheld: len(report.Withheld), excluded: len(report.Excluded)}
+	for _, x := range report.Withheld {
+		if x.Release != "" {
+			e.releases++
+		}
+	}
+	e.excludable = e.withheld > e.releases && onError != OnErrorPackage
+	for _, f := range report.Failed {
+		e.missing = e.missing || f.Repository == ""
+		if f.Err != nil {
+			e.reasons = append(e.reasons, f.Err)
+		}
+	}
+	return e
+}
+
+// newPlannedError returns the error of a plan that misses images and was not copied.
+func newPlannedError(p *plan.Plan, onError string) *PartialError {
+	names := func(w plan.Publishable) bool { return w.Catalog != "" }
+	return &PartialError{failed: len(p.Missing), planned: true, excludable: onError != OnErrorPackage && slices.ContainsFunc(namesMissing(p), names)}
+}
+
+// Error returns how much is missing.
+func (e *PartialError) Error() string {
+	if e.planned {
+		return number(e.failed, "image is", "images are") + " missing at the source"
+	}
+	s := number(e.failed, "image is", "images are") + " not mirrored"
+	switch {
+	case e.charts > 0 && e.failed == 0:
+		s = number(e.charts, "Helm chart is", "Helm charts are") + " not mirrored"
+	case e.charts > 0:
+		s = fmt.Sprintf("%s and %s are not mirrored", number(e.failed, "image", "images"), number(e.charts, "Helm chart", "Helm charts"))
+	}
+	if e.excluded > 0 {
+		s += ", " + number(e.excluded, "package is", "packages are") + " excluded"
+	}
+	if n := e.withheld - e.releases; n > 0 {
+		s += ", " + number(n, "catalog is", "catalogs are") + " withheld"
+	}
+	if e.releases > 0 {
+		s += ", " + number(e.releases, "release is", "releases are") + " withheld"
+	}
+	return s + "; the rest is consistent"
+}
+
+// Advice returns advice.Partial and the remedy.
+func (e *PartialError) Advice() (advice.Kind, string) {
+	hint := "fix the listed problems and run again"
+	switch {
+	case e.charts > 0 && e.failed+e.withheld+e.excluded == 0:
+		hint = "mirror the listed charts in another way; this version does not support mirror.helm"
+	case e.planned:
+		hint = "fix the listed problems, or block the images with mirror.blockedImages"
+	case e.buildsOn && slices.ContainsFunc(e.reasons, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }):
+		return advice.Partial, "add the listed archives to Options.From; or run again with Options.CheckBlobs, and write the next archive with Options.Receipt and the receipt of that run"
+	case e.missing:
+		hint = "fix the listed problems, or block images that are not needed with mirror.blockedImages, and run again"
+	}
+	if e.excludable {
+		hint += "; to publish catalogs without the packages that name these images, mirror with Options.OnError " + OnErrorPackage
+	}
+	return advice.Partial, hint
+}
+
+// Unwrap returns the reasons.
+func (e *PartialError) Unwrap() []error { return e.reasons }
+
+// number returns "1 image" or "2 images".
+func number[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,69 @@
+package gantry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+func TestPartialError(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]*PartialError{
+		"2 images are not mirrored, 1 catalog is withheld; the rest is consistent":                          {failed: 2, withheld: 1},
+		"2 images are not mirrored, 1 catalog is withheld, 2 releases are withheld; the rest is consistent": {failed: 2, withheld: 3, releases: 2},
+		"1 image is missing at the source":                                   {failed: 1, planned: true},
+		"1 image and 2 Helm charts are not mirrored; the rest is consistent": {failed: 1, charts: 2},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if advice.KindOf(e) != advice.Partial || !strings.HasPrefix(advice.Hint(e), "fix the listed problems") {
+			t.Errorf("%d, %q", advice.KindOf(e), advice.Hint(e))
+		}
+	}
+	if broken := (&PartialError{failed: 1, reasons: []error{advice.New(advice.Mismatch, "", "x")}}); advice.KindOf(broken) != advice.Mismatch {
+		t.Errorf("a damaged volume is of kind %d", advice.KindOf(broken))
+	}
+}
+
+// The errors of runs and plans mention OnErrorPackage if it would publish a catalog that is withheld.
+func TestPartialErrorMentionsOnErrorPackage(t *testing.T) {
+	t.Parallel()
+	catalog, release := mirror.Withheld{Catalog: "c", Missing: []string{"x"}}, mirror.Withheld{Release: "r", Missing: []string{"x"}}
+	missing := &plan.Plan{
+		Catalogs: []plan.Catalog{{Source: "c"}},
+		Missing:  []plan.Missing{{Source: "x", Reasons: []plan.Reason{{Catalog: "c", Bundle: "b"}}}},
+	}
+	listed := &plan.Plan{Catalogs: missing.Catalogs, Missing: []plan.Missing{{Source: "x", Reasons: []plan.Reason{{List: "additionalImages"}}}}}
+	for name, tc := range map[string]struct {
+		err  *PartialError
+		want bool
+	}{
+		"catalog":        {newPartialError(&mirror.Report{Withheld: []mirror.Withheld{catalog, release}}, OnErrorContinue), true},
+		"default":        {newPartialError(&mirror.Report{Withheld: []mirror.Withheld{catalog}}, ""), true},
+		"package":        {newPartialError(&mirror.Report{Withheld: []mirror.Withheld{catalog}}, OnErrorPackage), false},
+		"release":        {newPartialError(&mirror.Report{Withheld: []mirror.Withheld{release}}, ""), false},
+		"nothing":        {newPartialError(&mirror.Report{Failed: []mirror.Failure{{Source: "x"}}}, ""), false},
+		"plan":           {newPlannedError(missing, ""), true},
+		"plan, package":  {newPlannedError(missing, OnErrorPackage), false},
+		"plan, an image": {newPlannedError(listed, ""), false},
+	} {
+		if hint := advice.Hint(tc.err); strings.Contains(hint, "Options.OnError package") != tc.want {
+			t.Errorf("%s: %q", name, hint)
+		}
+	}
+}
+
+func TestAdviseWorkspace(t *testing.T) {
+	t.Parallel()
+	err := adviseWorkspace(fmt.Errorf("opening workspace x: %w", syscall.EROFS))
+	if !errors.Is(err, syscall.EROFS) || !strings.Contains(advice.Hint(err), "Options.Workspace") {
+		t.Errorf("a workspace on a read-only disk: %v, %q", err, advice.Hint(err))
+	}
+}

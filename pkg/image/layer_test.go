@@ -1,0 +1,32 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// discard is a store that keeps nothing.
+type discard struct{}
+
+func (discard) Write(_ context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
+	return ocispec.Descriptor{MediaType: mediaType}, write(io.Discard)
+}
+
+func BenchmarkWriteLayer(b *testing.B) {
+	line := []byte(`{"schema":"olm.bundle","package":"a","name":"a.v1.0.0","image":"example.com/a"}` + "\n")
+	l := NewLayer()
+	l.AddDirectory("configs", nil)
+	if err := l.AddFile("configs", "a.json", bytesFile(bytes.Repeat(line, 50<<20/len(line)))); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(50 << 20)
+	for b.Loop() {
+		if _, _, err := l.write(b.Context(), discard{}, dockerLayer); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package imageset
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStarter(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("starter.yaml", Starter("4.18"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Mirror.Platform.Channels[0].Name != "stable-4.18" || !strings.HasSuffix(c.Mirror.Operators[0].Catalog, ":v4.18") || len(c.Mirror.AdditionalImages) != 1 {
+		t.Errorf("the configuration is %+v", c.Mirror)
+	}
+}

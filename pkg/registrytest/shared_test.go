@@ -1,0 +1,71 @@
+package registrytest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSharedProcess checks that servers with one process look like separate registries.
+func TestSharedProcess(t *testing.T) {
+	t.Parallel()
+	img, err := Image("shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := Start(t, Options{}), Start(t, Options{})
+	if one.process != other.process || one.namespace == other.namespace {
+		t.Fatalf("namespaces %q and %q in one process: %t", one.namespace, other.namespace, one.process == other.process)
+	}
+	for _, name := range []string{"org/app", "org/tool"} {
+		if _, err := one.Client().Push(t.Context(), name, "v1", img); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := other.Client().Push(t.Context(), "team/app", "v2", img); err != nil {
+		t.Fatal(err)
+	}
+	get := func(s *Server, path string) (int, string) {
+		t.Helper()
+		resp, err := http.Get(s.URL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text)+resp.Header.Get("Link"), "namespace") {
+			t.Errorf("%s shows the namespace: %s %s", path, text, resp.Header.Get("Link"))
+		}
+		return resp.StatusCode, string(text)
+	}
+	for s, want := range map[*Server][]string{one: {"org/app", "org/tool"}, other: {"team/app"}} {
+		var list struct{ Repositories []string }
+		_, text := get(s, "/v2/_catalog?n=100")
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, list.Repositories); diff != "" {
+			t.Errorf("repositories (-want +got):\n%s", diff)
+		}
+		stored, err := s.Repositories(".")
+		if err != nil || len(stored) != len(want) || stored[0].Name != want[0] {
+			t.Errorf("stored: %+v, %v", stored, err)
+		}
+	}
+	if _, text := get(one, "/v2/org/app/tags/list"); !strings.Contains(text, `"org/app"`) {
+		t.Errorf("tags: %s", text)
+	}
+	if status, text := get(other, "/v2/org/app/manifests/v1"); status != http.StatusNotFound {
+		t.Errorf("a manifest of the other server: %d %s", status, text)
+	}
+	if got, err := one.Client().Pull(t.Context(), "org/app", "v1"); err != nil || got.Blobs == 0 {
+		t.Errorf("pulling: %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package regular
+
+import "io/fs"
+
+// IsExposed returns false: file modes have no meaning on this system.
+func IsExposed(fs.FileInfo) bool { return false }

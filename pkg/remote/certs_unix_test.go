@@ -1,0 +1,24 @@
+//go:build unix
+
+package remote
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestCertsRefusePipes checks that a pipe in a folder of certificates is an error at once.
+func TestCertsRefusePipes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ca.crt", "client.cert"} {
+		dir := t.TempDir()
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readCerts(dir, true, nil); err == nil || !strings.Contains(err.Error(), name+": not a regular file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

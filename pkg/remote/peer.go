@@ -1,0 +1,81 @@
+package remote
+
+import (
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A peer is a server as it is dialed: a registry, or what one redirects to.
+type peer struct {
+	transport *http.Transport
+	certs     *clientCerts // of the user for it
+	dialed    dialed
+	heard     atomic.Int64 // grows with everything that it sends
+
+	mu    sync.Mutex
+	muted time.Time // it was silent: no requests before this time
+}
+
+// A peerKey is how a peer is reached and trusted, and who named it: what a server named is dialed
+// within limits, and shares no connections with what the user named.
+type peerKey struct {
+	hostKey
+	by origin
+}
+
+// peer returns a server. A CDN is trusted like the registry that redirects to it: on-premises, both
+// usually have certificates of the same CA.
+func (c *Client) peer(name string, insecure bool, by origin) (*peer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peerLocked(peerKey{hostKey{name, insecure}, by})
+}
+
+func (c *Client) peerLocked(key peerKey) (*peer, error) {
+	if p := c.peers[key]; p != nil {
+		return p, nil
+	}
+	cfg, ours, err := c.tlsConfig(key.host, key.insecure)
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{certs: ours}
+	p.transport = c.newTransport(key, cfg, &p.dialed)
+	c.peers[key] = p
+	return p, nil
+}
+
+// A dialed is the address of the last connection to a server.
+type dialed struct {
+	mu   sync.Mutex
+	addr netip.Addr // invalid if there was none, or a proxy made it
+	here bool       // on this machine
+}
+
+func (d *dialed) set(addr netip.Addr, here bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addr, d.here = addr, here
+}
+
+func (d *dialed) get() (addr netip.Addr, here bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.addr, d.here
+}
+
+// mute has requests fail until a time, unless the server sends something before.
+func (p *peer) mute(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.muted = until
+}
+
+func (p *peer) isMuted(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now.Before(p.muted)
+}

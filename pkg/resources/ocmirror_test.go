@@ -1,0 +1,81 @@
+package resources
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// TestOCMirrorFiles checks that the files in the layout of oc mirror have the same objects, except for
+// the ConfigMap with all signatures, in which each signature is found.
+func TestOCMirrorFiles(t *testing.T) {
+	images, catalogs := example(t)
+	catalogs = slices.DeleteFunc(catalogs, func(c Catalog) bool { return strings.Contains(c.Source, "redhat") })
+	for n, wantMaps := range map[int]int{0: 0, 3: 1, 400: 4} {
+		files, _, err := Build(images, catalogs, Options{MaxBytes: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Platform{Releases: reference.Reference{Host: "m.local", Path: "releases"}, GraphData: ref(t, "m.local/graph:latest#g")}
+		for i := range n {
+			body := make([]byte, 1000)
+			if _, err := rand.Read(body); err != nil {
+				t.Fatal(err)
+			}
+			p.Signatures = append(p.Signatures, Signed{digest.FromString(fmt.Sprint(i)), [][]byte{body, body[:500]}})
+		}
+		more, err := BuildPlatform(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
+		got, err := OCMirrorFiles(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"cc-our-catalog-latest.yaml", "cs-our-catalog-latest.yaml",
+			"idms-oc-mirror.yaml", "itms-oc-mirror.yaml", "signature-configmap.json", "signature-configmap.yaml", "updateService.yaml"}
+		if n == 0 {
+			want = append(want[:4:4], want[6])
+		}
+		names := fileNames(got)
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("%d signatures: %s", n, diff)
+		}
+		maps := 0
+		var others []ObjectName
+		for _, o := range ObjectNames(got) {
+			if o.Kind == "ConfigMap" {
+				maps++
+				continue
+			}
+			others = append(others, o)
+		}
+		var before []ObjectName
+		for _, o := range ObjectNames(files) {
+			if o.Kind != "ConfigMap" {
+				before = append(before, o)
+			}
+		}
+		if diff := cmp.Diff(before, others); diff != "" || maps != wantMaps {
+			t.Errorf("%d signatures are in %d ConfigMaps; other objects: %s", n, maps, diff)
+		}
+		for _, f := range got {
+			if f.Name != OCMirrorSignatures {
+				continue
+			}
+			for _, s := range p.Signatures {
+				if bodies, err := ReadSignatures(f.Text, s.Digest); err != nil || !cmp.Equal(bodies, s.Signatures) {
+					t.Fatalf("of %d: the signatures of %s are %d, %v", n, s.Digest, len(bodies), err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package state
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+)
+
+func says(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+func content(t *testing.T, open func() (io.ReadCloser, error)) string {
+	t.Helper()
+	f, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The history of a name keeps one entry and one record a sequence, in order, and
+// an archive that could not be noted leaves what was there.
+func TestExports(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	if all, err := w.Exports("a"); err != nil || all != nil {
+		t.Errorf("before the first: %v, %v", all, err)
+	}
+	at := time.Date(2026, 11, 1, 2, 3, 4, 0, time.UTC)
+	entry := func(sequence int, set digest.Digest) Export {
+		return Export{SetRef: SetRef{Sequence: sequence, Set: set}, Date: at, Plan: digest.FromString("plan"), Full: sequence == 1, Dir: "/media/disk"}
+	}
+	two, one, done := entry(2, ""), entry(1, digest.FromString("one")), entry(2, digest.FromString("two"))
+	for _, save := range []struct {
+		Export
+		record func(io.Writer) error
+	}{{two, says("second")}, {one, says("first")}, {done, nil}} {
+		if err := w.SaveExport("a", save.Export, save.record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := errors.New("no space")
+	if err := w.SaveExport("a", entry(1, ""), func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+	all, err := w.Exports("a")
+	if diff := cmp.Diff([]Export{one, done}, all); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	for sequence, want := range []string{1: "first", 2: "second"} {
+		if sequence > 0 {
+			if got := content(t, func() (io.ReadCloser, error) { return w.OpenExportReceipt("a", sequence) }); got != want {
+				t.Errorf("the record of %d is %q", sequence, got)
+			}
+		}
+	}
+	if other, err := w.Exports("b"); err != nil || other != nil {
+		t.Errorf("another name has %v, %v", other, err)
+	}
+	file := filepath.Join(dir, "archives", "a", "history.json")
+	for _, bad := range []string{"[{", `[{"sequence":2},{"sequence":1}]`, `[{"sequence":0}]`} {
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Exports("a"); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestReceipts(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	if _, err := w.OpenReceipt("mirror", "a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before the first: %v", err)
+	}
+	for _, text := range []string{"one", "another"} {
+		file, err := w.SaveReceipt("mirror", "a", says(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := os.ReadFile(file); err != nil || string(raw) != text {
+			t.Errorf("%s says %q, %v", file, raw, err)
+		}
+	}
+	if _, err := w.OpenReceipt("other", "a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of another mirror: %v", err)
+	}
+	if err := w.SaveImportedPlan("mirror", "a", says("plan")); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, func() (io.ReadCloser, error) { return w.OpenImportedPlan("mirror", "a") }); got != "plan" {
+		t.Errorf("the plan is %q", got)
+	}
+}

@@ -1,0 +1,160 @@
+package state
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+)
+
+// Records returns what was saved of a mirror, by image set.
+func (w *Workspace) Records(mirror string) (map[string]Record, error) {
+	all := map[string]Record{}
+	err := w.eachRecord(mirror, func(name string, dec *json.Decoder) error {
+		r, err := readRecord(dec)
+		all[name] = r
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// CatalogNames returns the names that catalogs have in the cluster resources of all mirrors that the
+// workspace in dir knows. It does not lock the workspace, which need not exist.
+func CatalogNames(dir string) (names []resources.CatalogName, err error) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	err = readUnlocked(dir, func(w *Workspace) (err error) {
+		names, err = w.catalogNames()
+		return err
+	})
+	return names, err
+}
+
+// readUnlocked reads from the workspace in dir without locking it. A run may replace a file and its
+// checksum in between, so that read is called again if a file looks altered.
+func readUnlocked(dir string, read func(*Workspace) error) (err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("opening workspace %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	w := &Workspace{dir: dir, disk: durable.Folder{Root: root}}
+	for try := 0; ; try++ {
+		if w.sums, err = readChecksums(w.disk); err != nil {
+			return err
+		}
+		if err = read(w); err == nil || try == 2 || !errors.Is(err, ErrAltered) {
+			return err
+		}
+	}
+}
+
+func (w *Workspace) catalogNames() ([]resources.CatalogName, error) {
+	files, err := fs.Glob(w.disk.Root.FS(), "mirrors/*.json")
+	if err != nil {
+		return nil, err
+	}
+	var all []Record
+	for _, file := range files {
+		err := w.eachRecord(strings.TrimSuffix(filepath.Base(file), ".json"), func(_ string, dec *json.Decoder) error {
+			r, err := readRecord(dec)
+			all = append(all, Record{Names: r.Names})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return JoinNames(all...), nil
+}
+
+// eachRecord calls read for each record of a mirror. read decodes the next value of dec. Records may
+// be large, so at most one of them is in memory as text.
+func (w *Workspace) eachRecord(mirror string, read func(name string, dec *json.Decoder) error) error {
+	f, err := w.openState(recordFile(mirror))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = eachMember(json.NewDecoder(bufio.NewReaderSize(f, 64<<10)), read)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, recordFile(mirror)), err),
+			hintFor(err, "remove it; the next run of each configuration writes it again"))
+	}
+	return nil
+}
+
+// eachMember calls read for each member of a JSON object.
+func eachMember(dec *json.Decoder, read func(name string, dec *json.Decoder) error) error {
+	if t, err := dec.Token(); err != nil {
+		return err
+	} else if t != json.Delim('{') {
+		return fmt.Errorf("it starts with %v and is not an object", t)
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := t.(string) // a member name is always a string
+		if err := read(name, dec); err != nil {
+			return fmt.Errorf("the record of %s: %w", name, err)
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// SaveRecord saves the record of a mirror and an image set. The records of other image sets are
+// copied as text.
+func (w *Workspace) SaveRecord(mirror, name string, r *Record) error {
+	return w.keep(recordFile(mirror), func(out io.Writer) error {
+		separator := "{\n"
+		begin := func(name string) error {
+			key, err := json.Marshal(name)
+			if err == nil {
+				_, err = fmt.Fprintf(out, "%s%s: ", separator, key)
+			}
+			separator = ",\n"
+			return err
+		}
+		err := begin(name)
+		if err == nil {
+			err = r.write(out)
+		}
+		if err == nil {
+			err = w.eachRecord(mirror, func(other string, dec *json.Decoder) error {
+				var text json.RawMessage
+				if err := dec.Decode(&text); err != nil || other == name {
+					return err
+				}
+				if err := begin(other); err != nil {
+					return err
+				}
+				_, err := out.Write(text)
+				return err
+			})
+		}
+		if err == nil {
+			_, err = io.WriteString(out, "\n}\n")
+		}
+		return err
+	})
+}
+
+func recordFile(mirror string) string { return "mirrors/" + mirror + ".json" }

@@ -1,0 +1,141 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// runsFile lists the last run of each destination and image set.
+const runsFile = "runs.json"
+
+// A RunResult is how a run ended.
+type RunResult string
+
+// The results of runs.
+const (
+	// RunStarted is the result of a run that has not ended: it is running, or it was killed.
+	RunStarted     RunResult = "started"
+	RunComplete    RunResult = "complete"
+	RunPartial     RunResult = "partial" // some content is unavailable, the rest is consistent
+	RunFailed      RunResult = "failed"
+	RunInterrupted RunResult = "interrupted"
+	// RunUnknown is the result of runs of versions that did not record it.
+	RunUnknown RunResult = "unknown"
+)
+
+// A Run is the last run of an image set to a destination.
+type Run struct {
+	// Destination is docker://HOST[/PREFIX], or file:// or oci:// with an absolute path. It is empty if
+	// only Mirror is known.
+	Destination string `json:"destination,omitempty"`
+	// Mirror is the name of a registry in the workspace, as for Records.
+	Mirror string `json:"mirror,omitempty"`
+	// Name is the name of the image set. It is empty if the run ended before it was known.
+	Name    string    `json:"name"`
+	Started time.Time `json:"started,omitzero"`
+	// Ended is zero if the run has not ended, or was killed.
+	Ended  time.Time `json:"ended,omitzero"`
+	Result RunResult `json:"result"`
+	// Images is how many images were requested, Copied how many of them were copied and Failed how many
+	// are unavailable.
+	Images int `json:"images,omitempty"`
+	Copied int `json:"copied,omitempty"`
+	Failed int `json:"failed,omitempty"`
+	// Sequence is the number of the archive that was written or read.
+	Sequence int `json:"sequence,omitempty"`
+	// Message is the error of the run.
+	Message string `json:"message,omitempty"`
+}
+
+// SaveRun replaces the last run of a destination and an image set. If the list of runs is damaged, a
+// new one is begun: nothing but the status depends on it.
+func (w *Workspace) SaveRun(r Run) error {
+	text, err := w.readState(runsFile)
+	var all []Run
+	if err == nil {
+		_ = json.Unmarshal(text, &all)
+	}
+	all = slices.DeleteFunc(all, func(o Run) bool {
+		return o.Destination == r.Destination && (o.Name == r.Name || o.Name == "")
+	})
+	all = append(all, r)
+	slices.SortFunc(all, func(a, b Run) int {
+		return strings.Compare(a.Destination+"\x00"+a.Name, b.Destination+"\x00"+b.Name)
+	})
+	if text, err = json.MarshalIndent(all, "", " "); err != nil {
+		return fmt.Errorf("writing %s: %w", runsFile, err)
+	}
+	return w.keepText(runsFile, append(text, '\n'))
+}
+
+// Runs returns the last runs that the workspace in dir knows, by destination and image set. It does not
+// lock the workspace, so that it can be called during a run. Mirrors and archives of versions that did
+// not record runs have the result RunUnknown.
+func Runs(dir string) (runs []Run, err error) {
+	err = readUnlocked(dir, func(w *Workspace) (err error) {
+		if runs, err = w.readRuns(); err != nil {
+			return err
+		}
+		more, err := w.unrecorded(runs)
+		runs = append(runs, more...)
+		return err
+	})
+	return runs, err
+}
+
+func (w *Workspace) readRuns() (runs []Run, err error) {
+	text, err := w.readState(runsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &runs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, runsFile), err)
+	}
+	return runs, nil
+}
+
+// unrecorded returns the mirrors and archives of the workspace without a recorded run.
+func (w *Workspace) unrecorded(runs []Run) (more []Run, err error) {
+	mirrors, err := fs.Glob(w.disk.Root.FS(), "mirrors/*.json")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range mirrors {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if !slices.ContainsFunc(runs, func(r Run) bool { return r.Mirror == name }) {
+			more = append(more, Run{Mirror: name, Result: RunUnknown})
+		}
+	}
+	histories, err := fs.Glob(w.disk.Root.FS(), "archives/*/history.json")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range histories {
+		name := filepath.Base(filepath.Dir(file))
+		exports, err := w.Exports(name)
+		if err != nil {
+			return nil, err
+		}
+		last := map[string]Export{}
+		for _, e := range exports {
+			last[e.Dir] = e
+		}
+		for _, e := range exports {
+			destination := "file://" + e.Dir
+			recorded := slices.ContainsFunc(runs, func(r Run) bool { return r.Destination == destination && r.Name == name })
+			if last[e.Dir].Sequence == e.Sequence && !recorded {
+				more = append(more, Run{Destination: destination, Name: name, Started: e.Date, Result: RunUnknown, Sequence: e.Sequence})
+			}
+		}
+	}
+	return more, nil
+}

@@ -1,0 +1,74 @@
+package state_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/state"
+)
+
+func TestSnapshots(t *testing.T) {
+	cache := filepath.Join(t.TempDir(), "cache")
+	s := state.OpenSnapshots(cache)
+	root := digest.FromString("image")
+	if _, err := s.Snapshot(root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing was kept: %v", err)
+	}
+	keep := func(text string) error {
+		return s.KeepSnapshot(root, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+	}
+	for _, text := range []string{"one", "another"} {
+		if err := keep(text); err != nil {
+			t.Fatal(err)
+		}
+		f, err := s.Snapshot(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(io.NewSectionReader(f.(io.ReaderAt), 0, 100))
+		if err := errors.Join(err, f.Close()); err != nil || string(got) != text {
+			t.Errorf("kept %q, got %q (%v)", text, got, err)
+		}
+	}
+	// What fails half-way leaves what was there.
+	broken := errors.New("broken")
+	err := s.KeepSnapshot(root, func(w io.Writer) error {
+		_, err := io.WriteString(w, "half")
+		return errors.Join(err, broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+	files, err := os.ReadDir(filepath.Join(cache, "catalogs"))
+	if err != nil || len(files) != 1 {
+		t.Errorf("the folder has %v (%v)", files, err)
+	}
+	if _, err := s.Snapshot("sha256:../../etc/passwd"); err == nil {
+		t.Error("a digest that is none leads somewhere")
+	}
+	// What was not used for long goes.
+	if err := s.Expire(time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.Snapshot(root); err != nil {
+		t.Error("a snapshot in use is removed")
+	} else if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Expire(time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Snapshot(root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an old snapshot is still there: %v", err)
+	}
+}

@@ -1,0 +1,155 @@
+package state
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/regular"
+)
+
+// Uploads lists the upload sessions that a run has open at a mirror, so that the next run can cancel
+// the sessions of a run that was killed. It also counts those that were requested and whose
+// responses did not arrive, which nothing can cancel. It is a hint and is not synced to the disk. It
+// implements remote.SessionLog.
+type Uploads struct {
+	folder *os.Root // the workspace
+	name   string   // of the file in the workspace
+
+	mu   sync.Mutex
+	open map[string]Upload // by location
+	lost map[string]int    // requests without a response, by repository and blob: "host/a sha256:…"
+	out  *os.File
+}
+
+// An Upload is an upload session that was not ended.
+type Upload struct {
+	Repository string // with host
+	Blob       digest.Digest
+	Location   string // a secret: it may allow writing to the session
+}
+
+// Uploads opens the list of a mirror, which has the same name as for Records. Only the user can read
+// the file.
+func (w *Workspace) Uploads(mirror string) (*Uploads, error) {
+	u := &Uploads{folder: w.disk.Root, name: "journal/" + mirror + ".uploads.txt", open: map[string]Upload{}, lost: map[string]int{}}
+	f, err := regular.Edit(u.folder, u.name, os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the list of uploads: %w", err)
+	}
+	lines := bufio.NewScanner(io.LimitReader(f, maxJournal))
+	for lines.Scan() {
+		switch field := strings.Split(lines.Text(), " "); {
+		case len(field) == 4 && field[0] == "opened":
+			u.open[field[3]] = Upload{Repository: field[1], Blob: digest.Digest(field[2]), Location: field[3]}
+			u.answered(field[1] + " " + field[2])
+		case len(field) == 3 && field[0] == "requested":
+			u.lost[field[1]+" "+field[2]]++
+		case len(field) == 3 && field[0] == "refused":
+			u.answered(field[1] + " " + field[2])
+		case len(field) == 2 && field[0] == "ended":
+			delete(u.open, field[1])
+		}
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		return nil, errors.Join(fmt.Errorf("reading the list of uploads %s: %w", f.Name(), err), f.Close())
+	}
+	u.out = f
+	return u, nil
+}
+
+// Pending returns the sessions that are open, sorted by location. At the start of a run, these are
+// the sessions that earlier runs left open.
+func (u *Uploads) Pending() []Upload {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.SortedFunc(maps.Values(u.open), func(a, b Upload) int { return strings.Compare(a.Location, b.Location) })
+}
+
+// Lost returns the number of sessions that may be open at an unknown location, and their
+// repositories, sorted.
+func (u *Uploads) Lost() (n int, repositories []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for request, times := range u.lost {
+		repository, _, _ := strings.Cut(request, " ")
+		repositories = append(repositories, repository)
+		n += times
+	}
+	slices.Sort(repositories)
+	return n, slices.Compact(repositories)
+}
+
+// ForgetLost forgets the sessions that Lost returns. Registries expire them.
+func (u *Uploads) ForgetLost() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for request, times := range u.lost {
+		for range times {
+			_, _ = fmt.Fprintf(u.out, "refused %s\n", request) // it is a hint
+		}
+	}
+	clear(u.lost)
+}
+
+// answered records a response to a request for a session; u.mu is held.
+func (u *Uploads) answered(request string) {
+	if u.lost[request]--; u.lost[request] <= 0 {
+		delete(u.lost, request)
+	}
+}
+
+// Requested implements remote.SessionLog.
+func (u *Uploads) Requested(repository string, blob digest.Digest) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.lost[repository+" "+blob.String()]++
+	_, _ = fmt.Fprintf(u.out, "requested %s %s\n", repository, blob) // it is a hint
+}
+
+// NotOpened implements remote.SessionLog.
+func (u *Uploads) NotOpened(repository string, blob digest.Digest) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.answered(repository + " " + blob.String())
+	_, _ = fmt.Fprintf(u.out, "refused %s %s\n", repository, blob) // it is a hint
+}
+
+// Opened implements remote.SessionLog.
+func (u *Uploads) Opened(repository string, blob digest.Digest, location string) {
+	if strings.ContainsAny(location, " \n") {
+		return // not a URL
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.answered(repository + " " + blob.String())
+	u.open[location] = Upload{Repository: repository, Blob: blob, Location: location}
+	_, _ = fmt.Fprintf(u.out, "opened %s %s %s\n", repository, blob, location) // it is a hint
+}
+
+// Ended implements remote.SessionLog.
+func (u *Uploads) Ended(location string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.open, location)
+	_, _ = fmt.Fprintf(u.out, "ended %s\n", location) // it is a hint
+}
+
+// Close closes the list. If all sessions are ended, it removes the file.
+func (u *Uploads) Close() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	err := u.out.Close()
+	if len(u.open) == 0 && len(u.lost) == 0 {
+		err = errors.Join(err, u.folder.Remove(u.name))
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package state
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+)
+
+func TestUploads(t *testing.T) {
+	dir := t.TempDir()
+	blob := digest.FromString("blob")
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	open := func() *Uploads {
+		t.Helper()
+		u, err := w.Uploads("mirror")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	u := open()
+	if len(u.Pending()) != 0 {
+		t.Errorf("a new list has %v", u.Pending())
+	}
+	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/1?_state=x")
+	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2")
+	u.Opened("host:5000/b", blob, "not a URL\nended https://host:5000/v2/a/blobs/uploads/2")
+	u.Ended("https://host:5000/v2/a/blobs/uploads/1?_state=x")
+	u.Requested("host:5000/a", blob)
+	u.NotOpened("host:5000/a", blob)
+	u.Requested("host:5000/a", blob)
+	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/3")
+	u.Ended("https://host:5000/v2/a/blobs/uploads/3")
+	for _, repository := range []string{"host:5000/c", "host:5000/b", "host:5000/b"} {
+		u.Requested(repository, blob)
+	}
+	file := filepath.Join(dir, "journal", "mirror.uploads.txt")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the list is %v, %v", info, err)
+	}
+	defer u.out.Close() // the process is killed here
+	u = open()
+	if diff := cmp.Diff([]Upload{{"host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2"}}, u.Pending()); diff != "" {
+		t.Errorf("left is (-want +got):\n%s", diff)
+	}
+	if n, repositories := u.Lost(); n != 3 || !slices.Equal(repositories, []string{"host:5000/b", "host:5000/c"}) {
+		t.Errorf("%d responses are missing, of %v", n, repositories)
+	}
+	u.ForgetLost()
+	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/1")
+	if left := u.Pending(); len(left) != 2 || left[0].Location != "https://host:5000/v2/a/blobs/uploads/1" {
+		t.Errorf("with one of this run, %+v are open", left)
+	}
+	u.Ended("https://host:5000/v2/a/blobs/uploads/1")
+	u.Ended("https://host:5000/v2/a/blobs/uploads/2")
+	if err := u.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("an empty list stays: %v", err)
+	}
+}

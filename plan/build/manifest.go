@@ -1,0 +1,100 @@
+package build
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A parsedManifest is the part of a manifest that planning needs.
+type parsedManifest struct {
+	mediaType string
+	size      int64
+	children  []ocispec.Descriptor // of an index
+	blobs     []plan.Blob          // config and layers, duplicates removed
+	// foreign is the number of layers that stay at their vendor's URLs.
+	foreign int
+}
+
+// parseManifest reads an image manifest or an index. desc.MediaType is the type that the source
+// reports; a mediaType inside the manifest must agree with it.
+func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error) {
+	var m struct {
+		SchemaVersion int                  `json:"schemaVersion"`
+		MediaType     string               `json:"mediaType"`
+		Config        *ocispec.Descriptor  `json:"config"`
+		Layers        []ocispec.Descriptor `json:"layers"`
+		Manifests     []ocispec.Descriptor `json:"manifests"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
+	}
+	if manifest.IsSchema1(desc.MediaType) || m.SchemaVersion == 1 {
+		return nil, advice.New(advice.Failure, "ask its vendor for a newer image", "the image has Docker's schema 1, which registries no longer accept")
+	}
+	if m.MediaType != "" && desc.MediaType != m.MediaType && manifest.Is(desc.MediaType) {
+		return nil, fmt.Errorf("reading manifest %s: the registry reports the type %s, the manifest %s", desc.Digest, desc.MediaType, m.MediaType)
+	}
+	if m.MediaType != "" || !manifest.Is(desc.MediaType) {
+		desc.MediaType = manifest.TypeOf(raw)
+	}
+	n := &parsedManifest{mediaType: desc.MediaType, size: desc.Size}
+	switch {
+	case m.Manifests != nil && (m.Config != nil || m.Layers != nil):
+		return nil, fmt.Errorf("reading manifest %s: it is both an image and an index", desc.Digest)
+	case manifest.IsIndex(desc.MediaType):
+		n.children = m.Manifests
+		for _, c := range n.children {
+			if err := checkDescriptor(c); err != nil {
+				return nil, fmt.Errorf("reading index %s: %w", desc.Digest, err)
+			}
+		}
+		return n, nil
+	case !manifest.IsImage(desc.MediaType):
+		return nil, fmt.Errorf("reading manifest %s: unknown type %q", desc.Digest, desc.MediaType)
+	case m.Config == nil:
+		return nil, fmt.Errorf("reading manifest %s: it has no config", desc.Digest)
+	}
+	seen := map[digest.Digest]int64{}
+	n.blobs = make([]plan.Blob, 0, 1+len(m.Layers))
+	for _, d := range append([]ocispec.Descriptor{*m.Config}, m.Layers...) {
+		if err := checkDescriptor(d); err != nil {
+			return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
+		}
+		if isForeign(d) {
+			n.foreign++
+			continue
+		}
+		if size, ok := seen[d.Digest]; ok {
+			if size != d.Size {
+				return nil, fmt.Errorf("reading manifest %s: blob %s has two sizes, %d and %d", desc.Digest, d.Digest, size, d.Size)
+			}
+			continue
+		}
+		seen[d.Digest] = d.Size
+		n.blobs = append(n.blobs, plan.Blob{Digest: d.Digest, Size: d.Size})
+	}
+	return n, nil
+}
+
+// isForeign reports whether a layer is fetched from its vendor and not from the registry (Windows
+// base layers).
+func isForeign(d ocispec.Descriptor) bool {
+	return len(d.URLs) > 0 &&
+		(strings.Contains(d.MediaType, ".nondistributable.") || strings.Contains(d.MediaType, ".foreign."))
+}
+
+func checkDescriptor(d ocispec.Descriptor) error {
+	if !reference.IsKnownDigest(d.Digest) {
+		return fmt.Errorf("digest %q: %w", d.Digest, d.Digest.Validate())
+	}
+	return plan.CheckSize(d.Digest, d.Size)
+}

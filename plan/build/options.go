@@ -1,0 +1,74 @@
+package build
+
+import (
+	"log/slog"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+)
+
+// Sources are what a plan's content is read from, and where the images that are built for it are
+// stored.
+type Sources struct {
+	Images image.Reader
+	Files  Files
+	Store  Store
+	// Databases reads SQLite indexes. Snapshots cache catalogs that were read before. Tags lists the
+	// tags of a catalog's repository; see [source.From]. All may be nil.
+	Databases source.Databases
+	Snapshots source.Snapshots
+	Tags      source.Tags
+	// Releases provides update graphs and signatures. It may be nil if the configuration has no
+	// platform releases.
+	Releases ReleaseSource
+
+	// uncached is Images without the tag cache.
+	uncached image.Reader
+}
+
+// withTagCache returns sources that resolve each tag only once.
+func (s Sources) withTagCache() Sources {
+	s.uncached, s.Images = s.Images, localImages{&tagCache{Reader: s.Images}}
+	return s
+}
+
+// Options change how a plan is made.
+type Options struct {
+	// Jobs is the number of manifests to read at the same time; 0 means 16.
+	Jobs int
+	// Progress is called, from several goroutines, with the number of images that were looked up
+	// and the number of all images. It may be nil.
+	Progress func(done, images int)
+	Log      *slog.Logger // nil means none
+	// Warn is called at once with warnings that a user who does not read the plan's notes has to
+	// see. The notes contain them too. It may be nil.
+	Warn func(text string)
+	// Installed are operators that clusters run, in addition to those in the configuration. Each
+	// applies to every catalog that has its package.
+	Installed []imageset.Installed
+	// Clusters are clusters that need an update path to the releases of the configuration.
+	Clusters []Cluster
+	// IgnoreReleaseSignature accepts release payloads without a valid signature.
+	IgnoreReleaseSignature bool
+	// Packages limits Select and Reselect to some packages; nil means all. Of a catalog that is
+	// selected completely, the other packages are only outlined, unless the configuration asks for
+	// dependencies, which may need any package. Plan ignores it.
+	Packages func(pkg string) bool
+}
+
+// defaultJobs is the number of manifests that are read at the same time by default.
+const defaultJobs = 16
+
+func (o Options) withDefaults() Options {
+	if o.Jobs <= 0 {
+		o.Jobs = defaultJobs
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	return o
+}

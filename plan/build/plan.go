@@ -1,0 +1,161 @@
+// Package build makes the plan of a configuration.
+//
+// An ImageSetConfiguration and Sources go in, a plan.Plan comes out. Planning is a pipeline. Each
+// stage returns a new value that the next one reads:
+//
+//	configuration -> selected catalogs      read and filtered (Select), with dependencies
+//	              -> catalog images         built, or those of the source
+//	              -> platform releases      chosen from update graphs, verified, with graph data
+//	              -> image requests         all that catalogs, releases and lists name, less what is blocked
+//	              -> resolved images        tags resolved to digests, manifests read into one graph
+//	              -> targets                repository and tag of each image
+//	              -> plan.Plan              images, manifests, blobs, notes
+//
+// The same input gives the same plan, byte by byte. The package reads through interfaces that it
+// declares (Files, Store, ReleaseSource) and image.Reader; it uses neither network nor disk itself.
+// Reduce, RebuildCatalog and RebuildGraphData repeat parts of the pipeline for a plan that exists.
+package build
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Plan makes the plan of a configuration: it reads, filters, validates and builds the catalogs,
+// collects the images that they, the releases and the lists of the configuration name, and reads
+// the manifests of all images. name is the name of the plan.
+//
+// It is an error if a catalog or release cannot be read, breaks OLM's rules or does not have what
+// the configuration asks for. An image that cannot be read is not an error: the plan lists it as
+// Missing. If no image at all can be read, the first reason is the error.
+func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Sources, opts Options) (*plan.Plan, error) {
+	opts, sources = opts.withDefaults(), sources.withTagCache()
+	opts.Packages = nil
+
+	catalogs, err := selectCatalogs(ctx, sources, cfg.Mirror.Operators, opts)
+	if err != nil {
+		return nil, err
+	}
+	catalogImages, err := catalogs.buildImages(ctx, sources)
+	if err != nil {
+		return nil, err
+	}
+	graph := newManifestGraph(sources.Images)
+	releases, err := readReleases(ctx, cfg.Mirror.Platform, cfg.Mirror.BlockedImages, graph.recording(sources), opts)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := requestImages(cfg.Mirror, catalogs.all, releases)
+	if err != nil {
+		return nil, err
+	}
+	all, err := graph.resolveAll(ctx, slices.Concat(catalogImages.requests, requests.all), opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := inputProblems(all); err != nil {
+		return nil, err
+	}
+	signatures, signatureNotes, err := findSignatures(ctx, graph, releases.payloads, all, sources, opts)
+	if err != nil {
+		return nil, err
+	}
+	available, missing, err := splitMissing(slices.Concat(all, signatures))
+	if err != nil {
+		return nil, err
+	}
+	if len(available) == len(catalogImages.requests)+releases.imageCount() && len(missing) > 0 {
+		return nil, fmt.Errorf("none of %d images can be read; the first: %s: %w", len(missing), missing[0].Source, missing[0].Err())
+	}
+	images, targetNotes, err := assignTargets(available)
+	if err != nil {
+		return nil, err
+	}
+	content, err := graph.content(images)
+	if err != nil {
+		return nil, err
+	}
+	updates, blockerNotes := withBlockers(releases.updates, catalogs.all)
+	p := &plan.Plan{
+		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
+		Catalogs: withTargets(catalogImages.catalogs, content.images),
+		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData,
+		Images: content.images, Missing: missing, Blocked: requests.blocked,
+		Manifests: content.manifests, Blobs: content.blobs,
+		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), catalogs.notes, catalogImages.notes, releases.notes, requests.notes, signatureNotes, targetNotes, content.notes, blockerNotes),
+	}
+	p.Totals = p.Count()
+	return p, p.Check()
+}
+
+// notesOnCharts returns a note on each Helm chart of the configuration.
+func notesOnCharts(h *imageset.Helm) []string {
+	var notes []string
+	for _, c := range h.Charts() {
+		notes = append(notes, fmt.Sprintf("Helm chart left out: %s; this version does not mirror charts", c))
+	}
+	return notes
+}
+
+// splitMissing separates the images that were found from those that are missing. A catalog,
+// release or graph data image that is missing is an error.
+func splitMissing(all []resolvedImage) (available []resolvedImage, missing []plan.Missing, err error) {
+	for _, r := range all {
+		switch {
+		case r.err == nil:
+			available = append(available, r)
+		case r.request.kind == plan.CatalogImage || r.request.kind == plan.ReleaseImage || r.request.kind == plan.GraphImage:
+			return nil, nil, fmt.Errorf("reading %s image %s: %w", r.request.kind, r.request.source, r.err)
+		default:
+			missing = append(missing, plan.NewMissing(r.request.source, r.request.kind, r.err, r.request.reasons))
+		}
+	}
+	return available, missing, nil
+}
+
+// withTargets returns the catalogs with repository and tag of their images.
+func withTargets(catalogs []plan.Catalog, images []plan.Image) []plan.Catalog {
+	all := slices.Clone(catalogs)
+	for i := range all {
+		for _, img := range images {
+			if img.Catalog == all[i].Name() {
+				all[i].Repository, all[i].Tag = img.Repository, img.Tags[0]
+			}
+		}
+	}
+	return all
+}
+
+// sortedNotes joins lists of notes: sorted, without duplicates and control characters.
+func sortedNotes(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	for i := range all {
+		all[i] = plan.CleanMessage(all[i])
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// count returns "1 image" or "2 images".
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// maxListed is the number of items that shortList lists.
+const maxListed = 5
+
+// shortList joins the first items and counts the others.
+func shortList(all []string) string {
+	if more := len(all) - maxListed; more > 0 {
+		return strings.Join(all[:maxListed], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,164 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
+	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A Selection is the content that a configuration selects of its catalogs, before any image is
+// looked up or built.
+type Selection struct {
+	Catalogs []SelectedCatalog
+	// Notes are messages for the user, sorted.
+	Notes []string
+}
+
+// A SelectedCatalog is the selected content of one catalog.
+type SelectedCatalog struct {
+	// Catalog is its entry in a plan, without the target and the digest of its image.
+	Catalog plan.Catalog
+	// Original is the catalog before filtering: the selected packages completely, and the names or
+	// outlines of all others. Result is the filtered catalog with the reasons.
+	Original *catalog.Catalog
+	Result   *filter.Result
+}
+
+// Select reads the catalogs of a configuration and filters them, including dependencies and installed
+// operators, without looking up images. Its errors are those of Plan.
+func Select(ctx context.Context, cfg *imageset.Config, sources Sources, opts Options) (*Selection, error) {
+	selected, err := selectCatalogs(ctx, sources.withTagCache(), cfg.Mirror.Operators, opts.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	s := &Selection{Notes: sortedNotes(selected.notes)}
+	for _, c := range selected.all {
+		s.Catalogs = append(s.Catalogs, SelectedCatalog{Catalog: c.entry, Original: c.full, Result: c.result})
+	}
+	return s, nil
+}
+
+// Reselect is Select for a plan: it returns the catalogs as they were, from the sources that the plan
+// pins. It is an error if a layout or folder has changed so that the selection would differ.
+func Reselect(ctx context.Context, p *plan.Plan, sources Sources, opts Options) (*Selection, error) {
+	s := &Selection{Catalogs: make([]SelectedCatalog, len(p.Catalogs)), Notes: p.Notes}
+	return s, each(ctx, len(p.Catalogs), func(ctx context.Context, i int) error {
+		c := p.Catalogs[i]
+		r, err := reselect(ctx, c, sources, opts.Packages)
+		if err != nil {
+			return err
+		}
+		r.exclude(c.Excluded)
+		r.describe()
+		if !reflect.DeepEqual(r.entry.Packages, r.packagesToRead(c.Packages)) {
+			return fmt.Errorf("catalog %s: %w", c.Source, errChanged)
+		}
+		s.Catalogs[i] = SelectedCatalog{Catalog: c, Original: r.full, Result: r.result}
+		return nil
+	})
+}
+
+// packagesToRead returns the packages of a plan that Reselect reads.
+func (r *selectedCatalog) packagesToRead(packages []plan.Package) []plan.Package {
+	if r.only == nil || len(r.op.Packages) > 0 {
+		return packages
+	}
+	return slices.DeleteFunc(slices.Clone(packages), func(p plan.Package) bool { return !r.only(p.Name) })
+}
+
+// Unfiltered returns a catalog with all of its packages, such as one that is already in a mirror.
+func Unfiltered(name string, c *catalog.Catalog) SelectedCatalog {
+	return SelectedCatalog{Catalog: plan.Catalog{Source: name}, Result: &filter.Result{Catalog: c, Unchanged: true}}
+}
+
+// maxCatalogs is the number of catalogs that are read at the same time. Each may keep a whole index in
+// memory.
+const maxCatalogs = 4
+
+// A catalogSelection is the catalogs of the configuration, in its order, after filtering.
+type catalogSelection struct {
+	all   []*selectedCatalog
+	notes []string
+}
+
+// selectCatalogs reads and filters the catalogs of the configuration. The error covers all catalogs.
+func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operator, opts Options) (catalogSelection, error) {
+	all := make([]*selectedCatalog, len(ops))
+	dependencies := slices.ContainsFunc(ops, func(op imageset.Operator) bool { return op.Dependencies })
+	if dependencies {
+		opts.Packages = nil
+	}
+	err := each(ctx, len(ops), func(ctx context.Context, i int) (err error) {
+		opts.Log.Info("reading catalog", "ref", ops[i].Catalog)
+		all[i], err = selectCatalog(ctx, sources, &selectedCatalog{op: ops[i], outline: dependencies, installed: opts.Installed, only: opts.Packages})
+		return err
+	})
+	if err != nil {
+		return catalogSelection{}, err
+	}
+	var notes []string
+	if dependencies {
+		if notes, err = addDependencies(ctx, all, opts.Log); err != nil {
+			return catalogSelection{}, err
+		}
+	} else {
+		notes = notesOnUnmet(all)
+	}
+	notes = append(notes, notesOnUnknownOperators(all, opts.Installed)...) // after dependencies, which may add packages
+	err = each(ctx, len(all), func(_ context.Context, i int) error {
+		if err := validate.Catalog(all[i].result.Catalog); err != nil {
+			return fmt.Errorf("catalog %s violates OLM's rules, so no cluster could use it:\n%w", all[i].op.Catalog, err)
+		}
+		all[i].describe()
+		return nil
+	})
+	for _, c := range all {
+		notes = append(notes, c.notes...)
+	}
+	return catalogSelection{all: all, notes: notes}, err
+}
+
+// each calls do for 0 to n-1, a few at a time, and joins the errors in this order.
+func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	return eachOf(ctx, n, maxCatalogs, do)
+}
+
+// eachOf is each with a number of calls at the same time.
+func eachOf(ctx context.Context, n, jobs int, do func(ctx context.Context, i int) error) error {
+	problems := make([]error, n)
+	var g errgroup.Group
+	g.SetLimit(jobs)
+	for i := range n {
+		g.Go(func() error {
+			problems[i] = do(ctx, i)
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return no error
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(problems...)
+}
+
+// notesOnUnknownOperators returns notes on installed operators that no catalog of the configuration
+// contains.
+func notesOnUnknownOperators(read []*selectedCatalog, installed []imageset.Installed) []string {
+	var notes []string
+	for _, in := range installed {
+		if !slices.ContainsFunc(read, func(t *selectedCatalog) bool { return t.full.Package(in.Package) != nil }) {
+			notes = append(notes, fmt.Sprintf("%s: the installed operator %s belongs to a package that is not mirrored, so it gets no updates; add the package", in.Pos, in.Package))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// Excluded is a package that was removed from a catalog because images that its bundles name are
+// unavailable.
+type Excluded struct {
+	Package string `json:"package"`
+	// Images are the sources of those images, sorted.
+	Images []string `json:"images"`
+}
+
+// Reduced is a plan without the packages whose images are missing.
+type Reduced struct {
+	Plan *Plan
+	// Catalogs are the names of the catalogs that were built again. The plan lists the packages
+	// that each of them excludes.
+	Catalogs []string
+	// NotReduced has the reason why a catalog that names missing images was not built again, by its
+	// name: nothing would be left of it, or its content cannot be read.
+	NotReduced map[string]string
+}
+
+// Replace returns the plan with rebuilt catalogs in place of those of the same name. It drops the
+// images that only excluded packages of these catalogs name. manifests and blobs are the content of
+// the new catalog images, sorted by digest; notes are added to those of the plan.
+func (p *Plan) Replace(catalogs []Catalog, manifests []Manifest, blobs []Blob, notes []string) (*Plan, error) {
+	rebuilt := map[string]Catalog{}
+	excluded := map[Reason]bool{} // catalog and package
+	for _, c := range catalogs {
+		rebuilt[c.Name()] = c
+		for _, x := range c.Excluded {
+			excluded[Reason{Catalog: c.Name(), Package: x.Package}] = true
+		}
+	}
+	remaining := func(all []Reason) []Reason {
+		return slices.DeleteFunc(slices.Clone(all), func(r Reason) bool { return excluded[Reason{Catalog: r.Catalog, Package: r.Package}] })
+	}
+	q := *p
+	q.Catalogs = slices.Clone(p.Catalogs)
+	for i, c := range q.Catalogs {
+		if n, ok := rebuilt[c.Name()]; ok {
+			q.Catalogs[i] = n
+		}
+	}
+	content, err := (&Plan{Manifests: manifests, Blobs: blobs}).Contents()
+	if err != nil {
+		return nil, err
+	}
+	q.Images, q.Missing = []Image{}, nil
+	for _, img := range p.Images {
+		reasons := remaining(img.Reasons)
+		if len(reasons) == 0 && len(img.Reasons) > 0 {
+			continue
+		}
+		img.Reasons = reasons
+		if c, ok := rebuilt[img.Catalog]; ok && img.Kind == CatalogImage {
+			img.Digest, img.Tags = c.Digest, []string{c.Tag}
+			if img.Size, err = content.size(c.Digest); err != nil {
+				return nil, err
+			}
+		}
+		q.Images = append(q.Images, img)
+	}
+	for _, m := range p.Missing {
+		if m.Reasons = remaining(m.Reasons); len(m.Reasons) > 0 {
+			q.Missing = append(q.Missing, m)
+		}
+	}
+	q.Notes = append(slices.Clone(p.Notes), notes...)
+	q.unblock(func(b Blocker) bool { return excluded[Reason{Catalog: b.Catalog, Package: b.Package}] })
+	q.Notes = slices.Compact(slices.Sorted(slices.Values(q.Notes)))
+	slices.SortFunc(q.Images, CompareImages)
+	return &q, q.gather(union(p.Manifests, manifests, Manifest.digest), union(p.Blobs, blobs, Blob.digest))
+}
+
+// union merges two lists that are sorted by digest. Of two equal entries it keeps the one of a.
+func union[T any](a, b []T, by func(T) digest.Digest) []T {
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(x, y T) int { return strings.Compare(string(by(x)), string(by(y))) })
+	return slices.CompactFunc(all, func(x, y T) bool { return by(x) == by(y) })
+}
+
+func (m Manifest) digest() digest.Digest { return m.Digest }
+func (b Blob) digest() digest.Digest     { return b.Digest }

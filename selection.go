@@ -1,0 +1,174 @@
+package gantry
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/build"
+)
+
+// A Selection is a configuration, and files about what clusters run.
+type Selection struct {
+	// Config is the file of the ImageSetConfiguration.
+	Config string
+	// Installed are files with what clusters run: the output of oc get csv, subscription,
+	// clusterextension or clusterversion -A -o json. The upgrade paths from the installed versions
+	// are kept.
+	Installed []string
+	// Dependencies adds the operators that the selected ones require.
+	Dependencies bool
+}
+
+// A Selected is the content of a Selection's files.
+type Selected struct {
+	Config    *imageset.Config           // nil without a configuration
+	Clusters  []installed.Operator       // of the files of Installed
+	Operators []imageset.Installed       // the same, as a configuration has them
+	Releases  []installed.ClusterVersion // of the files of Installed
+}
+
+// checkPath is the hint for a file that does not exist.
+const checkPath = "check the path, which is relative to the working directory"
+
+// any reports whether options are set that require a configuration.
+func (s *Selection) any() bool { return len(s.Installed) > 0 || s.Dependencies }
+
+// errNoSelection is the error of options that require a configuration.
+func errNoSelection() error {
+	return inputHint("set Options.Config; a plan already contains them", "Options.Installed and Options.Dependencies are for a configuration")
+}
+
+// Load reads the configuration and the files of Installed. Without a configuration, it reads those
+// files alone. Text of the configuration that cannot be used is an error.
+func (s *Selection) Load() (*Selected, error) {
+	out := &Selected{}
+	if s.Config != "" {
+		var err error
+		out.Config, err = imageset.Load(s.Config)
+		if err == nil {
+			err = out.Config.Usable()
+		}
+		var absent *fs.PathError
+		switch {
+		case err == nil:
+		case errors.Is(err, fs.ErrNotExist) && errors.As(err, &absent):
+			return nil, advice.Wrap(advice.Input, fmt.Errorf("reading the configuration: %w", absent), checkPath)
+		default:
+			return nil, advice.Wrap(advice.Input, err, "")
+		}
+		if s.Dependencies {
+			for i := range out.Config.Mirror.Operators {
+				out.Config.Mirror.Operators[i].Dependencies = true
+			}
+		}
+	}
+	for _, name := range s.Installed {
+		operators, releases, err := readInstalled(name)
+		if err != nil {
+			return nil, inputf("Options.Installed: %w", err)
+		}
+		out.Clusters, out.Releases = append(out.Clusters, operators...), append(out.Releases, releases...)
+	}
+	out.Clusters = installed.Merge(out.Clusters)
+	for _, o := range out.Clusters {
+		if o.Package != "" {
+			out.Operators = append(out.Operators, o.Entry())
+		}
+	}
+	return out, nil
+}
+
+// loadConfig is Load, but requires a configuration, whose warnings it reports.
+func (s *Selection) loadConfig(e *Env) (*Selected, error) {
+	if s.Config == "" {
+		return nil, inputHint("set Options.Config to an ImageSetConfiguration", "no configuration")
+	}
+	out, err := s.Load()
+	if err != nil {
+		return nil, err
+	}
+	e.warnConfig(out.Config)
+	// Releases of clusters, and nothing else, need channels to plan updates in.
+	if len(out.Releases) > 0 && len(out.Clusters) == 0 {
+		if p := out.Config.Mirror.Platform; p == nil || len(p.Channels) == 0 {
+			return nil, inputHint("add the channels that clusters follow to mirror.platform, or add the output of oc get csv -A -o json to Options.Installed",
+				"Options.Installed has only the releases of clusters, and the configuration has no release channel")
+		}
+	}
+	return out, nil
+}
+
+func readInstalled(name string) (operators []installed.Operator, releases []installed.ClusterVersion, err error) {
+	f, err := regular.OpenInput(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return installed.Read(name, f)
+}
+
+// running returns the releases that clusters run, for a plan.
+func (s *Selected) running() []build.Cluster {
+	var all []build.Cluster
+	for _, r := range s.Releases {
+		cl := build.Cluster{Version: r.Version, Channel: r.Channel, Where: r.Origin}
+		if r.Multi {
+			cl.Arch = release.Multi
+		}
+		all = append(all, cl)
+	}
+	return all
+}
+
+// maxName limits a name, in characters: the names of files contain it.
+const maxName = 100
+
+// checkName returns an error if a name cannot be part of file names.
+func checkName(name string) error {
+	if name != "" && (SafeName(name) != name || len(name) > maxName) {
+		return inputHint(fmt.Sprintf("use up to %d letters, digits, dots, dashes and underscores, a letter or digit first", maxName), "Options.Name %q", name)
+	}
+	return nil
+}
+
+// planName returns the name of a configuration: the given one, or the name of its file without folder
+// and extension.
+func planName(name, config string) string {
+	if name != "" {
+		return name
+	}
+	base := filepath.Base(config)
+	return SafeName(strings.TrimSuffix(base, filepath.Ext(base)))
+}
+
+// rename returns a plan with another name. An empty name changes nothing.
+func rename(p *plan.Plan, name string) *plan.Plan {
+	if name == "" || p == nil {
+		return p
+	}
+	named := *p
+	named.Name = name
+	return &named
+}
+
+var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
+
+// SafeName returns a text as a name for files.
+func SafeName(s string) string {
+	s = strings.TrimLeft(notInName().ReplaceAllString(s, "-"), ".-")
+	if s == "" {
+		return "imageset"
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+)
+
+// ValidateOptions says which catalog ValidateCatalog checks.
+type ValidateOptions struct {
+	Env *Env
+	// Workspace is the folder whose cache is used, if it exists. The default is DefaultWorkspace.
+	Workspace string
+	// Catalog is an image, a folder or a file.
+	Catalog string
+}
+
+// A Validation is the result of ValidateCatalog. Its JSON is what gantry catalog validate --output json
+// prints.
+type Validation struct {
+	Version  int              `json:"version"`
+	Catalog  string           `json:"catalog"`
+	Passed   bool             `json:"passed"`
+	Problems []CatalogProblem `json:"problems"`
+	// Packages, Channels and Bundles are counts. They are 0 if the catalog could not be parsed.
+	Packages int `json:"-"`
+	Channels int `json:"-"`
+	Bundles  int `json:"-"`
+}
+
+// A CatalogProblem is a problem of a catalog. Rule is "grammar" for an object that cannot be parsed.
+type CatalogProblem struct {
+	Rule    string `json:"rule"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Message string `json:"message"`
+}
+
+// ValidateCatalog checks a catalog against the rules of OLM and returns all problems. If there are any,
+// it returns the result and an error.
+func ValidateCatalog(ctx context.Context, o ValidateOptions) (*Validation, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	r, err := e.OpenSources(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	defer e.closeSources(r)
+	v := &Validation{Version: 1, Catalog: o.Catalog, Problems: []CatalogProblem{}}
+	validator := validate.NewValidator()
+	c, err := r.Read(ctx, o.Catalog, validator.Options())
+	var unread *catalog.Error
+	var invalid *validate.Error
+	switch {
+	case errors.As(err, &unread):
+		for _, p := range unread.Problems {
+			v.Problems = append(v.Problems, CatalogProblem{"grammar", p.File, p.Line, p.Message})
+		}
+	case err != nil:
+		return nil, err
+	default:
+		v.Packages = len(c.Packages)
+		for _, p := range c.Packages {
+			v.Channels += len(p.Channels)
+			v.Bundles += len(p.Bundles)
+		}
+		if errors.As(validator.Catalog(c), &invalid) {
+			for _, p := range invalid.Problems {
+				v.Problems = append(v.Problems, CatalogProblem{string(p.Rule), p.File, p.Line, p.Message})
+			}
+		}
+	}
+	if len(v.Problems) > 0 {
+		return v, invalidCatalog(o.Catalog, len(v.Problems))
+	}
+	v.Passed = true
+	return v, nil
+}

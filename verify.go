@@ -1,0 +1,362 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// VerifyOptions says what Verify reads. A registry requires one of Config, Plan and From; a layout
+// accepts one.
+type VerifyOptions struct {
+	Env *Env
+	Selection
+	ReleaseTrust
+	// Locations is docker://HOST[:PORT][/PREFIX], oci://DIR, or the folders of an archive and of
+	// the archives that it builds on, each as file://DIR.
+	Locations []string
+	// Plan is the file of a plan.
+	Plan string
+	// From are the folders of the archive that the mirror was copied from, each as file://DIR.
+	From []string
+	// Name is the name of the configuration in the workspace.
+	Name string
+	// Workspace is the folder for plans and the cache. The default is DefaultWorkspace.
+	Workspace string
+	// MaxNestedPaths is how many path components the registry allows; 0 is no limit.
+	MaxNestedPaths int
+	// Blobs also asks the registry for every blob. ReadBlobs reads every manifest and blob, and
+	// compares it with its digest.
+	Blobs, ReadBlobs bool
+	// Read has the signing policy and the identities that archives are read with.
+	Read archive.OpenOptions
+}
+
+// A VerifyResult is the result of a verification. Only the field for the kind of location is set.
+type VerifyResult struct {
+	Registry *VerifiedRegistry
+	Archive  *VerifiedArchive
+	Layout   *VerifiedLayout
+}
+
+// A VerifiedRegistry is the result for a registry, as gantry verify --output json prints it.
+type VerifiedRegistry struct {
+	Version     int                   `json:"version"`
+	Destination string                `json:"destination"`
+	Images      int                   `json:"images"` // that should be there
+	Missing     []mirror.MissingImage `json:"lacking"`
+
+	// Blobs is which blobs were checked.
+	Blobs BlobCheck `json:"blobs"`
+	// Names are the repositories of the mirror, by the plan's repositories.
+	Names map[string]reference.Reference `json:"-"`
+}
+
+// A VerifiedArchive is the result for an archive, as gantry verify --output json prints it.
+type VerifiedArchive struct {
+	Version int    `json:"version"`
+	Archive string `json:"archive"`
+	// Signature is who signed it; nil if it is not signed.
+	Signature *sshsig.Verdict `json:"signature,omitempty"`
+	// Bytes is the size of all volumes together.
+	Bytes int64 `json:"bytes"`
+	*airgap.Assessment
+}
+
+// A VerifiedLayout is the result for a layout, as gantry verify --output json prints it.
+type VerifiedLayout struct {
+	Version int    `json:"version"`
+	Layout  string `json:"layout"`
+	*mirror.LayoutReport
+}
+
+// plans returns how many options name a plan.
+func (o *VerifyOptions) plans() int {
+	n := 0
+	for _, s := range []string{o.Config, o.Plan, strings.Join(o.From, "")} {
+		if s != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// blobsOption returns the name of the option that is set.
+func (o *VerifyOptions) blobsOption() string {
+	if o.ReadBlobs {
+		return "Options.ReadBlobs"
+	}
+	return "Options.Blobs"
+}
+
+// Check returns an error if options contradict each other. Verify calls it first.
+func (o *VerifyOptions) Check() error {
+	if len(o.Locations) == 0 {
+		return inputf("nothing to verify")
+	}
+	where := o.Locations[0]
+	for _, other := range o.Locations {
+		dir, isArchive := strings.CutPrefix(other, ArchiveScheme)
+		if len(o.Locations) > 1 && (!isArchive || dir == "") {
+			return inputHint("write file://DIR for each of its folders, or name one mirror", "only an archive can have several locations, and %q is not a folder of one", redact.Address(other))
+		}
+	}
+	dir, isArchive := strings.CutPrefix(where, ArchiveScheme)
+	layoutDir, isLayout := strings.CutPrefix(where, LayoutScheme)
+	switch given := o.plans(); {
+	case isArchive && (o.Blobs || o.ReadBlobs):
+		return inputHint("leave it out: every byte of an archive is read", "%s is for docker://", o.blobsOption())
+	case isArchive && dir != "" && given > 0:
+		return inputHint("set none of Options.Config, Options.Plan and Options.From", "an archive contains its plan")
+	case isArchive && dir != "":
+		return nil
+	case isLayout && (o.Blobs || o.ReadBlobs):
+		return inputHint("leave it out: every byte of a layout is read", "%s is for docker://", o.blobsOption())
+	case isLayout && layoutDir != "" && given <= 1:
+	case !strings.HasPrefix(where, RegistryScheme) && !isLayout || isLayout && layoutDir == "":
+		return inputHint("write file://DIR for an archive, oci://DIR for a layout, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", redact.Address(where))
+	case given != 1:
+		return inputHint("set one of Options.Config, Options.Plan and Options.From", "it is unknown what should be in %s", redact.Address(where))
+	}
+	switch {
+	case o.Name != "" && o.Config == "":
+		return inputHint("leave it out", "Options.Name is for a configuration; the plan has a name")
+	case o.any() && o.Config == "":
+		return errNoSelection()
+	}
+	_, err := ArchiveFolders("Options.From ", o.From)
+	return err
+}
+
+// Verify reads every byte of an archive or a layout, or asks a registry for every image of a plan.
+// It changes nothing. If something is damaged or missing, it returns the result and an error of
+// kind advice.Mismatch.
+func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	where := o.Locations[0]
+	if strings.HasPrefix(where, ArchiveScheme) {
+		dirs, err := ArchiveFolders("", o.Locations)
+		if err != nil {
+			return nil, err
+		}
+		return e.verifyArchive(ctx, o, dirs)
+	}
+	t, err := e.OpenDestination(where, DestinationOptions{MaxNestedPaths: o.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
+	if err != nil {
+		return nil, err
+	}
+	var p *plan.Plan // nil compares a layout with what it lists
+	var from *archive.SetInfo
+	if o.plans() > 0 {
+		if p, from, err = e.planToVerify(ctx, o, t.Registry()); err != nil {
+			return nil, err
+		}
+	}
+	if to, ok := t.(*LayoutDestination); ok {
+		return e.verifyLayout(ctx, p, to.Dir)
+	}
+	result, err := e.verifyRegistry(ctx, t.Registry(), p, where)
+	if err == nil || result == nil || from == nil {
+		return result, err
+	}
+	if newer := e.newerImport(o.Workspace, t.Registry(), *from); newer > 0 {
+		hint := fmt.Sprintf("set Options.From to sequence %d to verify the mirror; mirroring sequence %d again would take the mirror back", newer, from.Sequence)
+		err = advice.Wrap(advice.Mismatch, fmt.Errorf("%w: sequence %d was imported after sequence %d", err, newer, from.Sequence), hint)
+	}
+	return result, err
+}
+
+// newerImport returns the sequence of a newer archive that was imported into the mirror, or 0 if the
+// workspace knows none.
+func (e *Env) newerImport(workspace string, t *RegistryDestination, from archive.SetInfo) int {
+	dir := workspaceDir(workspace)
+	if _, err := os.Stat(dir); err != nil {
+		return 0 // and no workspace is created
+	}
+	s, err := e.OpenSession(dir)
+	if err != nil {
+		e.logger().Info("looking for newer imports", "error", err)
+		return 0
+	}
+	defer s.release()
+	newer, err := airgap.NewerImport(s.Workspace, t.Key(), from)
+	if err != nil {
+		e.logger().Info("looking for newer imports", "error", err)
+	}
+	return newer
+}
+
+// planToVerify makes or reads the plan that a mirror or layout is compared with. t is nil for a
+// layout. from is the archive of the plan, or nil.
+func (e *Env) planToVerify(ctx context.Context, o VerifyOptions, t *RegistryDestination) (_ *plan.Plan, from *archive.SetInfo, err error) {
+	switch {
+	case o.Plan != "":
+		p, err := ReadPlan(o.Plan)
+		return p, nil, err
+	case len(o.From) > 0:
+		dirs, err := ArchiveFolders("Options.From ", o.From)
+		if err != nil {
+			return nil, nil, err
+		}
+		have, err := e.inspectArchive(o.Read, dirs)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer func() { _ = have.Close() }() // only read from
+		e.opened(have)
+		p, err := airgap.ReadPlan(ctx, have)
+		if errors.Is(err, os.ErrNotExist) && t != nil {
+			p, err = e.importedPlan(o.Workspace, t, have, err)
+		}
+		selected := have.Selected()
+		return p, &selected, err
+	}
+	if err := checkName(o.Name); err != nil {
+		return nil, nil, err
+	}
+	selected, err := o.Selection.loadConfig(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.ReleaseTrust.check(); err != nil {
+		return nil, nil, err
+	}
+	s, err := e.OpenSession(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.release()
+	var to Destination
+	if t != nil {
+		to = t
+	}
+	p, err := planned(ctx, to, false, func(ctx context.Context) (*plan.Plan, error) {
+		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, selected, !o.any())
+	})
+	return p, nil, err
+}
+
+// inspectArchive opens an archive that may be damaged, and checks its signature according to opts.
+func (e *Env) inspectArchive(opts archive.OpenOptions, dirs []string) (*archive.Archive, error) {
+	have, err := archive.InspectWith(opts, dirs...)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	return have, err
+}
+
+// importedPlan returns the plan of an archive that omits it, from the workspace that imported an
+// archive with it. omitted is the error of an archive that omits its plan.
+func (e *Env) importedPlan(workspace string, t *RegistryDestination, have *archive.Archive, omitted error) (*plan.Plan, error) {
+	dir := workspaceDir(workspace)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return airgap.ImportedPlan(nil, t.Key(), have, omitted) // and no workspace is created
+	}
+	s, err := e.OpenSession(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	return airgap.ImportedPlan(s.Workspace, t.Key(), have, omitted)
+}
+
+// verifyRegistry asks a registry for every image of a plan.
+func (e *Env) verifyRegistry(ctx context.Context, t *RegistryDestination, p *plan.Plan, where string) (*VerifyResult, error) {
+	to, err := t.Push(p)
+	if err != nil {
+		return nil, err
+	}
+	total := len(p.Images) + len(p.Missing)
+	what := number(total, "image", "images")
+	if t.checkBlobs {
+		what += " and " + number(len(p.Blobs), "blob", "blobs")
+	}
+	e.say("looking for %s at %s", what, where)
+	missing, err := mirror.Verify(ctx, p, to, mirror.Options{Streams: t.Streams, Log: e.logger(), CheckBlobs: t.checkBlobs, ReadBlobs: t.readBlobs})
+	if err != nil {
+		return nil, err
+	}
+	result := &VerifyResult{Registry: &VerifiedRegistry{
+		Version: 1, Destination: where, Images: total, Missing: append([]mirror.MissingImage{}, missing...), Blobs: t.blobCheck(), Names: t.names,
+	}}
+	if len(missing) == 0 {
+		return result, nil
+	}
+	hint := "mirror again to copy them"
+	switch {
+	case t.readBlobs:
+		hint = "mirror again with Options.ReadBlobs to copy them"
+	case slices.ContainsFunc(missing, func(l mirror.MissingImage) bool { return len(l.Blobs) > 0 }):
+		hint = "mirror again with Options.CheckBlobs to copy them"
+	}
+	return result, advice.New(advice.Mismatch, hint, "%d of %d images are not in the mirror as planned", len(missing), total)
+}
+
+// verifyArchive reads every byte of an archive.
+func (e *Env) verifyArchive(ctx context.Context, o VerifyOptions, dirs []string) (*VerifyResult, error) {
+	have, err := e.inspectArchive(o.Read, dirs)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = have.Close() }() // only read from
+	damage, err := e.ReadArchive(ctx, have)
+	if err != nil {
+		return nil, err
+	}
+	result := &VerifiedArchive{Version: 1, Archive: ArchiveScheme + strings.Join(dirs, ", "+ArchiveScheme), Signature: SignatureOf(have), Bytes: have.Size()}
+	if result.Assessment, err = airgap.Assess(ctx, have, dirs, damage); err != nil {
+		return nil, err
+	}
+	if !result.Intact() {
+		err = advice.New(advice.Mismatch, "copy the damaged files again, or request the lost content with gantry archive repair-request", "the archive in %s is damaged", strings.Join(dirs, ", "))
+	}
+	return &VerifyResult{Archive: result}, err
+}
+
+// verifyLayout reads every blob of a layout and compares it with a plan, or with what it lists if p
+// is nil.
+func (e *Env) verifyLayout(ctx context.Context, p *plan.Plan, dir string) (*VerifyResult, error) {
+	l, err := layout.Open(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.Index(); err != nil {
+		return nil, advice.Wrap(advice.Mismatch, err, "mirror to it again to rewrite it")
+	}
+	var total, done atomic.Int64
+	stop := e.show("checking", func() progress.Reading {
+		return progress.Reading{Total: total.Load(), Done: done.Load(), Moved: done.Load()}
+	})
+	state, err := mirror.VerifyLayout(ctx, l, p, 0, func(of, n int64) { total.Store(of); done.Add(n) })
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	result := &VerifyResult{Layout: &VerifiedLayout{Version: 1, Layout: LayoutScheme + dir, LayoutReport: state}}
+	if !state.Intact() {
+		return result, advice.New(advice.Mismatch, "mirror to it again with Options.CheckBlobs to copy what is missing", "the layout in %s is damaged or incomplete", dir)
+	}
+	return result, nil
+}
