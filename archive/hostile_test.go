@@ -128,15 +128,15 @@ func TestHostileVolumes(t *testing.T) {
 				binary.BigEndian.PutUint64(b[128:], uint64(h.target.Size))
 			})
 		}, altered, ""},
-		"shorter":         {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "00000000001\x00") }) }, altered, ""},
-		"size is no text": {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "x") }) }, altered, ""},
-		"set user id":     {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0004755\x00") }) }, altered, ""},
-		"world-writable":  {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0000777\x00") }) }, altered, ""},
-		"an owner":        {func(h *hostile) { h.header(func(b []byte) { copy(b[265:], "root") }) }, altered, ""},
-		"a time":          {func(h *hostile) { h.header(func(b []byte) { copy(b[136:], "14000000000\x00") }) }, altered, ""},
-		"another magic":   {func(h *hostile) { h.header(func(b []byte) { copy(b[257:], "ustar  \x00") }) }, altered, ""},
-		"wrong checksum":  {func(h *hostile) { h.raw[h.target.Offset-blockSize+148]++ }, altered, ""},
-		"no header":       {func(h *hostile) { clear(h.raw[h.target.Offset-blockSize : h.target.Offset]) }, altered, ""},
+		"shorter":          {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "00000000001\x00") }) }, altered, ""},
+		"size is no text":  {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "x") }) }, altered, ""},
+		"set user id":      {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0004755\x00") }) }, altered, ""},
+		"fixture-writable": {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0000777\x00") }) }, altered, ""},
+		"an owner":         {func(h *hostile) { h.header(func(b []byte) { copy(b[265:], "root") }) }, altered, ""},
+		"a time":           {func(h *hostile) { h.header(func(b []byte) { copy(b[136:], "14000000000\x00") }) }, altered, ""},
+		"another magic":    {func(h *hostile) { h.header(func(b []byte) { copy(b[257:], "ustar  \x00") }) }, altered, ""},
+		"wrong checksum":   {func(h *hostile) { h.raw[h.target.Offset-blockSize+148]++ }, altered, ""},
+		"no header":        {func(h *hostile) { clear(h.raw[h.target.Offset-blockSize : h.target.Offset]) }, altered, ""},
 		"padding": {func(h *hostile) {
 			copy(h.raw[h.target.Offset+h.target.Size:], "hidden")
 		}, "were altered: the padding of blobs/sha256/", ""},

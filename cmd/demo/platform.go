@@ -81,7 +81,7 @@ func (d *demo) platformReleases(ctx context.Context) error {
 }
 
 // checkReleases pulls the releases and all their components.
-func (d *demo) checkReleases(ctx context.Context, releases *releasetest.World) error {
+func (d *demo) checkReleases(ctx context.Context, releases *releasetest.Platform) error {
 	c := registrytest.NewClient(d.near.host)
 	for _, name := range platformPath {
 		p := releases.Payload(name)

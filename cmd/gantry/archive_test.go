@@ -25,7 +25,7 @@ import (
 )
 
 // looked runs a command that uses no workspace and checks its exit status.
-func (w *world) looked(code int, args ...string) outcome {
+func (w *fixture) looked(code int, args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
 	got := (&app{stdout: &stdout, stderr: &stderr, env: w.env}).run(args)
@@ -36,7 +36,7 @@ func (w *world) looked(code int, args ...string) outcome {
 }
 
 // says checks that a text contains words.
-func (w *world) says(text string, words ...string) {
+func (w *fixture) says(text string, words ...string) {
 	w.t.Helper()
 	for _, word := range words {
 		if !strings.Contains(text, word) {
@@ -57,8 +57,8 @@ func decoded[T any](t *testing.T, text string) T {
 	return v
 }
 
-// disk writes an archive of the world's configuration, with volumes of half a megabyte, and opens it.
-func (w *world) disk(name string, args ...string) (where string, have *archive.Archive, p *plan.Plan) {
+// disk writes an archive of the fixture's configuration, with volumes of half a megabyte, and opens it.
+func (w *fixture) disk(name string, args ...string) (where string, have *archive.Archive, p *plan.Plan) {
 	w.t.Helper()
 	where = fileScheme + w.path(name)
 	w.must(append([]string{"mirror", "-c", w.path("imageset.yaml"), where, "--volume-size", "0.5MB"}, args...)...)
@@ -88,7 +88,7 @@ func planText(t testing.TB, have *archive.Archive) []byte {
 }
 
 // follow writes to a folder a set that builds on another archive or repairs it.
-func (w *world) follow(name string, have *archive.Archive, opts archive.Options, content []ocispec.Descriptor) string {
+func (w *fixture) follow(name string, have *archive.Archive, opts archive.Options, content []ocispec.Descriptor) string {
 	w.t.Helper()
 	text := planText(w.t, have)
 	c := archive.Content{Name: have.Selected().Series, Entries: slices.Values(content), Plan: func(to io.Writer) error { _, err := to.Write(text); return err }}
@@ -121,7 +121,7 @@ func largest(have *archive.Archive, volume string) (found archive.EntryInfo) {
 }
 
 // spoil changes a byte of an entry in a volume of the folder.
-func (w *world) spoil(folder string, e archive.EntryInfo) {
+func (w *fixture) spoil(folder string, e archive.EntryInfo) {
 	w.t.Helper()
 	f, err := os.OpenFile(filepath.Join(w.path(folder), e.Volume), os.O_RDWR, 0)
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *world) spoil(folder string, e archive.EntryInfo) {
 
 func TestArchiveInspect(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	_, key, fingerprint := w.sshKey("ops", "")
 	disk, have, p := w.disk("disk", "--sign-key", key)
 	info := have.Selected()
@@ -181,7 +181,7 @@ func TestArchiveInspect(t *testing.T) {
 func TestArchiveInspectChain(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, have, p := w.disk("disk")
 	info := have.Selected()
 	base := &archive.Base{Sets: []state.SetRef{info.SetRef}, Has: func(digest.Digest) bool { return true }, Plan: info.Plan}
@@ -215,7 +215,7 @@ func TestArchiveInspectChain(t *testing.T) {
 // TestArchiveRefuses checks the message and the exit status for archives that cannot be opened.
 func TestArchiveRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, _, _ := w.disk("disk")
 	_, key, _ := w.sshKey("ops", "")
 	empty := t.TempDir()
@@ -283,7 +283,7 @@ func TestArchiveRefuses(t *testing.T) {
 }
 
 // refuseLook is refuse for verbs without a workspace. They print nothing to stdout.
-func (w *world) refuseLook(code int, words []string, args ...string) {
+func (w *fixture) refuseLook(code int, words []string, args ...string) {
 	w.t.Helper()
 	o := w.looked(code, args...)
 	w.says(o.stderr, words...)

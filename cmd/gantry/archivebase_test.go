@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// sets returns the sequence numbers of the archives in a folder of the world.
+// sets returns the sequence numbers of the archives in a folder of the fixture.
 func (m *archiveSeries) sets(folder string) []string {
 	m.t.Helper()
 	files, err := filepath.Glob(filepath.Join(m.path(folder), "gantry-*.json"))

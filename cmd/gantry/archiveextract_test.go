@@ -26,7 +26,7 @@ import (
 
 func TestArchiveList(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, have, p := w.disk("disk")
 	got := decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout)
 	var want []gantry.ArchivedImage
@@ -104,7 +104,7 @@ func TestArchiveList(t *testing.T) {
 // blob is extracted.
 func TestArchiveParts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk := fileScheme + w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "0.07MB", "--name", "parts")
 	parts := map[digest.Digest][]gantry.ArchivedContent{}
@@ -177,7 +177,7 @@ func wholeLayout(t *testing.T, dir string) {
 
 func TestArchiveExtract(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, have, p := w.disk("disk")
 	all := map[string]string{}
 	for name, img := range byName(p) {
@@ -270,7 +270,7 @@ func TestArchiveExtract(t *testing.T) {
 // tags.
 func TestArchiveExtractTags(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	_, _, p := w.disk("disk")
 	i := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.AdditionalImage })
 	p.Images[i].Tags = []string{"a1", "a2", "b"}
@@ -292,7 +292,7 @@ func TestArchiveExtractTags(t *testing.T) {
 func TestArchiveDiff(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, _, p := w.disk("disk")
 	w.says(w.looked(exitOK, "archive", "diff", disk, disk).stdout, "No difference")
 	second := fileScheme + w.path("second")

@@ -20,7 +20,7 @@ import (
 )
 
 // request reads a repair request from a file.
-func (w *world) request(file string) *state.RepairRequest {
+func (w *fixture) request(file string) *state.RepairRequest {
 	w.t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -46,7 +46,7 @@ func contentOf(r *state.RepairRequest) []ocispec.Descriptor {
 // and nothing else. With the repair, the archive is complete.
 func TestRepairRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, whole, p := w.disk("disk")
 	if err := os.CopyFS(w.path("sound"), os.DirFS(w.path("disk"))); err != nil {
 		t.Fatal(err)
@@ -124,8 +124,8 @@ func TestRepairRequest(t *testing.T) {
 func TestRepairEndToEnd(t *testing.T) {
 	t.Parallel()
 	long(t)
-	for name, spoil := range map[string]func(w *world, have *archive.Archive, p *plan.Plan){
-		"blobs": func(w *world, have *archive.Archive, p *plan.Plan) {
+	for name, spoil := range map[string]func(w *fixture, have *archive.Archive, p *plan.Plan){
+		"blobs": func(w *fixture, have *archive.Archive, p *plan.Plan) {
 			w.spoil("disk", largest(have, "gantry-000001.0002.tar"))
 			if err := os.Remove(w.path("disk/gantry-000001.0003.tar")); err != nil {
 				t.Fatal(err)
@@ -148,14 +148,14 @@ func TestRepairEndToEnd(t *testing.T) {
 				}
 			}
 		},
-		"plan": func(w *world, _ *archive.Archive, _ *plan.Plan) {
+		"plan": func(w *fixture, _ *archive.Archive, _ *plan.Plan) {
 			if err := os.Remove(w.path("disk/gantry-000001.0001.tar")); err != nil {
 				t.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, registrytest.Options{})
+			w := newFixture(t, registrytest.Options{})
 			disk, have, p := w.disk("disk")
 			spoil(w, have, p)
 			far := []string{"--workspace", w.path("far")}

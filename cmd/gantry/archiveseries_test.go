@@ -16,11 +16,11 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// archiveSeries is a world in which three archives of one configuration are written, each to its own
+// archiveSeries is a fixture in which three archives of one configuration are written, each to its own
 // folder. The second archive has more content than the first. The third has the same content as the
 // second. All content that images share is in the first.
 type archiveSeries struct {
-	*world
+	*fixture
 	isc   []string // configuration of each month
 	disks []string // file://, from 1 on
 }
@@ -40,7 +40,7 @@ const (
 
 func newArchiveSeries(t *testing.T) *archiveSeries {
 	t.Helper()
-	m := &archiveSeries{world: newWorld(t, registrytest.Options{})}
+	m := &archiveSeries{fixture: newFixture(t, registrytest.Options{})}
 	first, second := m.config("month1.yaml", firstMonth), m.config("month2.yaml", secondMonth)
 	m.isc, m.disks = []string{"", first, second, second}, []string{""}
 	for i := 1; i <= 3; i++ {
@@ -139,7 +139,7 @@ func TestSequences(t *testing.T) {
 	}
 	m.must(m.importArgs("all", 3)...)
 	m.says(m.must(m.importArgs("all", 2)...).stderr, "sequence 2 is older than sequence 3, which was imported before")
-	m.world.verify("all", acme, 4)
+	m.fixture.verify("all", acme, 4)
 	// An archive without new content has no plan. The plan is in the workspace of the site.
 	m.must("verify", "--from", m.disks[3], m.docker("/all"), "--workspace", m.path("at-all"))
 	m.refuse(exitMismatch, []string{"sequence 3", "omits its plan", "bring gantry-000002 too"}, "verify", "--from", m.disks[3], m.docker("/all"), "--workspace", m.path("at-none"))
@@ -157,12 +157,12 @@ func TestSequences(t *testing.T) {
 	}
 	// With the second disk, the import is complete.
 	m.must(m.importArgs("gap", 3, 2)...)
-	m.world.verify("gap", acme, 4)
+	m.fixture.verify("gap", acme, 4)
 
 	// A site can import all archives at once. Sequence 2 has its own plan, but needs sequence 1,
 	// which the last site never imported.
 	m.must(m.importArgs("late", 3, 1, 2)...)
-	m.world.verify("late", acme, 4)
+	m.fixture.verify("late", acme, 4)
 	m.refuse(exitMismatch, []string{"sequence 2 builds on 1, which this workspace has not imported", "bring gantry-000001 too", "--full", "are neither in " + m.disks[2]}, m.importArgs("empty", 2)...)
 
 	// Without its workspace, a site is checked by the content of its mirror.
@@ -241,7 +241,7 @@ func TestLostOmittedContent(t *testing.T) {
 	}
 	m.mirror.Script()
 	m.must(m.importArgs("site", 3)...)
-	m.world.verify("site", acme, 4)
+	m.fixture.verify("site", acme, 4)
 }
 
 // archivePlan reads the plan of an archive.
@@ -274,7 +274,7 @@ func (m *archiveSeries) readReceipt(file string) *state.Receipt {
 	return r
 }
 
-// destination returns the location with this prefix in the world's mirror.
+// destination returns the location with this prefix in the fixture's mirror.
 func (m *archiveSeries) destination(prefix string) mirror.RegistryPath {
 	m.t.Helper()
 	d, err := mirror.ParseRegistryPath(m.docker(prefix), 0)

@@ -68,7 +68,7 @@ func TestBrokenRealPackages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := realFolder(t, tc.pkg, tc.old, tc.new)
-			w := &world{t: t, dir: t.TempDir()}
+			w := &fixture{t: t, dir: t.TempDir()}
 			isc := w.config("isc.yaml", "  operators:\n  - catalog: dir://"+dir+"\n    full: true\n    packages: [{name: "+tc.pkg+"}]\n")
 			for command, ask := range map[string]struct {
 				args []string

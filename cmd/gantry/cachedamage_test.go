@@ -14,7 +14,7 @@ import (
 // content again, with a configuration and with a plan, and succeeds.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
 	w.must("plan", "-c", isc, "-o", lock)
 	want, err := os.ReadFile(lock)

@@ -19,7 +19,7 @@ import (
 // pulls the result with another client.
 func TestCatalogBuild(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	opm := w.source.Host + "/registry.example.com/tools/opm:v1"
 	w.push("registry.example.com/tools/opm:v1", fileImage(t, v1.Config{Entrypoint: []string{"/bin/opm"}, Cmd: []string{"version"}}, map[string]string{"bin/opm": "opm"}))
 	for _, tc := range []struct {
@@ -131,7 +131,7 @@ func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
 // TestCatalogBuildIntoALayout builds into a layout that has other images.
 func TestCatalogBuildIntoALayout(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	dir := w.path("shared")
 	w.must("mirror", "-c", w.config("one.yaml", "  additionalImages: [{name: '"+riverRef+"'}]\n"), "oci://"+dir)
 	names := func() (names []string) {
@@ -159,7 +159,7 @@ func TestCatalogBuildIntoALayout(t *testing.T) {
 
 func TestCatalogBuildRefusals(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	broken := w.write("broken.yaml", "schema: olm.package\nname: a\ndefaultChannel: b\n")
 	w.mirror.ResetLog()
 	to := w.docker("/made/refused")
@@ -191,7 +191,7 @@ func TestCatalogBuildRefusals(t *testing.T) {
 func TestCatalogBuildOnAShell(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	const shell = "registry.example.com/tools/shell:v1"
 	w.push(shell, fileImage(t, v1.Config{Entrypoint: []string{"/bin/sh"}}, map[string]string{"bin/sh": "sh"}))
 	o := w.must("catalog", "build", w.path("zoo"), w.docker("/made/shell"), "--base", shell)
@@ -220,7 +220,7 @@ func TestCatalogBuildOnAShell(t *testing.T) {
 func TestCatalogBuildInputForms(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	w.kelpIndex()
 	w.must("catalog", "convert", w.path("zoo"), "--output-dir", w.path("json"))
 	w.must("catalog", "convert", w.path("zoo"), "--output-dir", w.path("yaml"), "--files", "yaml")
@@ -244,7 +244,7 @@ func TestCatalogBuildInputForms(t *testing.T) {
 func TestCatalogBuildWithCredentials(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	w.mirror = registrytest.Start(t, registrytest.Options{TLS: true, Auth: registrytest.TokenAuth})
 	args := []string{"catalog", "build", w.path("zoo"), w.docker("/made/zoo:v1"), "--dest-cert-dir", filepath.Dir(w.mirror.CAFile)}
 	w.refuse(exitUnauthorized, []string{w.mirror.Host, "gantry login"}, args...)

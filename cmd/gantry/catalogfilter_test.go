@@ -48,8 +48,8 @@ var realFilterPackages = []string{
 	"kepler-operator", "tigera-operator", "kube-green",
 }
 
-// realFolder copies real packages into a folder of the world.
-func (w *world) realFolder(name string, packages []string) string {
+// realFolder copies real packages into a folder of the fixture.
+func (w *fixture) realFolder(name string, packages []string) string {
 	w.t.Helper()
 	if testing.Short() {
 		w.t.Skip("reads real data")
@@ -77,7 +77,7 @@ type filterReport struct {
 }
 
 // filter runs gantry catalog filter, which must succeed, and returns the report and the images.
-func (w *world) filter(isc, dir string) (r filterReport, images []string) {
+func (w *fixture) filter(isc, dir string) (r filterReport, images []string) {
 	w.t.Helper()
 	o := w.must("catalog", "filter", "-c", isc, "--output-dir", w.path(dir), "--images", w.path(dir+".txt"), "-o", "json")
 	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
@@ -109,7 +109,7 @@ func full(t *testing.T, refs []string) []string {
 // the same configuration and with the result of filtering it again.
 func TestFilterRealCatalog(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t, registrytest.New(t, registrytest.Options{}))
+	w := emptyFixture(t, registrytest.New(t, registrytest.Options{}))
 	source := w.realFolder("real", realFilterPackages)
 	isc := w.config("real.yaml", "  operators:\n  - catalog: "+source+"\n"+realFilter)
 	report, images := w.filter(isc, "filtered")
@@ -199,7 +199,7 @@ func hosts(t *testing.T, images []string) []string {
 // TestFilterHeadsOfRealCatalog filters all packages to their heads, in YAML, and then keeps everything.
 func TestFilterHeadsOfRealCatalog(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	source := w.realFolder("real", []string{"openshift-cert-manager-operator", "tigera-operator", "kubevirt-wol"})
 	for _, full := range []bool{false, true} {
 		name := fmt.Sprintf("full-%v", full)

@@ -33,16 +33,16 @@ const (
 	river    = "river/operator-index"
 )
 
-// emptyWorld returns a world whose source is empty and replaces the hosts of testdata/zoo.txtar.
-func emptyWorld(t *testing.T, source *registrytest.Server) *world {
+// emptyFixture returns a fixture whose source is empty and replaces the hosts of testdata/zoo.txtar.
+func emptyFixture(t *testing.T, source *registrytest.Server) *fixture {
 	t.Helper()
-	w := &world{t: t, dir: registrytest.TempDir(t), source: source, mirror: registrytest.Start(t, registrytest.Options{})}
+	w := &fixture{t: t, dir: registrytest.TempDir(t), source: source, mirror: registrytest.Start(t, registrytest.Options{})}
 	w.surroundings(w.standFor("registry.example.com", "quay.example.org"), "")
 	return w
 }
 
 // standFor writes a registries.conf in which the source replaces these hosts, and returns its path.
-func (w *world) standFor(hosts ...string) string {
+func (w *fixture) standFor(hosts ...string) string {
 	w.t.Helper()
 	var conf strings.Builder
 	fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n", w.source.Host)
@@ -52,12 +52,12 @@ func (w *world) standFor(hosts ...string) string {
 	return w.write("registries.conf", conf.String())
 }
 
-// newCatalogWorld returns a world with the content of testdata/zoo.txtar: its catalogs with all their
+// newCatalogFixture returns a fixture with the content of testdata/zoo.txtar: its catalogs with all their
 // images, in the source and as folders, and its other files in the folder. The source is an
 // in-memory registry, which accepts this many images at once. The mirror is real.
-func newCatalogWorld(t *testing.T) *world {
+func newCatalogFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := emptyWorld(t, registrytest.New(t, registrytest.Options{}))
+	w := emptyFixture(t, registrytest.New(t, registrytest.Options{}))
 	archive, err := txtar.ParseFile("testdata/zoo.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func render(t *testing.T, name, text string, funcs template.FuncMap) string {
 
 // push pushes an image to the path for "host/path:tag" in the source and returns the reference by
 // digest.
-func (w *world) push(ref string, content registrytest.Content) string {
+func (w *fixture) push(ref string, content registrytest.Content) string {
 	w.t.Helper()
 	repository, tag, _ := strings.Cut(ref, ":")
 	digest, err := w.source.Client().Push(w.t.Context(), repository, tag, content)
@@ -169,8 +169,8 @@ func fileImage(t *testing.T, config v1.Config, files map[string]string) v1.Image
 	return img
 }
 
-// mkdir creates a folder in the world's folder.
-func (w *world) mkdir(name string) {
+// mkdir creates a folder in the fixture's folder.
+func (w *fixture) mkdir(name string) {
 	w.t.Helper()
 	if err := os.MkdirAll(w.path(name), 0o750); err != nil {
 		w.t.Fatal(err)
@@ -179,8 +179,8 @@ func (w *world) mkdir(name string) {
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// read reads a file in the world's folder.
-func (w *world) read(name string) string {
+// read reads a file in the fixture's folder.
+func (w *fixture) read(name string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.path(name))
 	if err != nil {
@@ -189,8 +189,8 @@ func (w *world) read(name string) string {
 	return string(text)
 }
 
-// tree reads all files below a folder of the world, by path.
-func (w *world) tree(dir string) map[string]string {
+// tree reads all files below a folder of the fixture, by path.
+func (w *fixture) tree(dir string) map[string]string {
 	w.t.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(w.path(dir), func(name string, d os.DirEntry, err error) error {

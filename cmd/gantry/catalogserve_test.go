@@ -44,7 +44,7 @@ type served struct {
 var servedOn = regexp.MustCompile(`serving \S+ on (\S+), as (http://\S+); end with Ctrl-C`)
 
 // startServe starts the program and waits until it prints its address.
-func startServe(w *world, url string, args ...string) *served {
+func startServe(w *fixture, url string, args ...string) *served {
 	t := w.t
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), serveTime)
@@ -109,7 +109,7 @@ func (s *served) end(signal os.Signal) {
 
 func TestCatalogServe(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	rendered := w.must("catalog", "render", w.path("zoo")).stdout
 	s := startServe(w, "/catalogs/operator-index/api/v1/all", zooRef, "--workspace", w.path("none"))
 	api := "/catalogs/operator-index/api/v1/"
@@ -166,7 +166,7 @@ func TestCatalogServe(t *testing.T) {
 // Catalogs that cannot be served and wrong addresses are refused.
 func TestCatalogServeEnds(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	w.write("catalog.yaml", "schema: olm.package\nname: a\ndefaultChannel: x\n---\nschema: olm.channel\npackage: a\nname: x\nentries: [{name: a.v1}]\n---\n"+
 		"schema: olm.bundle\npackage: a\nname: a.v1\nimage: quay.io/a/a:v1\nproperties: [{type: olm.package, value: {packageName: a, version: 1.0.0}}]\n")
 	s := startServe(w, "/catalogs/mine/api/v1/all", w.path("catalog.yaml"), "--name", "mine", "--workspace", w.path("none"))
@@ -182,7 +182,7 @@ func TestCatalogServeEnds(t *testing.T) {
 // TestCatalogServeAddress reads the address from stdout if a free port was selected.
 func TestCatalogServeAddress(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	w.write("catalog.yaml", "schema: x\n")
 	ctx, stop := context.WithTimeout(t.Context(), serveTime)
 	defer stop()

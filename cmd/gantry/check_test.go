@@ -32,7 +32,7 @@ type checkRoute struct {
 }
 
 // check runs gantry check, checks the exit status, and returns the report as text and parsed.
-func (w *world) check(code int, args ...string) (string, checkReport) {
+func (w *fixture) check(code int, args ...string) (string, checkReport) {
 	w.t.Helper()
 	o := w.gantry(append([]string{"check", "-o", "json"}, args...)...)
 	if o.code != code {
@@ -59,7 +59,7 @@ func (r checkReport) route() string {
 // mirror give the same result.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	ask := []string{"--installed", w.path("csv.json"), "--cluster-version", "4.18.2"}
 	for _, tc := range []struct {
 		name, isc string
@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 // those that check derives from the configuration.
 func TestCheckClusterExtension(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	isc := w.write("lake.yaml", strings.Replace(w.read("closed.yaml"), "  - catalog: registry", "  - targetCatalog: lake/animals\n    catalog: registry", 1))
 	w.must("mirror", "-c", isc, w.docker("/lake"))
 	files, err := filepath.Glob(w.path("workspace/cluster-resources/cc-*.yaml"))

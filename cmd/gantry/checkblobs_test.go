@@ -12,7 +12,7 @@ import (
 // --check-blobs copies it again.
 func TestLostLayer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, w.docker(""))
 	if o := w.must("verify", "-c", isc, "--blobs", w.docker("")); !strings.Contains(o.stdout, ", with every blob; the blobs were not read (--read-blobs).") || !strings.Contains(o.stderr, " blobs at ") {

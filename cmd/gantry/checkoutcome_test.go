@@ -93,11 +93,11 @@ func extensionOf(name, pkg, version, bundle, runs string) string {
 	return fmt.Sprintf("---\n{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: %s}, spec: {namespace: wild, serviceAccount: {name: s}, source: {sourceType: Catalog, catalog: {packageName: %s, version: %q}}}, status: {install: {bundle: {name: %s, version: %s}}}}\n", name, pkg, version, bundle, runs)
 }
 
-// folderWorld returns a world without registries. The catalog in the folder shed provides the API that
+// folderFixture returns a fixture without registries. The catalog in the folder shed provides the API that
 // tool requires, the one in poor does not.
-func folderWorld(t *testing.T) *world {
+func folderFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	for name, version := range map[string]string{"shed": "v1", "poor": "v2"} {
 		w.mkdir(name)
 		w.write(name+"/catalog.yaml", fmt.Sprintf(shed, version, version))
@@ -106,7 +106,7 @@ func folderWorld(t *testing.T) *world {
 }
 
 // selecting writes a configuration with these operators. SHED and POOR are replaced by the catalogs.
-func (w *world) selecting(operators string) string {
+func (w *fixture) selecting(operators string) string {
 	w.t.Helper()
 	operators = strings.NewReplacer("SHED", "dir://"+w.path("shed"), "POOR", "dir://"+w.path("poor")).Replace(operators)
 	return w.write("imageset.yaml", "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: ["+operators+"]}\n")
@@ -169,7 +169,7 @@ func TestCheckOutcomes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := folderWorld(t)
+			w := folderFixture(t)
 			if strings.Contains(tc.operators, "%s") {
 				ours := w.write("ours.yaml", "apiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\nmetadata: {name: ours}\nspec: {sourceType: grpc}\n")
 				tc.operators = fmt.Sprintf(tc.operators, ours)
@@ -208,7 +208,7 @@ func TestCheckOutcomes(t *testing.T) {
 // TestCheckBadRange checks that the other ClusterExtensions are resolved if the version range of
 // one is invalid.
 func TestCheckBadRange(t *testing.T) {
-	w := folderWorld(t)
+	w := folderFixture(t)
 	extensions := extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "1.1.x", "web.v1.0.0", "1.0.0")
 	_, r := w.check(exitMismatch, "-c", w.selecting("{catalog: SHED, packages: [{name: web}]}"), "--cluster-extension", w.write("extensions.yaml", extensions))
 	if len(r.Extensions) != 2 || !strings.Contains(r.Extensions[0].Error, "range") || r.Extensions[1].Error != "" || r.Extensions[1].Resolution.Bundle != "web.v1.1.0" {
@@ -219,7 +219,7 @@ func TestCheckBadRange(t *testing.T) {
 // TestGraphInstalled checks that the graph marks the bundles as kept that mirror keeps with the
 // same configuration and clusters.
 func TestGraphInstalled(t *testing.T) {
-	w := folderWorld(t)
+	w := folderFixture(t)
 	runs := w.write("runs.yaml", csvOf("web.v1.0.0", "1.0.0", true))
 	isc := w.selecting("{catalog: SHED, packages: [{name: web}]}")
 	kept := func(args ...string) bool {

@@ -20,7 +20,7 @@ import (
 // A provenMirror has the releases on the update path from 4.18.1 to 4.20.2 below a prefix, copied with
 // the plan in plan.json.
 type provenMirror struct {
-	*platformWorld
+	*platformFixture
 	prefix string
 }
 
@@ -34,7 +34,7 @@ const provenPlatform = `  platform:
 // newProvenMirrors makes mirrors in one registry. Each has a prefix and a workspace of its name.
 func newProvenMirrors(t *testing.T, names ...string) map[string]*provenMirror {
 	t.Helper()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := w.config("imageset.yaml", provenPlatform)
 	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
 	all := map[string]*provenMirror{}
@@ -267,7 +267,7 @@ func TestCheckPlatformMissing(t *testing.T) {
 // TestCheckPlatformMulti checks a mirror of a release for several architectures without --arch.
 func TestCheckPlatformMulti(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := strings.Replace(provenPlatform, "[4.18.1]", "[4.20.1]", 1) + "    architectures: [multi]\n"
 	w.must("mirror", "-c", w.config("imageset.yaml", cfg), w.docker("/ocp"), "--workspace", w.path("ocp"))
 	o := w.must("check", "--platform", w.docker("/ocp"), "--workspace", w.path("ocp"), "--from", "4.20.1", "--to", "4.20.2", "--channel", "fast-4.20")
@@ -279,12 +279,12 @@ func TestCheckPlatformMulti(t *testing.T) {
 // TestCheckPlatformServed checks an archive that gantry serve serves, without any network outside.
 func TestCheckPlatformServed(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	disk, plan := fileScheme+w.path("disk"), w.path("plan.json")
 	w.must("plan", "-c", w.config("imageset.yaml", provenPlatform), "-o", plan)
 	w.must("mirror", "--plan", plan, disk)
 	plug := w.unplug()
-	s := serveDisk(w.world, disk)
+	s := serveDisk(w.fixture, disk)
 	for _, which := range [][]string{{"--plan", plan}, {"--from", "4.18.1", "--to", "4.20.2", "--channel", "fast-4.20"}} {
 		args := append([]string{"check", "--platform", dockerScheme + s.Address, "--dest-plain-http", "--workspace", w.path("far"), "-o", "json"}, which...)
 		var r proof.Report
@@ -302,7 +302,7 @@ func TestCheckPlatformServed(t *testing.T) {
 
 func TestCheckPlatformFlags(t *testing.T) {
 	t.Parallel()
-	w := newPlatformWorld(t, releasetest.Universe{})
+	w := newPlatformFixture(t, releasetest.Definition{})
 	at := w.docker("/ocp")
 	cfg := w.config("no.yaml", "  additionalImages: [{name: example.com/a:1}]\n")
 	for _, test := range []struct {

@@ -15,7 +15,7 @@ import (
 // keys of the release that they run, not with those of --release-key.
 func TestCheckPlatformKeys(t *testing.T) {
 	t.Parallel()
-	w := &provenMirror{newSmallWorld(t), "ocp"}
+	w := &provenMirror{newSmallFixture(t), "ocp"}
 	stranger, err := releasetest.NewKeys()
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestCheckPlatformUnverified(t *testing.T) {
 	t.Parallel()
 	u := releasetest.Small()
 	u.Releases[0].Flaws.NoKeys = true
-	w := &provenMirror{newPlatformWorld(t, u), "ocp"}
+	w := &provenMirror{newPlatformFixture(t, u), "ocp"}
 	const ignore = "--ignore-release-signature"
 	w.must("mirror", "-c", w.config("imageset.yaml", provenPlatform), w.at(), "--workspace", w.path(w.prefix), ignore)
 	checked := func(code int, hops, problems []string, note string, args ...string) {

@@ -35,7 +35,7 @@ type mirrorEntry struct {
 // resolve checks that the manifests in a workspace are valid by their CRDs, that they redirect
 // every image of the catalogs to the place it was pulled from, and that they offer exactly these
 // catalogs.
-func (w *world) resolve(workspace, prefix string, catalogs []registrytest.Verified) {
+func (w *fixture) resolve(workspace, prefix string, catalogs []registrytest.Verified) {
 	w.t.Helper()
 	files, err := filepath.Glob(w.path(workspace + "/cluster-resources/*.yaml"))
 	if err != nil || len(files) == 0 {

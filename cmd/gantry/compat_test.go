@@ -54,11 +54,11 @@ const (
 	compatSecond = "      minVersion: 1.0.0\n"
 )
 
-// compatWorld returns a world with an empty mirror and the small source from which the files in
+// compatFixture returns a fixture with an empty mirror and the small source from which the files in
 // compatDir were mirrored.
-func compatWorld(t *testing.T) *world {
+func compatFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{t: t, dir: registrytest.TempDir(t), source: registrytest.New(t, registrytest.Options{}), mirror: registrytest.New(t, registrytest.Options{})}
+	w := &fixture{t: t, dir: registrytest.TempDir(t), source: registrytest.New(t, registrytest.Options{}), mirror: registrytest.New(t, registrytest.Options{})}
 	catalog := compatCatalog
 	push := func(repository, tag string, img v1.Image, err error) string {
 		t.Helper()
@@ -96,26 +96,26 @@ func compatWorld(t *testing.T) *world {
 }
 
 // month writes the configuration of a month. The file name is always the same.
-func (w *world) month(stanza string) string {
+func (w *fixture) month(stanza string) string {
 	return w.config("imageset.yaml", fmt.Sprintf(compatStanza, stanza))
 }
 
-// compatFile copies one of the files into the world's folder and returns its path. In texts and
-// file names, the copy has the world's mirror and folder.
-func (w *world) compatFile(name string) string {
+// compatFile copies one of the files into the fixture's folder and returns its path. In texts and
+// file names, the copy has the fixture's mirror and folder.
+func (w *fixture) compatFile(name string) string {
 	w.t.Helper()
 	w.replaceTree(filepath.Join(compatDir, name), w.path(name), w.names()...)
 	return w.path(name)
 }
 
-// names returns pairs: a name in the files, and the world's name that replaces it.
-func (w *world) names() []string {
+// names returns pairs: a name in the files, and the fixture's name that replaces it.
+func (w *fixture) names() []string {
 	fileName := func(host string) string { return strings.ReplaceAll(host, ":", "-") }
 	return []string{compatMirror, w.mirror.Host, fileName(compatMirror), fileName(w.mirror.Host), compatFolder, w.dir}
 }
 
 // replaceTree copies a file or folder and replaces strings in file names and in text files.
-func (w *world) replaceTree(from, to string, pairs ...string) {
+func (w *fixture) replaceTree(from, to string, pairs ...string) {
 	w.t.Helper()
 	replacer := strings.NewReplacer(pairs...)
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
@@ -148,7 +148,7 @@ func (w *world) replaceTree(from, to string, pairs ...string) {
 }
 
 // pushed returns the digests of the blobs that were uploaded to the mirror since the log was reset.
-func (w *world) pushed() (digests []string) {
+func (w *fixture) pushed() (digests []string) {
 	for _, r := range w.mirror.Log() {
 		if r.Kind() == "PUT upload" || r.Method == http.MethodPost && strings.Contains(r.Query, "digest=") {
 			digests = append(digests, r.Digest().String())
@@ -160,7 +160,7 @@ func (w *world) pushed() (digests []string) {
 // TestWorkspaceOfVersion0 checks that a registry-to-registry run continues with a workspace of
 // version 0: it uploads no blob. The next archive has the next sequence and only new content.
 func TestWorkspaceOfVersion0(t *testing.T) {
-	w := compatWorld(t)
+	w := compatFixture(t)
 	key := w.compatFile("signing-key.pub")
 	w.must("mirror", "--from", "file://"+w.compatFile("disk-1"), "--verify-key", key, w.docker(""), "--workspace", w.path("other"))
 	w.mirror.ResetLog()
@@ -203,7 +203,7 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 
 // wantCatalogsOfVersion0 checks that the objects of a catalog have the names that version 0 gave them,
 // to which Subscriptions refer.
-func (w *world) wantCatalogsOfVersion0(workspace string) {
+func (w *fixture) wantCatalogsOfVersion0(workspace string) {
 	w.t.Helper()
 	for _, want := range []string{"cc-index-v4-20-", "cs-index-v4-20-"} {
 		if names := w.glob(filepath.Join(workspace, "cluster-resources", want[:3]+"*.yaml")); len(names) != 1 || !strings.HasPrefix(filepath.Base(names[0]), want) {
@@ -213,7 +213,7 @@ func (w *world) wantCatalogsOfVersion0(workspace string) {
 }
 
 // glob returns the files that match a pattern.
-func (w *world) glob(pattern string) []string {
+func (w *fixture) glob(pattern string) []string {
 	w.t.Helper()
 	names, err := filepath.Glob(pattern)
 	if err != nil {
@@ -225,7 +225,7 @@ func (w *world) glob(pattern string) []string {
 // TestImportWithAWorkspaceOfVersion0 checks that the disconnected side uses the receipt in its
 // workspace to import the second archive into a mirror that has the first.
 func TestImportWithAWorkspaceOfVersion0(t *testing.T) {
-	w := compatWorld(t)
+	w := compatFixture(t)
 	key := w.compatFile("signing-key.pub")
 	disks := []string{w.compatFile("disk-1"), w.compatFile("disk-2")}
 	for _, disk := range disks {
@@ -258,7 +258,7 @@ func TestImportWithAWorkspaceOfVersion0(t *testing.T) {
 // TestInterruptedWorkspaceOfVersion0 continues a run of version 0 that was killed: it uploads
 // nothing that the mirror has, and removes the record of the open upload.
 func TestInterruptedWorkspaceOfVersion0(t *testing.T) {
-	w := compatWorld(t)
+	w := compatFixture(t)
 	w.must("mirror", "--from", "file://"+w.compatFile("disk-1"), "--verify-key", w.compatFile("signing-key.pub"), w.docker(""), "--workspace", w.path("other"))
 	w.mirror.ResetLog()
 	old := w.compatFile("interrupted-workspace")
@@ -277,7 +277,7 @@ func TestInterruptedWorkspaceOfVersion0(t *testing.T) {
 // TestFilesOfVersion0 checks that plans, receipts, repair requests and encrypted archives of
 // version 0 can be read.
 func TestFilesOfVersion0(t *testing.T) {
-	w := compatWorld(t)
+	w := compatFixture(t)
 	w.must("mirror", "--plan", w.compatFile("plan.json"), w.docker("/plan"))
 	w.must("mirror", "-c", w.month(compatSecond), "--receipt", w.compatFile("receipt.json"), "file://"+w.path("by-receipt"))
 	w.must("mirror", "--repair", w.compatFile("repair-request.json"), "file://"+w.path("repair"), "--workspace", w.compatFile("workspace"))
@@ -293,7 +293,7 @@ func TestWriteCompatFiles(t *testing.T) {
 	if program == "" {
 		t.Skip("set " + writeCompat + " to the program of an older version to write the files of that version")
 	}
-	w := compatWorld(t)
+	w := compatFixture(t)
 	run := func(want int, args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, args...)

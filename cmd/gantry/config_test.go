@@ -13,7 +13,7 @@ import (
 
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	good := w.config("good.yaml", "  additionalImages: [{name: 'quay.io/org/name:v1'}]\n")
 	bad := w.config("bad.yaml", "  aditionalImages: []\n  operators:\n  - catalog: quay.io/a/b:v1\n    packages:\n    - name: x\n      minVersion: v1.2\n")
 	warned := w.config("warned.yaml", "  additionalImages: [{name: 'docker://quay.io/org/name:v1'}]\n")
@@ -65,7 +65,7 @@ func TestConfigSchema(t *testing.T) {
 
 func TestConfigConvert(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	old := w.config("old.yaml", "  additionalImages:\n  - name: docker://quay.io/org/name:v1 # an image\n")
 	want := "  additionalImages:\n  - name: quay.io/org/name:v1 # an image\n"
 	o := runGantry(t, "", "config", "convert", old)

@@ -13,7 +13,7 @@ import (
 // ends.
 func TestRepositoryIsDenied(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	for _, status := range []int{http.StatusForbidden, http.StatusUnauthorized} {
 		w.mirror.Script(registrytest.Rule{Method: http.MethodPost, Path: "/blobs/uploads/", Action: registrytest.Status(status)})

@@ -15,7 +15,7 @@ import (
 )
 
 // given returns the flags that add to heads.yaml what closed.yaml contains.
-func (w *world) given() []string {
+func (w *fixture) given() []string {
 	return []string{"--dependencies", "--installed", w.path("csv.json")}
 }
 
@@ -38,7 +38,7 @@ func kept(c plan.Catalog) []string {
 	return all
 }
 
-func (w *world) readPlan(name string) *plan.Plan {
+func (w *fixture) readPlan(name string) *plan.Plan {
 	w.t.Helper()
 	p, err := plan.Read(strings.NewReader(w.read(name)))
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *world) readPlan(name string) *plan.Plan {
 // upgrade paths of installed operators are kept.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	heads := w.path("heads.yaml")
 	o := w.must(append([]string{"plan", "-c", heads, "-o", w.path("flags.json"), "--name", "same"}, w.given()...)...)
 	w.must("plan", "-c", w.path("closed.yaml"), "-o", w.path("fields.json"), "--name", "same", "--workspace", w.path("other"))
@@ -126,7 +126,7 @@ func TestNeeds(t *testing.T) {
 func TestNeedsBothDirections(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	heads, disk, lock := w.path("heads.yaml"), "file://"+w.path("disk"), w.path("plan.json")
 	w.must(append([]string{"mirror", "-c", heads, w.docker("/direct")}, w.given()...)...)
 	w.must(append([]string{"plan", "-c", heads, "-o", lock}, w.given()...)...)
@@ -166,7 +166,7 @@ func TestNeedsBothDirections(t *testing.T) {
 func TestNeedsAfterSourceChanged(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	lock := w.path("plan.json")
 	w.must(append([]string{"plan", "-c", w.path("heads.yaml"), "-o", lock}, w.given()...)...)
 	planned := w.readPlan("plan.json")
@@ -192,7 +192,7 @@ func TestNeedsAfterSourceChanged(t *testing.T) {
 // catalog, and an installed version that its package never had.
 func TestInstalledOnAnotherCluster(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	csv := func(name, pkg, version string) map[string]any {
 		return map[string]any{
 			"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",

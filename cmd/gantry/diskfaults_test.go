@@ -32,7 +32,7 @@ func once(do func()) registrytest.Action {
 
 // medium mounts a file system of the given size in MiB, which a test may fill or remove. It skips
 // the test if mounting is not possible.
-func (w *world) medium(name string, size int) string {
+func (w *fixture) medium(name string, size int) string {
 	w.t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		w.t.Skip("mounting needs Linux and root")
@@ -96,7 +96,7 @@ func manifestOf(t *testing.T, dir string, change func([]byte) []byte) {
 // by another version. If an archive is refused, the mirror is not changed.
 func TestWrongDisk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.disk("a")
 	w.must("mirror", "-c", w.config("store.yaml", storeOnly), fileScheme+w.path("b"), "--name", "imageset", "--workspace", w.path("elsewhere"))
 	w.must("mirror", "-c", w.config("store.yaml", storeOnly), fileScheme+w.path("c"), "--name", "other")
@@ -213,7 +213,7 @@ func TestWrongDisk(t *testing.T) {
 // TestReadOnlyDisk checks that an archive on a read-only disk can be read.
 func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	dir := w.medium("medium", 64)
 	disk, _, _ := w.disk("medium")
 	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,ro", dir).CombinedOutput(); err != nil {
@@ -239,7 +239,7 @@ func TestReadOnlyDisk(t *testing.T) {
 // content. After space is freed, the same command continues.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	dir := w.medium("medium", 32)
 	disk := fileScheme + dir
 	w.must("mirror", "-c", w.config("store.yaml", storeOnly), disk, "--name", "imageset")
@@ -279,7 +279,7 @@ func TestDiskFull(t *testing.T) {
 // afterwards.
 func TestDiskRemovedWhileWriting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	dir := w.path("medium")
 	gone := func() {
 		if err := errors.Join(os.Rename(dir, w.path("pulled")), os.Mkdir(dir, 0o755), os.RemoveAll(w.path("pulled"))); err != nil {
@@ -303,7 +303,7 @@ func TestDiskRemovedWhileWriting(t *testing.T) {
 // command copies the rest.
 func TestDiskRemovedWhileReading(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, have, p := w.disk("medium")
 	spare := t.TempDir()
 	if err := os.CopyFS(spare, os.DirFS(w.path("medium"))); err != nil {

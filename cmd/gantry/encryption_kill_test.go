@@ -14,7 +14,7 @@ import (
 func TestKilledEncrypting(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	identity, recipient := w.ageKey("site", "")
 	disk := fileScheme + w.path("disk")
 	args := []string{"mirror", "-c", w.path("imageset.yaml"), disk, "--encrypt-to", recipient, "--workspace", w.path("workspace")}

@@ -21,9 +21,9 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// ageKey writes an identity to the world's folder and returns its recipient. If passphrase is not
+// ageKey writes an identity to the fixture's folder and returns its recipient. If passphrase is not
 // empty, the identity is encrypted.
-func (w *world) ageKey(name, passphrase string) (file, recipient string) {
+func (w *fixture) ageKey(name, passphrase string) (file, recipient string) {
 	w.t.Helper()
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *world) ageKey(name, passphrase string) (file, recipient string) {
 
 // tellsNothing checks that the files of a folder, and their names, contain nothing from a plan and
 // its configuration.
-func (w *world) tellsNothing(folder string, p *plan.Plan, secrets ...string) {
+func (w *fixture) tellsNothing(folder string, p *plan.Plan, secrets ...string) {
 	w.t.Helper()
 	for desc := range mirror.Content(p) {
 		secrets = append(secrets, desc.Digest.Encoded()[:12])
@@ -109,7 +109,7 @@ func shortest(texts []string) []string {
 }
 
 // extracted extracts an archive to an OCI layout and returns its files by path.
-func (w *world) extracted(disk, to string, args ...string) map[string]string {
+func (w *fixture) extracted(disk, to string, args ...string) map[string]string {
 	w.t.Helper()
 	w.looked(exitOK, append([]string{"archive", "extract", disk, "--to", w.path(to)}, args...)...)
 	return w.tree(to)
@@ -118,7 +118,7 @@ func (w *world) extracted(disk, to string, args ...string) map[string]string {
 // TestEncryptedDisk imports an encrypted archive at a site that has the identity.
 func TestEncryptedDisk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	site, recipient := w.ageKey("site", "")
 	other, _ := w.ageKey("other", "")
 	locked, lockedTo := w.ageKey("locked", "secret")
@@ -185,7 +185,7 @@ func TestEncryptedDisk(t *testing.T) {
 }
 
 // planOf returns the plan of an unencrypted archive.
-func (w *world) planOf(where string) *plan.Plan {
+func (w *fixture) planOf(where string) *plan.Plan {
 	w.t.Helper()
 	have, err := archive.Open(strings.TrimPrefix(where, fileScheme))
 	if err != nil {
@@ -241,7 +241,7 @@ func TestEncryptedSequences(t *testing.T) {
 }
 
 // read1 reads the identities in a file.
-func (w *world) read1(file string) []age.Identity {
+func (w *fixture) read1(file string) []age.Identity {
 	w.t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -257,7 +257,7 @@ func (w *world) read1(file string) []age.Identity {
 // TestEncryptionFlags checks that invalid keys are refused.
 func TestEncryptionFlags(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	small, disk := w.config("small.yaml", storeOnly), "file://"+w.path("disk")
 	secret, recipient := w.ageKey("site", "")
 	_, ssh, _ := w.sshKey("ops", "")
@@ -305,7 +305,7 @@ func TestEncryptedWithAge(t *testing.T) {
 	if !ok {
 		t.Fatal("the chapter has no such commands")
 	}
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	_, recipient := w.ageKey("identity.txt", "")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("disk"), "--encrypt-to", recipient, "--volume-size", "0.15MB")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("plain"), "--full")
@@ -329,7 +329,7 @@ func TestEncryptedWithAge(t *testing.T) {
 // know. The new archive does not replace it.
 func TestEncryptedForOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	site, recipient := w.ageKey("site", "")
 	disk, small := "file://"+w.path("disk"), w.config("small.yaml", storeOnly)
 	w.must("mirror", "-c", small, disk, "--encrypt-to", recipient)
@@ -353,7 +353,7 @@ func TestEncryptedForOthers(t *testing.T) {
 func TestEncryptedUnfinished(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	site, recipient := w.ageKey("site", "")
 	disk, isc := "file://"+w.path("disk"), w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, "file://"+w.path("plain"), "--full")

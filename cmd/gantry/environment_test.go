@@ -88,9 +88,9 @@ const (
 	community = "community/curated-index"
 )
 
-// world has a source registry with the sample in it, a mirror, and a folder with the configuration
+// fixture has a source registry with the sample in it, a mirror, and a folder with the configuration
 // for both. The registries are real.
-type world struct {
+type fixture struct {
 	t      *testing.T
 	dir    string
 	source *registrytest.Server
@@ -102,7 +102,7 @@ type world struct {
 
 // surroundings sets the environment to one with only a registries.conf and, unless authFile is "",
 // this file of credentials.
-func (w *world) surroundings(registriesConf, authFile string) {
+func (w *fixture) surroundings(registriesConf, authFile string) {
 	w.t.Helper()
 	w.env = map[string]string{
 		"CONTAINERS_REGISTRIES_CONF": registriesConf, "REGISTRY_AUTH_FILE": authFile,
@@ -110,9 +110,9 @@ func (w *world) surroundings(registriesConf, authFile string) {
 	}
 }
 
-// process returns a command that runs the program in a separate process, with the world's
+// process returns a command that runs the program in a separate process, with the fixture's
 // environment.
-func (w *world) process(ctx context.Context, args ...string) *exec.Cmd {
+func (w *fixture) process(ctx context.Context, args ...string) *exec.Cmd {
 	w.t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *world) process(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // environ returns the environment of a separate process.
-func (w *world) environ() []string {
+func (w *fixture) environ() []string {
 	env := append(os.Environ(), asProgram+"=1")
 	for _, name := range sortedKeys(w.env) {
 		env = append(env, name+"="+w.env[name])
@@ -132,10 +132,10 @@ func (w *world) environ() []string {
 	return env
 }
 
-func newWorld(t *testing.T, mirror registrytest.Options) *world {
+func newFixture(t *testing.T, mirror registrytest.Options) *fixture {
 	t.Helper()
 	source, sample := fullSource(t)
-	w := &world{
+	w := &fixture{
 		t: t, dir: registrytest.TempDir(t), sample: sample,
 		source: source, mirror: registrytest.Start(t, mirror),
 	}
@@ -146,10 +146,10 @@ func newWorld(t *testing.T, mirror registrytest.Options) *world {
 	return w
 }
 
-func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+func (w *fixture) path(name string) string { return filepath.Join(w.dir, name) }
 
 // write writes a file to the folder and returns its path.
-func (w *world) write(name, text string) string {
+func (w *fixture) write(name, text string) string {
 	w.t.Helper()
 	if err := os.WriteFile(w.path(name), []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
@@ -158,11 +158,11 @@ func (w *world) write(name, text string) string {
 }
 
 // config writes a configuration with this mirror stanza.
-func (w *world) config(name, stanza string) string {
+func (w *fixture) config(name, stanza string) string {
 	return w.write(name, "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n"+stanza)
 }
 
-func (w *world) docker(prefix string) string { return "docker://" + w.mirror.Host + prefix }
+func (w *fixture) docker(prefix string) string { return "docker://" + w.mirror.Host + prefix }
 
 // outcome is the output and the exit status of a command.
 type outcome struct {
@@ -170,8 +170,8 @@ type outcome struct {
 	code           int
 }
 
-// gantry runs the program like main, in a workspace of the world.
-func (w *world) gantry(args ...string) outcome {
+// gantry runs the program like main, in a workspace of the fixture.
+func (w *fixture) gantry(args ...string) outcome {
 	w.t.Helper()
 	if args[0] != "version" && !strings.Contains(strings.Join(args, " "), "--workspace") {
 		args = append(args, "--workspace", w.path("workspace"))
@@ -182,7 +182,7 @@ func (w *world) gantry(args ...string) outcome {
 }
 
 // must runs the program and requires success.
-func (w *world) must(args ...string) outcome {
+func (w *fixture) must(args ...string) outcome {
 	w.t.Helper()
 	o := w.gantry(args...)
 	if o.code != exitOK {
@@ -192,7 +192,7 @@ func (w *world) must(args ...string) outcome {
 }
 
 // refuse runs the program and checks its exit code, and that stderr contains these words.
-func (w *world) refuse(code int, words []string, args ...string) {
+func (w *fixture) refuse(code int, words []string, args ...string) {
 	w.t.Helper()
 	o := w.gantry(args...)
 	if o.code != code {
@@ -207,7 +207,7 @@ func (w *world) refuse(code int, words []string, args ...string) {
 
 // verify pulls a catalog of the mirror and all its images, with a client that shares no code with
 // Gantry, and checks the number of bundles.
-func (w *world) verify(prefix, repository string, bundles int) registrytest.Verified {
+func (w *fixture) verify(prefix, repository string, bundles int) registrytest.Verified {
 	w.t.Helper()
 	place := func(path string) string { return strings.TrimPrefix(prefix+"/"+path, "/") }
 	v, err := w.mirror.Client().VerifyCatalog(w.t.Context(), place(repository), "v4.20", place)
@@ -221,7 +221,7 @@ func (w *world) verify(prefix, repository string, bundles int) registrytest.Veri
 }
 
 // waitFor waits until the source gets a request with this text in its path.
-func (w *world) waitFor(path string) {
+func (w *fixture) waitFor(path string) {
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -51,7 +51,7 @@ func readEvents(t *testing.T, stderr string) (names []string, of map[string][]an
 // run that copies what was missing.
 func TestMirrorWithEvents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(
 		rt.Rule{Method: http.MethodGet, Path: "/blobs/sha256", Nth: 2, Action: rt.Status(http.StatusServiceUnavailable)},

@@ -13,7 +13,7 @@ import (
 // content only.
 func TestExtractNeedsSpace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, have, p := w.disk("disk")
 	small := w.medium("small", 1)
 	blob := largest(have, "gantry-000001.0002.tar")

@@ -13,7 +13,7 @@ import (
 // content again, the same command succeeds.
 func TestDestinationRefusesAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	for _, tc := range []struct {
 		name  string

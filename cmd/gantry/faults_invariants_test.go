@@ -22,7 +22,7 @@ import (
 
 // A faultCheck checks a run with a fault and the run after it.
 type faultCheck struct {
-	*faultWorld
+	*faultFixture
 	name string
 	// open: uploads may have stayed open. less: the first run finished an archive with less
 	// content.
@@ -149,7 +149,7 @@ func uploadsOf(log []registrytest.Request, repository string) string {
 }
 
 // repositories lists what the mirror stores below a prefix.
-func (s *faultWorld) repositories(t *testing.T, prefix string) []registrytest.Repository {
+func (s *faultFixture) repositories(t *testing.T, prefix string) []registrytest.Repository {
 	t.Helper()
 	list, err := s.mirror.Repositories(prefix)
 	if err != nil {

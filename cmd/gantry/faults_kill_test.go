@@ -23,7 +23,7 @@ import (
 const endTime = 30 * time.Second
 
 // journalled returns how many blobs are in the journal of a run.
-func (s *faultWorld) journalled(t *testing.T, name string) int {
+func (s *faultFixture) journalled(t *testing.T, name string) int {
 	t.Helper()
 	if s.direction == toArchive {
 		return len(s.inPlace(t, name, s.carried))
@@ -47,7 +47,7 @@ func (s *faultWorld) journalled(t *testing.T, name string) int {
 
 // inPlace returns which of the blobs an unfinished archive has, according to its journal. If the
 // archive is finished, it returns all of them.
-func (s *faultWorld) inPlace(t *testing.T, name string, blobs []digest.Digest) []digest.Digest {
+func (s *faultFixture) inPlace(t *testing.T, name string, blobs []digest.Digest) []digest.Digest {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.to(name), ".gantry-partial", "journal"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -73,7 +73,7 @@ func (s *faultWorld) inPlace(t *testing.T, name string, blobs []digest.Digest) [
 
 // start runs the real program and waits until this number of blobs is complete. If it reads from a
 // registry, it also waits until at least one blob was requested.
-func (s *faultWorld) start(t *testing.T, name string, blobs int) (*exec.Cmd, *bytes.Buffer) {
+func (s *faultFixture) start(t *testing.T, name string, blobs int) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd, stderr := s.process(t.Context(), s.args(name)...), &bytes.Buffer{}
 	cmd.Stderr = stderr
@@ -97,7 +97,7 @@ func (s *faultWorld) start(t *testing.T, name string, blobs int) (*exec.Cmd, *by
 }
 
 // hold makes the copy of the large blob stall near its end.
-func (s *faultWorld) hold() {
+func (s *faultFixture) hold() {
 	if s.direction == toArchive {
 		s.source.Script(rt.Rule{Method: http.MethodGet, Path: "/blobs/" + s.large.String(), Action: rt.Stall(largeSize - 1000)})
 		return
@@ -106,7 +106,7 @@ func (s *faultWorld) hold() {
 }
 
 // again runs the program once more, without faults, and checks that the result is complete.
-func (s *faultWorld) again(t *testing.T, d *faultCheck) {
+func (s *faultFixture) again(t *testing.T, d *faultCheck) {
 	t.Helper()
 	s.source.Script()
 	s.mirror.Script()
@@ -123,7 +123,7 @@ func (s *faultWorld) again(t *testing.T, d *faultCheck) {
 // blobs, and runs it again.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	for _, s := range newFaultWorlds(t, toRegistry, fromArchive) {
+	for _, s := range newFaultFixtures(t, toRegistry, fromArchive) {
 		t.Run(s.direction, func(t *testing.T) {
 			s.forget()
 			s.hold()
@@ -132,7 +132,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // it was killed
-			s.again(t, &faultCheck{faultWorld: s, name: "killed", open: true})
+			s.again(t, &faultCheck{faultFixture: s, name: "killed", open: true})
 		})
 	}
 }
@@ -142,7 +142,7 @@ func TestKilled(t *testing.T) {
 // the one of an uninterrupted run.
 func TestKilledWritingAnArchive(t *testing.T) {
 	t.Parallel()
-	s := newFaultWorlds(t, toArchive)[0]
+	s := newFaultFixtures(t, toArchive)[0]
 	nth := func(n int) rt.Rule {
 		return rt.Rule{Method: http.MethodGet, Path: "/blobs/sha256", Nth: n, Action: rt.Stall(10)}
 	}
@@ -213,7 +213,7 @@ func TestKilledWritingAnArchive(t *testing.T) {
 func TestInterruptedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	long(t)
-	for _, s := range newFaultWorlds(t, toRegistry, toArchive, fromArchive) {
+	for _, s := range newFaultFixtures(t, toRegistry, toArchive, fromArchive) {
 		t.Run(s.direction, func(t *testing.T) {
 			s.forget()
 			s.hold()
@@ -228,7 +228,7 @@ func TestInterruptedInTheMiddle(t *testing.T) {
 			if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted || !strings.Contains(stderr.String(), "run the same command again") {
 				t.Fatalf("%v, want %d within %s:\n%s", err, exitInterrupted, endTime, stderr.String())
 			}
-			s.again(t, &faultCheck{faultWorld: s, name: "ended"})
+			s.again(t, &faultCheck{faultFixture: s, name: "ended"})
 		})
 	}
 }

@@ -33,10 +33,10 @@ const (
 // of it is worthwhile.
 const largeSize = 5 << 19
 
-// A faultWorld is a world in which registries misbehave. Both registries require tokens. The source
+// A faultFixture is a fixture in which registries misbehave. Both registries require tokens. The source
 // has three images. Two share the large layer; the third is an index.
-type faultWorld struct {
-	*world
+type faultFixture struct {
+	*fixture
 	direction string
 	large     digest.Digest
 	// reference is where a run without faults copied everything in this direction. disk is the
@@ -47,15 +47,15 @@ type faultWorld struct {
 	carried []digest.Digest
 }
 
-// newFaultWorlds returns a faultWorld for each direction. They share only the environment, so that
+// newFaultFixtures returns a faultFixture for each direction. They share only the environment, so that
 // they can run at the same time.
-func newFaultWorlds(t *testing.T, directions ...string) []*faultWorld {
+func newFaultFixtures(t *testing.T, directions ...string) []*faultFixture {
 	t.Helper()
-	var worlds []*faultWorld
+	var fixtures []*faultFixture
 	var conf strings.Builder
 	auths := map[string]json.RawMessage{}
 	for _, direction := range directions {
-		w := &world{t: t, dir: registrytest.TempDir(t)}
+		w := &fixture{t: t, dir: registrytest.TempDir(t)}
 		options := registrytest.Options{Auth: registrytest.TokenAuth, TokenLifetime: time.Hour}
 		w.source, w.mirror = registrytest.Start(t, options), registrytest.Start(t, options)
 		for _, s := range []*registrytest.Server{w.source, w.mirror} {
@@ -70,13 +70,13 @@ func newFaultWorlds(t *testing.T, directions ...string) []*faultWorld {
 			}
 			auths[s.Host] = file.Auths[s.Host]
 		}
-		worlds = append(worlds, &faultWorld{world: w, direction: direction})
+		fixtures = append(fixtures, &faultFixture{fixture: w, direction: direction})
 	}
 	text, err := json.Marshal(map[string]any{"auths": auths})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range worlds {
+	for _, s := range fixtures {
 		s.surroundings(s.write("registries.conf", conf.String()), s.write("auth.json", string(text)))
 		s.fill()
 		s.copyUndisturbed()
@@ -86,11 +86,11 @@ func newFaultWorlds(t *testing.T, directions ...string) []*faultWorld {
 			}
 		}
 	}
-	return worlds
+	return fixtures
 }
 
 // fill pushes the images to the source.
-func (s *faultWorld) fill() {
+func (s *faultFixture) fill() {
 	s.t.Helper()
 	push := func(repository string, content registrytest.Content, err error) {
 		s.t.Helper()
@@ -120,7 +120,7 @@ func (s *faultWorld) fill() {
 	for _, name := range []string{"large", "twin", "multi"} {
 		stanza += fmt.Sprintf("  - name: %s/org/%s:v1\n", s.source.Host, name)
 	}
-	s.config = s.world.config("imageset.yaml", stanza)
+	s.config = s.fixture.config("imageset.yaml", stanza)
 }
 
 // smallIndex returns an index of two images with a few kilobytes each.
@@ -139,7 +139,7 @@ func smallIndex(name string) (v1.ImageIndex, error) {
 }
 
 // copyUndisturbed copies everything without faults, as the reference for runs with faults.
-func (s *faultWorld) copyUndisturbed() {
+func (s *faultFixture) copyUndisturbed() {
 	s.t.Helper()
 	s.disk, s.reference = s.path("reference-disk"), "reference"
 	if s.direction == toRegistry {
@@ -156,7 +156,7 @@ func (s *faultWorld) copyUndisturbed() {
 
 // to returns where the run with this name copies everything: the prefix of the repositories, or the
 // archive's folder.
-func (s *faultWorld) to(name string) string {
+func (s *faultFixture) to(name string) string {
 	if s.direction == toArchive {
 		return s.path("disk-" + name)
 	}
@@ -165,7 +165,7 @@ func (s *faultWorld) to(name string) string {
 
 // args returns the arguments of the run with this name. Another run with the same name continues
 // it.
-func (s *faultWorld) args(name string) []string {
+func (s *faultFixture) args(name string) []string {
 	args := []string{"mirror", "--workspace", s.path("workspace-" + name)}
 	switch s.direction {
 	case toArchive:
@@ -178,7 +178,7 @@ func (s *faultWorld) args(name string) []string {
 
 // run runs the program in the test's process, with this clock and idle timeout. It waits until all
 // goroutines of the run have ended, and returns those that are left after a deadline.
-func (s *faultWorld) run(name string, clock remote.Clock, idle time.Duration) (o outcome, left string) {
+func (s *faultFixture) run(name string, clock remote.Clock, idle time.Duration) (o outcome, left string) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &app{stdout: &stdout, stderr: &stderr, env: s.env, tune: func(o *remote.Options) { o.Clock, o.IdleTimeout = clock, idle }}

@@ -14,7 +14,7 @@ import (
 func TestMirrorWithTemporaryFaults(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, w.docker("/calm"))
 	calm := w.verify("calm", acme, 4)
@@ -56,7 +56,7 @@ func TestMirrorWithTemporaryFaults(t *testing.T) {
 func TestSourceWithWrongBytes(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	w.source.Script(rt.Rule{Method: http.MethodGet, Path: "/lantern/store/blobs/", Action: rt.WrongBytes()})
 	for _, to := range []string{w.docker("/direct"), disk} {
@@ -83,7 +83,7 @@ func TestSourceWithWrongBytes(t *testing.T) {
 // TestMirrorDuringRestart mirrors while the mirror's registry is killed and started again.
 func TestMirrorDuringRestart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rt.Options{Alone: true})
+	w := newFixture(t, rt.Options{Alone: true})
 	w.source.Script(rt.Rule{Method: http.MethodGet, Path: "/blobs/", Nth: 20, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		w.mirror.Restart()
 		next.ServeHTTP(rw, r)

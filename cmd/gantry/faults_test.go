@@ -29,7 +29,7 @@ type copyFault struct {
 	// writes another sequence.
 	less bool
 	// check, if any, runs after the first copy.
-	check func(t *testing.T, s *faultWorld)
+	check func(t *testing.T, s *faultFixture)
 }
 
 // A faultTarget is the kind of request that a fault affects.
@@ -48,7 +48,7 @@ func (p faultTarget) always(a rt.Action) []rt.Rule {
 // faults returns the faults of a direction. Package mirror tests every fault of every request, and
 // pkg/remote tests tokens and uploads. These faults need the complete program: exit status and
 // messages, tokens, restarts and open uploads of a real registry.
-func (s *faultWorld) faults() []copyFault {
+func (s *faultFixture) faults() []copyFault {
 	var (
 		large    = s.large.String()
 		getBlob  = faultTarget{method: http.MethodGet, path: "/org/large/blobs/" + large}
@@ -88,9 +88,9 @@ func (s *faultWorld) faults() []copyFault {
 }
 
 // redirected redirects the download of a blob to storage that refuses requests with credentials.
-func (s *faultWorld) redirected(p faultTarget) copyFault {
+func (s *faultFixture) redirected(p faultTarget) copyFault {
 	cdn := s.source.CDN()
-	return copyFault{name: "GET blob: redirect to another host", atSource: true, rules: p.always(rt.Redirect(cdn)), check: func(t *testing.T, _ *faultWorld) {
+	return copyFault{name: "GET blob: redirect to another host", atSource: true, rules: p.always(rt.Redirect(cdn)), check: func(t *testing.T, _ *faultFixture) {
 		t.Helper()
 		if len(cdn.Log()) == 0 {
 			t.Error("the other host got no request")
@@ -104,7 +104,7 @@ func (s *faultWorld) redirected(p faultTarget) copyFault {
 }
 
 // checkContinued checks that the program read the rest of the large blob by Range.
-func checkContinued(t *testing.T, s *faultWorld) {
+func checkContinued(t *testing.T, s *faultFixture) {
 	t.Helper()
 	var sent int64
 	for _, r := range s.source.Log() {
@@ -128,7 +128,7 @@ func requireEmptyPut(w http.ResponseWriter, r *http.Request, next http.Handler) 
 }
 
 // checkPatched checks that the mirror got a PATCH.
-func checkPatched(t *testing.T, s *faultWorld) {
+func checkPatched(t *testing.T, s *faultFixture) {
 	t.Helper()
 	if n := s.mirror.Requests()["PATCH upload"]; n == 0 {
 		t.Error("no request was a PATCH")
@@ -139,7 +139,7 @@ func checkPatched(t *testing.T, s *faultWorld) {
 // faults, and checks the results of both.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, s := range newFaultWorlds(t, toRegistry, toArchive, fromArchive) {
+	for _, s := range newFaultFixtures(t, toRegistry, toArchive, fromArchive) {
 		t.Run(s.direction, func(t *testing.T) {
 			t.Parallel()
 			for i, f := range s.faults() {
@@ -150,10 +150,10 @@ func TestFaults(t *testing.T) {
 }
 
 // through runs the program with one fault, and then once more without it.
-func (s *faultWorld) through(t *testing.T, name string, f copyFault) {
-	began := s.world
-	defer func() { s.world = began }()
-	s.world = &world{t: t, dir: began.dir, source: began.source, mirror: began.mirror, env: began.env}
+func (s *faultFixture) through(t *testing.T, name string, f copyFault) {
+	began := s.fixture
+	defer func() { s.fixture = began }()
+	s.fixture = &fixture{t: t, dir: began.dir, source: began.source, mirror: began.mirror, env: began.env}
 	at := s.mirror
 	if f.atSource {
 		at = s.source
@@ -187,7 +187,7 @@ func (s *faultWorld) through(t *testing.T, name string, f copyFault) {
 	if f.check != nil {
 		f.check(t, s)
 	}
-	d := &faultCheck{faultWorld: s, name: name, open: f.open, less: f.less}
+	d := &faultCheck{faultFixture: s, name: name, open: f.open, less: f.less}
 	d.afterFault(t)
 
 	s.forget()
@@ -202,7 +202,7 @@ func (s *faultWorld) through(t *testing.T, name string, f copyFault) {
 }
 
 // forget clears the logs of the registries.
-func (s *faultWorld) forget() {
+func (s *faultFixture) forget() {
 	s.source.ResetLog()
 	s.mirror.ResetLog()
 }

@@ -18,7 +18,7 @@ func clusterVersion(id, channel, architecture, history string) string {
 // TestInstalledReleases checks that updates are planned from the releases that clusters run.
 func TestInstalledReleases(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	const platform = `  platform:
     architectures: [amd64, multi]
     channels:
@@ -76,7 +76,7 @@ func TestInstalledReleases(t *testing.T) {
 }
 
 // paths returns the updates in a plan for clusters: "fast-4.20 amd64: 4.19.2 4.20.2".
-func (w *platformWorld) paths(cfg, installed string) []string {
+func (w *platformFixture) paths(cfg, installed string) []string {
 	w.t.Helper()
 	w.must("plan", "-c", cfg, "--installed", installed, "-o", w.path("plan.json"))
 	p, err := gantry.ReadPlan(w.path("plan.json"))

@@ -14,7 +14,7 @@ import (
 // pinned is a configuration with images referenced only by digest, as in catalogs: single images
 // and indexes.
 type pinned struct {
-	*world
+	*fixture
 	config  string
 	images  []digest.Digest // in org/pinned
 	indexes []digest.Digest // also in org/pinned
@@ -22,7 +22,7 @@ type pinned struct {
 }
 
 func newPinned(t *testing.T) *pinned {
-	p := &pinned{world: newWorld(t, registrytest.Options{}), tagged: 2}
+	p := &pinned{fixture: newFixture(t, registrytest.Options{}), tagged: 2}
 	source := p.source.Client()
 	stanza := "  additionalImages:\n"
 	push := func(repository, tag string, content registrytest.Content, err error) digest.Digest {
@@ -52,7 +52,7 @@ func newPinned(t *testing.T) *pinned {
 		push("org/tagged", fmt.Sprintf("v%d", i), content, err)
 		stanza += fmt.Sprintf("  - name: %s/org/tagged:v%d\n", p.source.Host, i)
 	}
-	p.config = p.world.config("pinned.yaml", stanza)
+	p.config = p.fixture.config("pinned.yaml", stanza)
 	return p
 }
 

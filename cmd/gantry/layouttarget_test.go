@@ -13,7 +13,7 @@ import (
 // missing bytes.
 func TestLayoutNeedsSpace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, small := w.path("imageset.yaml"), w.medium("small", 1)
 	words := []string{"not enough space in " + small, "more and run again"}
 	dest := ociScheme + filepath.Join(small, "to", "layout")

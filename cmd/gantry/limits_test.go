@@ -10,7 +10,7 @@ import (
 // flag, or with file, line and field.
 func TestWrongLimits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	before := len(w.source.Requests()) + len(w.mirror.Requests())
 	for name, tc := range map[string]struct {
 		text  string // content of the file; "" for flags only

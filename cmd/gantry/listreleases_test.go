@@ -81,7 +81,7 @@ func blockedService(t *testing.T) (asking, *registrytest.Server) {
 	return serviceOf(t, u)
 }
 
-func serviceOf(t *testing.T, u releasetest.Universe) (asking, *registrytest.Server) {
+func serviceOf(t *testing.T, u releasetest.Definition) (asking, *registrytest.Server) {
 	t.Helper()
 	_, s := releasetest.Serve(t, u, registrytest.Options{})
 	return ask(t, s.URL()+releasetest.GraphPath), s

@@ -14,7 +14,7 @@ import (
 // be read only leaves out the size.
 func TestListSizes(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := w.config("imageset.yaml", "  platform:\n    channels: [{name: stable-4.20, minVersion: 4.19.2, maxVersion: 4.19.2}]\n")
 	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
 	planned, err := gantry.ReadPlan(w.path("plan.json"))

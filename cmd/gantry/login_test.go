@@ -17,7 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// runGantry runs the program with this standard input, without a world.
+// runGantry runs the program with this standard input, without a fixture.
 func runGantry(t *testing.T, stdin string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

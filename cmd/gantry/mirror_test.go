@@ -15,7 +15,7 @@ import (
 func TestMirrorBothDirections(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 
 	netcheck := w.sample.Content("images.example.net/tools/netcheck:1.4")
@@ -107,7 +107,7 @@ func readFolder(t *testing.T, dir string) map[string]string {
 
 func TestMirrorMovesEachBlobOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.source.ResetLog()
 	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker(""))
 	read := map[string]int{}
@@ -141,7 +141,7 @@ func TestMirrorMovesEachBlobOnce(t *testing.T) {
 
 func TestPlanThenMirrorThePlan(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
 	first := w.must("plan", "-c", isc, "-o", lock, w.docker(""))
 	for _, word := range []string{"tidewater", "stable", "head", "To copy", "MiB", "(default)"} {
@@ -181,7 +181,7 @@ func TestPlanThenMirrorThePlan(t *testing.T) {
 
 func TestMirrorToALayout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout"))
 	if again := w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout")); !strings.Contains(again.stdout, "Nothing to copy") {
 		t.Errorf("a second run prints\n%s", again.stdout)
@@ -193,7 +193,7 @@ func TestMirrorToALayout(t *testing.T) {
 
 func TestMirrorNestedPaths(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/team"), "--max-nested-paths", "2")
 	flat := func(path string) string { return "team/" + strings.ReplaceAll(path, "/", "-") }
 	if _, err := w.mirror.Client().VerifyCatalog(t.Context(), flat(acme), "v4.20", flat); err != nil {
@@ -205,7 +205,7 @@ func TestMirrorWithCredentialsAndTLS(t *testing.T) {
 	t.Parallel()
 	for name, auth := range map[string]registrytest.Auth{"basic": registrytest.BasicAuth, "token": registrytest.TokenAuth} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, registrytest.Options{TLS: true, Auth: auth})
+			w := newFixture(t, registrytest.Options{TLS: true, Auth: auth})
 			isc := w.path("imageset.yaml")
 			w.refuse(exitError, []string{"certificate", "--dest-cert-dir"}, "mirror", "-c", isc, w.docker(""))
 			ca := filepath.Join(w.mirror.CertDir, w.mirror.Host)

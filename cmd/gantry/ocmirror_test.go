@@ -16,17 +16,17 @@ import (
 )
 
 // ocMirror runs the program like main under the name of oc mirror.
-func (w *world) ocMirror(args ...string) outcome {
+func (w *fixture) ocMirror(args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env, calledAs: "/usr/bin/oc-mirror"}).run(args)
 	return outcome{stdout.String(), stderr.String(), code}
 }
 
-// asOcMirror runs a command line without a world and without registries.
+// asOcMirror runs a command line without a fixture and without registries.
 func asOcMirror(t *testing.T, line string) outcome {
 	t.Helper()
-	w := &world{t: t, env: map[string]string{"HOME": t.TempDir(), "CONTAINERS_REGISTRIES_CONF": os.DevNull}}
+	w := &fixture{t: t, env: map[string]string{"HOME": t.TempDir(), "CONTAINERS_REGISTRIES_CONF": os.DevNull}}
 	return w.ocMirror(strings.Fields(line)...)
 }
 
@@ -34,7 +34,7 @@ func asOcMirror(t *testing.T, line string) outcome {
 // the paths are relative to.
 func TestOcMirror(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
 	program, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestOcMirror(t *testing.T) {
 }
 
 // runNamed runs a command line as a process called oc-mirror and checks that it wrote these files.
-func (w *world) runNamed(line string, files ...string) {
+func (w *fixture) runNamed(line string, files ...string) {
 	w.t.Helper()
 	args := strings.Fields(strings.ReplaceAll(line, "{R}", "docker://"+w.mirror.Host))
 	cmd := exec.CommandContext(w.t.Context(), w.path("oc-mirror"), args...)
@@ -162,7 +162,7 @@ func TestOwnFlagsAsOcMirror(t *testing.T) {
 // request.
 func TestResourcesOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
 	disk := "file://" + w.path("disk")
 	w.must("mirror", "-c", w.path("isc.yaml"), disk)
@@ -187,7 +187,7 @@ func TestResourcesOnly(t *testing.T) {
 // TestCacheDir checks that workspaces share a cache.
 func TestCacheDir(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
 	plan := func(workspace string) int {
 		w.source.ResetLog()

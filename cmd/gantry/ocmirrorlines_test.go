@@ -24,11 +24,11 @@ const fooCatalog = `{"schema":"olm.package","name":"foo","defaultChannel":"stabl
 {"schema":"olm.bundle","package":"foo","name":"foo.v1.0.0","image":"quay.io/org/foo@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","properties":[{"type":"olm.package","value":{"packageName":"foo","version":"1.0.0"}}]}
 `
 
-// ocMirrorWorld returns a world for the command lines that people run: its mirror has a catalog, its
+// ocMirrorFixture returns a fixture for the command lines that people run: its mirror has a catalog, its
 // source the catalogs that OpenShift configures, and its update service the small releases.
-func ocMirrorWorld(t *testing.T) *world {
+func ocMirrorFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	_, service := releasetest.Serve(t, releasetest.Small(), registrytest.Options{})
 	w.env[gantry.UpdateURLVariable] = service.URL() + releasetest.GraphPath
 	w.write("registries.conf", w.read("registries.conf")+fmt.Sprintf("\n\n[[registry]]\nprefix = \"registry.redhat.io\"\nlocation = %q\ninsecure = true\n", w.source.Host+"/registry.redhat.io"))
@@ -46,7 +46,7 @@ func ocMirrorWorld(t *testing.T) *world {
 }
 
 // folder returns a new folder with the files that the command lines name.
-func (w *world) folder() string {
+func (w *fixture) folder() string {
 	w.t.Helper()
 	dir := registrytest.TempDir(w.t)
 	for from, to := range map[string]string{"isc.yaml": "isc.yaml", "disc.yaml": "disc.yaml", "auth.json": "auth.json", "D": "D"} {
@@ -68,7 +68,7 @@ var versionShown = regexp.MustCompile(`^gantry .*`)
 func TestOcMirrorLines(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := ocMirrorWorld(t)
+	w := ocMirrorFixture(t)
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

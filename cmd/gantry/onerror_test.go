@@ -16,7 +16,7 @@ import (
 var noStore = rt.Rule{Method: http.MethodGet, Path: "/lantern/store/blobs/", Action: rt.Status(http.StatusNotFound)}
 
 // leaves checks that a run excludes package lantern and reports it.
-func (w *world) leaves(args ...string) {
+func (w *fixture) leaves(args ...string) {
 	w.t.Helper()
 	o := w.gantry(append([]string{"mirror", "--on-error", "package"}, args...)...)
 	if o.code != exitPartial {
@@ -33,7 +33,7 @@ func (w *world) leaves(args ...string) {
 }
 
 // without checks that a catalog is complete except for package lantern.
-func (w *world) without(prefix string) rt.Verified {
+func (w *fixture) without(prefix string) rt.Verified {
 	w.t.Helper()
 	v, err := w.mirror.Client().VerifyCatalog(w.t.Context(), prefix+"/"+acme, "v4.20", func(path string) string { return prefix + "/" + path })
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *world) without(prefix string) rt.Verified {
 
 func TestOnErrorPackage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(noStore)
 	w.leaves("-c", isc, w.docker("/direct"))
@@ -74,7 +74,7 @@ func TestOnErrorPackage(t *testing.T) {
 func TestOnErrorPackageInEveryDirection(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, w.docker("/calm"), "--workspace", w.path("calm"))
 	calm := w.verify("calm", acme, 4)
@@ -112,7 +112,7 @@ func TestOnErrorPackageInEveryDirection(t *testing.T) {
 }
 
 // resources returns the texts of the cluster resources in the workspace.
-func (w *world) resources() []string {
+func (w *fixture) resources() []string {
 	w.t.Helper()
 	var texts []string
 	err := filepath.WalkDir(w.path("workspace/cluster-resources"), func(path string, d os.DirEntry, err error) error {
@@ -134,7 +134,7 @@ func (w *world) resources() []string {
 func TestOnErrorPackageOfMissingImages(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(rt.Rule{Path: "/lantern/store/", Action: rt.Status(http.StatusNotFound)})
 	o := w.gantry("mirror", "--on-error", "package", "--dry-run", "-c", isc, w.docker("/direct"))
@@ -164,7 +164,7 @@ func TestOnErrorPackageOfMissingImages(t *testing.T) {
 
 func TestOnErrorStop(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	w.must("mirror", "-c", isc, "file://"+w.path("whole"), "--workspace", w.path("calm"))
 	w.source.Script(noStore)
@@ -206,6 +206,6 @@ func TestOnErrorStop(t *testing.T) {
 
 func TestOnErrorValues(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rt.Options{})
+	w := newFixture(t, rt.Options{})
 	w.refuse(exitUsage, []string{"--on-error", "stop or continue or package"}, "mirror", "--on-error", "ignore", "-c", w.path("imageset.yaml"), w.docker(""))
 }

@@ -14,7 +14,7 @@ import (
 // once.
 func TestPlatformPlan(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := w.config("imageset.yaml", `  platform:
     graph: true
     channels:
@@ -41,7 +41,7 @@ Graph data for an update service
 
 func TestExplainPlatform(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := w.config("imageset.yaml", `  platform:
     channels:
     - name: fast-4.20
@@ -63,7 +63,7 @@ func TestExplainPlatform(t *testing.T) {
 // are refused.
 func TestReleaseFlags(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := w.config("imageset.yaml", "  platform:\n    graph: true\n    channels:\n    - name: fast-4.20\n")
 	const ignore = "--ignore-release-signature"
 	o := w.must("plan", "-c", cfg, ignore, "-o", w.path("plan.json"))
@@ -100,7 +100,7 @@ func TestReleaseFlags(t *testing.T) {
 // TestArchiveReleases inspects archives that have releases.
 func TestArchiveReleases(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	disk := fileScheme + w.path("disk")
 	const stanza = "  platform:\n    channels:\n    - name: "
 	w.must("mirror", "-c", w.config("imageset.yaml", stanza+"stable-4.20\n"), disk)

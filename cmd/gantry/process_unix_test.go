@@ -26,7 +26,7 @@ import (
 // hungUp runs the program and closes its terminal while a blob is being uploaded. The upload then
 // continues with the action then. When a terminal closes, the kernel sends HUP, and the shell sends
 // it again. Here the second one is sent when the run cancels its uploads.
-func (w *world) hungUp(cmd *exec.Cmd, then registrytest.Action) (stderr string, err error) {
+func (w *fixture) hungUp(cmd *exec.Cmd, then registrytest.Action) (stderr string, err error) {
 	w.t.Helper()
 	hup := once(func() {
 		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -54,7 +54,7 @@ func TestHangup(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("these tests run below nohup, which the program inherits")
 	}
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	args := []string{"mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--workspace", w.path("workspace")}
 	stderr, err := w.hungUp(w.process(t.Context(), args...), registrytest.StallUpload(10))
 	var exit *exec.ExitError
@@ -77,7 +77,7 @@ func TestHangup(t *testing.T) {
 // TestHangupIgnored checks that a run continues under nohup.
 func TestHangupIgnored(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	cmd := w.process(t.Context(), "mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--workspace", w.path("workspace"))
 	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh"}, cmd.Args...)
 	goOn := func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
@@ -90,7 +90,7 @@ func TestHangupIgnored(t *testing.T) {
 // TestClosedOutput checks that a run continues when the reader of its output exits, as head does.
 func TestClosedOutput(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	for name, args := range map[string][]string{
 		"text":   {"--progress", "lines", "-v"},
 		"json":   {"--output", "json", "--log-format", "json"},
@@ -125,7 +125,7 @@ func TestClosedOutput(t *testing.T) {
 }
 
 // pipe makes a named pipe, and a function that returns what was written to it.
-func (w *world) pipe(name string) (file string, written func() string) {
+func (w *fixture) pipe(name string) (file string, written func() string) {
 	w.t.Helper()
 	file = w.path(name)
 	if err := syscall.Mkfifo(file, 0o600); err != nil {

@@ -64,9 +64,9 @@ const realSelection = `  operators:
     - name: external-dns-operator
 `
 
-// realWorld returns a world whose source has these packages, with the images that rehost invents
+// realFixture returns a fixture whose source has these packages, with the images that rehost invents
 // for them.
-func realWorld(t *testing.T, packages []string, flags ...string) *world {
+func realFixture(t *testing.T, packages []string, flags ...string) *fixture {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("pushes some thousand images")
@@ -80,7 +80,7 @@ func realWorld(t *testing.T, packages []string, flags ...string) *world {
 			t.Skipf("no real catalogs: %v", err)
 		}
 	}
-	w := &world{
+	w := &fixture{
 		t: t, dir: t.TempDir(),
 		source: registrytest.Start(t, registrytest.Options{}), mirror: registrytest.Start(t, registrytest.Options{}),
 	}
@@ -125,7 +125,7 @@ func stopwatch(t *testing.T) func(part string) {
 
 func TestRealCatalogsBothDirections(t *testing.T) {
 	t.Parallel()
-	w := realWorld(t, realPackages)
+	w := realFixture(t, realPackages)
 	lap := stopwatch(t)
 	isc, disk := w.config("real.yaml", realSelection), "file://"+w.path("disk")
 	catalogs := []string{"redhat/redhat-operator-index", "whole/index"}
@@ -206,7 +206,7 @@ func readOnce(t *testing.T, log []registrytest.Request) int {
 }
 
 // pullAll pulls catalogs from the mirror, and all their images.
-func (w *world) pullAll(prefix string, catalogs []string) []registrytest.Verified {
+func (w *fixture) pullAll(prefix string, catalogs []string) []registrytest.Verified {
 	w.t.Helper()
 	var all []registrytest.Verified
 	for _, c := range catalogs {
@@ -227,7 +227,7 @@ func (w *world) pullAll(prefix string, catalogs []string) []registrytest.Verifie
 func TestRealCatalogWithMissingImages(t *testing.T) {
 	t.Parallel()
 	const missing = 3
-	w := realWorld(t, []string{"eda-k8s-operator", "kube-green", "external-dns-operator"}, "-missing", strconv.Itoa(missing))
+	w := realFixture(t, []string{"eda-k8s-operator", "kube-green", "external-dns-operator"}, "-missing", strconv.Itoa(missing))
 	isc, disk := w.config("real.yaml", "  operators:\n  - catalog: "+realIndex+"\n    full: true\n"), "file://"+w.path("disk")
 	have, lack := w.lines("real/images.txt"), w.lines("real/missing.txt")
 	if len(lack) < missing {
@@ -294,7 +294,7 @@ func TestRealCatalogWithMissingImages(t *testing.T) {
 }
 
 // lines reads a file of tab-separated lines.
-func (w *world) lines(name string) [][]string {
+func (w *fixture) lines(name string) [][]string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.path(name))
 	if err != nil {

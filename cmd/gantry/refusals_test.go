@@ -20,7 +20,7 @@ import (
 // TestBadInput checks that wrong input is refused and the mirror is not changed.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	catalog := "  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n"
 	closed := closedPort(t)
@@ -77,7 +77,7 @@ func TestBadInput(t *testing.T) {
 
 func TestErrorsAsJSON(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	o := w.gantry("plan", "-c", w.path("absent.yaml"), "--output", "json")
 	if o.code != exitUsage || !strings.HasPrefix(o.stderr, `{"error":{"code":10,`) || o.stdout != "" {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
@@ -88,7 +88,7 @@ func TestErrorsAsJSON(t *testing.T) {
 // created.
 func TestBadInputWritesNothing(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	isc := w.config("imageset.yaml", "  additionalImages: [{name: 'quay.io/a/b:v1'}]\n")
 	for _, args := range [][]string{
 		{"plan"},
@@ -122,7 +122,7 @@ func closedPort(t *testing.T) string {
 
 func TestMissingImage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(registrytest.Rule{Path: "/lantern/store/manifests/", Action: registrytest.Status(404)})
 	disk := "file://" + w.path("disk")
@@ -162,7 +162,7 @@ func TestMissingImage(t *testing.T) {
 // TestFailureIsReportedOnce checks that a failure to copy is reported only once.
 func TestFailureIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.config("store.yaml", "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n")
 	w.source.Script(registrytest.Rule{Path: "/lantern/store/blobs/", Action: registrytest.Status(404)})
 	o := w.gantry("mirror", "-c", isc, w.docker("/once"))
@@ -178,7 +178,7 @@ func TestFailureIsReportedOnce(t *testing.T) {
 
 func TestDamagedArchive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("disk"))
 	volumes, err := filepath.Glob(w.path("disk/*.tar"))
 	if err != nil || len(volumes) != 1 {
@@ -222,7 +222,7 @@ func TestDamagedArchive(t *testing.T) {
 
 func TestLockedWorkspace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	a := &app{env: w.env}
 	if err := a.openLog(); err == nil {
 		t.Fatal("an app without flags is not ready to run")
@@ -245,7 +245,7 @@ func TestLockedWorkspace(t *testing.T) {
 // TestLockedLayout checks that a run is refused while another run has locked the layout.
 func TestLockedLayout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.config("store.yaml", "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n")
 	l, err := layout.Create(w.path("layout"), layout.Options{})
 	if err != nil {
@@ -268,7 +268,7 @@ func TestLockedLayout(t *testing.T) {
 // blob, for a mirror and for an archive, and runs it again.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	for _, args := range [][]string{{"-c", isc, w.docker("/direct")}, {"-c", isc, disk}} {
 		w.source.Script(registrytest.Rule{Method: "GET", Path: "/lantern/store/blobs/", Action: registrytest.Stall(10)})

@@ -19,14 +19,14 @@ func TestArchiveNewRelease(t *testing.T) {
 	before.Channels = map[string][]string{"fast-4.20": {"4.18.1", "4.18.2", "4.19.1", "4.19.2", "4.20.1"}}
 	before.Blocked = nil
 	later.Blocked = nil
-	w := newPlatformWorld(t, before)
+	w := newPlatformFixture(t, before)
 	w.serve(before)
 	isc := w.config("imageset.yaml", `  platform:
     graph: true
     kubeVirtContainer: true
     channels: [{name: fast-4.20, from: [4.18.1]}]
 `)
-	m := &archiveSeries{world: w.world, isc: []string{"", isc, isc, isc}, disks: []string{""}}
+	m := &archiveSeries{fixture: w.fixture, isc: []string{"", isc, isc, isc}, disks: []string{""}}
 	for _, n := range []string{"1", "2", "3"} {
 		m.disks = append(m.disks, fileScheme+w.path("disk"+n))
 	}

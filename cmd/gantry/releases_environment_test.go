@@ -23,11 +23,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// platformWorld is a world whose source has platform releases. It also has an update service, graph
+// platformFixture is a fixture whose source has platform releases. It also has an update service, graph
 // data and a signature store for them.
-type platformWorld struct {
-	*world
-	releases *releasetest.World
+type platformFixture struct {
+	*fixture
+	releases *releasetest.Platform
 	service  *registrytest.Server
 }
 
@@ -35,19 +35,19 @@ type platformWorld struct {
 // it makes it.
 var small struct {
 	once     sync.Once
-	releases *releasetest.World
+	releases *releasetest.Platform
 	storage  string // a folder
 	err      error
 }
 
-// newSmallWorld returns a world of releasetest.Small.
-func newSmallWorld(t *testing.T) *platformWorld {
+// newSmallFixture returns a fixture of releasetest.Small.
+func newSmallFixture(t *testing.T) *platformFixture {
 	t.Helper()
-	return newSmallWorldAt(t, registrytest.Options{})
+	return newSmallFixtureAt(t, registrytest.Options{})
 }
 
-// newSmallWorldAt returns a world of releasetest.Small with this mirror.
-func newSmallWorldAt(t *testing.T, mirror registrytest.Options) *platformWorld {
+// newSmallFixtureAt returns a fixture of releasetest.Small with this mirror.
+func newSmallFixtureAt(t *testing.T, mirror registrytest.Options) *platformFixture {
 	t.Helper()
 	small.once.Do(func() {
 		if small.releases, small.err = releasetest.New(releasetest.Small()); small.err != nil {
@@ -61,25 +61,25 @@ func newSmallWorldAt(t *testing.T, mirror registrytest.Options) *platformWorld {
 	if small.err != nil {
 		t.Fatalf("making releases: %v", small.err)
 	}
-	return newReleaseWorld(t, small.releases, registrytest.Options{Storage: small.storage}, mirror)
+	return newReleaseFixture(t, small.releases, registrytest.Options{Storage: small.storage}, mirror)
 }
 
-// newPlatformWorld returns a world of a universe.
-func newPlatformWorld(t *testing.T, u releasetest.Universe) *platformWorld {
+// newPlatformFixture returns a fixture of a definition.
+func newPlatformFixture(t *testing.T, u releasetest.Definition) *platformFixture {
 	t.Helper()
 	releases, err := releasetest.New(u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newReleaseWorld(t, releases, registrytest.Options{}, registrytest.Options{})
+	w := newReleaseFixture(t, releases, registrytest.Options{}, registrytest.Options{})
 	w.push(releases)
 	return w
 }
 
-func newReleaseWorld(t *testing.T, releases *releasetest.World, source, mirror registrytest.Options) *platformWorld {
+func newReleaseFixture(t *testing.T, releases *releasetest.Platform, source, mirror registrytest.Options) *platformFixture {
 	t.Helper()
-	w := &platformWorld{
-		world: &world{
+	w := &platformFixture{
+		fixture: &fixture{
 			t: t, dir: registrytest.TempDir(t),
 			source: registrytest.Start(t, source), mirror: registrytest.Start(t, mirror),
 		},
@@ -93,7 +93,7 @@ func newReleaseWorld(t *testing.T, releases *releasetest.World, source, mirror r
 }
 
 // push pushes the releases to the source.
-func (w *platformWorld) push(releases *releasetest.World) {
+func (w *platformFixture) push(releases *releasetest.Platform) {
 	w.t.Helper()
 	if err := releases.Push(w.t.Context(), w.source.Client(), w.source.Host); err != nil {
 		w.t.Fatal(err)
@@ -102,7 +102,7 @@ func (w *platformWorld) push(releases *releasetest.World) {
 
 // unplug disconnects the source, the update service and the signature store. The returned function
 // connects them again and checks that they got no requests.
-func (w *platformWorld) unplug() (plug func()) {
+func (w *platformFixture) unplug() (plug func()) {
 	w.t.Helper()
 	all := []*registrytest.Server{w.source, w.service}
 	for _, s := range all {
@@ -121,7 +121,7 @@ func (w *platformWorld) unplug() (plug func()) {
 }
 
 // payload returns a release by its name.
-func (w *platformWorld) payload(name string) *releasetest.Payload {
+func (w *platformFixture) payload(name string) *releasetest.Payload {
 	w.t.Helper()
 	p := w.releases.Payload(name)
 	if p == nil {
@@ -131,7 +131,7 @@ func (w *platformWorld) payload(name string) *releasetest.Payload {
 }
 
 // stores returns the content of the mirror below a prefix, by repository.
-func (w *platformWorld) stores(prefix string) map[string]registrytest.Repository {
+func (w *platformFixture) stores(prefix string) map[string]registrytest.Repository {
 	w.t.Helper()
 	return stored(w.t, w.mirror, prefix)
 }
@@ -160,7 +160,7 @@ const (
 // holds checks that the mirror has these releases below the prefix, complete, with all their tags
 // and signatures, and nothing else except a graph data image. It pulls them with a client that
 // shares no code with Gantry.
-func (w *platformWorld) holds(prefix string, names ...string) {
+func (w *platformFixture) holds(prefix string, names ...string) {
 	w.t.Helper()
 	got := map[string]map[string]digest.Digest{}
 	sealed := map[string]bool{}
@@ -218,7 +218,7 @@ func (w *platformWorld) holds(prefix string, names ...string) {
 }
 
 // manifests returns the cluster resources of a workspace that oc apply -f reads, by file name.
-func (w *platformWorld) manifests(workspace string) map[string]string {
+func (w *platformFixture) manifests(workspace string) map[string]string {
 	w.t.Helper()
 	files := map[string]string{}
 	dir := filepath.Join(w.path(workspace), "cluster-resources")
@@ -242,7 +242,7 @@ func (w *platformWorld) manifests(workspace string) map[string]string {
 }
 
 // once checks that no server got the same request twice.
-func (w *platformWorld) once(servers ...*registrytest.Server) {
+func (w *platformFixture) once(servers ...*registrytest.Server) {
 	w.t.Helper()
 	for _, s := range servers {
 		asked := map[string]int{}
@@ -258,7 +258,7 @@ func (w *platformWorld) once(servers ...*registrytest.Server) {
 }
 
 // copies checks that nothing was sent to the mirror.
-func (w *platformWorld) copies(nothing string) {
+func (w *platformFixture) copies(nothing string) {
 	w.t.Helper()
 	n := w.mirror.Requests()
 	if sent := n["PUT manifest"] + n["POST upload"] + n["POST mount"]; sent > 0 {
@@ -268,7 +268,7 @@ func (w *platformWorld) copies(nothing string) {
 
 // impatiently runs the program with a clock that skips waits, and with this timeout for idle
 // servers.
-func (w *platformWorld) impatiently(idle time.Duration, args ...string) outcome {
+func (w *platformFixture) impatiently(idle time.Duration, args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &app{stdout: &stdout, stderr: &stderr, env: w.env, tune: func(o *remote.Options) { o.Clock, o.IdleTimeout = &skipClock{}, idle }}
@@ -277,7 +277,7 @@ func (w *platformWorld) impatiently(idle time.Duration, args ...string) outcome 
 }
 
 // ended checks the exit code, and that stderr contains these words.
-func (w *platformWorld) ended(o outcome, code int, words ...string) {
+func (w *platformFixture) ended(o outcome, code int, words ...string) {
 	w.t.Helper()
 	if o.code != code {
 		w.t.Errorf("it ended with %d, want %d\n%s%s", o.code, code, o.stdout, o.stderr)
@@ -291,7 +291,7 @@ func (w *platformWorld) ended(o outcome, code int, words ...string) {
 
 // untouched checks that nothing was written to the mirror, and that the workspace has no plan and
 // no cluster resources.
-func (w *platformWorld) untouched(workspace string) {
+func (w *platformFixture) untouched(workspace string) {
 	w.t.Helper()
 	w.copies("what was refused")
 	if files := w.manifests(workspace); len(files) > 0 {
@@ -302,22 +302,22 @@ func (w *platformWorld) untouched(workspace string) {
 	}
 }
 
-// serve pushes several universes and starts one update service and signature store for all of them.
+// serve pushes several definitions and starts one update service and signature store for all of them.
 // The first one provides the graph data and becomes w's.
-func (w *platformWorld) serve(universes ...releasetest.Universe) {
+func (w *platformFixture) serve(definitions ...releasetest.Definition) {
 	w.t.Helper()
-	var worlds []*releasetest.World
-	for _, u := range universes {
+	var fixtures []*releasetest.Platform
+	for _, u := range definitions {
 		one, err := releasetest.New(u)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		w.push(one)
-		worlds = append(worlds, one)
+		fixtures = append(fixtures, one)
 	}
-	w.releases = worlds[0]
+	w.releases = fixtures[0]
 	w.service = registrytest.Serve(w.t, registrytest.Options{}, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		for _, one := range worlds {
+		for _, one := range fixtures {
 			probe := httptest.NewRecorder()
 			one.ServeHTTP(probe, r)
 			if probe.Code == http.StatusOK && !strings.Contains(probe.Body.String(), `"nodes":[]`) {
@@ -325,7 +325,7 @@ func (w *platformWorld) serve(universes ...releasetest.Universe) {
 				return
 			}
 		}
-		worlds[0].ServeHTTP(rw, r)
+		fixtures[0].ServeHTTP(rw, r)
 	}))
 	w.env[gantry.SignatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
 	w.env[gantry.UpdateURLVariable] = w.service.URL() + releasetest.GraphPath

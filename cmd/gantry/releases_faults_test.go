@@ -25,7 +25,7 @@ const twoReleases = `  platform:
 // withheld checks that the outcome reports the first release as withheld and that the mirror has
 // the other one. A release gets the tag that update services look for only after all its content is
 // copied.
-func (w *platformWorld) withheld(o outcome, prefix, workspace, held, other string, words ...string) {
+func (w *platformFixture) withheld(o outcome, prefix, workspace, held, other string, words ...string) {
 	w.t.Helper()
 	w.ended(o, exitPartial, append(words, held, "withheld")...)
 	tags := w.stores(prefix)[releaseRepository].Tags
@@ -42,7 +42,7 @@ func (w *platformWorld) withheld(o outcome, prefix, workspace, held, other strin
 // copied when it is available again.
 func TestReleaseWithheld(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", twoReleases)
 	const held, other = "4.20.2-x86_64", "4.19.2-x86_64"
 	p := w.payload(held)
@@ -103,7 +103,7 @@ func TestReleaseWithheld(t *testing.T) {
 func TestReleaseStaysWhenTheNextFails(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	stanza := func(to string) string {
 		return "  platform:\n    kubeVirtContainer: true\n    channels: [{name: fast-4.20, minVersion: 4.20.1, maxVersion: " + to + "}]\n"
 	}
@@ -126,7 +126,7 @@ func TestReleaseStaysWhenTheNextFails(t *testing.T) {
 // a release, by Ctrl-C, by a kill, or because the mirror failed.
 func TestReleaseInterrupted(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", headOf420)
 	const name = "4.20.2-x86_64"
 	stuck := rt.Rule{Method: http.MethodPut, Path: "/" + componentRepository + "/manifests/", Nth: 3, Action: rt.NoResponse()}
@@ -184,7 +184,7 @@ func TestReleaseInterrupted(t *testing.T) {
 }
 
 // until waits for a matching request to the mirror.
-func (w *platformWorld) until(is func(rt.Request) bool) {
+func (w *platformFixture) until(is func(rt.Request) bool) {
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -23,12 +23,12 @@ import (
 func TestBothProducts(t *testing.T) {
 	t.Parallel()
 	long(t)
-	okd := releasetest.Universe{
+	okd := releasetest.Definition{
 		Product:  release.OKD,
 		Releases: []releasetest.Release{{Version: "4.20.0-okd-scos.1"}, {Version: "4.20.0-okd-scos.2", Previous: []string{"4.20.0-okd-scos.1"}}},
 		Channels: map[string][]string{"stable-scos-4": {"4.20.0-okd-scos.1", "4.20.0-okd-scos.2"}},
 	}
-	w := newPlatformWorld(t, okd)
+	w := newPlatformFixture(t, okd)
 	w.serve(releasetest.Small(), okd)
 	isc := w.config("imageset.yaml", `  platform:
     kubeVirtContainer: true
@@ -72,12 +72,12 @@ func TestBothProducts(t *testing.T) {
 func TestTwoArchitectures(t *testing.T) {
 	t.Parallel()
 	long(t)
-	u := releasetest.Universe{Channels: map[string][]string{"stable-4.20": {"4.20.1", "4.20.2"}}}
+	u := releasetest.Definition{Channels: map[string][]string{"stable-4.20": {"4.20.1", "4.20.2"}}}
 	for _, arch := range []release.Arch{"amd64", "arm64"} {
 		u.Releases = append(u.Releases,
 			releasetest.Release{Version: "4.20.1", Arch: arch}, releasetest.Release{Version: "4.20.2", Arch: arch, Previous: []string{"4.20.1"}})
 	}
-	w := newPlatformWorld(t, u)
+	w := newPlatformFixture(t, u)
 	isc := w.config("imageset.yaml", `  platform:
     graph: true
     architectures: [amd64, arm64]
@@ -111,7 +111,7 @@ func TestTwoArchitectures(t *testing.T) {
 func TestPlatformsOfReleases(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newSmallWorldAt(t, registrytest.Options{Sparse: true})
+	w := newSmallFixtureAt(t, registrytest.Options{Sparse: true})
 	const name = "4.20.2-multi"
 	isc := w.config("imageset.yaml", `  platform:
     kubeVirtContainer: true
@@ -181,7 +181,7 @@ func TestPlatformsOfReleases(t *testing.T) {
 // both are mirrored.
 func TestOperatorsBlockUpdates(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	bundle, err := registrytest.BundleImage("anchor", "1.2.0")
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestOperatorsBlockUpdates(t *testing.T) {
 // TestReleaseByReference checks that one payload can be mirrored by its reference.
 func TestReleaseByReference(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	const name = "4.20.1-multi"
 	p := w.payload(name)
 	for i, ref := range []string{p.Repository + ":" + name, p.Reference()} {

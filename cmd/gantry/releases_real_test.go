@@ -34,7 +34,7 @@ func TestReal415(t *testing.T) {
 		files.ServeHTTP(rw, r)
 	}))
 	quay := registrytest.New(t, registrytest.Options{})
-	w := &world{t: t, dir: registrytest.TempDir(t), source: quay}
+	w := &fixture{t: t, dir: registrytest.TempDir(t), source: quay}
 	w.surroundings(w.write("registries.conf", "[[registry]]\nprefix = \"quay.io\"\nlocation = \""+quay.Host+"\"\ninsecure = true\n"), "")
 	w.env[gantry.UpdateURLVariable] = service.URL() + releasetest.GraphPath
 	w.env[gantry.SignatureURLVariable] = service.URL() + releasetest.SignaturesPath

@@ -31,7 +31,7 @@ func signatureIs(d digest.Digest, body []byte) registrytest.Rule {
 // of its content is read and nothing is written.
 func TestReleaseSignatureRefused(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", headOf420)
 	p := w.payload("4.20.2-x86_64")
 	made := func(body []byte, err error) []byte {
@@ -92,11 +92,11 @@ func TestReleaseSignatureRefused(t *testing.T) {
 	w.attested("workspace", p.Name)
 }
 
-// in returns the world for a subtest.
-func (w *platformWorld) in(t *testing.T) *platformWorld {
-	inner, outer := *w.world, *w
+// in returns the fixture for a subtest.
+func (w *platformFixture) in(t *testing.T) *platformFixture {
+	inner, outer := *w.fixture, *w
 	inner.t = t
-	outer.world = &inner
+	outer.fixture = &inner
 	return &outer
 }
 
@@ -104,7 +104,7 @@ func (w *platformWorld) in(t *testing.T) *platformWorld {
 // anything is copied.
 func TestReleasePlanAltered(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", headOf420)
 	p := w.payload("4.20.2-x86_64")
 	w.must("plan", "-c", isc, "-o", w.path("plan.json"))
@@ -147,7 +147,7 @@ func TestReleaseSignatureIgnored(t *testing.T) {
 	for i := range u.Releases {
 		u.Releases[i].Flaws.Unsigned = true
 	}
-	w := newPlatformWorld(t, u)
+	w := newPlatformFixture(t, u)
 	isc := w.config("imageset.yaml", headOf420)
 	name, disk := "4.20.2-x86_64", fileScheme+w.path("disk")
 	const ignore, warning = "--ignore-release-signature", "without checking their signatures (--ignore-release-signature)"
@@ -169,7 +169,7 @@ func TestReleaseSignatureIgnored(t *testing.T) {
 // which releases it trusts.
 func TestReleaseKeyAtDisconnectedSide(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", headOf420)
 	disk := fileScheme + w.path("disk")
 	w.must("mirror", "-c", isc, disk)

@@ -17,7 +17,7 @@ import (
 // to clusters.
 func TestWithheldReleaseIsNotServed(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", twoReleases)
 	const held, other = "4.20.2-x86_64", "4.19.2-x86_64"
 	part := w.payload(held).Images["rhel-coreos"]
@@ -26,7 +26,7 @@ func TestWithheldReleaseIsNotServed(t *testing.T) {
 	w.ended(w.gantry("mirror", "-c", isc, disk, "--workspace", w.path("carry")), exitPartial, part.String(), "releases that name these images will be withheld")
 
 	plug := w.unplug()
-	s := serveDisk(w.world, disk, "--resources", w.path("served"))
+	s := serveDisk(w.fixture, disk, "--resources", w.path("served"))
 	if !slices.ContainsFunc(s.NotServed, func(source string) bool { return strings.Contains(source, part.String()) }) {
 		t.Errorf("not served: %q", s.NotServed)
 	}
@@ -49,14 +49,14 @@ func TestWithheldReleaseIsNotServed(t *testing.T) {
 // of its images.
 func TestReleaseServedInPart(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	for _, v := range []string{"4.20.1", "4.20.2"} {
 		cfg := w.config("imageset.yaml", "  platform:\n    channels:\n    - {name: fast-4.20, minVersion: 4.20.1, maxVersion: "+v+"}\n")
 		w.must("mirror", "-c", cfg, fileScheme+w.path(v))
 	}
 	served := func(want int, folders ...string) {
 		t.Helper()
-		s := serveDisk(w.world, folders...)
+		s := serveDisk(w.fixture, folders...)
 		for _, release := range []string{"4.20.1-x86_64", "4.20.2-x86_64"} {
 			s.get("/v2/"+releaseRepository+"/manifests/"+release, want)
 		}

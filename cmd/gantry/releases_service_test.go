@@ -18,7 +18,7 @@ import (
 // are reported, and that no partial result is left.
 func TestUpdateServiceFaults(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	stanza := headOf420 + "    graph: true\n"
 	isc := w.config("imageset.yaml", stanza)
 	graph, data := releasetest.GraphPath, releasetest.GraphDataPath
@@ -73,7 +73,7 @@ func TestUpdateServiceFaults(t *testing.T) {
 // after the graph data was changed or removed.
 func TestGraphDataIsNotReadAgain(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	const token = "s3cret"
 	answer := func(allowed bool, status int) rt.Rule {
 		return rt.Rule{Path: releasetest.GraphDataPath, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -111,7 +111,7 @@ func TestGraphDataIsNotReadAgain(t *testing.T) {
 // TestSignatureStores checks that the next store is used if one is down.
 func TestSignatureStores(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	down := rt.Serve(t, rt.Options{Rules: []rt.Rule{{Action: rt.Reset()}}}, http.NotFoundHandler())
 	store := w.env[gantry.SignatureURLVariable]
 	delete(w.env, gantry.SignatureURLVariable)
@@ -133,7 +133,7 @@ func TestSignatureStores(t *testing.T) {
 // request, and without secrets.
 func TestInvalidSignatureSettings(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", "  platform: {channels: [{name: fast-4.20, from: [4.18.1]}]}\n")
 	store := w.env[gantry.SignatureURLVariable]
 	for _, tc := range []struct{ name, store, key, word string }{
@@ -160,7 +160,7 @@ func TestInvalidSignatureSettings(t *testing.T) {
 // TestInvalidUpdateService checks that addresses that cannot be an update service are reported.
 func TestInvalidUpdateService(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", headOf420+"    graph: true\n")
 	for address, word := range map[string]string{
 		"http://me:hidden@updates.example.com/graph?token=hidden": "contains credentials",

@@ -19,7 +19,7 @@ import (
 // attested checks that there is a ConfigMap for each of the releases, and each image in their
 // indexes, with the signature from the store, and no other. It verifies the signatures with the
 // key.
-func (w *platformWorld) attested(workspace string, names ...string) {
+func (w *platformFixture) attested(workspace string, names ...string) {
 	w.t.Helper()
 	keyring, err := gpg.ParseKeyring("release.asc", w.releases.Keys.OpenPGP)
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *platformWorld) attested(workspace string, names ...string) {
 
 // gnupg verifies the signatures in a workspace with gpg, if it is installed, and checks that each
 // is for its digest.
-func (w *platformWorld) gnupg(workspace string) {
+func (w *platformFixture) gnupg(workspace string) {
 	w.t.Helper()
 	program, err := exec.LookPath("gpg")
 	if err != nil {

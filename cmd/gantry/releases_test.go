@@ -14,7 +14,7 @@ import (
 
 func TestPlatform(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := w.config("imageset.yaml", `  platform:
     graph: true
     kubeVirtContainer: true
@@ -31,14 +31,14 @@ func TestPlatform(t *testing.T) {
 
 // as412 returns a release with the components of a real one, and a smaller multi-architecture
 // release.
-func as412() releasetest.Universe {
+func as412() releasetest.Definition {
 	one := releasetest.Release{
 		Version: "4.12.0", Components: releasetest.Real412(), Sigstore: true, BootImages: []release.Arch{"amd64"},
 		URL: "https://errata.example.com/2023/4.12.0",
 	}
 	all := one
 	all.Arch, all.Components, all.BootImages = release.Multi, nil, []release.Arch{"amd64", "s390x"}
-	return releasetest.Universe{
+	return releasetest.Definition{
 		ComponentSize: 256, Releases: []releasetest.Release{one, all}, Channels: map[string][]string{"stable-4.12": {"4.12.0"}},
 	}
 }
@@ -50,7 +50,7 @@ func TestReal412(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes some hundred images; TestPlatform takes the same steps with few")
 	}
-	w := newPlatformWorld(t, as412())
+	w := newPlatformFixture(t, as412())
 	names := []string{"4.12.0-multi", "4.12.0-x86_64"}
 	if n := len(w.payload(names[1]).Images); n != 183 {
 		t.Fatalf("the release has %d components", n)
@@ -102,7 +102,7 @@ func TestReal412(t *testing.T) {
 
 // platformManifests checks that the cluster resources are the mirror sets, the update service and
 // the signatures, and no others.
-func (w *platformWorld) platformManifests(workspace, prefix string) {
+func (w *platformFixture) platformManifests(workspace, prefix string) {
 	w.t.Helper()
 	files := w.manifests(workspace)
 	at := w.mirror.Host + "/" + prefix

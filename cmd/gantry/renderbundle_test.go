@@ -65,7 +65,7 @@ spec:
 // its folder.
 func TestRenderBundles(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
+	w := emptyFixture(t, registrytest.Start(t, registrytest.Options{}))
 	const ref = "registry.example.com/kelp/kelp-bundle:v1.2.0"
 	labels, files := kelpBundle()
 	w.push(ref, fileImage(t, v1.Config{Labels: labels}, files))

@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &scriptWorld{mirror: mirror}
+	w := &scriptFixture{mirror: mirror}
 	testscript.Run(t, testscript.Params{
 		Dir:                 scripts,
 		UpdateScripts:       os.Getenv(updateScripts) != "",
@@ -103,22 +103,22 @@ func proxyTo(hosts map[string]string) http.Handler {
 	}
 }
 
-// scriptWorld is what the commands of the scripts work with.
-type scriptWorld struct {
+// scriptFixture is what the commands of the scripts work with.
+type scriptFixture struct {
 	mirror *registrytest.Server
 	// folder is held by the command that runs, because its working directory is the process's.
 	folder sync.Mutex
 }
 
 // gantry implements the command gantry.
-func (w *scriptWorld) gantry(ts *testscript.TestScript, neg bool, args []string) {
+func (w *scriptFixture) gantry(ts *testscript.TestScript, neg bool, args []string) {
 	if got := w.run(ts, args); (got != exitOK) != neg {
 		ts.Fatalf("gantry ended with %d", got)
 	}
 }
 
 // wantStatus implements the command status.
-func (w *scriptWorld) wantStatus(ts *testscript.TestScript, neg bool, args []string) {
+func (w *scriptFixture) wantStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[1] != "gantry" {
 		ts.Fatalf("usage: status N gantry [args...]")
 	}
@@ -131,7 +131,7 @@ func (w *scriptWorld) wantStatus(ts *testscript.TestScript, neg bool, args []str
 
 // run runs the program in the folder and the environment of a script. It does not start a process,
 // because with the race detector that takes longer than most commands.
-func (w *scriptWorld) run(ts *testscript.TestScript, args []string) int {
+func (w *scriptFixture) run(ts *testscript.TestScript, args []string) int {
 	env := map[string]string{}
 	for _, name := range []string{"HOME", "CONTAINERS_REGISTRIES_CONF", gantry.UpdateURLVariable, "HTTP_PROXY", "HTTPS_PROXY"} {
 		env[name] = ts.Getenv(name)
@@ -147,7 +147,7 @@ func (w *scriptWorld) run(ts *testscript.TestScript, args []string) int {
 }
 
 // holds implements the command holds.
-func (w *scriptWorld) holds(ts *testscript.TestScript, neg bool, args []string) {
+func (w *scriptFixture) holds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: holds PREFIX")
 	}
@@ -176,7 +176,7 @@ func (w *scriptWorld) holds(ts *testscript.TestScript, neg bool, args []string) 
 }
 
 // get decodes a JSON response of the mirror.
-func (w *scriptWorld) get(path string, into any) error {
+func (w *scriptFixture) get(path string, into any) error {
 	resp, err := http.Get("http://" + w.mirror.Host + "/v2/" + path)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (w *scriptWorld) get(path string, into any) error {
 }
 
 // pull implements the command pull.
-func (w *scriptWorld) pull(ts *testscript.TestScript, neg bool, args []string) {
+func (w *scriptFixture) pull(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: pull PREFIX CATALOG:TAG")
 	}

@@ -91,7 +91,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // A sweep looks for secrets in all that the program writes.
 type sweep struct {
-	*world
+	*fixture
 	secrets map[string]string // what each is
 	n       int
 }
@@ -155,7 +155,7 @@ func (s *sweep) run(code int, stdin string, args ...string) outcome {
 	return outcome{stdout.String(), stderr.String(), got}
 }
 
-// files checks all files of the world but those in the folder of the inputs, also the compressed ones
+// files checks all files of the fixture but those in the folder of the inputs, also the compressed ones
 // and those in volumes. It returns how many there are, and how many plans in volumes.
 func (s *sweep) files() (n, plans int) {
 	s.t.Helper()
@@ -230,7 +230,7 @@ func unzipped(data []byte) string {
 // success, and looks for them in everything that it writes.
 func TestSecretsInNoOutput(t *testing.T) {
 	t.Parallel()
-	s := &sweep{world: newCatalogWorld(t), secrets: map[string]string{}}
+	s := &sweep{fixture: newCatalogFixture(t), secrets: map[string]string{}}
 	source := newGuard(t, s.source, s.secret("source's password"), s.secret("source's token"), s.secret("signature of the storage"))
 	mirror := newGuard(t, registrytest.New(t, registrytest.Options{}), s.secret("mirror's password"), s.secret("mirror's token"), s.secret("signature of the mirror's storage"))
 	s.mkdir("in")

@@ -38,7 +38,7 @@ type servedDisk struct {
 }
 
 // serveDisk starts the program and waits until it prints its address.
-func serveDisk(w *world, args ...string) *servedDisk {
+func serveDisk(w *fixture, args ...string) *servedDisk {
 	t := w.t
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 3*serveTime)
@@ -74,7 +74,7 @@ func serveDisk(w *world, args ...string) *servedDisk {
 }
 
 // bare runs the program without a workspace, which serve does not need.
-func (w *world) bare(args ...string) outcome {
+func (w *fixture) bare(args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env}).run(args)
@@ -85,7 +85,7 @@ func (w *world) bare(args ...string) outcome {
 // and mirrors from it as from any registry.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk := "file://" + w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "0.75MB")
 	before := folderOf(t, w.path("disk"))
@@ -125,7 +125,7 @@ func TestServe(t *testing.T) {
 
 // sameResources compares the manifests for an address with the manifests that gantry mirror writes
 // for the mirror, with the same name in mirror sets.
-func (w *world) sameResources(dir, address string) {
+func (w *fixture) sameResources(dir, address string) {
 	w.t.Helper()
 	o := w.must("mirror", "--from", "file://"+w.path("disk"), w.docker(""), "--resource-name", "serve-imageset", "--output", "json")
 	var result struct{ Resources gantry.ResourceFiles }
@@ -174,7 +174,7 @@ func folderOf(t *testing.T, dir string) map[string]digest.Digest {
 // TestServeGuarded serves an archive with TLS and passwords, with Gantry as the client.
 func TestServeGuarded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{TLS: true})
+	w := newFixture(t, registrytest.Options{TLS: true})
 	disk := "file://" + w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), disk)
 	openssl, err := exec.LookPath("openssl")
@@ -228,7 +228,7 @@ func TestServeGuarded(t *testing.T) {
 // TestServeRefuses checks that mistakes are reported before the program listens.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk := "file://" + w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "0.75MB")
 	bad := w.write("users", "ann:secret\n")
@@ -281,7 +281,7 @@ func TestServeRefuses(t *testing.T) {
 func TestServeChain(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("one"))
 	first, err := archive.Open(w.path("one"))
 	if err != nil {

@@ -23,9 +23,9 @@ import (
 // storeOnly is a configuration of one image.
 const storeOnly = "  additionalImages: [{name: 'images.example.net/lantern/store:1.2'}]\n"
 
-// sshKey writes a key and its public key to the world's folder. If passphrase is not "", the key is
+// sshKey writes a key and its public key to the fixture's folder. If passphrase is not "", the key is
 // encrypted.
-func (w *world) sshKey(name, passphrase string) (key crypto.PrivateKey, file, fingerprint string) {
+func (w *fixture) sshKey(name, passphrase string) (key crypto.PrivateKey, file, fingerprint string) {
 	w.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -47,8 +47,8 @@ func (w *world) sshKey(name, passphrase string) (key crypto.PrivateKey, file, fi
 	return private, w.write(name, string(pem.EncodeToMemory(block))), ssh.FingerprintSHA256(signer.PublicKey())
 }
 
-// allowed returns a line of an allowed_signers file for a key of the world.
-func (w *world) allowed(name, options string) string {
+// allowed returns a line of an allowed_signers file for a key of the fixture.
+func (w *fixture) allowed(name, options string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.path(name + ".pub"))
 	if err != nil {
@@ -58,7 +58,7 @@ func (w *world) allowed(name, options string) string {
 }
 
 // untouched checks that nothing was sent to the mirror.
-func (w *world) untouched(what string) {
+func (w *fixture) untouched(what string) {
 	w.t.Helper()
 	for request, n := range w.mirror.Requests() {
 		w.t.Errorf("%s: the mirror was sent %d times %s", what, n, request)
@@ -68,7 +68,7 @@ func (w *world) untouched(what string) {
 // TestSignedDisk carries a signed archive to a site that requires a signature.
 func TestSignedDisk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	_, ops, fingerprint := w.sshKey("ops", "")
 	_, mallory, _ := w.sshKey("mallory", "")
 	disk, other, plain := "file://"+w.path("disk"), "file://"+w.path("other"), "file://"+w.path("plain")
@@ -166,7 +166,7 @@ func TestSignedDisk(t *testing.T) {
 func TestSigningKeys(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	small := w.config("small.yaml", storeOnly)
 	private, locked, _ := w.sshKey("locked", "secret")
 	disk := func(name string) []string {
@@ -216,7 +216,7 @@ func TestSigningKeys(t *testing.T) {
 // refused.
 func TestSignatureFlags(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	w.surroundings("", "")
 	_, key, _ := w.sshKey("ops", "")
 	isc := w.config("imageset.yaml", storeOnly)

@@ -17,7 +17,7 @@ const oneOfZoo = "  operators:\n  - catalog: " + zooRef + "\n    packages: [{nam
 
 // plannedAs plans a configuration, checks the number of blobs read from the source, and returns the
 // plan.
-func (w *world) plannedAs(blobs int, args ...string) string {
+func (w *fixture) plannedAs(blobs int, args ...string) string {
 	w.t.Helper()
 	w.source.ResetLog()
 	w.must(append([]string{"plan", "-o", w.path("plan.json"), "--name", "same"}, args...)...)
@@ -28,7 +28,7 @@ func (w *world) plannedAs(blobs int, args ...string) string {
 }
 
 // removeLayers removes the blobs from the cache, so that only the parsed catalogs are left.
-func (w *world) removeLayers() {
+func (w *fixture) removeLayers() {
 	w.t.Helper()
 	if err := os.RemoveAll(w.path("workspace/cache/blobs")); err != nil {
 		w.t.Fatal(err)
@@ -39,7 +39,7 @@ func (w *world) removeLayers() {
 // and give the same result.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	one := w.config("one.yaml", oneOfZoo)
 	two := w.config("two.yaml", strings.Replace(oneOfZoo, "{name: otter}", "{name: otter}, {name: vole}", 1))
 	whole := w.config("whole.yaml", "  operators:\n  - {catalog: "+zooRef+", full: true}\n")
@@ -88,7 +88,7 @@ func TestSnapshots(t *testing.T) {
 func TestSnapshotsDamaged(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	isc := w.config("one.yaml", oneOfZoo)
 	w.must("plan", "-c", isc, "-o", w.path("first.json"), "--name", "same")
 	first := w.read("first.json")
@@ -137,7 +137,7 @@ func TestSnapshotsDamaged(t *testing.T) {
 func TestSnapshotsWithWrongBytes(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	isc := w.config("one.yaml", oneOfZoo)
 	w.must("plan", "-c", isc, "-o", w.path("plan.json"), "--name", "same", "--workspace", w.path("calm"))
 	calm := w.read("plan.json")
@@ -164,7 +164,7 @@ func TestSnapshotsWithWrongBytes(t *testing.T) {
 // workspace, and that the workspace's cache is used.
 func TestReadersRunBesideOtherRuns(t *testing.T) {
 	t.Parallel()
-	w := newCatalogWorld(t)
+	w := newCatalogFixture(t)
 	w.must("plan", "-c", w.config("one.yaml", oneOfZoo))
 	lock, err := state.Open(w.path("workspace"))
 	if err != nil {

@@ -39,7 +39,7 @@ INSERT INTO properties (type, value, operatorbundle_name) VALUES ('olm.deprecate
 `
 
 // kelpIndex creates an SQLite index as a file and pushes its images to the source.
-func (w *world) kelpIndex() {
+func (w *fixture) kelpIndex() {
 	w.t.Helper()
 	db, err := sql.Open("sqlite", w.path("kelp.db")+"?_pragma=synchronous(OFF)&_pragma=journal_mode(MEMORY)")
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *world) kelpIndex() {
 func TestSQLiteIndex(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
+	w := emptyFixture(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()
 	w.push(kelpRef, fileImage(t, v1.Config{
 		Entrypoint: []string{"/bin/opm"}, Cmd: []string{"registry", "serve", "--database", "/database/index.db"},
@@ -113,7 +113,7 @@ func TestSQLiteIndex(t *testing.T) {
 }
 
 // mirrorKelp plans and mirrors the index and checks that clusters can use the mirror.
-func (w *world) mirrorKelp(name, from string) {
+func (w *fixture) mirrorKelp(name, from string) {
 	t := w.t
 	workspace := []string{"--workspace", w.path("ws-" + name)}
 	isc := w.config(name+".yaml", "  operators:\n  - {catalog: '"+from+"', targetCatalog: old/kelp, targetTag: v4.20, full: true}\n")
@@ -175,7 +175,7 @@ func (w *world) mirrorKelp(name, from string) {
 
 // TestSQLiteIndexDamaged checks that an unreadable index is reported and leaves no files behind.
 func TestSQLiteIndexDamaged(t *testing.T) {
-	w := emptyWorld(t, registrytest.Start(t, registrytest.Options{}))
+	w := emptyFixture(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()
 	whole := w.read("kelp.db")
 	temporary := t.TempDir()

@@ -18,7 +18,7 @@ import (
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
 	w.must("plan", "-c", isc, "--lock", lock)
 	f, err := os.Open(lock)

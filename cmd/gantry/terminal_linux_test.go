@@ -37,7 +37,7 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 
 // answered runs the program on a terminal and types one of the lines each time the program asks for
 // a folder.
-func (w *world) answered(lines []string, args ...string) outcome {
+func (w *fixture) answered(lines []string, args ...string) outcome {
 	w.t.Helper()
 	keys, screen := openTerminal(w.t)
 	cmd := w.process(w.t.Context(), args...)

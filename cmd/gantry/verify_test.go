@@ -17,7 +17,7 @@ import (
 
 func TestVerifyAMirror(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, lock, disk := w.path("imageset.yaml"), w.path("plan.json"), "file://"+w.path("disk")
 	w.must("plan", "-c", isc, "-o", lock)
 	w.refuse(exitMismatch, []string{"are not in the mirror"}, "verify", "--plan", lock, w.docker(""))
@@ -75,7 +75,7 @@ func TestVerifyAMirror(t *testing.T) {
 
 func TestVerifyAPlanWithGaps(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	w.source.Script(registrytest.Rule{Path: "/lantern/store/manifests/", Action: registrytest.Status(404)})
 	isc := w.path("imageset.yaml")
 	if o := w.gantry("mirror", "-c", isc, w.docker("")); o.code != exitPartial {
@@ -91,7 +91,7 @@ func TestVerifyAPlanWithGaps(t *testing.T) {
 
 func TestVerifyAnArchive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk := w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+disk)
 	o := w.must("verify", "file://"+disk)
@@ -162,7 +162,7 @@ func TestVerifyAnArchive(t *testing.T) {
 
 func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &fixture{t: t, dir: t.TempDir()}
 	for _, tc := range []struct {
 		words []string
 		args  []string

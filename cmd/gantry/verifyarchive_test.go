@@ -24,7 +24,7 @@ import (
 func TestVerifySeveralFolders(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	disk, second, spare := w.path("disk"), w.path("disk2"), w.path("spare")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+disk, "--volume-size", "0.5MB")
 	const name = "gantry-000001.0002.tar"

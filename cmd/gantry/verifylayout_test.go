@@ -18,7 +18,7 @@ import (
 // --check-blobs fixes them.
 func TestVerifyALayout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc, lock, dir := w.path("imageset.yaml"), w.path("plan.json"), w.path("layout")
 	w.must("plan", "-c", isc, "-o", lock)
 	w.must("mirror", "--plan", lock, ociScheme+dir)

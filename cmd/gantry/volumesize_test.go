@@ -14,7 +14,7 @@ import (
 func TestVolumeSize(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newWorld(t, registrytest.Options{})
+	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	disk := "file://" + w.path("disk")
 	volumes := func() (n int, largest int64) {

@@ -22,7 +22,7 @@ import (
 )
 
 // web returns the files of a workspace for a web server, by path.
-func (w *platformWorld) web(workspace string) map[string]string {
+func (w *platformFixture) web(workspace string) map[string]string {
 	w.t.Helper()
 	dir := filepath.Join(w.path(workspace), "cluster-resources")
 	files := map[string]string{}
@@ -64,7 +64,7 @@ func drawn(g *graph.Graph) (lines []string) {
 // update service and without another signature store.
 func TestWebFiles(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	mirrored := func(workspace, graph string) *graph.Graph {
 		t.Helper()
 		cfg := w.config(workspace+".yaml", "  platform:\n"+graph+`    channels:
@@ -123,7 +123,7 @@ func TestWebFiles(t *testing.T) {
 
 // servedGraph serves the graph of a channel from a web server and reads it like a client of update
 // services.
-func (w *platformWorld) servedGraph(workspace, channel string) *graph.Graph {
+func (w *platformFixture) servedGraph(workspace, channel string) *graph.Graph {
 	w.t.Helper()
 	text, ok := w.web(workspace)[gantry.GraphFolder+"/graph-"+channel+"-amd64.json"]
 	if !ok {
@@ -144,7 +144,7 @@ func (w *platformWorld) servedGraph(workspace, channel string) *graph.Graph {
 
 // storesSignatures checks that the folder of signatures is a store with the signatures of exactly
 // these releases.
-func (w *platformWorld) storesSignatures(workspace string, names ...string) {
+func (w *platformFixture) storesSignatures(workspace string, names ...string) {
 	w.t.Helper()
 	keyring, err := gpg.ParseKeyring("release.asc", w.releases.Keys.OpenPGP)
 	if err != nil {
@@ -164,7 +164,7 @@ func (w *platformWorld) storesSignatures(workspace string, names ...string) {
 }
 
 // webClient returns a client for a web server on this machine.
-func (w *platformWorld) webClient() *remote.Client {
+func (w *platformFixture) webClient() *remote.Client {
 	w.t.Helper()
 	c, err := remote.New(remote.Options{Side: remote.Source})
 	if err != nil {
@@ -179,7 +179,7 @@ func (w *platformWorld) webClient() *remote.Client {
 func TestUnreadableWebFiles(t *testing.T) {
 	t.Parallel()
 	long(t)
-	w := newSmallWorld(t)
+	w := newSmallFixture(t)
 	cfg := w.config("unread.yaml", "  platform:\n    graph: true\n    channels: [{name: fast-4.20}]\n")
 	args := []string{"mirror", "-c", cfg, w.docker("/unread"), "--workspace", w.path("unread")}
 	w.mirror.Script(registrytest.Rule{Method: http.MethodGet, Path: "/release-images/manifests/", Action: registrytest.Refuse(http.StatusBadRequest, "UNSUPPORTED")})

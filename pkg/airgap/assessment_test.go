@@ -17,7 +17,7 @@ import (
 func TestAssess(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		change  func(w *world)
+		change  func(w *fixture)
 		folders []string
 		want    Assessment // without Damage
 		whole   bool
@@ -27,15 +27,15 @@ func TestAssess(t *testing.T) {
 		"a chain":            {nil, []string{"disk3", "disk2", "disk1"}, Assessment{Images: 3}, true, 0},
 		"the newest alone":   {nil, []string{"disk3"}, Assessment{Images: 3, Earlier: &EarlierSets{Sequences: []int{2}, Content: 5}}, true, 0},
 		"one is not read":    {nil, []string{"disk3", "disk1"}, Assessment{Images: 3, Earlier: &EarlierSets{Sequences: []int{2}, Content: 5}, Unread: []int{1}}, true, 0},
-		"the plan elsewhere": {func(w *world) { w.must(w.month(3), "same", Since{}) }, []string{"same"}, Assessment{Earlier: &EarlierSets{Sequences: []int{3}, Plan: true}}, true, 0},
-		"a layer":            {func(w *world) { w.spoil("disk2", content(layerOf("layer 2"))) }, []string{"disk3", "disk2", "disk1"}, Assessment{Images: 3, Broken: []string{source(2)}}, false, 1},
-		"what all have":      {func(w *world) { w.spoil("disk1", content(layerOf("shared"))) }, []string{"disk3", "disk2", "disk1"}, Assessment{Images: 3, Broken: []string{source(1), source(2), source(3)}}, false, 1},
-		"the plan":           {func(w *world) { w.spoil("disk1", itsPlan) }, []string{"disk1"}, Assessment{PlanLost: true}, false, 1},
-		"a repair": {func(w *world) {
+		"the plan elsewhere": {func(w *fixture) { w.must(w.month(3), "same", Since{}) }, []string{"same"}, Assessment{Earlier: &EarlierSets{Sequences: []int{3}, Plan: true}}, true, 0},
+		"a layer":            {func(w *fixture) { w.spoil("disk2", content(layerOf("layer 2"))) }, []string{"disk3", "disk2", "disk1"}, Assessment{Images: 3, Broken: []string{source(2)}}, false, 1},
+		"what all have":      {func(w *fixture) { w.spoil("disk1", content(layerOf("shared"))) }, []string{"disk3", "disk2", "disk1"}, Assessment{Images: 3, Broken: []string{source(1), source(2), source(3)}}, false, 1},
+		"the plan":           {func(w *fixture) { w.spoil("disk1", itsPlan) }, []string{"disk1"}, Assessment{PlanLost: true}, false, 1},
+		"a repair": {func(w *fixture) {
 			w.spoil("disk1", content(layerOf("shared")))
 			w.repairInto("repair", "disk1")
 		}, []string{"disk1", "repair"}, Assessment{Images: 1}, true, 1},
-		"encrypted": {func(w *world) {
+		"encrypted": {func(w *fixture) {
 			opts := w.to("secret", Since{Full: true})
 			opts.Archive.Encrypt = w.encryption()
 			if _, err := w.write(w.ws, w.month(2), opts); err != nil {
@@ -45,7 +45,7 @@ func TestAssess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.months(3)
 			if tc.change != nil {
 				tc.change(w)
@@ -79,11 +79,11 @@ func TestAssess(t *testing.T) {
 }
 
 // repairInto repairs what folders lost.
-func (w *world) repairInto(repaired string, folders ...string) {
+func (w *fixture) repairInto(repaired string, folders ...string) {
 	w.t.Helper()
 	r, err := w.request(false, folders...)
 	if err == nil {
-		_, err = Repair(w.t.Context(), w.ws, r, memory{world: w}, RepairOptions{Dir: w.path(repaired)})
+		_, err = Repair(w.t.Context(), w.ws, r, memory{fixture: w}, RepairOptions{Dir: w.path(repaired)})
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -94,7 +94,7 @@ func (w *world) repairInto(repaired string, folders ...string) {
 // incomplete one.
 func TestWholeImages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	// The third image is a catalog that names the second.
 	catalog := func(p *plan.Plan) *plan.Plan {
 		c := &p.Images[2]
@@ -141,7 +141,7 @@ func TestWholeImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Run(t.Context(), p, memory{world: w}, mirror.Options{}); err != nil {
+	if _, err := n.Run(t.Context(), p, memory{fixture: w}, mirror.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	got := images("less")

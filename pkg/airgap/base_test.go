@@ -19,7 +19,7 @@ import (
 )
 
 // dated sets the dates of the archives in the history to these days of October 2026.
-func (w *world) dated(days ...int) {
+func (w *fixture) dated(days ...int) {
 	w.t.Helper()
 	all, err := w.ws.Exports("ops")
 	if err != nil || len(all) != len(days) {
@@ -57,7 +57,7 @@ func TestSince(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.months(2)
 			w.dated(10, 20)
 			p := w.month(3)
@@ -83,7 +83,7 @@ func TestSince(t *testing.T) {
 // TestWhere checks which archives are reported to have the omitted content.
 func TestWhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	w.must(w.month(3), "full", Since{Full: true})
 	for i, tc := range []struct {
@@ -102,7 +102,7 @@ func TestWhere(t *testing.T) {
 
 func TestSinceRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	_, err := w.write(w.ws, w.month(1), w.to("disk", Since{Sequence: 1, Text: "1"}))
 	refused(t, err, advice.Input, `this workspace wrote no archive of "ops", and so no sequence 1`, "Options.Receipt")
 	w.months(2)
@@ -123,7 +123,7 @@ func TestSinceRefuses(t *testing.T) {
 // TestNothingNew writes the same plan again.
 func TestNothingNew(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := w.month(2)
 	w.months(2)
 	look := func(folder string, since Since) *mirror.ToCopy {
@@ -181,7 +181,7 @@ func TestNothingNew(t *testing.T) {
 }
 
 // forget removes the history of the archives of "ops" from the workspace.
-func (w *world) forget() {
+func (w *fixture) forget() {
 	w.t.Helper()
 	if err := os.RemoveAll(w.path("workspace/archives")); err != nil {
 		w.t.Fatal(err)
@@ -192,14 +192,14 @@ func (w *world) forget() {
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		change   func(w *world)
+		change   func(w *fixture)
 		sequence int
 		buildsOn int
 		remark   string
 	}{
-		"the history has it": {func(*world) {}, 3, 2, ""},
-		"no history":         {(*world).forget, 3, 2, ""},
-		"an older history": {func(w *world) {
+		"the history has it": {func(*fixture) {}, 3, 2, ""},
+		"no history":         {(*fixture).forget, 3, 2, ""},
+		"an older history": {func(w *fixture) {
 			all, err := w.ws.Exports("ops")
 			if err != nil {
 				w.t.Fatal(err)
@@ -209,16 +209,16 @@ func TestFolder(t *testing.T) {
 				w.t.Fatal(err)
 			}
 		}, 3, 2, ""},
-		"the newest is damaged": {func(w *world) {
+		"the newest is damaged": {func(w *fixture) {
 			if err := os.Truncate(w.path("disk/gantry-000002.0001.tar"), 1000); err != nil {
 				w.t.Fatal(err)
 			}
 		}, 3, 0, "is damaged, so that all content is written again"},
-		"without a history, its plan is damaged": {func(w *world) {
+		"without a history, its plan is damaged": {func(w *fixture) {
 			w.forget()
 			w.spoil("disk", func(e archive.EntryInfo) bool { return e.Set.Sequence == 2 && itsPlan(e) })
 		}, 3, 0, "cannot be read, so all content is written again"},
-		"the folder was emptied": {func(w *world) {
+		"the folder was emptied": {func(w *fixture) {
 			if err := os.RemoveAll(w.path("disk")); err != nil {
 				w.t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestFolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.must(w.month(1), "disk", Since{})
 			w.must(w.month(2), "disk", Since{})
 			tc.change(w)
@@ -246,7 +246,7 @@ func TestFolder(t *testing.T) {
 // number of one that this workspace wrote.
 func TestReplacedSet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.must(w.month(1), "disk", Since{})
 	if _, err := w.write(w.workspace("elsewhere"), w.month(2), w.to("other", Since{})); err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestKilledWhileFinishing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.months(2)
 			all, err := w.ws.Exports("ops")
 			if err != nil {
@@ -299,7 +299,7 @@ func TestKilledWhileFinishing(t *testing.T) {
 // TestUnfinished checks that an archive with missing images is not recorded in the history.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	p := w.month(2)
 	n, err := PrepareExport(t.Context(), w.ws, p, w.to("disk", Since{}))
@@ -319,7 +319,7 @@ func TestUnfinished(t *testing.T) {
 // one.
 func TestEncryptedBefore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	prepared := func() *Export {
 		t.Helper()
@@ -349,7 +349,7 @@ func TestEncryptedBefore(t *testing.T) {
 // replaced, because its configuration is unknown.
 func TestStranger(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	secret := w.to("disk", Since{})
 	secret.Archive.Encrypt = w.encryption()
 	if _, err := w.write(w.workspace("elsewhere"), w.named("other", 1), secret); err != nil {

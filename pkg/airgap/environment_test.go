@@ -32,24 +32,24 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A world has a folder for disks and workspaces, and the content of all its plans.
-type world struct {
+// A fixture has a folder for disks and workspaces, and the content of all its plans.
+type fixture struct {
 	t       *testing.T
 	dir     string
 	content map[digest.Digest][]byte
 	ws      *state.Workspace // the workspace of the connected side
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{t: t, dir: registrytest.TempDir(t), content: map[digest.Digest][]byte{}}
+	w := &fixture{t: t, dir: registrytest.TempDir(t), content: map[digest.Digest][]byte{}}
 	w.ws = w.workspace("workspace")
 	return w
 }
 
-func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+func (w *fixture) path(name string) string { return filepath.Join(w.dir, name) }
 
-func (w *world) workspace(name string) *state.Workspace {
+func (w *fixture) workspace(name string) *state.Workspace {
 	w.t.Helper()
 	ws, err := state.Open(w.path(name))
 	if err != nil {
@@ -65,9 +65,9 @@ func (w *world) workspace(name string) *state.Workspace {
 
 // month returns the plan called "ops" with the images 1 to n. All images share one layer, and each
 // has one more of its own.
-func (w *world) month(n int) *plan.Plan { return w.named("ops", n) }
+func (w *fixture) month(n int) *plan.Plan { return w.named("ops", n) }
 
-func (w *world) named(name string, n int) *plan.Plan {
+func (w *fixture) named(name string, n int) *plan.Plan {
 	w.t.Helper()
 	p := &plan.Plan{Kind: plan.Kind, Version: plan.Version, Name: name}
 	blob := func(text string) ocispec.Descriptor {
@@ -113,9 +113,9 @@ func (w *world) named(name string, n int) *plan.Plan {
 func source(i int) string     { return fmt.Sprintf("src.example.com/org/app%d:v1", i) }
 func repository(i int) string { return fmt.Sprintf("org/app%d", i) }
 
-// memory is a source with the content of the world, except for missing content.
+// memory is a source with the content of the fixture, except for missing content.
 type memory struct {
-	*world
+	*fixture
 	gone map[digest.Digest]bool
 }
 
@@ -140,19 +140,19 @@ func (m memory) Blob(_ context.Context, _ string, desc ocispec.Descriptor, offse
 	return io.NopCloser(bytes.NewReader(raw[offset:])), nil
 }
 
-// to returns the options for an archive in a folder of the world, as gantry mirror sets them.
-func (w *world) to(folder string, since Since) ExportOptions {
+// to returns the options for an archive in a folder of the fixture, as gantry mirror sets them.
+func (w *fixture) to(folder string, since Since) ExportOptions {
 	return ExportOptions{Dir: w.path(folder), Archive: archive.Options{VolumeSize: 1 << 20, Replace: true}, Since: since}
 }
 
 // write writes the next archive.
-func (w *world) write(ws *state.Workspace, p *plan.Plan, opts ExportOptions) (*Export, error) {
+func (w *fixture) write(ws *state.Workspace, p *plan.Plan, opts ExportOptions) (*Export, error) {
 	w.t.Helper()
 	n, err := PrepareExport(w.t.Context(), ws, p, opts)
 	if err != nil {
 		return nil, err
 	}
-	report, err := n.Run(w.t.Context(), p, memory{world: w}, mirror.Options{})
+	report, err := n.Run(w.t.Context(), p, memory{fixture: w}, mirror.Options{})
 	if err == nil && !report.Complete() {
 		err = fmt.Errorf("not complete: %+v", report.Failed)
 	}
@@ -161,7 +161,7 @@ func (w *world) write(ws *state.Workspace, p *plan.Plan, opts ExportOptions) (*E
 
 // must writes the next archive to a folder, from the first workspace. It fails the test if that
 // fails.
-func (w *world) must(p *plan.Plan, folder string, since Since) *Export {
+func (w *fixture) must(p *plan.Plan, folder string, since Since) *Export {
 	w.t.Helper()
 	n, err := w.write(w.ws, p, w.to(folder, since))
 	if err != nil {
@@ -171,15 +171,15 @@ func (w *world) must(p *plan.Plan, folder string, since Since) *Export {
 }
 
 // months writes archives of 1, 2, ... images, each to its own folder: "disk1", "disk2" and so on.
-func (w *world) months(n int) {
+func (w *fixture) months(n int) {
 	w.t.Helper()
 	for i := 1; i <= n; i++ {
 		w.must(w.month(i), fmt.Sprintf("disk%d", i), Since{})
 	}
 }
 
-// open opens the archive in folders of the world.
-func (w *world) open(folders ...string) *archive.Archive {
+// open opens the archive in folders of the fixture.
+func (w *fixture) open(folders ...string) *archive.Archive {
 	w.t.Helper()
 	var dirs []string
 	for _, f := range folders {
@@ -193,8 +193,8 @@ func (w *world) open(folders ...string) *archive.Archive {
 	return have
 }
 
-// sets returns the sequences in a folder of the world.
-func (w *world) sets(folder string) []int {
+// sets returns the sequences in a folder of the fixture.
+func (w *fixture) sets(folder string) []int {
 	w.t.Helper()
 	all, err := archive.Sequences(w.path(folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -204,7 +204,7 @@ func (w *world) sets(folder string) []int {
 }
 
 // spoil changes a byte of every selected entry in the volumes of a folder.
-func (w *world) spoil(folder string, meant func(archive.EntryInfo) bool) {
+func (w *fixture) spoil(folder string, meant func(archive.EntryInfo) bool) {
 	w.t.Helper()
 	have, err := archive.Inspect(w.path(folder))
 	if err != nil {
@@ -240,7 +240,7 @@ func content(all ...digest.Digest) func(archive.EntryInfo) bool {
 }
 
 // key returns a new signing key.
-func (w *world) key(name string) (key *sshsig.Key, public []byte) {
+func (w *fixture) key(name string) (key *sshsig.Key, public []byte) {
 	w.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -271,7 +271,7 @@ func signing(key *sshsig.Key) func(context.Context, io.Reader) ([]byte, error) {
 }
 
 // trusting returns a policy that trusts one key and requires a signature.
-func (w *world) trusting(public []byte) *sshsig.Policy {
+func (w *fixture) trusting(public []byte) *sshsig.Policy {
 	w.t.Helper()
 	signers, err := sshsig.ParsePublicKeys(public)
 	if err != nil {
@@ -314,7 +314,7 @@ func describe(p *plan.Plan, d digest.Digest) ocispec.Descriptor {
 }
 
 // encryption returns the encryption to a new key.
-func (w *world) encryption() *archive.Encryption {
+func (w *fixture) encryption() *archive.Encryption {
 	w.t.Helper()
 	who, err := age.GenerateX25519Identity()
 	if err != nil {

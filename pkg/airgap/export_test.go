@@ -15,7 +15,7 @@ import (
 // TestAnotherName checks that a folder with the archive of another configuration is refused.
 func TestAnotherName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	admit := func(name, folder string) error {
 		t.Helper()
@@ -60,28 +60,28 @@ func TestAnotherName(t *testing.T) {
 func TestLook(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		write   func(w *world) // writes the archives in the folder
-		encrypt bool           // whether the new archive is encrypted
-		there   bool           // whether the folder has all content
+		write   func(w *fixture) // writes the archives in the folder
+		encrypt bool             // whether the new archive is encrypted
+		there   bool             // whether the folder has all content
 	}{
-		"nothing":  {func(*world) {}, false, false},
-		"the same": {func(w *world) { w.must(w.month(2), "disk", Since{}) }, false, true},
-		"another":  {func(w *world) { w.must(w.month(1), "disk", Since{}) }, false, false},
-		"in other volumes": {func(w *world) {
+		"nothing":  {func(*fixture) {}, false, false},
+		"the same": {func(w *fixture) { w.must(w.month(2), "disk", Since{}) }, false, true},
+		"another":  {func(w *fixture) { w.must(w.month(1), "disk", Since{}) }, false, false},
+		"in other volumes": {func(w *fixture) {
 			opts := w.to("disk", Since{})
 			opts.Archive.VolumeSize *= 2
 			if _, err := w.write(w.ws, w.month(2), opts); err != nil {
 				w.t.Fatal(err)
 			}
 		}, false, false},
-		"damaged": {func(w *world) {
+		"damaged": {func(w *fixture) {
 			w.must(w.month(2), "disk", Since{})
 			if err := os.Truncate(w.path("disk/gantry-000001.0001.tar"), 512); err != nil {
 				w.t.Fatal(err)
 			}
 		}, false, false},
-		"not encrypted": {func(w *world) { w.must(w.month(2), "disk", Since{}) }, true, false},
-		"encrypted": {func(w *world) {
+		"not encrypted": {func(w *fixture) { w.must(w.month(2), "disk", Since{}) }, true, false},
+		"encrypted": {func(w *fixture) {
 			opts := w.to("disk", Since{})
 			opts.Archive.Encrypt = w.encryption()
 			if _, err := w.write(w.ws, w.month(2), opts); err != nil {
@@ -91,7 +91,7 @@ func TestLook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			tc.write(w)
 			// With Full, only the folder is searched.
 			opts := w.to("disk", Since{Full: true})
@@ -118,7 +118,7 @@ func TestLook(t *testing.T) {
 // TestSignedLater checks that an existing archive can be signed, and that nothing else is written.
 func TestSignedLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	key, public := w.key("ops")
 	opts := w.to("disk2", Since{})
@@ -135,7 +135,7 @@ func TestSignedLater(t *testing.T) {
 // TestServedResources checks that cluster resources are written for the images that are served.
 func TestServedResources(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	images, err := FindServable(t.Context(), w.open("disk1"))
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 
 // An importSite is the disconnected side, with its own mirror and workspace.
 type importSite struct {
-	*world
+	*fixture
 	ws       *state.Workspace
 	registry *registry
 	said     []string
 	warned   []string
 }
 
-func (w *world) importSite() *importSite {
+func (w *fixture) importSite() *importSite {
 	w.t.Helper()
-	return &importSite{world: w, ws: w.workspace("far"), registry: newRegistry()}
+	return &importSite{fixture: w, ws: w.workspace("far"), registry: newRegistry()}
 }
 
 // fit opens folders and checks whether the newest archive in them fits.
@@ -68,7 +68,7 @@ func (f *importSite) mustBring(p *plan.Plan, folders ...string) string {
 // TestChain imports the archives of three months at a site that gets every disk.
 func TestChain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(3)
 	f := w.importSite()
 	for i := 1; i <= 3; i++ {
@@ -150,7 +150,7 @@ func TestGaps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.months(4)
 			f := w.importSite()
 			for _, i := range tc.before {
@@ -187,7 +187,7 @@ func (f *importSite) saveReceipt(r *state.Receipt) {
 // continues, because the next archive needs the receipt of that run.
 func TestEmptiedMirrorWithCheckBlobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	f := w.importSite()
 	f.mustBring(w.month(1), "disk1")
@@ -203,7 +203,7 @@ func TestEmptiedMirrorWithCheckBlobs(t *testing.T) {
 // state.
 func TestOlder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	if _, err := w.write(w.workspace("elsewhere"), w.month(3), w.to("other", Since{})); err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestOlder(t *testing.T) {
 // TestMoreFolders checks that more folders are requested until nothing is missing.
 func TestMoreFolders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(3)
 	f := w.importSite()
 	more := func(folders ...string) (asked []string, c *Import, err error) {
@@ -289,7 +289,7 @@ func TestMoreFolders(t *testing.T) {
 // TestUnreadableReceipt checks that the error about an unreadable receipt names the file to remove.
 func TestUnreadableReceipt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	f := w.importSite()
 	file := f.mustBring(w.month(1), "disk1")
@@ -303,7 +303,7 @@ func TestUnreadableReceipt(t *testing.T) {
 // TestPlanLeftOut checks that the plan of an archive that leaves it out can be read.
 func TestPlanLeftOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	w.must(w.month(2), "same", Since{})
 	f := w.importSite()
@@ -340,7 +340,7 @@ func TestPlanLeftOut(t *testing.T) {
 // TestReadBack checks that content that an archive leaves out is read from the mirror.
 func TestReadBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	f := w.importSite()
 	f.mustBring(w.month(1), "disk1")

@@ -5,7 +5,7 @@ import "testing"
 // TestNewerImport checks which archive was imported after another one.
 func TestNewerImport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	f := w.importSite()
 	newer := func(disk string) int {

@@ -46,7 +46,7 @@ func TestReceipt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.months(2)
 			key, public := w.key("site")
 			f := w.importSite()
@@ -84,7 +84,7 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
-// replace replaces text in a file of the world.
+// replace replaces text in a file of the fixture.
 func (f *importSite) replace(file, old, now string) {
 	f.t.Helper()
 	text, err := os.ReadFile(f.path(file))
@@ -118,7 +118,7 @@ func (f *importSite) rewrite(file string, change func(*state.Receipt)) {
 // disk.
 func TestReceiptHeals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(2)
 	f := w.importSite()
 	file := f.mustBring(w.month(1), "disk1")
@@ -146,7 +146,7 @@ func TestReceiptHeals(t *testing.T) {
 // a new number.
 func TestReceiptOfNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	f := w.importSite()
 	if _, err := f.bring(w.month(1), ReceiptOptions{File: w.path("site.json")}, "disk1"); err != nil {
@@ -163,7 +163,7 @@ func TestReceiptOfNothing(t *testing.T) {
 // it.
 func TestSignatureOfReceipt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	key, public := w.key("site")
 	f := w.importSite()
@@ -219,7 +219,7 @@ func TestNoteOfLess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.months(1)
 			f := w.importSite()
 			c, err := f.fit(w.month(1), f.registry.site(), "disk1")
@@ -237,7 +237,7 @@ func TestNoteOfLess(t *testing.T) {
 		})
 	}
 	// A destination that is not a mirror gets no receipt.
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	f := w.importSite()
 	c, err := f.fit(w.month(1), nil, "disk1")

@@ -19,7 +19,7 @@ import (
 )
 
 // damage opens the archive in folders, reads all of it and returns the damage.
-func (w *world) damage(folders ...string) (*archive.Archive, []archive.Damage) {
+func (w *fixture) damage(folders ...string) (*archive.Archive, []archive.Damage) {
 	w.t.Helper()
 	var dirs []string
 	for _, f := range folders {
@@ -42,7 +42,7 @@ func (w *world) damage(folders ...string) (*archive.Archive, []archive.Damage) {
 }
 
 // request requests a repair of the damage to the archive in folders.
-func (w *world) request(chosen bool, folders ...string) (*state.RepairRequest, error) {
+func (w *fixture) request(chosen bool, folders ...string) (*state.RepairRequest, error) {
 	w.t.Helper()
 	have, damage := w.damage(folders...)
 	return RequestRepair(w.t.Context(), have, damage, chosen, func(sequence int) (*archive.Archive, error) {
@@ -71,7 +71,7 @@ func wants(r *state.RepairRequest) map[digest.Digest][]string {
 // TestRequestRepair checks which content is requested, and from which set.
 func TestRequestRepair(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(3)
 	ask := func(chosen bool, folders ...string) *state.RepairRequest {
 		t.Helper()
@@ -117,7 +117,7 @@ func TestRequestRepair(t *testing.T) {
 // set.
 func TestRequestOfTheNewer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	// The site lost the shared layer, so that the next archive contains it again.
 	file := w.path("workspace/archives/ops/000001.json")
@@ -149,13 +149,13 @@ func TestRepair(t *testing.T) {
 	lost := []digest.Digest{layerOf("shared"), layerOf("layer 1")}
 	for name, tc := range map[string]struct {
 		plan   bool // whether the plan was lost too
-		change func(w *world)
+		change func(w *fixture)
 		gone   map[digest.Digest]bool
 		check  func(t *testing.T, err error)
 	}{
 		"content":          {false, nil, nil, nil},
-		"content and plan": {true, func(w *world) { w.savePlan(1) }, nil, nil},
-		"another plan": {true, func(w *world) { w.savePlan(2) }, nil, func(t *testing.T, err error) {
+		"content and plan": {true, func(w *fixture) { w.savePlan(1) }, nil, nil},
+		"another plan": {true, func(w *fixture) { w.savePlan(2) }, nil, func(t *testing.T, err error) {
 			refused(t, err, advice.Input, "of sequence 1 was lost, and this workspace has another plan of \"ops\"", "Options.Full")
 		}},
 		"no plan": {true, nil, nil, func(t *testing.T, err error) {
@@ -174,7 +174,7 @@ func TestRepair(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.months(1)
 			w.spoil("disk1", content(lost...))
 			if tc.plan {
@@ -214,7 +214,7 @@ func TestRepair(t *testing.T) {
 }
 
 // savePlan saves the plan of a month as the most recent one.
-func (w *world) savePlan(month int) {
+func (w *fixture) savePlan(month int) {
 	if err := w.ws.SavePlan("ops", w.month(month).Write); err != nil {
 		w.t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func (w *world) savePlan(month int) {
 // that it ends at a fatal error.
 func TestRepairGoesOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.months(1)
 	lost := []digest.Digest{layerOf("shared"), layerOf("layer 1")}
 	w.spoil("disk1", content(lost...))

@@ -33,7 +33,7 @@ func TestVouch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			key, ops := w.key("ops")
 			other, mallory := w.key("mallory")
 			publics := map[string][]byte{"ops": ops, "mallory": mallory}
@@ -86,7 +86,7 @@ func TestVouch(t *testing.T) {
 // wrote, but not on archives that an unsigned run only found.
 func TestVouchByHistory(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	key, _ := w.key("ops")
 	to := func(folder string, since Since) ExportOptions {
 		opts := w.to(folder, since)
@@ -100,7 +100,7 @@ func TestVouchByHistory(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	found := newWorld(t)
+	found := newFixture(t)
 	if _, err := found.write(found.workspace("elsewhere"), found.month(1), found.to("disk", Since{})); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestVouchByHistory(t *testing.T) {
 // another one, even if that one is signed with the same key.
 func TestVouchForAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	key, _ := w.key("ops")
 	if _, err := w.write(w.workspace("elsewhere"), w.month(1), w.to("disk", Since{})); err != nil {
 		t.Fatal(err)

@@ -7,16 +7,16 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// BenchmarkWorld makes a world and pushes it into memory: the one of most tests, and single
+// BenchmarkFixture makes a platform and pushes it into memory: the one of most tests, and single
 // releases with as many components as real ones.
-func BenchmarkWorld(b *testing.B) {
+func BenchmarkFixture(b *testing.B) {
 	real412 := Release{Version: "4.20.1", Components: Real412(), Sigstore: true}
 	multi := real412
 	multi.Arch = release.Multi
 	for _, bc := range []struct {
 		name string
-		u    Universe
-	}{{"small", Small()}, {"183 components", Universe{Releases: []Release{real412}}}, {"183 components, multi", Universe{Releases: []Release{multi}}}} {
+		u    Definition
+	}{{"small", Small()}, {"183 components", Definition{Releases: []Release{real412}}}, {"183 components, multi", Definition{Releases: []Release{multi}}}} {
 		b.Run(bc.name, func(b *testing.B) {
 			for b.Loop() {
 				w, err := New(bc.u)

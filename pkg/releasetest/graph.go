@@ -84,7 +84,7 @@ func (b Blocked) regexp() string {
 }
 
 // updates returns the updates that the releases of an architecture list.
-func (w *World) updates(arch release.Arch) []update {
+func (w *Platform) updates(arch release.Arch) []update {
 	byVersion := map[string]*Payload{}
 	for _, p := range w.Payloads {
 		if p.Arch == arch {
@@ -113,11 +113,11 @@ func (w *World) updates(arch release.Arch) []update {
 
 // Graph returns the response of the update service for a channel. For an unknown channel it has no
 // nodes, like the responses of a real service.
-func (w *World) Graph(channel string, arch release.Arch) ([]byte, error) {
+func (w *Platform) Graph(channel string, arch release.Arch) ([]byte, error) {
 	a := response{Version: 1, Nodes: []node{}, Edges: [][2]int{}, Conditional: []conditional{}}
 	at := map[*Payload]int{}
 	for _, p := range w.Payloads {
-		if p.Arch == arch && slices.Contains(w.universe.Channels[channel], p.Version) {
+		if p.Arch == arch && slices.Contains(w.definition.Channels[channel], p.Version) {
 			at[p] = len(a.Nodes)
 			a.Nodes = append(a.Nodes, node{p.Version, p.Reference(), w.metadata(p)})
 		}
@@ -159,8 +159,8 @@ func (w *World) Graph(channel string, arch release.Arch) ([]byte, error) {
 }
 
 // sortedBlocked returns the blocked updates in the order of their files in the graph data.
-func (w *World) sortedBlocked() []Blocked {
-	return slices.SortedStableFunc(slices.Values(w.universe.Blocked), func(a, b Blocked) int { return strings.Compare(a.file(), b.file()) })
+func (w *Platform) sortedBlocked() []Blocked {
+	return slices.SortedStableFunc(slices.Values(w.definition.Blocked), func(a, b Blocked) int { return strings.Compare(a.file(), b.file()) })
 }
 
 func (b Blocked) file() string {
@@ -171,12 +171,12 @@ func (b Blocked) file() string {
 }
 
 // metadata returns the metadata of a release in a graph.
-func (w *World) metadata(p *Payload) map[string]string {
+func (w *Platform) metadata(p *Payload) map[string]string {
 	const prefix = "io.openshift.upgrades.graph."
 	all := p.metadata()
 	all[prefix+"release.manifestref"] = p.Digest.String()
 	var channels, removed []string
-	for channel, versions := range w.universe.Channels {
+	for channel, versions := range w.definition.Channels {
 		if slices.Contains(versions, p.Version) {
 			channels = append(channels, channel)
 		}
@@ -203,21 +203,21 @@ func (w *World) metadata(p *Payload) map[string]string {
 }
 
 // GraphData returns the compressed tarball of channels and blocked updates.
-func (w *World) GraphData() []byte { return bytes.Clone(w.graphData) }
+func (w *Platform) GraphData() []byte { return bytes.Clone(w.graphData) }
 
-func (w *World) tarball() ([]byte, error) {
+func (w *Platform) tarball() ([]byte, error) {
 	files := map[string][]byte{
 		"LICENSE": []byte("Made for tests.\n"), "version": []byte("1.1.0\n"), "raw/metadata.json": []byte("{}\n"),
 		"blocked-edges/": nil, "channels/": nil, "raw/": nil,
 	}
-	for channel, versions := range w.universe.Channels {
+	for channel, versions := range w.definition.Channels {
 		text, err := yaml.Marshal(object{"name": channel, "versions": versions})
 		if err != nil {
 			return nil, err
 		}
 		files["channels/"+channel+".yaml"] = text
 	}
-	for _, b := range w.universe.Blocked {
+	for _, b := range w.definition.Blocked {
 		edge := object{"to": b.To, "from": b.regexp()}
 		if b.Name != "" {
 			r := b.risk()

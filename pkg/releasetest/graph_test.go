@@ -30,7 +30,7 @@ func updatesOf(t *testing.T, g *graph.Graph) map[string][]string {
 	return all
 }
 
-func servedGraph(t *testing.T, w *World, channel string, arch release.Arch) *graph.Graph {
+func servedGraph(t *testing.T, w *Platform, channel string, arch release.Arch) *graph.Graph {
 	t.Helper()
 	text, err := w.Graph(channel, arch)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestGraphOfUnknownChannel(t *testing.T) {
 }
 
 // TestGraphDataLeadsToGraph derives graphs from graph data and release metadata, without the
-// Universe, and compares them with the responses of the service: with updates blocked for one
+// Definition, and compares them with the responses of the service: with updates blocked for one
 // architecture, several risks of one update, and updates that only the older release lists.
 func TestGraphDataLeadsToGraph(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 		Blocked{To: "4.19.1", From: []string{"4.18.2"}, Name: "AllLost", Message: "All.", URL: "https://issues.example.com/AllLost"},
 		Blocked{To: "4.20.2+multi", From: []string{"4.20.1"}, Name: "MultiOnly", Message: "Multi.", URL: "https://issues.example.com/MultiOnly", PromQL: "vector(1)"},
 		Blocked{To: "4.20.1", From: []string{"4.19.1"}})
-	w := newWorld(t, u)
+	w := newFixture(t, u)
 	data, err := graphdata.Read(bytes.NewReader(w.GraphData()))
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ type Keys struct {
 	policy *rsa.PrivateKey
 }
 
-// FixedKeys returns the same keys every time. A Universe without keys uses them.
+// FixedKeys returns the same keys every time. A Definition without keys uses them.
 func FixedKeys() (*Keys, error) {
 	var keys [2]*rsa.PrivateKey
 	for i, name := range []string{"keys/release.pem", "keys/policy.pem"} {

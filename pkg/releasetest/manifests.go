@@ -105,7 +105,7 @@ func releaseMetadata(p *Payload) ([]byte, error) {
 
 // manifests returns the layer of a release image on top of the version operator: the folder, the
 // files that describe the release, and the manifests of its operators.
-func (w *World) manifests(p *Payload) ([]registrytest.File, error) {
+func (w *Platform) manifests(p *Payload) ([]registrytest.File, error) {
 	const dir = "release-manifests/"
 	files := []registrytest.File{{Name: dir, Mode: 0o777}}
 	add := func(name string, text []byte, err error) error {
@@ -131,7 +131,7 @@ func (w *World) manifests(p *Payload) ([]registrytest.File, error) {
 	if !p.Flaws.NoKeys {
 		operators["0000_90_cluster-update-keys_configmap.yaml"] = configMap("release-verification", "openshift-config-managed",
 			map[string]string{"release.openshift.io/verification-config-map": ""},
-			map[string]string{"store-test": w.universe.Store, "verifier-public-key-test": string(w.Keys.OpenPGP)})
+			map[string]string{"store-test": w.definition.Store, "verifier-public-key-test": string(w.Keys.OpenPGP)})
 	}
 	if p.Sigstore {
 		operators["0000_90_openshift-cluster-image-policy.yaml"] = object{

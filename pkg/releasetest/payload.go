@@ -44,7 +44,7 @@ const (
 )
 
 // build makes the images of a release.
-func (w *World) build(r Release) (*Payload, error) {
+func (w *Platform) build(r Release) (*Payload, error) {
 	r.Arch = cmp.Or(r.Arch, release.DefaultArch)
 	if r.Components == nil {
 		r.Components = Components()
@@ -53,8 +53,8 @@ func (w *World) build(r Release) (*Payload, error) {
 		Release: r, Name: release.Name(r.Version, r.Arch),
 		Images: map[string]digest.Digest{}, BootImages: map[release.Arch]digest.Digest{}, made: map[string]registrytest.Content{},
 	}
-	p.releases, p.content = w.universe.repositories(r.Version)
-	p.Repository, p.Content = w.universe.host()+"/"+p.releases, w.universe.host()+"/"+p.content
+	p.releases, p.content = w.definition.repositories(r.Version)
+	p.Repository, p.Content = w.definition.host()+"/"+p.releases, w.definition.host()+"/"+p.content
 	for _, name := range r.Components {
 		content, err := w.component(p, name)
 		if err != nil {
@@ -85,7 +85,7 @@ func (w *World) build(r Release) (*Payload, error) {
 }
 
 // assemble makes the release image, which contains the digests of all other images.
-func (w *World) assemble(p *Payload) error {
+func (w *Platform) assemble(p *Payload) error {
 	manifests, err := w.manifests(p)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func platform(arch release.Arch) v1.Platform {
 }
 
 // component makes the image of a component, or a manifest list of its images.
-func (w *World) component(p *Payload, name string) (registrytest.Content, error) {
+func (w *Platform) component(p *Payload, name string) (registrytest.Content, error) {
 	if other := aliases[name]; slices.Contains(p.Components, other) {
 		name = other
 	}
@@ -159,7 +159,7 @@ func (w *World) component(p *Payload, name string) (registrytest.Content, error)
 }
 
 // image makes the image of a component for one architecture.
-func (w *World) image(p *Payload, name string, arch release.Arch) (v1.Image, error) {
+func (w *Platform) image(p *Payload, name string, arch release.Arch) (v1.Image, error) {
 	key := fmt.Sprintf("%s %v", seed(p, name, arch), p.Gates)
 	if img := w.images[key]; img != nil {
 		return img, nil
@@ -170,8 +170,8 @@ func (w *World) image(p *Payload, name string, arch release.Arch) (v1.Image, err
 }
 
 // files returns the files of a component.
-func (w *World) files(p *Payload, name string, arch release.Arch) []registrytest.File {
-	data := make([]byte, cmp.Or(w.universe.ComponentSize, 1<<10))
+func (w *Platform) files(p *Payload, name string, arch release.Arch) []registrytest.File {
+	data := make([]byte, cmp.Or(w.definition.ComponentSize, 1<<10))
 	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(seed(p, name, arch)))).Read(data) // never fails
 	if name == kubevirt {
 		return []registrytest.File{{Name: "disk/"}, {Name: "disk/rhcos.qcow2", Data: data}}

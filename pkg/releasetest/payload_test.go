@@ -18,7 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-func newWorld(t *testing.T, u Universe) *World {
+func newFixture(t *testing.T, u Definition) *Platform {
 	t.Helper()
 	w, err := New(u)
 	if err != nil {
@@ -27,12 +27,12 @@ func newWorld(t *testing.T, u Universe) *World {
 	return w
 }
 
-// smallWorld is made once: a World does not change, and signing takes a while.
-var smallWorld = sync.OnceValues(func() (*World, error) { return New(Small()) })
+// smallFixture is made once: a Platform does not change, and signing takes a while.
+var smallFixture = sync.OnceValues(func() (*Platform, error) { return New(Small()) })
 
-func small(t *testing.T) *World {
+func small(t *testing.T) *Platform {
 	t.Helper()
-	w, err := smallWorld()
+	w, err := smallFixture()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,11 +255,11 @@ func TestMulti(t *testing.T) {
 	}
 }
 
-// TestDigests checks that the bytes depend only on the Universe. The digests cover the whole
+// TestDigests checks that the bytes depend only on the Definition. The digests cover the whole
 // payload.
 func TestDigests(t *testing.T) {
 	t.Parallel()
-	w, again := small(t), newWorld(t, Small())
+	w, again := small(t), newFixture(t, Small())
 	for i, p := range w.Payloads {
 		if q := again.Payloads[i]; p.Digest != q.Digest {
 			t.Errorf("%s is %s and then %s", p.Name, p.Digest, q.Digest)
@@ -274,7 +274,7 @@ func TestDigests(t *testing.T) {
 	}
 	large := Small()
 	large.ComponentSize = 4 << 10
-	if w.Payload("4.18.1-x86_64").Digest == newWorld(t, large).Payload("4.18.1-x86_64").Digest {
+	if w.Payload("4.18.1-x86_64").Digest == newFixture(t, large).Payload("4.18.1-x86_64").Digest {
 		t.Error("the size of components does not matter")
 	}
 }
@@ -282,8 +282,8 @@ func TestDigests(t *testing.T) {
 // TestSharedComponents checks that releases share some components, but not all.
 func TestSharedComponents(t *testing.T) {
 	t.Parallel()
-	u := Universe{Releases: []Release{{Version: "4.12.0", Components: Real412()}, {Version: "4.12.1", Components: Real412()}}}
-	w := newWorld(t, u)
+	u := Definition{Releases: []Release{{Version: "4.12.0", Components: Real412()}, {Version: "4.12.1", Components: Real412()}}}
+	w := newFixture(t, u)
 	first, second := w.Payloads[0], w.Payloads[1]
 	if len(first.Images) != 183 {
 		t.Errorf("%d components, want 183", len(first.Images))
@@ -313,7 +313,7 @@ func TestRepositories(t *testing.T) {
 		{release.OCP, "5.0.0", "quay.io/openshift-release-dev/ocp-release", "quay.io/openshift-release-dev/ocp-v5.0-art-dev"},
 		{release.OKD, "4.20.0-okd-scos.1", "quay.io/okd/scos-release", "quay.io/okd/scos-content"},
 	} {
-		w := newWorld(t, Universe{Product: tc.product, Releases: []Release{{Version: tc.version}}})
+		w := newFixture(t, Definition{Product: tc.product, Releases: []Release{{Version: tc.version}}})
 		if p := w.Payloads[0]; p.Repository != tc.release || p.Content != tc.content {
 			t.Errorf("%s %s: %s and %s", tc.product, tc.version, p.Repository, p.Content)
 		}
@@ -360,17 +360,17 @@ func TestBootImages(t *testing.T) {
 	}
 }
 
-// TestContradictions checks that a Universe with contradictions is refused.
+// TestContradictions checks that a Definition with contradictions is refused.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
-	for want, change := range map[string]func(*Universe){
-		"duplicate release 4.18.1-x86_64":           func(u *Universe) { u.Releases = append(u.Releases, u.Releases[0]) },
-		"stable-4.18 has 4.18.7":                    func(u *Universe) { u.Channels = map[string][]string{"stable-4.18": {"4.18.7"}} },
-		"update from 4.18.1 to 4.20.2 does not":     func(u *Universe) { u.Blocked[2].From = []string{"4.18.1"} },
-		"4.20.2 is blocked twice":                   func(u *Universe) { u.Blocked = append(u.Blocked, u.Blocked[2]) },
-		"missing component etcd does not exist":     func(u *Universe) { u.Releases[2].Flaws.Missing = []string{"etcd"} },
-		"etcd without sigstore signatures does not": func(u *Universe) { u.Releases[4].Flaws.NoSigstore = []string{"etcd"} },
-		"4.18.1: it has Flaws.NoSigstore without":   func(u *Universe) { u.Releases[0].Flaws.NoSigstore = []string{""} },
+	for want, change := range map[string]func(*Definition){
+		"duplicate release 4.18.1-x86_64":           func(u *Definition) { u.Releases = append(u.Releases, u.Releases[0]) },
+		"stable-4.18 has 4.18.7":                    func(u *Definition) { u.Channels = map[string][]string{"stable-4.18": {"4.18.7"}} },
+		"update from 4.18.1 to 4.20.2 does not":     func(u *Definition) { u.Blocked[2].From = []string{"4.18.1"} },
+		"4.20.2 is blocked twice":                   func(u *Definition) { u.Blocked = append(u.Blocked, u.Blocked[2]) },
+		"missing component etcd does not exist":     func(u *Definition) { u.Releases[2].Flaws.Missing = []string{"etcd"} },
+		"etcd without sigstore signatures does not": func(u *Definition) { u.Releases[4].Flaws.NoSigstore = []string{"etcd"} },
+		"4.18.1: it has Flaws.NoSigstore without":   func(u *Definition) { u.Releases[0].Flaws.NoSigstore = []string{""} },
 	} {
 		u := Small()
 		change(&u)

@@ -18,12 +18,12 @@ const pushes = 4
 
 // Push pushes all images and sigstore signatures to the registry at host. The content of
 // quay.io/path goes to quay.io/path below host, unless host is the registry of the references.
-func (w *World) Push(ctx context.Context, c *registrytest.Client, host string) error {
+func (w *Platform) Push(ctx context.Context, c *registrytest.Client, host string) error {
 	// Registries before version 3 lose content that is pushed to one repository twice at the same
 	// time. Release images share a layer, and manifest lists share children with others, so these
 	// are pushed last, one by one. All other content is distinct.
 	var below string
-	if own := w.universe.host(); own != host {
+	if own := w.definition.host(); own != host {
 		below = own + "/"
 	}
 	g, gctx := errgroup.WithContext(ctx)
@@ -58,7 +58,7 @@ func (w *World) Push(ctx context.Context, c *registrytest.Client, host string) e
 }
 
 // isMissing reports whether content is missing or is a manifest list with a missing child.
-func (w *World) isMissing(p storedContent) (bool, error) {
+func (w *Platform) isMissing(p storedContent) (bool, error) {
 	if w.missing[p.digest] {
 		return true, nil
 	}
@@ -68,12 +68,12 @@ func (w *World) isMissing(p storedContent) (bool, error) {
 
 // RegistriesConf returns a registries.conf that replaces the registry of the references by the one
 // that Push filled. Clients use HTTP for the hosts in plainHTTP, which may include that registry.
-func (w *World) RegistriesConf(registry string, plainHTTP ...string) string {
+func (w *Platform) RegistriesConf(registry string, plainHTTP ...string) string {
 	var conf strings.Builder
 	for _, host := range plainHTTP {
 		fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n\n", host)
 	}
-	if host := w.universe.host(); host != registry {
+	if host := w.definition.host(); host != registry {
 		fmt.Fprintf(&conf, "[[registry]]\nprefix = %q\nlocation = %q\ninsecure = %t\n",
 			host, registry+"/"+host, slices.Contains(plainHTTP, registry))
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
-// tags returns the tags of a world in a repository.
-func (w *World) tags(repository string) []string {
+// tags returns the tags of a platform in a repository.
+func (w *Platform) tags(repository string) []string {
 	var all []string
 	for _, p := range w.stored {
 		if p.repository == repository && p.tag != "" {
@@ -65,7 +65,7 @@ func TestPush(t *testing.T) {
 func TestPushToRegistryOfReferences(t *testing.T) {
 	t.Parallel()
 	s := registrytest.New(t, registrytest.Options{})
-	w := newWorld(t, Universe{Registry: s.Host, Releases: []Release{{Version: "4.18.1"}}})
+	w := newFixture(t, Definition{Registry: s.Host, Releases: []Release{{Version: "4.18.1"}}})
 	if err := w.Push(t.Context(), s.Client(), s.Host); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestPushToRegistryOfReferences(t *testing.T) {
 func TestRegistriesConf(t *testing.T) {
 	t.Parallel()
 	const host = "127.0.0.1:5000"
-	w := newWorld(t, Universe{Releases: []Release{{Version: "4.18.1"}}})
+	w := newFixture(t, Definition{Releases: []Release{{Version: "4.18.1"}}})
 	for _, plain := range []bool{true, false} {
 		var plainHTTP []string
 		if plain {
@@ -163,7 +163,7 @@ func TestFlaws(t *testing.T) {
 	t.Parallel()
 	u := Small()
 	u.Releases[4].Flaws = Flaws{Missing: []string{"rhel-coreos"}, NoSigstore: []string{"", "cli"}}
-	w := newWorld(t, u)
+	w := newFixture(t, u)
 	s := registrytest.New(t, registrytest.Options{})
 	c := s.Client()
 	if err := w.Push(t.Context(), c, s.Host); err != nil {

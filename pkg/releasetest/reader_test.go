@@ -23,13 +23,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
-// contents is the content that a world pushes to registries, by reference.
+// contents is the content that a platform pushes to registries, by reference.
 type contents struct {
 	types map[digest.Digest]string
 	blobs map[string][]byte // by "repository@digest"
 }
 
-func contentsOf(t *testing.T, w *World) contents {
+func contentsOf(t *testing.T, w *Platform) contents {
 	t.Helper()
 	c := contents{types: map[digest.Digest]string{}, blobs: map[string][]byte{}}
 	put := func(repository string, h v1.Hash, text []byte, err error) {
@@ -107,7 +107,7 @@ func (c contents) get(source string, d digest.Digest) ([]byte, error) {
 	return text, nil
 }
 
-// TestPayloadsAreRead checks that Gantry's readers find in a payload what the Universe describes.
+// TestPayloadsAreRead checks that Gantry's readers find in a payload what the Definition describes.
 func TestPayloadsAreRead(t *testing.T) {
 	t.Parallel()
 	w := small(t)

@@ -24,11 +24,11 @@ const (
 	SignaturesPath = "/signatures"
 )
 
-// Serve makes a World and a server for it. If the Universe has no signature store, payloads contain
+// Serve makes a Platform and a server for it. If the Definition has no signature store, payloads contain
 // the address of the server, and their digests differ in each run.
-func Serve(t testing.TB, u Universe, o registrytest.Options) (*World, *registrytest.Server) {
+func Serve(t testing.TB, u Definition, o registrytest.Options) (*Platform, *registrytest.Server) {
 	t.Helper()
-	var made atomic.Pointer[World]
+	var made atomic.Pointer[Platform]
 	s := registrytest.Serve(t, o, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { made.Load().ServeHTTP(rw, r) }))
 	if u.Store == "" {
 		u.Store = s.URL() + SignaturesPath
@@ -42,7 +42,7 @@ func Serve(t testing.TB, u Universe, o registrytest.Options) (*World, *registryt
 }
 
 // ServeHTTP implements the update service, the graph data and the signature store.
-func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *Platform) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	store, inStore := strings.CutPrefix(r.URL.Path, SignaturesPath+"/")
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -65,7 +65,7 @@ var (
 	archGrammar    = regexp.MustCompile(`^[0-9a-z]+$`)
 )
 
-func (w *World) serveGraph(rw http.ResponseWriter, r *http.Request) {
+func (w *Platform) serveGraph(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	channel, arch := q.Get("channel"), release.DefaultArch
 	if q.Has("arch") {
@@ -124,7 +124,7 @@ func Refuse(status int, kind, value string) registrytest.Action {
 }
 
 // serveSignature serves "sha256=<hex>/signature-1".
-func (w *World) serveSignature(rw http.ResponseWriter, r *http.Request, name string) {
+func (w *Platform) serveSignature(rw http.ResponseWriter, r *http.Request, name string) {
 	of, file, _ := strings.Cut(name, "/")
 	message := w.signatures[digest.Digest(strings.Replace(of, "=", ":", 1))]
 	if message == nil || file != "signature-1" {
@@ -136,4 +136,4 @@ func (w *World) serveSignature(rw http.ResponseWriter, r *http.Request, name str
 }
 
 // Signature returns the signature of a digest in the signature store, or nil.
-func (w *World) Signature(d digest.Digest) []byte { return w.signatures[d] }
+func (w *Platform) Signature(d digest.Digest) []byte { return w.signatures[d] }

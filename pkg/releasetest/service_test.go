@@ -90,7 +90,7 @@ func TestSignatureStore(t *testing.T) {
 	u := Small()
 	u.Releases[0].Flaws.Unsigned = true
 	u.Releases[1].Flaws.InvalidSignature = true
-	w := newWorld(t, u)
+	w := newFixture(t, u)
 	s := registrytest.Serve(t, registrytest.Options{}, w)
 	for _, p := range w.Payloads {
 		digests := []string{p.Digest.Encoded()}
@@ -165,7 +165,7 @@ func TestFaults(t *testing.T) {
 // works.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	w, s := Serve(t, Universe{Releases: []Release{{Version: "4.18.1"}}}, registrytest.Options{TLS: true})
+	w, s := Serve(t, Definition{Releases: []Release{{Version: "4.18.1"}}}, registrytest.Options{TLS: true})
 	files, err := w.manifests(w.Payloads[0])
 	if err != nil {
 		t.Fatal(err)

@@ -147,7 +147,7 @@ func SignatureTag(d digest.Digest) string { return "sha256-" + d.Encoded() + ".s
 // sign makes the signatures of a payload: OpenPGP signatures of the manifest list and of each
 // release image, all with the name of the payload; and sigstore signatures of each image but not of
 // manifest lists, like the vendor.
-func (w *World) sign(p *Payload) error {
+func (w *Platform) sign(p *Payload) error {
 	subjects := []digest.Digest{p.Digest}
 	for _, arch := range p.arches() {
 		if d, ok := p.Shards[arch]; ok {
@@ -184,7 +184,7 @@ func (w *World) sign(p *Payload) error {
 }
 
 // addNoSigstore records the images that get no sigstore signatures.
-func (w *World) addNoSigstore(p *Payload) error {
+func (w *Platform) addNoSigstore(p *Payload) error {
 	if !p.Sigstore && len(p.Flaws.NoSigstore) > 0 {
 		return errors.New("it has Flaws.NoSigstore without Sigstore")
 	}
@@ -205,7 +205,7 @@ func (w *World) addNoSigstore(p *Payload) error {
 
 // cosign adds sigstore signatures of content, or of its children, to a repository. A name that ends
 // in "@" is completed by the digest.
-func (w *World) cosign(repository string, names []string, content registrytest.Content) error {
+func (w *Platform) cosign(repository string, names []string, content registrytest.Content) error {
 	digests, err := imagesOf(content)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // TestPlatformsAreNotShared checks that adding platforms to one image does not change the platforms
 // of others. The images of a catalog share one list of platforms.
 func TestPlatformsAreNotShared(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.push("quay.io/org/a:v1", w.index("amd64", "arm64", "ppc64le", "s390x", "riscv64"))
 	b := w.push("quay.io/org/b:v1", w.index("riscv64", "s390x", "ppc64le", "arm64", "amd64"))
 	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op", w.index("amd64", "arm64", "ppc64le")), "relatedImages": related(a, b)})
@@ -58,7 +58,7 @@ func TestPlatformsAreNotShared(t *testing.T) {
 }
 
 func TestFoldersWithOneName(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, dir := range []string{"/a/cat", "/b/cat", "/c/cat"} {
 		w.catalog(dir, "op"+dir[1:2], map[string]any{"image": w.push("quay.io/org/op", w.image(dir))})
 	}
@@ -75,7 +75,7 @@ func TestFoldersWithOneName(t *testing.T) {
 // TestCatalogListedAsImage checks that a catalog that is also listed as an image is one image, of
 // kind CatalogImage.
 func TestCatalogListedAsImage(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op", w.image("b"))})
 	first := w.makePlan("  operators: [{catalog: dir:///cat}]\n")
 	built := ""
@@ -104,7 +104,7 @@ func TestCatalogListedAsImage(t *testing.T) {
 // has its digest, regardless of which is asked first.
 func TestDigestInOneOfTwoRepositories(t *testing.T) {
 	for range 20 {
-		w := newWorld(t)
+		w := newFixture(t)
 		here := w.push("quay.io/org/here", w.image("x"))
 		there := strings.Replace(here, "org/here", "org/gone", 1)
 		w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op", w.image("b")), "relatedImages": related(here, there)})
@@ -115,7 +115,7 @@ func TestDigestInOneOfTwoRepositories(t *testing.T) {
 }
 
 func TestPlatformsInsideAnInnerIndex(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	inner, other := w.index("amd64", "arm64"), w.index("s390x")
 	outer := w.json(ocispec.MediaTypeImageIndex, map[string]any{"mediaType": ocispec.MediaTypeImageIndex, "manifests": []any{inner, other}})
 	w.push("quay.io/org/nested", inner)
@@ -128,7 +128,7 @@ func TestPlatformsInsideAnInnerIndex(t *testing.T) {
 }
 
 func TestBlockedIsSorted(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	w.push("quay.io/org/z:v1", w.image("z"))
 	text := "  additionalImages: [{name: 'quay.io/org/a:v1', targetRepo: x/one}, {name: 'quay.io/org/a:v1', targetRepo: y/two}, {name: 'quay.io/org/z:v1'}]\n" +

@@ -15,7 +15,7 @@ import (
 func TestGoldenPlans(t *testing.T) {
 	t.Parallel()
 	catalogs := threePackages(t)
-	releases := newReleaseWorld(t, late())
+	releases := newReleaseFixture(t, late())
 	for _, tt := range []struct {
 		file string
 		plan func() *plan.Plan

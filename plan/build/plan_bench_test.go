@@ -11,9 +11,9 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// fiveThousand is a world with catalogs of 5,000 images: 500 bundles with ten images each.
-func fiveThousand(b *testing.B) *world {
-	w := newWorld(b)
+// fiveThousand is a fixture with catalogs of 5,000 images: 500 bundles with ten images each.
+func fiveThousand(b *testing.B) *fixture {
+	w := newFixture(b)
 	for p := range 50 {
 		dir, pkg := fmt.Sprintf("/cat%02d", p), fmt.Sprintf("op%02d", p)
 		var bundles []map[string]any

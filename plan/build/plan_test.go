@@ -23,7 +23,7 @@ func names(p *plan.Plan) []string {
 }
 
 func TestPlan(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	bundle := w.push("quay.io/org/op-bundle", w.image("bundle"))
 	operand := w.push("quay.io/org/operand:v1", w.image("base", "operand"))
 	multi := w.push("quay.io/org/multi", w.index("amd64", "arm64"))
@@ -75,7 +75,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanIsDeterministic(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.catalog("/cat", "op",
 		map[string]any{"image": w.push("quay.io/org/op-bundle", w.image("b0")), "relatedImages": related(w.push("quay.io/org/x", w.index("amd64", "s390x")))},
 		map[string]any{"image": w.push("quay.io/org/op-bundle", w.image("b1")), "relatedImages": related(w.push("quay.io/org/x", w.image("x1")))},
@@ -109,7 +109,7 @@ func TestPlanIsDeterministic(t *testing.T) {
 }
 
 func TestPlanMissingImages(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	gone := "quay.io/org/gone@sha256:" + strings.Repeat("0", 64)
 	w.catalog("/cat", "op", map[string]any{
 		"image": w.push("quay.io/org/op-bundle", w.image("b0")), "relatedImages": related(gone, gone),
@@ -126,7 +126,7 @@ func TestPlanMissingImages(t *testing.T) {
 }
 
 func TestPlanBlockedImages(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	w.push("quay.io/org/b:v1", w.image("b"))
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}, {name: 'quay.io/org/b:v1'}]\n  blockedImages: [{name: 'org/b'}]\n")
@@ -140,7 +140,7 @@ func TestPlanBlockedImages(t *testing.T) {
 }
 
 func TestPlanTargets(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	a := w.push("quay.io/org/a:v1", w.image("a"))
 	p := w.makePlan(`  additionalImages:
   - {name: 'quay.io/org/a:v1', targetRepo: mine/a}
@@ -158,7 +158,7 @@ func TestPlanTargets(t *testing.T) {
 }
 
 func TestPlanPlatforms(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/multi:v1", w.index("amd64", "arm64", "s390x"))
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/multi:v1', platforms: [{os: linux, architecture: arm64}]}]\n")
 	if p.Totals.Manifests != 2 {
@@ -171,7 +171,7 @@ func TestPlanPlatforms(t *testing.T) {
 }
 
 func TestPlanTwoCatalogs(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	x, y := w.push("quay.io/org/x", w.image("x")), w.push("quay.io/org/y", w.image("y"))
 	bundle := w.push("quay.io/org/op-bundle", w.image("b0"))
 	// T7: a bundle of the same name with other related images.
@@ -192,7 +192,7 @@ func TestPlanTwoCatalogs(t *testing.T) {
 // TestPlanKeepsHostsApart checks that images with the same path and tag on different hosts do not
 // overwrite each other.
 func TestPlanKeepsHostsApart(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	w.push("docker.io/org/a:v1", w.image("another a"))
 	w.push("ghcr.io/org/a:v1", w.image("a")) // the same image as quay.io's
@@ -221,7 +221,7 @@ func TestPlanKeepsHostsApart(t *testing.T) {
 }
 
 func TestPlanErrors(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op-bundle", w.image("b0"))})
 	for _, tc := range []struct{ name, text, want string }{
 		{"misspelled package", "  operators:\n  - catalog: dir:///cat\n    packages: [{name: opp}]\n", `"op"`},
@@ -237,7 +237,7 @@ func TestPlanErrors(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	good := jsonOf(t, w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n"))
 	if _, err := plan.Read(bytes.NewReader(good)); err != nil {
@@ -289,7 +289,7 @@ func FuzzRead(f *testing.F) {
 // TestPlanUnavailablePlatforms checks that platforms that an image does not have are an error
 // before anything is copied. The error lists the platforms that it has.
 func TestPlanUnavailablePlatforms(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/multi:v1", w.index("amd64", "s390x", "amd64"))
 	w.push("quay.io/org/plain:v1", w.image("plain"))
 	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op-bundle", w.index("ppc64le"))})
@@ -319,7 +319,7 @@ func TestPlanUnavailablePlatforms(t *testing.T) {
 // TestPlanMissingLayouts checks that a missing layout is an error in the configuration, unlike an
 // image that a registry does not have.
 func TestPlanMissingLayouts(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	for _, text := range []string{
 		"  additionalImages: [{name: 'quay.io/org/a:v1'}, {name: 'oci://absent'}]\n",
@@ -334,7 +334,7 @@ func TestPlanMissingLayouts(t *testing.T) {
 }
 
 func TestPlanSparseIndexes(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	thin := w.push("quay.io/org/thin:v1", w.index("amd64", "arm64"))
 	w.push("quay.io/org/whole:v1", w.index("amd64", "arm64", "s390x"))
 	p := w.makePlan(`  additionalImages:
@@ -352,7 +352,7 @@ func TestPlanSparseIndexes(t *testing.T) {
 // TestReadChecksSizes checks that the sizes in a plan must match its content, because users rely on
 // them.
 func TestReadChecksSizes(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.index("amd64", "arm64"))
 	w.push("quay.io/org/b:v1", w.image("base", "b"))
 	for name, tc := range map[string]struct {

@@ -18,14 +18,14 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// cached is a world that finds the images it built by digest alone, like the cache of a workspace.
+// cached is a fixture that finds the images it built by digest alone, like the cache of a workspace.
 type cached struct {
-	*world
+	*fixture
 	built map[digest.Digest]bool
 }
 
 func (c *cached) Write(ctx context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
-	desc, err := c.world.Write(ctx, mediaType, write)
+	desc, err := c.fixture.Write(ctx, mediaType, write)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.built[desc.Digest] = true
@@ -39,17 +39,17 @@ func (c *cached) Manifest(ctx context.Context, source string, d digest.Digest) (
 	if built {
 		return ocispec.Descriptor{MediaType: c.types[d], Digest: d, Size: int64(len(raw))}, raw, nil
 	}
-	return c.world.Manifest(ctx, source, d)
+	return c.fixture.Manifest(ctx, source, d)
 }
 
 func (c *cached) sources() Sources { return Sources{Images: c, Files: c, Store: c} }
 
 const cutIndex = "quay.io/cat/index:v1"
 
-// threePackages is a world with a catalog image of three packages: "a" and "b" share an image, and
+// threePackages is a fixture with a catalog image of three packages: "a" and "b" share an image, and
 // "c" depends on "b".
 func threePackages(t *testing.T) *cached {
-	w := &cached{world: newWorld(t), built: map[digest.Digest]bool{}}
+	w := &cached{fixture: newFixture(t), built: map[digest.Digest]bool{}}
 	shared := w.push("quay.io/org/shared", w.image("base", "shared"))
 	w.push("quay.io/org/b-operand:v1", w.image("base", "b operand"))
 	w.catalog("/a", "a", map[string]any{"image": w.push("quay.io/org/a", w.image("a")), "relatedImages": related(shared)})
@@ -238,7 +238,7 @@ func TestReduceNotPossible(t *testing.T) {
 	})
 	t.Run("it cannot be read", func(t *testing.T) {
 		lost := w.lose(p, "quay.io/org/b-operand:v1")
-		broken := &cached{world: newWorld(t), built: map[digest.Digest]bool{}}
+		broken := &cached{fixture: newFixture(t), built: map[digest.Digest]bool{}}
 		r, err := Reduce(t.Context(), lost, broken.sources())
 		if err != nil || r.Plan != lost || !strings.Contains(r.NotReduced[cutIndex], "cannot be read") {
 			t.Errorf("%+v, %v", r, err)

@@ -26,9 +26,9 @@ func (signing) Signatures(context.Context, release.Product, digest.Digest) ([][]
 
 // manyReleases is a channel of 161 releases, like stable-4.16, with 190 components each. Ten
 // consecutive releases share one in three components.
-func manyReleases(b testing.TB) (*world, Sources) {
+func manyReleases(b testing.TB) (*fixture, Sources) {
 	const repository = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
-	w := newWorld(b)
+	w := newFixture(b)
 	var versions, updates []string
 	payloads := map[string]string{}
 	for r := range 161 {
@@ -59,7 +59,7 @@ func manyReleases(b testing.TB) (*world, Sources) {
 }
 
 // releaseImage makes a release image with the given image references.
-func (w *world) releaseImage(version string, tags []map[string]any) ocispec.Descriptor {
+func (w *fixture) releaseImage(version string, tags []map[string]any) ocispec.Descriptor {
 	var layer bytes.Buffer
 	tw := tar.NewWriter(&layer)
 	for name, v := range map[string]any{

@@ -33,8 +33,8 @@ const everything = `  platform:
 // read back equal.
 func TestReleasePlansAreDeterministic(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
-	w.catalog("/cat", "op", map[string]any{"image": w.world.push("quay.io/org/op", w.world.image("b"))})
+	w := newReleaseFixture(t, releasetest.Small())
+	w.catalog("/cat", "op", map[string]any{"image": w.fixture.push("quay.io/org/op", w.fixture.image("b"))})
 	var first []byte
 	for range 3 {
 		p, err := w.make(everything)
@@ -64,7 +64,7 @@ func TestReleasePlansAreDeterministic(t *testing.T) {
 // TestAlteredReleasePlans checks that plans with changed releases are refused.
 func TestAlteredReleasePlans(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	text := jsonOf(t, w.platform("    graph: true\n    channels: [{name: eus-4.20, from: [4.18.1]}]\n"))
 	for name, tc := range map[string]struct {
 		alter func(*plan.Plan)
@@ -116,13 +116,13 @@ func TestBlockersOfMinorUpdates(t *testing.T) {
 			"ack-4.19-api-removals-in-4.20": "APIs go.", "ack-4.19-another-in-4.20": "Another thing.", "ack-4.18-old-in-4.19": "An old thing.",
 		}
 	}
-	w := newReleaseWorld(t, u)
+	w := newReleaseFixture(t, u)
 	catalog := func(dir string, limits ...string) {
 		var b strings.Builder
 		fmt.Fprintf(&b, `{"schema":"olm.package","name":"op%s","defaultChannel":"stable"}`+"\n", dir[1:])
 		var entries []string
 		for i, limit := range limits {
-			image := w.world.push("quay.io/org/op", w.world.image(fmt.Sprint(dir, i)))
+			image := w.fixture.push("quay.io/org/op", w.fixture.image(fmt.Sprint(dir, i)))
 			entries = append(entries, fmt.Sprintf(`{"name":"op.v1.%d.0"}`, i))
 			if i > 0 {
 				entries[i] = fmt.Sprintf(`{"name":"op.v1.%d.0","replaces":"op.v1.%d.0"}`, i, i-1)
@@ -176,7 +176,7 @@ func TestBlockersOfMinorUpdates(t *testing.T) {
 // note.
 func TestBlockedComponents(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	made := w.Payload("4.20.1-x86_64")
 	block := func(patterns ...string) *plan.Plan {
 		text := "  platform: {graph: true, channels: [{name: stable-4.20}]}\n  blockedImages:\n"
@@ -229,12 +229,12 @@ func TestGraphImage(t *testing.T) {
 	for _, version := range []string{"4.19.2", "4.20.1"} {
 		u.Releases = append(u.Releases, releasetest.Release{Version: version, Arch: "arm64"})
 	}
-	whole := newReleaseWorld(t, u)
+	whole := newReleaseFixture(t, u)
 	u.Releases[5].Flaws.Missing = []string{"cli"} // and so in 4.20.1 for amd64
-	less := newReleaseWorld(t, u)
+	less := newReleaseFixture(t, u)
 	blocked := whole.Payload("4.20.2-x86_64").Images["cli"].Encoded()
 	for _, tc := range []struct {
-		world                 *releaseWorld
+		fixture               *releaseFixture
 		stanza, blocked, base string
 		more                  string // of another architecture
 	}{
@@ -250,45 +250,45 @@ func TestGraphImage(t *testing.T) {
 		if tc.blocked != "" {
 			text += "  blockedImages: [{name: '" + tc.blocked + "'}]\n"
 		}
-		p, err := tc.world.make(text)
+		p, err := tc.fixture.make(text)
 		if err != nil {
 			t.Errorf("%s: %v", tc.stanza, err)
 			continue
 		}
-		made := tc.world.Payload(tc.base)
+		made := tc.fixture.Payload(tc.base)
 		g := p.GraphData
 		if want := made.Content + "@" + made.Images["cli"].String(); g.Base != want {
 			t.Errorf("%s: its base is %s, want %s", tc.stanza, g.Base, want)
 		}
 		var more, platforms []string
 		if tc.more != "" {
-			made := tc.world.Payload(tc.more)
+			made := tc.fixture.Payload(tc.more)
 			more, platforms = []string{made.Content + "@" + made.Images["cli"].String()}, []string{"linux/amd64", "linux/arm64"}
 		}
 		if diff := cmp.Diff(more, g.MoreBases); diff != "" {
 			t.Errorf("%s: further bases (-want +got):\n%s", tc.stanza, diff)
 		}
 		lacks := strings.Contains(strings.Join(p.Notes, "\n"), "the image of graph data does not run on amd64: ")
-		if want := tc.world == less && tc.base == "4.20.1-aarch64"; lacks != want {
+		if want := tc.fixture == less && tc.base == "4.20.1-aarch64"; lacks != want {
 			t.Errorf("%s: %q", tc.stanza, p.Notes)
 		}
-		if got := graphPlatforms(t, tc.world, g.Digest); tc.base != "4.20.1-multi" && !slices.Equal(got, platforms) {
+		if got := graphPlatforms(t, tc.fixture, g.Digest); tc.base != "4.20.1-multi" && !slices.Equal(got, platforms) {
 			t.Errorf("%s: it is for %v, want %v", tc.stanza, got, platforms)
 		}
-		if g.Source != "https://updates.example.com/graph-data" || g.SHA256 != digest.FromBytes(tc.world.World.GraphData()) || g.Repository != "openshift/graph-image" || g.Tag != "latest" {
+		if g.Source != "https://updates.example.com/graph-data" || g.SHA256 != digest.FromBytes(tc.fixture.Platform.GraphData()) || g.Repository != "openshift/graph-image" || g.Tag != "latest" {
 			t.Errorf("%s: %+v", tc.stanza, g)
 		}
-		if err := RebuildGraphData(t.Context(), *g, tc.world.sources()); err != nil {
+		if err := RebuildGraphData(t.Context(), *g, tc.fixture.sources()); err != nil {
 			t.Errorf("%s: rebuilding: %v", tc.stanza, err)
 		}
 		other := *g
 		other.SHA256 = digest.FromString("other data")
-		if err := RebuildGraphData(t.Context(), other, tc.world.sources()); !errors.Is(err, errGraphData) {
+		if err := RebuildGraphData(t.Context(), other, tc.fixture.sources()); !errors.Is(err, errGraphData) {
 			t.Errorf("%s: rebuilt from other data: %v", tc.stanza, err)
 		}
 		other = *g
 		other.Digest = digest.FromString("another image")
-		if err := RebuildGraphData(t.Context(), other, tc.world.sources()); err == nil {
+		if err := RebuildGraphData(t.Context(), other, tc.fixture.sources()); err == nil {
 			t.Errorf("%s: rebuilt as another image", tc.stanza)
 		}
 	}
@@ -299,7 +299,7 @@ func TestGraphImage(t *testing.T) {
 }
 
 // graphPlatforms returns the platforms that an index lists; none for an image manifest.
-func graphPlatforms(t *testing.T, w *releaseWorld, d digest.Digest) []string {
+func graphPlatforms(t *testing.T, w *releaseFixture, d digest.Digest) []string {
 	t.Helper()
 	_, raw, ok := w.own(d)
 	if !ok {
@@ -320,7 +320,7 @@ func graphPlatforms(t *testing.T, w *releaseWorld, d digest.Digest) []string {
 // the config, the layer with the release and the layer with the gates.
 func TestReleasesAreReadOnce(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	w.platform("    graph: true\n    architectures: [amd64, multi]\n    channels: [{name: fast-4.20, minVersion: 4.20.1}]\n")
 	asked := map[string]int{}
 	for _, r := range w.registry.Log() {

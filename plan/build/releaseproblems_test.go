@@ -24,7 +24,7 @@ func (o otherGraphData) GraphData(context.Context) (string, []byte, error) {
 // their channel: an update service does not offer them there.
 func TestGraphDataWithoutTheChannel(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	older := releasetest.Small()
 	older.Channels["fast-4.20"] = older.Channels["stable-4.20"] // without 4.20.2
 	delete(older.Channels, "stable-4.18")
@@ -57,7 +57,7 @@ func TestGraphDataWithoutTheChannel(t *testing.T) {
 // only the digest.
 func TestUnavailablePayloads(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	made := w.Payload("4.20.1-x86_64")
 	w.registry.Script(registrytest.Rule{Path: made.Digest.String(), Action: registrytest.Status(http.StatusNotFound)})
 	_, err := w.make("  platform: {channels: [{name: stable-4.20}]}\n")

@@ -42,7 +42,7 @@ func imageAt(t *testing.T, p *plan.Plan, repository, tag string) *plan.Image {
 // without a component stays, but is not publishable.
 func TestReleasesWithoutImages(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	p := w.platform("    graph: true\n    channels: [{name: eus-4.20, from: [4.18.1]}, {name: stable-4.18, minVersion: 4.18.1}]\n")
 	if len(p.Updates) != 2 || len(p.Releases) != 4 {
 		t.Fatalf("%s, %+v", releaseNames(p), p.Updates)
@@ -74,8 +74,8 @@ func TestReleasesWithoutImages(t *testing.T) {
 // are like any other image in it.
 func TestPartialPlansWithReleases(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
-	w.catalog("/cat", "op", map[string]any{"image": w.world.push("quay.io/org/op", w.world.image("b"))})
+	w := newReleaseFixture(t, releasetest.Small())
+	w.catalog("/cat", "op", map[string]any{"image": w.fixture.push("quay.io/org/op", w.fixture.image("b"))})
 	p, err := w.make(everything)
 	if err != nil {
 		t.Fatal(err)
@@ -106,11 +106,11 @@ func TestReduceBesideReleases(t *testing.T) {
 	t.Parallel()
 	u := releasetest.Small()
 	u.Releases[5].Flaws.Missing = []string{"rhel-coreos"}
-	w := newReleaseWorld(t, u)
+	w := newReleaseFixture(t, u)
 	made := w.Payload("4.20.2-x86_64")
 	missing := made.Content + "@" + made.Images["rhel-coreos"].String() // an operator names it, too
-	w.catalog("/cat", "op", map[string]any{"image": w.world.push("quay.io/org/op", w.world.image("b"))})
-	w.catalog("/bad", "bad", map[string]any{"image": w.world.push("quay.io/org/bad", w.world.image("c")), "relatedImages": related(missing)})
+	w.catalog("/cat", "op", map[string]any{"image": w.fixture.push("quay.io/org/op", w.fixture.image("b"))})
+	w.catalog("/bad", "bad", map[string]any{"image": w.fixture.push("quay.io/org/bad", w.fixture.image("c")), "relatedImages": related(missing)})
 	w.files["/cat"] = fstest.MapFS{"cat.json": catalogFile(t, w.files["/cat"]), "bad.json": catalogFile(t, w.files["/bad"])}
 	p, err := w.make("  platform: {graph: true, channels: [{name: fast-4.20, from: [4.19.2]}]}\n  operators: [{catalog: dir:///cat, full: true}]\n")
 	if err != nil {
@@ -142,9 +142,9 @@ func TestReduceBesideReleases(t *testing.T) {
 // catalog, no longer blocks updates.
 func TestBlockersGoWithTheirPackages(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	limited := func(dir, pkg string, more map[string]any) *fstest.MapFile {
-		more["image"] = w.world.push("quay.io/org/"+pkg, w.world.image(pkg))
+		more["image"] = w.fixture.push("quay.io/org/"+pkg, w.fixture.image(pkg))
 		more["properties"] = []map[string]any{{"type": "olm.maxOpenShiftVersion", "value": "4.19"}}
 		w.catalog(dir, pkg, more)
 		return catalogFile(t, w.files[dir])
@@ -187,7 +187,7 @@ func TestBlockersGoWithTheirPackages(t *testing.T) {
 	}
 }
 
-// catalogFile returns the file of a catalog that world made.
+// catalogFile returns the file of a catalog that fixture made.
 func catalogFile(t *testing.T, f fs.FS) *fstest.MapFile {
 	t.Helper()
 	data, err := fs.ReadFile(f, "catalog.json")

@@ -20,7 +20,7 @@ import (
 // and the signatures next to each image.
 func TestReleaseTargets(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	p := w.platform("    graph: true\n    kubeVirtContainer: true\n    channels: [{name: stable-4.20}]\n")
 	made := w.Payload("4.20.1-x86_64")
 	want := map[string]digest.Digest{
@@ -76,7 +76,7 @@ func TestReleaseTargets(t *testing.T) {
 // reason for each.
 func TestReleasesShareImages(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	p := w.platform("    channels: [{name: fast-4.20, minVersion: 4.20.1}]\n")
 	shared := 0
 	for _, img := range p.Images {
@@ -110,7 +110,7 @@ func TestReleasesShareImages(t *testing.T) {
 
 func TestBootImages(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	for _, tc := range []struct {
 		name, stanza string
 		want         map[string]release.Arch
@@ -158,7 +158,7 @@ func TestBootImages(t *testing.T) {
 // of its components stay unchanged. Platforms only limit which of their images are mirrored.
 func TestPlatformsOfReleases(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	for stanza, arches := range map[string][]release.Arch{
 		"    architectures: [multi]\n": {"amd64", "arm64", "ppc64le", "s390x"},
 		"    platforms: [{os: linux, architecture: amd64}, {os: linux, architecture: s390x}]\n": {"amd64", "s390x"},
@@ -212,7 +212,7 @@ func TestPlatformsOfReleases(t *testing.T) {
 // architecture come from its payload.
 func TestReleaseByName(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	for _, name := range []string{"4.20.1-x86_64", "4.20.2-multi", "4.18.2-x86_64"} {
 		made := w.Payload(name)
 		for _, ref := range []string{made.Repository + ":" + name, made.Reference()} {
@@ -250,7 +250,7 @@ func TestMissingComponents(t *testing.T) {
 	u := releasetest.Small()
 	u.Releases[5].Flaws.Missing = []string{"rhel-coreos"}
 	u.Releases[5].Flaws.NoSigstore = []string{"machine-config-operator"} // 4.20 does not require signatures
-	w := newReleaseWorld(t, u)
+	w := newReleaseFixture(t, u)
 	p := w.platform("    channels: [{name: fast-4.20, minVersion: 4.20.1}]\n")
 	if len(p.Missing) != 1 || p.Missing[0].Kind != plan.ComponentImage {
 		t.Fatalf("missing: %+v", p.Missing)
@@ -268,7 +268,7 @@ func TestMissingComponents(t *testing.T) {
 // TestPayloadMismatch checks that the payload must match what the update graph says about it.
 func TestPayloadMismatch(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, releasetest.Small())
+	w := newReleaseFixture(t, releasetest.Small())
 	read := func(change func(*chosenRelease)) error {
 		c := &chosenRelease{product: release.OCP, arch: "amd64", version: "4.20.1", source: w.Payload("4.20.1-x86_64").Reference()}
 		change(c)

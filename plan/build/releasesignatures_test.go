@@ -18,9 +18,9 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// late is a universe with one release of 4.20 and one of 4.21, which share no images.
-func late() releasetest.Universe {
-	return releasetest.Universe{
+// late is a definition with one release of 4.20 and one of 4.21, which share no images.
+func late() releasetest.Definition {
+	return releasetest.Definition{
 		Releases: []releasetest.Release{
 			{Version: "4.20.1", Sigstore: true},
 			{Version: "4.21.0", Sigstore: true, Previous: []string{"4.20.1"}},
@@ -38,7 +38,7 @@ func TestRequiredSignatures(t *testing.T) {
 	for i := range u.Releases {
 		u.Releases[i].Flaws.NoSigstore = []string{"machine-config-operator"}
 	}
-	w := newReleaseWorld(t, u)
+	w := newReleaseFixture(t, u)
 	p := w.platform("    channels: [{name: fast-4.21, minVersion: 4.20.1}]\n")
 	made := w.Payload("4.21.0-x86_64")
 	d := made.Images["machine-config-operator"]
@@ -67,7 +67,7 @@ func TestRequiredSignatures(t *testing.T) {
 // release's policy, counts as missing for every version.
 func TestInvalidSignatures(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, late())
+	w := newReleaseFixture(t, late())
 	made := w.Payload("4.20.1-x86_64")
 	cli, rhcos := releasetest.SignatureTag(made.Images["cli"]), releasetest.SignatureTag(made.Images["rhel-coreos"])
 	swapped := readAs(w, func(source string) string { return strings.Replace(source, cli, rhcos, 1) })
@@ -81,7 +81,7 @@ func TestInvalidSignatures(t *testing.T) {
 }
 
 // readAs returns a function like make that reads images under other names.
-func readAs(w *releaseWorld, rename func(string) string) func(string) (*plan.Plan, error) {
+func readAs(w *releaseFixture, rename func(string) string) func(string) (*plan.Plan, error) {
 	return func(text string) (*plan.Plan, error) {
 		sources := w.sources()
 		sources.Images = renamed{w, rename}
@@ -109,7 +109,7 @@ func TestUnsupportedPolicies(t *testing.T) {
 	}
 	keys.Policy = []byte("no key")
 	u.Keys = keys
-	w := newReleaseWorld(t, u)
+	w := newReleaseFixture(t, u)
 	p := w.platform("    channels: [{name: fast-4.21, minVersion: 4.21.0}]\n")
 	if len(p.Missing) > 0 || len(tagsOf(p, plan.SignatureImage)) == 0 {
 		t.Errorf("missing %+v, signatures %v", p.Missing, tagsOf(p, plan.SignatureImage))
@@ -123,7 +123,7 @@ func TestUnsupportedPolicies(t *testing.T) {
 // TestUnsignedPayloads checks that nothing of an unsigned payload is read.
 func TestUnsignedPayloads(t *testing.T) {
 	t.Parallel()
-	w := newReleaseWorld(t, late())
+	w := newReleaseFixture(t, late())
 	made := w.Payload("4.21.0-multi")
 	const stanza = "    architectures: [multi]\n    channels: [{name: fast-4.21}]\n"
 	w.signatures = func(d digest.Digest) ([][]byte, error) { return nil, fmt.Errorf("no signature of %s", d) }

@@ -22,18 +22,18 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// releaseWorld is a ReleaseSource and a registry with platform releases.
-type releaseWorld struct {
-	*world
-	*releasetest.World
+// releaseFixture is a ReleaseSource and a registry with platform releases.
+type releaseFixture struct {
+	*fixture
+	*releasetest.Platform
 	registry *registrytest.Server
-	// signatures, if not nil, replaces the signatures of the World.
+	// signatures, if not nil, replaces the signatures of the Platform.
 	signatures func(digest.Digest) ([][]byte, error)
 	mu         sync.Mutex
 	asked      map[string]int // channels, by "channel arch"
 }
 
-func newReleaseWorld(t testing.TB, u releasetest.Universe) *releaseWorld {
+func newReleaseFixture(t testing.TB, u releasetest.Definition) *releaseFixture {
 	t.Helper()
 	made, err := releasetest.New(u)
 	if err != nil {
@@ -44,19 +44,19 @@ func newReleaseWorld(t testing.TB, u releasetest.Universe) *releaseWorld {
 		t.Fatal(err)
 	}
 	s.ResetLog()
-	return &releaseWorld{world: newWorld(t), World: made, registry: s, asked: map[string]int{}}
+	return &releaseFixture{fixture: newFixture(t), Platform: made, registry: s, asked: map[string]int{}}
 }
 
-func (w *releaseWorld) sources() Sources {
-	return Sources{Images: w, Files: w.world, Store: w.world, Releases: w}
+func (w *releaseFixture) sources() Sources {
+	return Sources{Images: w, Files: w.fixture, Store: w.fixture, Releases: w}
 }
 
 // Graph implements ReleaseSource.
-func (w *releaseWorld) Graph(_ context.Context, product release.Product, channel string, arch release.Arch) (*graph.Graph, plan.UpdateGraph, error) {
+func (w *releaseFixture) Graph(_ context.Context, product release.Product, channel string, arch release.Arch) (*graph.Graph, plan.UpdateGraph, error) {
 	w.mu.Lock()
 	w.asked[channel+" "+string(arch)]++
 	w.mu.Unlock()
-	text, err := w.World.Graph(channel, arch)
+	text, err := w.Platform.Graph(channel, arch)
 	if err != nil {
 		return nil, plan.UpdateGraph{}, err
 	}
@@ -68,12 +68,12 @@ func (w *releaseWorld) Graph(_ context.Context, product release.Product, channel
 }
 
 // GraphData implements ReleaseSource.
-func (w *releaseWorld) GraphData(context.Context) (string, []byte, error) {
-	return "https://updates.example.com/graph-data", w.World.GraphData(), nil
+func (w *releaseFixture) GraphData(context.Context) (string, []byte, error) {
+	return "https://updates.example.com/graph-data", w.Platform.GraphData(), nil
 }
 
 // Signatures implements ReleaseSource.
-func (w *releaseWorld) Signatures(_ context.Context, _ release.Product, d digest.Digest) ([][]byte, error) {
+func (w *releaseFixture) Signatures(_ context.Context, _ release.Product, d digest.Digest) ([][]byte, error) {
 	if w.signatures != nil {
 		return w.signatures(d)
 	}
@@ -84,8 +84,8 @@ func (w *releaseWorld) Signatures(_ context.Context, _ release.Product, d digest
 	return [][]byte{body}, nil
 }
 
-// Manifest implements image.Reader. Built images are in the world, all others in the registry.
-func (w *releaseWorld) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+// Manifest implements image.Reader. Built images are in the fixture, all others in the registry.
+func (w *releaseFixture) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	if desc, raw, ok := w.own(d); ok {
 		return desc, raw, nil
 	}
@@ -110,7 +110,7 @@ func (w *releaseWorld) Manifest(ctx context.Context, source string, d digest.Dig
 }
 
 // Blob implements image.Reader.
-func (w *releaseWorld) Blob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+func (w *releaseFixture) Blob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	if _, raw, ok := w.own(desc.Digest); ok {
 		return io.NopCloser(bytes.NewReader(raw[offset:])), nil
 	}
@@ -122,14 +122,14 @@ func (w *releaseWorld) Blob(ctx context.Context, source string, desc ocispec.Des
 	return body, err
 }
 
-func (w *releaseWorld) own(d digest.Digest) (ocispec.Descriptor, []byte, bool) {
-	w.world.mu.Lock()
-	defer w.world.mu.Unlock()
+func (w *releaseFixture) own(d digest.Digest) (ocispec.Descriptor, []byte, bool) {
+	w.fixture.mu.Lock()
+	defer w.fixture.mu.Unlock()
 	raw, ok := w.blobs[d]
 	return ocispec.Descriptor{MediaType: w.types[d], Digest: d, Size: int64(len(raw))}, raw, ok
 }
 
-func (w *releaseWorld) get(ctx context.Context, ref reference.Reference, what string) (io.ReadCloser, string, error) {
+func (w *releaseFixture) get(ctx context.Context, ref reference.Reference, what string) (io.ReadCloser, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.registry.URL()+"/v2/"+ref.Name()+"/"+what, nil)
 	if err != nil {
 		return nil, "", err
@@ -150,7 +150,7 @@ func (w *releaseWorld) get(ctx context.Context, ref reference.Reference, what st
 }
 
 // platform makes the plan of a mirror.platform stanza.
-func (w *releaseWorld) platform(stanza string, opts ...Options) *plan.Plan {
+func (w *releaseFixture) platform(stanza string, opts ...Options) *plan.Plan {
 	w.t.Helper()
 	p, err := w.make("  platform:\n"+stanza, opts...)
 	if err != nil {
@@ -160,7 +160,7 @@ func (w *releaseWorld) platform(stanza string, opts ...Options) *plan.Plan {
 }
 
 // make makes the plan of a mirror stanza.
-func (w *releaseWorld) make(text string, opts ...Options) (*plan.Plan, error) {
+func (w *releaseFixture) make(text string, opts ...Options) (*plan.Plan, error) {
 	return Plan(w.t.Context(), parseConfig(w.t, text), "imageset", w.sources(), append(opts, Options{})[0])
 }
 

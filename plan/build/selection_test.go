@@ -18,7 +18,7 @@ import (
 )
 
 // need adds a dependency on a package to the last bundle of a dir:// catalog.
-func (w *world) need(dir, pkg string) {
+func (w *fixture) need(dir, pkg string) {
 	w.t.Helper()
 	fsys := w.files[dir].(fstest.MapFS)
 	before := fsys["catalog.json"].Data
@@ -27,10 +27,10 @@ func (w *world) need(dir, pkg string) {
 	fsys["catalog.json"] = &fstest.MapFile{Data: slices.Concat(before[:at], []byte(property), before[at:])}
 }
 
-// needy returns a world with two catalogs: a package of one depends on a package of the other, of
+// needy returns a fixture with two catalogs: a package of one depends on a package of the other, of
 // which only an unrelated package is selected.
-func needy(t *testing.T) *world {
-	w := newWorld(t)
+func needy(t *testing.T) *fixture {
+	w := newFixture(t)
 	bundle := func(name string) map[string]any {
 		return map[string]any{"image": w.push("quay.io/org/bundles", w.image(name))}
 	}
@@ -208,7 +208,7 @@ func TestSelectOnly(t *testing.T) {
 }
 
 func TestBundleIsNoCatalog(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.files["/bundle"] = fstest.MapFS{"manifests/a.yaml": {}, "metadata/annotations.yaml": {}}
 	_, err := Select(t.Context(), parseConfig(t, "  operators: [{catalog: 'dir:///bundle'}]\n"), w.sources(), Options{})
 	var input *advice.Error

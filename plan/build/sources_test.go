@@ -20,8 +20,8 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// world is an in-memory source of everything that a plan is made from.
-type world struct {
+// fixture is an in-memory source of everything that a plan is made from.
+type fixture struct {
 	t     testing.TB
 	mu    sync.Mutex
 	tags  map[string]digest.Digest // "host/path:tag"
@@ -33,14 +33,14 @@ type world struct {
 	texts map[string]string
 }
 
-func newWorld(t testing.TB) *world {
-	return &world{
+func newFixture(t testing.TB) *fixture {
+	return &fixture{
 		t: t, tags: map[string]digest.Digest{}, repos: map[string]map[digest.Digest]bool{}, blobs: map[digest.Digest][]byte{},
 		types: map[digest.Digest]string{}, reads: map[digest.Digest]int{}, files: map[string]fs.FS{}, texts: map[string]string{},
 	}
 }
 
-func (w *world) put(mediaType string, raw []byte) ocispec.Descriptor {
+func (w *fixture) put(mediaType string, raw []byte) ocispec.Descriptor {
 	d := digest.FromBytes(raw)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,7 @@ func (w *world) put(mediaType string, raw []byte) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(raw))}
 }
 
-func (w *world) json(mediaType string, v any) ocispec.Descriptor {
+func (w *fixture) json(mediaType string, v any) ocispec.Descriptor {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		w.t.Fatal(err)
@@ -57,7 +57,7 @@ func (w *world) json(mediaType string, v any) ocispec.Descriptor {
 }
 
 // image makes an image with one layer for each text.
-func (w *world) image(texts ...string) ocispec.Descriptor {
+func (w *fixture) image(texts ...string) ocispec.Descriptor {
 	var layers []ocispec.Descriptor
 	for _, s := range texts {
 		layers = append(layers, w.put(ocispec.MediaTypeImageLayer, []byte(s)))
@@ -69,7 +69,7 @@ func (w *world) image(texts ...string) ocispec.Descriptor {
 }
 
 // index makes a multi-platform image for linux with the given architectures.
-func (w *world) index(arches ...string) ocispec.Descriptor {
+func (w *fixture) index(arches ...string) ocispec.Descriptor {
 	var children []ocispec.Descriptor
 	for _, a := range arches {
 		c := w.image("base", a)
@@ -83,7 +83,7 @@ func (w *world) index(arches ...string) ocispec.Descriptor {
 
 // push adds an image and its children to a repository, tags it if name has a tag, and returns its
 // reference by digest.
-func (w *world) push(name string, desc ocispec.Descriptor) string {
+func (w *fixture) push(name string, desc ocispec.Descriptor) string {
 	ref, err := reference.Parse(name)
 	if err != nil {
 		w.t.Fatal(err)
@@ -109,7 +109,7 @@ func (w *world) push(name string, desc ocispec.Descriptor) string {
 
 // Manifest implements image.Reader. It finds built images by digest alone, like the cache of a
 // workspace.
-func (w *world) Manifest(_ context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+func (w *fixture) Manifest(_ context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !strings.HasPrefix(source, "dir://") {
@@ -131,13 +131,13 @@ func (w *world) Manifest(_ context.Context, source string, d digest.Digest) (oci
 	return ocispec.Descriptor{MediaType: w.types[d], Digest: d, Size: int64(len(w.blobs[d]))}, w.blobs[d], nil
 }
 
-func (w *world) Blob(_ context.Context, _ string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+func (w *fixture) Blob(_ context.Context, _ string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return io.NopCloser(bytes.NewReader(w.blobs[desc.Digest][offset:])), nil
 }
 
-func (w *world) Write(_ context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
+func (w *fixture) Write(_ context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return ocispec.Descriptor{}, err
@@ -145,14 +145,14 @@ func (w *world) Write(_ context.Context, mediaType string, write func(io.Writer)
 	return w.put(mediaType, b.Bytes()), nil
 }
 
-func (w *world) Dir(path string) (fs.FS, error) {
+func (w *fixture) Dir(path string) (fs.FS, error) {
 	if f, ok := w.files[path]; ok {
 		return f, nil
 	}
 	return nil, fs.ErrNotExist
 }
 
-func (w *world) ReadFile(path string) ([]byte, error) {
+func (w *fixture) ReadFile(path string) ([]byte, error) {
 	if s, ok := w.texts[path]; ok {
 		return []byte(s), nil
 	}
@@ -169,10 +169,10 @@ func jsonOf(t *testing.T, p *plan.Plan) []byte {
 	return b.Bytes()
 }
 
-func (w *world) sources() Sources { return Sources{Images: w, Files: w, Store: w} }
+func (w *fixture) sources() Sources { return Sources{Images: w, Files: w, Store: w} }
 
 // catalog makes a dir:// catalog of one package. Each bundle replaces the previous one.
-func (w *world) catalog(dir, pkg string, bundles ...map[string]any) {
+func (w *fixture) catalog(dir, pkg string, bundles ...map[string]any) {
 	var b strings.Builder
 	emit := func(v any) {
 		raw, err := json.Marshal(v)
@@ -221,7 +221,7 @@ func parseConfig(t testing.TB, text string) *imageset.Config {
 }
 
 // makePlan makes the plan of a mirror stanza.
-func (w *world) makePlan(text string) *plan.Plan {
+func (w *fixture) makePlan(text string) *plan.Plan {
 	w.t.Helper()
 	p, err := Plan(w.t.Context(), parseConfig(w.t, text), "imageset", w.sources(), Options{})
 	if err != nil {

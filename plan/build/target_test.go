@@ -40,7 +40,7 @@ func TestInvalidFolderName(t *testing.T) {
 }
 
 func TestPlanNestedIndexes(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	inner := w.image("deep")
 	for range plan.MaxDepth + 2 {
 		inner = w.json("application/vnd.oci.image.index.v1+json", map[string]any{"manifests": []any{inner}})

@@ -16,7 +16,7 @@ import (
 
 // TestWrite checks that writing entry by entry gives the same text as encoding/json.
 func TestWrite(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.index("amd64", "s390x"))
 	w.push("quay.io/org/b:v1", w.image("base", "<b>"))
 	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op-bundle", w.image("b0"))})
@@ -57,7 +57,7 @@ archiveSize: 4
 
 func TestWriteError(t *testing.T) {
 	full := errors.New("the disk is full")
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n")
 	r, out := io.Pipe()
@@ -72,7 +72,7 @@ func TestWriteError(t *testing.T) {
 // TestReadFieldsInAnyOrder checks that the order of the fields does not matter, since an editor may
 // change it.
 func TestReadFieldsInAnyOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n")
 	var fields map[string]json.RawMessage // which encoding/json writes by name

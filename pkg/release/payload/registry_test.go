@@ -65,8 +65,8 @@ func (o overHTTP) Blob(ctx context.Context, source string, desc ocispec.Descript
 	return resp.Body, nil
 }
 
-// TestWorld checks real releases, read from a registry.
-func TestWorld(t *testing.T) {
+// TestFixture checks real releases, read from a registry.
+func TestFixture(t *testing.T) {
 	s := registrytest.New(t, registrytest.Options{})
 	u := releasetest.Small()
 	u.Registry = s.Host

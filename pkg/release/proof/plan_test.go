@@ -18,10 +18,10 @@ const (
 
 // testPlans compares mirrors, each of which lacks one thing, with a plan.
 func testPlans(t *testing.T, all *site) {
-	digestOf := func(name string) digest.Digest { return all.world.Payload(name).Digest }
+	digestOf := func(name string) digest.Digest { return all.fixture.Payload(name).Digest }
 	strange := func(name string) []byte { return all.strange(t, digestOf(name)) }
 	// Either key may have signed what is mirrored, as with --release-key.
-	either, err := gpg.ParseKeyring("either.asc", slices.Concat(all.world.Keys.OpenPGP, all.stranger.OpenPGP))
+	either, err := gpg.ParseKeyring("either.asc", slices.Concat(all.fixture.Keys.OpenPGP, all.stranger.OpenPGP))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func testPlans(t *testing.T, all *site) {
 		},
 		{
 			"a signature of the image", func(s *site, _ *Plan) {
-				s.configMaps[digestOf(last)] = configMap(t, digestOf(last), s.world.Signature(digestOf(first)))
+				s.configMaps[digestOf(last)] = configMap(t, digestOf(last), s.fixture.Signature(digestOf(first)))
 			},
 			[]string{yes1, no2}, []string{last + ": the image " + digestOf(last).String() + " is not trusted: no signature satisfies the keyring own.asc"}, nil,
 		},
@@ -123,7 +123,7 @@ func testPlans(t *testing.T, all *site) {
 			[]string{yes1, no2}, []string{last + ": the image " + digestOf(last).String() + " is not trusted: no signature satisfies the keyring own.asc"}, nil,
 		},
 		{"a signature by a key of clusters", signed(last, strange(last)), []string{yes1, no2}, []string{notAccepted}, nil},
-		{"a signature by one of two keys", signed(last, strange(last), all.world.Signature(digestOf(last))), []string{yes1, yes2}, nil, nil},
+		{"a signature by one of two keys", signed(last, strange(last), all.fixture.Signature(digestOf(last))), []string{yes1, yes2}, nil, nil},
 		{"a signature that no cluster verifies", signed(first, strange(first)), []string{yes1, yes2}, nil, nil},
 		{"the workspace", func(s *site, _ *Plan) { s.configMaps = nil }, []string{yes1, yes2}, nil, []string{unsignedNote}},
 		{
@@ -174,11 +174,11 @@ func testPlans(t *testing.T, all *site) {
 // Clusters of all architectures are offered the index, not its images. The images only need
 // ConfigMaps; their keys are not compared with those of the cluster.
 func testLists(t *testing.T, all *site) {
-	list := all.world.Payload("4.20.2-multi")
+	list := all.fixture.Payload("4.20.2-multi")
 	shard := list.Shards["s390x"]
 	strange := func(d digest.Digest) []byte { return configMap(t, d, all.strange(t, d)) }
 	eitherKey := func(release.Product) ([]gpg.Keyring, error) {
-		k, err := gpg.ParseKeyring("eitherKey.asc", slices.Concat(all.world.Keys.OpenPGP, all.stranger.OpenPGP))
+		k, err := gpg.ParseKeyring("eitherKey.asc", slices.Concat(all.fixture.Keys.OpenPGP, all.stranger.OpenPGP))
 		return []gpg.Keyring{k}, err
 	}
 	for _, test := range []struct {
@@ -207,7 +207,7 @@ func testLists(t *testing.T, all *site) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := all.changed(nil)
-			body := s.world.Signature(shard)
+			body := s.fixture.Signature(shard)
 			s.configMaps[shard] = configMap(t, shard, body)
 			p := s.plan("fast-4.20", release.Multi, "4.20.1", "4.20.2")
 			p.Releases[1].Signatures = append(p.Releases[1].Signatures, Signature{shard, body})

@@ -28,7 +28,7 @@ import (
 
 // A site is a mirror with the ConfigMaps that were written for it. It is a Registry.
 type site struct {
-	world      *releasetest.World
+	fixture    *releasetest.Platform
 	stranger   *releasetest.Keys // keys that no cluster has
 	client     *remote.Client
 	options    Options
@@ -41,7 +41,7 @@ type site struct {
 // TestCheck runs all checks against one registry.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, universe())
+	s := newSite(t, definition())
 	for name, test := range map[string]func(*testing.T, *site){
 		"plans": testPlans, "plans of lists": testLists, "plans without keys": testKeyless, "versions": testVersions, "architectures": testArches, "failing": testFailing,
 	} {
@@ -55,9 +55,9 @@ func TestCheck(t *testing.T) {
 // keyless is a release without keys.
 const keyless = "4.18.2"
 
-// universe returns releasetest.Small with a release without keys and two whose images clusters pull
+// definition returns releasetest.Small with a release without keys and two whose images clusters pull
 // only if they are signed.
-func universe() releasetest.Universe {
+func definition() releasetest.Definition {
 	u := releasetest.Small()
 	for _, arch := range []release.Arch{release.DefaultArch, release.Multi} {
 		u.Releases = append(u.Releases, releasetest.Release{Version: "4.21.1", Arch: arch, Previous: []string{"4.20.2"}, Sigstore: true})
@@ -70,8 +70,8 @@ func universe() releasetest.Universe {
 	return u
 }
 
-// newSite returns a registry with the complete releases of a universe.
-func newSite(t *testing.T, u releasetest.Universe) *site {
+// newSite returns a registry with the complete releases of a definition.
+func newSite(t *testing.T, u releasetest.Definition) *site {
 	t.Helper()
 	server := registrytest.New(t, registrytest.Options{})
 	u.Registry = server.Host
@@ -82,7 +82,7 @@ func newSite(t *testing.T, u releasetest.Universe) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{world: w, configMaps: map[digest.Digest][]byte{}}
+	s := &site{fixture: w, configMaps: map[digest.Digest][]byte{}}
 	if s.stranger, err = releasetest.NewKeys(); err != nil {
 		t.Fatal(err)
 	}
@@ -217,14 +217,14 @@ func (s *site) Tags(ctx context.Context, repository string) ([]string, error) {
 	return kept, err
 }
 
-// plan returns a plan of an update through versions in a channel, with the signatures of the world.
+// plan returns a plan of an update through versions in a channel, with the signatures of the fixture.
 func (s *site) plan(channel string, arch release.Arch, versions ...string) Plan {
 	p := Plan{Name: "imageset", GraphData: true}
 	u := Update{Channel: channel, Arch: arch, From: versions[0], To: versions[len(versions)-1]}
 	for i, version := range versions {
-		payload := s.world.Payload(release.Name(version, arch))
+		payload := s.fixture.Payload(release.Name(version, arch))
 		r := PlannedRelease{Product: release.OCP, Version: version, Arch: arch, Digest: payload.Digest}
-		r.Signatures = []Signature{{payload.Digest, s.world.Signature(payload.Digest)}}
+		r.Signatures = []Signature{{payload.Digest, s.fixture.Signature(payload.Digest)}}
 		p.Releases = append(p.Releases, r)
 		if i > 0 {
 			u.Hops = append(u.Hops, Hop{From: versions[i-1], To: version})

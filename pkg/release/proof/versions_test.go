@@ -17,9 +17,9 @@ import (
 // testVersions checks the path between two versions, without a plan, with mirrors that each lack
 // one thing.
 func testVersions(t *testing.T, all *site) {
-	digestOf := func(name string) digest.Digest { return all.world.Payload(name).Digest }
+	digestOf := func(name string) digest.Digest { return all.fixture.Payload(name).Digest }
 	component := func(name string) string {
-		return all.options.Components + "@" + all.world.Payload(name).Images["rhel-coreos"].String()
+		return all.options.Components + "@" + all.fixture.Payload(name).Images["rhel-coreos"].String()
 	}
 	remove := func(refs ...string) func(*site) {
 		return func(s *site) {
@@ -34,7 +34,7 @@ func testVersions(t *testing.T, all *site) {
 		missing              = ": missing from the mirror"
 		noWorkspace          = "the workspace work has no cluster resources for this mirror: the signatures of releases were not checked"
 	)
-	shard := all.options.Releases + "@" + all.world.Payload("4.21.1-multi").Shards["arm64"].String()
+	shard := all.options.Releases + "@" + all.fixture.Payload("4.21.1-multi").Shards["arm64"].String()
 	for _, test := range []struct {
 		name                  string
 		change                func(*site)
@@ -57,11 +57,11 @@ func testVersions(t *testing.T, all *site) {
 			[]string{yes1, yes2}, nil, nil,
 		},
 		{
-			"signatures of images", remove(all.options.Components + ":" + releasetest.SignatureTag(all.world.Payload(signatureTag).Images["rhel-coreos"])),
+			"signatures of images", remove(all.options.Components + ":" + releasetest.SignatureTag(all.fixture.Payload(signatureTag).Images["rhel-coreos"])),
 			"4.20.2", "4.21.1", "", "", []string{"4.20.2 4.21.1 no"}, []string{signatureTag + ": signatures of component rhel-coreos" + missing}, nil,
 		},
 		{
-			"signatures of images that no cluster asks for", remove(all.options.Components + ":" + releasetest.SignatureTag(all.world.Payload(last).Images["rhel-coreos"])),
+			"signatures of images that no cluster asks for", remove(all.options.Components + ":" + releasetest.SignatureTag(all.fixture.Payload(last).Images["rhel-coreos"])),
 			"4.19.2", "4.20.2", "", "", []string{yes2}, nil, nil,
 		},
 		{

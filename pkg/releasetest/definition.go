@@ -6,8 +6,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// A Universe describes a World.
-type Universe struct {
+// A Definition describes a Platform.
+type Definition struct {
 	// Product determines the names of the repositories; "" is OCP.
 	Product release.Product
 	// Registry is the host of all references; "" is quay.io. Clients find the content without
@@ -75,13 +75,13 @@ type Blocked struct {
 	PromQL string
 }
 
-// Small returns a Universe of three minor versions with two releases each for amd64. The last two
+// Small returns a Definition of three minor versions with two releases each for amd64. The last two
 // releases also have payloads for all architectures. From 4.18.1 to 4.20.2, the path through 4.19.2
 // has no risk. The path through 4.19.1 has two risks and then ends, because the update from 4.19.1
 // to 4.20.2 was removed.
-func Small() Universe {
+func Small() Definition {
 	const errata = "https://errata.example.com/2025/"
-	var u Universe
+	var u Definition
 	for _, r := range []struct{ version, previous string }{
 		{"4.18.1", "4.17.9"}, // does not exist
 		{"4.18.2", "4.17.9 4.18.1"},
@@ -124,7 +124,7 @@ func Small() Universe {
 }
 
 // host returns the registry of all references.
-func (u *Universe) host() string {
+func (u *Definition) host() string {
 	if u.Registry == "" {
 		return "quay.io"
 	}
@@ -132,7 +132,7 @@ func (u *Universe) host() string {
 }
 
 // repositories returns the repositories of release images and of components, without the host.
-func (u *Universe) repositories(version string) (releases, content string) {
+func (u *Definition) repositories(version string) (releases, content string) {
 	major, _, _ := strings.Cut(version, ".")
 	if u.Product == release.OKD {
 		return "okd/scos-release", "okd/scos-content"

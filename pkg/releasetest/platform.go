@@ -16,13 +16,13 @@ import (
 // defaultStore is the signature store of payloads that have no server.
 const defaultStore = "https://signatures.example.com/releases"
 
-// A World is the releases of a Universe. It does not change.
-type World struct {
-	// Payloads are the releases, in the order of the Universe.
+// A Platform is the releases of a Definition. It does not change.
+type Platform struct {
+	// Payloads are the releases, in the order of the Definition.
 	Payloads []*Payload
 	Keys     *Keys
 
-	universe   Universe
+	definition Definition
 	signatures map[digest.Digest][]byte
 	graphData  []byte
 	// missing and noSigstore have the flaws of images; cosigned are the images with sigstore
@@ -44,14 +44,14 @@ type storedContent struct {
 // cachedKeys reads the keys once. No test changes them.
 var cachedKeys = sync.OnceValues(FixedKeys)
 
-// New makes a World. A contradiction in the Universe is an error.
-func New(u Universe) (*World, error) {
-	w := &World{
-		universe: u, Keys: u.Keys, signatures: map[digest.Digest][]byte{},
+// New makes a Platform. A contradiction in the Definition is an error.
+func New(u Definition) (*Platform, error) {
+	w := &Platform{
+		definition: u, Keys: u.Keys, signatures: map[digest.Digest][]byte{},
 		missing: map[digest.Digest]bool{}, noSigstore: map[digest.Digest]bool{}, cosigned: map[digest.Digest]bool{},
 		isStored: map[string]bool{}, images: map[string]v1.Image{},
 	}
-	w.universe.Store = cmp.Or(u.Store, defaultStore)
+	w.definition.Store = cmp.Or(u.Store, defaultStore)
 	if w.Keys == nil {
 		var err error
 		if w.Keys, err = cachedKeys(); err != nil {
@@ -85,7 +85,7 @@ func New(u Universe) (*World, error) {
 }
 
 // Payload returns the release with this name ("4.20.1-x86_64"), or nil.
-func (w *World) Payload(name string) *Payload {
+func (w *Platform) Payload(name string) *Payload {
 	i := slices.IndexFunc(w.Payloads, func(p *Payload) bool { return p.Name == name })
 	if i < 0 {
 		return nil
@@ -95,13 +95,13 @@ func (w *World) Payload(name string) *Payload {
 
 // check returns an error if channels or blocked updates refer to versions or updates that do not
 // exist.
-func (w *World) check() error {
+func (w *Platform) check() error {
 	known := map[string]bool{}
 	for _, p := range w.Payloads {
 		known[p.Version] = true
 	}
-	for _, channel := range slices.Sorted(maps.Keys(w.universe.Channels)) {
-		for _, version := range w.universe.Channels[channel] {
+	for _, channel := range slices.Sorted(maps.Keys(w.definition.Channels)) {
+		for _, version := range w.definition.Channels[channel] {
 			if !known[version] {
 				return fmt.Errorf("channel %s has %s, which is not a release", channel, version)
 			}
@@ -115,7 +115,7 @@ func (w *World) check() error {
 		}
 	}
 	files := map[string]bool{}
-	for _, b := range w.universe.Blocked {
+	for _, b := range w.definition.Blocked {
 		if files[b.file()] {
 			return fmt.Errorf("%s is blocked twice; give one of them another name", b.To)
 		}
@@ -130,7 +130,7 @@ func (w *World) check() error {
 }
 
 // put adds content to a repository, unless it is already there.
-func (w *World) put(repository, tag string, content registrytest.Content) (digest.Digest, error) {
+func (w *Platform) put(repository, tag string, content registrytest.Content) (digest.Digest, error) {
 	h, err := content.Digest()
 	if err != nil {
 		return "", err
