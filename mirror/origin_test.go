@@ -165,7 +165,7 @@ func TestOriginRepairsItsCache(t *testing.T) {
 
 func TestOriginWithoutCache(t *testing.T) {
 	_, o, _, _ := source(t)
-	absent := describe("application/octet-stream", []byte("nobody has this"))
+	absent := describe("application/octet-stream", []byte("no source has this"))
 	for _, from := range []string{"dir:///folder", "oci://" + t.TempDir() + "/none", "not a reference"} {
 		if _, err := o.Blob(t.Context(), from, absent, 0); err == nil {
 			t.Errorf("a blob of %s was found", from)

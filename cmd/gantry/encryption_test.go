@@ -266,7 +266,7 @@ func TestEncryptionFlags(t *testing.T) {
 		"nobody":                       {"no such file", "use age1..."},
 		secret:                         {"secret identities", "age-keygen -y"},
 		ssh + ".pub":                   {"SSH keys can sign archives", "age-keygen"},
-		w.write("empty", "# nobody\n"): {"no recipients found"},
+		w.write("empty", "# empty\n"): {"no recipients found"},
 	} {
 		w.refuse(exitUsage, words, "mirror", "-c", small, disk, "--encrypt-to", to)
 	}

@@ -156,11 +156,11 @@ func (t *template) id(name string) string {
 }
 
 // extract makes the cluster serve the catalog with its own opm if the image contains none, or if the
-// template says so.
+// template asks for it.
 //
 // It removes extractContent.cacheDir. With a cache, the cluster's opm refuses to start unless the cache
-// has its format and matches the catalog. Images that Gantry builds contain no cache, and that of
-// another image depends on the version of opm that wrote it. Without cacheDir, opm creates its own.
+// has its format and matches the catalog. Images that Gantry builds contain no cache, and the cache
+// of another image depends on the version of opm that wrote it. Without cacheDir, opm creates its own.
 func (t *template) extract(c Catalog) error {
 	pod := t.typed.GrpcPodConfig
 	if pod == nil || pod.ExtractContent == nil {

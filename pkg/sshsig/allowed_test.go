@@ -65,7 +65,7 @@ func TestAllowedSigners(t *testing.T) {
 		"option twice":            {`ops@example.com namespaces="gantry",namespaces="git" ` + key, "", "twice"},
 		"comma at the end":        {`ops@example.com namespaces="gantry", ` + key, "", "line 1"},
 		"no time":                 {`ops@example.com valid-after="soon" ` + key, "", "not YYYYMMDD"},
-		"a day that is none":      {`ops@example.com valid-after="20260230" ` + key, "", "not YYYYMMDD"},
+		"an invalid day":      {`ops@example.com valid-after="20260230" ` + key, "", "not YYYYMMDD"},
 		"before is after":         {`ops@example.com valid-after="20260101",valid-before="20250101" ` + key, "", "not after"},
 		"principals alone":        {"ops@example.com", "", "no key"},
 		"a public key":            {key, "", "line 1"},
@@ -92,7 +92,7 @@ func TestAllowedSigners(t *testing.T) {
 	}
 }
 
-// sameAsKeygen compares the result with that of ssh-keygen at noon.
+// sameAsKeygen compares the result with ssh-keygen's at noon.
 func sameAsKeygen(t *testing.T, name, text, armored string, good bool) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()

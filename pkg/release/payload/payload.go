@@ -97,7 +97,7 @@ func Read(ctx context.Context, src image.Reader, source string, d digest.Digest)
 }
 
 // Metadata reads only what update services read of a release image: the manifest (for an index also
-// that of one shard), the config and the top layer. Errors are those of Read.
+// the manifest of one shard), the config and the top layer. It returns the errors of Read.
 func Metadata(ctx context.Context, src image.Reader, source string, d digest.Digest) (*Release, error) {
 	r, err := reader{src, source}.metadata(ctx, d)
 	if err != nil {

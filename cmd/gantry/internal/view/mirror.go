@@ -183,7 +183,7 @@ func writeSignatureCount(b *strings.Builder, c *gantry.SignatureCount) {
 	fmt.Fprintf(b, "Not copied: %s of %d of %s (cosign tags in %s",
 		strings.Join(parts, ", "), c.Signed, Number(c.Images, "copied image", "copied images"), Number(c.Repositories, "repository", "repositories"))
 	if c.Unlisted > 0 {
-		fmt.Fprintf(b, ", of which %d did not list all tags", c.Unlisted)
+		fmt.Fprintf(b, ", %d without a complete tag list", c.Unlisted)
 	}
 	b.WriteString(").\n")
 }
