@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/catalog/template"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
@@ -97,8 +98,24 @@ func (r *selectedCatalog) read(ctx context.Context) (err error) {
 		}
 		options.Keep = func(name string) bool { return selected[name] }
 	}
-	r.full, err = r.src.Read(ctx, options)
-	return err
+	if r.full, err = r.src.Read(ctx, options); err != nil {
+		return err
+	}
+	return r.checkFolder()
+}
+
+// checkFolder refuses a path without packages: the path is wrong, or the catalog is not rendered yet.
+func (r *selectedCatalog) checkFolder() error {
+	if len(r.full.Names) > 0 || r.src.Image != nil {
+		return nil
+	}
+	for _, m := range r.full.Others {
+		if template.IsTemplate(m.Schema) {
+			file := strings.TrimSuffix(r.op.Catalog, "/") + "/" + m.File
+			return inputErrorf("%s: catalog %s has no packages, only the template %s; use %s as the catalog, which is rendered then", r.op.Pos, r.op.Catalog, m.File, file)
+		}
+	}
+	return inputErrorf("%s: catalog %s has no packages; check the path", r.op.Pos, r.op.Catalog)
 }
 
 // filter selects bundles from the content, including the installed operators of clusters.
