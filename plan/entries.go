@@ -16,7 +16,7 @@ import (
 func (p *Plan) checkFields() error {
 	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.GraphData.check(),
 		checkAll(p.Catalogs, (*Catalog).check), checkAll(p.Releases, (*Release).check), checkAll(p.Updates, checkUpdate),
-		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
+		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
 		checkAll(p.Blocked, (*Blocked).check), checkAll(p.Notes, checkNote), checkAll(p.Manifests, (*Manifest).check), checkAll(p.Blobs, (*Blob).check))
 }
 
@@ -68,7 +68,7 @@ func checkReasons(all []Reason) error {
 	for i := range all {
 		b := &all[i]
 		if err := checkTexts("the catalog of a reason", b.Catalog, "the package of a reason", b.Package, "the bundle of a reason", b.Bundle,
-			"the name of a reason", b.Name, "the list of a reason", b.List, "the release of a reason", b.Release); err != nil {
+			"the name of a reason", b.Name, "the list of a reason", b.List, "the rule of a reason", b.Rule, "the release of a reason", b.Release); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,11 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
-	requests, err := requestImages(cfg.Mirror, catalogs.all, releases)
+	listed, err := listImages(ctx, cfg.Mirror.AdditionalImages, graph.recording(sources), opts)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, listed.images)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +89,9 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
 		Catalogs: withTargets(catalogImages.catalogs, content.images),
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData,
-		Images: content.images, Missing: missing, Blocked: requests.blocked,
+		TagRules: listed.rules, Images: content.images, Missing: missing, Blocked: requests.blocked,
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), catalogs.notes, catalogImages.notes, releases.notes, requests.notes, signatureNotes, targetNotes, content.notes, blockerNotes),
+		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, signatureNotes, targetNotes, content.notes, blockerNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()
