@@ -154,7 +154,7 @@ func TestTagRulesThatSelectNothing(t *testing.T) {
 	w.app()
 	for rule, want := range map[string]string{
 		"{regex: v3.*}": "imageset.yaml:6: quay.io/org/app: none of its 7 tags matches the rule (regex v3.*)|it has v2.0.0-rc.1, v1.2.0, v1.1.0 and 3 more",
-		`{regex: '1\.2'}`: `imageset.yaml:5: quay.io/org/app: none of its 7 tags matches the rule (regex 1\.2)|` +
+		`{regex: '1\.2'}`: `imageset.yaml:6: quay.io/org/app: none of its 7 tags matches the rule (regex 1\.2)|` +
 			`regex must match the whole tag; for v1.2.0, write ".*1\\.2.*"`,
 		"{semver: ~2}":                            `v2.0.0-rc.1 is a prerelease: a range matches prereleases only if it has one, such as ">=1.2.0-0"`,
 		"{olderThan: 2020-1-1}":                   "",
