@@ -70,7 +70,7 @@ func artifacts(t *testing.T) map[string]artifact {
 			Layers: []ocispec.Descriptor{part("application/vnd.cncf.helm.chart.content.v1.tar+gzip", "chart")},
 		}, `{"name":"chart"}`, "chart"),
 	}
-	vendor := part("application/vnd.oci.image.layer.nondistributable.v1.tar+gzip", "of the vendor") //nolint:staticcheck // deprecated, and still in use
+	vendor := part("application/vnd.oci.image.layer.nondistributable.v1.tar+gzip", "of the vendor")
 	vendor.URLs = []string{"https://vendor.example.com/layer"}
 	all["windows"] = artifactOf(t, ocispec.Manifest{
 		MediaType: ocispec.MediaTypeImageManifest, Config: part(ocispec.MediaTypeImageConfig, `{"os":"windows","architecture":"amd64"}`),

@@ -67,7 +67,7 @@ func creationTimes(ctx context.Context, repo reference.Reference, selector *tagr
 // is zero if none of them has a time after 1970, which builders of reproducible images write, or if the
 // image is not at the source.
 func creationTime(ctx context.Context, images image.Reader, source string) (time.Time, error) {
-	desc, raw, err := images.Manifest(ctx, source, "")
+	_, raw, err := images.Manifest(ctx, source, "")
 	for range plan.MaxDepth + 1 {
 		if errors.Is(err, fs.ErrNotExist) {
 			return time.Time{}, nil
@@ -81,7 +81,7 @@ func creationTime(ctx context.Context, images image.Reader, source string) (time
 			Annotations map[string]string    `json:"annotations"`
 		}
 		if json.Unmarshal(raw, &m) != nil {
-			return time.Time{}, nil
+			return time.Time{}, nil //nolint:nilerr // without a time, it is unknown
 		}
 		annotated := parseTime(m.Annotations[ocispec.AnnotationCreated])
 		if !manifest.IsIndex(manifest.TypeOf(raw)) {
@@ -100,8 +100,7 @@ func creationTime(ctx context.Context, images image.Reader, source string) (time
 		if !annotated.IsZero() || child < 0 {
 			return annotated, nil
 		}
-		desc = m.Manifests[child]
-		_, raw, err = images.Manifest(ctx, source, desc.Digest)
+		_, raw, err = images.Manifest(ctx, source, m.Manifests[child].Digest)
 	}
 	return time.Time{}, nil
 }
@@ -109,7 +108,7 @@ func creationTime(ctx context.Context, images image.Reader, source string) (time
 // configTime returns the time in the config of an image; zero if it is not the config of a container image.
 func configTime(ctx context.Context, images image.Reader, source string, desc *ocispec.Descriptor) (time.Time, error) {
 	if desc == nil || desc.MediaType != ocispec.MediaTypeImageConfig && desc.MediaType != manifest.DockerConfig || desc.Size > maxConfig || checkDescriptor(*desc) != nil {
-		return time.Time{}, nil
+		return time.Time{}, nil //nolint:nilerr // without a time, it is unknown
 	}
 	r, err := images.Blob(ctx, source, *desc, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -59,8 +59,12 @@ func listImages(ctx context.Context, images []imageset.Image, sources Sources, o
 // applyTagRule returns the images that one rule selects.
 func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts Options) (listedImages, error) {
 	var out listedImages
-	fail := func(kind advice.Kind, err error, hint string) (listedImages, error) {
-		return out, advice.Wrap(kind, fmt.Errorf("%s: %s: %w", img.Tags.Pos, img.Name, err), hint)
+	// The errors of several rules are joined, so that what to do about each is in its text.
+	fail := func(kind advice.Kind, err error, remedy string) (listedImages, error) {
+		if remedy != "" {
+			err = fmt.Errorf("%w; %s", err, remedy)
+		}
+		return out, advice.Wrap(kind, fmt.Errorf("%s: %s: %w", img.Tags.Pos, img.Name, err), "")
 	}
 	selector, rule, err := img.Tags.Selector(opts.Now)
 	if err != nil {
@@ -75,11 +79,10 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 	}
 	tags, err := sources.TagLists.AllTags(ctx, repo.Name())
 	if err != nil {
-		kind := advice.KindOf(err)
 		if errors.Is(err, fs.ErrNotExist) {
-			kind = advice.Input
+			return fail(advice.Input, fmt.Errorf("its tags cannot be listed: %w", err), cmp.Or(advice.Hint(err), "check the name of the repository"))
 		}
-		return fail(kind, fmt.Errorf("its tags cannot be listed: %w", err), cmp.Or(advice.Hint(err), "check the name of the repository"))
+		return fail(advice.KindOf(err), fmt.Errorf("its tags cannot be listed: %w", err), advice.Hint(err))
 	}
 	matched := selector.Match(tags)
 	created := map[string]time.Time{}
@@ -95,7 +98,10 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 		if len(matched) > 0 {
 			why = nearestAge(matched, created)
 		}
-		message := fmt.Sprintf("none of its %s matches the rule (%s)", count(len(tags), "tag", "tags"), text)
+		message := fmt.Sprintf("none of its %d tags matches the rule (%s)", len(tags), text)
+		if len(tags) == 1 {
+			message = fmt.Sprintf("its only tag does not match the rule (%s)", text)
+		}
 		if !img.Tags.AllowNone {
 			return fail(advice.Input, errors.New(message), why)
 		}

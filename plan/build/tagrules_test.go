@@ -153,24 +153,16 @@ func TestTagRulesThatSelectNothing(t *testing.T) {
 	w := newFixture(t)
 	w.app()
 	for rule, want := range map[string]string{
-		"{regex: v3.*}": "imageset.yaml:6: quay.io/org/app: none of its 7 tags matches the rule (regex v3.*)|it has v2.0.0-rc.1, v1.2.0, v1.1.0 and 3 more",
-		`{regex: '1\.2'}`: `imageset.yaml:6: quay.io/org/app: none of its 7 tags matches the rule (regex 1\.2)|` +
+		"{regex: v3.*}": "imageset.yaml:6: quay.io/org/app: none of its 7 tags matches the rule (regex v3.*); it has v2.0.0-rc.1, v1.2.0, v1.1.0 and 3 more",
+		`{regex: '1\.2'}`: `imageset.yaml:6: quay.io/org/app: none of its 7 tags matches the rule (regex 1\.2); ` +
 			`regex must match the whole tag; for v1.2.0, write ".*1\\.2.*"`,
 		"{semver: ~2}":                            `v2.0.0-rc.1 is a prerelease: a range matches prereleases only if it has one, such as ">=1.2.0-0"`,
-		"{olderThan: 2020-1-1}":                   "",
-		"{semver: '>=1', newerThan: 2026-11-23}":  "|3 tags match by their names; the newest is v1.2.0, created on 2026-11-20, the oldest v1.0.0, created on 2026-01-01",
-		"{regex: nightly, newerThan: 2026-11-23}": "|1 tag matches by its name, but no creation time is known",
+		"{semver: '>=1', newerThan: 2026-11-23}":  "3 tags match by their names; the newest is v1.2.0, created on 2026-11-20, the oldest v1.0.0, created on 2026-01-01",
+		"{regex: nightly, newerThan: 2026-11-23}": "1 tag matches by its name, but no creation time is known",
 	} {
-		if want == "" {
-			continue
-		}
 		_, err := w.planTags("  additionalImages:\n  - name: quay.io/org/app\n    tags: " + rule + "\n")
-		message, hint, ok := strings.Cut(want, "|")
-		if !ok {
-			message, hint = "", want
-		}
-		if err == nil || advice.KindOf(err) != advice.Input || !strings.Contains(err.Error(), message) || advice.Hint(err) != hint {
-			t.Errorf("%s: %v (%s)\nwant %s", rule, err, advice.Hint(err), want)
+		if err == nil || advice.KindOf(err) != advice.Input || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", rule, err, want)
 		}
 	}
 	_, err := w.planTags("  additionalImages:\n  - name: quay.io/org/nothing\n    tags: {newest: 1}\n")
