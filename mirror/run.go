@@ -53,6 +53,8 @@ type Options struct {
 	// Meter, if set, measures the progress.
 	Meter *Meter
 	Log   *slog.Logger
+
+	proofWorth int64 // instead of the constant, for tests; 0 means the constant
 }
 
 const defaultStreams = 8
@@ -138,6 +140,7 @@ type run struct {
 
 	journalWarning sync.Once // logs once that the journal cannot be written
 	count          counts
+	proof          proof // that the registry compares content with digests
 }
 
 // counts are the numbers of the report.
@@ -156,6 +159,7 @@ func (r *run) copy(ctx context.Context) error {
 	r.ready = make(chan *image, len(r.images))
 	r.schedule()
 	r.Meter.setTotal(r.images, needed)
+	r.mayLeaveHashing(needed)
 	if err := r.probeSparse(ctx); err != nil {
 		return err
 	}
