@@ -199,7 +199,7 @@ func (b *Blob) check() error {
 
 func (c *Catalog) check() error {
 	errs := []error{
-		checkSource("the source", c.Source, ""), checkDigest("the digest", c.Digest), checkTarget(c.Repository, c.Tag), checkTexts("the target", c.Target, "the template name", c.TemplateName),
+		checkSource("the source", c.Source, ""), checkDigest("the digest", c.Digest), checkTarget(c.Repository, c.Tag), checkTexts("the target", c.Target, "the template name", c.TemplateName, "the catalog it is a variant of", c.VariantOf),
 		checkObject("the selection", c.Selection), checkPlain("the template", c.Template, maxValue, true),
 	}
 	if c.SourceDigest != "" {

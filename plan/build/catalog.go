@@ -59,9 +59,7 @@ func (r *selectedCatalog) open(ctx context.Context, sources Sources) error {
 		return inputErrorf("%s: %w", r.op.Pos, err)
 	}
 	r.entry.Source = r.op.Catalog
-	if r.op.TargetCatalog != "" || r.op.TargetTag != "" {
-		r.entry.Target = strings.TrimSuffix(r.op.TargetCatalog+":"+r.op.TargetTag, ":")
-	}
+	r.entry.Target = targetName(r.op)
 	if name := r.op.TargetCatalogSourceTemplate; name != "" {
 		text, err := sources.Files.ReadFile(name)
 		if err != nil {
@@ -83,6 +81,14 @@ func (r *selectedCatalog) open(ctx context.Context, sources Sources) error {
 	}
 	r.entry.SourceDigest = r.src.Digest
 	return nil
+}
+
+// targetName returns the "REPOSITORY:TAG" of targetCatalog and targetTag; "" if neither is set.
+func targetName(op imageset.Operator) string {
+	if op.TargetCatalog == "" && op.TargetTag == "" {
+		return ""
+	}
+	return strings.TrimSuffix(op.TargetCatalog+":"+op.TargetTag, ":")
 }
 
 // read reads the selected packages; all, if the configuration lists none.

@@ -3,9 +3,10 @@
 // An ImageSetConfiguration and Sources go in, a plan.Plan comes out. Planning is a pipeline. Each
 // stage returns a new value that the next one reads:
 //
-//	configuration -> selected catalogs      read and filtered (Select), with dependencies
+//	configuration -> platform releases      chosen from update graphs, verified, with graph data
+//	              -> selected catalogs      read and filtered (Select), with dependencies; also those
+//	                                        that olm.catalogImageTemplate names for these releases
 //	              -> catalog images         built, or those of the source
-//	              -> platform releases      chosen from update graphs, verified, with graph data
 //	              -> image requests         all that catalogs, releases and lists name, less what is blocked
 //	              -> resolved images        tags resolved to digests, manifests read into one graph
 //	              -> targets                repository and tag of each image
@@ -37,16 +38,21 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	opts, sources = opts.withDefaults(), sources.withTagCache()
 	opts.Packages = nil
 
-	catalogs, err := selectCatalogs(ctx, sources, cfg.Mirror.Operators, opts)
-	if err != nil {
-		return nil, err
-	}
-	catalogImages, err := catalogs.buildImages(ctx, sources)
-	if err != nil {
-		return nil, err
-	}
 	graph := newManifestGraph(sources.Images)
 	releases, err := readReleases(ctx, cfg.Mirror.Platform, cfg.Mirror.BlockedImages, graph.recording(sources), opts)
+	if err != nil {
+		return nil, err
+	}
+	variants, err := catalogVariants(ctx, cfg.Mirror.Operators, kubernetesVersions(releases.payloads, opts.Clusters), sources)
+	if err != nil {
+		return nil, err
+	}
+	catalogs, err := selectCatalogs(ctx, sources, slices.Concat(cfg.Mirror.Operators, variants.operators), opts)
+	if err != nil {
+		return nil, err
+	}
+	catalogs.markVariants(variants)
+	catalogImages, err := catalogs.buildImages(ctx, sources)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +97,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData,
 		TagRules: listed.rules, Images: content.images, Missing: missing, Blocked: requests.blocked,
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, signatureNotes, targetNotes, content.notes, blockerNotes),
+		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, signatureNotes, targetNotes, content.notes, blockerNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()
