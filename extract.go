@@ -104,9 +104,7 @@ func (e *Env) extractImages(ctx context.Context, have *archive.Archive, p *plan.
 		}
 	}
 	for _, img := range complete {
-		for _, tag := range img.Tags {
-			result.Images = append(result.Images, img.Repository+":"+tag)
-		}
+		result.Images = append(result.Images, img.Names()...)
 	}
 	if len(report.Failed) > 0 {
 		return result, newExtractError(report)

@@ -62,7 +62,7 @@ func (s *Session) saveMapping(t Destination, destination string, p *plan.Plan, m
 	var mapping, absent strings.Builder
 	for i := range p.Images {
 		img := &p.Images[i]
-		tag := ""
+		tag := "@" + img.Digest.String()
 		if len(img.Tags) > 0 {
 			tag = ":" + img.Tags[0]
 		}

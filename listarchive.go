@@ -92,7 +92,7 @@ type ArchiveImages struct {
 
 // An ArchivedImage is one name of an image of an archive.
 type ArchivedImage struct {
-	Name   string              `json:"name"` // "repository:tag"
+	Name   string              `json:"name"` // "repository:tag", or "repository@digest" if it has no tag
 	Kind   plan.ImageKind      `json:"kind"`
 	Digest digest.Digest       `json:"digest"`
 	Size   int64               `json:"size"` // in bytes, without regard to shared content
@@ -110,8 +110,7 @@ func newArchiveImages(have *archive.Archive, p *plan.Plan, names airgap.NamePatt
 	for i := range p.Images {
 		img := &p.Images[i]
 		here := airgap.Availability("")
-		for _, tag := range img.Tags {
-			name := img.Repository + ":" + tag
+		for _, name := range img.Names() {
 			if !names.Match(name, img.Repository, string(img.Digest), img.Source) {
 				continue
 			}

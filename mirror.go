@@ -70,6 +70,9 @@ type MirrorOptions struct {
 	// ReadBlobs is CheckBlobs that reads every manifest and blob of a registry, too, and compares it
 	// with its digest.
 	ReadBlobs bool
+	// RemoveSignatures leaves out the signatures and other referrers of images, as mirror.signatures:
+	// remove does in Config.
+	RemoveSignatures bool
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
 	// OnError is what to do when images are unavailable. The default is OnErrorContinue.
@@ -127,9 +130,6 @@ type MirrorResult struct {
 	Transfer  *Transfer      `json:"transfer,omitempty"`
 	// Archive is the archive that was written; nil for other destinations.
 	Archive *airgap.ExportResult `json:"archive,omitempty"`
-	// Signatures counts the signatures of copied images that stayed at the sources. It is nil if nothing
-	// was copied, or if an archive was read.
-	Signatures *SignatureCount `json:"omittedSignatures,omitempty"`
 	// Receipt is the file that lists what the mirror has of the archive that was read, or "".
 	Receipt string `json:"receipt,omitempty"`
 	// Warnings are those about the configuration.
@@ -284,11 +284,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	if err := s.saveErrors(p, result.Report, time.Now()); err != nil {
 		return nil, err
 	}
-	if have == nil {
-		if result.Signatures, err = s.countSignatures(ctx, p, result.Report.New); err != nil {
-			return nil, err
-		}
-	} else {
+	if have != nil {
 		result.Signature = SignatureOf(have)
 		if result.Receipt, err = imported.WriteReceipt(ctx, p, result.Report, airgap.ReceiptOptions{File: o.WriteReceipt, Sign: sign}); err != nil {
 			return nil, err
@@ -335,15 +331,21 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, selected *Select
 		if err == nil {
 			err = s.verifyReleases(p, o.ReleaseTrust)
 		}
+		if err == nil && o.RemoveSignatures {
+			p, err = p.WithoutSignatures()
+		}
 		return rename(p, o.Name), err
 	case o.Plan != "":
 		p, err := s.loadPlan(ctx, o.Plan, o.ReleaseTrust)
+		if err == nil && o.RemoveSignatures {
+			p, err = p.WithoutSignatures()
+		}
 		if p = rename(p, o.Name); err == nil && !o.DryRun {
 			err = s.SavePlan(p.Name, p.Write)
 		}
 		return p, err
 	default:
-		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, selected, !o.DryRun || !o.any())
+		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, selected, !o.DryRun || !o.any())
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
@@ -32,6 +31,9 @@ type PlanOptions struct {
 	Workspace string
 	// Destination, if not empty, is what the plan is compared with.
 	Destination string
+	// RemoveSignatures leaves out the signatures and other referrers of images, as mirror.signatures:
+	// remove does.
+	RemoveSignatures bool
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
 }
@@ -146,7 +148,7 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, selected *Selecte
 	from.Releases = updates
 	e.warnTrust(o.ReleaseTrust, wantsReleases(platform))
 	p, err := build.Plan(ctx, selected.Config, name, from, build.Options{
-		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Operators, Clusters: selected.running(), Now: time.Now(), IgnoreReleaseSignature: o.IgnoreReleaseSignature,
+		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Operators, Clusters: selected.running(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()

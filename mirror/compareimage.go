@@ -28,7 +28,7 @@ func (v *repositoryCheck) compareImage(ctx context.Context, img *image) error {
 		return nil
 	}
 	img.present = present
-	if present || v.CheckBlobs || !v.untagged.Load() || !v.KnownTags.known(img.repository, img.Image) {
+	if present || v.CheckBlobs || img.isReferrer() || !v.untagged.Load() || !v.KnownTags.known(img.repository, img.Image) {
 		return nil
 	}
 	if img.onlyTagMissing, err = v.presentByDigest(ctx, img, children); err == nil && !img.onlyTagMissing {
@@ -50,6 +50,12 @@ func (img *image) name() string {
 // It reports whether the image is present, and whether its children are in any case. If an earlier
 // run pushed the image, all requests are made at the same time.
 func (v *repositoryCheck) isPresent(ctx context.Context, img *image) (present, children bool, err error) {
+	if img.isReferrer() {
+		listed, err := v.isListed(ctx, img)
+		if !listed || err != nil || v.trusted(img) {
+			return listed, false, err
+		}
+	}
 	last := len(img.manifests) - 1
 	tags := img.Tags
 	if len(tags) == 0 {

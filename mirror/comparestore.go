@@ -30,7 +30,7 @@ func (r *run) compareStore(ctx context.Context) error {
 		}
 	}
 	for _, img := range r.images {
-		if lists && slices.ContainsFunc(img.Tags, func(tag string) bool { return listed[img.Repository+":"+tag] != img.Digest }) {
+		if lists && slices.ContainsFunc(indexNames(img.Image), func(name string) bool { return listed[name] != img.Digest }) {
 			continue
 		}
 		img.present = !slices.ContainsFunc(img.manifests, func(m *plan.Manifest) bool {

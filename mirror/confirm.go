@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // maxBatch is how many images of a repository are confirmed at once, at most, after they were
@@ -94,7 +95,7 @@ func (r *run) provingTags(ctx context.Context, images []*image) map[string]bool 
 	wanted := map[string]bool{} // whether the tag is made of the digest
 	for _, img := range images {
 		for _, tag := range img.Tags {
-			if stable := isDigestTag(tag, img.Digest); stable || !used {
+			if stable := plan.IsDigestTag(tag, img.Digest); stable || !used {
 				wanted[tag] = stable
 			}
 		}
@@ -131,6 +132,9 @@ func (r *run) hasOtherTag(repository string, found []string) bool {
 		for _, tag := range img.Tags {
 			planned[tag] = true
 		}
+		if img.isReferrer() {
+			planned[plan.DigestTag(img.Subject)] = true // the registry may list it there
+		}
 	}
 	return slices.ContainsFunc(found, func(tag string) bool { return !planned[tag] })
 }
@@ -148,7 +152,7 @@ func (r *run) confirmImage(ctx context.Context, img *image, present map[string]b
 		return r.confirmManifests(ctx, img)
 	}
 	r.Log.Warn("the registry accepted an image and does not have it; pushing it again", "ref", img.Source, "repository", img.repository)
-	img.onlyTagMissing = false
+	img.onlyTagMissing, img.untagged = false, false
 	for i, m := range img.manifests {
 		r.pushed.Delete(pushKeyOf(img, m, img.tagsOf(i)))
 	}

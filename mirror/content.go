@@ -35,7 +35,8 @@ func blobDescriptor(b plan.Blob) ocispec.Descriptor {
 }
 
 // IndexManifests returns the manifests for the index.json of a layout with the plan's images: every
-// image under its name in the mirror ("org/name:tag"), in the plan's order. The descriptors are
+// image under its name in the mirror ("org/name:tag"), or without a name if it has no tag, in the
+// plan's order. The descriptors are
 // made during the iteration.
 func IndexManifests(p *plan.Plan) (iter.Seq[ocispec.Descriptor], error) {
 	contents, err := p.Contents()
@@ -52,6 +53,9 @@ func IndexManifests(p *plan.Plan) (iter.Seq[ocispec.Descriptor], error) {
 		for i := range p.Images {
 			img := &p.Images[i]
 			m, _ := contents.Manifest(img.Digest)
+			if len(img.Tags) == 0 && !yield(manifestDescriptor(&m)) {
+				return
+			}
 			for _, tag := range img.Tags {
 				if !yield(ocispec.Descriptor{
 					MediaType: m.MediaType, Digest: m.Digest, Size: m.Size,

@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -92,12 +91,6 @@ func (r *KnownTags) known(repository string, images ...*plan.Image) bool {
 	return true
 }
 
-// isDigestTag reports whether the tag is made of the digest ("sha256-…"). Images whose source has
-// no tag get such a tag.
-func isDigestTag(tag string, d digest.Digest) bool {
-	return tag == strings.Replace(d.String(), ":", "-", 1)
-}
-
 // signatureTag matches the names that cosign gives to the signatures, attestations and bill of
 // materials of an image, by the image's digest.
 var signatureTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256-[0-9a-f]{64}\.(sig|att|sbom)$`) })
@@ -105,5 +98,5 @@ var signatureTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // isStableTag reports whether a tag stays with its image unless it is moved on purpose, because it
 // is made of the image's digest, or of the digest of the image that this one signs.
 func isStableTag(tag string, d digest.Digest) bool {
-	return isDigestTag(tag, d) || signatureTag().MatchString(tag)
+	return plan.IsDigestTag(tag, d) || signatureTag().MatchString(tag)
 }

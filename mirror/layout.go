@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -59,8 +60,8 @@ func (s *LayoutDestination) put(ctx context.Context, desc ocispec.Descriptor, bo
 	return err
 }
 
-// Listed returns the images of index.json by name. Content of a run that did not come to its end is
-// there without a name, and nothing finds it.
+// Listed returns the images of index.json by name, or by digest if they have none. Content of a run
+// that did not come to its end is not listed, and nothing finds it.
 func (s *LayoutDestination) Listed() (map[string]digest.Digest, error) {
 	index, err := s.layout.Index()
 	if err != nil {
@@ -68,9 +69,14 @@ func (s *LayoutDestination) Listed() (map[string]digest.Digest, error) {
 	}
 	names := map[string]digest.Digest{}
 	for _, m := range index.Manifests {
-		names[m.Annotations[ocispec.AnnotationRefName]] = m.Digest
+		names[indexName(m)] = m.Digest
 	}
 	return names, nil
+}
+
+// indexName returns the name of an entry of index.json, or its digest if it has no name.
+func indexName(m ocispec.Descriptor) string {
+	return cmp.Or(m.Annotations[ocispec.AnnotationRefName], string(m.Digest))
 }
 
 // PutBlob implements Destination.
@@ -110,9 +116,9 @@ func (s *LayoutDestination) Add(ctx context.Context, p *plan.Plan) error {
 	}
 	listed := map[string]bool{}
 	for m := range names {
-		listed[m.Annotations[ocispec.AnnotationRefName]] = true
+		listed[indexName(m)] = true
 	}
-	others := slices.DeleteFunc(index.Manifests, func(m ocispec.Descriptor) bool { return listed[m.Annotations[ocispec.AnnotationRefName]] })
+	others := slices.DeleteFunc(index.Manifests, func(m ocispec.Descriptor) bool { return listed[indexName(m)] })
 	return s.writeIndex(ctx, slices.Values(slices.AppendSeq(others, names)))
 }
 
@@ -121,4 +127,12 @@ func (s *LayoutDestination) writeIndex(ctx context.Context, manifests iter.Seq[o
 		return fmt.Errorf("finishing the layout: %w", err)
 	}
 	return nil
+}
+
+// indexNames returns the names of an image in index.json, see indexName.
+func indexNames(img *plan.Image) []string {
+	if len(img.Tags) == 0 {
+		return []string{string(img.Digest)}
+	}
+	return img.Names()
 }

@@ -37,6 +37,9 @@ type Origin struct {
 	// whole are the blobs of the cache that this process has written or read completely.
 	whole sync.Map // digest.Digest -> struct{}
 
+	// referrers are those of layouts, by folder: string -> func.
+	referrers sync.Map
+
 	mu      sync.Mutex
 	layouts map[string]*layout.Layout
 	// repositories are those that were read, by their names in sources: parsing a reference costs
@@ -152,15 +155,6 @@ func (o *Origin) Tags(ctx context.Context, source string) ([]string, error) {
 		return nil, err
 	}
 	return o.client.Tags(ctx, repo, maxListedTags)
-}
-
-// AllTags returns all tags of a repository in a registry, on as many pages as it needs.
-func (o *Origin) AllTags(ctx context.Context, repository string) ([]string, error) {
-	repo, err := o.repository(repository)
-	if err != nil {
-		return nil, err
-	}
-	return o.client.Tags(ctx, repo, 0)
 }
 
 // Blob opens a blob of the repository or layout that source names, at offset.

@@ -9,6 +9,9 @@ import (
 // publish pushes the manifests of an image, unless one of its blobs failed. An error that it
 // returns ends the run; other errors are recorded for the image.
 func (r *run) publish(ctx context.Context, img *image) error {
+	if len(img.attachments) > 0 {
+		return r.publishUntagged(ctx, img)
+	}
 	err := img.err // nothing else changes it any more
 	if err == nil {
 		err = r.putManifests(ctx, img)
@@ -19,6 +22,7 @@ func (r *run) publish(ctx context.Context, img *image) error {
 	if r.fatalWrite(err) {
 		return err
 	}
+	r.attachmentPushed(img)
 	if r.registry != nil {
 		return r.confirmLater(ctx, img, err)
 	}
@@ -30,7 +34,7 @@ func (r *run) publish(ctx context.Context, img *image) error {
 func (r *run) putManifests(ctx context.Context, img *image) error {
 	for i, m := range img.manifests {
 		tags := img.tagsOf(i)
-		if !img.onlyTagMissing || len(tags) > 0 {
+		if !img.onlyTagMissing && !img.untagged || len(tags) > 0 {
 			if err := r.putManifest(ctx, img, m, tags); err != nil {
 				return err
 			}

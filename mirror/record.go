@@ -74,7 +74,6 @@ func recordedCatalog(c plan.Catalog, names map[string]reference.Reference) resou
 	entry := resources.Catalog{
 		Source: c.Source, Target: c.Target, Mirror: target,
 		TemplateName: c.TemplateName, BinaryLess: c.BinaryLess, ConfigsDir: c.ConfigsDir,
-		VariantOf: c.VariantOf,
 	}
 	if c.Template != "" {
 		entry.Template = []byte(c.Template)
@@ -122,7 +121,7 @@ func kindOf(img *plan.Image) string {
 		return "generic"
 	case plan.ReleaseImage, plan.ComponentImage, plan.BootImage:
 		return "release"
-	case plan.SignatureImage, plan.GraphImage:
+	case plan.SignatureImage, plan.AttestationImage, plan.SBOMImage, plan.ReferrerImage, plan.GraphImage:
 		return ""
 	}
 	return "operator"

@@ -102,6 +102,20 @@ func (s *registryDestination) Tags(ctx context.Context, repository string, limit
 	return tags, err
 }
 
+// Referrers implements referrerLister.
+func (s *registryDestination) Referrers(ctx context.Context, repository string, subject digest.Digest) (map[digest.Digest]bool, error) {
+	ref, err := s.reference(repository)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.client.ListedReferrers(ctx, ref.WithDigest(subject))
+	listed := map[digest.Digest]bool{}
+	for _, d := range list {
+		listed[d.Digest] = true
+	}
+	return listed, err
+}
+
 // Existing implements repositoryLister.
 func (s *registryDestination) Existing(ctx context.Context, limit int) (map[string]bool, error) {
 	first := slices.Min(slices.Collect(maps.Keys(s.repositories))) // credentials may be for a part of the registry
@@ -139,12 +153,6 @@ func (s *registryDestination) MountBlob(ctx context.Context, repository string, 
 		return false, err
 	}
 	return s.client.PushBlob(ctx, ref, desc, []string{source.Path}, open)
-}
-
-// VerifiesUploads implements uploadVerifier.
-func (s *registryDestination) VerifiesUploads(ctx context.Context, repository string) bool {
-	ref, err := s.reference(repository)
-	return err == nil && s.client.VerifiesUploads(ctx, ref)
 }
 
 func (s *registryDestination) PutManifest(ctx context.Context, repository string, desc ocispec.Descriptor, raw []byte, tags []string) error {

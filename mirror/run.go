@@ -53,8 +53,6 @@ type Options struct {
 	// Meter, if set, measures the progress.
 	Meter *Meter
 	Log   *slog.Logger
-
-	proofWorth int64 // instead of the constant, for tests; 0 means the constant
 }
 
 const defaultStreams = 8
@@ -131,6 +129,7 @@ type run struct {
 	pushed       sync.Map // manifests that this run pushed: pushKey -> *pushState
 	repushed     sync.Map // content that was pushed again: pushKey -> *pushState
 	blobChecks   sync.Map // content that was requested from the registry: pushKey -> *blobCheck
+	referrers    sync.Map // lists of referrers: pushKey -> func
 	damaged      sync.Map // content that is missing or damaged in a repository: digest.Digest -> struct{}
 	checked      *CheckedBlobs
 	futileChecks atomic.Int64
@@ -140,7 +139,6 @@ type run struct {
 
 	journalWarning sync.Once // logs once that the journal cannot be written
 	count          counts
-	proof          proof // that the registry compares content with digests
 }
 
 // counts are the numbers of the report.
@@ -159,7 +157,6 @@ func (r *run) copy(ctx context.Context) error {
 	r.ready = make(chan *image, len(r.images))
 	r.schedule()
 	r.Meter.setTotal(r.images, needed)
-	r.mayLeaveHashing(needed)
 	if err := r.probeSparse(ctx); err != nil {
 		return err
 	}

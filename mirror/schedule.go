@@ -23,6 +23,7 @@ func (r *run) schedule() {
 			whole.waiting++
 		}
 	}
+	r.linkAttachments()
 	var start []*image
 	for _, img := range r.images {
 		if img.present || img.waiting == 0 {

@@ -78,7 +78,11 @@ func (r *run) probeSparse(ctx context.Context) error {
 	for _, m := range smallest.manifests {
 		r.shared[m] = true // so that the image's own push finds that they are pushed
 	}
-	err := r.putManifests(ctx, smallest)
+	put := r.putManifests
+	if len(smallest.attachments) > 0 {
+		put = r.putUntagged
+	}
+	err := put(ctx, smallest)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -90,6 +90,11 @@ func (r *run) problem(ctx context.Context, img *image) (string, error) {
 		}
 	}
 	if missing == 0 {
+		if img.isReferrer() {
+			if listed, err := r.isListed(ctx, img); !listed || err != nil {
+				return "the registry does not list it as a referrer of " + img.Subject.String(), err
+			}
+		}
 		return "", nil
 	}
 	return fmt.Sprintf("%d of its %d parts (platforms and what belongs to them) are missing", missing, last), nil

@@ -108,7 +108,7 @@ func (v *layoutCheck) addPlan(p *plan.Plan, index ocispec.Index) error {
 	}
 	names := map[string]digest.Digest{}
 	for _, m := range index.Manifests {
-		names[m.Annotations[ocispec.AnnotationRefName]] = m.Digest
+		names[indexName(m)] = m.Digest
 	}
 	v.report.Images = len(p.Images) + len(p.Missing)
 	for i := range p.Images {
@@ -119,13 +119,13 @@ func (v *layoutCheck) addPlan(p *plan.Plan, index ocispec.Index) error {
 		if err != nil {
 			return err
 		}
-		for _, tag := range img.Tags {
+		for _, name := range indexNames(img.Image) {
 			problem := "index.json does not list it"
-			switch d, ok := names[img.Repository+":"+tag]; {
+			switch d, ok := names[name]; {
 			case d == img.Digest:
 				continue
 			case ok:
-				problem = "index.json lists another image under the name " + img.Repository + ":" + tag
+				problem = "index.json lists another image under the name " + name
 			}
 			v.report.Missing = append(v.report.Missing, MissingImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Problem: problem})
 			break

@@ -31,6 +31,11 @@ type image struct {
 	manifests []*plan.Manifest
 	blobs     []*blob
 
+	// attachments wait until the manifests are pushed, and then the image's tags for them. tagsWaiting
+	// are the images whose tags wait for this one.
+	attachments, tagsWaiting []*image
+	untagged                 bool // its manifests are pushed, but not its tags
+
 	mu             sync.Mutex
 	present        bool  // found at the destination before anything was copied
 	onlyTagMissing bool  // all of it is present, except for its tag
@@ -58,7 +63,6 @@ type blob struct {
 	images []*image
 	// attempted means that the blob was copied, or that it failed.
 	attempted bool
-	config    bool // of an image
 }
 
 func (b *blob) descriptor() ocispec.Descriptor { return blobDescriptor(*b.desc) }
@@ -97,9 +101,7 @@ func newWork(p *plan.Plan, perRepository bool) (*work, error) {
 		}
 		clear(seen)
 		manifests, blobs = manifests[:0], blobs[:0]
-		first := true // blob of the manifest, which is the config
 		err := contents.WalkIndexes(img.Digest, func(m *plan.Manifest) error {
-			first = true
 			if !seen[m.Digest] {
 				seen[m.Digest] = true
 				manifests = append(manifests, m)
@@ -110,9 +112,7 @@ func newWork(p *plan.Plan, perRepository bool) (*work, error) {
 			}
 			return nil
 		}, func(at int) error {
-			b := &w.blobs[at]
-			b.config, first = b.config || first, false
-			if !seen[b.desc.Digest] {
+			if b := &w.blobs[at]; !seen[b.desc.Digest] {
 				seen[b.desc.Digest] = true
 				blobs = append(blobs, b)
 				holders[at]++

@@ -66,8 +66,8 @@ func (p *Plan) Outline() *Outline {
 	}
 	for i := range p.Images {
 		img := &p.Images[i]
-		for _, tag := range img.Tags {
-			o.images = append(o.images, outlinedImage{img.Repository + ":" + tag, img.Digest, img.Size})
+		for _, name := range img.Names() {
+			o.images = append(o.images, outlinedImage{name, img.Digest, img.Size})
 		}
 	}
 	for i := range p.Manifests {

@@ -21,14 +21,16 @@ type ExplainedImage struct {
 	Repository string        `json:"repository,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
 	Size       int64         `json:"size,omitempty"` // in bytes, before sharing
+	// Subject is the manifest that the image belongs to, and Of the source of the image with it; both
+	// are "" for most images.
+	Subject digest.Digest `json:"subject,omitempty"`
+	Of      string        `json:"of,omitempty"`
 	// Missing is the reason why the image is unavailable, Blocked the pattern of blockedImages that
 	// matches it; usually both are "".
 	Missing string `json:"missing,omitempty"`
 	Blocked string `json:"blocked,omitempty"`
 	// Lists are the lists of the configuration that name the image.
-	Lists []string `json:"lists,omitempty"`
-	// Rules are the rules for tags that selected the image.
-	Rules    []string           `json:"rules,omitempty"`
+	Lists    []string           `json:"lists,omitempty"`
 	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
 	Releases []ExplainedRelease `json:"releases,omitempty"`
 }
@@ -98,7 +100,7 @@ func (p *Plan) Explain(name string) Explanation {
 			places = append(places, img.Repository+":"+tag)
 		}
 		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) || isComponent(img, name) {
-			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size}
+			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img)}
 			e.Images = append(e.Images, p.explainImage(x, img.Reasons))
 		}
 	}
@@ -154,12 +156,7 @@ func bundlesOf(p Package) []string {
 func (p *Plan) explainImage(x ExplainedImage, because []Reason) ExplainedImage {
 	for _, b := range because {
 		if b.List != "" {
-			if !slices.Contains(x.Lists, b.List) {
-				x.Lists = append(x.Lists, b.List)
-			}
-			if b.Rule != "" {
-				x.Rules = append(x.Rules, b.Rule)
-			}
+			x.Lists = append(x.Lists, b.List)
 			continue
 		}
 		if b.Release != "" {

@@ -25,14 +25,13 @@ func CompareReasons(a, b Reason) int {
 		strings.Compare(a.Package, b.Package),
 		strings.Compare(a.Bundle, b.Bundle),
 		strings.Compare(a.Release, b.Release),
-		strings.Compare(a.Name, b.Name),
-		strings.Compare(a.Rule, b.Rule))
+		strings.Compare(a.Name, b.Name))
 }
 
 // Rank orders kinds by how specific they are. An image that is requested in several roles gets the
 // kind with the highest rank.
 func (k ImageKind) Rank() int {
 	return slices.Index([]ImageKind{
-		AdditionalImage, RelatedImage, BundleImage, CatalogImage, SignatureImage, BootImage, ComponentImage, ReleaseImage, GraphImage,
+		AdditionalImage, RelatedImage, BundleImage, CatalogImage, ReferrerImage, SBOMImage, AttestationImage, SignatureImage, BootImage, ComponentImage, ReleaseImage, GraphImage,
 	}, k)
 }

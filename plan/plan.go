@@ -47,9 +47,6 @@ type Plan struct {
 	// UpdateGraphs are the graphs that the releases were selected from.
 	UpdateGraphs []UpdateGraph `json:"updateGraphs,omitempty"`
 	GraphData    *GraphData    `json:"graphData,omitempty"`
-	// TagRules are the rules of the configuration that selected tags of additional images, sorted by
-	// repository.
-	TagRules []TagRule `json:"tagRules,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that are unavailable at the source. A catalog that names one of them is
@@ -103,8 +100,14 @@ const (
 	ReleaseImage   ImageKind = "release"
 	ComponentImage ImageKind = "component"
 	BootImage      ImageKind = "boot"
-	// SignatureImage contains signatures of another image of a release, in the format of cosign.
-	SignatureImage ImageKind = "signature"
+	// SignatureImage, AttestationImage and SBOMImage belong to another image, Image.Subject. cosign
+	// stores them beside it, under tags that are made of its digest.
+	SignatureImage   ImageKind = "signature"
+	AttestationImage ImageKind = "attestation"
+	SBOMImage        ImageKind = "sbom"
+	// ReferrerImage is a manifest that names Image.Subject as its subject (OCI 1.1), such as a
+	// sigstore bundle. It has no tag.
+	ReferrerImage ImageKind = "referrer"
 	// GraphImage contains the plan's GraphData.
 	GraphImage ImageKind = "graph"
 )
@@ -122,8 +125,12 @@ type Image struct {
 	// source only for catalogs that were rebuilt.
 	Digest digest.Digest `json:"digest"`
 	// Repository is the path below the mirror's registry and prefix.
-	Repository string   `json:"repository"`
-	Tags       []string `json:"tags"`
+	Repository string `json:"repository"`
+	// Tags are empty for a ReferrerImage, and only for that.
+	Tags []string `json:"tags"`
+	// Subject is the manifest that this image is a signature, attestation, bill of materials or other
+	// referrer of. It is "" for other images, and in plans of earlier versions.
+	Subject digest.Digest `json:"subject,omitempty"`
 	// Size is the size of all manifests and blobs of the image in bytes, including those that other
 	// images share.
 	Size    int64    `json:"size"`
@@ -142,10 +149,9 @@ type Reason struct {
 	// release.
 	Name string `json:"name,omitempty"`
 	// List is the list of the configuration: "additionalImages", "operators" for the image of a
-	// catalog, or "platform" for the image of graph data.
+	// catalog, "platform" for the image of graph data, or "signatures" for what belongs to another
+	// image.
 	List string `json:"list,omitempty"`
-	// Rule is the text of the rule for tags that selected the image (TagRule.Rule), usually "".
-	Rule string `json:"rule,omitempty"`
 	// Release is the name of a release in the plan (Release.Name). Name is the name of the
 	// component then.
 	Release string `json:"release,omitempty"`

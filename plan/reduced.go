@@ -76,7 +76,7 @@ func (p *Plan) Replace(catalogs []Catalog, manifests []Manifest, blobs []Blob, n
 	q.unblock(func(b Blocker) bool { return excluded[Reason{Catalog: b.Catalog, Package: b.Package}] })
 	q.Notes = slices.Compact(slices.Sorted(slices.Values(q.Notes)))
 	slices.SortFunc(q.Images, CompareImages)
-	return &q, q.gather(union(p.Manifests, manifests, Manifest.digest), union(p.Blobs, blobs, Blob.digest))
+	return &q, q.gatherOwned(union(p.Manifests, manifests, Manifest.digest), union(p.Blobs, blobs, Blob.digest))
 }
 
 // union merges two lists that are sorted by digest. Of two equal entries it keeps the one of a.

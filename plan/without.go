@@ -50,7 +50,19 @@ func (p *Plan) Without(lost []FailedImage) (*Plan, error) {
 		return slices.ContainsFunc(u.Versions(), func(v string) bool { return removed[Publishable{Release: release.Name(v, u.Arch)}] })
 	})
 	q.unblock(func(b Blocker) bool { return removed[Publishable{Catalog: b.Catalog}] })
-	return &q, q.gather(p.Manifests, p.Blobs)
+	return &q, q.gatherOwned(p.Manifests, p.Blobs)
+}
+
+// gatherOwned is gather without what belongs to images that are not in the plan.
+func (p *Plan) gatherOwned(manifests []Manifest, blobs []Blob) error {
+	contents, err := (&Plan{Manifests: manifests, Blobs: blobs}).Contents()
+	if err == nil {
+		p.Images, err = withoutOrphans(p.Images, contents)
+	}
+	if err != nil {
+		return err
+	}
+	return p.gather(manifests, blobs)
 }
 
 // gather sets the manifests and blobs to those that the images reach, and the totals.
@@ -89,7 +101,7 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 func (p *Plan) OnlyCatalogs(catalogs []string) (*Plan, error) {
 	q := *p
 	q.Images, q.Catalogs, q.Missing, q.Blocked, q.Notes = []Image{}, nil, nil, nil, nil
-	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules = nil, nil, nil, nil, nil
+	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData = nil, nil, nil, nil
 	for _, img := range p.Images {
 		if img.Kind == CatalogImage && slices.Contains(catalogs, img.Catalog) {
 			q.Images = append(q.Images, img)

@@ -104,12 +104,10 @@ func (m *measured) mostCPU(op operation) float64 {
 	switch {
 	case m.Preset != "medium" && op != copying:
 		return 0
-	case m.Preset != "medium":
+	case m.Preset != "medium" || op == in:
 		return 2
 	case op == copying:
 		return 1.8
-	case op == in:
-		return 1.4
 	}
 	return 1.2
 }

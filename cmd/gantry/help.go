@@ -25,7 +25,7 @@ var flagGroups = []flagGroup{
 	{"Archive", []string{"since", "full", "receipt", "write-receipt", "volume-size", "strict-archive", "repair", "encrypt-to"}},
 	{"Trust", []string{
 		signKeyFlag, "sign-passphrase-file", verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, identityFlag, identityPassphraseFlag,
-		"release-key", "ignore-release-signature", "authfile", "cert-dir",
+		"release-key", "ignore-release-signature", "remove-signatures", "authfile", "cert-dir",
 	}},
 	{"Tuning", []string{"retry-times", "retry-delay", "parallel-images", "parallel-layers", "limit-rate", "min-rate", "silent-timeout", "limits", "cache-dir"}},
 }

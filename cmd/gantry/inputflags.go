@@ -13,12 +13,15 @@ type inputs struct {
 	plan      string
 	name      string // of the plan; "" is the name of the file
 	workspace string
+	// removeSignatures leaves out signatures and other referrers of images.
+	removeSignatures bool
 }
 
 func (in *inputs) addFlags(f *pflag.FlagSet) {
 	in.selectFlags.addFlags(f, pathsKept)
 	in.releaseFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
+	f.BoolVar(&in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
 	f.StringVar(&in.workspace, "workspace", gantry.DefaultWorkspace, "folder for plans, cache and cluster-resources")
 }
 

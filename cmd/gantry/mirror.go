@@ -109,7 +109,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 // options returns the options that the flags set, without keys, and checks them.
 func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) {
 	o := gantry.MirrorOptions{
-		Selection: f.selection(), ReleaseTrust: f.trust(), Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
+		Selection: f.selection(), ReleaseTrust: f.trust(), RemoveSignatures: f.removeSignatures, Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
 		Name: f.name, Workspace: f.workspace, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, MaxNestedPaths: f.maxNestedPaths,
 		OnError: f.onError, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
 		WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,

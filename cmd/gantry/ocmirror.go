@@ -87,7 +87,7 @@ func (a *app) withoutVerb(args []string) error {
 }
 
 // unneeded are the flags of oc mirror that gantry mirror accepts, too. They have no effect.
-var unneeded = [...]string{"v2", "remove-signatures", "image-timeout", "port", "rootless-storage-path"}
+var unneeded = [...]string{"v2", "image-timeout", "port", "rootless-storage-path"}
 
 // addUnneeded adds the flags of oc mirror that have no effect here.
 func addUnneeded(f *pflag.FlagSet) {

@@ -66,7 +66,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 		return err
 	}
 	result, err := gantry.Plan(ctx, gantry.PlanOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Name: f.name, Workspace: f.workspace,
+		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
 		Destination: destination, MaxNestedPaths: f.maxNestedPaths,
 	})
 	if result == nil {

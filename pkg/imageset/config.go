@@ -40,6 +40,12 @@ type Config struct {
 	Unusable []Problem
 }
 
+// What happens to the signatures and other referrers of images.
+const (
+	CopySignatures   = "copy"
+	RemoveSignatures = "remove"
+)
+
 // Mirror is what to mirror: at least one operator, image, release or chart.
 type Mirror struct {
 	Platform         *Releases // nil if not set
@@ -47,6 +53,8 @@ type Mirror struct {
 	AdditionalImages []Image
 	BlockedImages    []Blocked
 	Helm             *Helm // nil if not set
+	// Signatures is CopySignatures or RemoveSignatures; "" means CopySignatures.
+	Signatures string
 }
 
 // An Operator is one catalog and the selection from it (mirror.operators[]). It marshals to the
@@ -69,9 +77,6 @@ type Operator struct {
 	Platforms []Platform
 	// Packages are distinct by name; empty means all.
 	Packages []Package
-	// RelatedImages is RelatedImagesComplete to mirror the images that bundles use and do not list, or
-	// "" for those that they list.
-	RelatedImages string
 	// Dependencies adds the operators that the selected ones need, from all catalogs of the
 	// configuration.
 	Dependencies bool
@@ -133,11 +138,8 @@ type Platform struct {
 // An Image is one entry of mirror.additionalImages.
 type Image struct {
 	Pos Position
-	// Name is a registry reference with tag or digest, or "oci://DIR". With Tags, it has neither tag
-	// nor digest.
+	// Name is a registry reference with tag or digest, or "oci://DIR".
 	Name string
-	// Tags selects the tags to mirror; nil if Name has one.
-	Tags *TagRule
 	// TargetRepo and TargetTag replace repository path and tag in the mirror.
 	TargetRepo, TargetTag string
 	Platforms             []Platform

@@ -92,28 +92,23 @@ func (c *Config) Usable() error {
 // checks of Parse within an entry. Installed operators may belong to packages that the entry does
 // not name and that others need. Positions have no file name. Invalid or unusable text is an *Error.
 func ParseOperator(text []byte) (Operator, error) {
-	return parseEntry(text, operatorObject(), func(o *Operator) *Position { return &o.Pos })
-}
-
-// parseEntry reads one object of the format. pos returns its position field.
-func parseEntry[T any](text []byte, of object[T], pos func(*T) *Position) (T, error) {
-	var v, none T
+	var o Operator
 	r := &reader{at: map[string]place{}}
 	root, err := r.parse(text)
 	if err != nil {
-		return none, err
+		return o, err
 	}
 	if root != nil {
-		of.read(r, root, "", pos(&v), &v)
+		operatorObject().read(r, root, "", &o.Pos, &o)
 	}
 	err = r.error()
 	if unusable := unusableOf(r.warnings); err == nil && len(unusable) > 0 {
 		err = &Error{Problems: unusable}
 	}
 	if err != nil {
-		return none, err
+		return Operator{}, err
 	}
-	return v, nil
+	return o, nil
 }
 
 // parse returns the root of the one document in text. The root is nil if r has the problem.

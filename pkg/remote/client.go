@@ -225,10 +225,10 @@ func (c *Client) host(name string, insecure bool) (*host, error) {
 	limit := c.o.Limits.For(name)
 	h := &host{
 		c: c, name: name, addr: dialedName(name), insecure: insecure,
-		streams:     newStreams(c.maxStreams(name)),
-		in:          c.in.with(newBucket(limit.Rate)),
-		out:         c.out.with(newBucket(limit.Rate)),
-		probeGate:   newGate(),
+		streams:   newStreams(c.maxStreams(name)),
+		in:        c.in.with(newBucket(limit.Rate)),
+		out:       c.out.with(newBucket(limit.Rate)),
+		probeGate: newGate(), referrersGate: newGate(),
 		tokens:      map[string][]token{},
 		tokenGates:  map[string]gate{},
 		credentials: map[keychain.Credential]*credentialState{},

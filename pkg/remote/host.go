@@ -30,6 +30,10 @@ type host struct {
 	in, out  buckets       // the limits of what is received and sent
 	stats    hostCounters
 
+	referrersAPI  atomic.Int32 // apiUnknown, apiPresent or apiAbsent
+	referrersGate gate         // entered until that is known
+	listing       sync.Map     // lists of referrers that are being changed: "repository:tag" -> gate
+
 	probeGate gate // entered by probe
 	probed    atomic.Bool
 	answered  atomic.Bool // it has responded in this run

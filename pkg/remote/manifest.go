@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -174,7 +175,8 @@ func mediaType(contentType string) string {
 
 // PushManifest writes raw under ref's tag, or under its digest if it has no tag. If the registry
 // changes it, the error wraps ErrMismatch. If the registry lacks content of the manifest, the error
-// wraps ErrBlobUnknown: the blobs have to be pushed again, and then the manifest.
+// wraps ErrBlobUnknown: the blobs have to be pushed again, and then the manifest. A manifest with a
+// subject is listed as its referrer afterwards: by the registry, or else under ReferrersTag.
 func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, mediaType string, raw []byte) error {
 	at, err := c.destination(ref)
 	if err != nil {
@@ -192,7 +194,9 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 			return fmt.Errorf("pushing the manifest %s: %w", ref, err)
 		}
 	}
-	return c.retry(ctx, func(ctx context.Context) error {
+	subject := subjectOf(raw)
+	listed := false
+	err = c.retry(ctx, func(ctx context.Context) error {
 		r := &request{
 			op: "pushing the manifest " + identifier, kind: "manifest", method: http.MethodPut, repo: at.ref.Path,
 			scopes: []string{push(at.ref.Path)},
@@ -220,6 +224,23 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 				return at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", named, ErrMismatch))
 			}
 		}
+		listed = resp.Header.Get("OCI-Subject") != ""
 		return nil
 	})
+	switch {
+	case err != nil || subject == "":
+		return err
+	case listed:
+		at.h.referrersAPI.Store(apiPresent)
+		return nil
+	}
+	entry := referrerDescriptor(mediaType, raw)
+	if at.h.referrersAPI.Load() == apiPresent {
+		// A registry may have the API and not say so in its response.
+		list, err := c.Referrers(ctx, ref.WithDigest(subject))
+		if err == nil && slices.ContainsFunc(list, func(d ocispec.Descriptor) bool { return d.Digest == entry.Digest }) {
+			return nil
+		}
+	}
+	return c.listReferrer(ctx, at.h, ref.WithDigest(subject), entry)
 }

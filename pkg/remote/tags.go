@@ -45,25 +45,39 @@ func (c *Client) Tags(ctx context.Context, repo reference.Reference, limit int) 
 
 // pages returns the list that begins with the request, at most limit names; 0 means all.
 func (c *Client) pages(ctx context.Context, at hostRef, r *request, limit int) (names []string, err error) {
+	_, err = c.eachPage(ctx, at, r, func(page []string) bool {
+		names = append(names, page...)
+		return limit == 0 || len(names) < limit
+	})
+	if err != nil {
+		return nil, err
+	}
+	if limit > 0 && len(names) > limit {
+		names = names[:limit]
+	}
+	return names, nil
+}
+
+// eachPage calls see with each page of the list that begins with the request, until it returns false.
+// all reports whether there is no further page. A list that does not end is an error.
+func (c *Client) eachPage(ctx context.Context, at hostRef, r *request, see func(page []string) (more bool)) (all bool, err error) {
 	visited := map[string]bool{}
+	names := 0
 	for {
 		page, following, err := c.tags(ctx, at, r)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		names = append(names, page...)
-		if limit > 0 && len(names) >= limit {
-			return names[:limit], nil
-		}
-		if following == "" {
-			return names, nil
+		names += len(page)
+		if !see(page) || following == "" {
+			return following == "", nil
 		}
 		visited[r.url] = true
 		pages := len(visited)
-		if len(page) == 0 || visited[following] || len(names) > maxAllTags || pages >= somePages && len(names) < fewTags*pages {
-			e := at.h.failure(r, fmt.Errorf("the registry's list of %[1]s does not end after %[2]d %[1]s on %[3]d pages", r.kind, len(names), pages))
+		if len(page) == 0 || visited[following] || names > maxAllTags || pages >= somePages && names < fewTags*pages {
+			e := at.h.failure(r, fmt.Errorf("the registry's list of %[1]s does not end after %[2]d %[1]s on %[3]d pages", r.kind, names, pages))
 			e.Hint = "check the registry, or the proxy in front of it: it seems to invent pages"
-			return nil, e
+			return false, e
 		}
 		r.url = following
 	}
@@ -83,20 +97,22 @@ func (c *Client) AllRepositories(ctx context.Context, registry string) (paths []
 	return paths, err
 }
 
-// TagsAfter returns the tags of repo that follow after in lexical order, as many as the registry returns
-// for one request, and reports whether these are all. A registry that ignores after returns other tags,
-// too.
-func (c *Client) TagsAfter(ctx context.Context, repo reference.Reference, after string) (tags []string, all bool, err error) {
+// TagPages calls see with the tags of repo that follow after in lexical order, or all tags if after is
+// "", page by page, until it returns false. A registry that ignores after returns other tags, too. all reports whether the list
+// came to its end. If a mirror of the source fails, see is called again with pages of the next one.
+func (c *Client) TagPages(ctx context.Context, repo reference.Reference, after string, see func(page []string) (more bool)) (all bool, err error) {
+	query := url.Values{"n": {strconv.Itoa(tagPage)}}
+	if after != "" {
+		query.Set("last", after)
+	}
 	err = c.read(ctx, repo.Repository(), false, func(ctx context.Context, at hostRef) error {
-		query := url.Values{"n": {strconv.Itoa(tagPage)}, "last": {after}}
-		page, following, err := c.tags(ctx, at, &request{
+		all, err = c.eachPage(ctx, at, &request{
 			op: "listing tags", kind: "tags", method: http.MethodGet, repo: at.ref.Path,
 			scopes: []string{pull(at.ref.Path)}, path: "/v2/" + at.ref.Path + "/tags/list?" + query.Encode(),
-		})
-		tags, all = page, following == ""
+		}, see)
 		return err
 	})
-	return tags, all, err
+	return all, err
 }
 
 // tags reads one page and the URL of the next.

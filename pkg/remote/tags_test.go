@@ -3,7 +3,6 @@ package remote_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,8 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// TestTagsAfter checks that tags from a point on take one request, and that it is known whether there
-// are more.
+// TestTagsAfter checks that pages of tags from a point on are requested until the caller has enough.
 func TestTagsAfter(t *testing.T) {
 	var queries []string
 	s := startRegistry(t, func(http.Handler) http.Handler {
@@ -23,18 +21,22 @@ func TestTagsAfter(t *testing.T) {
 				return
 			}
 			queries = append(queries, r.URL.RawQuery)
-			if strings.Contains(r.URL.Path, "/many/") {
-				w.Header().Set("Link", "<"+r.URL.Path+`?n=1000&last=t1>; rel="next"`)
+			if len(queries) < 3 {
+				w.Header().Set("Link", fmt.Sprintf(`<%s?n=1000&last=t%d>; rel="next"`, r.URL.Path, len(queries)))
 			}
-			_, _ = fmt.Fprint(w, `{"tags":["t1"]}`)
+			_, _ = fmt.Fprintf(w, `{"tags":["t%d"]}`, len(queries))
 		})
 	})
 	c := newClient(t, remote.Options{})
-	for path, want := range map[string]bool{"few/a": true, "many/a": false} {
+	for limit, want := range map[int]string{1: "last=sha256-%26&n=1000", 2: "last=sha256-%26&n=1000 n=1000&last=t1", 9: "last=sha256-%26&n=1000 n=1000&last=t1 n=1000&last=t2"} {
 		queries = nil
-		tags, all, err := c.TagsAfter(t.Context(), repoAt(s, path), "sha256-&")
-		if err != nil || all != want || !slices.Equal(tags, []string{"t1"}) || !slices.Equal(queries, []string{"last=sha256-%26&n=1000"}) {
-			t.Errorf("%s: %v, all %v, %v, with the queries %v", path, tags, all, err, queries)
+		var tags []string
+		all, err := c.TagPages(t.Context(), repoAt(s, "org/a"), "sha256-&", func(page []string) bool {
+			tags = append(tags, page...)
+			return len(tags) < limit
+		})
+		if err != nil || all != (limit == 9) || len(tags) != min(limit, 3) || strings.Join(queries, " ") != want {
+			t.Errorf("at most %d: %v, all %v, %v, with the queries %v", limit, tags, all, err, queries)
 		}
 	}
 }

@@ -22,7 +22,6 @@ type template struct {
 	object, metadata, spec map[string]any
 	typed                  catalogSourceSpec
 	name, namespace        string // "" if the template does not set them
-	image                  ImageTemplate
 	notes                  []string
 }
 
@@ -146,6 +145,8 @@ func (t *template) readMetadata() error {
 			delete(t.metadata, "annotations")
 		}
 	}
-	t.image = ImageTemplate(typed.Annotations[imageTemplateKey])
+	if image := typed.Annotations["olm.catalogImageTemplate"]; image != "" {
+		t.notes = append(t.notes, fmt.Sprintf("its annotation olm.catalogImageTemplate makes OLM replace the mirrored catalog with %s", image))
+	}
 	return nil
 }

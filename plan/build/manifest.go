@@ -85,6 +85,17 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 	return n, nil
 }
 
+// subjectOf returns the digest of the manifest that a manifest refers to, "" if it refers to none.
+func subjectOf(raw []byte) digest.Digest {
+	var m struct {
+		Subject *ocispec.Descriptor `json:"subject"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || m.Subject == nil {
+		return ""
+	}
+	return m.Subject.Digest
+}
+
 // isForeign reports whether a layer is fetched from its vendor and not from the registry (Windows
 // base layers).
 func isForeign(d ocispec.Descriptor) bool {

@@ -2,7 +2,6 @@ package build
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/image"
@@ -20,9 +19,9 @@ type Sources struct {
 	Databases source.Databases
 	Snapshots source.Snapshots
 	Tags      source.Tags
-	// TagLists lists the tags that rules for additional images select from. It may be nil if the
-	// configuration has no such rule.
-	TagLists TagLists
+	// Attachments finds signatures and other referrers of images. Without it, only the signatures of
+	// platform releases are found, by name.
+	Attachments Attachments
 	// Releases provides update graphs and signatures. It may be nil if the configuration has no
 	// platform releases.
 	Releases ReleaseSource
@@ -53,10 +52,10 @@ type Options struct {
 	Installed []imageset.Installed
 	// Clusters are clusters that need an update path to the releases of the configuration.
 	Clusters []Cluster
-	// Now is the time that ages in rules for tags count back from.
-	Now time.Time
 	// IgnoreReleaseSignature accepts release payloads without a valid signature.
 	IgnoreReleaseSignature bool
+	// RemoveSignatures leaves out signatures and other referrers of images.
+	RemoveSignatures bool
 	// Packages limits Select and Reselect to some packages; nil means all. Of a catalog that is
 	// selected completely, the other packages are only outlined, unless the configuration asks for
 	// dependencies, which may need any package. Plan ignores it.

@@ -3,13 +3,13 @@
 // An ImageSetConfiguration and Sources go in, a plan.Plan comes out. Planning is a pipeline. Each
 // stage returns a new value that the next one reads:
 //
-//	configuration -> platform releases      chosen from update graphs, verified, with graph data
-//	              -> selected catalogs      read and filtered (Select), with dependencies; also those
-//	                                        that olm.catalogImageTemplate names for these releases
+//	configuration -> selected catalogs      read and filtered (Select), with dependencies
 //	              -> catalog images         built, or those of the source
+//	              -> platform releases      chosen from update graphs, verified, with graph data
 //	              -> image requests         all that catalogs, releases and lists name, less what is blocked
 //	              -> resolved images        tags resolved to digests, manifests read into one graph
 //	              -> targets                repository and tag of each image
+//	              -> attachments            signatures and other referrers, in the same repositories
 //	              -> plan.Plan              images, manifests, blobs, notes
 //
 // The same input gives the same plan, byte by byte. The package reads through interfaces that it
@@ -38,29 +38,20 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	opts, sources = opts.withDefaults(), sources.withTagCache()
 	opts.Packages = nil
 
+	catalogs, err := selectCatalogs(ctx, sources, cfg.Mirror.Operators, opts)
+	if err != nil {
+		return nil, err
+	}
+	catalogImages, err := catalogs.buildImages(ctx, sources)
+	if err != nil {
+		return nil, err
+	}
 	graph := newManifestGraph(sources.Images)
 	releases, err := readReleases(ctx, cfg.Mirror.Platform, cfg.Mirror.BlockedImages, graph.recording(sources), opts)
 	if err != nil {
 		return nil, err
 	}
-	variants, err := catalogVariants(ctx, cfg.Mirror.Operators, kubernetesVersions(releases.payloads, opts.Clusters), sources)
-	if err != nil {
-		return nil, err
-	}
-	catalogs, err := selectCatalogs(ctx, sources, slices.Concat(cfg.Mirror.Operators, variants.operators), opts)
-	if err != nil {
-		return nil, err
-	}
-	catalogs.markVariants(variants)
-	catalogImages, err := catalogs.buildImages(ctx, sources)
-	if err != nil {
-		return nil, err
-	}
-	listed, err := listImages(ctx, cfg.Mirror.AdditionalImages, graph.recording(sources), opts)
-	if err != nil {
-		return nil, err
-	}
-	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, listed.images)
+	requests, err := requestImages(cfg.Mirror, catalogs.all, releases)
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +62,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err := inputProblems(all); err != nil {
 		return nil, err
 	}
-	signatures, signatureNotes, err := findSignatures(ctx, graph, releases.payloads, all, sources, opts)
-	if err != nil {
-		return nil, err
-	}
-	available, missing, err := splitMissing(slices.Concat(all, signatures))
+	available, missing, err := splitMissing(all)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +73,11 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
-	content, err := graph.content(images)
+	attached, err := attach(ctx, graph, images, catalogImages.catalogs, releases.payloads, cfg.Mirror, sources, opts)
+	if err != nil {
+		return nil, err
+	}
+	content, err := graph.content(attached.images)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +86,9 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
 		Catalogs: withTargets(catalogImages.catalogs, content.images),
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData,
-		TagRules: listed.rules, Images: content.images, Missing: missing, Blocked: requests.blocked,
+		Images: content.images, Missing: slices.Concat(missing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, signatureNotes, targetNotes, content.notes, blockerNotes),
+		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), catalogs.notes, catalogImages.notes, releases.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()

@@ -93,8 +93,8 @@ func (r *catalogReduction) build(ctx context.Context, c *plan.Catalog, sources S
 	if err != nil {
 		return "", fmt.Errorf("building the image of catalog %s without %s: %w", c.Name(), strings.Join(slices.Sorted(maps.Keys(r.excluded)), ", "), err)
 	}
-	if c.Tag == digestTag(c.Digest) {
-		c.Tag = digestTag(built.Root.Digest)
+	if plan.IsDigestTag(c.Tag, c.Digest) {
+		c.Tag = plan.DigestTag(built.Root.Digest)
 	}
 	c.Digest, c.Built, c.BinaryLess, c.ConfigsDir = built.Root.Digest, true, built.BinaryLess, built.Directory
 	c.Packages = slices.DeleteFunc(slices.Clone(c.Packages), func(p plan.Package) bool { return r.excluded[p.Name] != nil })

@@ -7,15 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
 )
-
-// digestTag returns the tag of an image whose source has only a digest, as oc mirror does.
-func digestTag(d digest.Digest) string { return strings.Replace(d.String(), ":", "-", 1) }
 
 // repository returns the default repository in the mirror: the path of the source below its host,
 // or the base name of the folder of an OCI layout.
@@ -68,7 +63,7 @@ func targetOf(r resolvedImage) (target, error) {
 		t.tag = "latest"
 	}
 	if t.tag == "" {
-		t.tag = digestTag(r.digest)
+		t.tag = plan.DigestTag(r.digest)
 	}
 	return t, nil
 }
@@ -106,7 +101,7 @@ func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, er
 			return nil, nil, advice.New(advice.Failure, "give one of them another targetRepo or targetTag", "%s and %s would both become %s",
 				winner.request.source, t.request.source, winner.name())
 		case t.request.ref.Digest != "":
-			t.tag = digestTag(t.digest)
+			t.tag = plan.DigestTag(t.digest)
 			notes = append(notes, fmt.Sprintf("%s gets the tag %s, because %s is another image in the mirror", t.request.source, t.tag, winner.name()))
 		default:
 			t.repo += "-" + reference.ShortHash(t.origin())

@@ -86,21 +86,9 @@ func (s *Source) Stream(ctx context.Context, each func(*catalog.Meta) error) err
 	return nil
 }
 
-// objects calls each for the objects of a database, bundle or template.
+// objects calls each for the objects of a database or bundle.
 func (s *Source) objects(ctx context.Context, each func(*catalog.Meta) error) (err error) {
-	switch s.Kind {
-	case Template:
-		metas, err := s.render(ctx)
-		if err != nil {
-			return err
-		}
-		for _, m := range metas {
-			if err := each(m); err != nil {
-				return err
-			}
-		}
-		return nil
-	case Bundle:
+	if s.Kind == Bundle {
 		m, err := s.bundle(ctx)
 		if err != nil {
 			return err

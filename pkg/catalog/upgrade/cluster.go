@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/blang/semver/v4"
-
-	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // A cluster is the version of a cluster for which blocks are determined.
@@ -18,7 +16,8 @@ type cluster struct {
 	kubeKnown bool
 }
 
-// clusterOf reads Options.ClusterVersion.
+// clusterOf reads Options.ClusterVersion. OpenShift 4.y is built on Kubernetes
+// 1.(y+13).
 func clusterOf(text string) (cluster, error) {
 	if text == "" {
 		return cluster{}, nil
@@ -28,8 +27,8 @@ func clusterOf(text string) (cluster, error) {
 		return cluster{}, fmt.Errorf("reading the cluster's version: %q is not an OpenShift version; write it as 4.19.3 or 4.19", text)
 	}
 	c := cluster{known: true, openshift: semver.Version{Major: v.Major, Minor: v.Minor}}
-	if kube, err := semver.ParseTolerant(release.Kubernetes(minor(c.openshift))); err == nil {
-		c.kube, c.kubeKnown = kube, true
+	if v.Major == 4 {
+		c.kube, c.kubeKnown = semver.Version{Major: 1, Minor: v.Minor + 13}, true
 	}
 	return c, nil
 }

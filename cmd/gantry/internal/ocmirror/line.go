@@ -138,7 +138,7 @@ func (l *line) common(g given) error {
 			l.noEffect(g.Name, "only --secure-policy verifies signatures")
 		}
 	case "registries.d":
-		l.noEffect(g.Name, "image signatures are neither copied nor verified")
+		l.noEffect(g.Name, "signatures of images are copied as they are, and not verified")
 	case "workspace", "dir", "cache-dir": // see folders
 		if l.verb&(ListReleases|Describe|Init|Version) != 0 {
 			l.unneeded(g.Name)

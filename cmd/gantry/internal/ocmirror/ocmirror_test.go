@@ -24,7 +24,7 @@ func ownFlags(command string) *pflag.FlagSet {
 	f.StringP("output", "o", "", "")
 	f.BoolP("quiet", "q", false, "")
 	if command == "mirror" {
-		for _, name := range strings.Fields("dest-tls-verify dest-plain-http strict-archive ignore-release-signature resources-only check-blobs") {
+		for _, name := range strings.Fields("dest-tls-verify dest-plain-http strict-archive remove-signatures ignore-release-signature resources-only check-blobs") {
 			f.Bool(name, false, "")
 		}
 		for _, name := range strings.Fields("dest-authfile dest-cert-dir") {

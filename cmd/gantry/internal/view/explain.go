@@ -27,13 +27,24 @@ func Explanation(e plan.Explanation) string {
 		case x.Blocked != "":
 			fmt.Fprintf(&b, "  blocked by %q\n", x.Blocked)
 		default:
-			fmt.Fprintf(&b, "  becomes %s:%s, %s\n", x.Repository, strings.Join(x.Tags, ", "), progress.Bytes(x.Size))
+			at := ":" + strings.Join(x.Tags, ", ")
+			if len(x.Tags) == 0 {
+				at = "@" + x.Digest.String()
+			}
+			fmt.Fprintf(&b, "  becomes %s%s, %s\n", x.Repository, at, progress.Bytes(x.Size))
+		}
+		if x.Subject != "" {
+			fmt.Fprintf(&b, "  belongs to %s", x.Subject)
+			if x.Of != "" {
+				fmt.Fprintf(&b, " of %s", x.Of)
+			}
+			b.WriteString("\n")
 		}
 		for _, l := range x.Lists {
+			if x.Subject != "" {
+				continue // it is not listed itself
+			}
 			fmt.Fprintf(&b, "  in the configuration's %s\n", l)
-		}
-		for _, rule := range x.Rules {
-			fmt.Fprintf(&b, "    selected by the rule for tags: %s\n", rule)
 		}
 		for _, bundle := range x.Bundles {
 			as := ""

@@ -26,7 +26,6 @@ func Mirrored(r *gantry.MirrorResult, notesAt string) string {
 	if n := len(r.LeftOutCharts); n > 0 {
 		fmt.Fprintf(&b, "Not mirrored: %s of the configuration.\n", Number(n, "Helm chart", "Helm charts"))
 	}
-	writeSignatureCount(&b, r.Signatures)
 	if n := len(r.Notes); n > 0 && notesAt != "" {
 		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
 	}
@@ -164,28 +163,6 @@ func writeCopied(b *strings.Builder, r *gantry.MirrorResult) {
 		fmt.Fprintf(b, "; content that images share was sent once, which saved %s", progress.Bytes(r.Transfer.BytesShared))
 	}
 	b.WriteString(".\n")
-}
-
-// writeSignatureCount writes how many signatures stayed at the sources, if any, and what was counted.
-func writeSignatureCount(b *strings.Builder, c *gantry.SignatureCount) {
-	if c == nil || c.Total() == 0 {
-		return
-	}
-	var parts []string
-	for _, part := range []struct {
-		n         int
-		one, many string
-	}{{c.Signatures, "signature", "signatures"}, {c.Attestations, "attestation", "attestations"}, {c.SBOMs, "SBOM", "SBOMs"}} {
-		if part.n > 0 {
-			parts = append(parts, Number(part.n, part.one, part.many))
-		}
-	}
-	fmt.Fprintf(b, "Not copied: %s of %d of %s (cosign tags in %s",
-		strings.Join(parts, ", "), c.Signed, Number(c.Images, "copied image", "copied images"), Number(c.Repositories, "repository", "repositories"))
-	if c.Unlisted > 0 {
-		fmt.Fprintf(b, ", %d without a complete tag list", c.Unlisted)
-	}
-	b.WriteString(").\n")
 }
 
 // writeResources writes which manifests clusters apply, if any.

@@ -36,24 +36,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestSignatureCount checks that the result says how many signatures were left out, and what was
-// counted.
-func TestSignatureCount(t *testing.T) {
-	t.Parallel()
-	for want, count := range map[string]*gantry.SignatureCount{
-		"Not copied: 12 signatures, 1 attestation, 2 SBOMs of 9 of 41 copied images (cosign tags in 22 repositories, 1 without a complete tag list).\n": {
-			Signatures: 12, Attestations: 1, SBOMs: 2, Images: 41, Signed: 9, Repositories: 22, Unlisted: 1,
-		},
-		"Not copied: 1 signature of 1 of 1 copied image (cosign tags in 1 repository).\n": {Signatures: 1, Images: 1, Signed: 1, Repositories: 1},
-		"": {Images: 3, Repositories: 2, Unlisted: 1},
-	} {
-		got := Mirrored(&gantry.MirrorResult{Report: &mirror.Report{Images: 1}, Signatures: count}, "")
-		if _, rest, _ := strings.Cut(got, "\n"); rest != want {
-			t.Errorf("%q, want %q", rest, want)
-		}
-	}
-}
-
 func TestWithheldLater(t *testing.T) {
 	t.Parallel()
 	r := &gantry.MirrorResult{Report: &mirror.Report{}, Withheld: []plan.Publishable{{Catalog: "c"}, {Release: "r"}}}

@@ -27,7 +27,11 @@ func VerifiedRegistry(r *gantry.VerifiedRegistry) string {
 	for _, m := range r.Missing {
 		line := m.Source
 		if m.Repository != "" {
-			line += "\n      as " + r.Names[m.Repository].Name() + ":" + strings.Join(m.Tags, ", ")
+			at := ":" + strings.Join(m.Tags, ", ")
+			if len(m.Tags) == 0 {
+				at = "@" + m.Digest.String()
+			}
+			line += "\n      as " + r.Names[m.Repository].Name() + at
 		}
 		lines = append(lines, line+"\n      "+m.Problem)
 	}

@@ -8,6 +8,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -81,9 +82,10 @@ func Kinds(count map[plan.ImageKind]int) string {
 		}
 		return parts
 	}
-	platform := of([]plan.ImageKind{plan.ReleaseImage, plan.ComponentImage, plan.BootImage, plan.SignatureImage, plan.GraphImage}, false)
-	rest := of([]plan.ImageKind{plan.BundleImage, plan.RelatedImage, plan.AdditionalImage, plan.CatalogImage}, len(platform) == 0)
-	return strings.Join(append(rest, platform...), ", ")
+	platform, graph := of([]plan.ImageKind{plan.ReleaseImage, plan.ComponentImage, plan.BootImage}, false), of([]plan.ImageKind{plan.GraphImage}, false)
+	rest := of([]plan.ImageKind{plan.BundleImage, plan.RelatedImage, plan.AdditionalImage, plan.CatalogImage}, len(platform)+len(graph) == 0)
+	attached := of([]plan.ImageKind{plan.SignatureImage, plan.AttestationImage, plan.SBOMImage, plan.ReferrerImage}, false)
+	return strings.Join(slices.Concat(rest, platform, attached, graph), ", ")
 }
 
 // NotVerified marks a release that was planned with --ignore-release-signature.

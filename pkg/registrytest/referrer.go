@@ -1,0 +1,98 @@
+package registrytest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// PushSignature pushes an image like those that cosign makes of a subject, under the tag of this
+// ending (".sig", ".att", ".sbom"), and returns its digest. Different texts make different images. No
+// signature is valid.
+func (c *Client) PushSignature(ctx context.Context, repository string, subject digest.Digest, ending, text string) (digest.Digest, error) {
+	img, err := signature(repository+text, subject)
+	if err != nil {
+		return "", err
+	}
+	return c.Push(ctx, repository, "sha256-"+subject.Encoded()+ending, img)
+}
+
+// A Referrer is a manifest that refers to another one (OCI 1.1): an artifact with one layer.
+type Referrer struct {
+	Subject      ocispec.Descriptor
+	ArtifactType string
+	Text         string
+	Annotations  map[string]string
+}
+
+// Manifest returns the bytes of the referrer's manifest.
+func (r Referrer) Manifest() ([]byte, error) {
+	empty := ocispec.DescriptorEmptyJSON
+	return json.Marshal(ocispec.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: r.ArtifactType,
+		Config: ocispec.Descriptor{MediaType: empty.MediaType, Digest: empty.Digest, Size: empty.Size},
+		Layers: []ocispec.Descriptor{{
+			MediaType: "application/octet-stream", Digest: digest.FromString(r.Text), Size: int64(len(r.Text)),
+		}},
+		Subject: &r.Subject, Annotations: r.Annotations,
+	})
+}
+
+// PushReferrer pushes a referrer by its digest, and returns its descriptor.
+func (c *Client) PushReferrer(ctx context.Context, repository string, r Referrer) (ocispec.Descriptor, error) {
+	raw, err := r.Manifest()
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	for _, text := range []string{r.Text, string(ocispec.DescriptorEmptyJSON.Data)} {
+		l := static.NewLayer([]byte(text), types.OCIUncompressedLayer)
+		if err := c.pushLayer(ctx, repository, l); err != nil {
+			return ocispec.Descriptor{}, err
+		}
+	}
+	desc := ocispec.Descriptor{
+		MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromBytes(raw), Size: int64(len(raw)),
+		ArtifactType: r.ArtifactType, Annotations: r.Annotations,
+	}
+	return desc, c.put(ctx, repository, "manifests/"+desc.Digest.String(), desc.MediaType, raw)
+}
+
+// PushReferrersTag pushes the list of referrers of a subject under the tag that stands for it at
+// registries without the referrers API.
+func (c *Client) PushReferrersTag(ctx context.Context, repository string, subject digest.Digest, list ...ocispec.Descriptor) error {
+	raw, err := json.Marshal(ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: list})
+	if err != nil {
+		return err
+	}
+	return c.put(ctx, repository, "manifests/"+strings.Replace(subject.String(), ":", "-", 1), ocispec.MediaTypeImageIndex, raw)
+}
+
+// ReferrersTag returns the list of referrers of a subject under its tag.
+func (c *Client) ReferrersTag(ctx context.Context, repository string, subject digest.Digest) ([]ocispec.Descriptor, error) {
+	raw, _, err := c.manifest(ctx, repository, strings.Replace(subject.String(), ":", "-", 1))
+	var index ocispec.Index
+	if err == nil {
+		err = json.Unmarshal(raw, &index)
+	}
+	return index.Manifests, err
+}
+
+// Descriptor returns the descriptor of an image or index.
+func Descriptor(content Content) (ocispec.Descriptor, error) {
+	raw, err := content.RawManifest()
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	t, err := content.MediaType()
+	if err != nil {
+		return ocispec.Descriptor{}, fmt.Errorf("reading the type of an image: %w", err)
+	}
+	return ocispec.Descriptor{MediaType: string(t), Digest: digest.FromBytes(raw), Size: int64(len(raw))}, nil
+}

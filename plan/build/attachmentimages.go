@@ -1,0 +1,211 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// signaturesList is the list of Reason for what belongs to another image.
+const signaturesList = "signatures"
+
+// attachedImages are the images of a plan with what belongs to them.
+type attachedImages struct {
+	images  []plan.Image
+	missing []plan.Missing
+	blocked []plan.Blocked
+	notes   []string
+}
+
+// attach finds the signatures, attestations, bills of materials and other referrers of images, and of
+// their children that are mirrored. They become images of the same repositories. Those of releases are
+// verified as clusters do it. Catalogs that were built have none: the signatures of the original do not
+// cover them.
+func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, catalogs []plan.Catalog, releases []selectedRelease, cfg imageset.Mirror, sources Sources, opts Options) (attachedImages, error) {
+	var of releasePolicies
+	var a attachedImages
+	of.policies, a.notes = policiesOf(releases)
+	of.needed = requiringSignatures(releases)
+	if cfg.Signatures == imageset.RemoveSignatures || opts.RemoveSignatures {
+		for _, p := range releases {
+			if of.needed[p.name()] {
+				a.notes = append(a.notes, fmt.Sprintf("release %s is mirrored without the signatures of its images, because signatures are removed; clusters of OpenShift 4.21 and later do not pull without them", p.name()))
+			}
+		}
+		a.images = images
+		return a, nil
+	}
+	f := &attachmentFinder{graph: graph, sources: sources, opts: opts, repositories: map[string]*sourceRepository{}}
+	for i := range images {
+		f.addImage(&images[i], of)
+	}
+	originals := f.addOriginals(catalogs)
+	if err := f.find(ctx); err != nil {
+		return attachedImages{}, err
+	}
+	w := &attacher{finder: f, blocked: cfg.BlockedImages, taken: map[string]digest.Digest{}, missing: map[string]bool{}, attachedImages: a}
+	w.images = slices.Clone(images)
+	for i := range images {
+		for _, name := range images[i].Names() {
+			w.taken[name] = images[i].Digest
+		}
+	}
+	for i := range images {
+		if s := f.subjectsOf(&images[i]); s != nil {
+			for _, d := range graph.reachable(images[i].Digest) {
+				w.add(images[i].Repository, s, s.subjects[d])
+			}
+		}
+	}
+	w.notes = append(w.notes, f.notes...)
+	for i, s := range originals {
+		if n := len(s.found); n > 0 {
+			w.notes = append(w.notes, fmt.Sprintf("catalog %s was built again: %s of the original do not cover it and are left out", i, count(n, "signature or other referrer", "signatures and other referrers")))
+		}
+	}
+	w.addFailures()
+	w.reserveTags()
+	w.images = merge(w.images)
+	return w.attachedImages, plan.CheckTags(w.images)
+}
+
+// isReleaseImage reports whether clusters may require signatures of images of this kind.
+func isReleaseImage(k plan.ImageKind) bool {
+	return k == plan.ReleaseImage || k == plan.ComponentImage || k == plan.BootImage
+}
+
+// hasAttachments reports whether an image may have signatures at its source: built images have none.
+func (f *attachmentFinder) subjectsOf(img *plan.Image) *sourceRepository {
+	if img.Kind == plan.GraphImage || f.sources.Attachments == nil && !isReleaseImage(img.Kind) {
+		return nil
+	}
+	return f.repositoryOf(img.Source)
+}
+
+// addImage adds the manifests of an image to those whose attachments are looked for.
+func (f *attachmentFinder) addImage(img *plan.Image, of releasePolicies) {
+	r := f.subjectsOf(img)
+	if r == nil {
+		return
+	}
+	for _, d := range f.graph.reachable(img.Digest) {
+		s := r.subjects[d]
+		if s == nil {
+			s = r.subject(d)
+		}
+		if !isReleaseImage(img.Kind) {
+			s.wants = allTags
+			continue
+		}
+		s.wants |= signatureTag
+		if s.signed == nil {
+			s.signed = &signedImage{repository: strings.TrimSuffix(r.named(""), "@"), digest: d}
+		}
+		s.signed.add(img, len(f.graph.node(d).children) > 0, of)
+	}
+}
+
+// addOriginals adds the original images of catalogs that were built, and returns them by catalog.
+func (f *attachmentFinder) addOriginals(catalogs []plan.Catalog) map[string]*sourceSubject {
+	all := map[string]*sourceSubject{}
+	for _, c := range catalogs {
+		if !c.Built || c.SourceDigest == "" || f.sources.Attachments == nil {
+			continue
+		}
+		r := f.repositoryOf(c.Source)
+		if r == nil {
+			continue
+		}
+		s := r.subjects[c.SourceDigest]
+		if s == nil {
+			s = r.subject(c.SourceDigest)
+		}
+		all[c.Name()] = s
+	}
+	return all
+}
+
+// An attacher adds attachments to the images of a plan.
+type attacher struct {
+	finder  *attachmentFinder
+	blocked []imageset.Blocked
+	taken   map[string]digest.Digest // by name in the mirror
+	missing map[string]bool          // by source
+	attachedImages
+}
+
+// add adds the attachments of a subject, and theirs, to a repository of the mirror.
+func (w *attacher) add(repository string, r *sourceRepository, s *sourceSubject) {
+	if s == nil {
+		return
+	}
+	for _, a := range s.found {
+		reasons := []plan.Reason{{List: signaturesList}}
+		if s.signed != nil && a.kind == plan.SignatureImage {
+			reasons = s.signed.reasons
+		} else if pattern, ok := blockedBy(w.blocked, strings.TrimPrefix(a.source, ociScheme), repository); ok {
+			if b := (plan.Blocked{Source: a.source, Pattern: pattern, Reasons: reasons}); !slices.ContainsFunc(w.attachedImages.blocked, func(have plan.Blocked) bool { return have.Source == b.Source }) {
+				w.attachedImages.blocked = append(w.attachedImages.blocked, b)
+			}
+			continue
+		}
+		if a.err != nil {
+			if !w.missing[a.source] {
+				w.missing[a.source] = true
+				w.attachedImages.missing = append(w.attachedImages.missing, plan.NewMissing(a.source, a.kind, a.err, reasons))
+			}
+			continue
+		}
+		img := plan.Image{Source: a.source, Kind: a.kind, Digest: a.digest, Repository: repository, Tags: []string{}, Subject: s.digest, Reasons: reasons}
+		if a.tag != "" {
+			img.Tags = []string{a.tag}
+		}
+		name := img.Names()[0]
+		have, ok := w.taken[name]
+		switch {
+		case ok && have != a.digest:
+			w.notes = append(w.notes, fmt.Sprintf("%s is left out, because %s is another image in the mirror", a.source, name))
+			continue
+		case ok:
+			continue
+		}
+		w.taken[name] = a.digest
+		w.images = append(w.images, img)
+		for _, d := range w.finder.graph.reachable(a.digest) {
+			w.add(repository, r, r.subjects[d])
+		}
+	}
+}
+
+// addFailures adds the repositories in which nothing could be looked for.
+func (w *attacher) addFailures() {
+	for name, r := range w.finder.repositories {
+		if r.err != nil {
+			w.attachedImages.missing = append(w.attachedImages.missing, plan.NewMissing(name, plan.SignatureImage, r.err, []plan.Reason{{List: signaturesList}}))
+		}
+	}
+	slices.SortFunc(w.attachedImages.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
+}
+
+// reserveTags renames the tags that are made of the digest of an image with referrers: registries
+// without the referrers API list the referrers under them.
+func (w *attacher) reserveTags() {
+	reserved := map[string]bool{}
+	for i := range w.images {
+		if img := &w.images[i]; img.Kind == plan.ReferrerImage {
+			reserved[img.Repository+":"+plan.DigestTag(img.Subject)] = true
+		}
+	}
+	for i := range w.images {
+		img := &w.images[i]
+		if len(img.Tags) == 1 && img.Tags[0] == plan.DigestTag(img.Digest) && reserved[img.Repository+":"+img.Tags[0]] {
+			img.Tags = []string{plan.FreeDigestTag(img.Digest)}
+		}
+	}
+}

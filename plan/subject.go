@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// Belongs reports whether images of this kind belong to another image, their Subject: they are copied
+// with it and sign it, attest to it or describe it.
+func (k ImageKind) Belongs() bool {
+	switch k {
+	case SignatureImage, AttestationImage, SBOMImage, ReferrerImage:
+		return true
+	}
+	return false
+}
+
+// Names returns the names of the image in the mirror, without the registry: "repository:tag" for each
+// tag, or "repository@digest" if it has none.
+func (img *Image) Names() []string {
+	if len(img.Tags) == 0 {
+		return []string{img.Repository + "@" + string(img.Digest)}
+	}
+	names := make([]string, len(img.Tags))
+	for i, tag := range img.Tags {
+		names[i] = img.Repository + ":" + tag
+	}
+	return names
+}
+
+// checkSubject returns an error unless tags and subject fit the kind of the image.
+func (img *Image) checkSubject() error {
+	switch {
+	case img.Subject != "" && !img.Kind.Belongs():
+		return fmt.Errorf("it has a subject, but it is of kind %s", quoted(img.Kind))
+	case img.Subject == img.Digest && img.Subject != "":
+		return errors.New("it is its own subject")
+	case img.Kind != ReferrerImage && len(img.Tags) == 0:
+		return errors.New("it has no tag")
+	case img.Kind == ReferrerImage && (img.Subject == "" || len(img.Tags) > 0):
+		return errors.New("a referrer has a subject and no tag")
+	case !reference.IsPath(img.Repository):
+		return fmt.Errorf("%s is not a repository path", quoted(img.Repository))
+	case img.Subject != "":
+		return checkDigest("the subject", img.Subject)
+	}
+	return nil
+}
+
+// sourceOfSubject returns the source of the image that img belongs to, "" if it belongs to none.
+func (p *Plan) sourceOfSubject(img *Image) string {
+	if img.Subject == "" {
+		return ""
+	}
+	contents, err := p.Contents()
+	if err != nil {
+		return "" // the plan was not checked
+	}
+	for i := range p.Images {
+		other, found := &p.Images[i], false
+		if other.Repository != img.Repository {
+			continue
+		}
+		_ = contents.Walk(other.Digest, // the plan was checked
+			func(m *Manifest) error { found = found || m.Digest == img.Subject; return nil },
+			func(Blob) error { return nil })
+		if found {
+			return other.Source
+		}
+	}
+	return ""
+}
+
+// WithoutSignatures returns the plan without images that belong to others: signatures, attestations,
+// bills of materials and other referrers.
+func (p *Plan) WithoutSignatures() (*Plan, error) {
+	q := *p
+	q.Images = slices.DeleteFunc(slices.Clone(p.Images), func(img Image) bool { return img.Kind.Belongs() })
+	q.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(m Missing) bool { return m.Kind.Belongs() })
+	if len(q.Images) == len(p.Images) && len(q.Missing) == len(p.Missing) {
+		return p, nil
+	}
+	return &q, q.gather(p.Manifests, p.Blobs)
+}
+
+// withoutOrphans returns the images without those that belong to images which are not among them.
+// manifests are those of the plan that the images are from.
+func withoutOrphans(images []Image, contents *Contents) ([]Image, error) {
+	type place struct {
+		repository string
+		digest     digest.Digest
+	}
+	some := false
+	for i := range images {
+		some = some || images[i].Subject != ""
+	}
+	if !some {
+		return images, nil
+	}
+	present := map[place]bool{}
+	kept := make([]bool, len(images))
+	// What belongs to an image may have signatures itself: it is added when its subject was.
+	for changed := true; changed; {
+		changed = false
+		for i := range images {
+			img := &images[i]
+			if kept[i] || img.Subject != "" && !present[place{img.Repository, img.Subject}] {
+				continue
+			}
+			kept[i], changed = true, true
+			err := contents.Walk(img.Digest,
+				func(m *Manifest) error { present[place{img.Repository, m.Digest}] = true; return nil },
+				func(Blob) error { return nil })
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	all := make([]Image, 0, len(images))
+	for i := range images {
+		if kept[i] {
+			all = append(all, images[i])
+		}
+	}
+	return all, nil
+}
