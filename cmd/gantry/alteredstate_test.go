@@ -15,6 +15,7 @@ import (
 // resources. Without the record, the next run writes it again.
 func TestAlteredRecord(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	mirror := []string{"mirror", "-c", w.path("imageset.yaml"), w.docker("/ocp")}
 	w.must(mirror...)

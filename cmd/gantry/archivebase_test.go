@@ -52,6 +52,7 @@ func (m *archiveSeries) want(what string, got airgap.ExportResult, sequence, bui
 // each folder.
 func TestSince(t *testing.T) {
 	t.Parallel()
+	long(t)
 	m := newArchiveSeries(t)
 	m.want("the first", m.written(1, "a"), 1, 0)
 	m.want("the next, beside it", m.written(2, "a"), 2, 1)
@@ -99,6 +100,7 @@ func TestSince(t *testing.T) {
 // the archive in the folder, and that all content is written again if that archive is damaged.
 func TestHistoryIsLost(t *testing.T) {
 	t.Parallel()
+	long(t)
 	m := newArchiveSeries(t)
 	m.written(1, "disk")
 	if err := os.RemoveAll(m.path("workspace/archives")); err != nil {
@@ -121,6 +123,7 @@ func TestHistoryIsLost(t *testing.T) {
 // site.
 func TestLostDisk(t *testing.T) {
 	t.Parallel()
+	long(t)
 	m := newArchiveSeries(t)
 	_, ops, _ := m.sshKey("ops", "")
 	_, mallory, _ := m.sshKey("mallory", "")
@@ -159,6 +162,7 @@ func TestLostDisk(t *testing.T) {
 // sends for it.
 func TestRepair(t *testing.T) {
 	t.Parallel()
+	long(t)
 	m := newArchiveSeries(t)
 	m.writeMonth(1)
 	m.writeMonth(2)

@@ -62,6 +62,7 @@ func (m *archiveSeries) finished(folder string) map[string]string {
 // uninterrupted run.
 func TestInterruptedSequence(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
@@ -110,6 +111,7 @@ func TestInterruptedSequence(t *testing.T) {
 // on.
 func TestSequenceFillsDisk(t *testing.T) {
 	t.Parallel()
+	long(t)
 	m := newArchiveSeries(t)
 	dir := m.medium("disk", 32)
 	m.want("the first", m.written(1, "disk"), 1, 0)
@@ -158,6 +160,7 @@ func TestSequenceFillsDisk(t *testing.T) {
 // disk. The catalog is built again from layers that only the mirror has. A repair adds the package.
 func TestDamagedSequenceWithoutItsPackage(t *testing.T) {
 	t.Parallel()
+	long(t)
 	m := newArchiveSeries(t)
 	m.writeMonth(1)
 	m.writeMonth(2)
@@ -204,6 +207,7 @@ func TestDamagedSequenceWithoutItsPackage(t *testing.T) {
 // the content that the workspace records as imported.
 func TestEmptiedMirror(t *testing.T) {
 	t.Parallel()
+	long(t)
 	m := newArchiveSeries(t)
 	m.writeMonth(1)
 	m.writeMonth(2)

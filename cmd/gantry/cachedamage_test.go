@@ -14,6 +14,7 @@ import (
 // content again, with a configuration and with a plan, and succeeds.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
 	w.must("plan", "-c", isc, "-o", lock)

@@ -12,6 +12,7 @@ import (
 // --check-blobs copies it again.
 func TestLostLayer(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	w.must("mirror", "-c", isc, w.docker(""))

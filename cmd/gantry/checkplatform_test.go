@@ -267,6 +267,7 @@ func TestCheckPlatformMissing(t *testing.T) {
 // TestCheckPlatformMulti checks a mirror of a release for several architectures without --arch.
 func TestCheckPlatformMulti(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallFixture(t)
 	cfg := strings.Replace(provenPlatform, "[4.18.1]", "[4.20.1]", 1) + "    architectures: [multi]\n"
 	w.must("mirror", "-c", w.config("imageset.yaml", cfg), w.docker("/ocp"), "--workspace", w.path("ocp"))

@@ -15,6 +15,7 @@ import (
 // keys of the release that they run, not with those of --release-key.
 func TestCheckPlatformKeys(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := &provenMirror{newSmallFixture(t), "ocp"}
 	stranger, err := releasetest.NewKeys()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // archive. The one from a plan selects what the original selects.
 func TestConfigFromMirror(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc, disk := w.path("imageset.yaml"), fileScheme+w.path("disk")
 	w.must("mirror", "-c", isc, w.docker("/ocp"))

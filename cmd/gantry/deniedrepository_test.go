@@ -13,6 +13,7 @@ import (
 // ends.
 func TestRepositoryIsDenied(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	for _, status := range []int{http.StatusForbidden, http.StatusUnauthorized} {

@@ -213,6 +213,7 @@ func TestWrongDisk(t *testing.T) {
 // TestReadOnlyDisk checks that an archive on a read-only disk can be read.
 func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	dir := w.medium("medium", 64)
 	disk, _, _ := w.disk("medium")
@@ -303,6 +304,7 @@ func TestDiskRemovedWhileWriting(t *testing.T) {
 // command copies the rest.
 func TestDiskRemovedWhileReading(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	disk, have, p := w.disk("medium")
 	spare := t.TempDir()

@@ -13,6 +13,7 @@ import (
 // content again, the same command succeeds.
 func TestDestinationRefusesAll(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	for _, tc := range []struct {

@@ -83,6 +83,7 @@ func TestSourceWithWrongBytes(t *testing.T) {
 // TestMirrorDuringRestart mirrors while the mirror's registry is killed and started again.
 func TestMirrorDuringRestart(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, rt.Options{Alone: true})
 	w.source.Script(rt.Rule{Method: http.MethodGet, Path: "/blobs/", Nth: 20, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		w.mirror.Restart()

@@ -139,6 +139,7 @@ func checkPatched(t *testing.T, s *faultFixture) {
 // faults, and checks the results of both.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for _, s := range newFaultFixtures(t, toRegistry, toArchive, fromArchive) {
 		t.Run(s.direction, func(t *testing.T) {
 			t.Parallel()

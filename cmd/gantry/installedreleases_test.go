@@ -18,6 +18,7 @@ func clusterVersion(id, channel, architecture, history string) string {
 // TestInstalledReleases checks that updates are planned from the releases that clusters run.
 func TestInstalledReleases(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallFixture(t)
 	const platform = `  platform:
     architectures: [amd64, multi]

@@ -114,6 +114,7 @@ func tagOf(d digest.Digest) string { return strings.Replace(d.String(), ":", "-"
 
 func TestReceiptSavesRequests(t *testing.T) {
 	t.Parallel()
+	long(t)
 	p := newPinned(t)
 	_, cold := p.again()
 	if cold <= p.references() {
@@ -144,6 +145,7 @@ func TestReceiptSavesRequests(t *testing.T) {
 
 func TestReceiptDoesNotHideWhatTheMirrorLost(t *testing.T) {
 	t.Parallel()
+	long(t)
 	p := newPinned(t)
 	p.again()
 	for _, tc := range []struct {
@@ -166,9 +168,6 @@ func TestReceiptDoesNotHideWhatTheMirrorLost(t *testing.T) {
 			}
 		}, 15},
 	} {
-		if testing.Short() && tc.copied == 1 && tc.name != "a child" {
-			continue
-		}
 		t.Run(tc.name, func(t *testing.T) {
 			p.t = t
 			tc.lose()

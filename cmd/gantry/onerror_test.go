@@ -164,15 +164,13 @@ func TestOnErrorPackageOfMissingImages(t *testing.T) {
 
 func TestOnErrorStop(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, rt.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	w.must("mirror", "-c", isc, "file://"+w.path("whole"), "--workspace", w.path("calm"))
 	w.source.Script(noStore)
 	w.mirror.Script(rt.Rule{Method: http.MethodPut, Path: "/carried/.*lantern/store/manifests/", Action: rt.Status(http.StatusBadRequest)})
-	runs := [][]string{{"-c", isc, w.docker("/direct")}, {"--from", "file://" + w.path("whole"), w.docker("/carried")}}
-	if !testing.Short() {
-		runs = append(runs, []string{"-c", isc, disk}, []string{"-c", isc, "oci://" + w.path("layout")})
-	}
+	runs := [][]string{{"-c", isc, w.docker("/direct")}, {"--from", "file://" + w.path("whole"), w.docker("/carried")}, {"-c", isc, disk}, {"-c", isc, "oci://" + w.path("layout")}}
 	for _, args := range runs {
 		args = append([]string{"mirror", "--on-error", "stop"}, args...)
 		o := w.gantry(args...)
@@ -196,9 +194,6 @@ func TestOnErrorStop(t *testing.T) {
 	w.mirror.Script()
 	w.must("mirror", "--on-error", "stop", "-c", isc, w.docker("/direct"))
 	w.verify("direct", acme, 4)
-	if testing.Short() {
-		return
-	}
 	w.must("mirror", "--on-error", "stop", "-c", isc, disk)
 	w.must("mirror", "--on-error", "stop", "--from", disk, w.docker("/carried"))
 	w.verify("carried", acme, 4)

@@ -90,15 +90,13 @@ func TestHangupIgnored(t *testing.T) {
 // TestClosedOutput checks that a run continues when the reader of its output exits, as head does.
 func TestClosedOutput(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	for name, args := range map[string][]string{
 		"text":   {"--progress", "lines", "-v"},
 		"json":   {"--output", "json", "--log-format", "json"},
 		"events": {"--progress", "json"},
 	} {
-		if testing.Short() && name != "json" {
-			continue
-		}
 		cmd := w.process(t.Context(), append(args, "mirror", "-c", w.path("imageset.yaml"), w.docker("/"+name), "--workspace", w.path("workspace-"+name))...)
 		r, closed, err := os.Pipe()
 		if err != nil {

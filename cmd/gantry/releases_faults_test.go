@@ -42,6 +42,7 @@ func (w *platformFixture) withheld(o outcome, prefix, workspace, held, other str
 // copied when it is available again.
 func TestReleaseWithheld(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", twoReleases)
 	const held, other = "4.20.2-x86_64", "4.19.2-x86_64"

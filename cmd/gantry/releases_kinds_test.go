@@ -242,6 +242,7 @@ func TestOperatorsBlockUpdates(t *testing.T) {
 // TestReleaseByReference checks that one payload can be mirrored by its reference.
 func TestReleaseByReference(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallFixture(t)
 	const name = "4.20.1-multi"
 	p := w.payload(name)

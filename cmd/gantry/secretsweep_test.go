@@ -230,6 +230,7 @@ func unzipped(data []byte) string {
 // success, and looks for them in everything that it writes.
 func TestSecretsInNoOutput(t *testing.T) {
 	t.Parallel()
+	long(t)
 	s := &sweep{fixture: newCatalogFixture(t), secrets: map[string]string{}}
 	source := newGuard(t, s.source, s.secret("source's password"), s.secret("source's token"), s.secret("signature of the storage"))
 	mirror := newGuard(t, registrytest.New(t, registrytest.Options{}), s.secret("mirror's password"), s.secret("mirror's token"), s.secret("signature of the mirror's storage"))

@@ -18,6 +18,7 @@ import (
 // --check-blobs fixes them.
 func TestVerifyALayout(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc, lock, dir := w.path("imageset.yaml"), w.path("plan.json"), w.path("layout")
 	w.must("plan", "-c", isc, "-o", lock)

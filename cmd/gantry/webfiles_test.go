@@ -64,6 +64,7 @@ func drawn(g *graph.Graph) (lines []string) {
 // update service and without another signature store.
 func TestWebFiles(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSmallFixture(t)
 	mirrored := func(workspace, graph string) *graph.Graph {
 		t.Helper()

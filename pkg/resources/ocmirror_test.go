@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"bytes"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -71,8 +72,11 @@ func TestOCMirrorFiles(t *testing.T) {
 			if f.Name != OCMirrorSignatures {
 				continue
 			}
-			for _, s := range p.Signatures {
-				if bodies, err := ReadSignatures(f.Text, s.Digest); err != nil || !cmp.Equal(bodies, s.Signatures) {
+			for i, s := range p.Signatures {
+				if i%57 != 0 && i != len(p.Signatures)-1 { // each reads the whole file
+					continue
+				}
+				if bodies, err := ReadSignatures(f.Text, s.Digest); err != nil || !slices.EqualFunc(bodies, s.Signatures, bytes.Equal) {
 					t.Fatalf("of %d: the signatures of %s are %d, %v", n, s.Digest, len(bodies), err)
 				}
 			}

@@ -103,6 +103,9 @@ func TestAgent(t *testing.T) {
 // TestPassphrase checks that a passphrase is requested once, and only if needed.
 func TestPassphrase(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("deriving keys is slow with the race detector")
+	}
 	key := makeKey(t, "ed25519")
 	locked, _ := writeKey(t, key, "secret")
 	plain, _ := writeKey(t, key, "")
