@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
 )
 
@@ -214,7 +215,9 @@ func (c *operatorCheck) selectPackages(ctx context.Context, only func(pkg string
 		if err != nil {
 			return nil, err
 		}
-		return build.Reselect(ctx, p, c.sources.Plan(), options)
+		own := *p // variants of a catalog are for other clusters than the catalog
+		own.Catalogs = slices.DeleteFunc(slices.Clone(p.Catalogs), func(c plan.Catalog) bool { return c.VariantOf != "" })
+		return build.Reselect(ctx, &own, c.sources.Plan(), options)
 	}
 	s := &build.Selection{}
 	for _, arg := range c.options.Catalogs {

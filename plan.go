@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
@@ -148,7 +149,7 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, selected *Selecte
 	from.Releases = updates
 	e.warnTrust(o.ReleaseTrust, wantsReleases(platform))
 	p, err := build.Plan(ctx, selected.Config, name, from, build.Options{
-		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Operators, Clusters: selected.running(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
+		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Operators, Clusters: selected.running(), Now: time.Now(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()

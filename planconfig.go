@@ -18,7 +18,7 @@ func configFromPlans(plans []*plan.Plan, o *DraftOptions) (*ConfigDraft, error) 
 	if len(o.Catalogs) > 0 {
 		return nil, inputHint("leave it out", "Options.Catalogs is for a mirror without a plan, and the plan names the catalogs")
 	}
-	d := &planDraft{pinned: o.Pinned, draft: &draft.Draft{Config: &imageset.Config{}, Comments: map[string]string{}}}
+	d := &planDraft{pinned: o.Pinned, rules: map[string]bool{}, draft: &draft.Draft{Config: &imageset.Config{}, Comments: map[string]string{}}}
 	for _, p := range plans {
 		if err := d.add(p); err != nil {
 			return nil, err
@@ -38,6 +38,7 @@ func configFromPlans(plans []*plan.Plan, o *DraftOptions) (*ConfigDraft, error) 
 type planDraft struct {
 	draft  *draft.Draft
 	pinned bool
+	rules  map[string]bool // the rules for tags that were added, by their text
 }
 
 func (d *planDraft) add(p *plan.Plan) error {
@@ -49,8 +50,15 @@ func (d *planDraft) add(p *plan.Plan) error {
 		}
 	}
 	d.platform(p)
+	if !d.pinned {
+		if err := d.tagRules(p.TagRules); err != nil {
+			return err
+		}
+	}
 	for _, img := range p.Images {
-		if slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return r.List == "additionalImages" }) {
+		if slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool {
+			return r.List == "additionalImages" && (r.Rule == "" || d.pinned)
+		}) {
 			d.image(img)
 		}
 	}
@@ -105,6 +113,23 @@ func pinnedPackage(p plan.Package) imageset.Package {
 
 func (d *planDraft) note(format string, args ...any) {
 	d.draft.Notes = append(d.draft.Notes, fmt.Sprintf(format, args...))
+}
+
+// tagRules adds the entries that selected tags. They select again what the repositories have then.
+func (d *planDraft) tagRules(rules []plan.TagRule) error {
+	m := &d.draft.Config.Mirror
+	for _, r := range rules {
+		img, err := imageset.ParseImage(r.Selection)
+		if err != nil {
+			return fmt.Errorf("the rule for tags of %s in the plan: %w", r.Repository, err)
+		}
+		text := string(r.Selection)
+		if !d.rules[text] {
+			d.rules[text] = true
+			m.AdditionalImages = append(m.AdditionalImages, img)
+		}
+	}
+	return nil
 }
 
 // image adds an additional image, with its name in the mirror if the configuration changed that.

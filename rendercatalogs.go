@@ -1,11 +1,18 @@
 package gantry
 
 import (
+	"bytes"
 	"context"
+	"os"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/catalog/template"
+	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
 // RenderOptions says what RenderCatalogs reads.
@@ -17,10 +24,18 @@ type RenderOptions struct {
 	Catalogs []string
 	// Migrate replaces the manifests in olm.bundle.object by olm.csv.metadata.
 	Migrate bool
+	// Template requires that every argument is a catalog template. It may be a pipe then. Without it,
+	// the file of a template is rendered, too.
+	Template bool
+	// CatalogConfig is the file with the catalogs of composite templates. The default is catalogs.yaml
+	// beside the template. Component is the catalog whose components are rendered; it may be empty if
+	// there is one.
+	CatalogConfig, Component string
 }
 
 // RenderCatalogs calls each with every object of the catalogs, in a stable order. SQLite indexes and
-// bundles are converted to objects. The objects are not validated; ValidateCatalog does that.
+// bundles are converted to objects, and templates are rendered. The objects are not validated;
+// ValidateCatalog does that.
 func RenderCatalogs(ctx context.Context, o RenderOptions, each func(*catalog.Meta) error) error {
 	e, done := o.Env.orDefault()
 	defer done()
@@ -30,7 +45,7 @@ func RenderCatalogs(ctx context.Context, o RenderOptions, each func(*catalog.Met
 	}
 	defer e.closeSources(r)
 	for _, name := range o.Catalogs {
-		src, err := r.Open(ctx, name)
+		src, err := r.openRendered(ctx, o, name)
 		if err != nil {
 			return err
 		}
@@ -47,6 +62,29 @@ func RenderCatalogs(ctx context.Context, o RenderOptions, each func(*catalog.Met
 		}
 	}
 	return nil
+}
+
+// openRendered opens an argument of RenderCatalogs.
+func (r *Sources) openRendered(ctx context.Context, o RenderOptions, name string) (*source.Source, error) {
+	if !o.Template {
+		if o.CatalogConfig != "" || o.Component != "" {
+			return nil, inputf("Options.CatalogConfig and Options.Component need Options.Template")
+		}
+		return r.Open(ctx, name)
+	}
+	r.template = source.From{CatalogConfig: o.CatalogConfig, Component: o.Component}
+	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		text, _, err := regular.ReadInput(name, template.MaxSize)
+		if err != nil {
+			return nil, advice.Wrap(advice.Input, err, "")
+		}
+		return source.OpenTemplate(r.Catalogs(), name, bytes.NewReader(text))
+	}
+	src, err := r.Open(ctx, name)
+	if err == nil && src.Kind != source.Template {
+		err = inputHint("render it without Options.Template", "%s is a %s, not a catalog template", redact.Address(name), src.Kind)
+	}
+	return src, err
 }
 
 // CompareCatalogsOptions says which catalogs CompareCatalogs compares.

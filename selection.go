@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -99,8 +100,10 @@ func (s *Selection) loadConfig(e *Env) (*Selected, error) {
 		return nil, err
 	}
 	e.warnConfig(out.Config)
-	// Releases of clusters, and nothing else, need channels to plan updates in.
-	if len(out.Releases) > 0 && len(out.Clusters) == 0 {
+	// Releases of clusters, and nothing else, need channels to plan updates in, or a template of a
+	// CatalogSource that may depend on them.
+	templated := slices.ContainsFunc(out.Config.Mirror.Operators, func(op imageset.Operator) bool { return op.TargetCatalogSourceTemplate != "" })
+	if len(out.Releases) > 0 && len(out.Clusters) == 0 && !templated {
 		if p := out.Config.Mirror.Platform; p == nil || len(p.Channels) == 0 {
 			return nil, inputHint("add the channels that clusters follow to mirror.platform, or add the output of oc get csv -A -o json to Options.Installed",
 				"Options.Installed has only the releases of clusters, and the configuration has no release channel")

@@ -32,6 +32,7 @@ type Sources struct {
 	// snapshots are the parsed catalogs of the workspace; nil without one.
 	snapshots source.Snapshots
 	warn      func(text string)
+	template  source.From // the fields for templates
 }
 
 // OpenSources makes the client for the sources, with the cache of the workspace in a folder, if it
@@ -83,13 +84,14 @@ func (r *Sources) Close() error {
 
 // Plan returns what plans are made from.
 func (r *Sources) Plan() build.Sources {
-	return build.Sources{Images: r.Origin.Planning(), Files: LocalFiles{}, Store: r.cache, Databases: sqlite.Reader{}, Snapshots: r.snapshots, Tags: r.Origin, Attachments: r.Origin}
+	return build.Sources{Images: r.Origin.Planning(), Files: LocalFiles{}, Store: r.cache, Databases: sqlite.Reader{}, Snapshots: r.snapshots, Tags: r.Origin, TagLists: r.Origin, Attachments: r.Origin}
 }
 
 // Catalogs returns what catalogs are read from.
 func (r *Sources) Catalogs() source.From {
 	from := r.Plan()
-	return source.From{Images: from.Images, Files: from.Files, Databases: from.Databases, Snapshots: from.Snapshots, Tags: from.Tags, Warn: r.warn}
+	return source.From{Images: from.Images, Files: from.Files, Databases: from.Databases, Snapshots: from.Snapshots, Tags: from.Tags, Warn: r.warn,
+		CatalogConfig: r.template.CatalogConfig, Component: r.template.Component}
 }
 
 // Open opens the catalog that an argument names: a text with a scheme as it is, a folder or file if it

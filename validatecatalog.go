@@ -3,8 +3,13 @@ package gantry
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/catalog/template"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 )
 
@@ -50,7 +55,15 @@ func ValidateCatalog(ctx context.Context, o ValidateOptions) (*Validation, error
 	defer e.closeSources(r)
 	v := &Validation{Version: 1, Catalog: o.Catalog, Problems: []CatalogProblem{}}
 	validator := validate.NewValidator()
-	c, err := r.Read(ctx, o.Catalog, validator.Options())
+	src, err := r.Open(ctx, o.Catalog)
+	switch {
+	case err != nil:
+		return nil, err
+	case src.Kind == source.Template:
+		v.Problems = []CatalogProblem{{Rule: ruleTemplate, File: filepath.Base(strings.TrimPrefix(o.Catalog, source.DirScheme)), Line: 1, Message: unrendered}}
+		return v, invalidCatalog(o.Catalog, 1)
+	}
+	c, err := src.Read(ctx, validator.Options())
 	var unread *catalog.Error
 	var invalid *validate.Error
 	switch {
@@ -71,10 +84,37 @@ func ValidateCatalog(ctx context.Context, o ValidateOptions) (*Validation, error
 				v.Problems = append(v.Problems, CatalogProblem{string(p.Rule), p.File, p.Line, p.Message})
 			}
 		}
+		v.Problems = append(v.Problems, notServed(c)...)
 	}
 	if len(v.Problems) > 0 {
 		return v, invalidCatalog(o.Catalog, len(v.Problems))
 	}
 	v.Passed = true
 	return v, nil
+}
+
+// The rules about content that OLM's validator accepts, although no cluster could use it.
+const (
+	ruleTemplate = "unrendered-template"
+	rulePackages = "no-packages"
+	unrendered   = "this is a catalog template; render it with gantry catalog render --template, and validate the result"
+)
+
+// notServed returns problems with content that OLM loads without serving anything: templates, which it
+// takes for objects of an unknown schema, and a catalog without packages.
+func notServed(c *catalog.Catalog) []CatalogProblem {
+	var found []CatalogProblem
+	others := slices.Clone(c.Others)
+	for _, p := range c.Packages {
+		others = append(others, p.Others...)
+	}
+	for _, m := range others {
+		if template.IsTemplate(m.Schema) {
+			found = append(found, CatalogProblem{ruleTemplate, m.File, m.Line, m.Schema + ": " + unrendered})
+		}
+	}
+	if len(c.Packages) == 0 && len(found) == 0 {
+		found = append(found, CatalogProblem{Rule: rulePackages, Message: "the catalog has no packages; check the path"})
+	}
+	return found
 }

@@ -31,7 +31,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestLockRace checks that of many concurrent runs only one writes at a time, and that none damages
+// TestLockRace checks that only one of many concurrent runs writes at a time, and that none damages
 // the work of another.
 func TestLockRace(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()

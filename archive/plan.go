@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/layout"
 )
 
 // planLevel is the default of klauspost/compress. Plans are lists of digests, each named a few
@@ -98,7 +100,7 @@ func (a *Archive) OpenPlan(ctx context.Context) (io.ReadCloser, error) {
 }
 
 func (a *Archive) openPlan(ctx context.Context, have []location) (io.ReadCloser, error) {
-	file, err := a.open(ctx, have, 0)
+	file, err := a.open(ctx, have, 0, layout.Rest)
 	if err != nil {
 		return nil, err
 	}

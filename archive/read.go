@@ -55,6 +55,14 @@ func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (o
 // *DamageError instead of io.EOF. Content that exists more than once, in a repair for example, is
 // read from an intact copy.
 func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	return a.blob(ctx, desc, offset, layout.Rest)
+}
+
+// A checkFunc returns a reader of content from an offset that checks it: layout.Rest or
+// layout.Measured.
+type checkFunc func(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, offset int64, where string) (io.ReadCloser, error)
+
+func (a *Archive) blob(ctx context.Context, desc ocispec.Descriptor, offset int64, check checkFunc) (io.ReadCloser, error) {
 	have := locations(a.blobs, desc.Digest)
 	if len(have) == 0 {
 		return nil, a.notFound(desc)
@@ -62,7 +70,13 @@ func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor
 	if size := have[0].entry.length(); size != desc.Size {
 		return nil, fmt.Errorf("the archive in %s has %s with %d bytes, not %d", a.dirNames(), desc.Digest, size, desc.Size)
 	}
-	return a.open(ctx, have, offset)
+	return a.open(ctx, have, offset, check)
+}
+
+// UnhashedBlob is Blob without the comparison with the digest, for a receiver that makes it. The
+// length is checked, and what cannot be read is a *DamageError.
+func (a *Archive) UnhashedBlob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	return a.blob(ctx, desc, offset, layout.Measured)
 }
 
 // notFound returns the error for content that no set has.
@@ -78,7 +92,7 @@ func (a *Archive) notFound(desc ocispec.Descriptor) error {
 	return fmt.Errorf("the archive in %s has no %s: %w", a.dirNames(), desc.Digest, a.missingSetError())
 }
 
-func (a *Archive) open(ctx context.Context, have []location, offset int64) (io.ReadCloser, error) {
+func (a *Archive) open(ctx context.Context, have []location, offset int64, check checkFunc) (io.ReadCloser, error) {
 	e := have[0].entry
 	if offset < 0 || offset > e.length() {
 		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: it has %d", e.Digest, a.dirNames(), offset, e.length())
@@ -91,7 +105,7 @@ func (a *Archive) open(ctx context.Context, have []location, offset int64) (io.R
 		return nil, err
 	}
 	j := &pieceReader{pieces: pieces, offset: offset, size: e.length()}
-	body, err := layout.Rest(ctx, j, descriptorOf(e), offset, e.path())
+	body, err := check(ctx, j, descriptorOf(e), offset, e.path())
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +118,7 @@ func (a *Archive) readAll(ctx context.Context, have []location, limit int64) ([]
 	if e.length() > limit {
 		return nil, fmt.Errorf("%s in the archive in %s has %d bytes, more than the %d that are allowed", e.path(), a.dirNames(), e.length(), limit)
 	}
-	body, err := a.open(ctx, have, 0)
+	body, err := a.open(ctx, have, 0, layout.Rest)
 	if err != nil {
 		return nil, err
 	}

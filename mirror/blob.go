@@ -122,6 +122,10 @@ func (r *run) findBlob(ctx context.Context, b *blobCopy, h *target) (bool, error
 func (r *run) sendBlob(ctx context.Context, b *blobCopy, h *target) (string, error) {
 	var opened atomic.Bool
 	body := r.opener(b, h)
+	unhashed := r.unhashed(ctx, b, h, body)
+	if unhashed != nil {
+		body = unhashed.open
+	}
 	open := func(ctx context.Context, offset int64) (io.ReadCloser, error) {
 		opened.Store(true)
 		return body(ctx, offset)
@@ -129,7 +133,7 @@ func (r *run) sendBlob(ctx context.Context, b *blobCopy, h *target) (string, err
 	if r.registry != nil && len(b.known) > 0 {
 		mounted, err := r.registry.MountBlob(ctx, h.repository, b.descriptor(), b.known[0], open)
 		if err != nil {
-			return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
+			return BlobFailed, explain(unhashed.explain(ctx, err), "writing blob "+b.desc.Digest.String())
 		}
 		if err := r.confirmRepair(ctx, b.blob, h.repository); err != nil {
 			return BlobFailed, err
@@ -140,7 +144,7 @@ func (r *run) sendBlob(ctx context.Context, b *blobCopy, h *target) (string, err
 			return BlobMounted, nil
 		}
 	} else if err := r.destination.PutBlob(ctx, h.repository, b.descriptor(), open); err != nil {
-		return BlobFailed, explain(err, "writing blob "+b.desc.Digest.String())
+		return BlobFailed, explain(unhashed.explain(ctx, err), "writing blob "+b.desc.Digest.String())
 	} else if err := r.confirmRepair(ctx, b.blob, h.repository); err != nil {
 		return BlobFailed, err
 	}

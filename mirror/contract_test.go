@@ -220,7 +220,7 @@ func TestSourceContract(t *testing.T) {
 					t.Errorf("Blob: %d bytes, %v; want %d", len(got), err, len(want))
 				}
 			}
-			absent := describe("application/octet-stream", []byte("nobody put this"))
+			absent := describe("application/octet-stream", []byte("never pushed"))
 			if body, err := source.Blob(t.Context(), from, absent, 0); err == nil {
 				if _, err = io.ReadAll(body); err == nil {
 					t.Error("a blob that was never stored was read")

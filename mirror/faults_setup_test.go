@@ -183,16 +183,7 @@ func newFaultRun(t *testing.T, c *faultContent, direction, dir string) *faultRun
 // copy copies the content once.
 func (r *faultRun) copy(clock remote.Clock, idle time.Duration) (report *mirror.Report, err error) {
 	r.t.Helper()
-	client := func(side remote.Side) *remote.Client {
-		c, err := remote.New(remote.Options{
-			Side: side, Clock: clock, IdleTimeout: idle, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
-		})
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		return c
-	}
-	from, to := client(remote.Source), client(remote.Destination)
+	from, to := r.client(remote.Source, clock, idle), r.client(remote.Destination, clock, idle)
 	defer from.Close()
 	defer to.Close()
 	opts := mirror.Options{Journal: r.journal}
@@ -205,10 +196,22 @@ func (r *faultRun) copy(clock remote.Clock, idle time.Duration) (report *mirror.
 			return nil, err
 		}
 		defer a.Close()
-		return mirror.Run(r.t.Context(), r.plan, a, mirror.NewRegistryDestination(to, r.names), opts)
+		return mirror.Run(r.t.Context(), r.plan, a, proven{mirror.NewRegistryDestination(to, r.names)}, mirror.WithProof(opts))
 	default:
 		return mirror.Run(r.t.Context(), r.plan, origin(r.t, from), mirror.NewRegistryDestination(to, r.names), opts)
 	}
+}
+
+// client returns a client of one side.
+func (r *faultRun) client(side remote.Side, clock remote.Clock, idle time.Duration) *remote.Client {
+	r.t.Helper()
+	c, err := remote.New(remote.Options{
+		Side: side, Clock: clock, IdleTimeout: idle, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
 }
 
 // copyToArchive copies the content to the archive and finishes the archive if every image arrived.

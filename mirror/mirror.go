@@ -8,7 +8,8 @@
 // only when every image that they name is present. Otherwise images do not wait for each other.
 //
 // Content flows from an image.Reader to a Destination: a registry, an archive or an OCI layout on
-// either side. Bytes are hashed while they are copied.
+// either side. Bytes are hashed while they are copied, except for blobs of an archive on their way to
+// a registry that proved that it compares them with their digest.
 //
 // An image that fails does not stop the others. It is reported, and the catalogs and releases that
 // name it are withheld. After an interruption, the same run continues: completed content is found

@@ -59,7 +59,7 @@ func (r *run) openAtDestination(ctx context.Context, b *blobCopy, offset int64) 
 
 // MissingContent returns the content of the plan's images that neither the registry has, nor the
 // source, for which has is called. Blobs are looked for in the repositories that need them and in
-// that of opts.MountFrom. The list is sorted by digest.
+// the one of opts.MountFrom. The list is sorted by digest.
 func MissingContent(ctx context.Context, p *plan.Plan, registry Registry, has func(ocispec.Descriptor) bool, opts Options) ([]ocispec.Descriptor, error) {
 	r, err := newComparison(ctx, p, registry, opts)
 	if err != nil {

@@ -157,6 +157,15 @@ func (o *Origin) Tags(ctx context.Context, source string) ([]string, error) {
 	return o.client.Tags(ctx, repo, maxListedTags)
 }
 
+// AllTags returns all tags of a repository in a registry, on as many pages as it needs.
+func (o *Origin) AllTags(ctx context.Context, repository string) ([]string, error) {
+	repo, err := o.repository(repository)
+	if err != nil {
+		return nil, err
+	}
+	return o.client.Tags(ctx, repo, 0)
+}
+
 // Blob opens a blob of the repository or layout that source names, at offset.
 func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	if o.isCached(ctx, desc) {

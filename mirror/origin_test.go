@@ -3,9 +3,12 @@ package mirror_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,7 +168,7 @@ func TestOriginRepairsItsCache(t *testing.T) {
 
 func TestOriginWithoutCache(t *testing.T) {
 	_, o, _, _ := source(t)
-	absent := describe("application/octet-stream", []byte("nobody has this"))
+	absent := describe("application/octet-stream", []byte("no source has this"))
 	for _, from := range []string{"dir:///folder", "oci://" + t.TempDir() + "/none", "not a reference"} {
 		if _, err := o.Blob(t.Context(), from, absent, 0); err == nil {
 			t.Errorf("a blob of %s was found", from)
@@ -189,4 +192,29 @@ func layer(t *testing.T, o *mirror.Origin, ref string) ocispec.Descriptor {
 		t.Fatal(err)
 	}
 	return m.Layers[0]
+}
+
+// TestOriginListsAllTags checks that a list of more than 10,000 tags, on pages of 1,000, is complete.
+func TestOriginListsAllTags(t *testing.T) {
+	server, o, ref, _ := source(t)
+	const tags = 10_500
+	server.Script(registrytest.Rule{Path: "/tags/list$", Action: func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		first, _ := strconv.Atoi(r.URL.Query().Get("last"))
+		last := min(first+1000, tags)
+		if last < tags {
+			w.Header().Set("Link", fmt.Sprintf(`<%s?n=1000&last=%d>; rel="next"`, r.URL.Path, last))
+		}
+		names := make([]string, 0, last-first)
+		for i := first; i < last; i++ {
+			names = append(names, fmt.Sprintf("v1.0.%d", i))
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": "org/name", "tags": names})
+	}})
+	all, err := o.AllTags(t.Context(), strings.TrimSuffix(ref, ":v1"))
+	if err != nil || len(all) != tags || all[tags-1] != fmt.Sprintf("v1.0.%d", tags-1) {
+		t.Errorf("%d tags, %v", len(all), err)
+	}
+	if n := server.Requests()["GET tags"]; n != 11 {
+		t.Errorf("%d requests", n)
+	}
 }

@@ -34,6 +34,20 @@ func (o *Overlay) Manifest(ctx context.Context, from string, d digest.Digest) (o
 	return desc, raw, err
 }
 
+// UnhashedBlob is Blob that leaves it to the caller to compare the content with its digest, if Source
+// has such content.
+func (o *Overlay) UnhashedBlob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	source, ok := o.Source.(unhashedReader)
+	if !ok {
+		return o.Blob(ctx, from, desc, offset)
+	}
+	body, err := source.UnhashedBlob(ctx, from, desc, offset)
+	if o.built(err, desc.Digest) {
+		return o.Built.Blob(ctx, from, desc, offset)
+	}
+	return body, err
+}
+
 // Blob implements image.Reader.
 func (o *Overlay) Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	body, err := o.Source.Blob(ctx, from, desc, offset)

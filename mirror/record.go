@@ -74,6 +74,7 @@ func recordedCatalog(c plan.Catalog, names map[string]reference.Reference) resou
 	entry := resources.Catalog{
 		Source: c.Source, Target: c.Target, Mirror: target,
 		TemplateName: c.TemplateName, BinaryLess: c.BinaryLess, ConfigsDir: c.ConfigsDir,
+		VariantOf: c.VariantOf,
 	}
 	if c.Template != "" {
 		entry.Template = []byte(c.Template)

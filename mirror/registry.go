@@ -155,6 +155,12 @@ func (s *registryDestination) MountBlob(ctx context.Context, repository string, 
 	return s.client.PushBlob(ctx, ref, desc, []string{source.Path}, open)
 }
 
+// VerifiesUploads implements uploadVerifier.
+func (s *registryDestination) VerifiesUploads(ctx context.Context, repository string) bool {
+	ref, err := s.reference(repository)
+	return err == nil && s.client.VerifiesUploads(ctx, ref)
+}
+
 func (s *registryDestination) PutManifest(ctx context.Context, repository string, desc ocispec.Descriptor, raw []byte, tags []string) error {
 	ref, err := s.reference(repository)
 	if err != nil {

@@ -53,6 +53,8 @@ type Options struct {
 	// Meter, if set, measures the progress.
 	Meter *Meter
 	Log   *slog.Logger
+
+	proofWorth int64 // instead of the constant, for tests; 0 means the constant
 }
 
 const defaultStreams = 8
@@ -139,6 +141,7 @@ type run struct {
 
 	journalWarning sync.Once // logs once that the journal cannot be written
 	count          counts
+	proof          proof // that the registry compares content with digests
 }
 
 // counts are the numbers of the report.
@@ -157,6 +160,7 @@ func (r *run) copy(ctx context.Context) error {
 	r.ready = make(chan *image, len(r.images))
 	r.schedule()
 	r.Meter.setTotal(r.images, needed)
+	r.mayLeaveHashing(needed)
 	if err := r.probeSparse(ctx); err != nil {
 		return err
 	}

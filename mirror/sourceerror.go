@@ -31,7 +31,7 @@ func (r *run) fatalWrite(err error) bool {
 	return r.fatal(err) && (!errors.Is(err, remote.ErrBroken) || errors.As(err, &failing))
 }
 
-// explain adds what was being done to err, unless it is an error of a registry, which says so
+// explain adds what was being done to err, unless it is an error of a registry, which names it
 // itself.
 func explain(err error, doing string) error {
 	var response *remote.Error

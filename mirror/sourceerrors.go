@@ -8,8 +8,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// sourceErrors are the errors of sources that were tried one after the other. The text is that of
-// the first, because the others are probably the same.
+// sourceErrors are the errors of sources that were tried one after the other. The text is
+// the first error's, because the others are probably the same.
 type sourceErrors []error
 
 // joinSourceErrors returns the errors of all sources of a blob as one.

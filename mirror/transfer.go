@@ -56,7 +56,7 @@ func (f *transfer) snapshot() Transfer {
 }
 
 // name returns the target's repository in the plan. At a destination without repositories, it is
-// that of an image that waits.
+// the repository of an image that waits.
 func (h *target) name() string {
 	if h.repository == "" && len(h.waiting) > 0 {
 		return h.waiting[0].Repository

@@ -63,6 +63,7 @@ type blob struct {
 	images []*image
 	// attempted means that the blob was copied, or that it failed.
 	attempted bool
+	config    bool // of an image
 }
 
 func (b *blob) descriptor() ocispec.Descriptor { return blobDescriptor(*b.desc) }
@@ -101,7 +102,9 @@ func newWork(p *plan.Plan, perRepository bool) (*work, error) {
 		}
 		clear(seen)
 		manifests, blobs = manifests[:0], blobs[:0]
+		first := true // blob of the manifest, which is the config
 		err := contents.WalkIndexes(img.Digest, func(m *plan.Manifest) error {
+			first = true
 			if !seen[m.Digest] {
 				seen[m.Digest] = true
 				manifests = append(manifests, m)
@@ -112,7 +115,9 @@ func newWork(p *plan.Plan, perRepository bool) (*work, error) {
 			}
 			return nil
 		}, func(at int) error {
-			if b := &w.blobs[at]; !seen[b.desc.Digest] {
+			b := &w.blobs[at]
+			b.config, first = b.config || first, false
+			if !seen[b.desc.Digest] {
 				seen[b.desc.Digest] = true
 				blobs = append(blobs, b)
 				holders[at]++

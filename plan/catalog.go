@@ -37,6 +37,10 @@ type Catalog struct {
 	// Required are bundles that were kept because others need them. With Selection and
 	// SourceDigest, they are all that is needed to build the image again.
 	Required []Required `json:"required,omitempty"`
+	// VariantOf is the name of the catalog whose Template names this one for a version of Kubernetes, in
+	// the annotation olm.catalogImageTemplate; "" for the catalogs of the configuration. A variant has
+	// the same selection, and gets no objects in clusters.
+	VariantOf string `json:"variantOf,omitempty"`
 	// Excluded are packages that Selection keeps and the image does not contain, because images
 	// that they name are unavailable. Packages does not list them.
 	Excluded []Excluded `json:"leftOut,omitempty"`

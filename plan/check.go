@@ -67,6 +67,9 @@ func (p *Plan) checkWhole() error {
 		}) {
 			return fmt.Errorf("catalog %s has no image in the plan", cat.Name())
 		}
+		if cat.VariantOf == cat.Name() {
+			return fmt.Errorf("catalog %s is a variant of itself", cat.Name())
+		}
 	}
 	for _, img := range p.Images {
 		if (img.Kind == CatalogImage) != slices.ContainsFunc(p.Catalogs, func(cat Catalog) bool { return cat.Name() == img.Catalog }) {

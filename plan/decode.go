@@ -159,6 +159,8 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 			return err
 		}
 		return p.GraphData.check()
+	case "tagRules":
+		return decodeList(d, dec, &p.TagRules, 0, (*TagRule).check)
 	case "images":
 		return decodeList(d, dec, &p.Images, p.Totals.Images, d.image)
 	case "missing":
@@ -239,7 +241,7 @@ func fit[T any](list []T) []T {
 func (d *decoder) because(all []Reason) {
 	for i := range all {
 		b := &all[i]
-		for _, s := range []*string{&b.Catalog, &b.Package, &b.Bundle, &b.Name, &b.List, &b.Release} {
+		for _, s := range []*string{&b.Catalog, &b.Package, &b.Bundle, &b.Name, &b.List, &b.Rule, &b.Release} {
 			one(d, s)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func (p *Plan) checkFields() error {
 	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.GraphData.check(),
 		checkAll(p.Catalogs, (*Catalog).check), checkAll(p.Releases, (*Release).check), checkAll(p.Updates, checkUpdate),
-		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
+		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
 		checkAll(p.Blocked, (*Blocked).check), checkAll(p.Notes, checkNote), checkAll(p.Manifests, (*Manifest).check), checkAll(p.Blobs, (*Blob).check))
 }
 
@@ -67,7 +67,7 @@ func checkReasons(all []Reason) error {
 	for i := range all {
 		b := &all[i]
 		if err := checkTexts("the catalog of a reason", b.Catalog, "the package of a reason", b.Package, "the bundle of a reason", b.Bundle,
-			"the name of a reason", b.Name, "the list of a reason", b.List, "the release of a reason", b.Release); err != nil {
+			"the name of a reason", b.Name, "the list of a reason", b.List, "the rule of a reason", b.Rule, "the release of a reason", b.Release); err != nil {
 			return err
 		}
 	}
@@ -198,7 +198,7 @@ func (b *Blob) check() error {
 
 func (c *Catalog) check() error {
 	errs := []error{
-		checkSource("the source", c.Source, ""), checkDigest("the digest", c.Digest), checkTarget(c.Repository, c.Tag), checkTexts("the target", c.Target, "the template name", c.TemplateName),
+		checkSource("the source", c.Source, ""), checkDigest("the digest", c.Digest), checkTarget(c.Repository, c.Tag), checkTexts("the target", c.Target, "the template name", c.TemplateName, "the catalog it is a variant of", c.VariantOf),
 		checkObject("the selection", c.Selection), checkPlain("the template", c.Template, maxValue, true),
 	}
 	if c.SourceDigest != "" {

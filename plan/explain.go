@@ -30,7 +30,9 @@ type ExplainedImage struct {
 	Missing string `json:"missing,omitempty"`
 	Blocked string `json:"blocked,omitempty"`
 	// Lists are the lists of the configuration that name the image.
-	Lists    []string           `json:"lists,omitempty"`
+	Lists []string `json:"lists,omitempty"`
+	// Rules are the rules for tags that selected the image.
+	Rules    []string           `json:"rules,omitempty"`
 	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
 	Releases []ExplainedRelease `json:"releases,omitempty"`
 }
@@ -156,7 +158,12 @@ func bundlesOf(p Package) []string {
 func (p *Plan) explainImage(x ExplainedImage, because []Reason) ExplainedImage {
 	for _, b := range because {
 		if b.List != "" {
-			x.Lists = append(x.Lists, b.List)
+			if !slices.Contains(x.Lists, b.List) {
+				x.Lists = append(x.Lists, b.List)
+			}
+			if b.Rule != "" {
+				x.Rules = append(x.Rules, b.Rule)
+			}
 			continue
 		}
 		if b.Release != "" {

@@ -25,7 +25,8 @@ func CompareReasons(a, b Reason) int {
 		strings.Compare(a.Package, b.Package),
 		strings.Compare(a.Bundle, b.Bundle),
 		strings.Compare(a.Release, b.Release),
-		strings.Compare(a.Name, b.Name))
+		strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Rule, b.Rule))
 }
 
 // Rank orders kinds by how specific they are. An image that is requested in several roles gets the

@@ -47,6 +47,9 @@ type Plan struct {
 	// UpdateGraphs are the graphs that the releases were selected from.
 	UpdateGraphs []UpdateGraph `json:"updateGraphs,omitempty"`
 	GraphData    *GraphData    `json:"graphData,omitempty"`
+	// TagRules are the rules of the configuration that selected tags of additional images, sorted by
+	// repository.
+	TagRules []TagRule `json:"tagRules,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that are unavailable at the source. A catalog that names one of them is
@@ -152,6 +155,8 @@ type Reason struct {
 	// catalog, "platform" for the image of graph data, or "signatures" for what belongs to another
 	// image.
 	List string `json:"list,omitempty"`
+	// Rule is the text of the rule for tags that selected the image (TagRule.Rule), usually "".
+	Rule string `json:"rule,omitempty"`
 	// Release is the name of a release in the plan (Release.Name). Name is the name of the
 	// component then.
 	Release string `json:"release,omitempty"`

@@ -101,7 +101,7 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 func (p *Plan) OnlyCatalogs(catalogs []string) (*Plan, error) {
 	q := *p
 	q.Images, q.Catalogs, q.Missing, q.Blocked, q.Notes = []Image{}, nil, nil, nil, nil
-	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData = nil, nil, nil, nil
+	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules = nil, nil, nil, nil, nil
 	for _, img := range p.Images {
 		if img.Kind == CatalogImage && slices.Contains(catalogs, img.Catalog) {
 			q.Images = append(q.Images, img)

@@ -28,6 +28,7 @@ func (p *Plan) Write(out io.Writer) error {
 	if p.GraphData != nil {
 		w.field("graphData", p.GraphData)
 	}
+	writeSome(w, "tagRules", p.TagRules)
 	writeList(w, "images", p.Images)
 	writeSome(w, "missing", p.Missing)
 	writeSome(w, "blocked", p.Blocked)

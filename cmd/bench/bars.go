@@ -104,10 +104,12 @@ func (m *measured) mostCPU(op operation) float64 {
 	switch {
 	case m.Preset != "medium" && op != copying:
 		return 0
-	case m.Preset != "medium" || op == in:
+	case m.Preset != "medium":
 		return 2
 	case op == copying:
 		return 1.8
+	case op == in:
+		return 1.4
 	}
 	return 1.2
 }

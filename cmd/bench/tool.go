@@ -145,7 +145,7 @@ func planned(program string) tool {
 		case copying:
 		case out:
 			to = "file://" + t.archive()
-		case again, in, outAgain: // the same as gantry, which has the same plan or that of the archive
+		case again, in, outAgain: // the same as gantry, which has the same plan or the archive's plan
 			return commands{}, false, nil
 		}
 		workspace, plan := t.path("workspace-"+string(op)), t.path("plan.json")

@@ -26,7 +26,7 @@ mirror:
     signatureKeys: [%[2]s]
     channels:
     - name: fast-4.20
-      from: [4.18.1]       # what clusters run: the way from there to the head
+      from: [4.18.1]       # what clusters run: the upgrade path from it to the head
 `
 
 // The path from 4.18.1 to the head of the channel without risks.

@@ -20,7 +20,7 @@ const catalogHelp = `CATALOG is one of:
   quay.io/org/catalog:v1     an image
   oci://DIR[:NAME|@DIGEST]   an image in an OCI layout
   PATH or dir://PATH         a folder with file-based catalog files, an SQLite
-                             database, or a bundle directory
+                             database, a bundle directory, or a template
 Images may contain a file-based catalog, an SQLite index or a bundle.
 `
 

@@ -262,11 +262,11 @@ func TestEncryptionFlags(t *testing.T) {
 	secret, recipient := w.ageKey("site", "")
 	_, ssh, _ := w.sshKey("ops", "")
 	for to, words := range map[string][]string{
-		"age1nothing":                  {"--encrypt-to", "malformed recipient"},
-		"nobody":                       {"no such file", "use age1..."},
-		secret:                         {"secret identities", "age-keygen -y"},
-		ssh + ".pub":                   {"SSH keys can sign archives", "age-keygen"},
-		w.write("empty", "# nobody\n"): {"no recipients found"},
+		"age1nothing":                 {"--encrypt-to", "malformed recipient"},
+		"nobody":                      {"no such file", "use age1..."},
+		secret:                        {"secret identities", "age-keygen -y"},
+		ssh + ".pub":                  {"SSH keys can sign archives", "age-keygen"},
+		w.write("empty", "# empty\n"): {"no recipients found"},
 	} {
 		w.refuse(exitUsage, words, "mirror", "-c", small, disk, "--encrypt-to", to)
 	}

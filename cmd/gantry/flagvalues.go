@@ -48,7 +48,7 @@ func (v *formatOrFile) Set(s string) error {
 }
 
 // singleFlags are the flags that name what a verb reads or writes. If one were given twice, the first
-// value would be ignored without a word.
+// value would be ignored silently.
 func singleFlags() []string {
 	return []string{
 		"config", "plan", "repair", "lock", "to", "from", "receipt", "write-receipt", "output-dir", "digest", "catalog", "package", "channel", "version",

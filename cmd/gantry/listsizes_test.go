@@ -10,7 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// TestListSizes checks that the size of a release is that of its plan, and that a payload that cannot
+// TestListSizes checks that a release has the size of its plan, and that a payload that cannot
 // be read only leaves out the size.
 func TestListSizes(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func TestSnapshots(t *testing.T) {
 		again := w.plannedAs(0, "-c", isc)
 		w.must(append([]string{"plan", "-c", isc, "-o", w.path("fresh.json"), "--name", "same"}, elsewhere...)...)
 		if diff := cmp.Diff(w.read("fresh.json"), again); diff != "" {
-			t.Errorf("%s: the plan differs from that of a fresh workspace: %s", isc, diff)
+			t.Errorf("%s: the plan differs from the plan of a fresh workspace: %s", isc, diff)
 		}
 	}
 	w.source.ResetLog()

@@ -70,7 +70,7 @@ type Adviser interface {
 	Advice() (kind Kind, hint string)
 }
 
-// New returns an *Error of a kind with a hint, which may be empty. The text is that of fmt.Errorf.
+// New returns an *Error of a kind with a hint, which may be empty. The text is formatted like fmt.Errorf's.
 func New(kind Kind, hint, format string, args ...any) error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, args...), Hint: hint}
 }

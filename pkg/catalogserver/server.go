@@ -12,8 +12,8 @@
 // for each request. There is no authentication: a server that listens on more than the loopback address
 // shows the catalog to everyone who can reach it.
 //
-// The HTTP API is that of operator-controller's catalogd, the messages are those of operator-registry
-// (pkg/api/registry.proto).
+// The HTTP API is the one of operator-controller's catalogd. The messages come from
+// operator-registry (pkg/api/registry.proto).
 package catalogserver
 
 import (

@@ -77,6 +77,9 @@ type Operator struct {
 	Platforms []Platform
 	// Packages are distinct by name; empty means all.
 	Packages []Package
+	// RelatedImages is RelatedImagesComplete to mirror the images that bundles use and do not list, or
+	// "" for those that they list.
+	RelatedImages string
 	// Dependencies adds the operators that the selected ones need, from all catalogs of the
 	// configuration.
 	Dependencies bool
@@ -138,8 +141,11 @@ type Platform struct {
 // An Image is one entry of mirror.additionalImages.
 type Image struct {
 	Pos Position
-	// Name is a registry reference with tag or digest, or "oci://DIR".
+	// Name is a registry reference with tag or digest, or "oci://DIR". With Tags, it has neither tag
+	// nor digest.
 	Name string
+	// Tags selects the tags to mirror; nil if Name has one.
+	Tags *TagRule
 	// TargetRepo and TargetTag replace repository path and tag in the mirror.
 	TargetRepo, TargetTag string
 	Platforms             []Platform

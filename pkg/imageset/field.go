@@ -169,7 +169,7 @@ func written(b []byte) []byte {
 	return b
 }
 
-// ignored is a field that is read without effect. why says so, such as "state is kept in the
+// ignored is a field that is read without effect. why is the reason, such as "state is kept in the
 // workspace".
 func ignored[T any](name, why string) field[T] {
 	return field[T]{

@@ -96,6 +96,12 @@ func mirrorObject() object[Mirror] {
 	}
 }
 
+// The values of an operator's relatedImages.
+const (
+	RelatedImagesListed   = "listed"
+	RelatedImagesComplete = "complete"
+)
+
 func operatorObject() object[Operator] {
 	return object[Operator]{
 		fields: []field[Operator]{
@@ -108,6 +114,8 @@ func operatorObject() object[Operator] {
 				func(o *Operator) *string { return &o.TargetCatalogSourceTemplate }, grammar{}),
 			flag("full", "Mirror every bundle of the selected packages and channels instead of the channel heads; without packages, the whole catalog.",
 				func(o *Operator) *bool { return &o.Full }),
+			text("relatedImages", "The images of bundles to mirror: listed (those in relatedImages; the default), or complete (also those that a bundle uses and does not list).",
+				func(o *Operator) *string { return &o.RelatedImages }, oneOf("value", []string{RelatedImagesListed, RelatedImagesComplete}, nil)),
 			flag("dependencies", "Add the operators that the selected operators need, from all catalogs of the configuration.",
 				func(o *Operator) *bool { return &o.Dependencies }),
 			list("installed", "Operators that clusters run: the shortest update paths from them to the channel heads are kept.",
@@ -184,8 +192,10 @@ func platformObject() object[Platform] {
 func imageObject() object[Image] {
 	return object[Image]{
 		fields: []field[Image]{
-			must(text("name", "The image: a registry reference with tag or digest, or oci://DIR (an OCI layout).",
+			must(text("name", "The image: a registry reference with tag or digest, or oci://DIR (an OCI layout); with tags, a repository.",
 				func(i *Image) *string { return &i.Name }, source(ociScheme))),
+			option("tags", "Mirror the tags of the repository that meet all of these conditions.", func(i *Image) **TagRule { return &i.Tags },
+				func(t *TagRule) *Position { return &t.Pos }, tagRuleObject()),
 			text("targetRepo", "The image's repository path in the mirror.",
 				func(i *Image) *string { return &i.TargetRepo }, targetPath("targetTag").lateIn()),
 			text("targetTag", "The image's tag in the mirror.", func(i *Image) *string { return &i.TargetTag }, tag().lateIn()),
@@ -194,7 +204,9 @@ func imageObject() object[Image] {
 		},
 		check: func(r *reader, path string, i *Image) {
 			i.Platforms = checkPlatforms(r, path, i.Platforms)
-			checkIdentifier(r, join(path, "name"), i.Name)
+			if !checkTags(r, path, i) {
+				checkIdentifier(r, join(path, "name"), i.Name)
+			}
 		},
 	}
 }
@@ -205,6 +217,7 @@ func blockedObject() object[Blocked] {
 			must(text("name", "A Go regular expression, unanchored, that matches image references.",
 				func(b *Blocked) *string { return &b.Name }, expression())),
 		},
+		removed: map[string]string{"regex": "supported fields: name"},
 		check: func(_ *reader, _ string, b *Blocked) {
 			if p, err := regexp.Compile(b.Name); err == nil {
 				b.Pattern = p

@@ -21,6 +21,7 @@ type grammar struct {
 	max     int      // 0 means maxText
 	pattern string   // for the JSON Schema; check does not accept more
 	known   []string // the only valid values, if any
+	dates   bool     // a date need not be in quotes
 	spaces  bool     // leading and trailing space may have a meaning
 	// repair returns what a text means that is not written as it should be, if it can mean only one
 	// thing, and why it is wrong: "has the prefix docker://". It returns other text unchanged.
@@ -51,6 +52,9 @@ func (g grammar) read(r *reader, n *yaml.Node, path string) string {
 	n = resolve(n)
 	tag := n.ShortTag()
 	number := tag == "!!int" || tag == "!!float" || tag == "!!bool" || tag == "!!timestamp"
+	if g.dates && tag == "!!timestamp" {
+		tag, number = "!!str", false
+	}
 	if n.Kind != yaml.ScalarNode || tag != "!!str" && !number {
 		r.fault(path, "found "+describe(n)+", expected a string", "")
 		return ""

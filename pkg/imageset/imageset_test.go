@@ -189,6 +189,17 @@ mirror:
     release: quay.io/a/release:4.20.5-multi
 `
 
+// byTag selects tags, and images that bundles do not list.
+const byTag = `apiVersion: mirror.openshift.io/v2alpha1
+kind: ImageSetConfiguration
+mirror:
+  operators:
+  - {catalog: quay.io/a/catalog:v1, relatedImages: complete}
+  additionalImages:
+  - name: quay.io/a/b
+    tags: {regex: v1.*, semver: ">=1", exclude: [.*-rc], newest: 3, olderThan: 7d, newerThan: 2026-01-31, allowNone: true}
+`
+
 func TestParse(t *testing.T) {
 	got, err := imageset.Parse("f.yaml", []byte(everything))
 	if err != nil {
@@ -288,7 +299,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{everything, byPlatforms} {
+	for _, text := range []string{everything, byPlatforms, byTag} {
 		c, err := imageset.Parse("f.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)

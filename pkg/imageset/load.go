@@ -92,23 +92,28 @@ func (c *Config) Usable() error {
 // checks of Parse within an entry. Installed operators may belong to packages that the entry does
 // not name and that others need. Positions have no file name. Invalid or unusable text is an *Error.
 func ParseOperator(text []byte) (Operator, error) {
-	var o Operator
+	return parseEntry(text, operatorObject(), func(o *Operator) *Position { return &o.Pos })
+}
+
+// parseEntry reads one object of the format. pos returns its position field.
+func parseEntry[T any](text []byte, of object[T], pos func(*T) *Position) (T, error) {
+	var v, none T
 	r := &reader{at: map[string]place{}}
 	root, err := r.parse(text)
 	if err != nil {
-		return o, err
+		return none, err
 	}
 	if root != nil {
-		operatorObject().read(r, root, "", &o.Pos, &o)
+		of.read(r, root, "", pos(&v), &v)
 	}
 	err = r.error()
 	if unusable := unusableOf(r.warnings); err == nil && len(unusable) > 0 {
 		err = &Error{Problems: unusable}
 	}
 	if err != nil {
-		return Operator{}, err
+		return none, err
 	}
-	return o, nil
+	return v, nil
 }
 
 // parse returns the root of the one document in text. The root is nil if r has the problem.

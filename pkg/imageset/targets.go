@@ -27,13 +27,22 @@ func checkTargets(r *reader, operators, images string, m *Mirror) {
 		image := &m.AdditionalImages[i]
 		if claims.take(r, fmt.Sprintf("%s[%d]", images, i), claim{
 			list: images, source: image.Name, pos: image.Pos, chosen: image.TargetRepo != "" || image.TargetTag != "",
-			target: targetOf(image.Name, image.TargetRepo, image.TargetTag), text: object.encode(image),
+			target: targetOf(image.Name, image.TargetRepo, image.targetTag(object)), text: object.encode(image),
 			merge: "remove one of the two", move: "give one of them another targetRepo or targetTag",
 		}) {
 			again = append(again, i)
 		}
 	}
 	m.AdditionalImages = without(m.AdditionalImages, again)
+}
+
+// targetTag returns the tag that the configuration alone gives an image. The tags of a rule are known
+// later, so it stands for them itself.
+func (i *Image) targetTag(of object[Image]) string {
+	if i.Tags != nil {
+		return string(of.encode(i))
+	}
+	return i.TargetTag
 }
 
 // A claim is a tag in the mirror that an entry needs.

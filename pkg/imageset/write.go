@@ -5,3 +5,6 @@ func (c Config) MarshalJSON() ([]byte, error) { return configObject().encode(&c)
 
 // MarshalJSON writes the entry as ParseOperator reads it, without positions and unset fields.
 func (o Operator) MarshalJSON() ([]byte, error) { return operatorObject().encode(&o), nil }
+
+// MarshalJSON writes the entry as ParseImage reads it, without positions and unset fields.
+func (i Image) MarshalJSON() ([]byte, error) { return imageObject().encode(&i), nil }

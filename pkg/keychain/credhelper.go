@@ -59,8 +59,8 @@ func newHelpers(find helperFinder, now func() time.Time) *helpers {
 	return &helpers{find: find, now: now, lock: make(chan struct{}, 1), results: map[helperQuery]helperResult{}}
 }
 
-// get returns the credential of key, a key of an auth file, from a helper. The protocol is that of
-// docker-credential-helpers.
+// get returns the credential of key, a key of an auth file, from a helper. It speaks the
+// protocol of docker-credential-helpers.
 func (h *helpers) get(ctx context.Context, helper, key string) (Credential, bool, error) {
 	select {
 	case h.lock <- struct{}{}:

@@ -47,10 +47,16 @@ func Verified(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, 
 // Rest is Verified for a body that starts at an offset of the content, from 0 to desc.Size. From an
 // offset other than 0, only the length is checked, because a digest covers the whole content.
 func Rest(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, offset int64, where string) (io.ReadCloser, error) {
-	switch {
-	case offset == 0:
+	if offset == 0 {
 		return Verified(ctx, body, desc, where)
-	case offset < 0 || offset > desc.Size:
+	}
+	return Measured(ctx, body, desc, offset, where)
+}
+
+// Measured is Rest, but only the length is checked, from offset 0 too. It is for content that the
+// receiver compares with its digest.
+func Measured(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, offset int64, where string) (io.ReadCloser, error) {
+	if offset < 0 || offset > desc.Size {
 		return nil, fmt.Errorf("%s has no byte %d: it has %d", where, offset, desc.Size)
 	}
 	return &verified{ctx: ctx, body: body, desc: desc, where: where, n: offset}, nil

@@ -111,3 +111,45 @@ func TestBytesAreHashedOnce(t *testing.T) {
 		t.Error("bytes of other content were put")
 	}
 }
+
+// TestMeasured checks that content of another length is refused, from any offset, and that nothing
+// else is compared.
+func TestMeasured(t *testing.T) {
+	const text, altered = "the content of a blob", "the c0ntent of a blob"
+	desc := describe(text)
+	for _, tc := range []struct {
+		body    string
+		offset  int64
+		problem string
+	}{
+		{body: text},
+		{body: altered},
+		{body: text[5:], offset: 5},
+		{body: "", offset: desc.Size},
+		{body: text[:9], problem: "it ends after 9 of 21 bytes"},
+		{body: text[5:9], offset: 5, problem: "it ends after 9 of 21 bytes"},
+		{body: text + "!", problem: "it goes on after 21 bytes"},
+		{body: "!", offset: desc.Size, problem: "it goes on after 21 bytes"},
+	} {
+		r, err := Measured(t.Context(), io.NopCloser(strings.NewReader(tc.body)), desc, tc.offset, "it")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if Verifies(r, desc) {
+			t.Error("the reader reports that it compares the content")
+		}
+		got, err := io.ReadAll(r)
+		var corrupt *CorruptError
+		switch {
+		case tc.problem == "" && (err != nil || string(got) != tc.body):
+			t.Errorf("%q from %d: %q, %v", tc.body, tc.offset, got, err)
+		case tc.problem != "" && (!errors.As(err, &corrupt) || corrupt.Problem != tc.problem || int64(len(got))+tc.offset >= desc.Size && tc.offset < desc.Size):
+			t.Errorf("%q from %d: %q, %v", tc.body, tc.offset, got, err)
+		}
+	}
+	for _, offset := range []int64{-1, desc.Size + 1} {
+		if _, err := Measured(t.Context(), io.NopCloser(strings.NewReader(text)), desc, offset, "it"); err == nil {
+			t.Errorf("offset %d was accepted", offset)
+		}
+	}
+}

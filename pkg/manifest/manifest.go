@@ -19,6 +19,8 @@ import (
 const (
 	DockerImage = "application/vnd.docker.distribution.manifest.v2+json"
 	DockerList  = "application/vnd.docker.distribution.manifest.list.v2+json"
+	// DockerConfig is the type of the config of an image.
+	DockerConfig = "application/vnd.docker.container.image.v1+json"
 )
 
 // schema1 is the prefix of the media types of schema 1, signed and unsigned.

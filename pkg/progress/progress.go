@@ -50,7 +50,7 @@ func (r Reading) position() (done, total int64) {
 	return min(r.ImagesDone, r.Images), r.Images
 }
 
-// worked returns the number that the time left is computed from: that of position, without what took
+// worked returns the number that the time left is computed from: the position without what took
 // no time.
 func (r Reading) worked() int64 {
 	if r.Total > 0 {

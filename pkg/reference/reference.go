@@ -1,7 +1,7 @@
 // Package reference parses image references.
 //
 // A Reference names content in a registry: the host, the repository path below it, and a tag, a
-// digest or both. The grammar is that of the distribution project, in the package
+// digest or both. The grammar is the one of the distribution project, in the package
 // github.com/distribution/reference. OLM's validator uses that package, so Gantry accepts the same
 // references in a catalog as a cluster. Tests compare the two. References are values. They can be
 // compared with == and used as map keys.

@@ -83,7 +83,7 @@ func (p *process) writeConfig() error {
 		config["http"] = section{"net": "tcp", "addr": p.address, "secret": "not a secret"}
 	}
 	if p.sparse {
-		config["validation"] = section{"manifests": section{"indexes": section{"platforms": "none"}}}
+		config["validation"] = section{"manifests": section{"indexes": section{"platforms": "none"}, "urls": section{"allow": []string{"^https://"}}}}
 	}
 	switch p.auth {
 	case BasicAuth:

@@ -85,7 +85,7 @@ func (p *puller) manifest(ctx context.Context, name string, want ocispec.Descrip
 		return got, nil
 	}
 	for _, blob := range append([]ocispec.Descriptor{m.Config}, m.Layers...) {
-		if p.seen[blob.Digest] {
+		if p.seen[blob.Digest] || len(blob.URLs) > 0 { // with URLs, it is not in the registry
 			continue
 		}
 		p.seen[blob.Digest] = true

@@ -56,7 +56,7 @@ type Options struct {
 	// Storage, if set, is a folder that Keep wrote: the registry begins with a copy of it. Start
 	// only.
 	Storage string
-	// Sparse accepts indexes with missing images. Start only.
+	// Sparse accepts indexes with missing images, and layers that are only at a vendor's URLs. Start only.
 	Sparse bool
 	// Alone starts a separate process for this server, which Restart and Keep need. Other servers
 	// without Auth and Sparse share one process. Start only.

@@ -71,10 +71,21 @@ func imageReferences(p *Payload) ([]byte, error) {
 			t.Annotations["io.openshift.build.versions"] = "machine-os=" + p.Version
 			t.Annotations["io.openshift.build.version-display-names"] = "machine-os=Red Hat Enterprise Linux CoreOS"
 		}
+		if name == "hyperkube" {
+			t.Annotations["io.openshift.build.versions"] = "kubernetes=" + Kubernetes(p.Version)
+		}
 		t.From.Kind, t.From.Name = "DockerImage", p.Content+"@"+p.Images[name].String()
 		s.Spec.Tags = append(s.Spec.Tags, t)
 	}
 	return json.MarshalIndent(s, "", "  ")
+}
+
+// Kubernetes returns the version of Kubernetes in the component hyperkube of a release: "1.33.5" for
+// "4.20.5".
+func Kubernetes(version string) string {
+	var minor, patch int
+	_, _ = fmt.Sscanf(version, "4.%d.%d", &minor, &patch) // other versions have none in reality either
+	return fmt.Sprintf("1.%d.%d", minor+13, patch)
 }
 
 // architectureKey is the metadata key that marks a payload for all architectures.

@@ -77,7 +77,7 @@ type adaptiveLimit struct {
 // A requestKind is a kind of request whose latencies can be compared.
 type requestKind struct{ method, kind string }
 
-// A latency is that of one kind of request.
+// A latency belongs to one kind of request.
 type latency struct {
 	best time.Duration // the mean of the best window, forgotten slowly
 	sum  time.Duration // of this window

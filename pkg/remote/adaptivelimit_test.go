@@ -169,7 +169,7 @@ func TestAdaptiveLimitAtStart(t *testing.T) {
 		{"near", workers(2, 2*time.Millisecond), 950, 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			// The outcome is that of the second half.
+			// The outcome of the second half counts.
 			if got := (simulation{serve: tc.serve, most: MaxStreams, demand: 1000}).run(time.Second); got.perSecond < tc.want || got.high > tc.high {
 				t.Errorf("got %+v, want %v responses per second and a limit of at most %d", got, tc.want, tc.high)
 			}

@@ -52,7 +52,7 @@ func TestWrongPasswordIsSentOnce(t *testing.T) {
 	}
 }
 
-// The refusal of one repository is distinguished from that of the host.
+// The refusal of one repository is distinguished from a refusal of the host.
 func TestDenied(t *testing.T) {
 	me := keychain.Credential{Username: "me", Password: "pw"}
 	for name, tc := range map[string]struct {

@@ -30,7 +30,7 @@ func (h *host) mustCreate(r *request, status int, code, message string) (hint st
 		// may not create.
 		return fmt.Sprintf("create the organization %s at %s, and permit the user to create repositories in it", first, h.name)
 	case status == http.StatusNotFound && code == "NAME_UNKNOWN":
-		// Amazon ECR creates no repositories on push, unless a template says so.
+		// Amazon ECR creates no repositories on push, unless a template allows it.
 		return fmt.Sprintf("create the repository %s at %s: the registry does not create repositories on push", r.repo, h.name)
 	case strings.Contains(message, "project") && (strings.Contains(message, "not found") || strings.Contains(message, "does not exist")):
 		return fmt.Sprintf("create the project %s at %s", first, h.name) // Harbor

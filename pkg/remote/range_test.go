@@ -40,7 +40,7 @@ func TestDownloadContinues(t *testing.T) {
 		"no such range":            {answer: answer(416, "bytes */1048576", nil), whole: true, read: first + mib},
 		"another range":            {answer: answer(206, "bytes 999-1048575/1048576", blob[first-1:]), whole: true},
 		"a range that is not told": {answer: answer(206, "", blob[first:]), whole: true},
-		"a range that is none":     {answer: answer(206, "bytes one-two/three", blob[first:]), whole: true},
+		"an invalid range":         {answer: answer(206, "bytes one-two/three", blob[first:]), whole: true},
 		"less than the rest":       {answer: answer(206, "bytes 1000-499999/1048576", blob[first:500_000]), on: "bytes=500000-1048575", read: mib},
 		"less of an unknown":       {answer: answer(206, "bytes 1000-499999/*", blob[first:500_000]), on: "bytes=500000-1048575", read: mib},
 		"less of a longer":         {answer: answer(206, "bytes 1000-499999/1048577", blob[first:500_000]), want: remote.ErrMismatch},

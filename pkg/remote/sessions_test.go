@@ -16,7 +16,7 @@ import (
 type sessionServer struct {
 	faults map[string]func(u *sessionServer, s *session, w http.ResponseWriter, r *http.Request) // by "METHOD n", from 1
 	tell   func(s *session, w http.ResponseWriter)                                               // the answer to GET; nil: as distribution
-	signed bool                                                                                  // an offset that is not that of the location is refused
+	signed bool                                                                                  // an offset that differs from the location's is refused
 	least  string                                                                                // OCI-Chunk-Min-Length
 
 	mu       sync.Mutex

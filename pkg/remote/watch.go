@@ -12,7 +12,7 @@ import (
 
 // A watch ends a request that transfers no data while it waits for the network, or less than the
 // minimum. The time that our side takes, to produce a body or to use one, does not count: neither
-// the one of limits of rates nor that of a slow destination. It also measures the time for the
+// waiting for a rate limit nor a slow destination. It also measures the time for the
 // host's statistics.
 type watch struct {
 	h            *host

@@ -29,9 +29,12 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 	}
 	names := map[string]string{} // namespace/name of a CatalogSource -> the catalog with that name
 	for i, c := range catalogs {
+		if c.VariantOf != "" {
+			continue // the CatalogSource of the other catalog names it
+		}
 		// The file has the generated name even if a template sets another name: names in templates
 		// are unique only within their namespace.
-		text, id, more, err := catalogSource(c, sourcePrefix+c.Name, titles[i].display)
+		text, id, more, err := catalogSource(c, sourcePrefix+c.Name, titles[i].display, catalogs)
 		if err != nil {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
 		}
@@ -120,11 +123,12 @@ func inTemplate(c Catalog, err error) error {
 }
 
 // catalogSource returns the CatalogSource of c, with name and display as its defaults. The second
-// result is its namespace/name, the third are warnings about the template.
+// result is its namespace/name, the third are warnings about the template. all are the catalogs of the
+// mirror, to which olm.catalogImageTemplate may resolve.
 //
 // The image is referenced by digest, because a tag may change without the cluster's knowledge. OLM
 // never polls a digest for a newer image, so a template that polls gets the tag.
-func catalogSource(c Catalog, name, display string) (text []byte, id string, notes []string, err error) {
+func catalogSource(c Catalog, name, display string, all []Catalog) (text []byte, id string, notes []string, err error) {
 	t, err := readTemplate(c.Template)
 	if err != nil {
 		return nil, "", nil, err
@@ -136,6 +140,7 @@ func catalogSource(c Catalog, name, display string) (text []byte, id string, not
 		}
 		image = c.Mirror.WithTag(c.Mirror.Tag)
 	}
+	t.rewriteImageTemplate(all)
 	t.spec["sourceType"] = "grpc"
 	t.spec["image"] = image.String()
 	if t.typed.DisplayName == "" {
@@ -156,11 +161,11 @@ func (t *template) id(name string) string {
 }
 
 // extract makes the cluster serve the catalog with its own opm if the image contains none, or if the
-// template says so.
+// template asks for it.
 //
 // It removes extractContent.cacheDir. With a cache, the cluster's opm refuses to start unless the cache
-// has its format and matches the catalog. Images that Gantry builds contain no cache, and that of
-// another image depends on the version of opm that wrote it. Without cacheDir, opm creates its own.
+// has its format and matches the catalog. Images that Gantry builds contain no cache, and the cache
+// of another image depends on the version of opm that wrote it. Without cacheDir, opm creates its own.
 func (t *template) extract(c Catalog) error {
 	pod := t.typed.GrpcPodConfig
 	if pod == nil || pod.ExtractContent == nil {

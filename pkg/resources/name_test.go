@@ -50,6 +50,6 @@ func TestNamesOfCatalogs(t *testing.T) {
 		})
 	}
 	if _, err := fromTemplate(t, "kind: Pod\n").CatalogSourceName(); err == nil || !strings.Contains(err.Error(), "template.yaml") {
-		t.Errorf("of a template that is none: %v", err)
+		t.Errorf("of an invalid template: %v", err)
 	}
 }

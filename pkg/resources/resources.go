@@ -67,6 +67,9 @@ type Catalog struct {
 	// catalog's ConfigsDir ("" means "/configs") with its own.
 	BinaryLess bool
 	ConfigsDir string
+	// VariantOf is the catalog, "SOURCE" or "SOURCE as TARGET", whose CatalogSource names this one in
+	// the annotation olm.catalogImageTemplate. Such a catalog gets no objects of its own.
+	VariantOf string `json:",omitempty"`
 }
 
 // Options change what Build writes. The zero value suits most clusters.

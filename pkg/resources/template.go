@@ -22,6 +22,7 @@ type template struct {
 	object, metadata, spec map[string]any
 	typed                  catalogSourceSpec
 	name, namespace        string // "" if the template does not set them
+	image                  ImageTemplate
 	notes                  []string
 }
 
@@ -145,8 +146,6 @@ func (t *template) readMetadata() error {
 			delete(t.metadata, "annotations")
 		}
 	}
-	if image := typed.Annotations["olm.catalogImageTemplate"]; image != "" {
-		t.notes = append(t.notes, fmt.Sprintf("its annotation olm.catalogImageTemplate makes OLM replace the mirrored catalog with %s", image))
-	}
+	t.image = ImageTemplate(typed.Annotations[imageTemplateKey])
 	return nil
 }

@@ -81,7 +81,8 @@ func TestTemplateNotes(t *testing.T) {
 		{"nothing", head + "spec: {displayName: Mine}\n", ""},
 		{"misspelt", head + "spec: {displayname: Mine}\n", `spec.displayname is not a field of CatalogSource; the cluster will refuse or drop it; did you mean "displayName"?`},
 		{"image template", head + "metadata: {annotations: {olm.catalogImageTemplate: 'quay.io/a:v{kube_major_version}'}}\n",
-			"its annotation olm.catalogImageTemplate makes OLM replace the mirrored catalog with quay.io/a:v{kube_major_version}"},
+			"its annotation olm.catalogImageTemplate makes OLM replace the mirrored catalog with quay.io/a:v{kube_major_version}, and the mirror has none of these images; " +
+				"remove the annotation, or mirror the platform releases that the clusters run"},
 		{"another folder", head + "spec: {grpcPodConfig: {extractContent: {catalogDir: /catalog}}}\n",
 			"spec.grpcPodConfig.extractContent.catalogDir is /catalog, but the catalog is in /configs; the catalog's pod will not start"},
 		{"the same folder", head + "spec: {grpcPodConfig: {extractContent: {catalogDir: /configs/}}}\n", ""},

@@ -29,10 +29,10 @@ func TestAllowedSigners(t *testing.T) {
 		"list":                    {"a@b,ops@example.com " + key, "ops@example.com", ""},
 		"pattern":                 {"*@example.com " + key, "ops@example.com", ""},
 		"pattern of one":          {"op?@example.com " + key, "ops@example.com", ""},
-		"pattern of another":      {"*@example.org " + key, "ops@example.com", `not of "ops@example.com"`},
-		"not this one":            {"!ops@example.com,*@example.com " + key, "ops@example.com", "not of"},
+		"pattern of another":      {"*@example.org " + key, "ops@example.com", `not to "ops@example.com"`},
+		"not this one":            {"!ops@example.com,*@example.com " + key, "ops@example.com", "not to"},
 		"not another":             {"!dev@example.com,*@example.com " + key, "ops@example.com", ""},
-		"case counts":             {"OPS@example.com " + key, "ops@example.com", "not of"},
+		"case counts":             {"OPS@example.com " + key, "ops@example.com", "not to"},
 		"quoted":                  {`"ops@example.com" ` + key, "ops@example.com", ""},
 		"a second line":           {"dev@example.com " + key + "\nops@example.com " + key, "ops@example.com", ""},
 		"not listed":              {"ops@example.com " + edKey, "ops@example.com", "it is not a trusted key"},
@@ -65,7 +65,7 @@ func TestAllowedSigners(t *testing.T) {
 		"option twice":            {`ops@example.com namespaces="gantry",namespaces="git" ` + key, "", "twice"},
 		"comma at the end":        {`ops@example.com namespaces="gantry", ` + key, "", "line 1"},
 		"no time":                 {`ops@example.com valid-after="soon" ` + key, "", "not YYYYMMDD"},
-		"a day that is none":      {`ops@example.com valid-after="20260230" ` + key, "", "not YYYYMMDD"},
+		"an invalid day":          {`ops@example.com valid-after="20260230" ` + key, "", "not YYYYMMDD"},
 		"before is after":         {`ops@example.com valid-after="20260101",valid-before="20250101" ` + key, "", "not after"},
 		"principals alone":        {"ops@example.com", "", "no key"},
 		"a public key":            {key, "", "line 1"},
@@ -92,7 +92,7 @@ func TestAllowedSigners(t *testing.T) {
 	}
 }
 
-// sameAsKeygen compares the result with that of ssh-keygen at noon.
+// sameAsKeygen compares the result with ssh-keygen's at noon.
 func sameAsKeygen(t *testing.T, name, text, armored string, good bool) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()

@@ -168,7 +168,7 @@ func (s *signer) refuses(namespace, principal string, now time.Time) string {
 	case s.authority:
 		return "the key may sign certificates (cert-authority), not content"
 	case principal != "" && !matchList(principal, s.principals):
-		return fmt.Sprintf("the key is that of %q, not of %q", s.principals, principal)
+		return fmt.Sprintf("the key belongs to %q, not to %q", s.principals, principal)
 	case s.namespaces != "" && !matchList(namespace, s.namespaces):
 		return fmt.Sprintf("the key may sign for the namespaces %q, not for %q", s.namespaces, namespace)
 	case !s.after.IsZero() && now.Before(s.after):

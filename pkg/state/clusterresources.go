@@ -89,8 +89,8 @@ const maxResource = 64 << 20
 // ReadResource reads one of the manifests for a mirror from the workspace in dir, without locking it.
 // The mirror has the same name as for Records. If the workspace or its folder for the mirror does not
 // exist, the error is ErrNoResources. If the file does not exist, the error matches fs.ErrNotExist
-// and path is returned all the same. The list of files is not verified: it only says which folder is
-// that of the mirror.
+// and path is returned all the same. The list of files is not verified: it only says which folder
+// belongs to the mirror.
 func ReadResource(dir, mirror, name string) (path string, text []byte, err error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {

@@ -54,7 +54,7 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("the folder has %v (%v)", files, err)
 	}
 	if _, err := s.Snapshot("sha256:../../etc/passwd"); err == nil {
-		t.Error("a digest that is none leads somewhere")
+		t.Error("an invalid digest was found")
 	}
 	// What was not used for long goes.
 	if err := s.Expire(time.Now().Add(-time.Hour)); err != nil {

@@ -87,7 +87,7 @@ var namedForMinor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 // mustLeadTo reports whether a missing path from an installed version to a later channel is an error.
 // It is not if the configuration may mean clusters that are independent of each other: the later
 // channel has installed versions of its own, or the channels are not named for minor versions, or
-// the version is that of a cluster that was reported and not that of the field from.
+// the version was reported for a cluster and does not come from the field from.
 func (ch *channel) mustLeadTo(next *channel, installed semver.Version) bool {
 	return len(next.From) == 0 && namedForMinor().MatchString(ch.Name) && namedForMinor().MatchString(next.Name) &&
 		slices.ContainsFunc(ch.From, func(v imageset.InstalledVersion) bool { return v.Version == installed.String() })

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/catalog/template"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
@@ -58,9 +59,7 @@ func (r *selectedCatalog) open(ctx context.Context, sources Sources) error {
 		return inputErrorf("%s: %w", r.op.Pos, err)
 	}
 	r.entry.Source = r.op.Catalog
-	if r.op.TargetCatalog != "" || r.op.TargetTag != "" {
-		r.entry.Target = strings.TrimSuffix(r.op.TargetCatalog+":"+r.op.TargetTag, ":")
-	}
+	r.entry.Target = targetName(r.op)
 	if name := r.op.TargetCatalogSourceTemplate; name != "" {
 		text, err := sources.Files.ReadFile(name)
 		if err != nil {
@@ -84,6 +83,14 @@ func (r *selectedCatalog) open(ctx context.Context, sources Sources) error {
 	return nil
 }
 
+// targetName returns the "REPOSITORY:TAG" of targetCatalog and targetTag; "" if neither is set.
+func targetName(op imageset.Operator) string {
+	if op.TargetCatalog == "" && op.TargetTag == "" {
+		return ""
+	}
+	return strings.TrimSuffix(op.TargetCatalog+":"+op.TargetTag, ":")
+}
+
 // read reads the selected packages; all, if the configuration lists none.
 func (r *selectedCatalog) read(ctx context.Context) (err error) {
 	options := catalog.Options{Pack: true, Outline: r.outline || r.only != nil && len(r.op.Packages) == 0, Keep: r.only}
@@ -97,8 +104,24 @@ func (r *selectedCatalog) read(ctx context.Context) (err error) {
 		}
 		options.Keep = func(name string) bool { return selected[name] }
 	}
-	r.full, err = r.src.Read(ctx, options)
-	return err
+	if r.full, err = r.src.Read(ctx, options); err != nil {
+		return err
+	}
+	return r.checkFolder()
+}
+
+// checkFolder refuses a path without packages: the path is wrong, or the catalog is not rendered yet.
+func (r *selectedCatalog) checkFolder() error {
+	if len(r.full.Names) > 0 || r.src.Image != nil {
+		return nil
+	}
+	for _, m := range r.full.Others {
+		if template.IsTemplate(m.Schema) {
+			file := strings.TrimSuffix(r.op.Catalog, "/") + "/" + m.File
+			return inputErrorf("%s: catalog %s has no packages, only the template %s; use %s as the catalog, which is rendered then", r.op.Pos, r.op.Catalog, m.File, file)
+		}
+	}
+	return inputErrorf("%s: catalog %s has no packages; check the path", r.op.Pos, r.op.Catalog)
 }
 
 // filter selects bundles from the content, including the installed operators of clusters.

@@ -37,7 +37,7 @@ func (g *manifestGraph) content(images []plan.Image) (planContent, error) {
 			img.Size += n
 		}
 		if n := w.foreign[img.Digest]; n > 0 {
-			c.notes = append(c.notes, fmt.Sprintf("%s: %s not redistributable and stay at the vendor's URLs; clusters need access to these URLs", img.Source, count(n, "layer is", "layers are")))
+			c.notes = append(c.notes, fmt.Sprintf("%s: %s not redistributable and only at the vendor's URLs; clusters need access to these URLs", img.Source, count(n, "layer is", "layers are")))
 		}
 	}
 	slices.SortFunc(w.manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })

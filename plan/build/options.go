@@ -2,6 +2,7 @@ package build
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/image"
@@ -19,6 +20,9 @@ type Sources struct {
 	Databases source.Databases
 	Snapshots source.Snapshots
 	Tags      source.Tags
+	// TagLists lists the tags that rules for additional images select from. It may be nil if the
+	// configuration has no such rule.
+	TagLists TagLists
 	// Attachments finds signatures and other referrers of images. Without it, only the signatures of
 	// platform releases are found, by name.
 	Attachments Attachments
@@ -52,6 +56,8 @@ type Options struct {
 	Installed []imageset.Installed
 	// Clusters are clusters that need an update path to the releases of the configuration.
 	Clusters []Cluster
+	// Now is the time that ages in rules for tags count back from.
+	Now time.Time
 	// IgnoreReleaseSignature accepts release payloads without a valid signature.
 	IgnoreReleaseSignature bool
 	// RemoveSignatures leaves out signatures and other referrers of images.

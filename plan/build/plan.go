@@ -3,9 +3,10 @@
 // An ImageSetConfiguration and Sources go in, a plan.Plan comes out. Planning is a pipeline. Each
 // stage returns a new value that the next one reads:
 //
-//	configuration -> selected catalogs      read and filtered (Select), with dependencies
+//	configuration -> platform releases      chosen from update graphs, verified, with graph data
+//	              -> selected catalogs      read and filtered (Select), with dependencies; also those
+//	                                        that olm.catalogImageTemplate names for these releases
 //	              -> catalog images         built, or those of the source
-//	              -> platform releases      chosen from update graphs, verified, with graph data
 //	              -> image requests         all that catalogs, releases and lists name, less what is blocked
 //	              -> resolved images        tags resolved to digests, manifests read into one graph
 //	              -> targets                repository and tag of each image
@@ -38,20 +39,29 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	opts, sources = opts.withDefaults(), sources.withTagCache()
 	opts.Packages = nil
 
-	catalogs, err := selectCatalogs(ctx, sources, cfg.Mirror.Operators, opts)
-	if err != nil {
-		return nil, err
-	}
-	catalogImages, err := catalogs.buildImages(ctx, sources)
-	if err != nil {
-		return nil, err
-	}
 	graph := newManifestGraph(sources.Images)
 	releases, err := readReleases(ctx, cfg.Mirror.Platform, cfg.Mirror.BlockedImages, graph.recording(sources), opts)
 	if err != nil {
 		return nil, err
 	}
-	requests, err := requestImages(cfg.Mirror, catalogs.all, releases)
+	variants, err := catalogVariants(ctx, cfg.Mirror.Operators, kubernetesVersions(releases.payloads, opts.Clusters), sources)
+	if err != nil {
+		return nil, err
+	}
+	catalogs, err := selectCatalogs(ctx, sources, slices.Concat(cfg.Mirror.Operators, variants.operators), opts)
+	if err != nil {
+		return nil, err
+	}
+	catalogs.markVariants(variants)
+	catalogImages, err := catalogs.buildImages(ctx, sources)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := listImages(ctx, cfg.Mirror.AdditionalImages, graph.recording(sources), opts)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, listed.images)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +96,9 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
 		Catalogs: withTargets(catalogImages.catalogs, content.images),
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData,
-		Images: content.images, Missing: slices.Concat(missing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
+		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), catalogs.notes, catalogImages.notes, releases.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes),
+		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()

@@ -75,7 +75,7 @@ type imageRequests struct {
 
 // requestImages returns the images that the catalogs, the releases and additionalImages name,
 // without those that blockedImages matches.
-func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases platformReleases) (imageRequests, error) {
+func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases platformReleases, listed []listedImage) (imageRequests, error) {
 	set := newRequestSet()
 	for _, c := range catalogs {
 		if err := c.addRequests(set); err != nil {
@@ -86,7 +86,7 @@ func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases pl
 	if err != nil {
 		return imageRequests{}, err
 	}
-	if err := set.addImages(cfg.AdditionalImages); err != nil {
+	if err := set.addImages(listed); err != nil {
 		return imageRequests{}, err
 	}
 	r := imageRequests{blocked: set.removeBlocked(cfg.BlockedImages), all: set.sorted()}
@@ -171,11 +171,11 @@ func (s *requestSet) addReference(text string, w imageRequest) error {
 }
 
 // addImages requests the images of additionalImages.
-func (s *requestSet) addImages(images []imageset.Image) error {
+func (s *requestSet) addImages(images []listedImage) error {
 	for _, img := range images {
 		w := imageRequest{
 			kind: plan.AdditionalImage, repo: img.TargetRepo, tag: img.TargetTag,
-			reasons: []plan.Reason{{List: "additionalImages"}}, platforms: img.Platforms, position: img.Pos,
+			reasons: []plan.Reason{{List: "additionalImages", Rule: img.rule}}, platforms: img.Platforms, position: img.Pos,
 		}
 		if strings.HasPrefix(img.Name, ociScheme) {
 			w.source = img.Name

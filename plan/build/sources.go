@@ -15,6 +15,13 @@ type Files interface {
 	ReadFile(path string) ([]byte, error)
 }
 
+// TagLists lists tags.
+type TagLists interface {
+	// AllTags returns all tags of a repository ("quay.io/org/name"). If the repository does not exist,
+	// the error matches fs.ErrNotExist.
+	AllTags(ctx context.Context, repository string) ([]string, error)
+}
+
 // Store stores the manifests and blobs of images that are built, and returns their descriptors.
 // Mirroring reads them from there.
 type Store interface {

@@ -58,7 +58,7 @@ func (i *Image) readCatalogLinks(ctx context.Context, v *image.View, file func(s
 }
 
 // readOutside calls file with the content of links to any part of the image. It compares the content
-// with that of the other platforms, since views of the directory do not.
+// with the content of the other platforms, since views of the directory do not.
 func (i *Image) readOutside(ctx context.Context, l image.Links, file func(string, io.Reader) error, left *layers.Budget) error {
 	first := i.image.Primary()
 	want, err := i.linkSums(ctx, first, l, file, left)

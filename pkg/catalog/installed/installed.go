@@ -164,7 +164,7 @@ func conflict(a, b Operator) bool {
 		len(a.Channels) > 0 && len(b.Channels) > 0 && !slices.Equal(a.Channels, b.Channels)
 }
 
-// join merges two objects of one operator. The name is that of the ClusterServiceVersion, which has
+// join merges two objects of one operator. The name comes from the ClusterServiceVersion, which has
 // the version.
 func join(a, b Operator) Operator {
 	if a.Version == "" && b.Version != "" {

@@ -56,7 +56,7 @@ func (r *round) unreachable(n *dependency) *bundle {
 }
 
 // maxHints is the maximum number of parts of a constraint for which alternatives are named,
-// maxNames that of versions in an alternative.
+// maxNames the number of versions in an alternative.
 const (
 	maxHints = 4
 	maxNames = 5

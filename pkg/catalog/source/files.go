@@ -14,7 +14,8 @@ import (
 const databaseMagic = "SQLite format 3\x00"
 
 // openFiles finds out what is at a path: a single file that begins like a database (journals may be
-// beside it), a folder with manifests/ and metadata/ (a bundle), or a file-based catalog.
+// beside it), a folder with manifests/ and metadata/ (a bundle), the file of a template, or a file-based
+// catalog.
 func (s *Source) openFiles(path string) error {
 	var err error
 	if s.fsys, err = s.from.Files.Dir(path); err != nil {
@@ -44,7 +45,16 @@ func (s *Source) openFiles(path string) error {
 		}
 		if database {
 			s.Kind, s.file = SQLite, entries[0].Name()
+			break
 		}
+		if len(entries) > 1 {
+			break
+		}
+		isTemplate, err := s.readTemplate(path, entries[0].Name())
+		if isTemplate {
+			s.Kind = Template
+		}
+		return err
 	}
 	return nil
 }

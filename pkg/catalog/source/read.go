@@ -86,9 +86,21 @@ func (s *Source) Stream(ctx context.Context, each func(*catalog.Meta) error) err
 	return nil
 }
 
-// objects calls each for the objects of a database or bundle.
+// objects calls each for the objects of a database, bundle or template.
 func (s *Source) objects(ctx context.Context, each func(*catalog.Meta) error) (err error) {
-	if s.Kind == Bundle {
+	switch s.Kind {
+	case Template:
+		metas, err := s.render(ctx)
+		if err != nil {
+			return err
+		}
+		for _, m := range metas {
+			if err := each(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	case Bundle:
 		m, err := s.bundle(ctx)
 		if err != nil {
 			return err

@@ -2,7 +2,7 @@
 //
 // A name is an image in a registry, an image in an OCI layout (oci://DIR), or a path on the disk
 // (dir://PATH). It contains a file-based catalog, an older SQLite database, or a single operator
-// bundle. [Open] finds out which. A [Source] returns its objects as those of a file-based catalog:
+// bundle; a path may also be the file of a catalog template, which is rendered. [Open] finds out which. A [Source] returns its objects as those of a file-based catalog:
 // read into a catalog.Catalog, all packages or some, or streamed one by one.
 //
 // The package does no I/O of its own: the caller provides images, files and the reader of databases
@@ -40,6 +40,12 @@ type From struct {
 	// Tags, if set, lists the tags of a repository that does not have the tag of a catalog, so that
 	// the error names the nearest.
 	Tags Tags
+	// CatalogConfig is the file with the catalogs of composite templates. The default is catalogs.yaml
+	// beside the template.
+	CatalogConfig string
+	// Component is the catalog whose components of a composite template are read. It may be empty if
+	// the template is for one catalog.
+	Component string
 }
 
 // Files opens paths on the disk.
@@ -67,6 +73,7 @@ const (
 	FileBased Kind = "file-based catalog"
 	SQLite    Kind = "SQLite index"
 	Bundle    Kind = "bundle"
+	Template  Kind = "catalog template"
 )
 
 // A Source is an opened catalog. Its kind is known, its content is not read yet.
@@ -81,6 +88,8 @@ type Source struct {
 	from From
 	fsys fs.FS  // nil for an image
 	file string // the database in fsys
+
+	templates *templateSource // of a template
 }
 
 // ErrDatabase reports an SQLite index although From.Databases is nil.

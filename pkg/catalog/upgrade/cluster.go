@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // A cluster is the version of a cluster for which blocks are determined.
@@ -16,8 +18,7 @@ type cluster struct {
 	kubeKnown bool
 }
 
-// clusterOf reads Options.ClusterVersion. OpenShift 4.y is built on Kubernetes
-// 1.(y+13).
+// clusterOf reads Options.ClusterVersion.
 func clusterOf(text string) (cluster, error) {
 	if text == "" {
 		return cluster{}, nil
@@ -27,8 +28,8 @@ func clusterOf(text string) (cluster, error) {
 		return cluster{}, fmt.Errorf("reading the cluster's version: %q is not an OpenShift version; write it as 4.19.3 or 4.19", text)
 	}
 	c := cluster{known: true, openshift: semver.Version{Major: v.Major, Minor: v.Minor}}
-	if v.Major == 4 {
-		c.kube, c.kubeKnown = semver.Version{Major: 1, Minor: v.Minor + 13}, true
+	if kube, err := semver.ParseTolerant(release.Kubernetes(minor(c.openshift))); err == nil {
+		c.kube, c.kubeKnown = kube, true
 	}
 	return c, nil
 }

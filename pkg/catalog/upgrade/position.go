@@ -58,9 +58,9 @@ func find(c *catalog.Catalog, name string) *catalog.Package {
 	return nil
 }
 
-// position returns the installed bundle and version of an operator. The version is that of the
-// cluster, else that of the bundle in a catalog, else the end of the bundle's name, which a note
-// explains. If only the version is known, position chooses the name of a bundle of that version,
+// position returns the installed bundle and version of an operator. The version comes from
+// the cluster, else from the bundle in a catalog, else from the end of the bundle's name, which a
+// note explains. If only the version is known, position chooses the name of a bundle of that version,
 // since most edges refer to names.
 func position(o installed.Operator, catalogs []Catalog) (at graph.At, note string, ok bool) {
 	at = graph.At{Name: o.Bundle, Release: o.Release}

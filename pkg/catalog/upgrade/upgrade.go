@@ -117,7 +117,7 @@ type Result struct {
 	Version    string   `json:"version,omitempty"`
 	Generation string   `json:"generation"` // "OLM classic" or "OLM v1"
 	Channels   []string `json:"channels,omitempty"`
-	// Outcome is that of the best path. A Subscription has one path per catalog. An operator of OLM
+	// Outcome is the outcome of the best path. A Subscription has one path per catalog. An operator of OLM
 	// classic whose channel is unknown also has one per channel.
 	Outcome Outcome `json:"outcome"`
 	// Explanation is a sentence; "" if the explanations of the paths are enough.

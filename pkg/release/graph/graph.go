@@ -30,7 +30,7 @@ type Node struct {
 	Channels []string
 	// URL is the erratum.
 	URL string
-	// Arch is multi if the release's metadata says so, else empty.
+	// Arch is multi if the release's metadata names it, else empty.
 	Arch release.Arch
 	// Metadata is all metadata of the release, including what the fields above hold.
 	Metadata map[string]string

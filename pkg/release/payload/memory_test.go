@@ -76,7 +76,7 @@ func (m *memory) put(mediaType string, data []byte) ocispec.Descriptor {
 // begins with "-> ".
 type entry struct{ name, text string }
 
-// A spec describes an image. The zero value of most fields means that of a release image.
+// A spec describes an image. The zero value of most fields is the value of a release image.
 type spec struct {
 	arch, label string
 	config      string // media type

@@ -59,6 +59,8 @@ type Payload struct {
 	// Components are the images of the release except the release image, sorted by their first
 	// names.
 	Components []Component
+	// Versions are the versions of software in the components, sorted by name.
+	Versions []SoftwareVersion
 	// BootImages is the manifest of the ConfigMap coreos-bootimages; nil if there is none. See
 	// KubeVirt.
 	BootImages []byte
@@ -97,7 +99,7 @@ func Read(ctx context.Context, src image.Reader, source string, d digest.Digest)
 }
 
 // Metadata reads only what update services read of a release image: the manifest (for an index also
-// that of one shard), the config and the top layer. Errors are those of Read.
+// the manifest of one shard), the config and the top layer. It returns the errors of Read.
 func Metadata(ctx context.Context, src image.Reader, source string, d digest.Digest) (*Release, error) {
 	r, err := reader{src, source}.metadata(ctx, d)
 	if err != nil {
@@ -144,14 +146,14 @@ func (r reader) payload(ctx context.Context, d digest.Digest) (*Payload, error) 
 		return nil, err
 	}
 	p := &Payload{Release: *about, Children: root.children, BootImages: found.boot, source: r.source, lower: root.image.layers[:at]}
-	name, components, err := parseReferences(found.references)
+	name, components, versions, err := parseReferences(found.references)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading /%s: %w", referencesFile, err)
 	case name != p.Version:
 		return nil, fmt.Errorf("/%s has version %q, but /%s has %q", referencesFile, name, metadataFile, p.Version)
 	}
-	p.Components = components
+	p.Components, p.Versions = components, versions
 	if err := p.checkNames(); err != nil {
 		return nil, err
 	}

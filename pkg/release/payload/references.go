@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -25,8 +27,21 @@ type imageStream struct {
 }
 
 type imageTag struct {
-	Name string    `json:"name"`
-	From imageFrom `json:"from"`
+	Name        string            `json:"name"`
+	Annotations map[string]string `json:"annotations"`
+	From        imageFrom         `json:"from"`
+}
+
+// The annotations with the versions of software: "kubernetes=1.33.4,runc=1.2", and what to call it.
+const (
+	versionsKey     = "io.openshift.build.versions"
+	displayNamesKey = "io.openshift.build.version-display-names"
+)
+
+// A SoftwareVersion is the version of software in a component, as the component declares it.
+type SoftwareVersion struct {
+	// Name is "kubernetes" or "machine-os", and Display what to call it; usually "".
+	Name, Version, Display string
 }
 
 type imageFrom struct {
@@ -36,13 +51,13 @@ type imageFrom struct {
 
 // parseReferences returns the name and the components in image-references, by the rules of oc
 // (pkg/cli/admin/release/info.go).
-func parseReferences(data []byte) (name string, components []Component, err error) {
+func parseReferences(data []byte) (name string, components []Component, versions []SoftwareVersion, err error) {
 	var s imageStream
 	if err := json.Unmarshal(data, &s); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	if s.Kind != "ImageStream" || s.APIVersion != "image.openshift.io/v1" {
-		return "", nil, fmt.Errorf("kind %.200q of %.200q, want ImageStream of image.openshift.io/v1", s.Kind, s.APIVersion)
+		return "", nil, nil, fmt.Errorf("kind %.200q of %.200q, want ImageStream of image.openshift.io/v1", s.Kind, s.APIVersion)
 	}
 	byRef := map[reference.Reference][]string{}
 	seen := map[string]bool{}
@@ -53,24 +68,62 @@ func parseReferences(data []byte) (name string, components []Component, err erro
 		ref, err := pinned(tag.From.Name)
 		switch {
 		case err != nil:
-			return "", nil, fmt.Errorf("component %.200q: %w", tag.Name, err)
+			return "", nil, nil, fmt.Errorf("component %.200q: %w", tag.Name, err)
 		case tag.Name == "":
-			return "", nil, fmt.Errorf("a component has no name (%s)", ref)
+			return "", nil, nil, fmt.Errorf("a component has no name (%s)", ref)
 		case seen[tag.Name]:
-			return "", nil, fmt.Errorf("component %.200q occurs twice", tag.Name)
+			return "", nil, nil, fmt.Errorf("component %.200q occurs twice", tag.Name)
 		}
 		seen[tag.Name] = true
+		versions = append(versions, tag.versions()...)
 		byRef[ref] = append(byRef[ref], tag.Name)
 	}
 	if len(byRef) == 0 {
-		return "", nil, errors.New("no images listed")
+		return "", nil, nil, errors.New("no images listed")
 	}
 	for ref, names := range byRef {
 		slices.Sort(names)
 		components = append(components, Component{Names: names, Ref: ref.String(), Digest: ref.Digest})
 	}
 	slices.SortFunc(components, func(a, b Component) int { return cmp.Compare(a.Names[0], b.Names[0]) })
-	return s.Metadata.Name, components, nil
+	slices.SortFunc(versions, func(a, b SoftwareVersion) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(b.Display, a.Display))
+	})
+	versions = slices.CompactFunc(versions, func(a, b SoftwareVersion) bool { return a.Name == b.Name && a.Version == b.Version })
+	return s.Metadata.Name, components, versions, nil
+}
+
+// versions returns the versions that a component declares. What is not NAME=VERSION is left out, as in
+// oc.
+func (t imageTag) versions() []SoftwareVersion {
+	display := map[string]string{}
+	for pair := range strings.SplitSeq(t.Annotations[displayNamesKey], ",") {
+		name, text, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		display[name] = text
+	}
+	var all []SoftwareVersion
+	for pair := range strings.SplitSeq(t.Annotations[versionsKey], ",") {
+		name, version, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if _, err := semver.Parse(version); err == nil && name != "" {
+			all = append(all, SoftwareVersion{name, version, display[name]})
+		}
+	}
+	return all
+}
+
+// VersionOf returns the version of software, such as "kubernetes"; "" if no component declares it, or
+// if components declare several.
+func (p *Payload) VersionOf(name string) string {
+	version := ""
+	for _, v := range p.Versions {
+		if v.Name == name && version != "" {
+			return ""
+		}
+		if v.Name == name {
+			version = v.Version
+		}
+	}
+	return version
 }
 
 // pinned parses a reference that has a digest and no tag.

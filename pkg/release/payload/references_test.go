@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -38,7 +39,7 @@ func TestParseReferences(t *testing.T) {
 		{"a name twice", tag("etcd", "DockerImage", "quay.io/x/y@"+a) + "," + tag("etcd", "DockerImage", "quay.io/x/y@"+b), nil, `"etcd" occurs twice`},
 		{"no image", tag("s", "ImageStreamTag", "x:y"), nil, "no images listed"},
 	} {
-		name, got, err := parseReferences([]byte(head + tc.tags + "]}}"))
+		name, got, _, err := parseReferences([]byte(head + tc.tags + "]}}"))
 		if tc.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%s: error %v, want %q", tc.name, err, tc.err)
@@ -56,7 +57,7 @@ func TestParseReferences(t *testing.T) {
 		`{"kind":"ImageStream","apiVersion":"image.openshift.io/v1"}`: "no images listed",
 		`{"kind":`: "EOF", ``: "EOF", `[]`: "array",
 	} {
-		if _, _, err := parseReferences([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, _, err := parseReferences([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
@@ -91,6 +92,9 @@ func TestRealRelease(t *testing.T) {
 	}}})
 	p, err := Read(t.Context(), m, repository, desc.Digest)
 	must(t, err)
+	if diff := cmp.Diff([]SoftwareVersion{{"kubernetes", "1.25.4", ""}, {"machine-os", "412.86.202301061548-0", "Red Hat Enterprise Linux CoreOS"}}, p.Versions); diff != "" || p.VersionOf("kubernetes") != "1.25.4" {
+		t.Error(diff)
+	}
 	if p.Version != "4.12.0" || len(p.Components) != 183 || len(p.Previous) != 21 || p.URL != "https://access.redhat.com/errata/RHSA-2022:7399" {
 		t.Errorf("release %s has %d components, %d versions before it and URL %s", p.Version, len(p.Components), len(p.Previous), p.URL)
 	}
@@ -142,9 +146,14 @@ func FuzzReferences(f *testing.F) {
 	f.Add([]byte(`{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","spec":{"tags":[{"name":"a","from":{"kind":"DockerImage","name":"a@` + sha("a").String() + `"}}]}}`))
 	f.Add([]byte(`{"kind":"ImageStream","apiVersion":"image.openshift.io/v1","spec":{"tags":[{"name":"a","from":null}]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		name, components, err := parseReferences(data)
+		name, components, versions, err := parseReferences(data)
 		if err != nil {
 			return
+		}
+		for _, v := range versions {
+			if _, err := semver.Parse(v.Version); err != nil || v.Name == "" {
+				t.Fatalf("version %+v", v)
+			}
 		}
 		var s imageStream
 		s.Kind, s.APIVersion, s.Metadata.Name = "ImageStream", "image.openshift.io/v1", name
@@ -158,7 +167,7 @@ func FuzzReferences(f *testing.F) {
 		}
 		text, err := json.Marshal(s)
 		must(t, err)
-		again, got, err := parseReferences(text)
+		again, got, _, err := parseReferences(text)
 		if diff := cmp.Diff(components, got); err != nil || again != name || diff != "" {
 			t.Fatalf("%s is read as %q, %v (-read +again):\n%s", text, again, err, diff)
 		}

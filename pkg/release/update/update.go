@@ -178,7 +178,7 @@ func hasChannel(channel string) bool {
 	return slices.Contains([]string{"stable", "next", "prerelease", "nightly"}, kind)
 }
 
-// check returns an error if a graph is not that of the channel and the architecture, as far as its
+// check returns an error if a graph does not belong to the channel and the architecture, as far as its
 // releases show it.
 func check(g *graph.Graph, channel string, arch release.Arch) error {
 	for _, n := range g.Nodes {

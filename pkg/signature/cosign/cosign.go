@@ -17,13 +17,11 @@ package cosign
 import (
 	"context"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/rsa"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/blang/semver/v4"
 	jsonv2 "github.com/go-json-experiment/json"
@@ -39,6 +37,11 @@ const (
 	PayloadType = "application/vnd.dev.cosign.simplesigning.v1+json"
 	// Annotation is the key of the layer annotation that holds the signature, in base64.
 	Annotation = "dev.cosignproject.cosign/signature"
+	// CertificateAnnotation has the certificate of the key that signed, in PEM, ChainAnnotation the
+	// certificates up to the root, and LogAnnotation the promise of a transparency log (Rekor).
+	CertificateAnnotation = "dev.sigstore.cosign/certificate"
+	ChainAnnotation       = "dev.sigstore.cosign/chain"
+	LogAnnotation         = "dev.sigstore.cosign/bundle"
 
 	// MaxPayload is the largest payload in bytes; real ones have about 250.
 	MaxPayload = 64 << 10
@@ -61,6 +64,8 @@ func Needed(version semver.Version) bool {
 type Signature struct {
 	Payload ocispec.Descriptor
 	Bytes   []byte
+	// Certificate and Chain are in PEM, Log is JSON. They are "" if the signature has none.
+	Certificate, Chain, Log string
 }
 
 // Parse reads a signature manifest. Layers of other media types are ignored. It is an error if no
@@ -85,7 +90,10 @@ func Parse(manifest []byte) ([]Signature, error) {
 		if err != nil || len(signature) == 0 {
 			return nil, fmt.Errorf("reading the manifest of signatures: layer %d has no signature in its annotation %s", i+1, Annotation)
 		}
-		all = append(all, Signature{layer, signature})
+		all = append(all, Signature{
+			Payload: layer, Bytes: signature,
+			Certificate: layer.Annotations[CertificateAnnotation], Chain: layer.Annotations[ChainAnnotation], Log: layer.Annotations[LogAnnotation],
+		})
 	}
 	switch {
 	case len(all) == 0:
@@ -126,20 +134,7 @@ func (s Signature) verify(payload []byte, repository string, d digest.Digest, ke
 	if int64(len(payload)) != s.Payload.Size || s.Payload.Digest.Algorithm().FromBytes(payload) != s.Payload.Digest {
 		return fmt.Errorf("its payload does not match %s", s.Payload.Digest)
 	}
-	hash := sha256.Sum256(payload)
-	made := false
-	for _, key := range keys {
-		switch k := key.(type) {
-		case *rsa.PublicKey:
-			made = rsa.VerifyPKCS1v15(k, crypto.SHA256, hash[:], s.Bytes) == nil
-		case *ecdsa.PublicKey:
-			made = ecdsa.VerifyASN1(k, hash[:], s.Bytes)
-		}
-		if made {
-			break
-		}
-	}
-	if !made {
+	if !slices.ContainsFunc(keys, func(key crypto.PublicKey) bool { return made(key, payload, s.Bytes) }) {
 		return errors.New("no key of the policy matches")
 	}
 	name, signed, err := readPayload(payload)

@@ -22,7 +22,7 @@ type Policy struct {
 	// Scopes are repositories ("quay.io/org/name"), registries and namespaces ("quay.io",
 	// "quay.io/org"), or domains ("*.example.com").
 	Scopes []string
-	Keys   []crypto.PublicKey // RSA or ECDSA; any of them may sign
+	Keys   []crypto.PublicKey // RSA, ECDSA or Ed25519; any of them may sign
 }
 
 // clusterImagePolicy is the object as stored in the cluster.
@@ -88,7 +88,7 @@ func (o *clusterImagePolicy) policy() (*Policy, error) {
 			return nil, err
 		}
 	}
-	keys, err := readKeys(root.PublicKey.KeyData)
+	keys, err := ReadKeys(root.PublicKey.KeyData)
 	if err != nil {
 		return nil, fmt.Errorf("spec.policy.rootOfTrust.publicKey.keyData: %w", err)
 	}

@@ -70,7 +70,7 @@ func Collect(ctx context.Context, get Getter, stores []string, d digest.Digest, 
 }
 
 // collect queries one store for signature-1 and so on until it has no more. An invalid signature
-// does not hide the next one. The error is that of ctx.
+// does not hide the next one. It returns the error of ctx.
 func (v *verifier) collect(ctx context.Context, get Getter, store string) error {
 	for n := 1; n <= maxTries; n++ {
 		source := Path(store, v.digest, n)

@@ -46,6 +46,9 @@ func Explanation(e plan.Explanation) string {
 			}
 			fmt.Fprintf(&b, "  in the configuration's %s\n", l)
 		}
+		for _, rule := range x.Rules {
+			fmt.Fprintf(&b, "    selected by the rule for tags: %s\n", rule)
+		}
 		for _, bundle := range x.Bundles {
 			as := ""
 			if len(bundle.ImageNames) > 0 {

@@ -26,6 +26,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) st
 		List(&b, extra)
 		b.WriteByte('\n')
 	}
+	writeTagRules(&b, p.TagRules)
 	if len(p.Blocked) > 0 {
 		fmt.Fprintf(&b, "Blocked by the configuration (catalogs still list them)\n")
 		var lines []string
@@ -187,6 +188,27 @@ func additional(p *plan.Plan) []string {
 		}
 	}
 	return lines
+}
+
+// writeTagRules writes the rules that selected tags, with the days that ages stood for.
+func writeTagRules(b *strings.Builder, rules []plan.TagRule) {
+	if len(rules) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "Rules for tags\n")
+	var lines []string
+	for _, r := range rules {
+		line := fmt.Sprintf("%s  %s: %s", r.Repository, r.Rule, Number(r.Selected, "tag", "tags"))
+		if r.CreatedBefore != "" {
+			line += ", created before " + r.CreatedBefore
+		}
+		if r.CreatedAfter != "" {
+			line += ", created on " + r.CreatedAfter + " or later"
+		}
+		lines = append(lines, line)
+	}
+	List(b, lines)
+	b.WriteByte('\n')
 }
 
 func requiredBy(because []plan.Reason) string {

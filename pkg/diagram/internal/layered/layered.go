@@ -1,6 +1,6 @@
 // Package layered computes coordinates for the boxes and lines of a directed graph.
 //
-// It knows sizes, but not looks. The method is that of layered drawings:
+// It knows sizes, but not looks. It uses the method of layered drawings:
 //
 //	acyclic   edges that close a cycle are reversed
 //	pack      boxes with the same successors become a grid in a frame
