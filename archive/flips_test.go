@@ -29,10 +29,7 @@ func TestFiveHundredFlips(t *testing.T) {
 		t.Fatalf("the archive has %v", names)
 	}
 	random := rand.New(rand.NewPCG(5, 500)) // the same bits each time
-	found, flips := 0, 500
-	if testing.Short() {
-		flips = 100
-	}
+	found, flips := 0, sparsely(500, 100)
 	for i := range flips {
 		// Most flips are spread over the files by size, but small files get some too.
 		name := volumes[random.IntN(len(volumes))]
@@ -114,4 +111,12 @@ func TestTruncatedAtEveryBlock(t *testing.T) {
 	if err := inspect(t, dir); err != nil {
 		t.Error(err)
 	}
+}
+
+// sparsely returns the second number if tests are to be short, else the first.
+func sparsely(all, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return all
 }
