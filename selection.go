@@ -29,6 +29,8 @@ type Selection struct {
 	Installed []string
 	// Dependencies adds the operators that the selected ones require.
 	Dependencies bool
+	// CompleteRelatedImages adds the images that bundles use and do not list in relatedImages.
+	CompleteRelatedImages bool
 }
 
 // A Selected is the content of a Selection's files.
@@ -43,11 +45,13 @@ type Selected struct {
 const checkPath = "check the path, which is relative to the working directory"
 
 // any reports whether options are set that require a configuration.
-func (s *Selection) any() bool { return len(s.Installed) > 0 || s.Dependencies }
+func (s *Selection) any() bool {
+	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages
+}
 
 // errNoSelection is the error of options that require a configuration.
 func errNoSelection() error {
-	return inputHint("set Options.Config; a plan already contains them", "Options.Installed and Options.Dependencies are for a configuration")
+	return inputHint("set Options.Config; a plan already contains them", "Options.Installed, Options.Dependencies and Options.CompleteRelatedImages are for a configuration")
 }
 
 // Load reads the configuration and the files of Installed. Without a configuration, it reads those
@@ -68,9 +72,11 @@ func (s *Selection) Load() (*Selected, error) {
 		default:
 			return nil, advice.Wrap(advice.Input, err, "")
 		}
-		if s.Dependencies {
-			for i := range out.Config.Mirror.Operators {
-				out.Config.Mirror.Operators[i].Dependencies = true
+		for i := range out.Config.Mirror.Operators {
+			op := &out.Config.Mirror.Operators[i]
+			op.Dependencies = op.Dependencies || s.Dependencies
+			if s.CompleteRelatedImages {
+				op.RelatedImages = imageset.RelatedImagesComplete
 			}
 		}
 	}

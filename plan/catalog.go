@@ -44,6 +44,9 @@ type Catalog struct {
 	// Excluded are packages that Selection keeps and the image does not contain, because images
 	// that they name are unavailable. Packages does not list them.
 	Excluded []Excluded `json:"leftOut,omitempty"`
+	// Unlisted are images that bundles use and do not list in relatedImages, sorted by package, bundle and
+	// image. A note has the number of bundles of which this is unknown.
+	Unlisted []UnlistedImage `json:"unlistedImages,omitempty"`
 }
 
 // Required is a bundle that others need, in the channel that it was selected from.

@@ -10,6 +10,7 @@ import (
 type inputs struct {
 	selectFlags
 	releaseFlags
+	complete  bool // mirror the images that bundles use and do not list
 	plan      string
 	name      string // of the plan; "" is the name of the file
 	workspace string
@@ -19,6 +20,7 @@ type inputs struct {
 
 func (in *inputs) addFlags(f *pflag.FlagSet) {
 	in.selectFlags.addFlags(f, pathsKept)
+	f.BoolVar(&in.complete, "complete-related-images", false, "add the images that bundles use and do not list, like relatedImages: complete in each catalog")
 	in.releaseFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
 	f.BoolVar(&in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
@@ -47,6 +49,13 @@ func (r *releaseFlags) addFlags(f *pflag.FlagSet) {
 // trust returns the values of the flags.
 func (r *releaseFlags) trust() gantry.ReleaseTrust {
 	return gantry.ReleaseTrust{ReleaseKeys: r.keys, IgnoreReleaseSignature: r.ignore}
+}
+
+// selection returns the values of the flags.
+func (in *inputs) selection() gantry.Selection {
+	s := in.selectFlags.selection()
+	s.CompleteRelatedImages = in.complete
+	return s
 }
 
 // selection returns the values of the flags.

@@ -39,6 +39,8 @@ type selectedCatalog struct {
 	full   *catalog.Catalog // before filtering
 	result *filter.Result
 	notes  []string
+	// unlisted are the images that the kept bundles use and do not list.
+	unlisted unlistedImages
 }
 
 // selectCatalog opens a catalog, reads the packages that the configuration selects, and filters
@@ -180,7 +182,7 @@ func (r *selectedCatalog) addRequests(set *requestSet) error {
 			}
 		}
 	}
-	return nil
+	return r.addUnlisted(set)
 }
 
 // catalogImages are the catalogs of a plan with the digests of their images, and requests for these

@@ -57,6 +57,9 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	if err := catalogs.findUnlisted(ctx, graph.recording(sources), opts); err != nil {
+		return nil, err
+	}
 	listed, err := listImages(ctx, cfg.Mirror.AdditionalImages, graph.recording(sources), opts)
 	if err != nil {
 		return nil, err
@@ -92,13 +95,14 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		return nil, err
 	}
 	updates, blockerNotes := withBlockers(releases.updates, catalogs.all)
+	planned, unlistedNotes := withUnlisted(withTargets(catalogImages.catalogs, content.images), catalogs.all, content.images)
 	p := &plan.Plan{
 		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
-		Catalogs: withTargets(catalogImages.catalogs, content.images),
+		Catalogs: planned,
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData,
 		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes),
+		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()

@@ -51,6 +51,7 @@ func TestPlan(t *testing.T) {
 		"1 related image has an empty reference; skipped",
 		`dir:///cat: package op: bundle op.v1.0.0 has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): ` +
 			`consoles do not show it, and it is unknown whether OLM v1 accepts it`,
+		"dir:///cat: whether 1 bundle lists all images in relatedImages is unknown, because the catalog does not have the deployments; relatedImages: complete reads the bundles",
 		"image centos:7 has no registry; docker.io is used",
 	}
 	if diff := cmp.Diff(wantNotes, p.Notes); diff != "" {

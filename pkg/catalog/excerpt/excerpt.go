@@ -7,20 +7,17 @@
 // YAML in base64, in properties olm.bundle.object.
 //
 // [Of] returns both in the same form, as an [Excerpt], and [Schemas] the schemas of custom
-// resources. The versions of a CRD and the webhooks of a bundle are known only from manifests. A
+// resources, and [Images] the images that a bundle uses. The versions of a CRD and the webhooks of a bundle are known only from manifests. A
 // property that cannot be parsed is an error.
 //
 // The formats are those of operator-registry (alpha/property).
 package excerpt
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
@@ -136,21 +133,12 @@ type manifest struct {
 
 // manifestOf reads an olm.bundle.object: {"data":"<base64>"}.
 func manifestOf(value []byte) (manifest, error) {
-	var property struct {
-		Data []byte `json:"data"`
-	}
-	if err := json.Unmarshal(value, &property); err != nil {
+	text, err := objectText(value)
+	if err != nil {
 		return manifest{}, err
 	}
-	text := bytes.TrimSpace(property.Data)
-	if !bytes.HasPrefix(text, []byte("{")) {
-		var err error
-		if text, err = yaml.YAMLToJSON(text); err != nil {
-			return manifest{}, err
-		}
-	}
 	var m manifest
-	err := json.Unmarshal(text, &m)
+	err = json.Unmarshal(text, &m)
 	return m, err
 }
 

@@ -67,6 +67,7 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 		}
 		return because.Package
 	}), width)
+	writeUnlisted(b, c)
 }
 
 // writeKept writes the packages of a catalog as a table, with sizes unless sizes is nil.
