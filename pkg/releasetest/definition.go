@@ -45,6 +45,11 @@ type Release struct {
 	BootImages []release.Arch
 	// Gates are the acknowledgments that administrators must give before an update.
 	Gates map[string]string
+	// Manifests are more manifests of operators, by the name of their file.
+	Manifests map[string]string
+	// Samples are the image streams of the component cluster-samples-operator: the images of each, by
+	// the name of the stream. They are the same for all architectures.
+	Samples map[string][]string
 	// Sigstore adds a ClusterImagePolicy to the payload, and the signatures that the policy
 	// requires.
 	Sigstore bool

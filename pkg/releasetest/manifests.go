@@ -167,6 +167,11 @@ func (w *Platform) manifests(p *Payload) ([]registrytest.File, error) {
 			return nil, err
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(p.Manifests)) {
+		if err := add(name, []byte(p.Manifests[name]), nil); err != nil {
+			return nil, err
+		}
+	}
 	return files, nil
 }
 

@@ -41,6 +41,7 @@ func (p *Payload) Reference() string { return p.Repository + "@" + p.Digest.Stri
 const (
 	versionOperator = "cluster-version-operator"
 	kubevirt        = "kubevirt"
+	samplesOperator = "cluster-samples-operator"
 )
 
 // build makes the images of a release.
@@ -161,6 +162,9 @@ func (w *Platform) component(p *Payload, name string) (registrytest.Content, err
 // image makes the image of a component for one architecture.
 func (w *Platform) image(p *Payload, name string, arch release.Arch) (v1.Image, error) {
 	key := fmt.Sprintf("%s %v", seed(p, name, arch), p.Gates)
+	if name == samplesOperator {
+		key += fmt.Sprint(p.Samples)
+	}
 	if img := w.images[key]; img != nil {
 		return img, nil
 	}
@@ -177,8 +181,11 @@ func (w *Platform) files(p *Payload, name string, arch release.Arch) []registryt
 		return []registrytest.File{{Name: "disk/"}, {Name: "disk/rhcos.qcow2", Data: data}}
 	}
 	files := []registrytest.File{{Name: "usr/"}, {Name: "usr/bin/"}, {Name: "usr/bin/" + name, Data: data, Mode: 0o755}}
-	if name == versionOperator {
+	switch name {
+	case versionOperator:
 		files = append(files, operatorManifests(p)...)
+	case samplesOperator:
+		files = append(files, samples(p)...)
 	}
 	return files
 }

@@ -34,13 +34,22 @@ type releaseFiles struct {
 	references, metadata, boot []byte
 	manifests                  []file
 
-	brief   bool // keep only the metadata
+	extent  extent
 	left    *layers.Budget
 	seen    map[string]bool
 	changed bool // the layer changes the directory
 	kept    int
 	text    bytes.Buffer // the current file
 }
+
+// An extent is how much of a release is kept.
+type extent int
+
+const (
+	onlyMetadata extent = iota
+	needed              // what Payload has
+	complete            // all manifests, too
+)
 
 // A file is a manifest that may be needed.
 type file struct {
@@ -49,10 +58,10 @@ type file struct {
 }
 
 // manifests reads layers from the top down to the one with the references, and returns its index.
-func (r reader) manifests(ctx context.Context, img *releaseImage, brief bool) (*releaseFiles, int, error) {
+func (r reader) manifests(ctx context.Context, img *releaseImage, keep extent) (*releaseFiles, int, error) {
 	left := layers.NewBudget(layers.MaxUnpacked)
 	for at := len(img.layers) - 1; at >= 0; at-- {
-		f := &releaseFiles{brief: brief, left: left, seen: map[string]bool{}}
+		f := &releaseFiles{extent: keep, left: left, seen: map[string]bool{}}
 		if err := r.layer(ctx, img.layers[at], left, f.add); err != nil {
 			return nil, 0, err
 		}
@@ -132,7 +141,7 @@ func (f *releaseFiles) add(h *tar.Header, r io.Reader) error {
 	if h.Typeflag != tar.TypeReg {
 		return errors.New("not a regular file")
 	}
-	if f.brief && h.Name != metadataFile {
+	if f.extent == onlyMetadata && h.Name != metadataFile {
 		return nil
 	}
 	// A sparse file takes a few bytes in the archive and reads as any number of zeros.
@@ -150,6 +159,11 @@ func (f *releaseFiles) keep(name string, text []byte) error {
 		f.references = bytes.Clone(text)
 	case name == metadataFile:
 		f.metadata = bytes.Clone(text)
+	case f.extent == complete:
+		f.manifests = append(f.manifests, file{name, bytes.Clone(text)})
+		if name == bootFile {
+			f.boot = f.manifests[len(f.manifests)-1].text
+		}
 	case name == bootFile:
 		f.boot = bytes.Clone(text)
 	case slices.ContainsFunc(wanted, func(w string) bool { return bytes.Contains(text, []byte(w)) }):

@@ -41,14 +41,14 @@ func FuzzLayer(f *testing.F) {
 		}
 		img := &releaseImage{layers: []layer{{ocispec.Descriptor{MediaType: ocispec.MediaTypeImageLayer}, diffID}}}
 		r := reader{src: one(data)}
-		all, at, err := r.manifests(t.Context(), img, false)
+		all, at, err := r.manifests(t.Context(), img, needed)
 		if err != nil {
 			return
 		}
 		if at != 0 || all.references == nil || all.metadata == nil {
 			t.Fatalf("it is a release without %q or %q", all.references, all.metadata)
 		}
-		brief, _, err := r.manifests(t.Context(), img, true)
+		brief, _, err := r.manifests(t.Context(), img, onlyMetadata)
 		if err != nil || !bytes.Equal(brief.metadata, all.metadata) || brief.references != nil || brief.manifests != nil {
 			t.Fatalf("in part: %+v, %v", brief, err)
 		}

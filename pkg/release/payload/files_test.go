@@ -13,7 +13,7 @@ import (
 func TestLimits(t *testing.T) {
 	const text = policyText
 	add := func(kept int, left int64) error {
-		f := &releaseFiles{left: layers.NewBudget(left), seen: map[string]bool{}, kept: kept}
+		f := &releaseFiles{extent: needed, left: layers.NewBudget(left), seen: map[string]bool{}, kept: kept}
 		return f.add(&tar.Header{Name: manifestsDir + "/policy.yaml", Typeflag: tar.TypeReg, Size: int64(len(text))}, strings.NewReader(text))
 	}
 	size := len(text)

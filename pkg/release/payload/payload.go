@@ -91,7 +91,7 @@ type Component struct {
 //
 // An image that is not a release image is an error that matches ErrNoRelease.
 func Read(ctx context.Context, src image.Reader, source string, d digest.Digest) (*Payload, error) {
-	p, err := reader{src, source}.payload(ctx, d)
+	p, _, err := reader{src, source}.payload(ctx, d, needed)
 	if err != nil {
 		return nil, fmt.Errorf("reading release image %s: %w", named(source, d), err)
 	}
@@ -122,42 +122,42 @@ func (r reader) metadata(ctx context.Context, d digest.Digest) (*Release, error)
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := r.manifests(ctx, root.image, true)
+	found, _, err := r.manifests(ctx, root.image, onlyMetadata)
 	if err != nil {
 		return nil, err
 	}
 	return root.release(found.metadata)
 }
 
-func (r reader) payload(ctx context.Context, d digest.Digest) (*Payload, error) {
+func (r reader) payload(ctx context.Context, d digest.Digest, keep extent) (*Payload, *releaseFiles, error) {
 	root, err := r.open(ctx, d)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := r.checkChildren(ctx, root); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found, at, err := r.manifests(ctx, root.image, false)
+	found, at, err := r.manifests(ctx, root.image, keep)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	about, err := root.release(found.metadata)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := &Payload{Release: *about, Children: root.children, BootImages: found.boot, source: r.source, lower: root.image.layers[:at]}
 	name, components, versions, err := parseReferences(found.references)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading /%s: %w", referencesFile, err)
+		return nil, nil, fmt.Errorf("reading /%s: %w", referencesFile, err)
 	case name != p.Version:
-		return nil, fmt.Errorf("/%s has version %q, but /%s has %q", referencesFile, name, metadataFile, p.Version)
+		return nil, nil, fmt.Errorf("/%s has version %q, but /%s has %q", referencesFile, name, metadataFile, p.Version)
 	}
 	p.Components, p.Versions = components, versions
 	if err := p.checkNames(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p, p.addManifests(found.manifests)
+	return p, found, p.addManifests(found.manifests)
 }
 
 // checkNames refuses component names that cannot be part of a tag.

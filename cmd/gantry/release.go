@@ -1,0 +1,87 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+const releaseHelp = `RELEASE is one of:
+  quay.io/openshift-release-dev/ocp-release:4.20.5-x86_64   an image, of a mirror, too
+  oci://DIR[:NAME|@DIGEST]                                  an image in an OCI layout
+  4.20.5 or 4.20.5-x86_64                                   a version of the update service
+  file://DIR#4.20.5                                         a release in an archive
+`
+
+func (a *app) releaseCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "release",
+		Long: `Read what a platform release contains from its release image: at its source, in a
+mirror, or in an archive. Signatures are not verified; gantry plan and gantry mirror do
+that.
+
+` + releaseHelp + `
+` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized, exitMismatch: helpArchive}),
+		Example: `  gantry release info 4.20.5
+  gantry release images mirror.example.com:5000/openshift/release-images:4.20.5-x86_64 etcd
+  gantry release manifests file:///media/disk#4.20.5 --included --to manifests
+  gantry release credentials 4.20.5 --cloud aws --included --to credentials`,
+		Args: verbArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.releaseInfoCommand(), a.releaseImagesCommand(), a.releaseManifestsCommand(), a.releaseCredentialsCommand())
+	for _, verb := range c.Commands() {
+		verb.Args = usageArgs(verb.Args)
+	}
+	return c
+}
+
+// payloadFlags select a release image.
+type payloadFlags struct {
+	readFlags
+	archive               archiveFlags
+	arch, config, product string
+	form                  string
+}
+
+func (f *payloadFlags) addFlags(c *cobra.Command) {
+	fs := c.Flags()
+	f.readFlags.addFlags(fs)
+	f.archive.addFlags(fs)
+	fs.StringVar(&f.arch, "arch", "", "architecture of a version: amd64, arm64, ppc64le, s390x, multi (default: amd64, in an archive any)")
+	archFlag(c, "arch")
+	fs.StringVarP(&f.config, "config", "c", "", "ImageSetConfiguration whose update service is used for a version")
+	fs.StringVar(&f.product, "product", string(release.OCP), "product of a version: ocp or okd")
+	var products []string
+	for _, p := range gantry.Products() {
+		products = append(products, string(p))
+	}
+	offer(fs, "product", products)
+}
+
+// options returns the options that select the release.
+func (f *payloadFlags) options(a *app, name string) (gantry.ReleaseOptions, error) {
+	read, err := a.reading(&f.archive.trust)
+	return gantry.ReleaseOptions{
+		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Release: name, Arch: f.arch,
+		Config: f.config, Product: release.Product(f.product), Read: read, Sequence: f.archive.sequence,
+	}, err
+}
+
+// inclusionFlags select the manifests of a cluster.
+type inclusionFlags struct {
+	options gantry.ManifestOptions
+	to      string
+}
+
+func (f *inclusionFlags) addFlags(fs *pflag.FlagSet) {
+	o := &f.options
+	fs.BoolVar(&o.Included, "included", false, "only manifests that a cluster has, with the default profile, feature set and all capabilities unless set below")
+	fs.StringVar(&o.Profile, "profile", "", "only manifests for clusters with this profile, such as self-managed-high-availability")
+	fs.StringVar(&o.FeatureSet, "feature-set", "", "only manifests for clusters with this feature set, such as Default or TechPreviewNoUpgrade")
+	fs.StringVar(&o.CapabilitySet, "capability-set", "", "only manifests for clusters with this set of capabilities: None, v4.11 to v4.18, vCurrent")
+	repeatable(fs, &o.Capabilities, "capability", "also manifests that need this capability (may be repeated; without --capability-set, all others are left out)")
+	fs.StringVar(&f.to, "to", "", "write files to this folder, as oc adm release extract does")
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+const inclusionHelp = `Without filters, all are printed. --profile, --feature-set, --capability-set and
+--capability each apply the rules of a cluster; --included applies all of them, with the
+defaults of a cluster. Feature gates are those that the release enables for profile and
+feature set.
+`
+
+func (a *app) releaseManifestsCommand() *cobra.Command {
+	var f payloadFlags
+	var in inclusionFlags
+	c := &cobra.Command{
+		Use:   "manifests RELEASE",
+		Short: "Print or extract the manifests of a release",
+		Long: `Print the manifests that the operators of a release consist of, as YAML documents in the
+order in which a cluster applies them, or as a list with -o json. With --to, write them to
+a folder.
+
+` + inclusionHelp + `
+` + releaseHelp + `
+` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized, exitMismatch: helpArchive}),
+		Example: `  gantry release manifests 4.20.5 --included --capability-set None --capability Console > manifests.yaml
+  gantry release manifests 4.20.5 --to manifests
+  gantry release manifests 4.20.5 --file 0000_50_console-operator_07-operator.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.releaseManifests(cmd.Context(), &f, &in, args[0])
+		},
+	}
+	f.addFlags(c)
+	in.addFlags(c.Flags())
+	c.Flags().StringVar(&in.options.File, "file", "", "only manifests of the file with this name")
+	c.Flags().BoolVar(&in.options.Credentials, "credentials-requests", false, "only CredentialsRequests, as gantry release credentials")
+	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only CredentialsRequests for this cloud provider")
+	formFlag(c.Flags(), &f.form, "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
+	return c
+}
+
+func (a *app) releaseCredentialsCommand() *cobra.Command {
+	var f payloadFlags
+	var in inclusionFlags
+	c := &cobra.Command{
+		Use:   "credentials RELEASE [--cloud CLOUD]",
+		Short: "Print or extract the CredentialsRequests of a release",
+		Long: `Print the CredentialsRequests of a release, for ccoctl and for clusters whose credentials
+are made by hand, as YAML documents, or as a list with -o json. With --to, write them to a
+folder.
+
+` + inclusionHelp + `
+` + releaseHelp + `
+` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized, exitMismatch: helpArchive}),
+		Example: `  gantry release credentials 4.20.5 --cloud aws --included --to credentials
+  gantry release credentials file:///media/disk#4.20.5 --cloud gcp`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.options.Credentials = true
+			return a.releaseManifests(cmd.Context(), &f, &in, args[0])
+		},
+	}
+	f.addFlags(c)
+	in.addFlags(c.Flags())
+	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only those for this cloud provider: aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere and others")
+	formFlag(c.Flags(), &f.form, "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
+	return c
+}
+
+func (a *app) releaseManifests(ctx context.Context, f *payloadFlags, in *inclusionFlags, name string) error {
+	if err := a.form(f.form, outputYAML, outputJSON); err != nil {
+		return err
+	}
+	o, err := f.options(a, name)
+	if err != nil {
+		return err
+	}
+	in.options.ReleaseOptions = o
+	list, err := gantry.ReleaseManifests(ctx, in.options)
+	if err != nil {
+		return err
+	}
+	if in.to != "" {
+		names, err := list.WriteFiles(in.to)
+		if err != nil {
+			return err
+		}
+		if f.form == outputJSON {
+			return a.print(f.form, list)
+		}
+		var text bytes.Buffer
+		for _, name := range names {
+			text.WriteString(name + "\n")
+		}
+		return a.text(text.String())
+	}
+	if f.form == outputJSON {
+		return a.print(f.form, list)
+	}
+	var text bytes.Buffer
+	if err := list.WriteYAML(&text); err != nil {
+		return err
+	}
+	if _, ok := terminalOf(a.stdout); ok {
+		return a.text(text.String())
+	}
+	_, err = a.stdout.Write(text.Bytes()) // unchanged, for files and programs
+	return err
+}
