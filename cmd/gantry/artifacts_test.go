@@ -192,6 +192,11 @@ func TestTagRules(t *testing.T) {
 	w.says(w.must("explain", "--plan", w.path("plan.json"), "tools/app:v1.10.0").stdout,
 		"  in the configuration's additionalImages\n    selected by the rule for tags: semver >=1, olderThan 2026-02-01, newest 2\n")
 
+	w.must("config", "from-mirror", "file://"+w.path("disk"), "--to", w.path("drafted.yaml"))
+	w.says(w.read("drafted.yaml"), "name: "+repository+"\n", "semver: '>=1'", "newest: 2", "targetRepo: tools/debug\n")
+	w.must("config", "from-mirror", "--pinned", "file://"+w.path("disk"), "--to", w.path("pinned.yaml"))
+	w.says(w.read("pinned.yaml"), "name: "+repository+"@sha256:", "targetTag: v1.10.1\n")
+
 	push("v1.10.2", "2026-01-03T00:00:00Z")
 	w.must("mirror", "-c", cfg, "file://"+w.path("later"))
 	var changed, invalid bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -148,7 +149,7 @@ func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocisp
 			continue
 		}
 		if err != nil {
-			return err
+			return absentChild(err, c)
 		}
 		found = true
 		node.Lock()
@@ -163,6 +164,32 @@ func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocisp
 	}
 	return nil
 }
+
+// An absentChildError means that the source has an index without one of its children, as a mirror of some
+// platforms has it.
+type absentChildError struct {
+	child string
+	err   error
+}
+
+// absentChild returns an absentChildError if err means that the source does not have the child.
+func absentChild(err error, child ocispec.Descriptor) error {
+	var inner *absentChildError
+	if !errors.Is(err, fs.ErrNotExist) || errors.As(err, &inner) {
+		return err
+	}
+	name := strings.Join(platformsOf([]ocispec.Descriptor{child}), "")
+	if name == "" {
+		name = "attachment " + string(child.Digest)
+	}
+	return &absentChildError{name, err}
+}
+
+func (e *absentChildError) Error() string {
+	return "the source does not have all of its index (a sparse index): " + e.child + " is missing; select the platforms that it has, or another source: " + e.err.Error()
+}
+
+func (e *absentChildError) Unwrap() error { return e.err }
 
 // A platformError means that an index has no image for the requested platforms.
 type platformError struct {
