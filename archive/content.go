@@ -21,6 +21,8 @@ type Content struct {
 	// Plan writes the plan for the disconnected side. The archive compresses it and does not
 	// interpret it.
 	Plan WriteFunc
+	// PlanDigest is the digest of what Plan writes, if it is known, or "".
+	PlanDigest digest.Digest
 	// Index are the manifests of index.json. All must be among Entries. Nil means none. It is
 	// iterated several times.
 	Index iter.Seq[ocispec.Descriptor]

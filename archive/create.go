@@ -100,8 +100,14 @@ func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Wr
 	}
 	if c.Plan != nil && e.plan != nil {
 		// The plan is not compressed only to compare it.
-		if plain, _, err := c.Plan.measure(); err != nil || plain != e.head.Plan {
-			return nil, err
+		plain := c.PlanDigest
+		if plain == "" {
+			if plain, _, err = c.Plan.measure(); err != nil {
+				return nil, err
+			}
+		}
+		if plain != e.head.Plan {
+			return nil, nil
 		}
 		c.packedPlan = &packedPlan{plain: e.head.Plan, file: *e.plan}
 	}

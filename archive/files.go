@@ -26,7 +26,7 @@ func Files(dir string, sequence int) (files []FileInfo, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", dir, err)
 	}
-	for _, name := range slices.Concat(l.files[sequence], volumesOf(root, sequence)) {
+	for _, name := range slices.Concat(l.files[sequence], l.volumesOf(root, sequence)) {
 		if id, _, _ := parseName(name); id.repair {
 			continue
 		}

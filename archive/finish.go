@@ -189,7 +189,7 @@ func (w *Writer) removeOlder() error {
 	}
 	for sequence, names := range l.files {
 		if sequence < w.set.Sequence {
-			volumes := volumesOf(w.root, sequence)
+			volumes := l.volumesOf(w.root, sequence)
 			if err := remove(w.root, names); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -43,7 +44,7 @@ func list(root *os.Root) (*listing, error) {
 			l.partial = true
 		}
 		id, suffix, ok := parseName(e.Name())
-		if !ok {
+		if !ok && strings.HasPrefix(e.Name(), "mirror_") {
 			if foreignVolume().MatchString(e.Name()) {
 				l.foreign = e.Name()
 			}
@@ -52,6 +53,8 @@ func list(root *os.Root) (*listing, error) {
 					l.highestVolume = max(l.highestVolume, number)
 				}
 			}
+		}
+		if !ok {
 			continue
 		}
 		l.files[id.sequence] = append(l.files[id.sequence], e.Name())
@@ -70,7 +73,10 @@ func list(root *os.Root) (*listing, error) {
 
 // volumesOf returns the volumes of a set that have names of oc mirror, which the listing does not know by
 // sequence, and are in the folder.
-func volumesOf(root *os.Root, sequence int) (names []string) {
+func (l *listing) volumesOf(root *os.Root, sequence int) (names []string) {
+	if l.highestVolume == 0 {
+		return nil // without reading the set manifest
+	}
 	s, _, err := readSet(root, sequence)
 	if err != nil || s.FirstVolume == 0 {
 		return nil

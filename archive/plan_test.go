@@ -176,3 +176,28 @@ func TestPlanBesideARepairWithAnother(t *testing.T) {
 		t.Errorf("verifyPlan = %v", err)
 	}
 }
+
+// TestKnownPlanIsNotWrittenAgain checks that a plan whose digest is given is not written only to find
+// out that the folder has its archive, and that another digest leads to another archive.
+func TestKnownPlanIsNotWrittenAgain(t *testing.T) {
+	s, dir := newSample(1, 3000), t.TempDir()
+	s.write(t, dir, Options{})
+	c := s.content()
+	c.PlanDigest = digest.FromBytes(s.plan)
+	c.Plan = func(io.Writer) error { return errors.New("the plan was written") }
+	w, err := Create(t.Context(), dir, c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || !w.Complete() {
+		t.Errorf("complete: %t, %v", w.Complete(), err)
+	}
+	other := newSample(2, 3000).content()
+	other.PlanDigest = digest.FromBytes([]byte(`{"plan":2}`))
+	if w, err = Create(t.Context(), dir, other, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || w.Complete() || w.Sequence() != 2 {
+		t.Errorf("another plan: complete: %t, sequence %d, %v", w.Complete(), w.Sequence(), err)
+	}
+}

@@ -10,8 +10,10 @@ import (
 // The garbage that accumulates before a collection, in percent of the live heap. With a small heap
 // this is Go's default, because collecting more often takes a tenth of the processor time of a run
 // over many small blobs. With a larger heap it is about roomForGarbage bytes, but never less than
-// leastGarbage percent.
+// leastGarbage percent. The first collection waits for firstGarbage percent of Go's smallest heap, 16
+// MiB: many runs end before.
 const (
+	firstGarbage   = 400
 	garbage        = 100
 	leastGarbage   = 20
 	roomForGarbage = 16 << 20
@@ -28,7 +30,7 @@ func limitGarbage() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	now := thresholds{percent: garbage, memory: debug.SetMemoryLimit(-1)}
+	now := thresholds{percent: firstGarbage, memory: debug.SetMemoryLimit(-1)}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		now.memory = leastMemory
 		debug.SetMemoryLimit(now.memory)

@@ -35,18 +35,26 @@ func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
 		}
 		return
 	}
-	afterCollection(thresholds{percent: garbage, memory: leastMemory})
-	held := make([]byte, 128<<20)
-	percent, said := garbage, []metrics.Sample{{Name: "/gc/gogc:percent"}}
-	for end := time.Now().Add(20 * time.Second); percent != leastGarbage && time.Now().Before(end); {
-		runtime.GC()
-		<-time.After(10 * time.Millisecond)
+	t.Setenv("GOGC", "")
+	limitGarbage()
+	percent := func() int {
+		said := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 		metrics.Read(said)
-		percent = int(said[0].Value.Uint64())
+		return int(said[0].Value.Uint64())
 	}
-	runtime.KeepAlive(held)
-	if percent != leastGarbage {
-		t.Errorf("with %d MiB in use garbage may be %d percent, want %d", len(held)>>20, percent, leastGarbage)
+	if got := percent(); got != firstGarbage {
+		t.Errorf("before the first collection garbage may be %d percent, want %d", got, firstGarbage)
+	}
+	for _, tc := range []struct{ held, want int }{{0, garbage}, {128 << 20, leastGarbage}} {
+		held := make([]byte, tc.held)
+		for end := time.Now().Add(20 * time.Second); percent() != tc.want && time.Now().Before(end); {
+			runtime.GC()
+			<-time.After(10 * time.Millisecond)
+		}
+		runtime.KeepAlive(held)
+		if got := percent(); got != tc.want {
+			t.Errorf("with %d MiB in use garbage may be %d percent, want %d", tc.held>>20, got, tc.want)
+		}
 	}
 }
 

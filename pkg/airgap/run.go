@@ -58,7 +58,9 @@ func (n *Export) Run(ctx context.Context, p *plan.Plan, source image.Reader, run
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	w, err := archive.Create(ctx, n.opts.Dir, archive.Content{Name: p.Name, Plan: p.Write, Index: index, Entries: mirror.Content(p)}, e.opts)
+	w, err := archive.Create(ctx, n.opts.Dir, archive.Content{
+		Name: p.Name, Plan: p.Write, PlanDigest: e.digest, Index: index, Entries: mirror.Content(p),
+	}, e.opts)
 	if err != nil {
 		return &mirror.Report{}, err
 	}

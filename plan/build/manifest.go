@@ -43,7 +43,10 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 	if m.MediaType != "" && desc.MediaType != m.MediaType && manifest.Is(desc.MediaType) {
 		return nil, fmt.Errorf("reading manifest %s: the registry reports the type %s, the manifest %s", desc.Digest, desc.MediaType, m.MediaType)
 	}
-	if m.MediaType != "" || !manifest.Is(desc.MediaType) {
+	switch {
+	case m.MediaType != "":
+		desc.MediaType = m.MediaType
+	case !manifest.Is(desc.MediaType):
 		desc.MediaType = manifest.TypeOf(raw)
 	}
 	n := &parsedManifest{mediaType: desc.MediaType, size: desc.Size}
