@@ -133,20 +133,13 @@ func (m maker) run(ctx context.Context, name, host, dir, list string) ([]item, e
 }
 
 // imageSet returns a configuration that makes Gantry copy all items: the catalog with the images
-// that it names, and the signatures by their tags, because no catalog names them.
+// that it names. Signatures are found beside them.
 func imageSet(host string, items []item) []byte {
-	var operators, images strings.Builder
+	var operators strings.Builder
 	for _, i := range items {
-		switch i.kind {
-		case catalogKind:
+		if i.kind == catalogKind {
 			fmt.Fprintf(&operators, "  - catalog: %s/%s:%s\n    full: true\n", host, i.repository, i.tag)
-		case signatureKind:
-			fmt.Fprintf(&images, "  - name: %s/%s:%s\n", host, i.repository, i.tag)
 		}
 	}
-	text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  operators:\n" + operators.String()
-	if images.Len() > 0 {
-		text += "  additionalImages:\n" + images.String()
-	}
-	return []byte(text)
+	return []byte("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  operators:\n" + operators.String())
 }
