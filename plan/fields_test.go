@@ -86,10 +86,24 @@ func TestReadFields(t *testing.T) {
 		"image other digest": {func(p *Plan) {
 			p.Images[0].Kind, p.Images[0].Source = RelatedImage, "quay.io/a/b@"+string(p.Images[1].Digest)
 		}, "another digest"},
-		"image kind":            {func(p *Plan) { p.Images[0].Kind = "pod" }, `"pod" is not a kind`},
-		"image repository":      {func(p *Plan) { p.Images[0].Repository = "../a" }, `"../a" is not a repository path`},
-		"image tag":             {func(p *Plan) { p.Images[0].Tags = []string{"v 1"} }, `"v 1" is not a tag`},
-		"image tags":            {func(p *Plan) { p.Images[0].Tags = nil }, "it has no tag"},
+		"image kind":       {func(p *Plan) { p.Images[0].Kind = "pod" }, `"pod" is not a kind`},
+		"image repository": {func(p *Plan) { p.Images[0].Repository = "../a" }, `"../a" is not a repository path`},
+		"image tag":        {func(p *Plan) { p.Images[0].Tags = []string{"v 1"} }, `"v 1" is not a tag`},
+		"image tags":       {func(p *Plan) { p.Images[0].Tags = nil }, "it has no tag"},
+		"signature": {func(p *Plan) {
+			p.Images[0].Kind, p.Images[0].Subject = SignatureImage, p.Images[1].Digest
+		}, ""},
+		"referrer": {func(p *Plan) {
+			p.Images[0].Kind, p.Images[0].Subject, p.Images[0].Tags = ReferrerImage, p.Images[1].Digest, nil
+		}, ""},
+		"subject of an image": {func(p *Plan) { p.Images[0].Subject = p.Images[1].Digest }, `it has a subject, but it is of kind "additional"`},
+		"no subject":          {func(p *Plan) { p.Images[0].Kind, p.Images[0].Tags = ReferrerImage, nil }, "a referrer has a subject and no tag"},
+		"tagged referrer":     {func(p *Plan) { p.Images[0].Kind, p.Images[0].Subject = ReferrerImage, p.Images[1].Digest }, "a referrer has a subject and no tag"},
+		"its own subject":     {func(p *Plan) { p.Images[0].Kind, p.Images[0].Subject = SBOMImage, p.Images[0].Digest }, "it is its own subject"},
+		"subject digest":      {func(p *Plan) { p.Images[0].Kind, p.Images[0].Subject = SBOMImage, "sha256:1" }, `the subject, "sha256:1", is not a digest`},
+		"untagged signature": {func(p *Plan) {
+			p.Images[0].Kind, p.Images[0].Subject, p.Images[0].Tags = SignatureImage, p.Images[1].Digest, nil
+		}, "it has no tag"},
 		"image reason":          {func(p *Plan) { p.Images[0].Reasons[0].Bundle = escape }, "the bundle of a reason has a control character"},
 		"image length":          {func(p *Plan) { p.Images[0].Source = "quay.io/org/" + strings.Repeat("a", 5000) + ":v1" }, "(5015 bytes)"},
 		"catalog source":        {func(p *Plan) { p.Catalogs[0].Source = "quay.io/org/index:v1 " }, "is not the reference of an image"},

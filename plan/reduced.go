@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -76,7 +77,21 @@ func (p *Plan) Replace(catalogs []Catalog, manifests []Manifest, blobs []Blob, n
 	q.unblock(func(b Blocker) bool { return excluded[Reason{Catalog: b.Catalog, Package: b.Package}] })
 	q.Notes = slices.Compact(slices.Sorted(slices.Values(q.Notes)))
 	slices.SortFunc(q.Images, CompareImages)
+	for i := range q.Catalogs {
+		if c, ok := rebuilt[q.Catalogs[i].Name()]; ok && p.signed(c.Name()) {
+			q.Notes = append(q.Notes, fmt.Sprintf("catalog %s was built again: the signatures and other referrers of the original do not cover it and are left out", c.Name()))
+		}
+	}
+	slices.Sort(q.Notes)
 	return &q, q.gatherOwned(union(p.Manifests, manifests, Manifest.digest), union(p.Blobs, blobs, Blob.digest))
+}
+
+// signed reports whether the plan has signatures or other referrers of the image of a catalog.
+func (p *Plan) signed(catalog string) bool {
+	i := slices.IndexFunc(p.Images, func(img Image) bool { return img.Kind == CatalogImage && img.Catalog == catalog })
+	return i >= 0 && slices.ContainsFunc(p.Images, func(img Image) bool {
+		return img.Repository == p.Images[i].Repository && img.Subject == p.Images[i].Digest
+	})
 }
 
 // union merges two lists that are sorted by digest. Of two equal entries it keeps the one of a.

@@ -88,18 +88,37 @@ func (p *Plan) WithoutSignatures() (*Plan, error) {
 	return &q, q.gather(p.Manifests, p.Blobs)
 }
 
-// withoutOrphans returns the images without those that belong to images which are not among them.
-// manifests are those of the plan that the images are from.
-func withoutOrphans(images []Image, contents *Contents) ([]Image, error) {
-	type place struct {
-		repository string
-		digest     digest.Digest
+// A place is a manifest in a repository.
+type place struct {
+	repository string
+	digest     digest.Digest
+}
+
+// WithAttached returns images of the plan, and those of the plan that belong to them.
+func (p *Plan) WithAttached(images []Image) ([]Image, error) {
+	contents, err := p.Contents()
+	if err != nil {
+		return nil, err
 	}
-	some := false
+	have, all := map[string]bool{}, slices.Clone(images)
 	for i := range images {
-		some = some || images[i].Subject != ""
+		for _, name := range images[i].Names() {
+			have[name] = true
+		}
 	}
-	if !some {
+	for i := range p.Images {
+		if img := &p.Images[i]; img.Subject != "" && !have[img.Names()[0]] {
+			all = append(all, *img)
+		}
+	}
+	return withoutOrphans(all, contents, len(images))
+}
+
+// withoutOrphans returns the images without those that belong to images which are not among them. The
+// first of them, as many as keep, stay in any case. contents are those of the plan that the images are
+// from.
+func withoutOrphans(images []Image, contents *Contents, keep int) ([]Image, error) {
+	if !slices.ContainsFunc(images, func(img Image) bool { return img.Subject != "" }) {
 		return images, nil
 	}
 	present := map[place]bool{}
@@ -109,7 +128,7 @@ func withoutOrphans(images []Image, contents *Contents) ([]Image, error) {
 		changed = false
 		for i := range images {
 			img := &images[i]
-			if kept[i] || img.Subject != "" && !present[place{img.Repository, img.Subject}] {
+			if kept[i] || i >= keep && img.Subject != "" && !present[place{img.Repository, img.Subject}] {
 				continue
 			}
 			kept[i], changed = true, true

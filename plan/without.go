@@ -57,7 +57,7 @@ func (p *Plan) Without(lost []FailedImage) (*Plan, error) {
 func (p *Plan) gatherOwned(manifests []Manifest, blobs []Blob) error {
 	contents, err := (&Plan{Manifests: manifests, Blobs: blobs}).Contents()
 	if err == nil {
-		p.Images, err = withoutOrphans(p.Images, contents)
+		p.Images, err = withoutOrphans(p.Images, contents, 0)
 	}
 	if err != nil {
 		return err

@@ -234,3 +234,59 @@ func readText(t *testing.T, file string) string {
 	}
 	return string(text)
 }
+
+// TestSignaturesOfLayoutsAndServedArchives copies signatures out of a layout, and lists them where an
+// archive is served.
+func TestSignaturesOfLayoutsAndServedArchives(t *testing.T) {
+	t.Parallel()
+	w := newSignedSource(t, registrytest.New(t, registrytest.Options{}), registrytest.Start(t, registrytest.Options{}))
+	w.signEverything(false)
+	layout := "oci://" + w.path("layout")
+	w.must("mirror", "-c", w.isc, layout)
+	w.must("verify", layout)
+	if again := w.must("mirror", "-c", w.isc, layout); !strings.Contains(again.stdout, "Nothing to copy") {
+		t.Errorf("a second run prints\n%s", again.stdout)
+	}
+	fromLayout := w.config("layout.yaml", "  additionalImages:\n  - name: "+layout+":"+signedRepository+":v1\n    targetRepo: from/layout\n    targetTag: v1\n")
+	w.must("mirror", "-c", fromLayout, w.docker(""))
+	w.check("from/layout")
+
+	w.must("mirror", "-c", w.isc, "file://"+w.path("disk"))
+	served := serveDisk(w.fixture, "file://"+w.path("disk"))
+	direct := registrytest.NewClient(served.Address)
+	for name, want := range w.attached {
+		if got, err := direct.Pull(t.Context(), signedRepository, name); err != nil || got.Digest != want {
+			t.Errorf("%s is %s: %v", name, got.Digest, err)
+		}
+	}
+	for subject, want := range w.lists {
+		list, err := direct.Referrers(t.Context(), signedRepository, subject)
+		if err != nil || len(list) != len(want) || list[0].Digest != want[0].Digest || list[0].ArtifactType != want[0].ArtifactType {
+			t.Errorf("%s has %+v: %v", subject, list, err)
+		}
+	}
+	// The served archive is a source like any registry.
+	fromServed := w.config("served.yaml", "  additionalImages:\n  - name: "+served.Address+"/"+signedRepository+":v1\n    targetRepo: from/served\n    targetTag: v1\n")
+	w.must("mirror", "-c", fromServed, w.docker(""))
+	w.check("from/served")
+}
+
+// TestLostSignatures mirrors an image with a listed referrer that the source does not have: everything else
+// is mirrored, and the run ends with 3.
+func TestLostSignatures(t *testing.T) {
+	t.Parallel()
+	w := newSignedSource(t, registrytest.New(t, registrytest.Options{}), registrytest.New(t, registrytest.Options{}))
+	w.sign(w.root.Digest, ".sig", "root")
+	gone := w.refer(w.root, false, "gone")
+	w.source.Script(registrytest.Rule{Path: "/manifests/" + gone.Digest.String(), Action: registrytest.Status(http.StatusNotFound)})
+	o := w.gantry("mirror", "-c", w.isc, w.docker(""))
+	if o.code != exitPartial || !strings.Contains(o.stderr+o.stdout, gone.Digest.String()) {
+		t.Errorf("it ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	delete(w.attached, gone.Digest.String())
+	w.check(signedRepository)
+	w.source.Script()
+	w.attached[gone.Digest.String()] = gone.Digest
+	w.must("mirror", "-c", w.isc, w.docker(""))
+	w.check(signedRepository)
+}

@@ -51,8 +51,8 @@ func imageNames(img *plan.Image) []string {
 	return names
 }
 
-// PickImages returns the part of a plan that has the images that patterns match, or all images if
-// there are no patterns. A pattern that matches a name with a tag selects the image with that tag
+// PickImages returns the part of a plan that has the images that patterns match, with their signatures
+// and other referrers, or all images if there are no patterns. A pattern that matches a name with a tag selects the image with that tag
 // only. A pattern that matches no image is an error of kind Input.
 func PickImages(p *plan.Plan, patterns []string) (*plan.Plan, error) {
 	if len(patterns) == 0 {
@@ -81,6 +81,10 @@ func PickImages(p *plan.Plan, patterns []string) (*plan.Plan, error) {
 			img.Tags = tags
 			picked = append(picked, img)
 		}
+	}
+	picked, err := p.WithAttached(picked)
+	if err != nil {
+		return nil, err
 	}
 	return p.OnlyImages(picked)
 }

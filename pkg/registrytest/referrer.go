@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/static"
@@ -72,6 +73,18 @@ func (c *Client) PushReferrersTag(ctx context.Context, repository string, subjec
 		return err
 	}
 	return c.put(ctx, repository, "manifests/"+strings.Replace(subject.String(), ":", "-", 1), ocispec.MediaTypeImageIndex, raw)
+}
+
+// Referrers returns the list of referrers of a subject, by the referrers API.
+func (c *Client) Referrers(ctx context.Context, repository string, subject digest.Digest) ([]ocispec.Descriptor, error) {
+	resp, err := c.do(ctx, request{method: http.MethodGet, repository: repository, path: "referrers/" + subject.String()}, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var index ocispec.Index
+	err = json.NewDecoder(resp.Body).Decode(&index)
+	return index.Manifests, err
 }
 
 // ReferrersTag returns the list of referrers of a subject under its tag.

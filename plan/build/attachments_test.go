@@ -307,6 +307,12 @@ func TestSignaturesOfCatalogs(t *testing.T) {
 	note := "catalog " + cutIndex + " was built again: 1 signature or other referrer of the original do not cover it and are left out"
 	for stanza, copied := range map[string]int{asItIs: 1, "  operators: [{catalog: '" + cutIndex + "', packages: [{name: a}]}]\n": 0} {
 		p, err := Plan(t.Context(), parseConfig(t, stanza), "imageset", sources, Options{})
+		if copied > 0 && err == nil { // and if it is built again later
+			reduced, err := Reduce(t.Context(), c.lose(p, "quay.io/org/b-operand"), sources)
+			if err != nil || len(attached(reduced.Plan)) > 0 || !slices.ContainsFunc(reduced.Plan.Notes, func(n string) bool { return strings.Contains(n, "referrers of the original do not cover it") }) {
+				t.Errorf("reduced: %v, %v", reduced, err)
+			}
+		}
 		if err != nil || len(attached(p)) != copied || slices.Contains(p.Notes, note) != (copied == 0) {
 			t.Errorf("%s: %v, notes %q, %v", stanza, attached(p), p.Notes, err)
 		}
