@@ -28,12 +28,17 @@ import (
 // it again. Here the second one is sent when the run cancels its uploads.
 func (w *fixture) hungUp(cmd *exec.Cmd, then registrytest.Action) (stderr string, err error) {
 	w.t.Helper()
+	started := make(chan struct{}) // cmd.Process is set
 	hup := once(func() {
+		<-started
 		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			w.t.Error(err)
 		}
 	})
-	again := once(func() { _ = cmd.Process.Signal(syscall.SIGHUP) })
+	again := once(func() {
+		<-started
+		_ = cmd.Process.Signal(syscall.SIGHUP)
+	})
 	w.mirror.Script(
 		registrytest.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Nth: 3, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 			hup(rw, r, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { then(rw, r, next) }))
@@ -43,7 +48,11 @@ func (w *fixture) hungUp(cmd *exec.Cmd, then registrytest.Action) (stderr string
 	defer w.mirror.Script()
 	var text bytes.Buffer
 	cmd.Stderr = &text
-	err = cmd.Run()
+	err = cmd.Start()
+	close(started)
+	if err == nil {
+		err = cmd.Wait()
+	}
 	return text.String(), err
 }
 
