@@ -78,6 +78,16 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 	}
 	opts.Suffix = t.suffix
 	r := &clusterResources{mine: mirror.NewRecord(p, t.names, report, before)}
+	switch {
+	case s.accepted != nil:
+		policies, notes := s.accepted.images.imagePolicies(p)
+		r.mine.ImagePolicies = withoutFailed(policies, report)
+		if opts.ImagePolicies != resources.NoImagePolicies {
+			r.notes = append(r.notes, notes...)
+		}
+	case before != nil:
+		r.mine.ImagePolicies = before.ImagePolicies
+	}
 	var rest []state.Record
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		rest = append(rest, others[name])
@@ -86,9 +96,11 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 	if err := s.nameCatalogs(t, p, r, before, rest); err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
-	if r.files, r.notes, err = resources.Build(r.all.Images, r.all.Catalogs, opts); err != nil {
+	files, notes, err := resources.Build(r.all.Images, r.all.Catalogs, opts)
+	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
+	r.files, r.notes = files, append(r.notes, notes...)
 	platform := r.all.Platform()
 	platform.Suffix = t.suffix
 	if t.suffixNote != "" {
@@ -96,6 +108,10 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 	}
 	more, err := resources.BuildPlatform(platform)
 	r.files = append(r.files, more...)
+	if err == nil {
+		more, err = resources.BuildImagePolicies(r.all.ImagePolicies, opts)
+		r.files = append(r.files, more...)
+	}
 	if err == nil && s.UsesLayout() == state.OCMirrorLayout {
 		r.files, err = resources.OCMirrorFiles(r.files)
 	}

@@ -71,7 +71,7 @@ func (o *ExplainOptions) plan(ctx context.Context) (*plan.Plan, string, error) {
 		return nil, "", err
 	}
 	defer s.release()
-	p, err := s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: planName("", o.Config)}, selected, false)
+	p, err := s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: planName("", o.Config)}, nil, selected, false)
 	return p, o.Config, err
 }
 

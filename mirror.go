@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +37,12 @@ type MirrorOptions struct {
 	Env *Env
 	Selection
 	ReleaseTrust
+	ImageTrust
+	// ImagePolicies is the version of the ClusterImagePolicies that are written for images that
+	// ImageTrust verified: ImagePolicyV1, which is the default, ImagePolicyV1alpha1 or NoImagePolicies.
+	ImagePolicies string
+	// ImagePolicyNamespace writes ImagePolicies for this namespace in place of ClusterImagePolicies.
+	ImagePolicyNamespace string
 	// Plan is the file of a plan, which is copied exactly.
 	Plan string
 	// From are the folders of an archive, each as file://DIR: content is copied from there.
@@ -123,6 +128,8 @@ type MirrorResult struct {
 	// Signature is the one of the archive that was read; nil if it is not signed.
 	Signature *sshsig.Verdict `json:"signature,omitempty"`
 	Report    *mirror.Report  `json:"report"`
+	// Verified is what the signature policy found; nil if none was applied.
+	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
 	// Notes are those of the plan. Blocked is how many images mirror.blockedImages removed from it.
 	Notes     []string       `json:"notes,omitempty"`
 	Blocked   int            `json:"blocked,omitempty"`
@@ -173,6 +180,10 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 			return nil, err
 		}
 	}
+	trust, err := e.imagePolicy(o.ImageTrust)
+	if err != nil {
+		return nil, err
+	}
 	sign := signWith(o.SigningKey)
 	t, err := e.OpenDestination(o.Destination, DestinationOptions{
 		RenameCatalogs: o.RenameCatalogs,
@@ -208,7 +219,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	if o.ResourcesOnly {
 		checked = nil
 	}
-	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) { return s.planFor(ctx, o, selected, have, t) })
+	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) { return s.planFor(ctx, o, trust, selected, have, t) })
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +229,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 		}
 	}
 	run.planned(p.Name, o.writesNothing())
-	policy := resources.Options{MirrorSourcePolicy: o.MirrorSourcePolicy}
+	policy := resources.Options{MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace}
 	if o.ResourcesOnly {
 		expected, err := s.admit(ctx, t, p, o.Name, policy)
 		if err != nil {
@@ -232,6 +243,12 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 			return nil, err
 		}
 		have = imported.Archive // another one, if more folders were named
+		if p, err = s.acceptArchived(ctx, trust, p, have, t); err == nil && o.RemoveSignatures && trust != nil {
+			p, err = p.WithoutSignatures()
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if to, ok := t.(*archiveDestination); ok {
 		if err := e.prepareArchive(ctx, s, to, &o, p); err != nil {
@@ -247,7 +264,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	if err != nil {
 		return nil, err
 	}
-	result := &MirrorResult{Version: 1, Destination: o.Destination, Plan: p}
+	result := &MirrorResult{Version: 1, Destination: o.Destination, Plan: p, Verified: s.accepted.summary()}
 	if selected != nil && have == nil {
 		result.Warnings, result.LeftOutCharts = ConfigProblems(selected.Config.Warnings), selected.leftOutCharts()
 	}
@@ -315,38 +332,6 @@ func SignatureOf(have *archive.Archive) *sshsig.Verdict {
 		return &v
 	}
 	return nil
-}
-
-// planFor makes or reads the plan. have is the archive that contains it, or nil.
-func (s *Session) planFor(ctx context.Context, o MirrorOptions, selected *Selected, have *archive.Archive, t Destination) (*plan.Plan, error) {
-	switch {
-	case have != nil:
-		if o.Config != "" {
-			s.env.say("the plan in %s is mirrored; %s was only checked", strings.Join(o.From, ", "), o.Config)
-		}
-		p, err := airgap.ReadPlan(ctx, have)
-		if errors.Is(err, os.ErrNotExist) && t.Registry() != nil {
-			p, err = airgap.ImportedPlan(s.Workspace, t.Registry().Key(), have, err)
-		}
-		if err == nil {
-			err = s.verifyReleases(p, o.ReleaseTrust)
-		}
-		if err == nil && o.RemoveSignatures {
-			p, err = p.WithoutSignatures()
-		}
-		return rename(p, o.Name), err
-	case o.Plan != "":
-		p, err := s.loadPlan(ctx, o.Plan, o.ReleaseTrust)
-		if err == nil && o.RemoveSignatures {
-			p, err = p.WithoutSignatures()
-		}
-		if p = rename(p, o.Name); err == nil && !o.DryRun {
-			err = s.SavePlan(p.Name, p.Write)
-		}
-		return p, err
-	default:
-		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, selected, !o.DryRun || !o.any())
-	}
 }
 
 // copy runs a job, and keeps the journal of a registry. Before and after, it cancels the uploads

@@ -1,6 +1,7 @@
 package gantry
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -67,8 +68,20 @@ func (o *MirrorOptions) Check() error {
 	if err := o.checkSince(); err != nil {
 		return err
 	}
-	if err := o.ReleaseTrust.check(); err != nil {
+	if err := errors.Join(o.ReleaseTrust.check(), o.ImageTrust.check()); err != nil {
 		return err
+	}
+	switch {
+	case o.Cosign != "" && reads:
+		return inputHint("leave it out; the policy's own keys are used", "Options.Cosign reads registries, and not the archive in Options.From")
+	case o.ResourcesOnly && reads && o.applies():
+		return inputHint("leave it out", "Options.Policy is not applied with Options.From and Options.ResourcesOnly, which copy nothing")
+	case o.ImagePolicies != "" && !slices.Contains(resources.ImagePolicyVersions(), o.ImagePolicies):
+		return inputHint("give "+strings.Join(resources.ImagePolicyVersions(), " or "), "Options.ImagePolicies %q", o.ImagePolicies)
+	case (o.ImagePolicies != "" || o.ImagePolicyNamespace != "") && !o.toRegistry():
+		return inputf("Options.ImagePolicies and Options.ImagePolicyNamespace are for docker:// destinations")
+	case o.ImagePolicyNamespace != "" && resources.CheckNamespace(o.ImagePolicyNamespace) != nil:
+		return inputf("Options.ImagePolicyNamespace: %w", resources.CheckNamespace(o.ImagePolicyNamespace))
 	}
 	return checkName(o.Name)
 }

@@ -25,6 +25,7 @@ type PlanOptions struct {
 	Env *Env
 	Selection
 	ReleaseTrust
+	ImageTrust
 	// Name is the name of the configuration in the workspace, and of its plan. The default is the
 	// name of its file.
 	Name string
@@ -51,6 +52,8 @@ type PlanResult struct {
 	// Trial is set if the plan was not saved in the workspace, because Installed or Dependencies of
 	// the options change what the configuration asks for.
 	Trial bool
+	// Verified is what the signature policy found; nil if none was applied.
+	Verified *VerifiedSignatures
 	// Warnings are those about the configuration.
 	Warnings []ConfigProblem
 }
@@ -70,6 +73,10 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 	if err := o.ReleaseTrust.check(); err != nil {
 		return nil, err
 	}
+	trust, err := e.imagePolicy(o.ImageTrust)
+	if err != nil {
+		return nil, err
+	}
 	var t Destination
 	if o.Destination != "" {
 		if t, err = e.OpenDestination(o.Destination, DestinationOptions{MaxNestedPaths: o.MaxNestedPaths}); err != nil {
@@ -81,11 +88,11 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 		return nil, err
 	}
 	defer s.release()
-	p, err := planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) { return s.makePlan(ctx, o, selected, !o.any()) })
+	p, err := planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) { return s.makePlan(ctx, o, trust, selected, !o.any()) })
 	if err != nil {
 		return nil, err
 	}
-	result := &PlanResult{Plan: p, Destination: o.Destination, Trial: o.any(), Warnings: ConfigProblems(selected.Config.Warnings)}
+	result := &PlanResult{Plan: p, Destination: o.Destination, Trial: o.any(), Verified: s.accepted.summary(), Warnings: ConfigProblems(selected.Config.Warnings)}
 	if t != nil {
 		if to, ok := t.(*archiveDestination); ok {
 			if err := e.prepareExport(ctx, s, to, airgap.ExportOptions{}, p); err != nil {
@@ -123,7 +130,7 @@ func workspaceDir(workspace string) string {
 
 // makePlan makes the plan of a configuration, and saves it in the workspace if save is set. The saved
 // plan is what the configuration asks for or what was copied: other commands use it as that.
-func (s *Session) makePlan(ctx context.Context, o PlanOptions, selected *Selected, save bool) (*plan.Plan, error) {
+func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolicy, selected *Selected, save bool) (*plan.Plan, error) {
 	e := s.env
 	streams, err := e.Streams()
 	if err != nil {
@@ -153,6 +160,9 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, selected *Selecte
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()
+	if err == nil {
+		p, err = s.acceptSources(ctx, trust, p)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,8 @@ type Session struct {
 	env     *Env
 	sources *Sources
 	client  *remote.Client // for the sources
+	// accepted is what the signature policy of the run found; nil without one.
+	accepted *acceptedImages
 }
 
 // OpenSession opens and locks the workspace in a folder, and makes the client for the sources.

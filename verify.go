@@ -27,6 +27,7 @@ type VerifyOptions struct {
 	Env *Env
 	Selection
 	ReleaseTrust
+	ImageTrust
 	// Locations is docker://HOST[:PORT][/PREFIX], oci://DIR, or the folders of an archive and of
 	// the archives that it builds on, each as file://DIR.
 	Locations []string
@@ -60,6 +61,10 @@ type VerifiedRegistry struct {
 	Destination string                `json:"destination"`
 	Images      int                   `json:"images"` // that should be there
 	Missing     []mirror.MissingImage `json:"lacking"`
+	// Verified is what the signature policy found at the mirror; nil if none was applied. Refused are the
+	// images that it does not accept.
+	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
+	Refused  []RefusedImage      `json:"refused,omitempty"`
 
 	// Blobs is which blobs were checked.
 	Blobs BlobCheck `json:"blobs"`
@@ -116,6 +121,12 @@ func (o *VerifyOptions) Check() error {
 			return inputHint("write file://DIR for each of its folders, or name one mirror", "only an archive can have several locations, and %q is not a folder of one", redact.Address(other))
 		}
 	}
+	if err := o.ImageTrust.check(); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(where, RegistryScheme) && o.applies() {
+		return inputHint("leave it out here, and set it when the content is mirrored to a registry", "Options.Policy is for docker://")
+	}
 	dir, isArchive := strings.CutPrefix(where, ArchiveScheme)
 	layoutDir, isLayout := strings.CutPrefix(where, LayoutScheme)
 	switch given := o.plans(); {
@@ -153,6 +164,10 @@ func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
 		return nil, err
 	}
 	where := o.Locations[0]
+	trust, err := e.imagePolicy(o.ImageTrust)
+	if err != nil {
+		return nil, err
+	}
 	if strings.HasPrefix(where, ArchiveScheme) {
 		dirs, err := ArchiveFolders("", o.Locations)
 		if err != nil {
@@ -167,14 +182,14 @@ func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
 	var p *plan.Plan // nil compares a layout with what it lists
 	var from *archive.SetInfo
 	if o.plans() > 0 {
-		if p, from, err = e.planToVerify(ctx, o, t.Registry()); err != nil {
+		if p, from, err = e.planToVerify(ctx, o, trust, t.Registry()); err != nil {
 			return nil, err
 		}
 	}
 	if to, ok := t.(*LayoutDestination); ok {
 		return e.verifyLayout(ctx, p, to.Dir)
 	}
-	result, err := e.verifyRegistry(ctx, t.Registry(), p, where)
+	result, err := e.verifyRegistry(ctx, t.Registry(), trust, p, where)
 	if err == nil || result == nil || from == nil {
 		return result, err
 	}
@@ -207,7 +222,7 @@ func (e *Env) newerImport(workspace string, t *RegistryDestination, from archive
 
 // planToVerify makes or reads the plan that a mirror or layout is compared with. t is nil for a
 // layout. from is the archive of the plan, or nil.
-func (e *Env) planToVerify(ctx context.Context, o VerifyOptions, t *RegistryDestination) (_ *plan.Plan, from *archive.SetInfo, err error) {
+func (e *Env) planToVerify(ctx context.Context, o VerifyOptions, trust *imagePolicy, t *RegistryDestination) (_ *plan.Plan, from *archive.SetInfo, err error) {
 	switch {
 	case o.Plan != "":
 		p, err := ReadPlan(o.Plan)
@@ -250,7 +265,7 @@ func (e *Env) planToVerify(ctx context.Context, o VerifyOptions, t *RegistryDest
 		to = t
 	}
 	p, err := planned(ctx, to, false, func(ctx context.Context) (*plan.Plan, error) {
-		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, selected, !o.any())
+		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, trust, selected, !o.any())
 	})
 	return p, nil, err
 }
@@ -280,7 +295,7 @@ func (e *Env) importedPlan(workspace string, t *RegistryDestination, have *archi
 }
 
 // verifyRegistry asks a registry for every image of a plan.
-func (e *Env) verifyRegistry(ctx context.Context, t *RegistryDestination, p *plan.Plan, where string) (*VerifyResult, error) {
+func (e *Env) verifyRegistry(ctx context.Context, t *RegistryDestination, trust *imagePolicy, p *plan.Plan, where string) (*VerifyResult, error) {
 	to, err := t.Push(p)
 	if err != nil {
 		return nil, err
@@ -298,7 +313,16 @@ func (e *Env) verifyRegistry(ctx context.Context, t *RegistryDestination, p *pla
 	result := &VerifyResult{Registry: &VerifiedRegistry{
 		Version: 1, Destination: where, Images: total, Missing: append([]mirror.MissingImage{}, missing...), Blobs: t.blobCheck(), Names: t.names,
 	}}
+	if trust != nil {
+		r := result.Registry
+		if r.Verified, r.Refused, err = e.judgeMirror(ctx, trust, t, p); err != nil {
+			return nil, err
+		}
+	}
 	if len(missing) == 0 {
+		if n := len(result.Registry.Refused); n > 0 {
+			return result, advice.New(advice.Mismatch, "mirror again with Options.Policy to copy signatures that are missing", "the signature policy does not accept %d of %d images", n, total)
+		}
 		return result, nil
 	}
 	hint := "mirror again to copy them"

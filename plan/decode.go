@@ -161,6 +161,8 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 		return p.GraphData.check()
 	case "tagRules":
 		return decodeList(d, dec, &p.TagRules, 0, (*TagRule).check)
+	case "signaturePolicy":
+		return cmp.Or(decode(dec, &p.SignaturePolicy), p.checkPolicy())
 	case "images":
 		return decodeList(d, dec, &p.Images, p.Totals.Images, d.image)
 	case "missing":

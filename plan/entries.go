@@ -13,7 +13,7 @@ import (
 // checkFields returns an error if a field of the plan or of an entry has a value that no plan has.
 // Read checks each entry when it was read.
 func (p *Plan) checkFields() error {
-	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.GraphData.check(),
+	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.GraphData.check(), p.checkPolicy(),
 		checkAll(p.Catalogs, (*Catalog).check), checkAll(p.Releases, (*Release).check), checkAll(p.Updates, checkUpdate),
 		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
 		checkAll(p.Blocked, (*Blocked).check), checkAll(p.Notes, checkNote), checkAll(p.Manifests, (*Manifest).check), checkAll(p.Blobs, (*Blob).check))
@@ -50,6 +50,29 @@ const maxArchiveSize = 1 << 30
 func (p *Plan) checkArchiveSize() error {
 	if p.ArchiveSize < 0 || p.ArchiveSize > maxArchiveSize {
 		return fmt.Errorf("its archiveSize is %d", p.ArchiveSize)
+	}
+	return nil
+}
+
+// checkPolicy returns an error unless the signature policy is identified by a digest.
+func (p *Plan) checkPolicy() error {
+	if p.SignaturePolicy == "" {
+		return nil
+	}
+	return checkDigest("the digest of the signature policy", p.SignaturePolicy)
+}
+
+// maxSigners is more signers than a policy can demand of an image.
+const maxSigners = 64
+
+func checkSigners(all []Signer) error {
+	if len(all) > maxSigners {
+		return fmt.Errorf("it has %d signers", len(all))
+	}
+	for _, s := range all {
+		if err := checkTexts("the type of a signer", s.Type, "the name of a signer", s.Name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -97,7 +120,7 @@ func (img *Image) check() error {
 		}
 	}
 	return in("image", img.Source, checkDigest("the digest", img.Digest), checkSource("the source", img.Source, want), checkKind(img.Kind),
-		checkText("the catalog", img.Catalog), checkReasons(img.Reasons))
+		checkText("the catalog", img.Catalog), checkReasons(img.Reasons), checkSigners(img.Signers))
 }
 
 func (m *Missing) check() error {

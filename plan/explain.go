@@ -25,6 +25,8 @@ type ExplainedImage struct {
 	// are "" for most images.
 	Subject digest.Digest `json:"subject,omitempty"`
 	Of      string        `json:"of,omitempty"`
+	// Signers are who signed it, by the signature policy.
+	Signers []Signer `json:"signers,omitempty"`
 	// Missing is the reason why the image is unavailable, Blocked the pattern of blockedImages that
 	// matches it; usually both are "".
 	Missing string `json:"missing,omitempty"`
@@ -102,7 +104,7 @@ func (p *Plan) Explain(name string) Explanation {
 			places = append(places, img.Repository+":"+tag)
 		}
 		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) || isComponent(img, name) {
-			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img)}
+			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), Signers: img.Signers}
 			e.Images = append(e.Images, p.explainImage(x, img.Reasons))
 		}
 	}

@@ -29,6 +29,7 @@ func fullPlan() *Plan {
 		imageOf(graph, GraphImage, "quay.io/org/base@"+string(one.Digest), "d", "latest"),
 	}
 	images[1].Catalog = catalog
+	images[0].Signers = []Signer{{Type: "sigstoreSigned", Name: "key 0123"}}
 	images[2].Reasons = []Reason{{Release: "4.20.1-x86_64"}}
 	p := &Plan{
 		Kind: Kind, Version: Version, Name: "imageset", ArchiveSize: 4,
@@ -42,15 +43,16 @@ func fullPlan() *Plan {
 			Product: release.OCP, Version: "4.20.1", Arch: release.DefaultArch, Source: images[2].Source, Digest: payload.Digest, Repository: "c", Tag: "4.20.1-x86_64",
 			Reasons: []ReleaseReason{{"head", "stable-4.20"}}, URL: "https://example.com/errata", Signatures: []Signature{{Digest: payload.Digest, Body: []byte("signature")}},
 		}},
-		Updates:      []UpdatePath{{Product: release.OCP, Arch: release.DefaultArch, Channel: "stable-4.20", From: "4.20.1", To: "4.20.1", Hops: []Hop{}}},
-		UpdateGraphs: []UpdateGraph{{URL: "https://example.com/graph", SHA256: one.Digest}},
-		GraphData:    &GraphData{Source: "https://example.com/data", SHA256: one.Digest, Base: "quay.io/org/base@" + string(one.Digest), MoreBases: []string{"quay.io/org/base:v1"}, Digest: graph.Digest, Repository: "d", Tag: "latest"},
-		Images:       images,
-		Missing:      []Missing{{Source: "quay.io/org/gone:v1", Kind: RelatedImage, Message: "not found\n\tat all", Reasons: []Reason{{Catalog: catalog, Package: "op", Bundle: "op.v1", Name: "x"}}}},
-		Blocked:      []Blocked{{Source: "quay.io/org/blocked:v1", Pattern: "blocked", Reasons: []Reason{{List: "additionalImages"}}}},
-		Notes:        []string{"a note\nof two lines"},
-		Manifests:    []Manifest{one, index, payload, graph},
-		Blobs:        []Blob{{Digest: digest.FromString("blob"), Size: 5}},
+		Updates:         []UpdatePath{{Product: release.OCP, Arch: release.DefaultArch, Channel: "stable-4.20", From: "4.20.1", To: "4.20.1", Hops: []Hop{}}},
+		UpdateGraphs:    []UpdateGraph{{URL: "https://example.com/graph", SHA256: one.Digest}},
+		GraphData:       &GraphData{Source: "https://example.com/data", SHA256: one.Digest, Base: "quay.io/org/base@" + string(one.Digest), MoreBases: []string{"quay.io/org/base:v1"}, Digest: graph.Digest, Repository: "d", Tag: "latest"},
+		SignaturePolicy: digest.FromString("policy"),
+		Images:          images,
+		Missing:         []Missing{{Source: "quay.io/org/gone:v1", Kind: RelatedImage, Message: "not found\n\tat all", Reasons: []Reason{{Catalog: catalog, Package: "op", Bundle: "op.v1", Name: "x"}}}},
+		Blocked:         []Blocked{{Source: "quay.io/org/blocked:v1", Pattern: "blocked", Reasons: []Reason{{List: "additionalImages"}}}},
+		Notes:           []string{"a note\nof two lines"},
+		Manifests:       []Manifest{one, index, payload, graph},
+		Blobs:           []Blob{{Digest: digest.FromString("blob"), Size: 5}},
 	}
 	p.Totals = p.Count()
 	return p
@@ -77,6 +79,11 @@ func TestReadFields(t *testing.T) {
 		"no archive size":   {func(p *Plan) { p.ArchiveSize = 0 }, ""},
 		"name":              {func(p *Plan) { p.Name = "../x" }, `its name "../x"`},
 		"no name":           {func(p *Plan) { p.Name = "" }, `its name ""`},
+		"policy":            {func(p *Plan) { p.SignaturePolicy = "sha256:x" }, "the digest of the signature policy"},
+		"no policy":         {func(p *Plan) { p.SignaturePolicy, p.Images[0].Signers = "", nil }, ""},
+		"signer":            {func(p *Plan) { p.Images[0].Signers[0].Name = escape }, "the name of a signer"},
+		"type of a signer":  {func(p *Plan) { p.Images[0].Signers[0].Type = escape }, "the type of a signer"},
+		"signers":           {func(p *Plan) { p.Images[0].Signers = make([]Signer, maxSigners+1) }, "it has 65 signers"},
 		"archive size":      {func(p *Plan) { p.ArchiveSize = -1 }, "its archiveSize is -1"},
 		"image newline":     {func(p *Plan) { p.Images[0].Source = "quay.io/org/a:v1\nkind: Pod" }, `"quay.io/org/a:v1\nkind: Pod" is not the reference of an image`},
 		"image shell":       {func(p *Plan) { p.Images[0].Source = "quay.io/org/$(touch /tmp/x):v1" }, "is not the reference of an image"},

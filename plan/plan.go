@@ -16,7 +16,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 
@@ -50,6 +52,9 @@ type Plan struct {
 	// TagRules are the rules of the configuration that selected tags of additional images, sorted by
 	// repository.
 	TagRules []TagRule `json:"tagRules,omitempty"`
+	// SignaturePolicy identifies the signature policy, with its keys, that accepted every image; "" if
+	// none was applied.
+	SignaturePolicy digest.Digest `json:"signaturePolicy,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that are unavailable at the source. A catalog that names one of them is
@@ -138,6 +143,22 @@ type Image struct {
 	// images share.
 	Size    int64    `json:"size"`
 	Reasons []Reason `json:"because"`
+	// Signers are who signed the image, by the signature policy, sorted. There are none if the policy
+	// accepts it unsigned, or was not applied.
+	Signers []Signer `json:"signers,omitempty"`
+}
+
+// A Signer is who signed an image.
+type Signer struct {
+	// Type is the type of the requirement in the policy: "sigstoreSigned" or "signedBy".
+	Type string `json:"type"`
+	// Name is "key " and a fingerprint, or an identity and its issuer.
+	Name string `json:"name"`
+}
+
+// CompareSigners orders signers.
+func CompareSigners(a, b Signer) int {
+	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
 }
 
 // A Reason is one reason for an image: a bundle of a catalog, a release, or a list of the

@@ -29,6 +29,9 @@ func (p *Plan) Write(out io.Writer) error {
 		w.field("graphData", p.GraphData)
 	}
 	writeSome(w, "tagRules", p.TagRules)
+	if p.SignaturePolicy != "" {
+		w.field("signaturePolicy", p.SignaturePolicy)
+	}
 	writeList(w, "images", p.Images)
 	writeSome(w, "missing", p.Missing)
 	writeSome(w, "blocked", p.Blocked)

@@ -26,6 +26,7 @@ var flagGroups = []flagGroup{
 	{"Trust", []string{
 		signKeyFlag, "sign-passphrase-file", verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, identityFlag, identityPassphraseFlag,
 		"release-key", "ignore-release-signature", "remove-signatures", "authfile", "cert-dir",
+		policyFlag, securePolicyFlag, registriesDFlag, cosignFlag, "image-policies", "image-policy-namespace",
 	}},
 	{"Tuning", []string{"retry-times", "retry-delay", "parallel-images", "parallel-layers", "limit-rate", "min-rate", "silent-timeout", "limits", "cache-dir"}},
 }

@@ -23,6 +23,7 @@ import (
 type mirrorFlags struct {
 	inputs
 	registryFlags
+	policyFlags
 	sign         signFlags
 	archiveTrust trustFlags
 	encryptFlags
@@ -39,6 +40,8 @@ type mirrorFlags struct {
 	checkBlobs     bool
 	readBlobs      bool
 	sourcePolicy   string
+	imagePolicies  string
+	policySpace    string
 	resourceName   string
 	layout         string
 	ownWorkspace   bool // it is given
@@ -80,6 +83,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	}
 	f.inputs.addFlags(c.Flags())
 	f.registryFlags.addFlags(c.Flags())
+	f.policyFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.sign.addFlags(c.Flags())
 	f.archiveTrust.addFlags(c.Flags())
@@ -103,13 +107,20 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().StringVar(&f.resourceName, "resource-name", "", "name in mirror sets and the UpdateService, idms-operator-NAME-0, if a cluster uses several mirrors (default: none for the first mirror of a workspace)")
 	c.Flags().BoolVar(&f.renameCatalogs, "rename-catalogs", false, "give CatalogSources and ClusterCatalogs the names that oc mirror gives them, in place of those that were saved")
 	c.Flags().StringVar(&f.sourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
+	c.Flags().StringVar(&f.imagePolicies, "image-policies", "", "with --policy, version of the ClusterImagePolicies that are written: v1, v1alpha1 (OpenShift 4.16 to 4.19), or none (default: v1)")
+	c.Flags().StringVar(&f.policySpace, "image-policy-namespace", "", "write ImagePolicies for this namespace instead of ClusterImagePolicies")
 	return c
 }
 
 // options returns the options that the flags set, without keys, and checks them.
 func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) {
+	images, err := f.policyFlags.trust()
+	if err != nil {
+		return gantry.MirrorOptions{}, err
+	}
 	o := gantry.MirrorOptions{
-		Selection: f.selection(), ReleaseTrust: f.trust(), RemoveSignatures: f.removeSignatures, Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
+		Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace, RemoveSignatures: f.removeSignatures,
+		Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
 		Name: f.name, Workspace: f.workspace, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, MaxNestedPaths: f.maxNestedPaths,
 		OnError: f.onError, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
 		WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
@@ -119,7 +130,6 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		o.Workspace = "" // the default depends on the layout
 	}
 	if f.volumeSize != "" {
-		var err error
 		if o.VolumeSize, err = archive.ParseVolumeSize(f.volumeSize); err != nil {
 			return o, usagef("--volume-size: %w", err)
 		}
@@ -202,7 +212,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	case f.resourcesOnly:
 		shown = a.showResources(result)
 	case f.dryRun:
-		shown = a.showPlan(result.Plan, destination, result.ToCopy, result.Resources, result.Warnings)
+		shown = a.showPlan(result.Plan, destination, result.ToCopy, result.Resources, result.Warnings, result.Verified)
 	case err == nil || errors.As(err, &partial):
 		shown = a.showResult(result, f.notesAt())
 	}

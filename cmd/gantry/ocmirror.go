@@ -25,7 +25,7 @@ func (a *app) commandLine(args []string) (*cobra.Command, []string, error) {
 	if ocmirror.IsCompletion(args) {
 		return ocmirror.Completion(name, complete(1, dockerScheme, fileScheme)), args, nil
 	}
-	to, err := ocmirror.Translate(args, ocmirror.Options{Name: name, Flags: flagsOf(a.command(everyVerb)), Getenv: a.getenv, ReadFile: ocmirror.ReadPolicy})
+	to, err := ocmirror.Translate(args, ocmirror.Options{Name: name, Flags: flagsOf(a.command(everyVerb)), Getenv: a.getenv})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,7 @@ import (
 type planFlags struct {
 	inputs
 	registryFlags
+	policyFlags
 	lock           string
 	exitCode       bool
 	maxNestedPaths int
@@ -49,6 +50,7 @@ input. gantry mirror --plan copies exactly this plan.
 	}
 	f.inputs.addFlags(c.Flags())
 	f.registryFlags.addFlags(c.Flags())
+	f.policyFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	a.addFile(c.Flags(), &f.lock, "lock", "write the plan as JSON to this file")
 	c.Flags().StringVar(&f.lock, "out", "", "write the plan as JSON to this file")
@@ -65,8 +67,12 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if err := f.checkWorkspace(); err != nil {
 		return err
 	}
+	images, err := f.policyFlags.trust()
+	if err != nil {
+		return err
+	}
 	result, err := gantry.Plan(ctx, gantry.PlanOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
+		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
 		Destination: destination, MaxNestedPaths: f.maxNestedPaths,
 	})
 	if result == nil {
@@ -78,7 +84,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 			return err
 		}
 	}
-	if err := a.showPlan(result.Plan, destination, result.ToCopy, result.Resources, result.Warnings); err != nil {
+	if err := a.showPlan(result.Plan, destination, result.ToCopy, result.Resources, result.Warnings, result.Verified); err != nil {
 		return err
 	}
 	switch {
@@ -104,16 +110,17 @@ func nameFlagsIn(files *gantry.ResourceFiles) {
 }
 
 // showPlan prints a plan, and what would change in the cluster resources, as text or JSON.
-func (a *app) showPlan(p *plan.Plan, destination string, missing *mirror.ToCopy, files *gantry.ResourceFiles, warnings []gantry.ConfigProblem) error {
+func (a *app) showPlan(p *plan.Plan, destination string, missing *mirror.ToCopy, files *gantry.ResourceFiles, warnings []gantry.ConfigProblem, verified *gantry.VerifiedSignatures) error {
 	if a.output == outputJSON {
 		return a.encode(struct {
-			Version     int                    `json:"version"`
-			Plan        *plan.Plan             `json:"plan"`
-			Destination string                 `json:"destination,omitempty"`
-			Missing     *mirror.ToCopy         `json:"missing,omitempty"`
-			Resources   *gantry.ResourceFiles  `json:"resources,omitempty"`
-			Warnings    []gantry.ConfigProblem `json:"warnings,omitempty"`
-		}{1, p, destination, missing, files, warnings})
+			Version     int                        `json:"version"`
+			Plan        *plan.Plan                 `json:"plan"`
+			Destination string                     `json:"destination,omitempty"`
+			Missing     *mirror.ToCopy             `json:"missing,omitempty"`
+			Resources   *gantry.ResourceFiles      `json:"resources,omitempty"`
+			Warnings    []gantry.ConfigProblem     `json:"warnings,omitempty"`
+			Verified    *gantry.VerifiedSignatures `json:"verifiedSignatures,omitempty"`
+		}{1, p, destination, missing, files, warnings, verified})
 	}
-	return a.text(flagNames(view.Plan(p, destination, missing, a.columns()) + view.PlannedResources(files)))
+	return a.text(flagNames(view.Plan(p, destination, missing, a.columns()) + view.VerifiedSignatures(verified) + view.PlannedResources(files)))
 }

@@ -15,6 +15,7 @@ import (
 type verifyFlags struct {
 	inputs
 	registryFlags
+	policyFlags
 	archiveTrust   trustFlags
 	from           archives
 	maxNestedPaths int
@@ -58,6 +59,7 @@ an archive (--from).
 	}
 	f.inputs.addFlags(c.Flags())
 	f.registryFlags.addFlags(c.Flags())
+	f.policyFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.archiveTrust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, a file from gantry plan --lock")
@@ -69,8 +71,12 @@ an archive (--from).
 }
 
 func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) error {
+	images, err := f.policyFlags.trust()
+	if err != nil {
+		return err
+	}
 	o := gantry.VerifyOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Locations: locations, Plan: f.plan, From: f.from,
+		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Locations: locations, Plan: f.plan, From: f.from,
 		Name: f.name, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Blobs: f.blobs, ReadBlobs: f.readBlobs,
 	}
 	if err := errors.Join(o.Check(), f.checkWorkspace()); err != nil {
@@ -81,7 +87,6 @@ func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) err
 		return err
 	}
 	if reads {
-		var err error
 		if o.Read, err = a.reading(&f.archiveTrust); err != nil {
 			return err
 		}

@@ -81,6 +81,10 @@ type Options struct {
 	// Suffix is part of the names of mirror sets, "idms-operator-SUFFIX-0", so that those of several
 	// mirrors exist beside each other in a cluster. "" is for names without one. See CheckSuffix.
 	Suffix string
+	// ImagePolicies is the version of the policies for signatures: ImagePolicyV1, which is the default,
+	// ImagePolicyV1alpha1, or NoImagePolicies. With ImagePolicyNamespace, they are ImagePolicies there
+	// instead of ClusterImagePolicies. See BuildImagePolicies.
+	ImagePolicies, ImagePolicyNamespace string
 	// MaxBytes limits the size of one mirror set; 0 means 250000. `oc apply` stores the object in
 	// an annotation, which must stay below 262144 bytes.
 	MaxBytes int

@@ -30,6 +30,14 @@ func CheckSuffix(suffix string) error {
 	return nil
 }
 
+// CheckNamespace returns an error if clusters have no namespace of this name.
+func CheckNamespace(name string) error {
+	if len(name) > 63 || !suffixPattern().MatchString(name) {
+		return fmt.Errorf("%q is not a namespace: lower case letters, digits and dashes, with a letter or digit first and last, at most 63 characters", name)
+	}
+	return nil
+}
+
 // NewSuffix returns a suffix made from a name, and different from those that are taken.
 func NewSuffix(name string, taken []string) string {
 	suffix := sanitize(name, maxSuffix)

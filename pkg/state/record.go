@@ -29,6 +29,8 @@ type Record struct {
 	Selections map[string]digest.Digest `json:"selections,omitempty"`
 	// Names are the names of catalogs in cluster resources.
 	Names []resources.CatalogName `json:"names,omitempty"`
+	// ImagePolicies verify the signatures of images.
+	ImagePolicies []resources.ImagePolicy `json:"imagePolicies,omitempty"`
 	// Runs counts the runs that wrote the record.
 	Runs int `json:"turn,omitempty"`
 }
@@ -143,9 +145,10 @@ func mergeReleases(all, more []Release) []Release {
 func Merge(mine Record, others ...Record) Record {
 	all := Record{ // appending must not change the lists of mine
 		Images: slices.Clip(mine.Images), Catalogs: slices.Clip(mine.Catalogs), Releases: slices.Clip(mine.Releases), GraphData: mine.GraphData,
-		Updates: slices.Clip(mine.Updates),
+		Updates: slices.Clip(mine.Updates), ImagePolicies: slices.Clip(mine.ImagePolicies),
 	}
 	for _, r := range others {
+		all.ImagePolicies = append(all.ImagePolicies, r.ImagePolicies...)
 		all.Images = append(all.Images, r.Images...)
 		all.KeepReleases(&r)
 		all.Updates = append(all.Updates, r.Updates...)

@@ -24,10 +24,14 @@ func (r *Record) write(w io.Writer) error {
 		}
 	}
 	_, _ = out.WriteString("]")
-	rest := []struct {
+	type field struct {
 		name  string
 		value any
-	}{{"catalogs", r.Catalogs}, {"releases", r.Releases}, {"graphData", r.GraphData}, {"updates", r.Updates}, {"selections", r.Selections}, {"names", nonNil(r.Names)}, {"turn", r.Runs}}
+	}
+	rest := []field{{"catalogs", r.Catalogs}, {"releases", r.Releases}, {"graphData", r.GraphData}, {"updates", r.Updates}, {"selections", r.Selections}, {"names", nonNil(r.Names)}, {"turn", r.Runs}}
+	if len(r.ImagePolicies) > 0 {
+		rest = append(rest, field{"imagePolicies", r.ImagePolicies})
+	}
 	for _, field := range rest {
 		_, _ = out.WriteString(", \"" + field.name + "\": ")
 		if err := enc.Encode(field.value); err != nil {
@@ -66,6 +70,8 @@ func readRecord(dec *json.Decoder) (Record, error) {
 			err = dec.Decode(&r.Selections)
 		case "names":
 			err = dec.Decode(&r.Names)
+		case "imagePolicies":
+			err = dec.Decode(&r.ImagePolicies)
 		case "turn":
 			err = dec.Decode(&r.Runs)
 		default:

@@ -178,8 +178,8 @@ func issuerOf(c *x509.Certificate) (string, error) {
 	return found[0], nil
 }
 
-// publicPEM returns a public key in PEM, as the log has it.
-func publicPEM(key crypto.PublicKey) []byte {
+// MarshalKey returns a public key in PEM, as logs and policies of clusters have it.
+func MarshalKey(key crypto.PublicKey) []byte {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
 		return nil

@@ -68,6 +68,20 @@ type Signature struct {
 	Certificate, Chain, Log string
 }
 
+// Layers returns the layers of an image manifest.
+func Layers(manifest []byte) ([]ocispec.Descriptor, error) {
+	var m ocispec.Manifest
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return nil, err
+	}
+	for _, layer := range m.Layers {
+		if err := layer.Digest.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	return m.Layers, nil
+}
+
 // Parse reads a signature manifest. Layers of other media types are ignored. It is an error if no
 // layer is a payload, or if a payload has no signature.
 func Parse(manifest []byte) ([]Signature, error) {

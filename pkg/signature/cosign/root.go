@@ -104,7 +104,7 @@ func (r *Root) signer(s signed, logged *logEntry, now time.Time) (string, error)
 			continue
 		}
 		if len(r.Rekor) > 0 {
-			if err := logged.covers(s, publicPEM(key)); err != nil {
+			if err := logged.covers(s, MarshalKey(key)); err != nil {
 				return "", err
 			}
 		}

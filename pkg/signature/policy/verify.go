@@ -48,6 +48,8 @@ type Attached struct {
 	// bundles.
 	Bundles  [][]byte
 	Manifest []byte
+	// Problems say why something that is stored beside the image is not one of them.
+	Problems []error
 }
 
 // An Attachment is a signature with its payload.
@@ -179,6 +181,7 @@ func (v *Verifier) sigstoreSigned(ctx context.Context, img Image, r *Requirement
 		}
 		refused.add(i, "bundle", err)
 	}
+	refused.Reasons = append(refused.Reasons, found.Problems...)
 	return Signer{}, refused
 }
 

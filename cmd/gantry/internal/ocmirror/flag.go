@@ -168,7 +168,7 @@ var specialInstead = map[string]string{
 
 const goesOn = "leave it out: a failed image does not stop the run, which ends with status 3; --on-error stop changes that"
 
-const policyHint = "leave it out: only the signatures of platform releases are verified, with the vendor's keys or those of --release-key"
+const policyHint = "leave it out: gantry plan, mirror and verify apply a signature policy"
 
 // plural joins names as "a, b and c".
 func plural(names []string) string {

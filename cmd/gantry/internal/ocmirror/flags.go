@@ -9,7 +9,7 @@ const (
 	ociCatalogs     = "catalogs with oci:// in the configuration are mirrored like others"
 	nothingDeleted  = "leave it out: Gantry deletes nothing yet"
 	layersForOne    = "`--parallel-images` with this number, up to 100, and `--parallel-layers 1`"
-	verifiesPolicy  = "refused unless the policy of `--policy` (or policy.json of the machine) accepts every image: image signatures are not verified. No effect with `--from`, as in oc mirror"
+	verifiesPolicy  = "`--policy FILE` with the file of `--policy`, or else `--secure-policy`: policy.json of the machine. No effect with `--from`, as in oc mirror"
 )
 
 // flags are the flags of oc mirror, version 1 and 2. The order is the one of the documentation: what
@@ -46,10 +46,10 @@ var flags = []Flag{
 	{"remove-signatures", "", Bool, Mirror, "2", Same, ""},
 	{"ignore-release-signature", "", Bool, Mirror, "2", Same, ""},
 	{"secure-policy", "", Bool, Mirror, "2", Special, verifiesPolicy},
-	{"policy", "", Text, everyVerb, "2", Special, "no effect without `--secure-policy`, as in oc mirror"},
-	{"registries.d", "", Text, everyVerb, "2", Special, "no effect: signatures of images are copied as they are, and not verified"},
-	{"enable-operator-secure-policy", "", Bool, Mirror, "1", Special, verifiesPolicy},
-	{"oci-insecure-signature-policy", "", Bool, Mirror, "1", Ignored, "signatures of images are copied as they are, and not verified"},
+	{"policy", "", Text, everyVerb, "2", Special, "`--policy` with `--secure-policy`; otherwise no effect, as in oc mirror"},
+	{"registries.d", "", Text, everyVerb, "2", Special, "`--registries.d` with `--secure-policy`; otherwise no effect, as in oc mirror"},
+	{"enable-operator-secure-policy", "", Bool, Mirror, "1", Special, "as `--secure-policy`, which verifies every image and not only catalogs"},
+	{"oci-insecure-signature-policy", "", Bool, Mirror, "1", Honored, "signatures of images are verified only with `--secure-policy`"},
 
 	{"parallel-images", "", Int, everyVerb, "2", Same, ""},
 	{"parallel-batch-images", "", Int, everyVerb, "2", Renamed, "parallel-images"},

@@ -133,12 +133,10 @@ func (l *line) common(g given) error {
 				l.addBool(name, truth(g.value))
 			}
 		}
-	case "policy":
+	case "policy", "registries.d":
 		if !truth(l.value("secure-policy")) && !truth(l.value("enable-operator-secure-policy")) {
 			l.noEffect(g.Name, "only --secure-policy verifies signatures")
 		}
-	case "registries.d":
-		l.noEffect(g.Name, "signatures of images are copied as they are, and not verified")
 	case "workspace", "dir", "cache-dir": // see folders
 		if l.verb&(ListReleases|Describe|Init|Version) != 0 {
 			l.unneeded(g.Name)

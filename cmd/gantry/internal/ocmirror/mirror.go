@@ -37,9 +37,7 @@ func (l *line) mirror() error {
 	if err != nil {
 		return err
 	}
-	if err := l.verification(); err != nil {
-		return err
-	}
+	l.verification()
 	root := defaultWorkspace
 	from := l.value("from")
 	if from != "" {

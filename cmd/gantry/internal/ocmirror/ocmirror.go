@@ -39,9 +39,8 @@ type Options struct {
 	Name string
 	// Flags returns the flags of a command of Gantry, such as "list operators", or nil.
 	Flags func(command string) *pflag.FlagSet
-	// Getenv reads the environment. ReadFile reads a file.
-	Getenv   func(string) string
-	ReadFile func(string) ([]byte, error)
+	// Getenv reads the environment.
+	Getenv func(string) string
 	// Typed asks for the command that a person would type: without the folders and defaults that
 	// oc mirror has.
 	Typed bool

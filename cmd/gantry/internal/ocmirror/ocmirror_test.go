@@ -1,7 +1,6 @@
 package ocmirror
 
 import (
-	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -34,25 +33,10 @@ func ownFlags(command string) *pflag.FlagSet {
 	return f
 }
 
-// policies are the files that ReadFile returns in the tests.
-var policies = map[string]string{
-	"any.json":    `{"default":[{"type":"insecureAcceptAnything"}],"transports":{"docker-daemon":{"":[{"type":"insecureAcceptAnything"}]}}}`,
-	"signed.json": `{"default":[{"type":"insecureAcceptAnything"}],"transports":{"docker":{"quay.io":[{"type":"signedBy"}]}}}`,
-	"none.json":   `{"transports":{}}`,
-	"bad.json":    `{`,
-	"/home/me/.config/containers/policy.json": `{"default":[{"type":"reject"}]}`,
-}
-
 func testOptions(env map[string]string) Options {
 	return Options{
 		Name: "oc-mirror", Flags: ownFlags,
 		Getenv: func(name string) string { return env[name] },
-		ReadFile: func(name string) ([]byte, error) {
-			if text, ok := policies[name]; ok {
-				return []byte(text), nil
-			}
-			return nil, fs.ErrNotExist
-		},
 	}
 }
 
@@ -181,14 +165,12 @@ func TestTranslate(t *testing.T) {
 		"--oci-registries-config r.conf -c a.yaml file://d":       "CONTAINERS_REGISTRIES_CONF=r.conf mirror -c a.yaml --workspace d/working-dir file://d | --oci-registries-config: r.conf is read as registries.conf, for all registries",
 		"--dest-creds a:b -c a.yaml" + m2m:                        "refused: the flag --dest-creds of oc mirror is not supported; use gantry login: other users of this machine can see command lines",
 		// Signatures of images.
-		"--secure-policy --policy any.json file://d":          "mirror --workspace d/working-dir file://d | --secure-policy has no effect: any.json accepts every image",
-		"--secure-policy --policy signed.json file://d":       "refused: --secure-policy: Gantry does not verify the signatures of images, as signed.json requires; leave it out if that is sufficient; only the signatures of platform releases are verified, with the vendor's keys or those of --release-key",
-		"--secure-policy --policy none.json file://d":         "refused: --secure-policy: Gantry does not verify the signatures of images, as none.json requires; leave it out if that is sufficient; only the signatures of platform releases are verified, with the vendor's keys or those of --release-key",
-		"--secure-policy --policy bad.json file://d":          "refused: bad.json: reading the trust policy: unexpected end of JSON input; fix the file",
-		"--secure-policy --policy absent.json file://d":       "refused: --policy: file does not exist; check the path",
-		"--enable-operator-secure-policy file://d":            "refused: --enable-operator-secure-policy: Gantry does not verify the signatures of images, as /home/me/.config/containers/policy.json requires; leave it out if that is sufficient; only the signatures of platform releases are verified, with the vendor's keys or those of --release-key",
-		"--secure-policy=false --policy signed.json file://d": "mirror --workspace d/working-dir file://d | --policy has no effect: only --secure-policy verifies signatures",
-		"--secure-policy --from file://d" + m2m:               "mirror --from file://d --workspace d/working-dir docker://r.example.com/x | --secure-policy has no effect: signatures are verified where images are read from registries, not with --from",
+		"--secure-policy --policy p.json --registries.d r file://d": "mirror --policy p.json --registries.d r --workspace d/working-dir file://d",
+		"--secure-policy file://d":                                  "mirror --secure-policy --workspace d/working-dir file://d",
+		"--enable-operator-secure-policy file://d":                  "mirror --secure-policy --workspace d/working-dir file://d",
+		"--secure-policy=false --policy p.json file://d":            "mirror --workspace d/working-dir file://d | --policy has no effect: only --secure-policy verifies signatures",
+		"--registries.d r file://d":                                 "mirror --workspace d/working-dir file://d | --registries.d has no effect: only --secure-policy verifies signatures",
+		"--secure-policy --policy p.json --from file://d" + m2m:     "mirror --from file://d --workspace d/working-dir docker://r.example.com/x | --secure-policy has no effect: oc mirror verifies signatures where images are read from registries, not with --from; gantry mirror --from --policy FILE does",
 		// Flags of Gantry.
 		"-c a.yaml --name x --check-blobs --resources-only=false -o json file://d": "mirror -c a.yaml --name x --check-blobs --resources-only=false -o json --workspace d/working-dir file://d",
 		"-c a.yaml --name":            "refused: --name has no value; give it a value, or leave it out",

@@ -40,6 +40,9 @@ func Explanation(e plan.Explanation) string {
 			}
 			b.WriteString("\n")
 		}
+		for _, s := range x.Signers {
+			fmt.Fprintf(&b, "  signed by %s (%s)\n", s.Name, s.Type)
+		}
 		for _, l := range x.Lists {
 			if x.Subject != "" {
 				continue // it is not listed itself

@@ -26,6 +26,7 @@ func Mirrored(r *gantry.MirrorResult, notesAt string) string {
 	if n := len(r.LeftOutCharts); n > 0 {
 		fmt.Fprintf(&b, "Not mirrored: %s of the configuration.\n", Number(n, "Helm chart", "Helm charts"))
 	}
+	writeVerified(&b, r.Verified)
 	if n := len(r.Notes); n > 0 && notesAt != "" {
 		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
 	}

@@ -20,6 +20,8 @@ func VerifiedRegistry(r *gantry.VerifiedRegistry) string {
 		case gantry.BlobsNotChecked:
 		}
 		fmt.Fprintf(&b, "All %d images are at %s%s.\n", r.Images, r.Destination, blobs)
+		writeVerified(&b, r.Verified)
+		writeRefused(&b, r.Refused)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "Missing at %s\n", r.Destination)
@@ -36,5 +38,20 @@ func VerifiedRegistry(r *gantry.VerifiedRegistry) string {
 		lines = append(lines, line+"\n      "+m.Problem)
 	}
 	List(&b, lines)
+	writeVerified(&b, r.Verified)
+	writeRefused(&b, r.Refused)
 	return b.String()
+}
+
+// writeRefused writes the images that the signature policy does not accept.
+func writeRefused(b *strings.Builder, all []gantry.RefusedImage) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("Refused by the signature policy\n")
+	var lines []string
+	for _, r := range all {
+		lines = append(lines, r.Source+"\n      "+r.Reason)
+	}
+	List(b, lines)
 }

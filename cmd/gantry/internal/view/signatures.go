@@ -1,0 +1,33 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+// writeVerified writes what a signature policy found, if one was applied.
+func writeVerified(b *strings.Builder, v *gantry.VerifiedSignatures) {
+	if v == nil {
+		return
+	}
+	fmt.Fprintf(b, "Signatures by %s: %s verified, %d accepted without a signature", v.Policy, Number(v.Verified, "image", "images"), v.Unsigned)
+	if v.Refused > 0 {
+		fmt.Fprintf(b, ", %d refused", v.Refused)
+	}
+	if v.Built > 0 {
+		fmt.Fprintf(b, "; %s built on the connected side, which only the signature of the archive covers", Number(v.Built, "image was", "images were"))
+	}
+	b.WriteString(".\n")
+	for _, s := range v.Signed {
+		fmt.Fprintf(b, "  %s by %s (%s)\n", Number(s.Images, "image", "images"), s.Name, s.Type)
+	}
+}
+
+// VerifiedSignatures returns what a signature policy found as text, or "" if none was applied.
+func VerifiedSignatures(v *gantry.VerifiedSignatures) string {
+	var b strings.Builder
+	writeVerified(&b, v)
+	return b.String()
+}
