@@ -53,8 +53,16 @@ type Mirror struct {
 	AdditionalImages []Image
 	BlockedImages    []Blocked
 	Helm             *Helm // nil if not set
+	Samples          []Sample
 	// Signatures is CopySignatures or RemoveSignatures; "" means CopySignatures.
 	Signatures string
+}
+
+// A Sample selects image streams of the samples operator of the platform releases
+// (mirror.samples[]). Name may contain * for any text and ? for one character.
+type Sample struct {
+	Pos  Position
+	Name string
 }
 
 // An Operator is one catalog and the selection from it (mirror.operators[]). It marshals to the

@@ -83,11 +83,12 @@ func mirrorObject() object[Mirror] {
 				func(h *Helm) *Position { return &h.Pos }, helmObject()),
 			list("blockedImages", "Images not to mirror.",
 				func(m *Mirror) *[]Blocked { return &m.BlockedImages }, func(b *Blocked) *Position { return &b.Pos }, blockedObject()),
+			list("samples", "Image streams of the samples operator whose images are mirrored, by name.",
+				func(m *Mirror) *[]Sample { return &m.Samples }, func(s *Sample) *Position { return &s.Pos }, sampleObject()),
 			text("signatures", "What happens to the signatures, attestations, bills of materials and other referrers of images: copy (the default) or remove.",
 				func(m *Mirror) *string { return &m.Signatures }, oneOf("value", []string{CopySignatures, RemoveSignatures}, nil)),
 		},
 		renamed: map[string]string{"ocp": "platform"},
-		former:  []field[Mirror]{ignored[Mirror]("samples", "oc mirror reads and ignores it, too; list the images under additionalImages")},
 		removed: map[string]string{
 			"installed":    "it belongs to an entry of operators",
 			"dependencies": "it belongs to an entry of operators",
@@ -209,6 +210,13 @@ func imageObject() object[Image] {
 			}
 		},
 	}
+}
+
+func sampleObject() object[Sample] {
+	return object[Sample]{fields: []field[Sample]{
+		must(text("name", "The name of an image stream, such as ruby; * matches any text, ? one character.",
+			func(s *Sample) *string { return &s.Name }, grammar{})),
+	}}
 }
 
 func blockedObject() object[Blocked] {

@@ -178,6 +178,7 @@ mirror:
       - {name: c, version: 1.0.0, imagePaths: ["{.spec.image}"], platforms: [{os: linux, architecture: amd64}]}
     local: [{name: d, path: charts/d.tgz}]
   signatures: remove
+  samples: [{name: "ruby*"}]
 `
 
 // byPlatforms selects a single payload and platforms, which exclude channels and architectures.
@@ -268,6 +269,7 @@ func TestParse(t *testing.T) {
 				Local: []imageset.Chart{{Pos: at(62, 13), Name: "d", Path: "charts/d.tgz"}},
 			},
 			Signatures: imageset.RemoveSignatures,
+			Samples:    []imageset.Sample{{Pos: at(64, 13), Name: "ruby*"}},
 		},
 		Warnings: []imageset.Problem{{
 			Pos: at(56, 3), Message: "mirror.helm: Helm charts are not mirrored by this version: 2 charts are left out", Hint: "mirror them in another way",

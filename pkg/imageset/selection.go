@@ -164,6 +164,10 @@ func checkMirror(r *reader, path string, m *Mirror) {
 	if len(r.problems) == 0 && m.Platform == nil && len(m.Operators)+len(m.AdditionalImages)+len(m.Helm.Charts()) == 0 {
 		r.unusable(path, "there is nothing to mirror", "add operators, additionalImages or platform")
 	}
+	if len(r.problems) == 0 && m.Platform == nil && len(m.Samples) > 0 {
+		r.warn(join(path, "samples"), "has no effect without platform releases, which contain the samples operator", "", r.drop(join(path, "samples")))
+		m.Samples = nil
+	}
 	operators, images := join(path, "operators"), join(path, "additionalImages")
 	if !slices.ContainsFunc(m.Operators, func(o Operator) bool { return o.Dependencies }) {
 		for i := range m.Operators {

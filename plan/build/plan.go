@@ -40,7 +40,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	opts.Packages = nil
 
 	graph := newManifestGraph(sources.Images)
-	releases, err := readReleases(ctx, cfg.Mirror.Platform, cfg.Mirror.BlockedImages, graph.recording(sources), opts)
+	releases, err := readReleases(ctx, cfg.Mirror, graph.recording(sources), opts)
 	if err != nil {
 		return nil, err
 	}

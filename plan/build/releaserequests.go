@@ -21,6 +21,9 @@ func (r platformReleases) addRequests(set *requestSet) (notes []string, err erro
 		}
 		notes = append(notes, more...)
 	}
+	if err := r.addSampleRequests(set); err != nil {
+		return nil, err
+	}
 	return notes, r.addGraphRequest(set)
 }
 
@@ -52,7 +55,7 @@ func (r platformReleases) addPayloadRequests(set *requestSet, p selectedRelease)
 	found := false
 	w.kind, w.platforms = plan.BootImage, nil
 	for _, arch := range slices.Sorted(maps.Keys(disks)) {
-		if !r.usesBootImage(p, arch) {
+		if !usesArch(r.cfg, p.arch, arch) {
 			continue
 		}
 		found = true
@@ -74,12 +77,13 @@ func (r platformReleases) addPayloadRequests(set *requestSet, p selectedRelease)
 // kubeVirtName is the name of the component that contains the disk image.
 const kubeVirtName = "kube-virt-container"
 
-// usesBootImage reports whether the mirrored part of the release starts machines of an architecture.
-func (r platformReleases) usesBootImage(p selectedRelease, arch release.Arch) bool {
-	if p.arch != release.Multi {
-		return arch == p.arch
+// usesArch reports whether the mirrored part of a release, which is for one architecture or for all, is
+// also for machines of arch.
+func usesArch(cfg *imageset.Releases, of, arch release.Arch) bool {
+	if of != release.Multi {
+		return arch == of
 	}
-	return len(r.cfg.Platforms) == 0 || slices.ContainsFunc(r.cfg.Platforms, func(x imageset.Platform) bool { return x.Architecture == string(arch) })
+	return len(cfg.Platforms) == 0 || slices.ContainsFunc(cfg.Platforms, func(x imageset.Platform) bool { return x.Architecture == string(arch) })
 }
 
 // addGraphRequest requests the image of graph data.

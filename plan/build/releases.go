@@ -34,26 +34,29 @@ type selectedRelease struct {
 	payload *payload.Payload
 	entry   plan.Release
 	notes   []string
+	samples []payload.Sample // the selected ones
 }
 
 // A releaseReader reads the releases of mirror.platform.
 type releaseReader struct {
 	cfg     *imageset.Releases
 	blocked []imageset.Blocked
+	samples []imageset.Sample
 	sources Sources
 	opts    Options
 }
 
 // readReleases chooses the releases, verifies and reads their payloads, and builds the image of
 // graph data.
-func readReleases(ctx context.Context, cfg *imageset.Releases, blocked []imageset.Blocked, sources Sources, opts Options) (platformReleases, error) {
+func readReleases(ctx context.Context, mirror imageset.Mirror, sources Sources, opts Options) (platformReleases, error) {
+	cfg := mirror.Platform
 	if cfg == nil {
 		return platformReleases{}, nil
 	}
 	if sources.Releases == nil {
 		return platformReleases{}, advice.New(advice.Input, "set Sources.Releases", "%s: no source for platform releases", cfg.Pos)
 	}
-	r := releaseReader{cfg: cfg, blocked: blocked, sources: sources, opts: opts}
+	r := releaseReader{cfg: cfg, blocked: mirror.BlockedImages, samples: mirror.Samples, sources: sources, opts: opts}
 	chosen, err := r.choose(ctx)
 	if chosen != nil {
 		for _, text := range chosen.warnings {
@@ -71,7 +74,11 @@ func readReleases(ctx context.Context, cfg *imageset.Releases, blocked []imagese
 	if err != nil {
 		return platformReleases{}, err
 	}
-	notes := chosen.notes
+	notes, err := r.addSamples(ctx, payloads)
+	if err != nil {
+		return platformReleases{}, err
+	}
+	notes = append(notes, chosen.notes...)
 	for _, p := range payloads {
 		notes = append(notes, p.notes...)
 	}
