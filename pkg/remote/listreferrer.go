@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -51,7 +52,8 @@ const maxListings = 5
 // listReferrer adds a manifest to the list of referrers of ref's digest under its tag, at a registry without the
 // referrers API. Other entries stay. Registries cannot write a tag only if it is unchanged, so the
 // list is read again afterwards: if another program wrote its own in the meantime, the entry is added
-// to that. Within this program, one list is changed by one call at a time.
+// to that. Entries whose manifests were deleted are dropped if the registry refuses the list because of
+// them. Within this program, one list is changed by one call at a time.
 func (c *Client) listReferrer(ctx context.Context, h *host, ref reference.Reference, entry ocispec.Descriptor) error {
 	subject := ref.Digest
 	tag := ref.WithTag(ReferrersTag(subject))
@@ -61,6 +63,7 @@ func (c *Client) listReferrer(ctx context.Context, h *host, ref reference.Refere
 		return err
 	}
 	defer lock.leave()
+	gone := false // the list names manifests that do not exist any more
 	for range maxListings {
 		list, err := c.taggedReferrers(ctx, ref)
 		if err != nil {
@@ -68,6 +71,11 @@ func (c *Client) listReferrer(ctx context.Context, h *host, ref reference.Refere
 		}
 		if slices.ContainsFunc(list, func(d ocispec.Descriptor) bool { return d.Digest == entry.Digest }) {
 			return nil
+		}
+		if gone {
+			if list, err = c.present(ctx, ref, list); err != nil {
+				return fmt.Errorf("listing %s as a referrer: %w", entry.Digest, err)
+			}
 		}
 		if len(list) >= MaxReferrers {
 			return fmt.Errorf("listing %s as a referrer: %s has more than %d", entry.Digest, subject, MaxReferrers)
@@ -81,9 +89,29 @@ func (c *Client) listReferrer(ctx context.Context, h *host, ref reference.Refere
 		if len(raw) > manifest.MaxSize {
 			return fmt.Errorf("listing %s as a referrer: the list of %s would have %d bytes", entry.Digest, subject, len(raw))
 		}
-		if err := c.PushManifest(ctx, tag, ocispec.MediaTypeImageIndex, raw); err != nil {
+		err = c.PushManifest(ctx, tag, ocispec.MediaTypeImageIndex, raw)
+		if errors.Is(err, ErrBlobUnknown) && !gone {
+			gone = true
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("listing %s as a referrer: %w", entry.Digest, err)
 		}
 	}
 	return fmt.Errorf("listing %s as a referrer: other programs keep replacing the tag %s", entry.Digest, tag)
+}
+
+// present returns the entries of a list whose manifests exist.
+func (c *Client) present(ctx context.Context, ref reference.Reference, list []ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	var kept []ocispec.Descriptor
+	for _, d := range list {
+		_, ok, err := c.ManifestExists(ctx, ref.WithDigest(d.Digest))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			kept = append(kept, d)
+		}
+	}
+	return kept, nil
 }

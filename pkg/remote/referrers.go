@@ -37,12 +37,20 @@ func ReferrersTag(subject digest.Digest) string {
 
 // Referrers returns the descriptors of the manifests that refer to ref's digest, on as many pages as
 // the registry needs, by the referrers API. If the registry does not have it, or responds with
-// anything but an index, the error wraps ErrNoReferrersAPI; that is found out once for each host.
+// anything but an index, the error wraps ErrNoReferrersAPI; that is found out once for each host. Of
+// several mirrors, the first that answers decides: the others may be unreachable.
 func (c *Client) Referrers(ctx context.Context, ref reference.Reference) (list []ocispec.Descriptor, err error) {
+	var absent error
 	err = c.read(ctx, ref, true, func(ctx context.Context, at hostRef) error {
-		list, err = c.referrers(ctx, at)
+		var err error
+		if list, err = c.referrers(ctx, at); errors.Is(err, ErrNoReferrersAPI) {
+			absent, err = err, nil
+		}
 		return err
 	})
+	if err == nil && absent != nil {
+		return nil, absent
+	}
 	return list, err
 }
 

@@ -290,6 +290,37 @@ func TestListReferrersBesideOthers(t *testing.T) {
 	}
 }
 
+// TestListReferrersAfterDeletion checks that a list which names a deleted manifest does not stop others
+// from being listed.
+func TestListReferrersAfterDeletion(t *testing.T) {
+	t.Parallel()
+	s := withoutReferrers(t, nil)
+	c := newClient(t, remote.Options{Side: remote.Destination})
+	subject := digest.FromString("subject")
+	var all []digest.Digest
+	for _, text := range []string{"first", "second", "third"} {
+		d, err := pushReferrer(t, c, s, subject, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, d); text != "first" {
+			continue
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.URL()+"/v2/org/name/manifests/"+d.String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil || resp.StatusCode != http.StatusAccepted {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		_ = resp.Body.Close()
+	}
+	if list := taggedList(t, c, s, subject); len(list) != 2 || list[0].Digest != all[1] || list[1].Digest != all[2] {
+		t.Errorf("the list is %+v", list)
+	}
+}
+
 // TestReferrersAPIAtDestination checks that a registry with the API gets no tag.
 func TestReferrersAPIAtDestination(t *testing.T) {
 	t.Parallel()
@@ -306,5 +337,21 @@ func TestReferrersAPIAtDestination(t *testing.T) {
 	list, err := c.ListedReferrers(t.Context(), hostRef(s).WithDigest(subject))
 	if err != nil || len(list) != 1 || list[0].Digest != d {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// TestReferrersOfMirrors checks that the first mirror that answers decides whether there is a referrers API:
+// behind it, nothing may be reachable.
+func TestReferrersOfMirrors(t *testing.T) {
+	t.Parallel()
+	mirror, gone := startRegistry(t, nil), startRegistry(t, nil)
+	conf := loadConf(t, fmt.Sprintf("[[registry]]\nprefix = \"quay.example\"\nlocation = %q\n[[registry.mirror]]\nlocation = %q\n", repoAt(gone, "").Host, repoAt(mirror, "").Host))
+	gone.Close()
+	c := newClient(t, remote.Options{Registries: conf, Clock: newClock()})
+	for range 2 {
+		_, err := c.Referrers(t.Context(), mustParse(t, "quay.example/org/name").WithDigest(digest.FromString("subject")))
+		if !errors.Is(err, remote.ErrNoReferrersAPI) {
+			t.Error(err)
+		}
 	}
 }
