@@ -121,7 +121,7 @@ func TestSignedDisk(t *testing.T) {
 	w.must("mirror", "-c", small, other, "--sign-key", mallory)
 	w.mirror.ResetLog()
 	w.refuse(exitMismatch, []string{"it is not a trusted key", "gantry-000001.json.sig", fingerprint}, "mirror", "--from", disk, w.docker("/a"), "--verify-key", mallory+".pub")
-	w.refuse(exitMismatch, []string{`not of "dev@example.com"`}, "mirror", "--from", disk, w.docker("/a"), "--allowed-signers", allowed, "--signer", "dev@example.com")
+	w.refuse(exitMismatch, []string{`not to "dev@example.com"`}, "mirror", "--from", disk, w.docker("/a"), "--allowed-signers", allowed, "--signer", "dev@example.com")
 	w.refuse(exitMismatch, []string{"was valid until"}, "mirror", "--from", disk, w.docker("/a"), "--allowed-signers", w.write("old", w.allowed("ops", `valid-before="20200101"`)))
 	w.refuse(exitMismatch, []string{"not signed", "--sign-key"}, "mirror", "--from", plain, w.docker("/a"), "--verify-key", ops+".pub")
 	w.refuse(exitMismatch, []string{"not signed"}, "verify", plain, "--allowed-signers", allowed)

@@ -115,10 +115,10 @@ func (b *Bundle) Signs() bool {
 	return jsonv2.Unmarshal(b.Envelope.Payload, &s) == nil && s.Predicate == signPredicate
 }
 
-// OpenBundle verifies a bundle about the image with this manifest, and returns what it says. The bundle
+// VerifyBundle verifies a bundle about the image with this manifest, and returns what it says. The bundle
 // may sign a statement that names the digest, or the manifest itself. It names no repository, unless
 // the statement does.
-func (r *Root) OpenBundle(b *Bundle, manifest []byte, now time.Time) (Statement, error) {
+func (r *Root) VerifyBundle(b *Bundle, manifest []byte, now time.Time) (Statement, error) {
 	s, err := b.signed(manifest)
 	if err != nil {
 		return Statement{}, err

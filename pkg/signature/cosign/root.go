@@ -33,9 +33,9 @@ type Statement struct {
 	Signer string
 }
 
-// Open verifies a signature over its payload and returns what it says. The caller compares that with
+// Verify verifies a signature over its payload and returns what it says. The caller compares that with
 // the image. now is the time for certificates that no log dates.
-func (r *Root) Open(s Signature, payload []byte, now time.Time) (Statement, error) {
+func (r *Root) Verify(s Signature, payload []byte, now time.Time) (Statement, error) {
 	if int64(len(payload)) != s.Payload.Size || s.Payload.Digest.Algorithm().FromBytes(payload) != s.Payload.Digest {
 		return Statement{}, fmt.Errorf("its payload does not match %s", s.Payload.Digest)
 	}

@@ -155,7 +155,7 @@ func (v *Verifier) sigstoreSigned(ctx context.Context, img Image, r *Requirement
 		return Signer{}, fmt.Errorf("looking for signatures of %s: %w", img, err)
 	}
 	for i, a := range found.Signatures {
-		s, err := r.root.Open(a.Signature, a.Payload, now)
+		s, err := r.root.Verify(a.Signature, a.Payload, now)
 		if err == nil {
 			err = r.accepts(img, s)
 		}
@@ -171,7 +171,7 @@ func (v *Verifier) sigstoreSigned(ctx context.Context, img Image, r *Requirement
 		}
 		var s cosign.Statement
 		if err == nil {
-			s, err = r.root.OpenBundle(b, found.Manifest, now)
+			s, err = r.root.VerifyBundle(b, found.Manifest, now)
 		}
 		if err == nil {
 			err = r.accepts(img, s)

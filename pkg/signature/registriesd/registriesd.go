@@ -9,12 +9,10 @@ package registriesd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -56,20 +54,16 @@ func Open(dir string) (*Config, error) {
 		return nil, err
 	}
 	defer func() { _ = folder.Close() }() // only read
-	f, err := folder.Open(".")
+	entries, err := fs.ReadDir(regular.FS(folder), ".")
 	if err != nil {
 		return nil, err
 	}
-	names, err := f.Readdirnames(maxFiles + 1)
-	if err = errors.Join(err, f.Close()); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if len(names) > maxFiles {
+	if len(entries) > maxFiles {
 		return nil, fmt.Errorf("%s has more than %d files", dir, maxFiles)
 	}
-	slices.Sort(names)
 	c := &Config{sections: map[string]section{}, from: map[string]string{}}
-	for _, name := range names {
+	for _, e := range entries { // sorted
+		name := e.Name()
 		if !strings.HasSuffix(name, ".yaml") {
 			continue
 		}
