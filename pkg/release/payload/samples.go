@@ -71,9 +71,12 @@ func readSamples(ctx context.Context, src image.Reader, c Component) ([]Sample, 
 	files := 0
 	err = readTree(ctx, img, samplesDir, func(name string, r io.Reader) error {
 		dir, folder, _ := strings.Cut(name, "/")
-		arch, err := release.ParseArch(dir)
-		if err != nil || !strings.Contains("/"+folder, "/"+streamsDir+"/") || path.Ext(name) != ".json" {
+		if !isSuffix(dir) || !strings.Contains("/"+folder, "/"+streamsDir+"/") || path.Ext(name) != ".json" {
 			return nil // a template, or of an architecture that releases do not have
+		}
+		arch, err := release.ParseArch(dir)
+		if err != nil {
+			return err
 		}
 		if files++; files > maxStreamFiles {
 			return fmt.Errorf("it has more than %d image streams", maxStreamFiles)
@@ -96,6 +99,11 @@ func readSamples(ctx context.Context, src image.Reader, c Component) ([]Sample, 
 	}
 	slices.SortFunc(samples, func(a, b Sample) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Arch, b.Arch)) })
 	return samples, nil
+}
+
+// isSuffix reports whether a folder has the name of an architecture.
+func isSuffix(dir string) bool {
+	return slices.ContainsFunc(release.Arches(), func(a release.Arch) bool { return a != release.Multi && a.Suffix() == dir })
 }
 
 // readTree calls each with the regular files below a directory, by their paths below it. The layers that
