@@ -28,9 +28,9 @@ type ManifestOptions struct {
 	// Included.
 	Profile, FeatureSet, CapabilitySet string
 	Capabilities                       []string
-	// Credentials selects CredentialsRequests, and Cloud those of a cloud provider (payload.Clouds).
-	Credentials bool
-	Cloud       string
+	// CredentialsRequests selects only these, and Cloud those of a cloud provider (payload.Clouds).
+	CredentialsRequests bool
+	Cloud               string
 	// File selects the manifests of one file.
 	File string
 }
@@ -98,7 +98,7 @@ func ReleaseManifests(ctx context.Context, o ManifestOptions) (*ReleaseManifestL
 	if o.File != "" && !slices.Contains(files, o.File) {
 		return nil, inputHint(cmp.Or(suggest.Phrase(o.File, slices.Compact(files)), "list them with -o json"), "release %s has no manifest file %q", p.Version, o.File)
 	}
-	if !o.Credentials && o.File == "" {
+	if !o.CredentialsRequests && o.File == "" {
 		list.files = map[string][]byte{"image-references": c.References, "release-metadata": c.Metadata}
 	}
 	return list, nil
@@ -106,8 +106,8 @@ func ReleaseManifests(ctx context.Context, o ManifestOptions) (*ReleaseManifestL
 
 // check returns an error if options are invalid or contradict each other.
 func (o *ManifestOptions) check() error {
-	if o.Cloud != "" && !o.Credentials {
-		return inputHint("set Options.Credentials", "Options.Cloud selects among CredentialsRequests")
+	if o.Cloud != "" && !o.CredentialsRequests {
+		return inputHint("set Options.CredentialsRequests", "Options.Cloud is for CredentialsRequests")
 	}
 	return oneOf("Options.Cloud", o.Cloud, payload.Clouds())
 }
@@ -156,7 +156,7 @@ func (o *ManifestOptions) inclusion(version string, manifests []payload.Manifest
 // listed returns the entry for a manifest, nil if it is not selected.
 func (o *ManifestOptions) listed(m *payload.Manifest, inclusion payload.Inclusion) (*ReleaseManifest, error) {
 	request := m.IsCredentialsRequest()
-	if o.Credentials && !request || o.File != "" && m.File != o.File {
+	if o.CredentialsRequests && !request || o.File != "" && m.File != o.File {
 		return nil, nil
 	}
 	// A CredentialsRequest without annotations belongs to every cluster, as in oc.

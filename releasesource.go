@@ -72,6 +72,8 @@ func (e *Env) openRelease(ctx context.Context, o ReleaseOptions) (*releaseSource
 	case strings.HasPrefix(o.Release, LayoutScheme):
 	case isVersion(o.Release):
 		s.source, err = e.releaseOfVersion(ctx, o)
+	case minorVersion().MatchString(o.Release):
+		err = inputHint("gantry list releases --version "+o.Release+" lists them", "%s is a minor version; give one of its releases, such as %s.5", o.Release, o.Release)
 	case reference.IsShort(s.source):
 		err = inputf("%q is neither a version nor an image; write an image with its registry and tag, such as quay.io/openshift-release-dev/ocp-release:4.20.5-x86_64", o.Release)
 	default:
@@ -208,7 +210,7 @@ func adviseRelease(err error) error {
 	case errors.Is(err, payload.ErrNoRelease):
 		return advice.Wrap(advice.Input, err, "give a release image, such as quay.io/openshift-release-dev/ocp-release:4.20.5-x86_64, or openshift/release-images in a mirror")
 	case errors.Is(err, fs.ErrNotExist) && advice.Hint(err) == "":
-		return advice.Wrap(advice.KindOf(err), err, "check the name; an archive may need the folders of those that it builds on")
+		return advice.Wrap(advice.KindOf(err), err, "check the name")
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -73,7 +74,11 @@ func (r *Sources) openRendered(ctx context.Context, o RenderOptions, name string
 		return r.Open(ctx, name)
 	}
 	r.template = source.From{CatalogConfig: o.CatalogConfig, Component: o.Component}
-	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+	info, err := os.Stat(strings.TrimPrefix(name, source.DirScheme))
+	if err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
 		text, _, err := regular.ReadInput(name, template.MaxSize)
 		if err != nil {
 			return nil, advice.Wrap(advice.Input, err, "")

@@ -39,7 +39,7 @@ a folder.
 	f.addFlags(c)
 	in.addFlags(c.Flags())
 	c.Flags().StringVar(&in.options.File, "file", "", "only manifests of the file with this name")
-	c.Flags().BoolVar(&in.options.Credentials, "credentials-requests", false, "only CredentialsRequests, as gantry release credentials")
+	c.Flags().BoolVar(&in.options.CredentialsRequests, "credentials-requests", false, "only CredentialsRequests, as gantry release credentials")
 	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only CredentialsRequests for this cloud provider")
 	formFlag(c.Flags(), &f.form, "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
 	return c
@@ -62,7 +62,7 @@ folder.
   gantry release credentials file:///media/disk#4.20.5 --cloud gcp`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in.options.Credentials = true
+			in.options.CredentialsRequests = true
 			return a.releaseManifests(cmd.Context(), &f, &in, args[0])
 		},
 	}

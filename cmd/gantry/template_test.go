@@ -64,6 +64,8 @@ func TestTemplates(t *testing.T) {
 	w.refuse(exitUsage, []string{"not a composite template"}, "catalog", "render", "--template", "--output-dir", w.path("out"), semver)
 	w.refuse(exitUsage, []string{"--component need --template"}, "catalog", "render", "--component", "x", semver)
 
+	w.refuse(exitUsage, []string{"missing.yaml: no such file"}, "catalog", "render", "--template", "missing.yaml")
+
 	// A composite template writes what opm writes.
 	w.mkdir("composite")
 	w.write("composite/semver.yaml", "schema: olm.semver\n"+list)
