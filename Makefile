@@ -22,8 +22,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build ./bin/gantry
+build: ## build ./bin/gantry and ./bin/gantry-helm
 	$(PLAIN) $(GO) build -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))' -o $(BIN)/gantry ./cmd/gantry
+	$(PLAIN) $(GO) build -C cmd/gantry-helm -ldflags '-s -w' -o $(CURDIR)/$(BIN)/gantry-helm .
 
 .PHONY: man
 man: ## write manual pages to ./bin/man
@@ -39,6 +40,7 @@ test: ## run the tests, with the race detector and a real registry
 test-long: ## run all tests in full length, without the race detector
 	$(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 30m ./...
 	cd cmd/bench && $(PLAIN) $(GO) test -vet=off ./...
+	cd cmd/gantry-helm && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/crdcheck && $(PLAIN) $(GO) test -vet=off ./...
 
 .PHONY: demo
@@ -58,6 +60,7 @@ bench-go: ## run the Go benchmarks of single functions
 lint: $(LINT) ## run golangci-lint
 	$(PLAIN) $(LINT) run ./...
 	cd cmd/bench && $(PLAIN) $(CURDIR)/$(LINT) run ./...
+	cd cmd/gantry-helm && $(PLAIN) $(CURDIR)/$(LINT) run ./...
 
 $(LINT): .ci/tools/lint/go.mod .ci/tools/lint/go.sum
 	cd .ci/tools/lint && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

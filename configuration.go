@@ -67,11 +67,3 @@ func ConvertConfig(file string) (*ConvertedConfig, error) {
 		Changed: append([]ConfigProblem{}, ConfigProblems(c.Changed)...), Left: append([]ConfigProblem{}, ConfigProblems(c.Left)...),
 	}, nil
 }
-
-// leftOutCharts returns the Helm charts of a configuration, which are not mirrored yet.
-func (s *Selected) leftOutCharts() []imageset.ChartName {
-	if s == nil || s.Config == nil {
-		return nil
-	}
-	return s.Config.Mirror.Helm.Charts()
-}

@@ -21,7 +21,7 @@ type ExplainOptions struct {
 	// Workspace is the folder with the plan, and with the cache to plan with. The default is
 	// DefaultWorkspace.
 	Workspace string
-	// Name is the name of an image, bundle, package, release or component; see plan.Plan.Explain.
+	// Name is the name of an image, bundle, package, release, component or chart; see plan.Plan.Explain.
 	Name string
 }
 
@@ -32,14 +32,14 @@ func Explain(ctx context.Context, o ExplainOptions) (plan.Explanation, error) {
 		return plan.Explanation{}, err
 	}
 	e := p.Explain(strings.TrimPrefix(o.Name, RegistryScheme))
-	if len(e.Images)+len(e.Bundles)+len(e.Releases) > 0 {
+	if len(e.Images)+len(e.Bundles)+len(e.Releases)+len(e.Charts) > 0 {
 		return e, nil
 	}
 	hint := suggest.Phrase(o.Name, namesOf(p))
 	if hint == "" {
 		hint = "gantry plan lists its packages, and with --output json its images"
 	}
-	return e, inputHint(hint, "%s has no image, bundle, package or release %q", from, o.Name)
+	return e, inputHint(hint, "%s has no image, bundle, package, release or chart %q", from, o.Name)
 }
 
 // plan returns the plan and the name of the file that it is from.
@@ -109,8 +109,13 @@ func namesOf(p *plan.Plan) []string {
 	for _, r := range p.Releases {
 		names = append(names, r.Version, r.Name())
 	}
+	for _, c := range p.Charts {
+		names = append(names, c.Name)
+	}
 	for _, img := range p.Images {
-		names = append(names, img.Source)
+		if img.Kind != plan.ChartImage {
+			names = append(names, img.Source)
+		}
 		for _, b := range img.Reasons {
 			if b.Release != "" && b.Name != "" {
 				names = append(names, b.Name)

@@ -81,6 +81,9 @@ type Env struct {
 	// CacheDir is a folder for the cache of all workspaces, in its folder SharedCache. The default is a
 	// cache in each workspace.
 	CacheDir string
+	// HelmRenderer is the program that renders Helm charts. The default is gantry-helm beside the running
+	// program, or in PATH.
+	HelmRenderer string
 
 	mu        sync.Mutex
 	clients   []sideClient

@@ -11,7 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -141,8 +140,9 @@ type MirrorResult struct {
 	Receipt string `json:"receipt,omitempty"`
 	// Warnings are those about the configuration.
 	Warnings []ConfigProblem `json:"warnings,omitempty"`
-	// LeftOutCharts are the Helm charts of the configuration, which are not mirrored by this version.
-	LeftOutCharts []imageset.ChartName `json:"leftOutCharts,omitempty"`
+	// Charts are the Helm charts at the destination. Of an archive, they are installed when it is mirrored to a
+	// registry.
+	Charts []MirroredChart `json:"charts,omitempty"`
 
 	// Plan is what was copied.
 	Plan *plan.Plan `json:"-"`
@@ -266,7 +266,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	}
 	result := &MirrorResult{Version: 1, Destination: o.Destination, Plan: p, Verified: s.accepted.summary()}
 	if selected != nil && have == nil {
-		result.Warnings, result.LeftOutCharts = ConfigProblems(selected.Config.Warnings), selected.leftOutCharts()
+		result.Warnings = ConfigProblems(selected.Config.Warnings)
 	}
 	if o.DryRun {
 		if expected != nil {
@@ -307,9 +307,9 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 			return nil, err
 		}
 	}
-	if !result.Report.Complete() || len(result.LeftOutCharts) > 0 {
+	result.Charts = mirroredCharts(t, p, result.Report)
+	if !result.Report.Complete() {
 		partial := newPartialError(result.Report, o.OnError)
-		partial.charts = len(result.LeftOutCharts)
 		partial.buildsOn = have != nil && len(have.Selected().BuildsOn) > 0
 		return result, partial
 	}

@@ -16,7 +16,6 @@ import (
 type PartialError struct {
 	failed, withheld, excluded int
 	releases                   int  // of those that are withheld
-	charts                     int  // that are left out
 	planned                    bool // nothing was copied
 	missing                    bool // some were already missing when the plan was made
 	buildsOn                   bool // the source is an archive that omits content
@@ -54,12 +53,6 @@ func (e *PartialError) Error() string {
 		return number(e.failed, "image is", "images are") + " missing at the source"
 	}
 	s := number(e.failed, "image is", "images are") + " not mirrored"
-	switch {
-	case e.charts > 0 && e.failed == 0:
-		s = number(e.charts, "Helm chart is", "Helm charts are") + " not mirrored"
-	case e.charts > 0:
-		s = fmt.Sprintf("%s and %s are not mirrored", number(e.failed, "image", "images"), number(e.charts, "Helm chart", "Helm charts"))
-	}
 	if e.excluded > 0 {
 		s += ", " + number(e.excluded, "package is", "packages are") + " excluded"
 	}
@@ -76,8 +69,6 @@ func (e *PartialError) Error() string {
 func (e *PartialError) Advice() (advice.Kind, string) {
 	hint := "fix the listed problems and run again"
 	switch {
-	case e.charts > 0 && e.failed+e.withheld+e.excluded == 0:
-		hint = "mirror the listed charts in another way; this version does not support mirror.helm"
 	case e.planned:
 		hint = "fix the listed problems, or block the images with mirror.blockedImages"
 	case e.buildsOn && slices.ContainsFunc(e.reasons, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }):

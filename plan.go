@@ -154,6 +154,11 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolic
 	})
 	from := s.sources.Plan()
 	from.Releases = updates
+	closeCharts, err := s.addCharts(&from, selected.Config.Mirror.Helm)
+	if err != nil {
+		return nil, err
+	}
+	defer closeCharts()
 	e.warnTrust(o.ReleaseTrust, wantsReleases(platform))
 	p, err := build.Plan(ctx, selected.Config, name, from, build.Options{
 		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Operators, Clusters: selected.running(), Now: time.Now(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
@@ -229,5 +234,5 @@ func (s *Session) loadPlan(ctx context.Context, path string, trust ReleaseTrust)
 			return nil, err
 		}
 	}
-	return p, nil
+	return p, s.rebuildCharts(ctx, p)
 }

@@ -79,6 +79,9 @@ func (p *Plan) checkWhole() error {
 	if err := p.checkReleases(); err != nil {
 		return err
 	}
+	if err := p.checkCharts(); err != nil {
+		return err
+	}
 	return CheckTags(p.Images)
 }
 

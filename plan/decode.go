@@ -163,6 +163,8 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 		return decodeList(d, dec, &p.TagRules, 0, (*TagRule).check)
 	case "signaturePolicy":
 		return cmp.Or(decode(dec, &p.SignaturePolicy), p.checkPolicy())
+	case "charts":
+		return decodeList(d, dec, &p.Charts, 0, (*Chart).check)
 	case "images":
 		return decodeList(d, dec, &p.Images, p.Totals.Images, d.image)
 	case "missing":
@@ -243,7 +245,7 @@ func fit[T any](list []T) []T {
 func (d *decoder) because(all []Reason) {
 	for i := range all {
 		b := &all[i]
-		for _, s := range []*string{&b.Catalog, &b.Package, &b.Bundle, &b.Name, &b.List, &b.Rule, &b.Release} {
+		for _, s := range []*string{&b.Catalog, &b.Package, &b.Bundle, &b.Name, &b.List, &b.Rule, &b.Release, &b.Chart} {
 			one(d, s)
 		}
 	}

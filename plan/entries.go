@@ -15,7 +15,7 @@ import (
 func (p *Plan) checkFields() error {
 	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.GraphData.check(), p.checkPolicy(),
 		checkAll(p.Catalogs, (*Catalog).check), checkAll(p.Releases, (*Release).check), checkAll(p.Updates, checkUpdate),
-		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
+		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Charts, (*Chart).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
 		checkAll(p.Blocked, (*Blocked).check), checkAll(p.Notes, checkNote), checkAll(p.Manifests, (*Manifest).check), checkAll(p.Blobs, (*Blob).check))
 }
 
@@ -90,7 +90,7 @@ func checkReasons(all []Reason) error {
 	for i := range all {
 		b := &all[i]
 		if err := checkTexts("the catalog of a reason", b.Catalog, "the package of a reason", b.Package, "the bundle of a reason", b.Bundle,
-			"the name of a reason", b.Name, "the list of a reason", b.List, "the rule of a reason", b.Rule, "the release of a reason", b.Release); err != nil {
+			"the name of a reason", b.Name, "the list of a reason", b.List, "the rule of a reason", b.Rule, "the release of a reason", b.Release, "the chart of a reason", b.Chart); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func in[S ~string](what string, name S, errs ...error) error {
 func (img *Image) check() error {
 	want := img.Digest
 	switch img.Kind {
-	case CatalogImage, GraphImage, AdditionalImage: // they are built, or were before OnlyImages
+	case CatalogImage, GraphImage, ChartImage, AdditionalImage: // they are built, or were before OnlyImages
 		want = ""
 	}
 	if err := img.checkSubject(); err != nil {
@@ -119,7 +119,7 @@ func (img *Image) check() error {
 			return in("image", img.Source, err)
 		}
 	}
-	return in("image", img.Source, checkDigest("the digest", img.Digest), checkSource("the source", img.Source, want), checkKind(img.Kind),
+	return in("image", img.Source, checkDigest("the digest", img.Digest), img.checkSource(want), checkKind(img.Kind),
 		checkText("the catalog", img.Catalog), checkReasons(img.Reasons), checkSigners(img.Signers))
 }
 

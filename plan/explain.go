@@ -12,6 +12,7 @@ type Explanation struct {
 	Images   []ExplainedImage   `json:"images,omitempty"`
 	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
 	Releases []ExplainedRelease `json:"releases,omitempty"`
+	Charts   []ExplainedChart   `json:"charts,omitempty"`
 }
 
 // An ExplainedImage is an image with the bundles and releases that name it.
@@ -37,6 +38,7 @@ type ExplainedImage struct {
 	Rules    []string           `json:"rules,omitempty"`
 	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
 	Releases []ExplainedRelease `json:"releases,omitempty"`
+	Charts   []NamingChart      `json:"charts,omitempty"`
 }
 
 // An ExplainedBundle is a bundle with the reasons why its channels keep it.
@@ -75,7 +77,8 @@ type ChannelReason struct {
 }
 
 // Explain returns why the images or bundles with a name are in the plan. The name can be the name of
-// a bundle, the name of a package (for all its bundles), or the name or version of a release.
+// a bundle, the name of a package (for all its bundles), the name or version of a release, or the name of
+// a chart.
 // Otherwise it identifies an image: by its source, any part of the source that ends at a slash, colon
 // or @, its digest, its repository or tag in the mirror, or the component of a release ("etcd"). If
 // nothing has the name, the Explanation is empty.
@@ -95,7 +98,8 @@ func (p *Plan) Explain(name string) Explanation {
 			e.Releases = append(e.Releases, p.explainRelease(r.Name()))
 		}
 	}
-	if len(e.Bundles)+len(e.Releases) > 0 {
+	e.Charts = p.explainCharts(name)
+	if len(e.Bundles)+len(e.Releases)+len(e.Charts) > 0 {
 		return e
 	}
 	for _, img := range p.Images {
@@ -166,6 +170,10 @@ func (p *Plan) explainImage(x ExplainedImage, because []Reason) ExplainedImage {
 			if b.Rule != "" {
 				x.Rules = append(x.Rules, b.Rule)
 			}
+			continue
+		}
+		if b.Chart != "" {
+			x.nameChart(b)
 			continue
 		}
 		if b.Release != "" {

@@ -25,6 +25,7 @@ func CompareReasons(a, b Reason) int {
 		strings.Compare(a.Package, b.Package),
 		strings.Compare(a.Bundle, b.Bundle),
 		strings.Compare(a.Release, b.Release),
+		strings.Compare(a.Chart, b.Chart),
 		strings.Compare(a.Name, b.Name),
 		strings.Compare(a.Rule, b.Rule))
 }
@@ -33,6 +34,6 @@ func CompareReasons(a, b Reason) int {
 // kind with the highest rank.
 func (k ImageKind) Rank() int {
 	return slices.Index([]ImageKind{
-		AdditionalImage, RelatedImage, BundleImage, CatalogImage, ReferrerImage, SBOMImage, AttestationImage, SignatureImage, BootImage, ComponentImage, ReleaseImage, GraphImage,
+		AdditionalImage, RelatedImage, BundleImage, CatalogImage, ReferrerImage, SBOMImage, AttestationImage, SignatureImage, BootImage, ComponentImage, ReleaseImage, GraphImage, ChartImage,
 	}, k)
 }

@@ -55,6 +55,8 @@ type Plan struct {
 	// SignaturePolicy identifies the signature policy, with its keys, that accepted every image; "" if
 	// none was applied.
 	SignaturePolicy digest.Digest `json:"signaturePolicy,omitempty"`
+	// Charts are Helm charts, sorted by name, version and origin.
+	Charts []Chart `json:"charts,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that are unavailable at the source. A catalog that names one of them is
@@ -118,12 +120,15 @@ const (
 	ReferrerImage ImageKind = "referrer"
 	// GraphImage contains the plan's GraphData.
 	GraphImage ImageKind = "graph"
+	// ChartImage is the artifact of a Helm chart.
+	ChartImage ImageKind = "chart"
 )
 
 // An Image is one image in one repository of the mirror.
 type Image struct {
 	// Source is the full reference as in the catalog or the configuration
-	// ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR".
+	// ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR". That of a chart may also be the http
+	// or https address of its archive, or "chart://PATH".
 	Source string    `json:"source"`
 	Kind   ImageKind `json:"kind"`
 	// Catalog is the name of the catalog (Catalog.Name) whose image this is. It is "" for other
@@ -161,7 +166,7 @@ func CompareSigners(a, b Signer) int {
 	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
 }
 
-// A Reason is one reason for an image: a bundle of a catalog, a release, or a list of the
+// A Reason is one reason for an image: a bundle of a catalog, a release, a chart, or a list of the
 // configuration that names it. The catalog's packages list why the bundle was kept.
 type Reason struct {
 	// Catalog is the name of the catalog in the plan (Catalog.Name). It is "" if List or Release is
@@ -169,8 +174,8 @@ type Reason struct {
 	Catalog string `json:"catalog,omitempty"`
 	Package string `json:"package,omitempty"`
 	Bundle  string `json:"bundle,omitempty"`
-	// Name is the name of the related image in the bundle, usually "", or of the component in the
-	// release.
+	// Name is the name of the related image in the bundle, usually "", of the component in the
+	// release, or of an object in the chart that names the image ("Deployment web").
 	Name string `json:"name,omitempty"`
 	// List is the list of the configuration: "additionalImages", "operators" for the image of a
 	// catalog, "platform" for the image of graph data, or "signatures" for what belongs to another
@@ -181,6 +186,8 @@ type Reason struct {
 	// Release is the name of a release in the plan (Release.Name). Name is the name of the
 	// component then.
 	Release string `json:"release,omitempty"`
+	// Chart is the text of a chart in the plan (Chart.String).
+	Chart string `json:"chart,omitempty"`
 }
 
 // Missing is an image that could not be planned.

@@ -49,6 +49,10 @@ func (p *Plan) Without(lost []FailedImage) (*Plan, error) {
 	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
 		return slices.ContainsFunc(u.Versions(), func(v string) bool { return removed[Publishable{Release: release.Name(v, u.Arch)}] })
 	})
+	q.Charts = slices.DeleteFunc(slices.Clone(p.Charts), func(c Chart) bool {
+		_, lost := reasons[failedKey{c.Source, c.Repository}]
+		return lost
+	})
 	q.unblock(func(b Blocker) bool { return removed[Publishable{Catalog: b.Catalog}] })
 	return &q, q.gatherOwned(p.Manifests, p.Blobs)
 }
@@ -101,7 +105,7 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 func (p *Plan) OnlyCatalogs(catalogs []string) (*Plan, error) {
 	q := *p
 	q.Images, q.Catalogs, q.Missing, q.Blocked, q.Notes = []Image{}, nil, nil, nil, nil
-	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules = nil, nil, nil, nil, nil
+	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules, q.Charts = nil, nil, nil, nil, nil, nil
 	for _, img := range p.Images {
 		if img.Kind == CatalogImage && slices.Contains(catalogs, img.Catalog) {
 			q.Images = append(q.Images, img)

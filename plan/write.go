@@ -32,6 +32,7 @@ func (p *Plan) Write(out io.Writer) error {
 	if p.SignaturePolicy != "" {
 		w.field("signaturePolicy", p.SignaturePolicy)
 	}
+	writeSome(w, "charts", p.Charts)
 	writeList(w, "images", p.Images)
 	writeSome(w, "missing", p.Missing)
 	writeSome(w, "blocked", p.Blocked)

@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -22,6 +24,9 @@ const asProgram = "GANTRY_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
+	}
+	if slices.Contains(os.Args, "-serve") { // as gantry calls the renderer of charts
+		os.Exit(charttest.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
 	// With the race detector, programs sleep for a second when they exit, to detect races in
 	// goroutines that still run. Gantry waits for all its goroutines.

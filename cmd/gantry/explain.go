@@ -48,6 +48,7 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
 	f.releaseFlags.addFlags(c.Flags())
 	f.addSourceFlags(c.Flags())
 	f.addCacheDir(c.Flags())
+	f.addRenderer(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "plan, as gantry plan --lock writes it")
 	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder with the plan, and with the cache for -c")
 	formFlag(c.Flags(), &f.form, "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)

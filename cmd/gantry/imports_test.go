@@ -57,7 +57,7 @@ var rules = []rule{
 		"./pkg/airgap/...", "./pkg/state/...", "./pkg/layout/...", "./pkg/image/...", "./pkg/catalogserver/...", "./pkg/registryserver/...",
 		"./pkg/reference/...", "./pkg/remote/limits/...", "./pkg/remote/registries/...",
 		"./pkg/catalog/graph/...", "./pkg/catalog/filter/...", "./pkg/catalog/validate/...", "./pkg/catalog/bundle/...",
-		"./pkg/release/update/...", "./pkg/release/payload/...", "./pkg/release/path/...", "./pkg/signature/...", "./plan/build/...",
+		"./pkg/release/update/...", "./pkg/release/payload/...", "./pkg/release/path/...", "./pkg/signature/...", "./pkg/chart/...", "./plan/build/...",
 	}, direct: true},
 	// Command lines are translated without a registry or a workspace.
 	{from: "./cmd/gantry/internal/ocmirror/...", never: []string{".", "./pkg/remote/...", "./pkg/state/...", "os"}, direct: true},
@@ -79,12 +79,15 @@ var rules = []rule{
 	{from: "./pkg/release/path/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
 	// The packages for platform releases do not depend on how their data is transferred.
 	{from: "./pkg/release/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/catalog/..."}},
+	// Charts are read without a network, and rendered by another program.
+	{from: "./pkg/chart/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/catalog/...", "./pkg/release/..."}},
+	{from: "./pkg/chart", never: []string{"os/exec"}},
 	// Packages for images and drawings serve both catalogs and releases.
 	{from: "./pkg/image/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/diagram/...", never: []string{"./pkg/catalog/...", "./pkg/release/..."}},
 	// The program does not link these.
 	{from: "./cmd/gantry", never: []string{
-		"./pkg/registrytest/...", "./pkg/releasetest/...", "testing", "net/http/httptest",
+		"./pkg/registrytest/...", "./pkg/releasetest/...", "./pkg/chart/charttest/...", "testing", "net/http/httptest",
 		"github.com/google/go-containerregistry/pkg/registry", "github.com/google/go-containerregistry/pkg/authn",
 		"helm.sh/helm/...",
 		"github.com/containers/image/...", "go.podman.io/image/...",

@@ -85,6 +85,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	f.registryFlags.addFlags(c.Flags())
 	f.policyFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
+	f.addRenderer(c.Flags())
 	f.sign.addFlags(c.Flags())
 	f.archiveTrust.addFlags(c.Flags())
 	f.encryptFlags.addFlags(c.Flags())

@@ -16,9 +16,6 @@ func (a *app) showResult(r *gantry.MirrorResult, notesAt string) error {
 		return a.encode(r)
 	}
 	a.sayFailed(r.Report)
-	for _, text := range view.LeftOutCharts(r) {
-		a.warn("%s", text)
-	}
 	if text := view.WithheldLater(r); text != "" {
 		a.warn("%s", text)
 	}

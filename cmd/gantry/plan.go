@@ -52,6 +52,7 @@ input. gantry mirror --plan copies exactly this plan.
 	f.registryFlags.addFlags(c.Flags())
 	f.policyFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
+	f.addRenderer(c.Flags())
 	a.addFile(c.Flags(), &f.lock, "lock", "write the plan as JSON to this file")
 	c.Flags().StringVar(&f.lock, "out", "", "write the plan as JSON to this file")
 	c.Flags().Lookup("out").Hidden = true // its name before --lock

@@ -27,6 +27,7 @@ type registryFlags struct {
 	silent     time.Duration
 	limitsFile string
 	cacheDir   folderFlag // of verbs that have a cache
+	renderer   string     // of verbs that plan
 }
 
 type sideFlags struct {
@@ -67,6 +68,11 @@ func (s *sideFlags) addFlags(f *pflag.FlagSet, name, what string) {
 // addCacheDir adds the flag for the folder of the cache to a verb that has one.
 func (s *registryFlags) addCacheDir(f *pflag.FlagSet) {
 	f.Var(&s.cacheDir, "cache-dir", "folder for a cache that several workspaces share, gantry-cache (default: one in the workspace)")
+}
+
+// addRenderer adds the flag for the program that renders charts to a verb that plans.
+func (s *registryFlags) addRenderer(f *pflag.FlagSet) {
+	f.StringVar(&s.renderer, "helm-renderer", "", "program that renders Helm charts (default: gantry-helm beside gantry, or in PATH)")
 }
 
 // A folderFlag is a flag for a folder, which must not be empty, as with an unset variable of a script.
@@ -155,6 +161,8 @@ func (a *app) environment(s *registryFlags) *gantry.Env {
 		Home:       a.env["HOME"],
 		StateDir:   a.stateDir(),
 		CacheDir:   string(s.cacheDir),
+
+		HelmRenderer: s.renderer,
 	}
 	e.Observer = &observer{app: a, retries: e.Retries}
 	e.UserAgent, e.Tune = "gantry/"+buildVersion(), a.tune

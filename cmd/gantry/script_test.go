@@ -36,6 +36,8 @@ const (
 	// scriptUpdates is the host of the update service, graph data and signatures of the small
 	// releases of pkg/releasetest.
 	scriptUpdates = "updates.example.com"
+	// scriptCharts is the host of a chart repository.
+	scriptCharts = "charts.example.com"
 )
 
 // TestScripts runs the transcripts in testdata/script, which show what the
@@ -62,10 +64,14 @@ func TestScripts(t *testing.T) {
 	releases := releasetest.Small()
 	releases.Store = "http://" + scriptUpdates + releasetest.SignaturesPath
 	_, updates := releasetest.Serve(t, releases, registrytest.Options{})
-	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host, scriptUpdates: updates.Host}))
+	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host, scriptUpdates: updates.Host, scriptCharts: startCharts(t)}))
 	t.Cleanup(proxy.Close)
 	etc := t.TempDir()
 	if err := sample.WriteConfig(etc, scriptSource, scriptSource, scriptMirror); err != nil {
+		t.Fatal(err)
+	}
+	renderer, err := os.Executable() // TestMain has a renderer
+	if err != nil {
 		t.Fatal(err)
 	}
 	scripts, err := filepath.Abs("../../testdata/script")
@@ -82,6 +88,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(etc, "registries.conf"))
 			env.Setenv(gantry.UpdateURLVariable, "http://"+scriptUpdates+releasetest.GraphPath)
 			env.Setenv("HTTP_PROXY", proxy.URL)
+			env.Setenv("RENDERER", renderer)
 			env.Setenv("HTTPS_PROXY", proxy.URL)
 			return nil
 		},

@@ -61,6 +61,7 @@ an archive (--from).
 	f.registryFlags.addFlags(c.Flags())
 	f.policyFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
+	f.addRenderer(c.Flags())
 	f.archiveTrust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, a file from gantry plan --lock")
 	c.Flags().Var(&f.from, "from", "compare with the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")

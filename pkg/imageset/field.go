@@ -55,7 +55,7 @@ func flag[T any](name, doc string, get func(*T) *bool) field[T] {
 			if bare := *n; !ok && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Style != 0 {
 				bare.Style, bare.Tag = 0, ""
 				if v, ok = truth(&bare); ok {
-					r.warn(path, fmt.Sprintf("found %s, expected true or false; it is read as %t", describe(n), v), "", setPlain(n, "!!bool", strconv.FormatBool(v)))
+					r.warn(path, fmt.Sprintf("found %s, expected true or false; it is read as %t", describe(n), v), setPlain(n, "!!bool", strconv.FormatBool(v)))
 				}
 			}
 			if !ok {
@@ -104,9 +104,9 @@ func number[T any](name, doc string, most int64, get func(*T) *int64) field[T] {
 				r.fault(path, fmt.Sprintf("found %s, expected a whole number from 1 to %d", describe(n), most), "omit the field for the default")
 				return
 			case v == 0:
-				r.warn(path, "0 means the default", "", r.drop(path))
+				r.warn(path, "0 means the default", r.drop(path))
 			case quoted:
-				r.warn(path, fmt.Sprintf("found %s, expected a whole number; it is read as %d", describe(n), v), "", setPlain(n, "!!int", strconv.FormatInt(v, 10)))
+				r.warn(path, fmt.Sprintf("found %s, expected a whole number; it is read as %d", describe(n), v), setPlain(n, "!!int", strconv.FormatInt(v, 10)))
 			}
 			*get(into) = v
 		},
@@ -176,7 +176,7 @@ func ignored[T any](name, why string) field[T] {
 		name: name,
 		read: func(r *reader, n *yaml.Node, path string, _ *T) {
 			if n = resolve(n); n.Kind == yaml.ScalarNode || len(n.Content) > 0 {
-				r.warn(path, "has no effect: "+why, "", r.drop(path))
+				r.warn(path, "has no effect: "+why, r.drop(path))
 			}
 		},
 		write: func(*T) []byte { return nil },

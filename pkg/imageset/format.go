@@ -43,15 +43,15 @@ func versionField() field[Config] {
 		if n = resolve(n); n.Kind != yaml.ScalarNode {
 			r.fault(path, "found "+describe(n)+", expected a string", fmt.Sprintf("write %q", APIVersion))
 		} else if n.Value != APIVersion {
-			r.warn(path, fmt.Sprintf("%s is read as %q", quote(n.Value), APIVersion), "", setText(n, APIVersion))
+			r.warn(path, fmt.Sprintf("%s is read as %q", quote(n.Value), APIVersion), setText(n, APIVersion))
 		}
 	}
 	f.absent = func(r *reader, path string, _ *Config) {
 		if p, ok := r.at[f.name]; ok {
-			r.warn(f.name, fmt.Sprintf("is empty; the file is read as %q", APIVersion), "", setText(p.value, APIVersion))
+			r.warn(f.name, fmt.Sprintf("is empty; the file is read as %q", APIVersion), setText(p.value, APIVersion))
 			return
 		}
-		r.warn(path, fmt.Sprintf("field %q is missing; the file is read as %q", f.name, APIVersion), "", r.insert(path, "", f.name, APIVersion))
+		r.warn(path, fmt.Sprintf("field %q is missing; the file is read as %q", f.name, APIVersion), r.insert(path, "", f.name, APIVersion))
 	}
 	return f
 }

@@ -48,7 +48,7 @@ func readTargetName(r *reader, at string, o *Operator) {
 	}
 	at, value := join(at, "targetName"), resolve(p.value)
 	if o.TargetCatalog != "" {
-		r.warn(at, "has no effect: targetCatalog is set", "", r.drop(at))
+		r.warn(at, "has no effect: targetCatalog is set", r.drop(at))
 		return
 	}
 	target := strings.TrimSpace(value.Value)
@@ -62,7 +62,7 @@ func readTargetName(r *reader, at string, o *Operator) {
 		return
 	}
 	o.TargetCatalog = target
-	r.warn(at, fmt.Sprintf("is a field of oc mirror v1 and is read as `targetCatalog: %s`", target), "", fixAll(rename(p.key, "targetCatalog"), setText(value, target)))
+	r.warn(at, fmt.Sprintf("is a field of oc mirror v1 and is read as `targetCatalog: %s`", target), fixAll(rename(p.key, "targetCatalog"), setText(value, target)))
 }
 
 // readHeadsOnly reads headsOnly as the opposite of full, which takes precedence.
@@ -76,13 +76,13 @@ func readHeadsOnly(r *reader, path string, o *Operator) {
 	_, full := r.at[join(path, "full")]
 	switch {
 	case full:
-		r.warn(at, "has no effect: full is set", "", r.drop(at))
+		r.warn(at, "has no effect: full is set", r.drop(at))
 	case heads:
-		r.warn(at, "has no effect: the heads of channels are the default", "", r.drop(at))
+		r.warn(at, "has no effect: the heads of channels are the default", r.drop(at))
 	default:
 		o.Full = true
 		r.at[join(path, "full")] = p // for readFull
-		r.warn(at, "is a field of oc mirror v1; `headsOnly: false` is read as `full: true`", "", fixAll(rename(p.key, "full"), setPlain(resolve(p.value), "!!bool", "true")))
+		r.warn(at, "is a field of oc mirror v1; `headsOnly: false` is read as `full: true`", fixAll(rename(p.key, "full"), setPlain(resolve(p.value), "!!bool", "true")))
 	}
 }
 
@@ -98,7 +98,7 @@ func formerRangeFields[T any](get func(*T) *Range) []field[T] {
 			r.fault(path, quote(bundle)+" does not end with a version, so the lowest version is unknown", "write minVersion with the version of this bundle")
 		default:
 			to.Min = v
-			r.warn(path, fmt.Sprintf("the bundle %s is read as `minVersion: %s`", quote(bundle), v), "", fixAll(rename(r.at[path].key, "minVersion"), setText(resolve(n), v)))
+			r.warn(path, fmt.Sprintf("the bundle %s is read as `minVersion: %s`", quote(bundle), v), fixAll(rename(r.at[path].key, "minVersion"), setText(resolve(n), v)))
 		}
 	}
 	return []field[T]{former("minBundle", read), former("startingBundle", read)}
@@ -132,8 +132,9 @@ func readVersions(r *reader, n *yaml.Node, path string, c *ReleaseChannel) {
 	case len(all) == 1 && len(r.problems) == 0:
 		c.Range = Range{all[0], all[0]}
 		channel := strings.TrimSuffix(path, ".versions")
-		r.warn(path, fmt.Sprintf("is a field of oc mirror v1 and is read as `minVersion: %s` and `maxVersion: %[1]s`", all[0]), "",
+		r.warn(path, fmt.Sprintf("is a field of oc mirror v1 and is read as `minVersion: %s` and `maxVersion: %[1]s`", all[0]),
 			fixAll(rename(r.at[path].key, "minVersion"), setText(n, all[0]), r.insert(channel, "minVersion", "maxVersion", all[0])))
+
 	case len(all) > 0 && len(r.problems) == 0:
 		r.fault(path, "several versions of oc mirror v1 have no equivalent", "write minVersion and maxVersion, or shortestPath between them")
 	}

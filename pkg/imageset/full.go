@@ -41,7 +41,7 @@ func readFull(r *reader, path string, o *Operator) {
 		}
 	}
 	o.Full = false
-	r.warn(join(path, "full"), "does not apply to what has a version range: the range is used there, and all versions of the rest", "", fixAll(fixes...))
+	r.warn(join(path, "full"), "does not apply to what has a version range: the range is used there, and all versions of the rest", fixAll(fixes...))
 }
 
 // ranged reports whether the package or one of its channels has a range.

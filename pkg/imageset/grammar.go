@@ -88,9 +88,9 @@ func (g grammar) read(r *reader, n *yaml.Node, path string) string {
 	}
 	switch {
 	case s != n.Value:
-		r.warn(path, fmt.Sprintf("%s %s and is read as %s", quote(n.Value), why, quote(s)), "", setText(n, s))
+		r.warn(path, fmt.Sprintf("%s %s and is read as %s", quote(n.Value), why, quote(s)), setText(n, s))
 	case number:
-		r.warn(path, fmt.Sprintf("found %s, expected a string; it is read as %s", describe(n), quote(s)), "", setText(n, s))
+		r.warn(path, fmt.Sprintf("found %s, expected a string; it is read as %s", describe(n), quote(s)), setText(n, s))
 	}
 	return s
 }

@@ -27,7 +27,7 @@ type schema struct {
 	Minimum, Maximum     float64
 	Properties           map[string]schema
 	Required             []string
-	AdditionalProperties bool
+	AdditionalProperties *bool
 	Items                *schema
 }
 
@@ -75,6 +75,9 @@ func (s schema) check(path string, value any) error {
 		}
 		for name, e := range v {
 			property, ok := s.Properties[name]
+			if !ok && !s.closed() {
+				continue
+			}
 			if !ok {
 				return fmt.Errorf("%s: unknown %s", path, name)
 			}
@@ -85,6 +88,9 @@ func (s schema) check(path string, value any) error {
 	}
 	return nil
 }
+
+// closed reports whether an object has no other fields than those of the schema.
+func (s schema) closed() bool { return s.AdditionalProperties != nil && !*s.AdditionalProperties }
 
 func typeOf(value any) string {
 	switch v := value.(type) {

@@ -80,7 +80,7 @@ func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, s
 				}
 				s := g.read(r, item, at)
 				if before, ok := first[s]; ok {
-					r.warn(at, twice(quote(s), before), "", r.drop(at))
+					r.warn(at, twice(quote(s), before), r.drop(at))
 				} else if s != "" {
 					first[s] = pos
 					*all = append(*all, entry(pos, s))

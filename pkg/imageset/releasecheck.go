@@ -33,7 +33,7 @@ func checkReleases(r *reader, path string, v *Releases) {
 		checkIdentifier(r, join(path, "release"), v.Release)
 	}
 	if v.Release != "" && len(v.Channels) > 0 {
-		r.warn(join(path, "channels"), "has no effect: release is the only release that is mirrored", "", r.drop(join(path, "channels")))
+		r.warn(join(path, "channels"), "has no effect: release is the only release that is mirrored", r.drop(join(path, "channels")))
 		v.Channels = nil
 	}
 	isOCP := func(c ReleaseChannel) bool { return c.Product == release.OCP }
@@ -48,7 +48,7 @@ func (r *Releases) selectsNothing() bool { return !r.Graph && len(r.Channels) ==
 func checkReleaseChannel(r *reader, path string, c *ReleaseChannel) {
 	checkRange(r, path, c.Range)
 	if c.Full && !c.Range.IsZero() && len(c.From) == 0 {
-		r.warn(join(path, "full"), "has no effect: the range of versions is used", "", r.drop(join(path, "full")))
+		r.warn(join(path, "full"), "has no effect: the range of versions is used", r.drop(join(path, "full")))
 		c.Full = false
 	}
 	if len(c.From) == 0 {

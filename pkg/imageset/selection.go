@@ -153,16 +153,16 @@ func without[E any](list []E, remove []int) []E {
 func checkMirror(r *reader, path string, m *Mirror) {
 	for _, name := range []string{"platform", "operators", "additionalImages"} {
 		if p, ok := r.at[join(path, name)]; ok && isNull(p.value) {
-			r.warn(join(path, name), "is empty and selects nothing", "", r.drop(join(path, name)))
+			r.warn(join(path, name), "is empty and selects nothing", r.drop(join(path, name)))
 		}
 	}
 	// After an error, the selection may be empty because of that error.
 	if len(r.problems) == 0 && m.Platform != nil && m.Platform.selectsNothing() {
-		r.warn(join(path, "platform"), "selects nothing to mirror: it has no channels, no release and no `graph: true`", "", r.drop(join(path, "platform")))
+		r.warn(join(path, "platform"), "selects nothing to mirror: it has no channels, no release and no `graph: true`", r.drop(join(path, "platform")))
 		m.Platform = nil
 	}
-	if len(r.problems) == 0 && m.Platform == nil && len(m.Operators)+len(m.AdditionalImages)+len(m.Helm.Charts()) == 0 {
-		r.unusable(path, "there is nothing to mirror", "add operators, additionalImages or platform")
+	if len(r.problems) == 0 && m.Platform == nil && len(m.Operators)+len(m.AdditionalImages) == 0 && m.Helm.SelectsNothing() {
+		r.unusable(path, "there is nothing to mirror", "add operators, additionalImages, helm or platform")
 	}
 	if len(r.problems) == 0 && m.Platform == nil && len(m.Samples) > 0 {
 		r.warn(join(path, "samples"), "has no effect without platform releases, which contain the samples operator", "", r.drop(join(path, "samples")))

@@ -133,9 +133,9 @@ func (o object[T]) member(r *reader, n *yaml.Node, path string, m member, f fiel
 	switch {
 	case f.name == m.key.Value:
 	case strings.EqualFold(f.name, m.key.Value):
-		r.warn(at, fmt.Sprintf("field %s is read as %q: names are case-sensitive", quote(m.key.Value), f.name), "", rename(m.key, f.name))
+		r.warn(at, fmt.Sprintf("field %s is read as %q: names are case-sensitive", quote(m.key.Value), f.name), rename(m.key, f.name))
 	default:
-		r.warn(at, fmt.Sprintf("field %s of an earlier format is read as %q", quote(m.key.Value), f.name), "", rename(m.key, f.name))
+		r.warn(at, fmt.Sprintf("field %s of an earlier format is read as %q", quote(m.key.Value), f.name), rename(m.key, f.name))
 	}
 	value := resolve(m.value)
 	blank := isNull(value) || value.Kind == yaml.ScalarNode && value.Value == "" && value.ShortTag() == "!!str"

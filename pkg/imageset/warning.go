@@ -17,8 +17,8 @@ type warning struct {
 }
 
 // warn reports text at path that is read, but should be corrected. fix may be nil.
-func (r *reader) warn(path, message, hint string, fix func()) {
-	r.warnAt(r.at[path].Position, path, warning{Problem: Problem{Message: message, Hint: hint}, fix: fix})
+func (r *reader) warn(path, message string, fix func()) {
+	r.warnAt(r.at[path].Position, path, warning{Problem: Problem{Message: message}, fix: fix})
 }
 
 // unusable reports text at path that cannot be used. oc mirror reads it and fails when it is used.

@@ -48,6 +48,9 @@ func (a *annotator) node(n *yaml.Node, path string) {
 			at := join(path, key.Value)
 			key.Style = 0
 			a.comment(key, at)
+			if key.Value == "values" {
+				continue // a text such as "yes" is only a text in quotes
+			}
 			a.node(n.Content[i+1], at)
 		}
 	case yaml.SequenceNode:

@@ -64,6 +64,8 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 			e.Err = ErrDenied
 		}
 		switch {
+		case r.kind == web && r.authenticated:
+			e.Hint = h.webLoginHint(r)
 		case r.kind == web:
 			e.Hint = "check the address, and whether a proxy or firewall blocks it; no credentials are sent there"
 		case r.kind == "token" || e.Host == h.name: // a CDN knows no credentials

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/keychain"
 )
 
 // maxHops limits the redirects of one request.
@@ -50,6 +52,10 @@ type request struct {
 	// foreign: the URL is not the registry's API, and its responses may not be meant for the user.
 	// do requests it without credentials.
 	foreign bool
+
+	// authenticated: the URL is foreign, and the credential is sent to its host, if there is one.
+	authenticated bool
+	credential    keychain.Credential
 }
 
 // do sends r when a stream at the host is free, with the authorization that the host requires. The
@@ -95,7 +101,7 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 			return nil, err
 		}
 		r.cuts = h.streams.cuts()
-		return h.roundTrip(ctx, r, "")
+		return h.sendCredential(ctx, r.credential, r, passwordHeader(r.credential))
 	}
 	if err := h.probe(ctx); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
@@ -18,12 +19,23 @@ const web = "web"
 // Get reads an http or https URL that does not belong to a registry, of at most limit bytes: an
 // update graph, a signature. accept is the Accept header; "" sends none. Retries, certificates,
 // proxies, limits and the rules for redirects are those of requests to registries. TLS is used if
-// the URL begins with https. Credentials are never sent, and a URL with credentials is an error of
+// the URL begins with https. Credentials are not sent, and a URL with credentials is an error of
 // kind advice.Input, as is a malformed one.
 //
 // Any status but 200 is an *Error, which wraps fs.ErrNotExist for 404. It contains the URL without
 // its query.
 func (c *Client) Get(ctx context.Context, address, accept string, limit int64) ([]byte, error) {
+	return c.readPage(ctx, address, accept, limit, false)
+}
+
+// GetAuthenticated is Get with the credential that the keychain has for the host and path of the URL, if
+// any. It is sent at once, since servers of files may answer 404 to a request without it. Over plain http it
+// is sent only to this machine, or if certificates are not verified either.
+func (c *Client) GetAuthenticated(ctx context.Context, address, accept string, limit int64) ([]byte, error) {
+	return c.readPage(ctx, address, accept, limit, true)
+}
+
+func (c *Client) readPage(ctx context.Context, address, accept string, limit int64, authenticated bool) ([]byte, error) {
 	u, err := webAddress(address)
 	if err != nil {
 		return nil, err
@@ -35,7 +47,7 @@ func (c *Client) Get(ctx context.Context, address, accept string, limit int64) (
 	var body []byte
 	err = c.retry(ctx, func(ctx context.Context) error {
 		var err error
-		body, err = h.page(ctx, u, accept, limit)
+		body, err = h.page(ctx, u, accept, limit, authenticated)
 		return err
 	})
 	return body, err
@@ -61,10 +73,16 @@ func webAddress(address string) (*url.URL, error) {
 }
 
 // page is one attempt to read u.
-func (h *host) page(ctx context.Context, u *url.URL, accept string, limit int64) ([]byte, error) {
+func (h *host) page(ctx context.Context, u *url.URL, accept string, limit int64, authenticated bool) ([]byte, error) {
 	r := &request{
 		op: "reading " + u.EscapedPath(), kind: web, method: http.MethodGet,
-		url: u.String(), header: http.Header{}, foreign: true,
+		url: u.String(), header: http.Header{}, foreign: true, authenticated: authenticated,
+	}
+	if authenticated && h.mayAuthenticate(u) {
+		var err error
+		if r.credential, err = h.credential(ctx, strings.Trim(u.Path, "/")); err != nil {
+			return nil, err
+		}
 	}
 	if accept != "" {
 		r.header.Set("Accept", accept)
@@ -86,4 +104,32 @@ func (h *host) page(ctx context.Context, u *url.URL, accept string, limit int64)
 		return nil, h.broken(r, err)
 	}
 	return body, nil
+}
+
+// mayAuthenticate reports whether passwords may be sent to an address.
+func (h *host) mayAuthenticate(u *url.URL) bool {
+	return u.Scheme == "https" || h.loopback() || h.insecure || h.c.o.PlainHTTP
+}
+
+// passwordHeader returns the Authorization header of a server that is not a registry, or "".
+func passwordHeader(cred keychain.Credential) string {
+	switch {
+	case cred.RegistryToken != "":
+		return "Bearer " + cred.RegistryToken
+	case cred.Username != "" || cred.Password != "":
+		return basic(cred)
+	}
+	return ""
+}
+
+// webLoginHint returns what to do if a server that is not a registry requires other credentials.
+func (h *host) webLoginHint(r *request) string {
+	file := h.c.o.Side.option("AuthFile")
+	switch {
+	case !r.credential.Anonymous():
+		return "correct the credentials for " + h.name + " in " + r.credential.Source
+	case strings.HasPrefix(r.url, "http:") && !h.loopback() && !h.insecure && !h.c.o.PlainHTTP:
+		return "use an https address: credentials are not sent over plain http, unless " + h.c.o.Side.option("SkipTLSVerify") + " is set"
+	}
+	return "add the user and password for " + h.name + " to the file that " + file + " names"
 }

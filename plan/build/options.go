@@ -29,6 +29,9 @@ type Sources struct {
 	// Releases provides update graphs and signatures. It may be nil if the configuration has no
 	// platform releases.
 	Releases ReleaseSource
+	// Repositories and Renderer provide Helm charts. They may be nil if the configuration has none.
+	Repositories ChartRepositories
+	Renderer     ChartRenderer
 
 	// uncached is Images without the tag cache.
 	uncached image.Reader

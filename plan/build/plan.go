@@ -7,14 +7,15 @@
 //	              -> selected catalogs      read and filtered (Select), with dependencies; also those
 //	                                        that olm.catalogImageTemplate names for these releases
 //	              -> catalog images         built, or those of the source
-//	              -> image requests         all that catalogs, releases and lists name, less what is blocked
+//	              -> Helm charts            selected, read, stored as artifacts, rendered
+//	              -> image requests         all that catalogs, releases, charts and lists name, less what is blocked
 //	              -> resolved images        tags resolved to digests, manifests read into one graph
 //	              -> targets                repository and tag of each image
 //	              -> attachments            signatures and other referrers, in the same repositories
 //	              -> plan.Plan              images, manifests, blobs, notes
 //
 // The same input gives the same plan, byte by byte. The package reads through interfaces that it
-// declares (Files, Store, ReleaseSource) and image.Reader; it uses neither network nor disk itself.
+// declares (Files, Store, ReleaseSource, ChartRepositories, ChartRenderer) and image.Reader; it uses neither network nor disk itself.
 // Reduce, RebuildCatalog and RebuildGraphData repeat parts of the pipeline for a plan that exists.
 package build
 
@@ -64,11 +65,15 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
-	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, listed.images)
+	charts, err := readCharts(ctx, cfg.Mirror.Helm, graph.recording(sources), opts)
 	if err != nil {
 		return nil, err
 	}
-	all, err := graph.resolveAll(ctx, slices.Concat(catalogImages.requests, requests.all), opts)
+	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, charts, listed.images)
+	if err != nil {
+		return nil, err
+	}
+	all, err := graph.resolveAll(ctx, slices.Concat(catalogImages.requests, charts.requests, requests.all), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +84,8 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
-	if len(available) == len(catalogImages.requests)+releases.imageCount() && len(missing) > 0 {
+	missing = append(missing, charts.missing...)
+	if len(available) == len(catalogImages.requests)+len(charts.requests)+releases.imageCount() && len(missing) > 0 {
 		return nil, fmt.Errorf("none of %d images can be read; the first: %s: %w", len(missing), missing[0].Source, missing[0].Err())
 	}
 	images, targetNotes, err := assignTargets(available)
@@ -99,22 +105,13 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	p := &plan.Plan{
 		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
 		Catalogs: planned,
-		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData,
+		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData, Charts: charts.charts,
 		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(notesOnCharts(cfg.Mirror.Helm), variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes),
+		Notes: sortedNotes(charts.notes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()
-}
-
-// notesOnCharts returns a note on each Helm chart of the configuration.
-func notesOnCharts(h *imageset.Helm) []string {
-	var notes []string
-	for _, c := range h.Charts() {
-		notes = append(notes, fmt.Sprintf("Helm chart left out: %s; this version does not mirror charts", c))
-	}
-	return notes
 }
 
 // splitMissing separates the images that were found from those that are missing. A catalog,
@@ -124,7 +121,7 @@ func splitMissing(all []resolvedImage) (available []resolvedImage, missing []pla
 		switch {
 		case r.err == nil:
 			available = append(available, r)
-		case r.request.kind == plan.CatalogImage || r.request.kind == plan.ReleaseImage || r.request.kind == plan.GraphImage:
+		case r.request.kind == plan.CatalogImage || r.request.kind == plan.ReleaseImage || r.request.kind == plan.GraphImage || r.request.kind == plan.ChartImage:
 			return nil, nil, fmt.Errorf("reading %s image %s: %w", r.request.kind, r.request.source, r.err)
 		default:
 			missing = append(missing, plan.NewMissing(r.request.source, r.request.kind, r.err, r.request.reasons))

@@ -73,9 +73,9 @@ type imageRequests struct {
 	notes   []string
 }
 
-// requestImages returns the images that the catalogs, the releases and additionalImages name,
+// requestImages returns the images that the catalogs, the releases, the charts and additionalImages name,
 // without those that blockedImages matches.
-func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases platformReleases, listed []listedImage) (imageRequests, error) {
+func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases platformReleases, charts helmCharts, listed []listedImage) (imageRequests, error) {
 	set := newRequestSet()
 	for _, c := range catalogs {
 		if err := c.addRequests(set); err != nil {
@@ -86,6 +86,7 @@ func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases pl
 	if err != nil {
 		return imageRequests{}, err
 	}
+	notes = append(notes, charts.addRequests(set)...)
 	if err := set.addImages(listed); err != nil {
 		return imageRequests{}, err
 	}

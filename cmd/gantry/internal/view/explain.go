@@ -19,6 +19,7 @@ func Explanation(e plan.Explanation) string {
 		fmt.Fprintf(&b, "release %s\n", x.Name)
 		writeTakenFor(&b, "  ", x)
 	}
+	writeExplainedCharts(&b, e.Charts)
 	for _, x := range e.Images {
 		fmt.Fprintf(&b, "%s\n", x.Source)
 		switch {
@@ -67,6 +68,13 @@ func Explanation(e plan.Explanation) string {
 			}
 			fmt.Fprintf(&b, "  named by release %s%s\n", r.Name, as)
 			writeTakenFor(&b, "    ", r)
+		}
+		for _, c := range x.Charts {
+			if c.Owners == nil {
+				fmt.Fprintf(&b, "  chart %s\n", c.Chart)
+				continue
+			}
+			fmt.Fprintf(&b, "  named by chart %s in %s\n", c.Chart, strings.Join(c.Owners, ", "))
 		}
 	}
 	return b.String()

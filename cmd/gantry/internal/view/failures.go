@@ -12,7 +12,7 @@ import (
 
 // A failureLine is a line of the file of --failures.
 type failureLine struct {
-	Kind       string   `json:"kind"` // "image", "catalog", "release", "package" or "chart"
+	Kind       string   `json:"kind"` // "image", "catalog", "release" or "package"
 	Source     string   `json:"source,omitempty"`
 	Repository string   `json:"repository,omitempty"`
 	Catalog    string   `json:"catalog,omitempty"`
@@ -22,20 +22,9 @@ type failureLine struct {
 	Reason     string   `json:"reason,omitempty"`
 }
 
-const chartsReason = "Helm charts are not mirrored by this version"
-
-// LeftOutCharts returns the Helm charts that a run left out, one text for each warning.
-func LeftOutCharts(r *gantry.MirrorResult) []string {
-	var texts []string
-	for _, c := range r.LeftOutCharts {
-		texts = append(texts, fmt.Sprintf("not mirrored: Helm chart %s\n    %s", c, chartsReason))
-	}
-	return texts
-}
-
 // FailureLines returns a function that writes what is not at the destination, one JSON object per
-// line: images that failed, the catalogs and releases that were withheld, the packages that were
-// excluded, and the Helm charts that were left out. Of a run that copied nothing, it writes the images that are missing at their sources.
+// line: images that failed, the catalogs and releases that were withheld, and the packages that were
+// excluded. Of a run that copied nothing, it writes the images that are missing at their sources.
 func FailureLines(r *gantry.MirrorResult) func(io.Writer) error {
 	report := r.Report
 	if report == nil {
@@ -58,9 +47,6 @@ func FailureLines(r *gantry.MirrorResult) func(io.Writer) error {
 		}
 		for _, x := range report.Excluded {
 			lines = append(lines, failureLine{Kind: "package", Catalog: x.Catalog, Package: x.Package, Missing: x.Missing})
-		}
-		for _, c := range r.LeftOutCharts {
-			lines = append(lines, failureLine{Kind: "chart", Source: c.String(), Reason: chartsReason})
 		}
 		enc := json.NewEncoder(escape.Writer(w))
 		enc.SetEscapeHTML(false)

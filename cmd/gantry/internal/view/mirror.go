@@ -23,9 +23,6 @@ func Mirrored(r *gantry.MirrorResult, notesAt string) string {
 	if r.Blocked > 0 {
 		fmt.Fprintf(&b, "Blocked by the configuration: %s, which catalogs may still list.\n", Number(r.Blocked, "image", "images"))
 	}
-	if n := len(r.LeftOutCharts); n > 0 {
-		fmt.Fprintf(&b, "Not mirrored: %s of the configuration.\n", Number(n, "Helm chart", "Helm charts"))
-	}
 	writeVerified(&b, r.Verified)
 	if n := len(r.Notes); n > 0 && notesAt != "" {
 		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
@@ -33,6 +30,7 @@ func Mirrored(r *gantry.MirrorResult, notesAt string) string {
 	if !r.Report.Unfinished {
 		writeResources(&b, r.Resources)
 	}
+	writeCharts(&b, r)
 	if r.Receipt != "" {
 		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
 	}

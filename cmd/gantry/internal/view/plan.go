@@ -21,6 +21,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) st
 		writeCatalog(&b, p, c, width)
 	}
 	writePlatform(&b, p, width)
+	writePlannedCharts(&b, p)
 	if extra := additional(p); len(extra) > 0 {
 		fmt.Fprintf(&b, "Additional images\n")
 		List(&b, extra)
@@ -184,7 +185,7 @@ func sizes(p *plan.Plan, of func(plan.Reason) string) map[string]partSize {
 func additional(p *plan.Plan) []string {
 	var lines []string
 	for _, img := range p.Images {
-		if img.Kind == plan.AdditionalImage {
+		if img.Kind == plan.AdditionalImage && !slices.ContainsFunc(img.Reasons, func(b plan.Reason) bool { return b.Chart != "" }) {
 			lines = append(lines, fmt.Sprintf("%s  becomes %s:%s  %s", img.Source, img.Repository, img.Tags[0], progress.Bytes(img.Size)))
 		}
 	}
@@ -219,6 +220,8 @@ func requiredBy(because []plan.Reason) string {
 		switch {
 		case b.Release != "":
 			name = "release " + b.Release
+		case b.Chart != "":
+			name = "chart " + b.Chart
 		case name == "":
 			name = "mirror." + b.List
 		}
