@@ -163,7 +163,7 @@ func checkTags(r *reader, path string, i *Image) bool {
 		r.fault(at, fmt.Sprintf("%s has a %s, and tags (line %d) selects others", quote(i.Name), what, tags.Line),
 			fmt.Sprintf("write %q, or remove tags", ref.Name()))
 	case reference.IsShort(i.Name):
-		r.warn(at, fmt.Sprintf("%s names no registry and is read as %s", quote(i.Name), quote(ref.Name())), "", setText(resolve(r.at[at].value), ref.Name()))
+		r.warn(at, fmt.Sprintf("%s names no registry and is read as %s", quote(i.Name), quote(ref.Name())), setText(resolve(r.at[at].value), ref.Name()))
 		i.Name = ref.Name()
 	}
 	if i.TargetTag != "" {
