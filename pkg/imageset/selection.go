@@ -165,7 +165,7 @@ func checkMirror(r *reader, path string, m *Mirror) {
 		r.unusable(path, "there is nothing to mirror", "add operators, additionalImages, helm or platform")
 	}
 	if len(r.problems) == 0 && m.Platform == nil && len(m.Samples) > 0 {
-		r.warn(join(path, "samples"), "has no effect without platform releases, which contain the samples operator", "", r.drop(join(path, "samples")))
+		r.warn(join(path, "samples"), "has no effect without platform releases, which contain the samples operator", r.drop(join(path, "samples")))
 		m.Samples = nil
 	}
 	operators, images := join(path, "operators"), join(path, "additionalImages")
