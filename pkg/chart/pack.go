@@ -17,8 +17,8 @@ import (
 
 // Pack makes the archive of a chart in a folder: every file that .helmignore does not exclude, sorted,
 // without times and owners. The same folder gives the same bytes, unlike helm package.
-func Pack(folder fs.FS) (*Chart, error) {
-	p := packer{folder: folder}
+func Pack(files fs.FS) (*Chart, error) {
+	p := packer{files: files}
 	text, err := p.read("Chart.yaml")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("the folder has no Chart.yaml")
@@ -29,7 +29,7 @@ func Pack(folder fs.FS) (*Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.rules, err = readIgnoreRules(folder); err != nil {
+	if p.rules, err = readIgnoreRules(files); err != nil {
 		return nil, err
 	}
 	if err := p.walk(".", 0); err != nil {
@@ -71,9 +71,9 @@ const maxFolders = 50
 
 // A packer collects the files of a chart.
 type packer struct {
-	folder fs.FS
-	rules  ignoreRules
-	names  []string
+	files fs.FS
+	rules ignoreRules
+	names []string
 }
 
 // walk collects the files of a folder. Symbolic links in the chart are followed, as Helm does.
@@ -81,13 +81,13 @@ func (p *packer) walk(dir string, depth int) error {
 	if depth > maxFolders {
 		return fmt.Errorf("%s: folders nest deeper than %d", dir, maxFolders)
 	}
-	entries, err := fs.ReadDir(p.folder, dir)
+	entries, err := fs.ReadDir(p.files, dir)
 	if err != nil {
 		return err // it names the folder
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
-		info, err := fs.Stat(p.folder, name)
+		info, err := fs.Stat(p.files, name)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (p *packer) walk(dir string, depth int) error {
 
 // read reads a file of limited size.
 func (p *packer) read(name string) ([]byte, error) {
-	f, err := p.folder.Open(name)
+	f, err := p.files.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +139,9 @@ const maxIgnore = 1 << 20
 
 // readIgnoreRules reads .helmignore, which need not exist. Helm ignores hidden files in templates
 // without being told.
-func readIgnoreRules(folder fs.FS) (ignoreRules, error) {
+func readIgnoreRules(files fs.FS) (ignoreRules, error) {
 	rules := ignoreRules{{pattern: "templates/.?*"}}
-	f, err := folder.Open(".helmignore")
+	f, err := files.Open(".helmignore")
 	if errors.Is(err, fs.ErrNotExist) {
 		return rules, nil
 	} else if err != nil {

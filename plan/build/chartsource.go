@@ -17,21 +17,21 @@ import (
 
 // openLocal reads the chart in a folder, or in an archive with the provenance file beside it.
 func openLocal(files Files, name string) (*chart.Chart, error) {
-	folder, err := files.Dir(name)
+	chartFiles, err := files.Dir(name)
 	if err != nil {
 		return nil, err
 	}
-	if closer, ok := folder.(io.Closer); ok {
+	if closer, ok := chartFiles.(io.Closer); ok {
 		defer func() { _ = closer.Close() }() // only read from
 	}
-	entries, err := fs.ReadDir(folder, ".")
+	entries, err := fs.ReadDir(chartFiles, ".")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fs.Stat(folder, "Chart.yaml"); err == nil || len(entries) != 1 || entries[0].IsDir() {
-		return chart.Pack(folder)
+	if _, err := fs.Stat(chartFiles, "Chart.yaml"); err == nil || len(entries) != 1 || entries[0].IsDir() {
+		return chart.Pack(chartFiles)
 	}
-	f, err := folder.Open(entries[0].Name())
+	f, err := chartFiles.Open(entries[0].Name())
 	if err != nil {
 		return nil, err
 	}
