@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -137,7 +138,8 @@ func (j *judge) collect(ctx context.Context, p *plan.Plan) (*judgement, error) {
 		switch {
 		case isAttachment(img):
 			continue
-		case img.Kind == plan.GraphImage, img.Kind == plan.CatalogImage && built[img.Catalog]:
+		case img.Kind == plan.GraphImage, img.Kind == plan.CatalogImage && built[img.Catalog],
+			img.Kind == plan.ChartImage && plan.IsChartSource(img.Source) && strings.HasPrefix(img.Repository, chart.Repository+"/"):
 			all.built++
 			continue
 		}
