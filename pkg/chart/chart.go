@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -59,8 +58,10 @@ func Tag(version string) string { return strings.ReplaceAll(version, "+", "_") }
 // VersionOf returns the version that a tag stands for.
 func VersionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
 
-// isDrive matches a path of Windows with a drive.
-var isDrive = regexp.MustCompile(`^[a-zA-Z]:`)
+// hasDrive reports whether a path of Windows has a drive.
+func hasDrive(path string) bool {
+	return len(path) > 1 && path[1] == ':' && ('a' <= path[0]|0x20 && path[0]|0x20 <= 'z')
+}
 
 // Read reads the archive of a chart. The archive is not changed.
 func Read(archive []byte) (*Chart, error) {
@@ -113,7 +114,7 @@ func insidePath(name string) (string, error) {
 	unified := strings.ReplaceAll(name, `\`, "/")
 	_, inside, ok := strings.Cut(strings.TrimPrefix(unified, "./"), "/")
 	clean := path.Clean(inside)
-	if !ok || inside == "" || path.IsAbs(unified) || path.IsAbs(inside) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || isDrive.MatchString(inside) {
+	if !ok || inside == "" || path.IsAbs(unified) || path.IsAbs(inside) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || hasDrive(inside) {
 		return "", fmt.Errorf("the archive has the file %.200q, which is not in the folder of the chart", name)
 	}
 	return clean, nil

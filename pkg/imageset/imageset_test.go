@@ -281,7 +281,7 @@ func TestParse(t *testing.T) {
 				}},
 			},
 			Signatures: imageset.RemoveSignatures,
-			Samples:    []imageset.Sample{{Pos: at(64, 13), Name: "ruby*"}},
+			Samples:    []imageset.Sample{{Pos: at(72, 13), Name: "ruby*"}},
 		},
 	}
 	if diff := cmp.Diff(want, got, patterns); diff != "" {
