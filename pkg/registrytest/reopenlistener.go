@@ -2,8 +2,10 @@ package registrytest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
+	"time"
 )
 
 // A reopenListener is a listener that can be closed and opened again at the same address. While it
@@ -78,7 +80,28 @@ func (d *reopenListener) shut() error {
 	}
 	l := d.inner
 	d.inner = nil
-	return l.Close()
+	if err := l.Close(); err != nil {
+		return err
+	}
+	return d.refused()
+}
+
+// refused waits until the kernel refuses connections. A process that is being started has a copy of
+// the socket until it executes its program.
+func (d *reopenListener) refused() error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range 5000 {
+		conn, err := net.Dial("tcp", d.addr.String()) //nolint:noctx // on loopback, it never waits
+		if err != nil {
+			return nil
+		}
+		if err := conn.Close(); err != nil {
+			return err
+		}
+		<-tick.C
+	}
+	return fmt.Errorf("%s still accepts connections", d.addr)
 }
 
 func (d *reopenListener) open(ctx context.Context) error {
