@@ -2,7 +2,7 @@
 //
 // It is a program of its own because Helm's engine links a Kubernetes client, which would double the
 // size of gantry. It reads requests from its standard input and writes responses to its standard
-// output (package render in pkg/chart). It uses neither network nor files. A chart is somebody else's
+// output (package render in pkg/chart). It uses neither network nor files. A chart is another party's
 // program: memory and time are limited, and the process ends when a limit is exceeded, or when its
 // standard input is closed.
 package main

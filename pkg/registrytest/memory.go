@@ -20,7 +20,7 @@ import (
 // and a manifest is refused if one of its blobs is not in its repository.
 func Memory() http.Handler { return newMemory(false) }
 
-// Careless returns a registry like that of Memory, but it does not compare blobs with their digests:
+// Careless returns a registry like Memory's, but it does not compare blobs with their digests:
 // it stores what it is sent in one request under any digest.
 func Careless() http.Handler { return newMemory(true) }
 

@@ -51,7 +51,7 @@ const (
 	maxRendered = 1 << 30  // of the rendered bundles in total, in bytes
 )
 
-// IsTemplate reports whether a schema is that of a template, which must not be in a catalog. That
+// IsTemplate reports whether a schema belongs to a template, which must not be in a catalog. That
 // includes templates that this package does not render.
 func IsTemplate(schema string) bool {
 	return schema == Semver || schema == Contents || schema == Catalogs || strings.HasPrefix(schema, templates)
@@ -86,7 +86,7 @@ type Template struct {
 	semver *semverText
 }
 
-// Read reads a template. The name is that of its file, for messages. A composite template is an
+// Read reads a template. The name is its file's, for messages. A composite template is an
 // error; see ReadComposite.
 func Read(name string, r io.Reader) (*Template, error) {
 	t, err := read(name, r)

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkRead measures reading a release of the size of 2026: 190 components and 900 manifests
-// with 40 MB, two of which are needed.
+// with 40 MB; two of them are needed.
 func BenchmarkRead(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var components []string

@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// The ConfigMap has a duplicate key, like that of real releases.
+// The ConfigMap has a duplicate key, as in real releases.
 const (
 	policyText = "apiVersion: config.openshift.io/v1\nkind: ClusterImagePolicy\nmetadata:\n  name: openshift\n"
 	// a CustomResourceDefinition of the kind, which is not a policy

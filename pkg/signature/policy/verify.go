@@ -44,7 +44,7 @@ type Finder interface {
 // Attached are the sigstore signatures that are stored beside an image.
 type Attached struct {
 	Signatures []Attachment
-	// Bundles are texts of sigstore bundles. Manifest is that of the image; it is needed if there are
+	// Bundles are texts of sigstore bundles. Manifest is the image's; it is needed if there are
 	// bundles.
 	Bundles  [][]byte
 	Manifest []byte
