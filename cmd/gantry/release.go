@@ -27,11 +27,13 @@ that.
 		Example: `  gantry release info 4.20.5
   gantry release images mirror.example.com:5000/openshift/release-images:4.20.5-x86_64 etcd
   gantry release manifests file:///media/disk#4.20.5 --included --to manifests
-  gantry release credentials 4.20.5 --cloud aws --included --to credentials`,
+  gantry release credentials 4.20.5 --cloud aws --included --to credentials
+  gantry release tools file:///media/disk#4.20.5 --to bin`,
 		Args: verbArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(a.releaseInfoCommand(), a.releaseImagesCommand(), a.releaseManifestsCommand(), a.releaseCredentialsCommand())
+	c.AddCommand(a.releaseInfoCommand(), a.releaseImagesCommand(), a.releaseManifestsCommand(), a.releaseCredentialsCommand(),
+		a.releaseToolsCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

@@ -28,7 +28,7 @@ func (a *app) verbs() []verb {
 		{"logout", "Remove the credentials for a registry", a.logoutCommand},
 		{"mirror", "Copy content to a mirror registry, an archive or an OCI image layout", a.mirrorCommand},
 		{"plan", "Resolve a configuration to images, and show their sizes", a.planCommand},
-		{"release", "Show images, manifests and upgrade gates of a platform release", a.releaseCommand},
+		{"release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand},
 		{"serve", "Serve an archive as a read-only registry", a.serveCommand},
 		{"status", "Show the mirrors and archives of a workspace, and the last run of each", a.statusCommand},
 		{"verify", "Check every byte of an archive or layout, or every image of a mirror", a.verifyCommand},

@@ -26,11 +26,14 @@ type Draft struct {
 // Draft starts a file in dir, which must exist. Commit names it.
 func (f Folder) Draft(dir string) (*Draft, error) { return f.draft(dir, 0o644) }
 
+// DraftProgram is Draft for a file that can be executed.
+func (f Folder) DraftProgram(dir string) (*Draft, error) { return f.draft(dir, 0o755) }
+
 func (f Folder) draft(dir string, mode fs.FileMode) (*Draft, error) {
 	for {
 		d := &Draft{folder: f, name: path.Join(dir, tempPrefix+rand.Text())}
 		var err error
-		if d.file, err = f.Root.OpenFile(d.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
+		if d.file, err = f.Root.OpenFile(d.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode); err != nil {
 			return nil, err
 		}
 		if d.claim() {
@@ -80,6 +83,18 @@ func (f Folder) isAbandoned(name string) (abandoned bool, release func()) {
 // Write implements io.Writer.
 func (d *Draft) Write(p []byte) (int, error) {
 	n, err := d.file.Write(p)
+	return n, d.named(err)
+}
+
+// ReadAt implements io.ReaderAt for what was written.
+func (d *Draft) ReadAt(p []byte, at int64) (int, error) {
+	n, err := d.file.ReadAt(p, at)
+	return n, d.named(err)
+}
+
+// WriteAt implements io.WriterAt. It does not change where Write continues.
+func (d *Draft) WriteAt(p []byte, at int64) (int, error) {
+	n, err := d.file.WriteAt(p, at)
 	return n, d.named(err)
 }
 

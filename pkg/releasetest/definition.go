@@ -50,6 +50,9 @@ type Release struct {
 	// Samples are the image streams of the component cluster-samples-operator: the images of each, by
 	// the name of the stream. They are the same for all architectures.
 	Samples map[string][]string
+	// Tools puts scripts in place of the programs that administrators use into ToolComponents. They
+	// have the placeholders of real programs.
+	Tools bool
 	// Sigstore adds a ClusterImagePolicy to the payload, and the signatures that the policy
 	// requires.
 	Sigstore bool

@@ -165,10 +165,18 @@ func (w *Platform) image(p *Payload, name string, arch release.Arch) (v1.Image, 
 	if name == samplesOperator {
 		key += fmt.Sprint(p.Samples)
 	}
+	programs := p.Tools && slices.Contains(ToolComponents(), name)
+	if programs {
+		key += " tools"
+	}
 	if img := w.images[key]; img != nil {
 		return img, nil
 	}
-	img, err := registrytest.FilesImage(platform(arch), v1.Config{Labels: map[string]string{"name": name}}, w.files(p, name, arch))
+	layers := [][]registrytest.File{w.files(p, name, arch)}
+	if programs {
+		layers = append(layers, tools(name, arch))
+	}
+	img, err := registrytest.FilesImage(platform(arch), v1.Config{Labels: map[string]string{"name": name}}, layers...)
 	w.images[key] = img
 	return img, err
 }

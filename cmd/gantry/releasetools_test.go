@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/releasetest"
+)
+
+// withTools has a release for amd64 and one for all architectures, with tools.
+func withTools() releasetest.Definition {
+	one := releasetest.Release{Version: "4.20.5", Components: append(releasetest.ToolComponents(), "cluster-version-operator"), Tools: true}
+	multi := one
+	multi.Arch = release.Multi
+	return releasetest.Definition{Releases: []releasetest.Release{one, multi}, Channels: map[string][]string{"stable-4.20": {"4.20.5"}}}
+}
+
+// TestReleaseTools extracts tools at the source, from a mirror, and from an archive without a network.
+func TestReleaseTools(t *testing.T) {
+	t.Parallel()
+	w := newPlatformFixture(t, withTools())
+	config := w.config("imageset.yaml", "  platform: {architectures: [amd64, multi], channels: [{name: stable-4.20}]}\n")
+	w.must("mirror", "-c", config, w.docker("/ocp"))
+	w.must("mirror", "-c", config, "file://"+w.path("disk"))
+	p := w.payload("4.20.5-x86_64")
+	image, archive, multi := w.docker("/ocp/openshift/release-images:4.20.5-x86_64"), "file://"+w.path("disk")+"#4.20.5-x86_64", "file://"+w.path("disk")+"#4.20.5-multi"
+	platforms := []string{"--platform", "linux/amd64", "--platform", "darwin/arm64", "--platform", "windows/amd64"}
+	w.must(append([]string{"release", "tools", p.Reference(), "--to", w.path("source")}, platforms...)...)
+	plug := w.unplug()
+	w.must(append([]string{"release", "tools", image, "--to", w.path("mirror"), "--release-image", p.Reference()}, platforms...)...)
+	o := w.must(append([]string{"release", "tools", archive, "--to", w.path("archive")}, platforms...)...)
+	want := w.tree("source")
+	for _, from := range []string{"mirror", "archive"} {
+		if diff := cmp.Diff(want, w.tree(from)); diff != "" {
+			t.Errorf("the tools from the %s differ: %s", from, diff)
+		}
+	}
+	var names, sums []string
+	for _, name := range []string{"oc-4.20.5-darwin-arm64", "oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64", "openshift-install-4.20.5-linux-amd64", "openshift-install-4.20.5-x86_64-darwin-arm64"} {
+		names = append(names, name)
+		sums = append(sums, digest.FromString(want[name]).Encoded()+"  "+name+"\n")
+	}
+	if len(want) != len(names) || o.stdout != strings.Join(sums, "") {
+		t.Errorf("the tools are %d files:\n%s", len(want), o.stdout)
+	}
+	w.says(o.stderr, "oc for darwin/arm64 cannot be signed again", "openshift-install for darwin/arm64 cannot be signed again") // a script
+
+	for file, says := range map[string]string{
+		"archive/oc-4.20.5-linux-amd64":                "cli amd64 usr/bin/oc\n4.20.5\n",
+		"archive/openshift-install-4.20.5-linux-amd64": "installer amd64 usr/bin/openshift-install\n" + p.Reference() + "\n",
+		"archive/oc-mirror-4.20.5-linux-amd64":         "oc-mirror amd64 usr/bin/oc-mirror\n",
+	} {
+		if runtime.GOOS == "windows" {
+			break
+		}
+		out, err := exec.CommandContext(t.Context(), w.path(file)).Output()
+		if err != nil || !strings.HasPrefix(string(out), says) {
+			t.Errorf("%s prints %q, %v", file, out, err)
+		}
+	}
+
+	// A mirror is what openshift-install installs, unless another image is given.
+	w.must("release", "tools", image, "openshift-install", "--to", w.path("own"))
+	if own := w.tree("own")["openshift-install-4.20.5-linux-amd64"]; !strings.Contains(own, w.mirror.Host+"/ocp/openshift/release-images@"+p.Digest.String()+"\x00") {
+		t.Errorf("the installer has %q", own)
+	}
+	w.must("release", "tools", multi, "oc", "openshift-install", "--to", w.path("multi"), "--platform", "linux/arm64")
+	installer := w.tree("multi")["openshift-install-4.20.5-multi-linux-arm64"]
+	if !strings.Contains(installer, "multi (linux/arm64)\x00") || !strings.Contains(installer, w.payload("4.20.5-multi").Reference()+"\x00") {
+		t.Errorf("the installer has %q", installer)
+	}
+
+	var list gantry.ReleaseToolList
+	if err := json.Unmarshal([]byte(w.must("release", "tools", archive, "-o", "json").stdout), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Tools) != 25 || list.Tools[0] != (gantry.ReleaseTool{Name: "oc", Platform: "darwin/amd64", File: "oc-4.20.5-darwin-amd64", Image: "cli-artifacts"}) {
+		t.Errorf("%d tools are listed: %+v", len(list.Tools), list.Tools)
+	}
+	w.says(w.must("release", "tools", archive, "oc-mirror", "oc").stdout, "NAME ", "oc-mirror  linux/amd64", "darwin/amd64, darwin/arm64, linux/amd64, linux/arm64, linux/ppc64le, windows/amd64")
+
+	to := " --to " + w.path("none")
+	for args, words := range map[string]string{
+		archive + " openshift-instal" + to:                     `did you mean "openshift-install"`,
+		archive + " --platform linux/amd46" + to:               `no tools for platform "linux/amd46"|did you mean "linux/amd64"`,
+		archive + " oc-mirror --platform darwin/arm64" + to:    "has no oc-mirror for darwin/arm64|linux/amd64",
+		archive + " --release-image " + p.Reference():          "--release-image|set --to",
+		archive + " --release-image quay.io/example/a:v1" + to: "--release-image|must have a digest",
+		archive + " oc.rhel8" + to:                             "the image has no /usr/share/openshift/linux_amd64/oc.rhel8",
+	} {
+		code := exitUsage
+		if strings.Contains(args, "rhel8") {
+			code = exitError
+		}
+		w.refuse(code, strings.Split(words, "|"), append([]string{"release", "tools"}, strings.Fields(args)...)...)
+	}
+	plug()
+	if files, err := os.ReadDir(w.path("none")); err == nil && len(files) > 0 {
+		t.Errorf("a tool that is refused left %s", filepath.Join("none", files[0].Name()))
+	}
+}
