@@ -23,6 +23,8 @@ type ResourceFiles struct {
 	// Web are files for a web server. They are not manifests, and are in folders of their own.
 	Web     []string `json:"web,omitempty"`
 	Removed []string `json:"removed,omitempty"`
+	// Folders are those beside Dir, with files for other consumers.
+	Folders []WrittenFolder `json:"folders,omitempty"`
 	// Objects are the differences from the objects of the run before.
 	Objects *resources.Changes `json:"objects,omitempty"`
 	Notes   []string           `json:"notes,omitempty"`
@@ -65,8 +67,10 @@ func (s *Session) knownTags(t *RegistryDestination, name string) (*mirror.KnownT
 type clusterResources struct {
 	// mine is the record of one plan, all the merged records of all plans.
 	mine, all state.Record
-	files     []resources.File
-	notes     []string
+	// mirrors are the entries of the mirror sets.
+	mirrors []resources.SourceMirrors
+	files   []resources.File
+	notes   []string
 }
 
 // resources returns the manifests for everything in the mirror: the images of p that arrived
@@ -101,6 +105,9 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
 	r.files, r.notes = files, append(r.notes, notes...)
+	if r.mirrors, err = resources.Mirrors(r.all.Images, opts); err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
 	platform := r.all.Platform()
 	platform.Suffix = t.suffix
 	if t.suffixNote != "" {
@@ -242,6 +249,9 @@ func (s *Session) writeResources(ctx context.Context, t *RegistryDestination, r 
 		return nil, err
 	}
 	out.Dir, out.Removed, err = s.SaveResources(t.Key(), write)
+	if err == nil {
+		err = s.saveFolders(t, r, out)
+	}
 	if unread != nil {
 		unread = fmt.Errorf("the manifests in %s were written; making update graphs for a web server: %w", out.Dir, unread)
 	}

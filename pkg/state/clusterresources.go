@@ -43,9 +43,9 @@ func (p *resourcePlace) files() (names []string) {
 	return names
 }
 
-// resourcesOf returns the place of the manifests for a mirror. prefix is the one of its folder.
-func resourcesOf(read func(name string) ([]byte, error), prefix, mirror string) (p resourcePlace, err error) {
-	for _, name := range []string{resourceDir, resourceDir + "-" + mirror} {
+// resourcesOf returns the place of the files for a mirror in a folder. prefix is the one of the folder.
+func resourcesOf(read func(name string) ([]byte, error), prefix, folder, mirror string) (p resourcePlace, err error) {
+	for _, name := range []string{folder, folder + "-" + mirror} {
 		p, taken := resourcePlace{dir: prefix + name}, false
 		for _, at := range []string{"", workingDir + "/"} {
 			text, err := read(at + name + ".txt")
@@ -72,12 +72,12 @@ func resourcesOf(read func(name string) ([]byte, error), prefix, mirror string) 
 			return p, nil
 		}
 	}
-	return p, advice.New(advice.Failure, "remove it", "%s-%s.txt in the workspace is not the list of that folder", resourceDir, mirror)
+	return p, advice.New(advice.Failure, "remove it", "%s-%s.txt in the workspace is not the list of that folder", folder, mirror)
 }
 
 // resources returns the place of the manifests for a mirror.
 func (w *Workspace) resources(mirror string) (resourcePlace, error) {
-	return resourcesOf(w.readState, w.filePrefix(), mirror)
+	return resourcesOf(w.readState, w.filePrefix(), resourceDir, mirror)
 }
 
 // ErrNoResources means that no resources were written for a mirror.
@@ -101,7 +101,7 @@ func ReadResource(dir, mirror, name string) (path string, text []byte, err error
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	read := func(name string) ([]byte, error) { return regular.Read(root, name, maxResource) }
-	at, err := resourcesOf(read, "", mirror)
+	at, err := resourcesOf(read, "", resourceDir, mirror)
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -200,10 +200,19 @@ func (w *Workspace) CheckResources(mirror string) error {
 // earlier run that are not among files are removed and returned; folders that become empty are
 // removed as well. So are all files that were written with another layout to another folder.
 func (w *Workspace) SaveResources(mirror string, files []resources.File) (dir string, removed []string, err error) {
+	return w.SaveFolder(resourceDir, mirror, files)
+}
+
+// SaveFolder writes files for a mirror to a folder of the workspace, as SaveResources does to
+// cluster-resources.
+func (w *Workspace) SaveFolder(folder, mirror string, files []resources.File) (dir string, removed []string, err error) {
 	root := w.disk.Root
-	at, err := w.resources(mirror)
+	at, err := resourcesOf(w.readState, w.filePrefix(), folder, mirror)
 	if err != nil {
 		return "", nil, err
+	}
+	if len(files) == 0 && !at.hasResource && folder != resourceDir {
+		return "", nil, nil
 	}
 	dir = at.dir
 	if err := root.MkdirAll(dir, 0o755); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,5 +218,37 @@ func TestConfiguration(t *testing.T) {
 	}
 	if err := w.SaveConfiguration("a", "/x"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestSaveFolder(t *testing.T) {
+	w := open(t, t.TempDir())
+	save := func(mirror string, names ...string) (string, []string) {
+		t.Helper()
+		var files []resources.File
+		for _, name := range names {
+			files = append(files, resources.File{Name: name, Text: []byte(name)})
+		}
+		dir, removed, err := w.SaveFolder("hosts", mirror, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir, removed
+	}
+	if dir, removed := save("one"); dir != "" || removed != nil {
+		t.Errorf("without files: %q, %v removed", dir, removed)
+	}
+	dir, _ := save("one", "certs.d/quay.io/hosts.toml", "k3s.yaml")
+	if text, err := os.ReadFile(filepath.Join(dir, "certs.d", "quay.io", "hosts.toml")); filepath.Base(dir) != "hosts" || err != nil || string(text) != "certs.d/quay.io/hosts.toml" {
+		t.Errorf("%s has %q, %v", dir, text, err)
+	}
+	if second, _ := save("two", "k3s.yaml"); filepath.Base(second) != "hosts-two" {
+		t.Errorf("the second mirror's folder is %s", second)
+	}
+	if _, removed := save("one"); !slices.Equal(removed, []string{"certs.d/quay.io/hosts.toml", "k3s.yaml"}) {
+		t.Errorf("removed: %v", removed)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "certs.d")); !os.IsNotExist(err) {
+		t.Errorf("an empty folder stays: %v", err)
 	}
 }

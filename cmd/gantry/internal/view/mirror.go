@@ -166,7 +166,7 @@ func writeCopied(b *strings.Builder, r *gantry.MirrorResult) {
 
 // writeResources writes which manifests clusters apply, if any.
 func writeResources(b *strings.Builder, f *gantry.ResourceFiles) {
-	if f == nil || len(f.Files)+len(f.Removed) == 0 {
+	if f == nil || len(f.Files)+len(f.Removed)+len(f.Folders) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "Cluster resources: %s (%s)\n", f.Dir, Number(len(f.Files), "file", "files"))
@@ -179,6 +179,9 @@ func writeResources(b *strings.Builder, f *gantry.ResourceFiles) {
 	writeObjects(b, f.Objects)
 	for _, n := range f.Notes {
 		fmt.Fprintf(b, "  note: %s\n", n)
+	}
+	for _, more := range f.Folders {
+		fmt.Fprintf(b, "Beside them: %s (%s)\n", more.Dir, Number(len(more.Files), "file", "files"))
 	}
 }
 

@@ -1,0 +1,49 @@
+package gantry
+
+import (
+	"fmt"
+
+	"github.com/gantry-mirror/gantry/pkg/resources"
+)
+
+// A WrittenFolder is a folder of the workspace with files that configure something other than a running
+// cluster.
+type WrittenFolder struct {
+	Dir     string   `json:"dir"`
+	Files   []string `json:"files"`
+	Removed []string `json:"removed,omitempty"`
+}
+
+// A resourceFolder has the files of one folder beside cluster-resources/. Their names may contain folders.
+type resourceFolder struct {
+	name  string
+	files []resources.File
+	notes []string
+}
+
+// folders returns the folders beside cluster-resources/. A folder without files is emptied.
+func (r *clusterResources) folders(*RegistryDestination) ([]resourceFolder, error) {
+	return nil, nil
+}
+
+// saveFolders writes the folders beside cluster-resources/.
+func (s *Session) saveFolders(t *RegistryDestination, r *clusterResources, out *ResourceFiles) error {
+	all, err := r.folders(t)
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		written := WrittenFolder{Files: []string{}}
+		if written.Dir, written.Removed, err = s.SaveFolder(f.name, t.Key(), f.files); err != nil {
+			return fmt.Errorf("writing %s: %w", f.name, err)
+		}
+		for _, file := range f.files {
+			written.Files = append(written.Files, file.Name)
+		}
+		if len(written.Files)+len(written.Removed) > 0 {
+			out.Folders = append(out.Folders, written)
+		}
+		out.Notes = append(out.Notes, f.notes...)
+	}
+	return nil
+}
