@@ -15,11 +15,12 @@ import (
 )
 
 func main() {
-	limitGarbage()
-	// A reader that closes the pipe, such as head, does not end the run: the signal is caught here,
-	// so that only the write fails.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	a := &app{stdout: unread{os.Stdout}, stderr: os.Stderr}
+	a := &app{stdout: unread{os.Stdout}, stderr: os.Stderr, prepare: func() {
+		limitGarbage()
+		// A reader that closes the pipe, such as head, does not end the run: the signal is caught here,
+		// so that only the write fails.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	}}
 	if len(os.Args) > 0 {
 		a.calledAs = os.Args[0]
 	}
@@ -47,10 +48,6 @@ func (a *app) run(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as it is below nohup
-		signal.Notify(signals, syscall.SIGHUP)
-	}
 	defer signal.Stop(signals)
 	code := exitInterrupted
 	var once sync.Once
@@ -64,7 +61,16 @@ func (a *app) run(args []string) int {
 			os.Exit(code)
 		},
 	}
-	go interrupt.watch(signals, done)
+	a.begin = func() {
+		if a.prepare != nil {
+			a.prepare()
+		}
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		if !signal.Ignored(syscall.SIGHUP) { // as it is below nohup
+			signal.Notify(signals, syscall.SIGHUP)
+		}
+		go interrupt.watch(signals, done)
+	}
 	root, args, err := a.commandLine(args)
 	if err == nil {
 		root.SetArgs(args)
