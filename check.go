@@ -43,6 +43,9 @@ type CheckOptions struct {
 	// ClusterCatalog are files with the ClusterCatalogs of the cluster. The default are those that
 	// Gantry writes for the mirror.
 	ClusterCatalog []string
+	// CRDSafety also compares the CustomResourceDefinitions of neighboring bundles of all packages by
+	// the rules of OLM v1.
+	CRDSafety bool
 
 	// Mirror, if not empty, is the mirror whose platform updates are checked:
 	// "docker://HOST[:PORT][/PREFIX]". The plans are those that Workspace copied there, or the one of
@@ -71,6 +74,8 @@ type CheckResult struct {
 	Upgrades upgrade.Report
 	// Extensions are the ClusterExtensions.
 	Extensions []ResolvedExtension
+	// CRDSafety is the result of CheckOptions.CRDSafety, or nil.
+	CRDSafety *CRDSafety
 	// Platform is the result for updates of the platform. It is nil for operators.
 	Platform *proof.Report
 }
@@ -111,7 +116,7 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 		}
 	}()
 	operators, configured := c.selected.Clusters, ConfiguredOperators(c.selected.Config)
-	if len(operators)+len(configured)+len(c.extensions) == 0 {
+	if len(operators)+len(configured)+len(c.extensions) == 0 && !o.CRDSafety {
 		return nil, inputHint("set Options.Installed to a file with the output of oc get csv -A -o json, or set Options.ClusterExtension", "nothing to check: it is unknown what clusters run")
 	}
 	s, catalogs, err := c.read(ctx, slices.Concat(operators, configured))
@@ -134,6 +139,11 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 	}
 	if result.Extensions, err = c.resolve(s); err != nil {
 		return nil, err
+	}
+	if o.CRDSafety {
+		if result.CRDSafety, err = c.checkDefinitions(ctx, s, result.Upgrades); err != nil {
+			return nil, err
+		}
 	}
 	return result, result.operatorsError()
 }
@@ -193,7 +203,7 @@ func (c *operatorCheck) read(ctx context.Context, operators []installed.Operator
 	for _, e := range c.extensions {
 		names[e.Package] = true
 	}
-	s, err := c.selectPackages(ctx, func(pkg string) bool { return names[pkg] })
+	s, err := c.selectPackages(ctx, func(pkg string) bool { return names[pkg] || c.options.CRDSafety })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -357,6 +367,14 @@ func (r *CheckResult) operatorsError() error {
 	}
 	if refused > 0 {
 		texts = append(texts, number(refused, "ClusterExtension gets", "ClusterExtensions get")+" a bundle that OLM v1 refuses")
+	}
+	if s := r.CRDSafety; s != nil {
+		if n := len(s.Refused); n > 0 {
+			texts = append(texts, "OLM v1 refuses "+number(n, "update", "updates")+" because of CustomResourceDefinitions")
+		}
+		if n := len(s.Unread); n > 0 {
+			texts = append(texts, "the CustomResourceDefinitions of "+number(n, "bundle", "bundles")+" cannot be read")
+		}
 	}
 	if len(texts) == 0 {
 		return nil

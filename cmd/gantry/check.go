@@ -21,6 +21,7 @@ type checkFlags struct {
 	clusterVersion string
 	extensionFiles []string
 	catalogFiles   []string
+	crdSafety      bool
 	form           string
 }
 
@@ -72,6 +73,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Check whether OLM can update the operators that clusters run (--installed) with the
 content of a mirror, over which versions, and what may block an update.
 With --cluster-extension, resolve ClusterExtensions as OLM v1 would.
+With --crd-safety, compare the CustomResourceDefinitions of neighboring bundles, and name
+the updates that OLM v1 refuses.
 With --platform, check updates of the platform: the update graph, the images and the
 signatures in a mirror, for the plans of the workspace, -c or --plan, or --from and --to.
 ` + catalogHelp + `
@@ -84,6 +87,7 @@ signatures in a mirror, for the plans of the workspace, -c or --plan, or --from 
   gantry check --plan plan.json --installed csv.json --installed subscription.json
   gantry check mirror.example.com:5000/org/catalog:v4.20 --installed csv.json -o json
   gantry check -c imageset.yaml --cluster-extension extension.yaml
+  gantry check -c imageset.yaml --crd-safety
   gantry check --platform docker://mirror.example.com:5000/ocp
   gantry check --platform --from 4.18.20 --to 4.20.5 docker://mirror.example.com:5000/ocp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,6 +101,7 @@ signatures in a mirror, for the plans of the workspace, -c or --plan, or --from 
 	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3 (default: from a ClusterVersion in --installed)")
 	repeatable(c.Flags(), &f.extensionFiles, "cluster-extension", "file with ClusterExtensions to resolve (may be repeated)")
 	repeatable(c.Flags(), &f.catalogFiles, "cluster-catalog", "file with the ClusterCatalogs of the cluster (may be repeated)")
+	c.Flags().BoolVar(&f.crdSafety, "crd-safety", false, "compare the CustomResourceDefinitions of neighboring bundles by the rules of OLM v1; may read the images of bundles")
 	formFlag(c.Flags(), &f.form, "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
@@ -106,10 +111,14 @@ func (f *checkFlags) options(a *app, args []string) (gantry.CheckOptions, error)
 	o := gantry.CheckOptions{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), Plan: f.plan, Workspace: f.workspace,
 		ClusterVersion: f.clusterVersion, ClusterExtension: f.extensionFiles, ClusterCatalog: f.catalogFiles,
+		CRDSafety: f.crdSafety,
 	}
 	if !f.platform {
 		o.Catalogs = args
 		return o, f.stray()
+	}
+	if f.crdSafety {
+		return o, usageHint("run gantry check twice", "--crd-safety is for operators, and --platform for releases")
 	}
 	if len(args) != 1 || !strings.HasPrefix(args[0], dockerScheme) {
 		return o, usageHint("write docker://HOST[:PORT][/PREFIX]", "--platform requires one mirror")
@@ -150,7 +159,7 @@ func (a *app) showCheck(form string, r *gantry.CheckResult) error {
 	for i := range r.Extensions {
 		r.Extensions[i].Error = flagNames(r.Extensions[i].Error)
 	}
-	c := &view.OperatorCheck{Version: 1, Upgrades: r.Upgrades, Extensions: r.Extensions}
+	c := &view.OperatorCheck{Version: 1, Upgrades: r.Upgrades, Extensions: r.Extensions, CRDSafety: r.CRDSafety}
 	if form != outputText {
 		return a.print(form, c)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
@@ -81,27 +82,36 @@ func (r *selectedCatalog) complete() bool {
 
 // imagesInBundle reads the ClusterServiceVersion in the image of a bundle.
 func imagesInBundle(ctx context.Context, b *catalog.Bundle, sources Sources) ([]excerpt.UsedImage, bool, error) {
-	ref, err := reference.Parse(b.Image)
+	inside, err := ReadBundle(ctx, sources.Images, b.Image)
 	if err != nil {
 		return nil, false, err
 	}
-	src, err := source.Open(ctx, source.From{Images: sources.Images}, ref.String())
+	return excerpt.Images(inside)
+}
+
+// ReadBundle reads the image of a bundle. The result has all manifests as olm.bundle.object properties.
+func ReadBundle(ctx context.Context, images image.Reader, name string) (*catalog.Bundle, error) {
+	ref, err := reference.Parse(name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
+	}
+	src, err := source.Open(ctx, source.From{Images: images}, ref.String())
+	if err != nil {
+		return nil, err
 	}
 	if src.Kind != source.Bundle {
-		return nil, false, fmt.Errorf("%s is not the image of a bundle", b.Image)
+		return nil, fmt.Errorf("%s is not the image of a bundle", name)
 	}
 	c, err := src.Read(ctx, catalog.Options{})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	for _, p := range c.Packages {
 		for _, inside := range p.Bundles {
-			return excerpt.Images(inside)
+			return inside, nil
 		}
 	}
-	return nil, false, fmt.Errorf("%s contains no bundle", b.Image)
+	return nil, fmt.Errorf("%s contains no bundle", name)
 }
 
 // unlistedOf returns the images that a bundle uses and does not list. References are compared by what they

@@ -14,6 +14,7 @@ type OperatorCheck struct {
 	Version    int                        `json:"version"`
 	Upgrades   upgrade.Report             `json:"upgrades"`
 	Extensions []gantry.ResolvedExtension `json:"extensions,omitempty"`
+	CRDSafety  *gantry.CRDSafety          `json:"crdSafety,omitempty"`
 }
 
 // Text returns the check as text.
@@ -25,6 +26,7 @@ func (c *OperatorCheck) Text() string {
 	for _, r := range c.Extensions {
 		writeResolved(&b, r)
 	}
+	writeCRDSafety(&b, c.CRDSafety)
 	return b.String()
 }
 
