@@ -184,6 +184,7 @@ func (d *planDraft) platform(p *plan.Plan) {
 		if !slices.Contains(out.Architectures, r.Arch) {
 			out.Architectures = append(out.Architectures, r.Arch)
 		}
+		out.Tools = draftTools(out.Tools, &r)
 		for _, why := range r.Reasons {
 			if why.Channel == "" {
 				if out.Release != "" && out.Release != r.Source {
@@ -195,6 +196,22 @@ func (d *planDraft) platform(p *plan.Plan) {
 			d.channel(out, r, why)
 		}
 	}
+}
+
+// draftTools adds the tools of a release to those of a configuration.
+func draftTools(out *imageset.Tools, r *plan.Release) *imageset.Tools {
+	for _, t := range r.Tools {
+		if out == nil {
+			out = &imageset.Tools{}
+		}
+		if !slices.Contains(out.Names, t.Name) {
+			out.Names = append(out.Names, t.Name)
+		}
+		if !slices.Contains(out.Platforms, t.Platform) {
+			out.Platforms = append(out.Platforms, t.Platform)
+		}
+	}
+	return out
 }
 
 // finishPlatform makes the collected releases a valid selection.

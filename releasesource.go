@@ -47,6 +47,7 @@ type releaseSource struct {
 	images image.Reader
 	source string
 	digest digest.Digest // "" if source names the image
+	tools  []plan.Tool   // those that the plan of an archive has for the release
 	close  func()
 }
 
@@ -163,7 +164,7 @@ func (e *Env) archivedRelease(ctx context.Context, o ReleaseOptions, dir string)
 	if err == nil {
 		var found *plan.Release
 		if found, err = pickRelease(p, name, o.Arch); err == nil {
-			s.source, s.digest = found.Source, found.Digest
+			s.source, s.digest, s.tools = found.Source, found.Digest, found.Tools
 			return s, nil
 		}
 	}

@@ -22,10 +22,12 @@ import (
 // ToolOptions says which tools of a release ReleaseTools lists or extracts.
 type ToolOptions struct {
 	ReleaseOptions
-	// Names are those of tools.Names. The default is tools.DefaultNames if To is set, otherwise all.
+	// Names are those of tools.Names. The default is tools.DefaultNames if To is set, or what the plan
+	// of an archive has; otherwise all.
 	Names []string
 	// Platforms are those of tools.Platforms, "linux/amd64". The default is Linux on the architecture
-	// of the release (for several on amd64) if To is set, otherwise all.
+	// of the release (for several on amd64) if To is set, or what the plan of an archive has; otherwise
+	// all.
 	Platforms []string
 	// To is the folder for the files. It is created if it does not exist; files with the same names
 	// are replaced. Without it, tools are only listed.
@@ -89,10 +91,11 @@ func ReleaseTools(ctx context.Context, o ToolOptions) (*ReleaseToolList, error) 
 		}
 		return list, nil
 	}
-	selected, err := tools.Select(p, o.Names, platforms)
+	selected, notes, err := s.selectTools(p, o.Names, platforms)
 	if err != nil {
 		return nil, err
 	}
+	list.Notes = notes
 	if list.ReleaseImage, err = s.releaseImage(o.ReleaseImage, p); err != nil {
 		return nil, err
 	}
@@ -143,6 +146,24 @@ func (o *ToolOptions) check() ([]tools.Platform, error) {
 		return nil, inputf("Options.ReleaseImage %s: %w", o.ReleaseImage, err)
 	}
 	return platforms, nil
+}
+
+// selectTools returns the tools to extract. Without names and platforms, they are those that the plan of
+// an archive has, if any.
+func (s *releaseSource) selectTools(p *payload.Payload, names []string, platforms []tools.Platform) ([]tools.Tool, []string, error) {
+	if len(names) > 0 || len(platforms) > 0 || len(s.tools) == 0 {
+		return tools.Select(p, names, platforms)
+	}
+	all := tools.All(p)
+	var selected []tools.Tool
+	for _, t := range s.tools {
+		i := slices.IndexFunc(all, func(a tools.Tool) bool { return a.Name == t.Name && a.Platform.String() == t.Platform })
+		if i < 0 {
+			return nil, nil, inputHint("use the version of gantry that wrote the archive, or a newer one, or name other tools", "the plan has %s for %s, which is unknown", t.Name, t.Platform)
+		}
+		selected = append(selected, all[i])
+	}
+	return selected, nil, nil
 }
 
 // releaseTool returns what is known about a tool before it is extracted.

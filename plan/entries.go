@@ -163,7 +163,22 @@ func (r *Release) check() error {
 			errs = append(errs, fmt.Errorf("a signature has %d bytes", len(s.Body)))
 		}
 	}
+	for _, t := range r.Tools {
+		errs = append(errs, t.check())
+	}
 	return in("release", r.Name(), errs...)
+}
+
+// maxToolName is the maximum length of the name of a file.
+const maxToolName = 255
+
+// check accepts tools that this version does not know. A name without folders is safe as the name of
+// a file.
+func (t *Tool) check() error {
+	if t.File == "" || len(t.File) > maxToolName || strings.Trim(t.File, ".") == "" || strings.ContainsAny(t.File, `/\:`) {
+		return fmt.Errorf("the tool %s has %s as the name of its file", nameOf(t.Name), quoted(t.File))
+	}
+	return checkTexts("the name of a tool", t.Name, "the platform of a tool", t.Platform, "the file of a tool", t.File)
 }
 
 // maxSignature is the maximum size of a signature in bytes.

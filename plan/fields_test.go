@@ -42,6 +42,7 @@ func fullPlan() *Plan {
 		Releases: []Release{{
 			Product: release.OCP, Version: "4.20.1", Arch: release.DefaultArch, Source: images[2].Source, Digest: payload.Digest, Repository: "c", Tag: "4.20.1-x86_64",
 			Reasons: []ReleaseReason{{"head", "stable-4.20"}}, URL: "https://example.com/errata", Signatures: []Signature{{Digest: payload.Digest, Body: []byte("signature")}},
+			Tools: []Tool{{Name: "oc", Platform: "linux/amd64", File: "oc-4.20.1-linux-amd64"}},
 		}},
 		Updates:         []UpdatePath{{Product: release.OCP, Arch: release.DefaultArch, Channel: "stable-4.20", From: "4.20.1", To: "4.20.1", Hops: []Hop{}}},
 		UpdateGraphs:    []UpdateGraph{{URL: "https://example.com/graph", SHA256: one.Digest}},
@@ -133,6 +134,12 @@ func TestReadFields(t *testing.T) {
 		"release channel":       {func(p *Plan) { p.Releases[0].Reasons[0].Channel = "a b" }, `"a b" is not a channel`},
 		"release URL":           {func(p *Plan) { p.Releases[0].URL = "https://a\nb" }, "the URL has a control character"},
 		"release signature":     {func(p *Plan) { p.Releases[0].Signatures[0].Body = nil }, "a signature has 0 bytes"},
+		"tool":                  {func(p *Plan) { p.Releases[0].Tools[0].Name = escape }, "the name of a tool has a control character"},
+		"tool of the future":    {func(p *Plan) { p.Releases[0].Tools[0].Name = "ocx" }, ""},
+		"tool platform":         {func(p *Plan) { p.Releases[0].Tools[0].Platform = escape }, "the platform of a tool has a control character"},
+		"tool file":             {func(p *Plan) { p.Releases[0].Tools[0].File = "../oc" }, `the tool oc has "../oc" as the name of its file`},
+		"tool without a file":   {func(p *Plan) { p.Releases[0].Tools[0].File = ".." }, `the tool oc has ".." as the name of its file`},
+		"tool file name":        {func(p *Plan) { p.Releases[0].Tools[0].File = "a\nb" }, "the file of a tool has a control character"},
 		"update version":        {func(p *Plan) { p.Updates[0].From = "latest" }, `"latest" is not a version`},
 		"update channel":        {func(p *Plan) { p.Updates[0].Channel = "a\nb" }, "is not a channel"},
 		"risk": {func(p *Plan) {

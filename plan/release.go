@@ -28,12 +28,23 @@ type Release struct {
 	// Signatures are the signatures of the payload and, for a multi payload, of its children. Each
 	// was verified when the plan was made.
 	Signatures []Signature `json:"signatures,omitempty"`
+	// Tools are programs in the images of the release that the configuration asks for, sorted by File.
+	// They are extracted from these images where they are needed.
+	Tools []Tool `json:"tools,omitempty"`
 	// Unverified reports whether the signatures were not verified, as requested.
 	Unverified bool `json:"unverified,omitempty"`
 }
 
 // Name returns the name of the release, which is also its tag: "4.20.5-x86_64".
 func (r Release) Name() string { return release.Name(r.Version, r.Arch) }
+
+// A Tool is a program in an image of a release.
+type Tool struct {
+	Name     string `json:"name"`     // "oc"
+	Platform string `json:"platform"` // where it runs, "linux/amd64"
+	// File is the name of its file, "oc-4.20.5-linux-amd64".
+	File string `json:"file"`
+}
 
 // OwnSignatures returns the signatures of the payload itself, without those of its children.
 func (r Release) OwnSignatures() [][]byte {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +31,8 @@ func withTools() releasetest.Definition {
 func TestReleaseTools(t *testing.T) {
 	t.Parallel()
 	w := newPlatformFixture(t, withTools())
-	config := w.config("imageset.yaml", "  platform: {architectures: [amd64, multi], channels: [{name: stable-4.20}]}\n")
+	config := w.config("imageset.yaml", "  platform: {architectures: [amd64, multi], channels: [{name: stable-4.20}], tools: {names: [oc, oc-mirror], platforms: [linux/amd64, windows/amd64]}}\n")
+	w.says(w.must("plan", "-c", config).stdout, "Tools in the images of releases\n  4.20.5-multi: oc (linux/amd64, windows/amd64), oc-mirror (linux/amd64)\n")
 	w.must("mirror", "-c", config, w.docker("/ocp"))
 	w.must("mirror", "-c", config, "file://"+w.path("disk"))
 	p := w.payload("4.20.5-x86_64")
@@ -67,6 +70,12 @@ func TestReleaseTools(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(out), says) {
 			t.Errorf("%s prints %q, %v", file, out, err)
 		}
+	}
+
+	// The plan in the archive says which tools it is meant to have.
+	w.must("release", "tools", multi, "--to", w.path("planned"))
+	if diff := cmp.Diff([]string{"oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64"}, slices.Sorted(maps.Keys(w.tree("planned")))); diff != "" {
+		t.Error(diff)
 	}
 
 	// A mirror is what openshift-install installs, unless another image is given.

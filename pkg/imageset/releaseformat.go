@@ -20,6 +20,7 @@ func releasesObject() object[Releases] {
 			text("release", "The release to mirror: a registry reference with tag or digest; excludes channels.",
 				func(r *Releases) *string { return &r.Release }, payload()),
 			flag("kubeVirtContainer", "Mirror the boot images of KubeVirt too.", func(r *Releases) *bool { return &r.KubeVirtContainer }),
+			toolsField(),
 			text("updateService", "The address of the update service for ocp channels, as in spec.upstream of a ClusterVersion. The default is the public service.",
 				func(r *Releases) *string { return &r.UpdateService }, serviceAddress()),
 			text("graphData", "The http or https address or the path of the graph data, a tar.gz file. The default is the public graph data.",

@@ -19,6 +19,8 @@ type Releases struct {
 	Release string
 	// KubeVirtContainer mirrors the boot images of KubeVirt too.
 	KubeVirtContainer bool
+	// Tools, if set, provides tools of the releases.
+	Tools *Tools
 	// UpdateService is the http or https address of the graphs of OCP channels, as in spec.upstream
 	// of a ClusterVersion; empty for the public one.
 	UpdateService string

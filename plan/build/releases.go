@@ -171,7 +171,9 @@ func (r releaseReader) read(ctx context.Context, c chosenRelease) (selectedRelea
 		Repository: plan.ReleaseRepository, Tag: c.name(), Reasons: c.reasons, URL: p.URL,
 		Signatures: signatures, Unverified: r.opts.IgnoreReleaseSignature,
 	}
-	return s, nil
+	list, notes, err := r.selectTools(p)
+	s.entry.Tools, s.notes = list, append(s.notes, notes...)
+	return s, err
 }
 
 // wrap adds the name of the release to an error, if it is known already.

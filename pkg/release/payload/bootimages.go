@@ -48,7 +48,13 @@ func (p *Payload) KubeVirt() (map[release.Arch]string, error) {
 // parseBootImages parses the ConfigMap.
 func parseBootImages(text []byte) (map[release.Arch]string, error) {
 	images := map[release.Arch]string{}
-	err := eachObject(text, func(o object, text []byte) error {
+	err := eachStream(text, func(stream []byte) error { return parseStream(stream, images) })
+	return images, err
+}
+
+// eachStream calls read with the metadata of the stream in the ConfigMap.
+func eachStream(text []byte, read func([]byte) error) error {
+	return eachObject(text, func(o object, text []byte) error {
 		if !o.isConfigMap(bootNamespace, bootName) {
 			return nil
 		}
@@ -59,12 +65,11 @@ func parseBootImages(text []byte) (map[release.Arch]string, error) {
 		if c.Data[streamKey] == "" {
 			return fmt.Errorf("ConfigMap %s has no data.%s", bootName, streamKey)
 		}
-		if err := parseStream([]byte(c.Data[streamKey]), images); err != nil {
+		if err := read([]byte(c.Data[streamKey])); err != nil {
 			return fmt.Errorf("data.%s: %w", streamKey, err)
 		}
 		return nil
 	})
-	return images, err
 }
 
 // parseStream adds the images that the metadata of a stream names.

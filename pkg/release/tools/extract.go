@@ -97,7 +97,7 @@ type written struct {
 }
 
 func (x *extraction) run(ctx context.Context, src image.Reader, tools []*Tool) error {
-	c := tools[0].in(x.payload)
+	c := tools[0].Image(x.payload)
 	img, err := openImage(ctx, src, x.options.Sources(c), c, tools[0].arch)
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ const releaseImage = "quay.io/example/release@sha256:000000000000000000000000000
 // extracted extracts tools and returns their content by file name, and notes.
 func extracted(t *testing.T, s *store, p *payload.Payload, names []string, on ...Platform) (map[string]string, []string, error) {
 	t.Helper()
-	list, err := Select(p, names, on)
+	list, _, err := Select(p, names, on)
 	if err != nil {
 		t.Fatal(err)
 	}

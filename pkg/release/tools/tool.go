@@ -14,6 +14,7 @@ package tools
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -194,7 +195,7 @@ func All(p *payload.Payload) []Tool {
 	var all []Tool
 	for i := range programs {
 		for _, platform := range Platforms() {
-			if t, ok := programs[i].on(platform, p.Arch); ok && t.in(p) != nil {
+			if t, ok := programs[i].on(platform, p.Arch); ok && t.Image(p) != nil {
 				all = append(all, t)
 			}
 		}
@@ -202,8 +203,8 @@ func All(p *payload.Payload) []Tool {
 	return all
 }
 
-// in returns the image of a release that has the tool, nil if there is none.
-func (t *Tool) in(p *payload.Payload) *payload.Component {
+// Image returns the image of a release that has the tool, nil if there is none.
+func (t *Tool) Image(p *payload.Payload) *payload.Component {
 	for i := range p.Components {
 		if slices.Contains(p.Components[i].Names, t.Component) {
 			return &p.Components[i]
@@ -214,46 +215,52 @@ func (t *Tool) in(p *payload.Payload) *payload.Component {
 
 // Select returns the tools with the names for the platforms; without names DefaultNames, and without
 // platforms DefaultPlatform. A tool that exists for only some of the platforms is returned for those.
-// A tool for none of them, a platform without any of the tools, and a release without their image are
-// errors.
-func Select(p *payload.Payload, names []string, platforms []Platform) ([]Tool, error) {
-	if len(names) == 0 {
+// A named tool for none of them, a platform without any of the tools, and a release without the image
+// of a named tool are errors. A release without the image of a default tool, such as oc-mirror in OKD,
+// is a note.
+func Select(p *payload.Payload, names []string, platforms []Platform) (found []Tool, notes []string, err error) {
+	named := len(names) > 0
+	if !named {
 		names = DefaultNames()
 	}
 	if len(platforms) == 0 {
 		platforms = []Platform{DefaultPlatform(p.Arch)}
 	}
-	var found []Tool
 	for i := range programs {
 		if !slices.Contains(names, programs[i].name) {
 			continue
 		}
-		before := len(found)
+		exists := false
 		for _, platform := range Platforms() {
 			if t, ok := programs[i].on(platform, p.Arch); ok && slices.Contains(platforms, platform) {
-				if t.in(p) == nil {
-					return nil, advice.New(advice.Input, "leave out the tool, or the platform", "release %s has no image %q, which would have %s for %s",
-						release.Name(p.Version, p.Arch), t.Component, t.Name, platform)
+				exists = true
+				if t.Image(p) != nil {
+					found = append(found, t)
+					continue
 				}
-				found = append(found, t)
+				missing := fmt.Sprintf("release %s has no image %q, which would have %s for %s", release.Name(p.Version, p.Arch), t.Component, t.Name, platform)
+				if named {
+					return nil, nil, advice.New(advice.Input, "leave out the tool, or the platform", "%s", missing)
+				}
+				notes = append(notes, missing)
 			}
 		}
-		if len(found) == before {
-			return nil, programs[i].unavailable(platforms, p)
+		if !exists && named {
+			return nil, nil, programs[i].unavailable(platforms, p)
 		}
 	}
 	for _, name := range names {
 		if err := CheckName(name); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, platform := range platforms {
 		if !slices.ContainsFunc(found, func(t Tool) bool { return t.Platform == platform }) {
-			return nil, advice.New(advice.Input, "leave it out", "release %s has none of the tools %s for %s",
+			return nil, nil, advice.New(advice.Input, "leave it out", "release %s has none of the tools %s for %s",
 				release.Name(p.Version, p.Arch), strings.Join(names, ", "), platform)
 		}
 	}
-	return found, nil
+	return found, notes, nil
 }
 
 // unavailable returns the error for a tool that exists for none of the platforms.

@@ -44,6 +44,7 @@ func TestSelect(t *testing.T) {
 		want             string
 	}{
 		{"amd64", "", "", "oc:linux/amd64:cli:/usr/bin/oc openshift-install:linux/amd64:installer:/usr/bin/openshift-install oc-mirror:linux/amd64:oc-mirror:/usr/bin/oc-mirror"},
+		{"amd64", "", "darwin/arm64", "oc:darwin/arm64:cli-artifacts:/usr/share/openshift/mac_arm64/oc openshift-install:darwin/arm64:installer-artifacts:/usr/share/openshift/mac_arm64/openshift-install"},
 		{"arm64", "oc", "", "oc:linux/arm64:cli:/usr/bin/oc"},
 		{"multi", "oc", "", "oc:linux/amd64:cli:/usr/bin/oc"},
 		{"multi", "oc", "linux/s390x darwin/arm64", "oc:darwin/arm64:cli-artifacts:/usr/share/openshift/mac_arm64/oc oc:linux/s390x:cli:/usr/bin/oc"},
@@ -55,12 +56,12 @@ func TestSelect(t *testing.T) {
 		{"amd64", "oc.rhel8", "linux/s390x", "oc.rhel8:linux/s390x:cli-artifacts:/usr/share/openshift/linux_s390x/oc.rhel8"},
 		{"amd64", "openshift-install-fips ccoctl.rhel9", "", "openshift-install-fips:linux/amd64:baremetal-installer:/usr/bin/openshift-install ccoctl.rhel9:linux/amd64:cloud-credential-operator:/usr/bin/ccoctl.rhel9"},
 	} {
-		found, err := Select(releaseOf(tc.arch, all...), strings.Fields(tc.names), platforms(t, tc.platforms))
+		found, notes, err := Select(releaseOf(tc.arch, all...), strings.Fields(tc.names), platforms(t, tc.platforms))
 		var got []string
 		for _, x := range found {
 			got = append(got, x.Name+":"+x.Platform.String()+":"+x.Component+":/"+x.Path)
 		}
-		if diff := cmp.Diff(strings.Fields(tc.want), got); err != nil || diff != "" {
+		if diff := cmp.Diff(strings.Fields(tc.want), got); err != nil || diff != "" || notes != nil {
 			t.Errorf("%s %s %s: %v %s", tc.arch, tc.names, tc.platforms, err, diff)
 		}
 	}
@@ -79,10 +80,17 @@ func TestSelectRefuses(t *testing.T) {
 		{all, "ccoctl", "linux/amd64 darwin/arm64", "has none of the tools ccoctl for darwin/arm64", "leave it out"},
 		{[]string{"cli"}, "oc", "linux/arm64", `release 4.20.5-x86_64 has no image "cli-artifacts", which would have oc for linux/arm64`, "leave out"},
 	} {
-		_, err := Select(releaseOf("amd64", tc.components...), strings.Fields(tc.names), platforms(t, tc.platforms))
+		_, _, err := Select(releaseOf("amd64", tc.components...), strings.Fields(tc.names), platforms(t, tc.platforms))
 		if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(advice.Hint(err), tc.hint) {
 			t.Errorf("%s %s: got %v (%s), want %s (%s)", tc.names, tc.platforms, err, advice.Hint(err), tc.want, tc.hint)
 		}
+	}
+	found, notes, err := Select(releaseOf("amd64", "cli", "installer"), nil, nil)
+	if want := []string{`release 4.20.5-x86_64 has no image "oc-mirror", which would have oc-mirror for linux/amd64`}; err != nil || len(found) != 2 || !slices.Equal(notes, want) {
+		t.Errorf("without oc-mirror: %v, %v, %v", found, notes, err)
+	}
+	if _, _, err := Select(releaseOf("amd64", "etcd"), nil, nil); err == nil || !strings.Contains(err.Error(), "has none of the tools oc, openshift-install, oc-mirror for linux/amd64") {
+		t.Errorf("without any: %v", err)
 	}
 	for text, hint := range map[string]string{
 		"linux/amd46": `did you mean "linux/amd64"`, "linux": `did you mean "linux/amd64"`, "solaris/sparc": "the platforms are", "windows/arm64": "",

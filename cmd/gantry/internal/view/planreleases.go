@@ -17,6 +17,7 @@ const textWidth = 100
 // updates.
 func writePlatform(b *strings.Builder, p *plan.Plan, width int) {
 	writeReleases(b, p, width)
+	writeTools(b, p)
 	writeUpdates(b, p)
 	writeRisks(b, p)
 	writeAcks(b, p)
@@ -67,6 +68,35 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 			NotVerified, Number(unverified, "release", "releases"), them)
 	}
 	b.WriteByte('\n')
+}
+
+// writeTools writes the tools of each release, with their platforms.
+func writeTools(b *strings.Builder, p *plan.Plan) {
+	first := true
+	for _, r := range p.Releases {
+		var names []string
+		platforms := map[string][]string{}
+		for _, t := range r.Tools {
+			if platforms[t.Name] == nil {
+				names = append(names, t.Name)
+			}
+			platforms[t.Name] = append(platforms[t.Name], t.Platform)
+		}
+		if len(names) == 0 {
+			continue
+		}
+		if first {
+			b.WriteString("Tools in the images of releases\n")
+			first = false
+		}
+		for i, name := range names {
+			names[i] = fmt.Sprintf("%s (%s)", OneLine(name), OneLine(strings.Join(platforms[name], ", ")))
+		}
+		writeWrapped(b, "  ", r.Name()+": "+strings.Join(names, ", "))
+	}
+	if !first {
+		b.WriteByte('\n')
+	}
 }
 
 // releaseReasons returns why a release was selected: "fast-4.20: head, path; stable-4.20: range".

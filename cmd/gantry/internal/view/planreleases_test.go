@@ -26,7 +26,9 @@ func platformPlan() *plan.Plan {
 		Releases: []plan.Release{
 			{Version: "4.19.1", Arch: "amd64", Reasons: []plan.ReleaseReason{{Reason: "from", Channel: "fast-4.20"}, {Reason: "from", Channel: "stable-4.20"}}},
 			{Version: "4.20.1", Arch: "amd64", Reasons: []plan.ReleaseReason{{Reason: "path", Channel: "fast-4.20"}, {Reason: "range", Channel: "fast-4.20"}, {Reason: "path", Channel: "stable-4.20"}}, Unverified: true},
-			{Version: "4.21.0", Arch: release.Multi, Reasons: []plan.ReleaseReason{{Reason: "release"}}},
+			{Version: "4.21.0", Arch: release.Multi, Reasons: []plan.ReleaseReason{{Reason: "release"}}, Tools: []plan.Tool{
+				{Name: "oc", Platform: "darwin/arm64"}, {Name: "oc", Platform: "linux/amd64"}, {Name: "oc-mirror", Platform: "linux/amd64"},
+			}},
 		},
 		Updates: []plan.UpdatePath{
 			{Product: release.OCP, Arch: "amd64", Channel: "fast-4.20", From: "4.19.1", To: "4.20.2", Hops: []plan.Hop{
@@ -54,6 +56,9 @@ func TestPlatformTable(t *testing.T) {
   4.20.1-x86_64  fast-4.20: path, range; stable-4.20: path  NOT VERIFIED  0       0 B
   4.21.0-multi   release                                    yes           0       0 B
   NOT VERIFIED: the signature of 1 release was not checked (--ignore-release-signature), and clusters may refuse it.
+
+Tools in the images of releases
+  4.21.0-multi: oc (darwin/arm64, linux/amd64), oc-mirror (linux/amd64)
 
 Updates
   4.19.1 to 4.20.2 for amd64, in channel fast-4.20: 2 updates
