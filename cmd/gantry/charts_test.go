@@ -1,20 +1,33 @@
 package main
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// startCharts starts a chart repository with the password "secret" for the user "ci" below /private,
-// and returns its host. Its charts name images of the sample.
+// startCharts starts a chart repository and returns its host.
 func startCharts(t *testing.T) string {
 	t.Helper()
+	s := httptest.NewServer(chartRepository())
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// chartRepository returns a chart repository with the password "secret" for the user "ci" below
+// /private. Its charts name images of the sample.
+func chartRepository() http.Handler {
 	files := map[string]string{"podinfo-5.1.0.tgz.prov": "-----BEGIN PGP SIGNED MESSAGE-----\n"}
 	var index []string
 	for _, c := range []struct{ name, version, image string }{
@@ -27,7 +40,7 @@ func startCharts(t *testing.T) string {
 		index = append(index, c.name+" "+c.version+" "+digest.FromBytes(archive).Encoded())
 	}
 	files["index.yaml"] = charttest.Index(index...)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, private := strings.CutPrefix(r.URL.Path, "/private")
 		user, password, _ := r.BasicAuth()
 		text, ok := files[strings.TrimPrefix(name, "/")]
@@ -40,7 +53,81 @@ func startCharts(t *testing.T) string {
 		default:
 			_, _ = w.Write([]byte(text))
 		}
-	}))
-	t.Cleanup(s.Close)
-	return s.Listener.Addr().String()
+	})
+}
+
+// TestChartsWithPasswords mirrors charts of a repository over https and of a registry, both with a CA and
+// a password of their own, directly and over a disk.
+func TestChartsWithPasswords(t *testing.T) {
+	t.Parallel()
+	renderer, err := os.Executable() // TestMain has a renderer
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := registrytest.Start(t, registrytest.Options{TLS: true, Auth: registrytest.TokenAuth})
+	charts := registrytest.Serve(t, registrytest.Options{TLS: true}, chartRepository())
+	w := &fixture{t: t, dir: registrytest.TempDir(t), source: registry, mirror: registry}
+	w.mkdir("certificates")
+	for name, file := range map[string]string{"registry.crt": registry.CAFile, "charts.crt": charts.CAFile} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write("certificates/"+name, string(text))
+	}
+	auth := func(user, password string) map[string]string {
+		return map[string]string{"auth": base64.StdEncoding.EncodeToString([]byte(user + ":" + password))}
+	}
+	credentials, err := json.Marshal(map[string]any{"auths": map[string]any{
+		registry.Host: auth(registry.Username, registry.Password), charts.Host + "/private": auth("ci", "secret"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.surroundings(w.write("registries.conf", "[[registry]]\nprefix = \"images.example.net\"\nlocation = \""+registry.Host+"/images.example.net\"\n"),
+		w.write("auth.json", string(credentials)))
+
+	image := artifactOf(t, ocispec.Manifest{
+		MediaType: ocispec.MediaTypeImageManifest, Config: part(ocispec.MediaTypeImageConfig, "{}"), Layers: []ocispec.Descriptor{part(ocispec.MediaTypeImageLayerGzip, "layer")},
+	}, "{}", "layer")
+	if _, err := registry.Client().PushRaw(t.Context(), "images.example.net/tools/netcheck", "1.4", image.mediaType, image.manifest, image.blobs...); err != nil {
+		t.Fatal(err)
+	}
+	const config = `{"name":"app","version":"1.2.0","apiVersion":"v2"}`
+	archive := string(charttest.Chart("app", "1.2.0", "images.example.net/tools/netcheck:1.4"))
+	app := artifactOf(t, ocispec.Manifest{
+		MediaType: ocispec.MediaTypeImageManifest, Config: part("application/vnd.cncf.helm.config.v1+json", config),
+		Layers: []ocispec.Descriptor{part("application/vnd.cncf.helm.chart.content.v1.tar+gzip", archive)},
+	}, config, archive)
+	pushed, err := registry.Client().PushRaw(t.Context(), "helm/app", "1.2.0", app.mediaType, app.manifest, app.blobs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := w.config("imageset.yaml", "  helm:\n    repositories:\n    - url: https://"+charts.Host+"/private\n      charts: [{name: podinfo, version: 5.0.0, values: {tag: '1.4'}}]\n"+
+		"    - url: oci://"+registry.Host+"/helm\n      charts: [{name: app, version: ^1.0.0}]\n")
+
+	source := []string{"--src-cert-dir", w.path("certificates")}
+	mirror := []string{"--dest-cert-dir", w.path("certificates")}
+	from := append(source, "-c", cfg, "--helm-renderer", renderer)
+	refused := w.gantry("plan", "-c", cfg, "--helm-renderer", renderer)
+	if refused.code != exitError || !strings.Contains(refused.stderr, "--src-cert-dir") {
+		t.Errorf("without the CA: %d\n%s", refused.code, refused.stderr)
+	}
+	w.must(slices.Concat([]string{"mirror", w.docker("/direct")}, from, mirror)...)
+	w.must(slices.Concat([]string{"mirror", "file://" + w.path("disk")}, from)...)
+	w.must(slices.Concat([]string{"mirror", "--from", "file://" + w.path("disk"), w.docker("/carried"), "--workspace", w.path("far")}, mirror)...)
+	for _, prefix := range []string{"direct/", "carried/"} {
+		for _, chart := range []string{"app:1.2.0", "podinfo:5.0.0"} {
+			name, tag, _ := strings.Cut(chart, ":")
+			got, err := registry.Client().Pull(t.Context(), prefix+"charts/"+name, tag)
+			if err != nil || name == "app" && got.Digest != pushed {
+				t.Errorf("%s%s: %v, %v", prefix, chart, got.Digest, err)
+			}
+		}
+	}
+	for name, text := range w.tree(".") {
+		if name != "auth.json" && strings.Contains(text, "Y2k6c2VjcmV0") {
+			t.Errorf("%s contains the password", name)
+		}
+	}
 }
