@@ -133,6 +133,7 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 	result := &CheckResult{}
 	result.Upgrades, err = upgrade.Check(operators, catalogs, upgrade.Options{
 		ClusterVersion: cmp.Or(o.ClusterVersion, c.selected.platformVersion()), Configured: configured,
+		Conditions: c.selected.Conditions,
 	})
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")

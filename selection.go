@@ -39,6 +39,8 @@ type Selected struct {
 	Clusters  []installed.Operator       // of the files of Installed
 	Operators []imageset.Installed       // the same, as a configuration has them
 	Releases  []installed.ClusterVersion // of the files of Installed
+	// Conditions are what keeps these operators and releases from being updated.
+	Conditions []installed.Condition
 }
 
 // checkPath is the hint for a file that does not exist.
@@ -81,11 +83,12 @@ func (s *Selection) Load() (*Selected, error) {
 		}
 	}
 	for _, name := range s.Installed {
-		operators, releases, err := readInstalled(name)
+		c, err := readInstalled(name)
 		if err != nil {
 			return nil, inputf("Options.Installed: %w", err)
 		}
-		out.Clusters, out.Releases = append(out.Clusters, operators...), append(out.Releases, releases...)
+		out.Clusters, out.Releases = append(out.Clusters, c.Operators...), append(out.Releases, c.Versions...)
+		out.Conditions = append(out.Conditions, c.Conditions...)
 	}
 	out.Clusters = installed.Merge(out.Clusters)
 	for _, o := range out.Clusters {
@@ -118,10 +121,10 @@ func (s *Selection) loadConfig(e *Env) (*Selected, error) {
 	return out, nil
 }
 
-func readInstalled(name string) (operators []installed.Operator, releases []installed.ClusterVersion, err error) {
+func readInstalled(name string) (c *installed.Cluster, err error) {
 	f, err := regular.OpenInput(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	return installed.Read(name, f)

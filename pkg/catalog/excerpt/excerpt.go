@@ -38,9 +38,18 @@ type Excerpt struct {
 	Webhooks []string
 	// APIServices are the extension API servers of the bundle, as GROUP/VERSION, in their order.
 	APIServices []string
+	// NativeAPIs are the APIs that the cluster must have without any operator, in their order.
+	NativeAPIs []NativeAPI
 	// CRDs are the CustomResourceDefinitions among the manifests, sorted by name. There are none if
 	// the catalog only has olm.csv.metadata.
 	CRDs []CRD
+}
+
+// A NativeAPI is an API of the cluster itself.
+type NativeAPI struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
 }
 
 // A CRD is a CustomResourceDefinition.
@@ -90,7 +99,8 @@ type csvSpec struct {
 		Type      string `json:"type"`
 		Supported bool   `json:"supported"`
 	} `json:"installModes"`
-	MinKubeVersion string `json:"minKubeVersion"`
+	MinKubeVersion string      `json:"minKubeVersion"`
+	NativeAPIs     []NativeAPI `json:"nativeAPIs"`
 	Webhooks       []struct {
 		GenerateName string `json:"generateName"`
 	} `json:"webhookdefinitions"`
@@ -104,7 +114,7 @@ type csvSpec struct {
 
 func (x *Excerpt) take(spec csvSpec) {
 	x.CSV = true
-	x.MinKube = spec.MinKubeVersion
+	x.MinKube, x.NativeAPIs = spec.MinKubeVersion, spec.NativeAPIs
 	x.InstallModes, x.APIServices = nil, nil
 	for _, mode := range spec.InstallModes {
 		if mode.Supported {

@@ -8,6 +8,8 @@ type Cluster struct {
 	Catalogs []Catalog
 	// Mirrors are the rules of the mirror sets.
 	Mirrors []MirrorRule
+	// Conditions are what keeps operators and the platform from being updated.
+	Conditions []Condition
 }
 
 // Add adds what another input says about the same cluster, or about another cluster that uses the same
@@ -17,6 +19,7 @@ func (c *Cluster) Add(other *Cluster) {
 	c.Versions = append(c.Versions, other.Versions...)
 	c.Catalogs = append(c.Catalogs, other.Catalogs...)
 	c.Mirrors = append(c.Mirrors, other.Mirrors...)
+	c.Conditions = append(c.Conditions, other.Conditions...)
 }
 
 // A Catalog is a CatalogSource, with its namespace, or a ClusterCatalog.

@@ -36,6 +36,21 @@ func clusterServiceVersion(o object) (record, bool, error) {
 				Kind    string `json:"kind"`
 			} `json:"owned"`
 		} `json:"customresourcedefinitions"`
+		RelatedImages []csvImage `json:"relatedImages"`
+		Install       struct {
+			Spec struct {
+				Deployments []struct {
+					Spec struct {
+						Template struct {
+							Spec struct {
+								Containers     []csvImage `json:"containers"`
+								InitContainers []csvImage `json:"initContainers"`
+							} `json:"spec"`
+						} `json:"template"`
+					} `json:"spec"`
+				} `json:"deployments"`
+			} `json:"spec"`
+		} `json:"install"`
 	}
 	var status struct {
 		Phase   string `json:"phase"`
@@ -65,6 +80,18 @@ func clusterServiceVersion(o object) (record, bool, error) {
 			r.APIs = append(r.APIs, API{Group: group, Version: crd.Version, Kind: crd.Kind})
 		}
 	}
+	images := spec.RelatedImages
+	for _, d := range spec.Install.Spec.Deployments {
+		pod := d.Spec.Template.Spec
+		images = append(append(images, pod.Containers...), pod.InitContainers...)
+	}
+	for _, i := range images {
+		if i.Image != "" {
+			r.Images = append(r.Images, i.Image)
+		}
+	}
+	slices.Sort(r.Images)
+	r.Images = slices.Compact(r.Images)
 	r.properties(o.Metadata.Annotations.Properties)
 	if r.Package == "" {
 		r.Package = packageLabel(o.Metadata)
@@ -80,6 +107,11 @@ func clusterServiceVersion(o object) (record, bool, error) {
 	}
 	sortAPIs(&r.Operator)
 	return r, true, nil
+}
+
+// A csvImage is a related image or a container.
+type csvImage struct {
+	Image string `json:"image"`
 }
 
 // properties reads the properties of the bundle, which OLM keeps in an annotation:

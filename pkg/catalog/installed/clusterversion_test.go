@@ -56,15 +56,15 @@ func TestReadClusterVersions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			operators, got, err := installed.Read("f", strings.NewReader(tc.input))
+			c, err := installed.Read("f", strings.NewReader(tc.input))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, c.Versions); diff != "" {
 				t.Error(diff)
 			}
-			if len(operators) != tc.operators {
-				t.Errorf("%d operators: %+v", len(operators), operators)
+			if len(c.Operators) != tc.operators {
+				t.Errorf("%d operators: %+v", len(c.Operators), c.Operators)
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestReadClusterVersions(t *testing.T) {
 		"wrong type":    {object(`{"channel":[]}`, `{}`), "ClusterVersion version: spec.channel has a JSON ["},
 		"wrong history": {object(`{}`, `{"history":{}}`), "ClusterVersion version: status.history has a JSON {"},
 	} {
-		_, _, err := installed.Read("f", strings.NewReader(tc.input))
+		_, err := installed.Read("f", strings.NewReader(tc.input))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got error %v, want %s", name, err, tc.want)
 		}

@@ -66,6 +66,9 @@ type Operator struct {
 	// APIs are the APIs that the installed bundle provides according to its ClusterServiceVersion,
 	// sorted.
 	APIs []API
+	// Images are the images that the installed bundle lists or runs according to its
+	// ClusterServiceVersion, sorted.
+	Images []string
 	// Origin names the object in messages: "FILE: ClusterServiceVersion NS/NAME".
 	Origin string
 	// Notes are sentences about problems: a failed installation, an unknown package.
@@ -135,7 +138,7 @@ next:
 		for _, j := range at[of(o)] {
 			if o.Version == "" && all[j].Package == o.Package {
 				all[i].Version, all[i].Release = all[j].Version, all[j].Release
-				all[i].MaxOpenShift, all[i].APIs = all[j].MaxOpenShift, all[j].APIs
+				all[i].MaxOpenShift, all[i].APIs, all[i].Images = all[j].MaxOpenShift, all[j].APIs, all[j].Images
 			}
 		}
 	}
@@ -185,6 +188,9 @@ func join(a, b Operator) Operator {
 	a.MaxOpenShift = cmp.Or(a.MaxOpenShift, b.MaxOpenShift)
 	if len(a.APIs) == 0 {
 		a.APIs = b.APIs
+	}
+	if len(a.Images) == 0 {
+		a.Images = b.Images
 	}
 	for _, note := range b.Notes {
 		if !slices.Contains(a.Notes, note) {

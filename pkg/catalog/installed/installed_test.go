@@ -25,11 +25,11 @@ func read(t *testing.T, name string) []installed.Operator {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	operators, _, err := installed.Read(name, f)
+	c, err := installed.Read(name, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return operators
+	return c.Operators
 }
 
 // quay returns the operator of its ClusterServiceVersion.
@@ -162,12 +162,12 @@ func TestReadForms(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			operators, _, err := installed.Read("f", strings.NewReader(test.input))
+			c, err := installed.Read("f", strings.NewReader(test.input))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, o := range operators {
+			for _, o := range c.Operators {
 				got = append(got, o.Package)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -200,7 +200,7 @@ func TestReadErrors(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := installed.Read("f.json", strings.NewReader(test.input))
+			_, err := installed.Read("f.json", strings.NewReader(test.input))
 			if err == nil {
 				t.Fatal("got no error")
 			}
@@ -223,13 +223,13 @@ func (b blanks) Read(p []byte) (int, error) {
 
 func TestReadLimits(t *testing.T) {
 	t.Parallel()
-	if _, _, err := installed.Read("f", blanks("kind: a\n")); err == nil || !strings.Contains(err.Error(), "more than 32 MiB of YAML; print it with -o json") {
+	if _, err := installed.Read("f", blanks("kind: a\n")); err == nil || !strings.Contains(err.Error(), "more than 32 MiB of YAML; print it with -o json") {
 		t.Errorf("endless YAML: got %v", err)
 	}
 	if testing.Short() {
 		return
 	}
-	if _, _, err := installed.Read("f", blanks("{}")); err == nil || !strings.Contains(err.Error(), "more than 1000000 objects") {
+	if _, err := installed.Read("f", blanks("{}")); err == nil || !strings.Contains(err.Error(), "more than 1000000 objects") {
 		t.Errorf("endless objects: got %v", err)
 	}
 }
@@ -248,26 +248,45 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add("---\nkind: List\nitems: [{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription}]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		operators, clusters, err := installed.Read("f", strings.NewReader(text))
+		c, err := installed.Read("f", strings.NewReader(text))
 		if err != nil {
 			return
 		}
-		if len(operators)+len(clusters) == 0 {
+		if len(c.Operators)+len(c.Versions) == 0 && !strings.Contains(text, "Condition") && !strings.Contains(text, "ClusterOperator") {
 			t.Fatal("got neither operators, clusters nor an error")
 		}
-		for _, c := range clusters {
+		for _, c := range c.Versions {
 			if c.Version == "" || !strings.HasPrefix(c.Origin, "f: ClusterVersion") {
 				t.Errorf("a cluster without version or origin: %+v", c)
 			}
 		}
-		for _, o := range operators {
+		for _, o := range c.Operators {
 			if o.Bundle == "" || o.Origin == "" {
 				t.Errorf("an operator without bundle or origin: %+v", o)
 			}
 		}
-		again := installed.Merge(operators, slices.Clone(operators))
-		if diff := cmp.Diff(operators, again, plain, cmpopts.EquateEmpty()); diff != "" {
+		again := installed.Merge(c.Operators, slices.Clone(c.Operators))
+		if diff := cmp.Diff(c.Operators, again, plain, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("merged with itself, it changes:\n%s", diff)
 		}
 	})
+}
+
+// TestReadImages reads the images of a ClusterServiceVersion, and merges them with its Subscription.
+func TestReadImages(t *testing.T) {
+	t.Parallel()
+	const input = `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"s","namespace":"zoo"},"spec":{"name":"p"},"status":{"installedCSV":"p.v1.0.0"}}
+{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"p.v1.0.0","namespace":"zoo"},"spec":{"version":"1.0.0",
+"relatedImages":[{"name":"x","image":"quay.io/x/b:v1"},{"name":"none"}],
+"install":{"spec":{"deployments":[{"spec":{"template":{"spec":{"containers":[{"image":"quay.io/x/a:v1"}],"initContainers":[{"image":"quay.io/x/b:v1"},{"image":"quay.io/x/c:v1"}]}}}}]}}}}`
+	c, err := installed.Read("f", strings.NewReader(input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Operators) != 1 {
+		t.Fatalf("got %+v", c.Operators)
+	}
+	if diff := cmp.Diff([]string{"quay.io/x/a:v1", "quay.io/x/b:v1", "quay.io/x/c:v1"}, c.Operators[0].Images); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -1,6 +1,7 @@
 package installed
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,6 +35,9 @@ type file struct {
 	// catalogs and mirrors are further objects of clusters.
 	catalogs []Catalog
 	mirrors  []MirrorRule
+	// conditions keep something from being updated; judged counts the objects that may have some.
+	conditions []Condition
+	judged     int
 	// seen counts the objects of the supported kinds, others those of other kinds, as "Kind of
 	// group/version".
 	seen   int
@@ -219,7 +223,11 @@ func (f *file) take(o object) error {
 		f.seen++
 		clusters, err := clusterVersions(f.name, o)
 		f.clusters = append(f.clusters, clusters...)
-		return err
+		return cmp.Or(err, f.takeCondition(o))
+	case o.Kind == kindOperatorCondition && o.group() == groupClassic, o.Kind == kindClusterOperator && o.group() == groupConfig:
+		f.seen++
+		f.judged++
+		return f.takeCondition(o)
 	default:
 		if err := f.takeSource(o); err != nil {
 			return err
@@ -266,7 +274,7 @@ func (f *file) operators() []Operator {
 // checkContent returns an error if an input has neither operators nor clusters.
 func (f *file) checkContent() error {
 	switch {
-	case len(f.found)+len(f.clusters) > 0:
+	case len(f.found)+len(f.clusters)+f.judged > 0:
 		return nil
 	case f.seen > 0:
 		return fmt.Errorf("nothing is installed: none of its %d objects is an installed operator or a running cluster (copies, objects that are being deleted, and pending first installations do not count)", f.seen)

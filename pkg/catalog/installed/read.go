@@ -24,23 +24,24 @@ const wanted = "the input must be the output of `oc get csv -A -o json`, `oc get
 
 // Read reads what clusters run from an input of at most 256 MiB of JSON or 32 MiB of YAML: the
 // operators, merged as by [Merge], and the releases of the platform, in the order of the input. At
-// least one of the two is not empty. The name of the file is for messages.
+// least one of the two is not empty, unless the input has objects with conditions. The name of the file
+// is for messages.
 //
 // The error says what is wrong with the input: it is neither JSON nor YAML, has objects of other
 // kinds, or nothing is installed.
-func Read(name string, r io.Reader) ([]Operator, []ClusterVersion, error) {
+func Read(name string, r io.Reader) (*Cluster, error) {
 	f, err := readFile(name, r)
 	if err == nil {
 		err = f.checkContent()
 	}
 	if err != nil {
-		return nil, nil, readError(name, err)
+		return nil, readError(name, err)
 	}
-	return Merge(f.operators()), f.clusters, nil
+	return f.cluster(), nil
 }
 
-// ReadCluster is Read for everything in the input: it also returns the catalogs and mirror sets of
-// the cluster, and an input may have nothing else.
+// ReadCluster is Read for everything in the input: an input may also have nothing but catalogs and
+// mirror sets.
 func ReadCluster(name string, r io.Reader) (*Cluster, error) {
 	f, err := readFile(name, r)
 	if err == nil && len(f.catalogs)+len(f.mirrors) == 0 {
@@ -49,7 +50,11 @@ func ReadCluster(name string, r io.Reader) (*Cluster, error) {
 	if err != nil {
 		return nil, readError(name, err)
 	}
-	return &Cluster{Operators: Merge(f.operators()), Versions: f.clusters, Catalogs: f.catalogs, Mirrors: f.mirrors}, nil
+	return f.cluster(), nil
+}
+
+func (f *file) cluster() *Cluster {
+	return &Cluster{Operators: Merge(f.operators()), Versions: f.clusters, Catalogs: f.catalogs, Mirrors: f.mirrors, Conditions: f.conditions}
 }
 
 func readFile(name string, r io.Reader) (*file, error) {

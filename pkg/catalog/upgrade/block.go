@@ -31,6 +31,11 @@ const (
 	OldCRD BlockKind = "old-crd"
 	// NewField: the update requires a field of a custom resource that was optional before.
 	NewField BlockKind = "new-field"
+	// MissingAPI: the bundle needs an API that the cluster no longer has (nativeAPIs).
+	MissingAPI BlockKind = "missing-api"
+	// NotUpgradeable: the condition Upgradeable of the operator or the cluster is False, or the
+	// ClusterVersion has overrides.
+	NotUpgradeable BlockKind = "not-upgradeable"
 	// Refused: OLM v1 does not install the bundle.
 	Refused BlockKind = "refused"
 	// Dependency: the bundle has dependencies, and the mirror has no bundle that provides them and
@@ -90,6 +95,7 @@ func hopBlocks(from, to facts, generation graph.Generation, c cluster) []Block {
 	if b, ok := c.tooOld(to, generation); ok {
 		all = append(all, b)
 	}
+	all = append(all, c.missingAPIs(to, generation)...)
 	all = append(all, storedVersions(from, to)...)
 	all = append(all, newFields(from, to, generation)...)
 	for _, crd := range to.CRDs {

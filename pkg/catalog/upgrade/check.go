@@ -23,8 +23,11 @@ func Check(operators []installed.Operator, catalogs []Catalog, options Options) 
 	more := onlyConfigured(options.Configured, operators, catalogs)
 	deps := &dependencies{catalogs: catalogs, operators: slices.Concat(operators, more), known: map[string]dependencyStatus{}}
 	r := Report{ClusterVersion: options.ClusterVersion, Kubernetes: c.kubernetes(), Operators: []Result{}}
+	r.Platform, r.Conflicts = platformBlocks(options.Conditions), conflicts(catalogs)
 	for _, o := range operators {
 		a := checkOperator(o, deps, c)
+		a.hold(o, options.Conditions)
+		a.Unnamed = unnamedImages(o, catalogs)
 		for _, other := range otherGenerations(o, operators, options.Configured, catalogs) {
 			a.note(otherNote(checkOperator(other, deps, c)))
 		}

@@ -48,6 +48,8 @@ type Options struct {
 	// generation that manages it; a note says if it has a problem in the other one. The rest is
 	// checked as listed.
 	Configured []installed.Operator
+	// Conditions are what keeps operators and the platform from being updated.
+	Conditions []installed.Condition
 }
 
 // A Report has a result for every operator, in the order of the input, and then for every
@@ -58,6 +60,10 @@ type Report struct {
 	ClusterVersion string   `json:"clusterVersion,omitempty"`
 	Kubernetes     string   `json:"kubernetes,omitempty"`
 	Operators      []Result `json:"operators"`
+	// Platform are what keeps the cluster from being updated to the next minor version.
+	Platform []Block `json:"platform,omitempty"`
+	// Conflicts are the APIs that several packages of the mirror provide.
+	Conflicts []Conflict `json:"conflicts,omitempty"`
 }
 
 // WithOutcome returns the results that have one of the outcomes.
@@ -126,6 +132,9 @@ type Result struct {
 	// Fixes are remedies in addition to those of the paths.
 	Fixes []Fix    `json:"mends,omitempty"`
 	Notes []string `json:"notes,omitempty"`
+	// Unnamed are images that the installed bundle runs, and that no bundle of its package in the mirror
+	// names.
+	Unnamed []string `json:"unnamedImages,omitempty"`
 }
 
 // A Path is the upgrade path of an operator in one catalog and, for OLM classic, in one channel.

@@ -23,6 +23,10 @@ func (c *OperatorCheck) Text() string {
 	for _, o := range c.Upgrades.Operators {
 		writeOperator(&b, o)
 	}
+	writeBlocks(&b, "", c.Upgrades.Platform)
+	for _, x := range c.Upgrades.Conflicts {
+		fmt.Fprintf(&b, "note: packages %s provide %s (%s); OLM installs only one of them in a cluster\n", strings.Join(x.Packages, ", "), x.Kind, x.Group)
+	}
 	for _, r := range c.Extensions {
 		writeResolved(&b, r)
 	}
@@ -47,9 +51,21 @@ func writeOperator(b *strings.Builder, o upgrade.Result) {
 		writePath(b, r)
 	}
 	writeFixes(b, "  ", o.Fixes)
+	if n := len(o.Unnamed); n > 0 {
+		fmt.Fprintf(b, "  note: it runs %s that no bundle of the mirror names, so that pods may not start again: %s\n", Number(n, "image", "images"), firstOf(o.Unnamed))
+	}
 	for _, note := range o.Notes {
 		fmt.Fprintf(b, "  note: %s\n", note)
 	}
+}
+
+// firstOf returns the first three texts of a list, and the number of others.
+func firstOf(list []string) string {
+	const most = 3
+	if more := len(list) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
+	}
+	return strings.Join(list, ", ")
 }
 
 // outcome describes how an operator is updated.
