@@ -21,7 +21,7 @@ type ExplainOptions struct {
 	// Workspace is the folder with the plan, and with the cache to plan with. The default is
 	// DefaultWorkspace.
 	Workspace string
-	// Name is the name of an image, bundle, package, release, component or chart; see plan.Plan.Explain.
+	// Name is the name of an image, bundle, package, release, component, chart or file; see plan.Plan.Explain.
 	Name string
 }
 
@@ -39,7 +39,7 @@ func Explain(ctx context.Context, o ExplainOptions) (plan.Explanation, error) {
 	if hint == "" {
 		hint = "gantry plan lists its packages, and with --output json its images"
 	}
-	return e, inputHint(hint, "%s has no image, bundle, package, release or chart %q", from, o.Name)
+	return e, inputHint(hint, "%s has no image, bundle, package, release, chart or file %q", from, o.Name)
 }
 
 // plan returns the plan and the name of the file that it is from.
@@ -112,8 +112,11 @@ func namesOf(p *plan.Plan) []string {
 	for _, c := range p.Charts {
 		names = append(names, c.Name)
 	}
+	for _, f := range p.Files {
+		names = append(names, f.Name)
+	}
 	for _, img := range p.Images {
-		if img.Kind != plan.ChartImage {
+		if img.Kind != plan.ChartImage && img.Kind != plan.FileImage {
 			names = append(names, img.Source)
 		}
 		for _, b := range img.Reasons {

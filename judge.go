@@ -19,6 +19,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/chart"
+	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -139,7 +140,8 @@ func (j *judge) collect(ctx context.Context, p *plan.Plan) (*judgement, error) {
 		case isAttachment(img):
 			continue
 		case img.Kind == plan.GraphImage, img.Kind == plan.CatalogImage && built[img.Catalog],
-			img.Kind == plan.ChartImage && plan.IsChartSource(img.Source) && strings.HasPrefix(img.Repository, chart.Repository+"/"):
+			img.Kind == plan.ChartImage && plan.IsChartSource(img.Source) && strings.HasPrefix(img.Repository, chart.Repository+"/"),
+			img.Kind == plan.FileImage && img.Repository == fileartifact.Repository:
 			all.built++
 			continue
 		}

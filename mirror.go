@@ -143,6 +143,8 @@ type MirrorResult struct {
 	// Charts are the Helm charts at the destination. Of an archive, they are installed when it is mirrored to a
 	// registry.
 	Charts []MirroredChart `json:"charts,omitempty"`
+	// Files are the files at the destination.
+	Files []MirroredFile `json:"files,omitempty"`
 
 	// Plan is what was copied.
 	Plan *plan.Plan `json:"-"`
@@ -307,7 +309,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 			return nil, err
 		}
 	}
-	result.Charts = mirroredCharts(t, p, result.Report)
+	result.Charts, result.Files = mirroredCharts(t, p, result.Report), mirroredFiles(p, result.Report)
 	if !result.Report.Complete() {
 		partial := newPartialError(result.Report, o.OnError)
 		partial.buildsOn = have != nil && len(have.Selected().BuildsOn) > 0

@@ -234,5 +234,8 @@ func (s *Session) loadPlan(ctx context.Context, path string, trust ReleaseTrust)
 			return nil, err
 		}
 	}
-	return p, s.rebuildCharts(ctx, p)
+	if err := s.rebuildCharts(ctx, p); err != nil {
+		return nil, err
+	}
+	return p, s.rebuildFiles(ctx, p)
 }

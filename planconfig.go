@@ -28,7 +28,7 @@ func configFromPlans(plans []*plan.Plan, o *DraftOptions) (*ConfigDraft, error) 
 	if m.Platform != nil {
 		d.finishPlatform(m.Platform)
 	}
-	if len(m.Operators)+len(m.AdditionalImages) == 0 && m.Platform == nil && m.Helm.SelectsNothing() {
+	if len(m.Operators)+len(m.AdditionalImages) == 0 && m.Platform == nil && m.Helm.SelectsNothing() && len(m.Files) == 0 {
 		return nil, advice.New(advice.Input, "name a mirror or an archive with content", "the plan selects nothing")
 	}
 	return writeDraft(d.draft)
@@ -63,6 +63,7 @@ func (d *planDraft) add(p *plan.Plan) error {
 		}
 	}
 	d.charts(p)
+	d.files(p)
 	for _, b := range p.Blocked {
 		if !slices.ContainsFunc(cfg.Mirror.BlockedImages, func(have imageset.Blocked) bool { return have.Name == b.Pattern }) {
 			cfg.Mirror.BlockedImages = append(cfg.Mirror.BlockedImages, imageset.Blocked{Name: b.Pattern})

@@ -84,7 +84,8 @@ func (r *Sources) Close() error {
 
 // Plan returns what plans are made from.
 func (r *Sources) Plan() build.Sources {
-	return build.Sources{Images: r.Origin.Planning(), Files: LocalFiles{}, Store: r.cache, Databases: sqlite.Reader{}, Snapshots: r.snapshots, Tags: r.Origin, TagLists: r.Origin, Attachments: r.Origin}
+	return build.Sources{Images: r.Origin.Planning(), Files: LocalFiles{}, Store: r.cache, Databases: sqlite.Reader{}, Snapshots: r.snapshots, Tags: r.Origin, TagLists: r.Origin, Attachments: r.Origin,
+		Downloads: downloads{r.Origin}}
 }
 
 // Catalogs returns what catalogs are read from.

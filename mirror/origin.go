@@ -105,7 +105,7 @@ func (o *Origin) readOnce(source string, d digest.Digest, read func() error) err
 
 func (o *Origin) manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	switch {
-	case strings.HasPrefix(source, dirScheme), plan.IsChartSource(source):
+	case strings.HasPrefix(source, dirScheme), plan.IsChartSource(source), plan.IsFileSource(source):
 		return ocispec.Descriptor{}, nil, fmt.Errorf("manifest %s of %s is not in the cache: make the plan again", d, source)
 	case strings.HasPrefix(source, ociScheme):
 		l, name, err := o.layout(source)
@@ -147,7 +147,7 @@ const maxListedTags = 10_000
 
 // Tags returns the tags of the repository that source names, at most 10,000. A layout has none.
 func (o *Origin) Tags(ctx context.Context, source string) ([]string, error) {
-	if strings.HasPrefix(source, ociScheme) || strings.HasPrefix(source, dirScheme) || plan.IsChartSource(source) {
+	if strings.HasPrefix(source, ociScheme) || strings.HasPrefix(source, dirScheme) || plan.IsChartSource(source) || plan.IsFileSource(source) {
 		return nil, nil
 	}
 	repo, err := o.repository(source)
@@ -174,6 +174,8 @@ func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descripto
 		}
 	}
 	switch {
+	case plan.IsFileSource(source):
+		return o.file(ctx, source, desc, offset)
 	case strings.HasPrefix(source, dirScheme), plan.IsChartSource(source):
 		return nil, fmt.Errorf("blob %s of %s is not in the cache: make the plan again", desc.Digest, source)
 	case strings.HasPrefix(source, ociScheme):

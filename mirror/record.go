@@ -122,7 +122,7 @@ func kindOf(img *plan.Image) string {
 		return "generic"
 	case plan.ReleaseImage, plan.ComponentImage, plan.BootImage:
 		return "release"
-	case plan.SignatureImage, plan.AttestationImage, plan.SBOMImage, plan.ReferrerImage, plan.GraphImage, plan.ChartImage:
+	case plan.SignatureImage, plan.AttestationImage, plan.SBOMImage, plan.ReferrerImage, plan.GraphImage, plan.ChartImage, plan.FileImage:
 		return ""
 	}
 	return "operator"

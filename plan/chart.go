@@ -52,8 +52,11 @@ func IsChartSource(source string) bool {
 
 // checkSource is the function checkSource for an image.
 func (img *Image) checkSource(want digest.Digest) error {
-	if img.Kind == ChartImage && IsChartSource(img.Source) {
+	switch {
+	case img.Kind == ChartImage && IsChartSource(img.Source):
 		return checkText("the source", img.Source)
+	case img.Kind == FileImage:
+		return checkFileSource(img.Source)
 	}
 	return checkSource("the source", img.Source, want)
 }

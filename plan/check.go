@@ -82,6 +82,9 @@ func (p *Plan) checkWhole() error {
 	if err := p.checkCharts(); err != nil {
 		return err
 	}
+	if err := p.checkFiles(); err != nil {
+		return err
+	}
 	return CheckTags(p.Images)
 }
 

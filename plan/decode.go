@@ -165,6 +165,8 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 		return cmp.Or(decode(dec, &p.SignaturePolicy), p.checkPolicy())
 	case "charts":
 		return decodeList(d, dec, &p.Charts, 0, (*Chart).check)
+	case "files":
+		return decodeList(d, dec, &p.Files, 0, (*File).check)
 	case "images":
 		return decodeList(d, dec, &p.Images, p.Totals.Images, d.image)
 	case "missing":

@@ -15,7 +15,8 @@ import (
 func (p *Plan) checkFields() error {
 	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.GraphData.check(), p.checkPolicy(),
 		checkAll(p.Catalogs, (*Catalog).check), checkAll(p.Releases, (*Release).check), checkAll(p.Updates, checkUpdate),
-		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Charts, (*Chart).check), checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
+		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Charts, (*Chart).check), checkAll(p.Files, (*File).check),
+		checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
 		checkAll(p.Blocked, (*Blocked).check), checkAll(p.Notes, checkNote), checkAll(p.Manifests, (*Manifest).check), checkAll(p.Blobs, (*Blob).check))
 }
 
@@ -108,7 +109,7 @@ func in[S ~string](what string, name S, errs ...error) error {
 func (img *Image) check() error {
 	want := img.Digest
 	switch img.Kind {
-	case CatalogImage, GraphImage, ChartImage, AdditionalImage: // they are built, or were before OnlyImages
+	case CatalogImage, GraphImage, ChartImage, FileImage, AdditionalImage: // they are built, or were before OnlyImages
 		want = ""
 	}
 	if err := img.checkSubject(); err != nil {

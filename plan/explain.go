@@ -39,6 +39,8 @@ type ExplainedImage struct {
 	Bundles  []ExplainedBundle  `json:"bundles,omitempty"`
 	Releases []ExplainedRelease `json:"releases,omitempty"`
 	Charts   []NamingChart      `json:"charts,omitempty"`
+	// File is the name of the file whose artifact the image is.
+	File string `json:"file,omitempty"`
 }
 
 // An ExplainedBundle is a bundle with the reasons why its channels keep it.
@@ -80,7 +82,8 @@ type ChannelReason struct {
 // a bundle, the name of a package (for all its bundles), the name or version of a release, or the name of
 // a chart.
 // Otherwise it identifies an image: by its source, any part of the source that ends at a slash, colon
-// or @, its digest, its repository or tag in the mirror, or the component of a release ("etcd"). If
+// or @, its digest, its repository or tag in the mirror, the component of a release ("etcd"), or the name of a
+// file. If
 // nothing has the name, the Explanation is empty.
 func (p *Plan) Explain(name string) Explanation {
 	var e Explanation
@@ -107,8 +110,9 @@ func (p *Plan) Explain(name string) Explanation {
 		for _, tag := range img.Tags {
 			places = append(places, img.Repository+":"+tag)
 		}
-		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) || isComponent(img, name) {
+		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) || isComponent(img, name) || name != "" && p.fileName(&img) == name {
 			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), Signers: img.Signers}
+			x.File = p.fileName(&img)
 			e.Images = append(e.Images, p.explainImage(x, img.Reasons))
 		}
 	}

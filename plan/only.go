@@ -8,7 +8,7 @@ import "slices"
 func (p *Plan) OnlyImages(images []Image) (*Plan, error) {
 	q := *p
 	q.Catalogs, q.Missing, q.Blocked, q.Notes = nil, nil, nil, nil
-	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules, q.Charts = nil, nil, nil, nil, nil, nil
+	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules, q.Charts, q.Files = nil, nil, nil, nil, nil, nil, nil
 	q.Images = slices.Clone(images)
 	for i := range q.Images {
 		switch img := &q.Images[i]; img.Kind {

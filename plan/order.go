@@ -34,6 +34,6 @@ func CompareReasons(a, b Reason) int {
 // kind with the highest rank.
 func (k ImageKind) Rank() int {
 	return slices.Index([]ImageKind{
-		AdditionalImage, RelatedImage, BundleImage, CatalogImage, ReferrerImage, SBOMImage, AttestationImage, SignatureImage, BootImage, ComponentImage, ReleaseImage, GraphImage, ChartImage,
+		AdditionalImage, RelatedImage, BundleImage, CatalogImage, ReferrerImage, SBOMImage, AttestationImage, SignatureImage, BootImage, ComponentImage, ReleaseImage, GraphImage, ChartImage, FileImage,
 	}, k)
 }

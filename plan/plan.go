@@ -57,6 +57,8 @@ type Plan struct {
 	SignaturePolicy digest.Digest `json:"signaturePolicy,omitempty"`
 	// Charts are Helm charts, sorted by name, version and origin.
 	Charts []Chart `json:"charts,omitempty"`
+	// Files are files that are mirrored as artifacts, sorted by name.
+	Files []File `json:"files,omitempty"`
 	// Images are sorted by repository, then source.
 	Images []Image `json:"images"`
 	// Missing are images that are unavailable at the source. A catalog that names one of them is
@@ -122,13 +124,15 @@ const (
 	GraphImage ImageKind = "graph"
 	// ChartImage is the artifact of a Helm chart.
 	ChartImage ImageKind = "chart"
+	// FileImage is the artifact of a file.
+	FileImage ImageKind = "file"
 )
 
 // An Image is one image in one repository of the mirror.
 type Image struct {
 	// Source is the full reference as in the catalog or the configuration
 	// ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR". That of a chart may also be the http
-	// or https address of its archive, or "chart://PATH".
+	// or https address of its archive, or "chart://PATH". That of a file begins with FileScheme.
 	Source string    `json:"source"`
 	Kind   ImageKind `json:"kind"`
 	// Catalog is the name of the catalog (Catalog.Name) whose image this is. It is "" for other
@@ -178,8 +182,8 @@ type Reason struct {
 	// release, or of an object in the chart that names the image ("Deployment web").
 	Name string `json:"name,omitempty"`
 	// List is the list of the configuration: "additionalImages", "operators" for the image of a
-	// catalog, "platform" for the image of graph data, or "signatures" for what belongs to another
-	// image.
+	// catalog, "platform" for the image of graph data, "files", or "signatures" for what belongs to
+	// another image.
 	List string `json:"list,omitempty"`
 	// Rule is the text of the rule for tags that selected the image (TagRule.Rule), usually "".
 	Rule string `json:"rule,omitempty"`

@@ -64,7 +64,7 @@ func (p *Plan) OnlyReleases() *Plan {
 		return slices.ContainsFunc(because, func(b Reason) bool { return b.Release != "" })
 	}
 	part := *p
-	part.Catalogs, part.Charts = nil, nil
+	part.Catalogs, part.Charts, part.Files = nil, nil, nil
 	part.Images = slices.DeleteFunc(slices.Clone(p.Images), func(img Image) bool { return !of(img.Reasons) })
 	part.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(m Missing) bool { return !of(m.Reasons) })
 	return &part

@@ -53,6 +53,10 @@ func (p *Plan) Without(lost []FailedImage) (*Plan, error) {
 		_, lost := reasons[failedKey{c.Source, c.Repository}]
 		return lost
 	})
+	q.Files = slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool {
+		_, lost := reasons[failedKey{f.Source, f.Repository}]
+		return lost
+	})
 	q.unblock(func(b Blocker) bool { return removed[Publishable{Catalog: b.Catalog}] })
 	return &q, q.gatherOwned(p.Manifests, p.Blobs)
 }
@@ -105,7 +109,7 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 func (p *Plan) OnlyCatalogs(catalogs []string) (*Plan, error) {
 	q := *p
 	q.Images, q.Catalogs, q.Missing, q.Blocked, q.Notes = []Image{}, nil, nil, nil, nil
-	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules, q.Charts = nil, nil, nil, nil, nil, nil
+	q.Releases, q.Updates, q.UpdateGraphs, q.GraphData, q.TagRules, q.Charts, q.Files = nil, nil, nil, nil, nil, nil, nil
 	for _, img := range p.Images {
 		if img.Kind == CatalogImage && slices.Contains(catalogs, img.Catalog) {
 			q.Images = append(q.Images, img)

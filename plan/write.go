@@ -33,6 +33,7 @@ func (p *Plan) Write(out io.Writer) error {
 		w.field("signaturePolicy", p.SignaturePolicy)
 	}
 	writeSome(w, "charts", p.Charts)
+	writeSome(w, "files", p.Files)
 	writeList(w, "images", p.Images)
 	writeSome(w, "missing", p.Missing)
 	writeSome(w, "blocked", p.Blocked)

@@ -82,6 +82,8 @@ var rules = []rule{
 	// Charts are read without a network, and rendered by another program.
 	{from: "./pkg/chart/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/chart", never: []string{"os/exec"}},
+	// Files are described without reading them.
+	{from: "./pkg/fileartifact/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/..."}},
 	// Packages for images and drawings serve both catalogs and releases.
 	{from: "./pkg/image/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/diagram/...", never: []string{"./pkg/catalog/...", "./pkg/release/..."}},

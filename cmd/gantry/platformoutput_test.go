@@ -56,7 +56,7 @@ func TestExplainPlatform(t *testing.T) {
 	} {
 		w.says(w.must("explain", "--plan", w.path("plan.json"), name).stdout, want)
 	}
-	w.refuse(exitUsage, []string{`no image, bundle, package, release or chart "4.20.3"`, "4.20.2"}, "explain", "--plan", w.path("plan.json"), "4.20.3")
+	w.refuse(exitUsage, []string{`no image, bundle, package, release, chart or file "4.20.3"`, "4.20.2"}, "explain", "--plan", w.path("plan.json"), "4.20.3")
 }
 
 // TestReleaseFlags checks the warnings of flags that have no effect, and that contradictory flags

@@ -46,7 +46,7 @@ const (
 	RemoveSignatures = "remove"
 )
 
-// Mirror is what to mirror: at least one operator, image, release or chart.
+// Mirror is what to mirror: at least one operator, image, release, chart or file.
 type Mirror struct {
 	Platform         *Releases // nil if not set
 	Operators        []Operator
@@ -54,6 +54,7 @@ type Mirror struct {
 	BlockedImages    []Blocked
 	Helm             *Helm // nil if not set
 	Samples          []Sample
+	Files            []File
 	// Signatures is CopySignatures or RemoveSignatures; "" means CopySignatures.
 	Signatures string
 }

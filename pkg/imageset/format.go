@@ -85,6 +85,8 @@ func mirrorObject() object[Mirror] {
 				func(m *Mirror) *[]Blocked { return &m.BlockedImages }, func(b *Blocked) *Position { return &b.Pos }, blockedObject()),
 			list("samples", "Image streams of the samples operator whose images are mirrored, by name.",
 				func(m *Mirror) *[]Sample { return &m.Samples }, func(s *Sample) *Position { return &s.Pos }, sampleObject()),
+			list("files", "Files that are mirrored as they are, such as tools and boot images.",
+				func(m *Mirror) *[]File { return &m.Files }, func(f *File) *Position { return &f.Pos }, fileObject()),
 			text("signatures", "What happens to the signatures, attestations, bills of materials and other referrers of images: copy (the default) or remove.",
 				func(m *Mirror) *string { return &m.Signatures }, oneOf("value", []string{CopySignatures, RemoveSignatures}, nil)),
 		},

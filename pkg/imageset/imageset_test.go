@@ -187,6 +187,12 @@ mirror:
       scan: fields
   signatures: remove
   samples: [{name: "ruby*"}]
+  files:
+  - url: https://example.com/pub/live.iso
+    sha256: BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad
+  - path: bin/oc
+    target: tools/oc
+    executable: true
 `
 
 // byPlatforms selects a single payload and platforms, which exclude channels and architectures.
@@ -283,6 +289,10 @@ func TestParse(t *testing.T) {
 			},
 			Signatures: imageset.RemoveSignatures,
 			Samples:    []imageset.Sample{{Pos: at(72, 13), Name: "ruby*"}},
+			Files: []imageset.File{
+				{Pos: at(74, 5), URL: "https://example.com/pub/live.iso", SHA256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", Target: "live.iso"},
+				{Pos: at(76, 5), Path: "bin/oc", Target: "tools/oc", Executable: true},
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got, patterns); diff != "" {

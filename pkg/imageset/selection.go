@@ -161,13 +161,14 @@ func checkMirror(r *reader, path string, m *Mirror) {
 		r.warn(join(path, "platform"), "selects nothing to mirror: it has no channels, no release and no `graph: true`", r.drop(join(path, "platform")))
 		m.Platform = nil
 	}
-	if len(r.problems) == 0 && m.Platform == nil && len(m.Operators)+len(m.AdditionalImages) == 0 && m.Helm.SelectsNothing() {
-		r.unusable(path, "there is nothing to mirror", "add operators, additionalImages, helm or platform")
+	if len(r.problems) == 0 && m.Platform == nil && len(m.Operators)+len(m.AdditionalImages) == 0 && m.Helm.SelectsNothing() && len(m.Files) == 0 {
+		r.unusable(path, "there is nothing to mirror", "add operators, additionalImages, helm, platform or files")
 	}
 	if len(r.problems) == 0 && m.Platform == nil && len(m.Samples) > 0 {
 		r.warn(join(path, "samples"), "has no effect without platform releases, which contain the samples operator", r.drop(join(path, "samples")))
 		m.Samples = nil
 	}
+	checkFiles(r, join(path, "files"), m.Files)
 	operators, images := join(path, "operators"), join(path, "additionalImages")
 	if !slices.ContainsFunc(m.Operators, func(o Operator) bool { return o.Dependencies }) {
 		for i := range m.Operators {

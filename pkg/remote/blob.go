@@ -62,17 +62,15 @@ func (c *Client) BlobForUpload(ctx context.Context, repo reference.Reference, de
 }
 
 func (c *Client) blob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64, held bool) (io.ReadCloser, error) {
-	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 || offset < 0 || offset > desc.Size {
-		return nil, fmt.Errorf("reading a blob of %s: the descriptor %s of %d bytes is malformed, or has no byte %d", repo.Name(), desc.Digest, desc.Size, offset)
+	b, err := c.newBlob(ctx, repo.Name(), desc, offset)
+	if err != nil {
+		return nil, err
 	}
-	b := &blob{c: c, ctx: ctx, hasStream: held, desc: desc, off: offset, attempts: attempts{from: offset}}
-	switch offset {
-	case 0:
-		b.hash = desc.Digest.Algorithm().Hash()
-	case desc.Size:
+	if offset == desc.Size && offset > 0 {
 		return http.NoBody, nil // no Range header requests nothing
 	}
-	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at hostRef) error {
+	b.hasStream = held
+	err = c.read(ctx, repo.Repository(), true, func(ctx context.Context, at hostRef) error {
 		b.at = at
 		return c.retry(ctx, b.open)
 	})
@@ -82,13 +80,26 @@ func (c *Client) blob(ctx context.Context, repo reference.Reference, desc ocispe
 	return b, nil
 }
 
-// A blob is the body of a blob, hashed while it is read.
+// newBlob returns a blob that is not opened yet, from an offset. from names where it is.
+func (c *Client) newBlob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (*blob, error) {
+	if err := desc.Digest.Validate(); err != nil || desc.Size < 0 || offset < 0 || offset > desc.Size {
+		return nil, fmt.Errorf("reading a blob of %s: the descriptor %s of %d bytes is malformed, or has no byte %d", from, desc.Digest, desc.Size, offset)
+	}
+	b := &blob{c: c, ctx: ctx, desc: desc, off: offset, attempts: attempts{from: offset}}
+	if offset == 0 {
+		b.hash = desc.Digest.Algorithm().Hash()
+	}
+	return b, nil
+}
+
+// A blob is the body of a blob, or of a file on the web, hashed while it is read.
 type blob struct {
 	c         *Client
 	ctx       context.Context //nolint:containedctx // for requests that continue the body
 	at        hostRef
 	hasStream bool // for its requests
 	desc      ocispec.Descriptor
+	file      *webFile // nil for a blob of a registry
 
 	body     io.ReadCloser // nil if it must be opened again
 	ends     int64         // the offset of its end, which may be early
@@ -99,6 +110,9 @@ type blob struct {
 }
 
 func (b *blob) request(method, op string) *request {
+	if b.file != nil {
+		return b.file.request(method)
+	}
 	return &request{
 		op: op + " " + b.desc.Digest.String(), kind: "blob", method: method, repo: b.at.ref.Path,
 		scopes:    []string{pull(b.at.ref.Path)},
@@ -143,7 +157,7 @@ func (b *blob) open(ctx context.Context) error {
 	}
 	if total != b.desc.Size {
 		_ = resp.Body.Close()
-		return b.at.h.failure(r, fmt.Errorf("the registry has %d bytes of it and %d were expected: %w", total, b.desc.Size, ErrMismatch))
+		return b.at.h.failure(r, fmt.Errorf("the server has %d bytes of it and %d were expected: %w", total, b.desc.Size, ErrMismatch))
 	}
 	if resp.StatusCode == http.StatusOK && b.off > 0 {
 		// The registry ignores Range: skip what was already read.
@@ -240,7 +254,7 @@ func (b *blob) Read(p []byte) (int, error) {
 func (b *blob) finish(err error) error {
 	if b.hash != nil {
 		if got := fmt.Sprintf("%s:%x", b.desc.Digest.Algorithm(), b.hash.Sum(nil)); got != b.desc.Digest.String() {
-			return b.mismatch("its content has the digest %s", got)
+			return b.mismatch("its content has the digest %s, and %s was expected", got, b.desc.Digest)
 		}
 	}
 	if err == nil {

@@ -32,6 +32,8 @@ type Sources struct {
 	// Repositories and Renderer provide Helm charts. They may be nil if the configuration has none.
 	Repositories ChartRepositories
 	Renderer     ChartRenderer
+	// Downloads finds out about files. It may be nil if the configuration has none.
+	Downloads Downloads
 
 	// uncached is Images without the tag cache.
 	uncached image.Reader

@@ -15,7 +15,7 @@
 //	              -> plan.Plan              images, manifests, blobs, notes
 //
 // The same input gives the same plan, byte by byte. The package reads through interfaces that it
-// declares (Files, Store, ReleaseSource, ChartRepositories, ChartRenderer) and image.Reader; it uses neither network nor disk itself.
+// declares (Files, Store, ReleaseSource, ChartRepositories, ChartRenderer, Downloads) and image.Reader; it uses neither network nor disk itself.
 // Reduce, RebuildCatalog and RebuildGraphData repeat parts of the pipeline for a plan that exists.
 package build
 
@@ -69,11 +69,15 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	files, err := readFiles(ctx, cfg.Mirror.Files, sources, opts)
+	if err != nil {
+		return nil, err
+	}
 	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, charts, listed.images)
 	if err != nil {
 		return nil, err
 	}
-	all, err := graph.resolveAll(ctx, slices.Concat(catalogImages.requests, charts.requests, requests.all), opts)
+	all, err := graph.resolveAll(ctx, slices.Concat(catalogImages.requests, charts.requests, files.requests, requests.all), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +88,8 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
-	missing = append(missing, charts.missing...)
-	if len(available) == len(catalogImages.requests)+len(charts.requests)+releases.imageCount() && len(missing) > 0 {
+	missing = slices.Concat(missing, charts.missing, files.missing)
+	if len(available) == len(catalogImages.requests)+len(charts.requests)+len(files.requests)+releases.imageCount() && len(missing) > 0 {
 		return nil, fmt.Errorf("none of %d images can be read; the first: %s: %w", len(missing), missing[0].Source, missing[0].Err())
 	}
 	images, targetNotes, err := assignTargets(available)
@@ -105,7 +109,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	p := &plan.Plan{
 		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
 		Catalogs: planned,
-		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData, Charts: charts.charts,
+		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData, Charts: charts.charts, Files: files.files,
 		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
 		Notes: sortedNotes(charts.notes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes),
@@ -121,7 +125,7 @@ func splitMissing(all []resolvedImage) (available []resolvedImage, missing []pla
 		switch {
 		case r.err == nil:
 			available = append(available, r)
-		case r.request.kind == plan.CatalogImage || r.request.kind == plan.ReleaseImage || r.request.kind == plan.GraphImage || r.request.kind == plan.ChartImage:
+		case r.request.kind == plan.CatalogImage || r.request.kind == plan.ReleaseImage || r.request.kind == plan.GraphImage || r.request.kind == plan.ChartImage || r.request.kind == plan.FileImage:
 			return nil, nil, fmt.Errorf("reading %s image %s: %w", r.request.kind, r.request.source, r.err)
 		default:
 			missing = append(missing, plan.NewMissing(r.request.source, r.request.kind, r.err, r.request.reasons))

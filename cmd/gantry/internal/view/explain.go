@@ -22,6 +22,9 @@ func Explanation(e plan.Explanation) string {
 	writeExplainedCharts(&b, e.Charts)
 	for _, x := range e.Images {
 		fmt.Fprintf(&b, "%s\n", x.Source)
+		if x.File != "" {
+			fmt.Fprintf(&b, "  file %s\n", x.File)
+		}
 		switch {
 		case x.Missing != "":
 			fmt.Fprintf(&b, "  missing at the source: %s\n", x.Missing)

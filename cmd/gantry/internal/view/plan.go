@@ -22,6 +22,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) st
 	}
 	writePlatform(&b, p, width)
 	writePlannedCharts(&b, p)
+	writePlannedFiles(&b, p)
 	if extra := additional(p); len(extra) > 0 {
 		fmt.Fprintf(&b, "Additional images\n")
 		List(&b, extra)

@@ -84,9 +84,9 @@ func Kinds(count map[plan.ImageKind]int) string {
 	}
 	platform, graph := of([]plan.ImageKind{plan.ReleaseImage, plan.ComponentImage, plan.BootImage}, false), of([]plan.ImageKind{plan.GraphImage}, false)
 	rest := of([]plan.ImageKind{plan.BundleImage, plan.RelatedImage, plan.AdditionalImage, plan.CatalogImage}, len(platform)+len(graph) == 0)
-	charts := of([]plan.ImageKind{plan.ChartImage}, false)
+	artifacts := of([]plan.ImageKind{plan.ChartImage, plan.FileImage}, false)
 	attached := of([]plan.ImageKind{plan.SignatureImage, plan.AttestationImage, plan.SBOMImage, plan.ReferrerImage}, false)
-	return strings.Join(slices.Concat(rest, charts, platform, attached, graph), ", ")
+	return strings.Join(slices.Concat(rest, artifacts, platform, attached, graph), ", ")
 }
 
 // NotVerified marks a release that was planned with --ignore-release-signature.

@@ -1,0 +1,117 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/keychain"
+)
+
+// A webFile is a file at an http or https address that does not belong to a registry.
+type webFile struct {
+	h          *host
+	url        *url.URL
+	credential keychain.Credential
+}
+
+// webFile returns the file at an address, with the credential for its host and path, as GetAuthenticated
+// sends it.
+func (c *Client) webFile(ctx context.Context, address string) (*webFile, error) {
+	u, err := webAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	h, err := c.host(u.Host, false)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s at %s: %w", u.EscapedPath(), u.Host, err)
+	}
+	f := &webFile{h: h, url: u}
+	if h.mayAuthenticate(u) {
+		if f.credential, err = h.credential(ctx, strings.Trim(u.Path, "/")); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *webFile) request(method string) *request {
+	return &request{
+		op: "reading " + f.url.EscapedPath(), kind: web, method: method,
+		url: f.url.String(), header: http.Header{}, foreign: true, authenticated: true, credential: f.credential,
+	}
+}
+
+// WebFile is Blob for a file at an http or https address: it opens the file from an offset for reading
+// once, compares its size with desc, and from offset 0 its digest, and continues a body that breaks off.
+// Credentials are those of GetAuthenticated.
+func (c *Client) WebFile(ctx context.Context, address string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	f, err := c.webFile(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.newBlob(ctx, f.url.Host, desc, offset)
+	if err != nil {
+		return nil, err
+	}
+	if offset == desc.Size && offset > 0 {
+		return http.NoBody, nil
+	}
+	b.file, b.at = f, hostRef{h: f.h}
+	if err := c.retry(ctx, b.open); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// WebSize returns the size of the file at an http or https address in bytes, or -1 if the server does not
+// send it. It sends HEAD, and GET to a server that does not answer that; the body is not read.
+func (c *Client) WebSize(ctx context.Context, address string) (int64, error) {
+	size := int64(-1)
+	err := c.openWeb(ctx, address, []string{http.MethodHead, http.MethodGet}, func(resp *http.Response) { size = resp.ContentLength })
+	return size, err
+}
+
+// WebBody opens the file at an http or https address, whatever its size. A body that breaks off is an
+// error.
+func (c *Client) WebBody(ctx context.Context, address string) (io.ReadCloser, error) {
+	var body io.ReadCloser
+	err := c.openWeb(ctx, address, []string{http.MethodGet}, func(resp *http.Response) { body, resp.Body = resp.Body, http.NoBody })
+	return body, err
+}
+
+// openWeb requests a file with each method until see was called with the response 200 and its size is
+// known, or with the last. It closes bodies that see does not take.
+func (c *Client) openWeb(ctx context.Context, address string, methods []string, see func(*http.Response)) error {
+	f, err := c.webFile(ctx, address)
+	if err != nil {
+		return err
+	}
+	for i, method := range methods {
+		sized := false
+		err = c.retry(ctx, func(ctx context.Context) error {
+			r := f.request(method)
+			resp, err := f.h.do(ctx, r)
+			if err != nil {
+				return err
+			}
+			if resp.StatusCode != http.StatusOK {
+				return f.h.refusal(r, resp)
+			}
+			sized = resp.ContentLength >= 0
+			if sized || i == len(methods)-1 {
+				see(resp)
+			}
+			return resp.Body.Close()
+		})
+		if sized || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
