@@ -33,7 +33,7 @@ that.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.releaseInfoCommand(), a.releaseImagesCommand(), a.releaseManifestsCommand(), a.releaseCredentialsCommand(),
-		a.releaseToolsCommand())
+		a.releaseToolsCommand(), a.releaseBootImagesCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

@@ -21,7 +21,9 @@ import (
 
 // withTools has a release for amd64 and one for all architectures, with tools.
 func withTools() releasetest.Definition {
-	one := releasetest.Release{Version: "4.20.5", Components: append(releasetest.ToolComponents(), "cluster-version-operator"), Tools: true}
+	one := releasetest.Release{Version: "4.20.5", Components: append(releasetest.ToolComponents(), "cluster-version-operator"), Tools: true,
+		BootFiles: map[string]string{"amd64/metal/iso/disk": "an ISO image", "amd64/metal/pxe/kernel": "a kernel", "amd64/metal/pxe/rootfs": "a root", "arm64/metal/iso/disk": "another"},
+	}
 	multi := one
 	multi.Arch = release.Multi
 	return releasetest.Definition{Releases: []releasetest.Release{one, multi}, Channels: map[string][]string{"stable-4.20": {"4.20.5"}}}
@@ -97,6 +99,29 @@ func TestReleaseTools(t *testing.T) {
 		t.Errorf("%d tools are listed: %+v", len(list.Tools), list.Tools)
 	}
 	w.says(w.must("release", "tools", archive, "oc-mirror", "oc").stdout, "NAME ", "oc-mirror  linux/amd64", "darwin/amd64, darwin/arm64, linux/amd64, linux/arm64, linux/ppc64le, windows/amd64")
+
+	for release, want := range map[string]string{
+		archive:                "metal/iso amd64 disk, metal/pxe amd64 kernel, metal/pxe amd64 rootfs",
+		archive + " metal/pxe": "metal/pxe amd64 kernel, metal/pxe amd64 rootfs",
+		multi + " metal/iso":   "metal/iso amd64 disk, metal/iso arm64 disk",
+	} {
+		var list gantry.BootImageList
+		if err := json.Unmarshal([]byte(w.must(append([]string{"release", "boot-images", "-o", "json"}, strings.Fields(release)...)...).stdout), &list); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, i := range list.BootImages {
+			got = append(got, i.Kind+" "+string(i.Arch)+" "+i.Part)
+			if !strings.HasPrefix(i.Address, "https://rhcos.example.com/rhcos-4.20.5-metal-") || i.SHA256.Validate() != nil {
+				t.Errorf("%+v", i)
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s lists %s, want %s", release, strings.Join(got, ", "), want)
+		}
+	}
+	w.says(w.must("release", "boot-images", archive, "metal/iso").stdout, "KIND ", "metal/iso  amd64  disk  https://rhcos.example.com/rhcos-4.20.5-metal-iso-disk.x86_64")
+	w.refuse(exitUsage, []string{`has no boot image "metal/isos" for amd64`, `did you mean "metal/iso"?`}, "release", "boot-images", archive, "metal/isos")
 
 	to := " --to " + w.path("none")
 	for args, words := range map[string]string{

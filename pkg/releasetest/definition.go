@@ -16,6 +16,8 @@ type Definition struct {
 	// Store is the address of the signature store in payloads. The default does not exist; for
 	// Serve, it is the server.
 	Store string
+	// BootServer is the address of the folder with BootFiles. The default does not exist.
+	BootServer string
 	// Keys sign everything; nil is FixedKeys.
 	Keys *Keys
 	// ComponentSize is the size of the image of a component in bytes; 0 is 1 KiB.
@@ -43,6 +45,9 @@ type Release struct {
 	Components []string
 	// BootImages are the architectures with a KubeVirt disk.
 	BootImages []release.Arch
+	// BootFiles are the files that machines boot from: the content of each by architecture, kind and
+	// part, "amd64/metal/iso/disk". Their names at BootServer are those of BootFile.
+	BootFiles map[string]string
 	// Gates are the acknowledgments that administrators must give before an update.
 	Gates map[string]string
 	// Manifests are more manifests of operators, by the name of their file.

@@ -153,8 +153,8 @@ func (w *Platform) manifests(p *Payload) ([]registrytest.File, error) {
 			},
 		}
 	}
-	if len(p.BootImages) > 0 {
-		stream, err := json.MarshalIndent(bootImages(p), "", "  ")
+	if len(p.BootImages)+len(p.BootFiles) > 0 {
+		stream, err := json.MarshalIndent(w.bootImages(p), "", "  ")
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (w *Platform) manifests(p *Payload) ([]registrytest.File, error) {
 
 // bootImages returns a CoreOS stream with the KubeVirt disks. Architectures without a disk are in
 // it too.
-func bootImages(p *Payload) object {
+func (w *Platform) bootImages(p *Payload) object {
 	architectures := object{}
 	for _, arch := range release.Arches() {
 		if arch == release.Multi {
@@ -190,6 +190,9 @@ func bootImages(p *Payload) object {
 			}
 		}
 		architectures[arch.Suffix()] = object{"images": images}
+		if files := w.bootFiles(p, arch); len(files) > 0 {
+			architectures[arch.Suffix()] = object{"images": images, "artifacts": files}
+		}
 	}
 	return object{"stream": "rhcos-" + p.Version, "metadata": object{"last-modified": published}, "architectures": architectures}
 }

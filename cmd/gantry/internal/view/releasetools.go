@@ -32,3 +32,18 @@ func ToolSums(l *gantry.ReleaseToolList) string {
 	}
 	return b.String()
 }
+
+// BootImages returns the files that machines boot from.
+func BootImages(l *gantry.BootImageList, width int) string {
+	if len(l.BootImages) == 0 {
+		return fmt.Sprintf("release %s lists no boot images\n", l.Release)
+	}
+	var b strings.Builder
+	t := newTable(&b, width)
+	fmt.Fprintf(t, "KIND\tARCH\tPART\tADDRESS\n")
+	for _, i := range l.BootImages {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", i.Kind, i.Arch, i.Part, OneLine(i.Address))
+	}
+	_ = t.Flush() // to memory
+	return b.String()
+}
