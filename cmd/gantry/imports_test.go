@@ -84,6 +84,9 @@ var rules = []rule{
 	{from: "./pkg/chart", never: []string{"os/exec"}},
 	// Files are described without reading them.
 	{from: "./pkg/fileartifact/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/..."}},
+	// What installers and runtimes read is made from values.
+	{from: "./pkg/resources/install", never: []string{"os", "net/http/...", "./pkg/remote/...", "./pkg/state/..."}, direct: true},
+	{from: "./pkg/resources/hosts", never: []string{"os", "net/http/...", "./pkg/remote/...", "./pkg/state/..."}, direct: true},
 	// Packages for images and drawings serve both catalogs and releases.
 	{from: "./pkg/image/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/diagram/...", never: []string{"./pkg/catalog/...", "./pkg/release/..."}},

@@ -1,8 +1,10 @@
 package remote
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,16 +87,7 @@ func readPair(certFile, keyFile string) (tls.Certificate, fs.FileInfo, error) {
 func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, *clientCerts, error) {
 	ours := &clientCerts{}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure, GetClientCertificate: ours.choose} //nolint:gosec // the user's switch
-	dirs := make([]string, 0, len(c.o.CertDirs)+1)
-	if c.o.CertDir != "" {
-		dirs = append(dirs, c.o.CertDir)
-	}
-	if filepath.IsLocal(name) && filepath.Base(name) == name { // a redirect can name any host
-		for _, d := range c.o.CertDirs {
-			dirs = append(dirs, filepath.Join(d, name))
-		}
-	}
-	for _, dir := range dirs {
+	for _, dir := range c.certDirs(name) {
 		found, err := readCerts(dir, dir == c.o.CertDir, c.o.Exposed)
 		if err != nil {
 			return nil, nil, err
@@ -111,3 +104,48 @@ func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, *clientCert
 	}
 	return cfg, ours, nil
 }
+
+// certDirs returns the folders that can have certificates for the host called name.
+func (c *Client) certDirs(name string) []string {
+	dirs := make([]string, 0, len(c.o.CertDirs)+1)
+	if c.o.CertDir != "" {
+		dirs = append(dirs, c.o.CertDir)
+	}
+	if filepath.IsLocal(name) && filepath.Base(name) == name { // a redirect can name any host
+		for _, d := range c.o.CertDirs {
+			dirs = append(dirs, filepath.Join(d, name))
+		}
+	}
+	return dirs
+}
+
+// Authorities returns the certificates of the CAs that the user trusts for a host, as PEM, nil if there are
+// none. CAs of the system are not among them.
+func (c *Client) Authorities(host string) ([]byte, error) {
+	var all []byte
+	for _, dir := range c.certDirs(host) {
+		found, err := readCerts(dir, dir == c.o.CertDir, c.o.Exposed)
+		if err != nil {
+			return nil, err
+		}
+		for _, rest := range found.authorities {
+			for {
+				var block *pem.Block
+				if block, rest = pem.Decode(rest); block == nil {
+					break
+				}
+				if block.Type != "CERTIFICATE" { // nothing else is public for certain
+					continue
+				}
+				text := pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})
+				if !bytes.Contains(all, text) {
+					all = append(all, text...)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// PlainHTTP reports whether the client speaks plain HTTP as Options says.
+func (c *Client) PlainHTTP() bool { return c.o.PlainHTTP }

@@ -1,0 +1,59 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAuthorities checks that the CAs for a host are found where they are trusted, once, and without anything
+// else that the files contain.
+func TestAuthorities(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("secret")})
+	given, all := t.TempDir(), t.TempDir()
+	for file, text := range map[string][]byte{
+		filepath.Join(given, "ca.crt"):                  bytes.Join([][]byte{[]byte("a comment\n"), key, ca, key}, nil),
+		filepath.Join(all, "mirror.local:5000/ca.crt"):  ca,
+		filepath.Join(all, "mirror.local:5000/own.txt"): key,
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		o    Options
+		host string
+		want []byte
+	}{
+		"given":         {Options{CertDir: given, CertDirs: []string{}}, "any.local", ca},
+		"of the host":   {Options{CertDirs: []string{all}}, "mirror.local:5000", ca},
+		"both":          {Options{CertDir: given, CertDirs: []string{all}}, "mirror.local:5000", ca},
+		"of other host": {Options{CertDirs: []string{all}}, "mirror.local", nil},
+		"none":          {Options{CertDirs: []string{}}, "mirror.local:5000", nil},
+	} {
+		c, err := New(tc.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Authorities(tc.host)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(string(tc.want), string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+// Package install writes what the installers of OpenShift need to install a cluster from a mirror.
+//
+// Its input is what the mirror has: the sources of mirror sets, and platform releases. Its output is a
+// folder with fragments of configurations, patches and manifests:
+//
+//	README.md                      what to use where
+//	install-config.yaml            openshift-install 4.14 or newer
+//	install-config-before-4.14.yaml
+//	agent/mirror/...               the agent-based installer with manifests of its own
+//	assisted-service/...           the assisted service: multicluster engine, Advanced Cluster Management
+//	cluster-image-sets/...         a ClusterImageSet for each release
+//	hosted-cluster/...             hosted control planes
+//	image-based/...                image-based installations
+//	microshift/...                 MicroShift
+//
+// All have the sources and mirrors of the mirror sets, so that the nodes of a new cluster do not change
+// when the mirror sets are applied to it. Each file names where its fields are documented. There are no
+// secrets: the only certificates are the public ones of the mirror's issuer, if they were given.
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+)
+
+// Input is what the files are made from.
+type Input struct {
+	// Host is the mirror: "mirror.example.com:5000".
+	Host string
+	// Mirrors are the sources of the mirror sets.
+	Mirrors []resources.SourceMirrors
+	// Releases are the platform releases of the mirror. Without them, only files for MicroShift are written.
+	Releases []Release
+	// CA has the certificates of the mirror's issuer as PEM. If it is empty, the files say where it belongs.
+	CA []byte
+	// PlainHTTP is set for a mirror without TLS.
+	PlainHTTP bool
+}
+
+// A Release is a platform release in the mirror.
+type Release struct {
+	Version string
+	// Arch is its architecture as in names of releases: "x86_64", "multi".
+	Arch string
+	// Image is the payload in the mirror. It needs a digest.
+	Image reference.Reference
+}
+
+// Build returns the files, sorted by name, and notes about what the files cannot say. Names of files contain
+// folders. Without a source that can be redirected, there are no files.
+func Build(in Input) (files []resources.File, notes []string, err error) {
+	if len(in.Mirrors) == 0 {
+		return nil, nil, nil
+	}
+	releases, err := sortReleases(in.Releases)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &writer{in: in, releases: releases}
+	w.microShift()
+	if len(releases) > 0 {
+		w.installConfigs()
+		w.agent()
+		w.assistedService()
+		w.clusterImageSets()
+		w.hostedCluster()
+		w.imageBased()
+	}
+	w.readme()
+	if w.err != nil {
+		return nil, nil, w.err
+	}
+	slices.SortFunc(w.files, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
+	return w.files, w.notes, nil
+}
+
+// A writer collects the files and the first error.
+type writer struct {
+	in       Input
+	releases []Release // the newest first
+	files    []resources.File
+	notes    []string
+	err      error
+}
+
+func (w *writer) text(name, text string) {
+	w.files = append(w.files, resources.File{Name: name, Text: []byte(text)})
+}
+
+// yaml writes v below a comment.
+func (w *writer) yaml(name string, comment []string, v any) {
+	text, err := resources.EncodeYAML(v)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("writing %s: %w", name, err)
+	}
+	w.text(name, comments(comment)+string(text))
+}
+
+func comments(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("# " + line + "\n")
+	}
+	return b.String()
+}
+
+// A digestSource is a source with its mirrors, as all consumers write it. They differ in the name of the
+// policy.
+type digestSource struct {
+	Source  string   `yaml:"source"`
+	Mirrors []string `yaml:"mirrors"`
+	// Policy is for installers, MirrorPolicy for objects with the type of an ImageDigestMirrorSet.
+	Policy       string `yaml:"sourcePolicy,omitempty"`
+	MirrorPolicy string `yaml:"mirrorSourcePolicy,omitempty"`
+}
+
+// digestSources returns the sources with mirrors for pulls by digest, without policies.
+func (w *writer) digestSources() (list []digestSource) {
+	for _, m := range w.in.Mirrors {
+		if len(m.ByDigest) > 0 {
+			list = append(list, digestSource{Source: m.Source, Mirrors: m.ByDigest})
+		}
+	}
+	return list
+}
+
+// withPolicies sets the policies of sources that may not be contacted.
+func (w *writer) withPolicies(list []digestSource, set func(d *digestSource, policy string)) []digestSource {
+	for _, m := range w.in.Mirrors {
+		if i := slices.IndexFunc(list, func(d digestSource) bool { return d.Source == m.Source }); i >= 0 {
+			set(&list[i], m.Policy)
+		}
+	}
+	return list
+}
+
+// caPlaceholder stands for the certificates of the mirror's issuer in a file that must have some. Text
+// around PEM blocks is ignored.
+const caPlaceholder = "# Replace this line by the certificate of the CA that signed the mirror's certificate, as PEM.\n"
+
+// ca returns the certificates, or the placeholder.
+func (w *writer) ca() string {
+	if len(w.in.CA) > 0 {
+		return string(w.in.CA)
+	}
+	return caPlaceholder
+}
+
+// caHint is a comment for fields of certificates that are left out.
+var caHint = []string{
+	"additionalTrustBundle: |",
+	"  -----BEGIN CERTIFICATE-----",
+	"  The certificate of the CA that signed the mirror's certificate. Leave it out if the machines trust it anyway.",
+	"  -----END CERTIFICATE-----",
+}
+
+type objectMeta struct {
+	Name      string            `yaml:"name"`
+	Namespace string            `yaml:"namespace,omitempty"`
+	Labels    map[string]string `yaml:"labels,omitempty"`
+}
+
+type configMap struct {
+	APIVersion string            `yaml:"apiVersion"`
+	Kind       string            `yaml:"kind"`
+	Metadata   objectMeta        `yaml:"metadata"`
+	Data       map[string]string `yaml:"data"`
+}
+
+// A localRef names another object.
+type localRef struct {
+	Name string `yaml:"name"`
+}
