@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
@@ -26,18 +27,21 @@ type ListedOperator struct {
 
 // A OperatorChannel is a channel of a package.
 type OperatorChannel struct {
-	Name       string           `json:"name"`
-	Head       string           `json:"head"`
-	Version    string           `json:"version"` // of the head
-	Deprecated string           `json:"deprecated,omitempty"`
-	Bundles    []OperatorBundle `json:"bundles,omitempty"`
+	Name       string `json:"name"`
+	Head       string `json:"head"`
+	Version    string `json:"version"` // of the head
+	Deprecated string `json:"deprecated,omitempty"`
+	// Features are what the head declares; nil if it declares nothing, or if bundles were not read.
+	Features *excerpt.Features `json:"features,omitempty"`
+	Bundles  []OperatorBundle  `json:"bundles,omitempty"`
 }
 
 // A OperatorBundle is a bundle of a channel.
 type OperatorBundle struct {
-	Name       string `json:"name"`
-	Version    string `json:"version"`
-	Deprecated string `json:"deprecated,omitempty"`
+	Name       string            `json:"name"`
+	Version    string            `json:"version"`
+	Deprecated string            `json:"deprecated,omitempty"`
+	Features   *excerpt.Features `json:"features,omitempty"`
 }
 
 // ListPackages lists the packages of a catalog, or the bundles of one of them.
@@ -77,17 +81,31 @@ func listPackage(p *catalog.Package, bundles bool) ListedOperator {
 		if heads := graph.Inspect(c.Entries).Heads; len(heads) > 0 {
 			ch.Head = heads[0]
 			ch.Version = versionOf(p, ch.Head)
+			ch.Features = featuresOf(p, ch.Head)
 		}
 		if bundles {
 			entries := slices.Clone(c.Entries)
 			slices.SortStableFunc(entries, func(x, y catalog.Entry) int { return compareBundles(p.Bundle(y.Name), p.Bundle(x.Name)) })
 			for _, e := range entries {
-				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name]})
+				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name], featuresOf(p, e.Name)})
 			}
 		}
 		l.Channels = append(l.Channels, ch)
 	}
 	return l
+}
+
+// featuresOf returns the features that a bundle declares, or nil if there are none or it cannot be read.
+func featuresOf(p *catalog.Package, name string) *excerpt.Features {
+	b := p.Bundle(name)
+	if b == nil {
+		return nil
+	}
+	f, err := excerpt.DeclaredFeatures(b)
+	if err != nil || len(f.Supported)+len(f.Unsupported) == 0 {
+		return nil
+	}
+	return &f
 }
 
 // compareBundles orders bundles by version and release. Those without come first.

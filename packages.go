@@ -25,6 +25,8 @@ type PackagesOptions struct {
 	Package string
 	// Channel is a channel that the package must have.
 	Channel string
+	// Bundles also reads the bundles of all packages, which takes longer.
+	Bundles bool
 }
 
 // Packages returns the packages of a catalog: one with its bundles, or the outlines of all, which have
@@ -40,9 +42,12 @@ func Packages(ctx context.Context, o PackagesOptions) ([]*catalog.Package, error
 		return nil, err
 	}
 	defer e.closeSources(r)
-	c, err := r.Read(ctx, o.Catalog, catalog.Options{Keep: func(name string) bool { return name == o.Package }, Outline: o.Package == ""})
+	c, err := r.Read(ctx, o.Catalog, catalog.Options{Keep: func(name string) bool { return name == o.Package || o.Package == "" && o.Bundles }, Outline: o.Package == "" && !o.Bundles})
 	if err != nil {
 		return nil, err
+	}
+	if o.Package == "" && o.Bundles {
+		return c.Packages, nil
 	}
 	if o.Package == "" {
 		return c.Outlines, nil

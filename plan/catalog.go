@@ -47,6 +47,9 @@ type Catalog struct {
 	// Unlisted are images that bundles use and do not list in relatedImages, sorted by package, bundle and
 	// image. A note has the number of bundles of which this is unknown.
 	Unlisted []UnlistedImage `json:"unlistedImages,omitempty"`
+	// Features are the features that the heads of the default channels declare, sorted by package. Heads
+	// that declare none are left out.
+	Features []DeclaredFeatures `json:"features,omitempty"`
 }
 
 // Required is a bundle that others need, in the channel that it was selected from.

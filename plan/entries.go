@@ -246,7 +246,7 @@ func (c *Catalog) check() error {
 	if c.ConfigsDir != "" && (!path.IsAbs(c.ConfigsDir) || path.Clean(c.ConfigsDir) != c.ConfigsDir) {
 		errs = append(errs, fmt.Errorf("%s is not the folder of a catalog", quoted(c.ConfigsDir)))
 	}
-	errs = append(errs, checkText("the folder", c.ConfigsDir), c.checkUnlisted())
+	errs = append(errs, checkText("the folder", c.ConfigsDir), c.checkUnlisted(), c.checkFeatures())
 	for _, p := range c.Packages {
 		errs = append(errs, p.check())
 	}

@@ -52,6 +52,8 @@ type ExplainedBundle struct {
 	// ImageNames are the names of the image in the bundle.
 	ImageNames []string        `json:"as,omitempty"`
 	Channels   []ChannelReason `json:"channels"`
+	// Features are what the bundle declares; nil if it declares nothing, or is no head of a default channel.
+	Features *DeclaredFeatures `json:"features,omitempty"`
 }
 
 // An ExplainedRelease is a platform release with the reasons why it was selected.
@@ -209,6 +211,7 @@ func (p *Plan) explainBundle(b Reason) ExplainedBundle {
 		if c.Name() != b.Catalog {
 			continue
 		}
+		x.Features = c.featuresOf(b.Package, b.Bundle)
 		for _, pkg := range c.Packages {
 			if pkg.Name != b.Package {
 				continue

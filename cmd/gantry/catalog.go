@@ -13,8 +13,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/escape"
 )
 
-// outputYAML is a value of -o that only some verbs have.
-const outputYAML = "yaml"
+// These are values of -o that only some verbs have.
+const (
+	outputYAML = "yaml"
+	outputWide = "wide" // text with more columns
+)
 
 const catalogHelp = `CATALOG is one of:
   quay.io/org/catalog:v1     an image

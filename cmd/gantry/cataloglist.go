@@ -25,6 +25,6 @@ With PACKAGE, list its bundles by channel, newest first, and mark what is deprec
 	}
 	f.addFlags(c.Flags())
 	c.Flags().StringVar(&channel, "channel", "", "list only this channel of the package")
-	formFlag(c.Flags(), &form, "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), &form, "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
 	return c
 }

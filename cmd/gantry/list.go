@@ -50,7 +50,8 @@ func (a *app) listOperatorsCommand() *cobra.Command {
 ` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry list operators --catalogs --version 4.20
   gantry list operators --catalog registry.redhat.io/redhat/redhat-operator-index:v4.20
-  gantry list operators --catalog quay.io/org/catalog:v4.20 --package my-operator --channel stable`,
+  gantry list operators --catalog quay.io/org/catalog:v4.20 --package my-operator --channel stable
+  gantry list operators --catalog quay.io/org/catalog:v4.20 -o wide`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -78,13 +79,13 @@ func (a *app) listOperatorsCommand() *cobra.Command {
 	c.Flags().StringVar(&f.catalog, "catalog", "", "list the packages of this catalog")
 	c.Flags().StringVar(&f.packageName, "package", "", "list the bundles of this package")
 	c.Flags().StringVar(&f.channel, "channel", "", "list only this channel of the package")
-	formFlag(c.Flags(), &f.form, "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), &f.form, "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
 	return c
 }
 
 // listCatalogs lists the catalogs of a version, or without --catalogs the versions.
 func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
+	if err := a.form(f.form, outputText, outputWide, outputJSON, outputYAML); err != nil {
 		return err
 	}
 	list, key := gantry.Catalogs, "catalogs"
@@ -95,7 +96,7 @@ func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.form != outputText {
+	if f.form != outputText && f.form != outputWide {
 		return a.print(f.form, map[string]any{"version": 1, key: found})
 	}
 	return a.text(strings.Join(found, "\n") + "\n")

@@ -9,17 +9,17 @@ import (
 
 // listOperators lists the packages of a catalog, or the bundles of one package or channel.
 func (a *app) listOperators(ctx context.Context, f readFlags, form, arg, pkg, channel string) error {
-	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
+	if err := a.form(form, outputText, outputWide, outputJSON, outputYAML); err != nil {
 		return err
 	}
 	listing, err := gantry.ListPackages(ctx, gantry.PackagesOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel,
+		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: form != outputText,
 	})
 	if err != nil {
 		return err
 	}
-	if form != outputText {
+	if form != outputText && form != outputWide {
 		return a.print(form, listing)
 	}
-	return a.text(view.CatalogListing(listing, pkg != "", a.columns()))
+	return a.text(view.CatalogListing(listing, pkg != "", form == outputWide, a.columns()))
 }

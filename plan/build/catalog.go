@@ -151,6 +151,8 @@ func (r *selectedCatalog) describe() {
 		r.notes = append(r.notes, r.entry.Name()+": it is an SQLite index, as used before OpenShift 4.11; the mirror gets a file-based catalog instead")
 	}
 	r.notes = append(r.notes, notesOnOLMv1(r.entry.Name(), r.result.Catalog)...)
+	r.entry.Features = declaredFeatures(r.result.Catalog)
+	r.notes = append(r.notes, notesOnFeatures(r.entry.Name(), r.entry.Features)...)
 	for _, q := range r.required {
 		r.entry.Required = append(r.entry.Required, plan.Required(q))
 		r.notes = append(r.notes, fmt.Sprintf("%s: package %q: channel %q: kept because others need it: %s (for %s)", r.entry.Name(), q.Package, q.Channel, q.Bundle, q.For))

@@ -98,6 +98,7 @@ func (r *catalogReduction) build(ctx context.Context, c *plan.Catalog, sources S
 	}
 	c.Digest, c.Built, c.BinaryLess, c.ConfigsDir = built.Root.Digest, true, built.BinaryLess, built.Directory
 	c.Packages = slices.DeleteFunc(slices.Clone(c.Packages), func(p plan.Package) bool { return r.excluded[p.Name] != nil })
+	c.Features = slices.DeleteFunc(slices.Clone(c.Features), func(f plan.DeclaredFeatures) bool { return r.excluded[f.Package] != nil })
 	c.Unlisted = slices.DeleteFunc(slices.Clone(c.Unlisted), func(u plan.UnlistedImage) bool { return r.excluded[u.Package] != nil })
 	c.Excluded = slices.Clone(c.Excluded)
 	for _, pkg := range slices.Sorted(maps.Keys(r.excluded)) {

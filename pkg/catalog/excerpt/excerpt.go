@@ -137,7 +137,8 @@ type manifest struct {
 	Kind       string          `json:"kind"`
 	Spec       json.RawMessage `json:"spec"`
 	Metadata   struct {
-		Name string `json:"name"`
+		Name        string          `json:"name"`
+		Annotations json.RawMessage `json:"annotations"`
 	} `json:"metadata"`
 }
 

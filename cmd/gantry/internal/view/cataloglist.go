@@ -6,24 +6,29 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 )
 
 // CatalogListing returns a listing as a table: of packages, or of the bundles of one package, for a
-// screen of this width; 0 is no limit.
-func CatalogListing(l *gantry.CatalogListing, bundles bool, width int) string {
+// screen of this width; 0 is no limit. wide adds the features that bundles declare.
+func CatalogListing(l *gantry.CatalogListing, bundles, wide bool, width int) string {
 	var rows strings.Builder
 	t := newTable(&rows, width)
 	if bundles {
-		writeBundles(t, l.Packages[0])
+		writeBundles(t, l.Packages[0], wide)
 	} else {
-		writePackages(t, l.Packages)
+		writePackages(t, l.Packages, wide)
 	}
 	_ = t.Flush() // into memory
 	return Trimmed(rows.String())
 }
 
-func writeBundles(t io.Writer, p gantry.ListedOperator) {
-	fmt.Fprintf(t, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t\n")
+func writeBundles(t io.Writer, p gantry.ListedOperator, wide bool) {
+	head := "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"
+	if wide {
+		head += "\tFEATURES"
+	}
+	fmt.Fprintln(t, head)
 	for _, c := range p.Channels {
 		channel := c.Name
 		if c.Name == p.DefaultChannel {
@@ -31,24 +36,40 @@ func writeBundles(t io.Writer, p gantry.ListedOperator) {
 		}
 		for _, b := range c.Bundles {
 			deprecated := b.Deprecated != "" || c.Deprecated != "" || p.Deprecated != ""
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.Name, channel, b.Name, b.Version, Remarks(b.Name == c.Head, deprecated))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%s\n", p.Name, channel, b.Name, b.Version, Remarks(b.Name == c.Head, deprecated), column(wide, b.Features))
 		}
 	}
 }
 
-func writePackages(t io.Writer, packages []gantry.ListedOperator) {
-	fmt.Fprintf(t, "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS\n")
+func writePackages(t io.Writer, packages []gantry.ListedOperator, wide bool) {
+	titles := "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS"
+	if wide {
+		titles += "\tFEATURES"
+	}
+	fmt.Fprintln(t, titles)
 	for _, p := range packages {
 		var names []string
 		head := ""
+		var features *excerpt.Features
 		for _, c := range p.Channels {
 			names = append(names, c.Name)
 			if c.Name == p.DefaultChannel {
-				head = c.Head
+				head, features = c.Head, c.Features
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Name, p.DefaultChannel, head, strings.Join(names, ", "))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s%s\n", p.Name, p.DefaultChannel, head, strings.Join(names, ", "), column(wide, features))
 	}
+}
+
+// column returns the last column of a wide table, or "".
+func column(wide bool, f *excerpt.Features) string {
+	switch {
+	case !wide:
+		return ""
+	case f == nil:
+		return "\t"
+	}
+	return "\t" + Features(f.Supported, f.Unsupported)
 }
 
 // Remarks describes a bundle or release in a table.

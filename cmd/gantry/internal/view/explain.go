@@ -13,6 +13,9 @@ func Explanation(e plan.Explanation) string {
 	var b strings.Builder
 	for _, x := range e.Bundles {
 		fmt.Fprintf(&b, "%s of package %s, catalog %s\n", x.Name, x.Package, x.Catalog)
+		if f := x.Features; f != nil {
+			fmt.Fprintf(&b, "  declares %s\n", Features(f.Supported, f.Unsupported))
+		}
 		writeKeptFor(&b, "  ", x)
 	}
 	for _, x := range e.Releases {

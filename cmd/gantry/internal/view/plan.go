@@ -69,6 +69,7 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 		}
 		return because.Package
 	}), width)
+	writeFeatures(b, c)
 	writeUnlisted(b, c)
 }
 

@@ -1,0 +1,36 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Features returns declared features as text: "disconnected, proxy-aware, not fips-compliant".
+func Features(supported, unsupported []string) string {
+	all := append([]string{}, supported...)
+	for _, name := range unsupported {
+		all = append(all, "not "+name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// maxFeatures is the number of operators that writeFeatures lists; JSON has all.
+const maxFeatures = 20
+
+// writeFeatures writes the features that the operators of a catalog declare.
+func writeFeatures(b *strings.Builder, c plan.Catalog) {
+	if len(c.Features) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "  Features that operators declare\n")
+	for i, f := range c.Features {
+		if i == maxFeatures {
+			fmt.Fprintf(b, "    and %d more; -o json lists all\n", len(c.Features)-i)
+			break
+		}
+		fmt.Fprintf(b, "    %s  %s\n", f.Bundle, Features(f.Supported, f.Unsupported))
+	}
+	b.WriteByte('\n')
+}
