@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/draft"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -146,9 +147,13 @@ func (s *mirrorSearch) repository(ctx context.Context, path string) error {
 	tags = slices.DeleteFunc(tags, notCatalog().MatchString)
 	for _, tag := range tags {
 		ref := repo.WithTag(tag)
-		c, err := s.sources.Read(ctx, RegistryScheme+ref.String(), catalog.Options{})
-		if errors.Is(err, image.ErrNoCatalog) || errors.Is(err, remote.ErrNotFound) {
+		src, err := s.sources.Open(ctx, RegistryScheme+ref.String())
+		if errors.Is(err, image.ErrNoCatalog) || errors.Is(err, remote.ErrNotFound) || err == nil && src.Kind == source.Bundle {
 			break
+		}
+		var c *catalog.Catalog
+		if err == nil {
+			c, err = src.Read(ctx, catalog.Options{})
 		}
 		if err != nil {
 			return fmt.Errorf("reading catalog %s: %w", ref, err)
