@@ -1,6 +1,7 @@
 package gantry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,11 +75,12 @@ func packageOf(c *catalog.Catalog, arg, name string) (*catalog.Package, error) {
 	if p := c.Package(name); p != nil {
 		return p, nil
 	}
-	hint := suggest.Phrase(name, c.Names)
-	if hint == "" {
-		hint = "gantry catalog list " + arg + " shows its packages"
-	}
-	return nil, inputHint(hint, "package %q is not in %s", name, arg)
+	return nil, unknownPackage(name, c.Names, arg, "gantry catalog list "+arg+" shows its packages")
+}
+
+// unknownPackage returns the error for a package that is not among names, with similar ones or the hint.
+func unknownPackage(name string, names []string, where, hint string) error {
+	return inputHint(cmp.Or(suggest.Phrase(name, names), hint), "package %q is not in %s", name, where)
 }
 
 // checkChannel returns an error with similar names if a package does not have a channel.

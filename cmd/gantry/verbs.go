@@ -27,6 +27,7 @@ func (a *app) verbs() []verb {
 		{"login", "Check the credentials for a registry and store them", a.loginCommand},
 		{"logout", "Remove the credentials for a registry", a.logoutCommand},
 		{"mirror", "Copy content to a mirror registry, an archive or an OCI image layout", a.mirrorCommand},
+		{"operator", "Print what installs a mirrored operator in a cluster", a.operatorCommand},
 		{"plan", "Resolve a configuration to images, and show their sizes", a.planCommand},
 		{"release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand},
 		{"serve", "Serve an archive as a read-only registry", a.serveCommand},

@@ -6,8 +6,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
-// Manifests returns the manifests of a kind that the catalog has of a bundle, as JSON, in the order of
-// its properties. There are none if the catalog only has olm.csv.metadata. It returns an error if a
+// Manifests returns the manifests of a kind, or all if it is "", that the catalog has of a bundle, as JSON,
+// in the order of its properties. There are none if the catalog only has olm.csv.metadata. It returns an error if a
 // manifest cannot be parsed.
 func Manifests(b *catalog.Bundle, kind string) ([][]byte, error) {
 	b, err := b.Complete()
@@ -20,7 +20,7 @@ func Manifests(b *catalog.Bundle, kind string) ([][]byte, error) {
 			continue
 		}
 		m, err := manifestOf(p.Value)
-		if err == nil && m.Kind == kind {
+		if err == nil && (kind == "" || m.Kind == kind) {
 			var text []byte
 			text, err = objectText(p.Value)
 			all = append(all, text)

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+const helpMissingAccess = "--check found that permissions are missing, or the archive is\ndamaged or not signed as required"
+
+// operatorFlags are the flags of operator install.
+type operatorFlags struct {
+	readFlags
+	archive         archiveFlags
+	options         gantry.OperatorInstallOptions
+	check, to, form string
+}
+
+func (a *app) operatorInstallCommand() *cobra.Command {
+	var f operatorFlags
+	c := &cobra.Command{
+		Use:   "install PACKAGE",
+		Short: "Print the objects that install a mirrored operator",
+		Long: `Print the objects that install an operator, from its bundle in a mirror, in an archive, or
+at its source. For OLM v1: a ServiceAccount with the fewest permissions that install and
+run it, a ClusterExtension pinned to the version, and roles for users. For OLM classic: an
+OperatorGroup and a Subscription. Nothing is applied. Notes are on stderr.
+
+--check lists the permissions for OLM v1 that roles in a file, such as the output of
+oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
+
+` + exitCodes(map[int]string{exitMismatch: helpMissingAccess, exitUnauthorized: helpUnauthorized}),
+		Example: `  gantry operator install my-operator --from docker://mirror.example.com:5000 | oc apply -f -
+  gantry operator install my-operator --from file:///media/disk --version 1.2.3 --to install
+  gantry operator install my-operator --olm classic --namespace team-a --trusted-ca
+  gantry operator install my-operator --check role.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.options.Package = args[0]
+			return a.operatorInstall(cmd.Context(), &f)
+		},
+	}
+	fs, o := c.Flags(), &f.options
+	f.addFlags(fs)
+	f.archive.addFlags(fs)
+	fs.Lookup("workspace").Usage = "folder that was used for the mirror"
+	repeatable(fs, &o.From, "from", "mirror (docker://HOST[:PORT][/PREFIX]) or archive (file://DIR, may be repeated) to read (default: that of the workspace)")
+	fs.StringVar(&o.Catalog, "catalog", "", "catalog with the package, if there are several; without --from, the image, folder or file of a catalog to read")
+	fs.StringVar(&o.Channel, "channel", "", "channel of the updates (default: the default channel)")
+	fs.StringVar(&o.Version, "version", "", "version to install (default: the head of the channel)")
+	repeatable(fs, &o.Namespace, "namespace", "namespace that the operator watches (may be repeated for classic; default: all, or its own)")
+	fs.StringVar(&o.InstallNamespace, "install-namespace", "", "namespace in which the operator runs (default: what its publisher suggests, or PACKAGE)")
+	fs.StringVar(&o.OLM, "olm", gantry.OLMV1, "generation of OLM: v1 or classic")
+	offer(fs, "olm", []string{gantry.OLMV1, gantry.OLMClassic})
+	fs.StringVar(&o.ServiceAccount, "service-account", "", "v1: ServiceAccount that installs (default: PACKAGE-installer)")
+	fs.BoolVar(&o.CertManager, "cert-manager", false, "v1: cert-manager makes the certificates of webhooks, not the service CA of OpenShift")
+	fs.StringVar(&f.check, "check", "", "v1: list what the roles in this file, or - for stdin, do not permit")
+	fs.StringVar(&o.Approval, "approval", "", "classic: automatic or manual updates (default: manual with --version)")
+	offer(fs, "approval", []string{gantry.ApprovalAutomatic, gantry.ApprovalManual})
+	fs.StringVar(&o.HTTPProxy, "http-proxy", "", "classic: HTTP_PROXY of the operator (default: that of the cluster)")
+	fs.StringVar(&o.HTTPSProxy, "https-proxy", "", "classic: HTTPS_PROXY of the operator (default: that of the cluster)")
+	fs.StringVar(&o.NoProxy, "no-proxy", "", "classic: NO_PROXY of the operator (default: that of the cluster)")
+	fs.BoolVar(&o.TrustedCA, "trusted-ca", false, "classic: mount the CAs that the cluster trusts into the operator")
+	fs.StringVar(&f.to, "to", "", "write each object to a file in this folder")
+	formFlag(fs, &f.form, "format: yaml (documents) or json", outputYAML, outputJSON)
+	return c
+}
+
+func (a *app) operatorInstall(ctx context.Context, f *operatorFlags) error {
+	if err := a.form(f.form, outputYAML, outputJSON); err != nil {
+		return err
+	}
+	if f.check != "" && f.to != "" {
+		return usagef("--check and --to exclude each other")
+	}
+	o := f.options
+	if err := f.archive.trust.check(len(o.From) > 0 && !strings.HasPrefix(o.From[0], gantry.RegistryScheme)); err != nil {
+		return err
+	}
+	var err error
+	if o.Read, err = a.reading(&f.archive.trust); err != nil {
+		return err
+	}
+	o.Env, o.Workspace, o.Sequence = a.environment(&f.registryFlags), f.workspace, f.archive.sequence
+	if f.check != "" {
+		return a.operatorCheck(ctx, o, f)
+	}
+	i, err := gantry.InstallOperator(ctx, o)
+	if err != nil {
+		return err
+	}
+	a.sayNotes(i.Notes)
+	if f.to != "" {
+		names, err := i.WriteFiles(f.to)
+		if err == nil && f.form == outputYAML {
+			err = a.text(strings.Join(names, "\n") + "\n")
+		}
+		if err != nil || f.form == outputYAML {
+			return err
+		}
+	}
+	if f.form == outputJSON {
+		return a.encode(i)
+	}
+	return a.documents(i.YAML())
+}
+
+// operatorCheck prints what the roles of a file do not permit.
+func (a *app) operatorCheck(ctx context.Context, o gantry.OperatorInstallOptions, f *operatorFlags) error {
+	access, found := gantry.CheckOperatorAccess(ctx, o, f.check)
+	if access == nil {
+		return found
+	}
+	a.sayNotes(access.Notes)
+	var err error
+	switch {
+	case f.form == outputJSON:
+		err = a.encode(access)
+	case len(access.Missing) == 0:
+		a.say("nothing is missing: ServiceAccount %s can install %s", access.Account, access.Bundle)
+	default:
+		err = a.documents(access.YAML())
+	}
+	if err != nil {
+		return err
+	}
+	return found
+}
+
+// sayNotes prints notes on stderr.
+func (a *app) sayNotes(list []string) {
+	for _, note := range list {
+		a.say("%s", view.Printable(flagNames(note)))
+	}
+}
+
+// documents prints YAML documents on stdout, unchanged for files and programs.
+func (a *app) documents(text []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	if _, ok := terminalOf(a.stdout); ok {
+		return a.text(string(text))
+	}
+	_, err = a.stdout.Write(text)
+	return err
+}

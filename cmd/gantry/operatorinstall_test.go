@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// heronBundle returns the files of a bundle, and their labels.
+func heronBundle(t *testing.T, version string) (labels map[string]string, files []registrytest.File) {
+	t.Helper()
+	const prefix = "operators.operatorframework.io.bundle."
+	labels = map[string]string{prefix + "mediatype.v1": "registry+v1", prefix + "manifests.v1": "manifests/", prefix + "metadata.v1": "metadata/", prefix + "package.v1": "heron", prefix + "channels.v1": "stable"}
+	annotations, err := json.Marshal(map[string]any{"annotations": labels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return labels, []registrytest.File{
+		{Name: "metadata/annotations.yaml", Data: annotations},
+		{Name: "manifests/csv.yaml", Data: []byte(`apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: heron.v` + version + `
+  annotations: {operatorframework.io/suggested-namespace: heron-nest}
+spec:
+  version: ` + version + `
+  installModes: [{type: AllNamespaces, supported: true}, {type: SingleNamespace, supported: true}]
+  customresourcedefinitions:
+    owned: [{name: fish.heron.example.com, version: v1, kind: Fish}]
+  install:
+    strategy: deployment
+    spec:
+      deployments: [{name: heron, spec: {template: {spec: {containers: [{name: manager, image: "images.example.net/heron/manager:v1"}]}}}}]
+      permissions:
+      - serviceAccountName: heron
+        rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, update]}]
+`)},
+		{Name: "manifests/fish.yaml", Data: []byte(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: fish.heron.example.com}
+spec: {group: heron.example.com, names: {kind: Fish, plural: fish}, scope: Namespaced, versions: [{name: v1, served: true, storage: true}]}
+`)},
+	}
+}
+
+// heronSource pushes two bundles and their image, and returns a configuration that mirrors them.
+func (w *fixture) heronSource() string {
+	w.t.Helper()
+	from := w.source.Client()
+	manager, err := registrytest.Image("heron/manager")
+	if err == nil {
+		_, err = from.Push(w.t.Context(), "images.example.net/heron/manager", "v1", manager)
+	}
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		labels, files := heronBundle(w.t, version)
+		var bundle v1.Image
+		if err == nil {
+			bundle, err = registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "amd64"}, v1.Config{Labels: labels}, files)
+		}
+		if err == nil {
+			_, err = from.Push(w.t.Context(), "images.example.net/heron/bundle", "v"+version, bundle)
+		}
+	}
+	if err == nil {
+		err = os.Mkdir(w.path("heron-index"), 0o700)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text := "schema: olm.package\nname: heron\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: heron\nname: stable\nentries: [{name: heron.v1.0.0}, {name: heron.v1.1.0, replaces: heron.v1.0.0}]\n"
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		text += `---
+schema: olm.bundle
+package: heron
+name: heron.v` + version + `
+image: images.example.net/heron/bundle:v` + version + `
+relatedImages: [{name: manager, image: "images.example.net/heron/manager:v1"}]
+properties:
+- {type: olm.package, value: {packageName: heron, version: ` + version + `}}
+- {type: olm.csv.metadata, value: {installModes: [{type: AllNamespaces, supported: true}]}}
+`
+	}
+	w.write("heron-index/catalog.yaml", text)
+	return w.config("imageset.yaml", "  operators:\n  - catalog: dir://"+w.path("heron-index")+"\n    full: true\n    targetTag: v4.20\n")
+}
+
+// TestOperatorInstall mirrors an operator and prints what installs it, from the mirror, a disk and the source.
+func TestOperatorInstall(t *testing.T) {
+	t.Parallel()
+	w := newEmptyFixture(t, registrytest.Options{})
+	cfg, disk := w.heronSource(), "file://"+w.path("disk")
+	w.refuse(exitUsage, []string{"was not used for a mirror", "--from"}, "operator", "install", "heron")
+	w.must("mirror", "-c", cfg, disk)
+	w.must("mirror", "-c", cfg, w.docker("/m"), "--src-tls-verify=false", "--dest-tls-verify=false")
+
+	install := func(args ...string) string {
+		return w.must(slices.Concat([]string{"operator", "install", "heron"}, args)...).stdout
+	}
+	want := install()
+	w.says(want, "kind: ClusterExtension", "version: 1.1.0", "namespace: heron-nest", "name: heron-installer", "resourceNames: [fish.heron.example.com]",
+		"olm.operatorframework.io/metadata.name: cc-heron-index-v4-20")
+	for _, args := range [][]string{
+		{"--from", w.docker("/m")}, {"--from", w.docker("/m"), "--workspace", w.path("new")}, {"--from", disk}, {"--from", disk, "--workspace", w.path("new")},
+		{"--from", disk, "--catalog", "dir://" + w.path("heron-index"), "--channel", "stable"},
+	} {
+		if diff := cmp.Diff(want, install(args...)); diff != "" {
+			t.Errorf("%v: %s", args, diff)
+		}
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(want, "cc-heron-index-v4-20", "cc-heron-index-latest"), install("--catalog", w.path("heron-index"))); diff != "" {
+		t.Errorf("from the source: %s", diff)
+	}
+	if w.must("operator", "install", "heron", "--to", w.path("install")); !strings.Contains(w.read("install/09-clusterextension-heron.yaml"), "version: 1.1.0") {
+		t.Errorf("the files are %v", w.tree("install"))
+	}
+	old := w.must("operator", "install", "heron", "--version", "1.0.0", "--olm", "classic", "--namespace", "a", "--trusted-ca", "--https-proxy", "http://p:1")
+	w.says(old.stdout, "startingCSV: heron.v1.0.0", "installPlanApproval: Manual", "source: cs-heron-index-v4-20", "targetNamespaces:\n  - a\n", "inject-trusted-cabundle", "name: HTTPS_PROXY")
+	w.says(old.stderr, "create namespace a first", "approve the install plan")
+
+	role := w.write("role.yaml", want)
+	w.says(w.must("operator", "install", "heron", "--check", role).stderr, "nothing is missing: ServiceAccount heron-nest/heron-installer can install heron.v1.1.0")
+	const rule = "- verbs: [get, list, watch]\n  apiGroups: [\"\"]\n  resources: [namespaces]\n"
+	w.says(want, rule)
+	less := w.write("less.yaml", strings.Replace(want, rule, "", 1))
+	o := w.gantry("operator", "install", "heron", "--from", disk, "--check", less)
+	if o.code != exitMismatch || !strings.Contains(o.stdout, rule) || strings.Count(o.stdout, "verbs:") != 1 || !strings.Contains(o.stderr, "1 rule is missing") {
+		t.Errorf("without a rule, the check ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	o = w.gantry("operator", "install", "heron", "--check", less, "-o", "json", "--install-namespace", "elsewhere", "--service-account", "other")
+	if o.code != exitUsage || !strings.Contains(o.stderr, "only to heron-nest/heron-installer") {
+		t.Errorf("for another account, the check ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	for _, tc := range []struct {
+		words []string
+		args  []string
+	}{
+		{[]string{`package "hero" is not in`, "heron"}, []string{"hero"}},
+		{[]string{`no channel "stale"`, "stable"}, []string{"heron", "--channel", "stale"}},
+		{[]string{"no version 1.2.0", "1.1.0"}, []string{"heron", "--version", "1.2.0"}},
+		{[]string{"--olm", "classic"}, []string{"heron", "--trusted-ca"}},
+		{[]string{"--service-account"}, []string{"heron", "--olm", "classic", "--service-account", "a"}},
+		{[]string{"OLM classic installs with its own permissions"}, []string{"heron", "--olm", "classic", "--check", role}},
+		{[]string{"no such catalog"}, []string{"heron", "--from", disk, "--catalog", "quay.io/other/index:v1"}},
+		{[]string{"there is no Role"}, []string{"heron", "--check", cfg}},
+	} {
+		w.refuse(exitUsage, tc.words, slices.Concat([]string{"operator", "install"}, tc.args)...)
+	}
+}

@@ -1,0 +1,262 @@
+package gantry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/install"
+	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/suggest"
+)
+
+// The generations of OLM, for OperatorInstallOptions.
+const (
+	OLMV1      = "v1"
+	OLMClassic = "classic"
+)
+
+// Who approves the updates of a Subscription, for OperatorInstallOptions.
+const (
+	ApprovalAutomatic = "automatic"
+	ApprovalManual    = "manual"
+)
+
+// OperatorInstallOptions say which operator is installed, and how.
+type OperatorInstallOptions struct {
+	Env *Env
+	// Workspace is the folder that was used for the mirror. It has the names of the catalogs in clusters,
+	// and says where the bundle is if neither From nor Catalog is set. The default is DefaultWorkspace.
+	Workspace string
+	// From is what the bundle is read from: a mirror ("docker://HOST[:PORT][/PREFIX]"), or the folders of an
+	// archive and of those that it builds on ("file://DIR").
+	From []string
+	// Read and Sequence are those of ArchiveOptions, for an archive.
+	Read     archive.OpenOptions
+	Sequence int
+	// Catalog selects one of several catalogs with the package, by its source or its reference or
+	// repository in the mirror. Without From, it is the catalog that is read: an image, a folder or a file.
+	Catalog string
+
+	Package string
+	// Channel is the default channel if it is empty, and Version the one of the head of the channel.
+	Channel, Version string
+	// InstallNamespace is where the operator runs. The default is what its publisher suggests, or the name
+	// of the package. Namespace are those that it watches; the default is all, or its own.
+	InstallNamespace string
+	Namespace        []string
+	// OLM is OLMV1 (the default) or OLMClassic.
+	OLM string
+
+	// ServiceAccount is the account with which OLM v1 installs. The default is PACKAGE-installer.
+	ServiceAccount string
+	// CertManager says that OLM v1 has the certificates of webhooks made by cert-manager.
+	CertManager bool
+
+	// Approval is for OLM classic: ApprovalManual, the default with Version, or ApprovalAutomatic.
+	Approval string
+	// HTTPProxy, HTTPSProxy and NoProxy are set for an operator of OLM classic. TrustedCA mounts the CAs
+	// that the cluster trusts.
+	HTTPProxy, HTTPSProxy, NoProxy string
+	TrustedCA                      bool
+}
+
+// OperatorInstall is what installs an operator. Its JSON is what gantry operator install --output json
+// prints.
+type OperatorInstall struct {
+	Version       int    `json:"version"`
+	OLM           string `json:"olm"`
+	Package       string `json:"package"`
+	Bundle        string `json:"bundle"`
+	BundleVersion string `json:"bundleVersion"`
+	Channel       string `json:"channel"`
+	// Catalog is the catalog as the configuration names it, or its reference in the mirror.
+	Catalog string `json:"catalog"`
+	// Namespace is where the operator runs, Watched what it watches; none for all namespaces.
+	Namespace string   `json:"namespace"`
+	Watched   []string `json:"watched,omitempty"`
+	// Objects are in the order in which they are to be applied.
+	Objects []install.Object `json:"objects"`
+	// Notes are sentences about what the objects do not say.
+	Notes []string `json:"notes"`
+
+	result *install.Result
+}
+
+// InstallOperator returns the objects that install a mirrored operator in a cluster. It writes nothing.
+func InstallOperator(ctx context.Context, o OperatorInstallOptions) (*OperatorInstall, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	return e.installOperator(ctx, &o)
+}
+
+func (e *Env) installOperator(ctx context.Context, o *OperatorInstallOptions) (*OperatorInstall, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s, err := e.openOperators(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	from, p, err := s.find(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	channel, picked, err := pickBundle(p, o.Channel, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.bundle(ctx, from, picked)
+	if err != nil {
+		return nil, err
+	}
+	out := &OperatorInstall{
+		Version: 1, OLM: cmp.Or(o.OLM, OLMV1), Package: p.Name, Bundle: picked.Name, BundleVersion: picked.Version.String(),
+		Channel: channel, Catalog: from.Source,
+	}
+	if out.OLM == OLMClassic {
+		out.result, err = from.installClassic(b, o, channel)
+	} else {
+		out.result, err = install.V1(b, install.V1Options{
+			InstallNamespace: o.InstallNamespace, Namespaces: o.Namespace, Channel: channel, ClusterCatalog: from.ClusterCatalogName(),
+			ServiceAccount: o.ServiceAccount, CertManager: o.CertManager,
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Namespace, out.Watched, out.Objects = out.result.Namespace, out.result.Watched, out.result.Objects
+	out.Notes = append([]string{}, out.result.Notes...)
+	return out, nil
+}
+
+// check returns an error if options are missing or contradict each other.
+func (o *OperatorInstallOptions) check() error {
+	oneOf := func(option, value string, values ...string) error {
+		if value == "" || slices.Contains(values, value) {
+			return nil
+		}
+		return inputf("Options.%s %q: give %s", option, value, strings.Join(values, " or "))
+	}
+	err := errors.Join(oneOf("OLM", o.OLM, OLMV1, OLMClassic), oneOf("Approval", o.Approval, ApprovalAutomatic, ApprovalManual))
+	classic := o.Approval+o.HTTPProxy+o.HTTPSProxy+o.NoProxy != "" || o.TrustedCA
+	switch {
+	case err != nil:
+		return err
+	case o.Package == "":
+		return inputf("Options.Package is missing: name the package")
+	case classic && o.OLM != OLMClassic:
+		return inputHint("set Options.OLM to "+OLMClassic+", or leave them out", "Options.Approval, Options.TrustedCA and proxies are settings of a Subscription")
+	case (o.ServiceAccount != "" || o.CertManager) && o.OLM == OLMClassic:
+		return inputHint("leave them out", "Options.ServiceAccount and Options.CertManager are for OLM v1")
+	}
+	return nil
+}
+
+// installClassic returns what installs a bundle of the catalog with OLM classic.
+func (c *operatorCatalog) installClassic(b *install.Bundle, o *OperatorInstallOptions, channel string) (*install.Result, error) {
+	name, err := c.CatalogSourceName()
+	if err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	return install.Classic(b, install.ClassicOptions{
+		InstallNamespace: o.InstallNamespace, Namespaces: o.Namespace, Channel: channel, CatalogSource: name,
+		Manual: o.Approval == ApprovalManual || o.Approval == "" && o.Version != "",
+		Proxy:  install.Proxy{HTTP: o.HTTPProxy, HTTPS: o.HTTPSProxy, No: o.NoProxy}, TrustedCA: o.TrustedCA,
+	})
+}
+
+// pickBundle returns a bundle of a package, and a channel that has it.
+func pickBundle(p *catalog.Package, channel, version string) (string, *catalog.Bundle, error) {
+	channels := p.Channels
+	if channel != "" || version == "" {
+		name := cmp.Or(channel, p.DefaultChannel)
+		if err := checkChannel(p, name); err != nil {
+			return "", nil, err
+		}
+		channels = []*catalog.Channel{p.Channel(name)}
+	} else {
+		// The default channel first, then the others by name.
+		channels = slices.Clone(channels)
+		isDefault := func(c *catalog.Channel) bool { return c.Name == p.DefaultChannel }
+		if i := slices.IndexFunc(channels, isDefault); i > 0 {
+			first := channels[i]
+			channels = slices.Insert(slices.Delete(channels, i, i+1), 0, first)
+		}
+	}
+	if version == "" {
+		heads := graph.Inspect(channels[0].Entries).Heads
+		if len(heads) == 0 || p.Bundle(heads[0]) == nil {
+			return "", nil, fmt.Errorf("channel %s of package %s has no bundle at its head", channels[0].Name, p.Name)
+		}
+		b := p.Bundle(heads[0])
+		return channels[0].Name, b, versionError(b)
+	}
+	var versions []string
+	for _, c := range channels {
+		for _, entry := range c.Entries {
+			if b := p.Bundle(entry.Name); b != nil && b.VersionErr == nil {
+				if b.Version.String() == version {
+					return c.Name, b, nil
+				}
+				versions = append(versions, b.Version.String())
+			}
+		}
+	}
+	slices.Sort(versions)
+	versions = slices.Compact(versions)
+	hint := suggest.Phrase(version, versions)
+	if hint == "" && len(versions) <= 20 {
+		hint = "it has " + strings.Join(versions, ", ")
+	}
+	where := "package " + p.Name
+	if channel != "" {
+		where = "channel " + channel + " of " + where
+	}
+	return "", nil, inputHint(hint, "%s has no version %s", where, version)
+}
+
+func versionError(b *catalog.Bundle) error {
+	if b.VersionErr != nil {
+		return fmt.Errorf("bundle %s: %w", b.Name, b.VersionErr)
+	}
+	return nil
+}
+
+// YAML returns the objects as YAML documents.
+func (i *OperatorInstall) YAML() ([]byte, error) { return install.YAML(i.Objects) }
+
+// WriteFiles writes each object to a file of its own in a folder, which is created if it does not exist. The
+// names of the files, which it returns, have the order in which they are to be applied. Other files of the
+// folder stay.
+func (i *OperatorInstall) WriteFiles(dir string) ([]string, error) {
+	files, err := install.Files(i.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // what was written is synced
+	var names []string
+	for _, f := range files {
+		if err := (durable.Folder{Root: root}).WriteFile(f.Name, f.Text); err != nil {
+			return names, fmt.Errorf("writing %s: %w", f.Name, err)
+		}
+		names = append(names, f.Name)
+	}
+	return names, nil
+}

@@ -1,0 +1,366 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/install"
+	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// operators are catalogs with operators, and where their bundles are.
+type operators struct {
+	images   image.Reader
+	sources  *Sources
+	catalogs []operatorCatalog
+	where    string // for messages
+	close    func()
+}
+
+// An operatorCatalog is a catalog in a mirror, in an archive or at its source.
+type operatorCatalog struct {
+	resources.Catalog // with its name in clusters
+	at                plannedImage
+	packages          []string // nil if they are not known before it is read
+	// image returns where an image is that the catalog names.
+	image func(name string) (plannedImage, error)
+}
+
+// A plannedImage is where an image is.
+type plannedImage struct {
+	name   string
+	digest digest.Digest // "" if the name has it
+}
+
+// A pinnedReader reads the image with a digest if none is asked for, as from archives, which do not find
+// images by their names.
+type pinnedReader struct {
+	image.Reader
+	root digest.Digest
+}
+
+// Manifest implements image.Reader.
+func (r pinnedReader) Manifest(ctx context.Context, name string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	if d == "" {
+		d = r.root
+	}
+	return r.Reader.Manifest(ctx, name, d)
+}
+
+// openOperators finds the catalogs. The caller closes the result.
+func (e *Env) openOperators(ctx context.Context, o *OperatorInstallOptions) (_ *operators, err error) {
+	from := o.From
+	if len(from) == 0 && o.Catalog == "" {
+		if from, err = lastMirror(o.Workspace); err != nil {
+			return nil, err
+		}
+	}
+	r, err := e.OpenSources(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	s := &operators{images: r.Origin, sources: r, close: func() { e.closeSources(r) }}
+	switch {
+	case len(from) == 0:
+		err = s.openSource(ctx, o)
+	case !strings.HasPrefix(from[0], RegistryScheme):
+		s.where = "the archive"
+		err = e.openArchived(ctx, s, o, from)
+	case len(from) > 1:
+		err = inputHint("name one registry", "only an archive can have several folders")
+	default:
+		s.where = from[0]
+		err = e.openMirrored(ctx, s, o, from[0])
+	}
+	if err == nil {
+		err = s.nameCatalogs(o.Workspace)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// lastMirror returns the mirror that a workspace was used for, or else the archive.
+func lastMirror(workspace string) ([]string, error) {
+	const hint = "name a mirror or an archive with Options.From, or a catalog with Options.Catalog"
+	runs, err := state.Runs(workspaceDir(workspace))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, scheme := range []string{RegistryScheme, ArchiveScheme} {
+		var found []string
+		for _, run := range runs {
+			if strings.HasPrefix(run.Destination, scheme) && !slices.Contains(found, run.Destination) {
+				found = append(found, run.Destination)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found, nil
+		case len(found) > 1:
+			return nil, inputHint("name one with Options.From", "the workspace was used for several destinations: %s", strings.Join(found, ", "))
+		}
+	}
+	return nil, inputHint(hint, "the workspace %s was not used for a mirror", workspaceDir(workspace))
+}
+
+// openSource uses a catalog at its source, with the bundles at theirs.
+func (s *operators) openSource(ctx context.Context, o *OperatorInstallOptions) error {
+	src, err := s.sources.Open(ctx, o.Catalog)
+	if err != nil {
+		return err
+	}
+	s.where = redact.Address(o.Catalog)
+	s.catalogs = []operatorCatalog{{
+		Catalog: resources.Catalog{Source: src.Name}, at: plannedImage{name: src.Name},
+		image: func(name string) (plannedImage, error) { return plannedImage{name: name}, nil },
+	}}
+	return nil
+}
+
+// openArchived uses the catalogs of an archive.
+func (e *Env) openArchived(ctx context.Context, s *operators, o *OperatorInstallOptions, dirs []string) error {
+	have, err := OpenArchive(ArchiveOptions{Env: e, Folders: dirs, Sequence: o.Sequence, Read: o.Read})
+	if err != nil {
+		return err
+	}
+	closeSources := s.close
+	s.close = func() {
+		_ = have.Close() // only read from
+		closeSources()
+	}
+	e.opened(have)
+	p, err := airgap.OpenedPlan(ctx, have)
+	if err != nil {
+		return err
+	}
+	s.images = have
+	s.addPlan(p, func(repository string, d digest.Digest) plannedImage {
+		return plannedImage{name: repository, digest: d}
+	})
+	return nil
+}
+
+// openMirrored uses the catalogs of a mirror: those of the plans in the workspace, or else those that the
+// registry is found to have.
+func (e *Env) openMirrored(ctx context.Context, s *operators, o *OperatorInstallOptions, destination string) error {
+	path, err := mirror.ParseRegistryPath(destination, 0)
+	if err != nil {
+		return advice.Wrap(advice.Input, err, "")
+	}
+	client, err := e.Client(remote.Source) // the mirror is what is read here
+	if err != nil {
+		return err
+	}
+	t := &RegistryDestination{RegistryPath: path, Client: client}
+	plans, err := e.plansOf(o.Workspace, t)
+	if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		names, err := t.Repositories(p)
+		if err != nil {
+			return advice.Wrap(advice.Input, err, "")
+		}
+		s.addPlan(p, func(repository string, d digest.Digest) plannedImage {
+			return plannedImage{name: names[repository].WithDigest(d).String()}
+		})
+	}
+	if len(plans) > 0 {
+		return nil
+	}
+	found, err := e.searchMirror(ctx, t, o.Workspace, nil)
+	if err != nil {
+		return err
+	}
+	for _, c := range found.Catalogs {
+		packages := []string{}
+		for _, p := range c.Packages {
+			packages = append(packages, p.Name)
+		}
+		s.catalogs = append(s.catalogs, operatorCatalog{
+			Catalog: resources.Catalog{Source: c.Image}, at: plannedImage{name: c.Image}, packages: packages,
+			image: func(name string) (plannedImage, error) {
+				ref, err := reference.Parse(name)
+				if err != nil {
+					return plannedImage{}, err
+				}
+				at := t.Repository(ref.Path)
+				at.Tag, at.Digest = ref.Tag, ref.Digest
+				return plannedImage{name: at.String()}, nil
+			},
+		})
+	}
+	return nil
+}
+
+// addPlan adds the catalogs of a plan. at says where an image with a digest in a repository is.
+func (s *operators) addPlan(p *plan.Plan, at func(repository string, d digest.Digest) plannedImage) {
+	for _, c := range p.Catalogs {
+		if c.VariantOf != "" { // has the same packages, for another version of Kubernetes
+			continue
+		}
+		packages := []string{}
+		for _, kept := range c.Packages {
+			packages = append(packages, kept.Name)
+		}
+		named := resources.Catalog{Source: c.Source, Target: c.Target, TemplateName: c.TemplateName}
+		if c.Template != "" {
+			named.Template = []byte(c.Template)
+		}
+		s.catalogs = append(s.catalogs, operatorCatalog{
+			Catalog: named, at: at(c.Repository, c.Digest), packages: packages,
+			image: func(name string) (plannedImage, error) {
+				for i := range p.Images {
+					if img := &p.Images[i]; sameReference(img.Source, name) {
+						return at(img.Repository, img.Digest), nil
+					}
+				}
+				return plannedImage{}, fmt.Errorf("image %s is not in the plan %s: %w", name, p.Name, fs.ErrNotExist)
+			},
+		})
+	}
+}
+
+// sameReference reports whether two texts are one reference.
+func sameReference(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err := reference.Parse(a)
+	y, err2 := reference.Parse(b)
+	return err == nil && err2 == nil && x == y
+}
+
+// nameCatalogs gives the catalogs the names of their objects in clusters.
+func (s *operators) nameCatalogs(workspace string) error {
+	saved, err := state.CatalogNames(workspaceDir(workspace))
+	if err != nil {
+		return err
+	}
+	var all []resources.Catalog
+	for _, c := range s.catalogs {
+		all = append(all, c.Catalog)
+	}
+	named, _, err := resources.NameCatalogs(all, saved)
+	if err != nil {
+		return advice.Wrap(advice.Input, err, "")
+	}
+	for i := range named {
+		s.catalogs[i].Catalog = named[i]
+	}
+	return nil
+}
+
+// find returns the package and the only catalog that has it.
+func (s *operators) find(ctx context.Context, o *OperatorInstallOptions) (*operatorCatalog, *catalog.Package, error) {
+	var found []*operatorCatalog
+	var names []string
+	for i := range s.catalogs {
+		c := &s.catalogs[i]
+		if o.Catalog != "" && c.packages != nil && !c.is(o.Catalog) {
+			continue
+		}
+		names = append(names, c.packages...)
+		if c.packages == nil || slices.Contains(c.packages, o.Package) {
+			found = append(found, c)
+		}
+	}
+	switch {
+	case len(found) == 0 && len(names) == 0:
+		return nil, nil, inputHint("mirror one first, or correct Options.Catalog", "%s has no such catalog", s.where)
+	case len(found) == 0:
+		return nil, nil, unknownPackage(o.Package, names, s.where, "mirror it, or name another mirror or archive with Options.From")
+	case len(found) > 1:
+		var sources []string
+		for _, c := range found {
+			sources = append(sources, c.Source)
+		}
+		return nil, nil, inputHint("choose one with Options.Catalog", "several catalogs have package %s: %s", o.Package, strings.Join(sources, ", "))
+	}
+	content, err := s.read(ctx, found[0].at, catalog.Options{Keep: func(name string) bool { return name == o.Package }})
+	if err != nil {
+		return nil, nil, err
+	}
+	if p := content.Package(o.Package); p != nil {
+		return found[0], p, nil
+	}
+	return nil, nil, unknownPackage(o.Package, content.Names, found[0].Source, "mirror it first")
+}
+
+// is reports whether a text names the catalog: its source, its reference or its repository in the mirror.
+func (c *operatorCatalog) is(text string) bool {
+	text = strings.TrimPrefix(text, RegistryScheme)
+	if sameReference(text, c.Source) || text == c.at.name {
+		return true
+	}
+	ref, err := reference.Parse(c.Source)
+	return err == nil && (ref.Path == text || ref.Name() == text)
+}
+
+// read reads a catalog, or a bundle as a catalog with nothing else.
+func (s *operators) read(ctx context.Context, at plannedImage, options catalog.Options) (*catalog.Catalog, error) {
+	from := s.sources.Catalogs()
+	from.Images = pinnedReader{s.images, at.digest}
+	if at.digest == "" {
+		from.Images = s.images
+	}
+	src, err := source.Open(ctx, from, at.name)
+	if err != nil {
+		return nil, err
+	}
+	return src.Read(ctx, options)
+}
+
+// bundle reads the manifests of a bundle: from the catalog if that has them, or else from its image.
+func (s *operators) bundle(ctx context.Context, c *operatorCatalog, b *catalog.Bundle) (*install.Bundle, error) {
+	read, err := install.Read(b)
+	if err == nil || !errors.Is(err, install.ErrNoManifests) {
+		return read, err
+	}
+	if b.Image == "" {
+		return nil, advice.Wrap(advice.Input, err, "choose another version: this bundle has no image, either")
+	}
+	read, err = s.bundleImage(ctx, c, b)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, advice.Wrap(advice.KindOf(err), err, "mirror the bundle, or add the folders of earlier archives with Options.From")
+	}
+	return read, err
+}
+
+func (s *operators) bundleImage(ctx context.Context, c *operatorCatalog, b *catalog.Bundle) (*install.Bundle, error) {
+	at, err := c.image(b.Image)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %s: %w", b.Name, err)
+	}
+	content, err := s.read(ctx, at, catalog.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("bundle %s: %w", b.Name, err)
+	}
+	for _, p := range content.Packages {
+		if read := p.Bundle(b.Name); read != nil && p.Name == b.Package {
+			return install.Read(read)
+		}
+	}
+	return nil, fmt.Errorf("image %s has another bundle than %s", b.Image, b.Name)
+}

@@ -1,0 +1,181 @@
+package install
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/rbac"
+)
+
+// checkLeast checks that the roles of a result, read from its manifests, permit what is needed, and that each
+// of their rules is needed: without it, something is missing. It returns the number of rules.
+func checkLeast(t *testing.T, r *Result) (rules int) {
+	t.Helper()
+	if missing := unpermitted(t, r, r.Objects); len(missing.Namespaces()) > 0 {
+		t.Errorf("permissions are missing: %v", missing.Roles())
+	}
+	roles := r.Needs.Roles()
+	for namespace, list := range roles {
+		for at, rule := range list {
+			// Whatever the rule does not permit has not changed.
+			var by rbac.Set
+			for _, p := range rule.Permissions() {
+				by.Add(namespace, p)
+			}
+			smaller := maps.Clone(roles)
+			smaller[namespace] = slices.Delete(slices.Clone(list), at, at+1)
+			if len(by.Without(smaller).Namespaces()) == 0 {
+				t.Errorf("the rule %+v is not needed in %q", rule, namespace)
+			}
+			rules++
+		}
+	}
+	return rules
+}
+
+// unpermitted returns what objects do not permit the account of a result.
+func unpermitted(t *testing.T, r *Result, objects []Object) *rbac.Set {
+	t.Helper()
+	text, err := YAML(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := rbac.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing, unknown := p.Missing(r.Account, r.Needs)
+	if len(unknown) > 0 {
+		t.Errorf("there are no roles for %v", unknown)
+	}
+	return missing
+}
+
+// Without any one of the rules, or of the bindings, the manifests are not enough.
+func TestLeastOfManifests(t *testing.T) {
+	t.Parallel()
+	r, err := V1(lighthouse(t), V1Options{Namespaces: []string{"sea"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := 0
+	for i, o := range r.Objects {
+		if o["metadata"].(Object)["name"] != r.Account.Name || o["apiVersion"] != rbac.APIGroup+"/v1" {
+			continue
+		}
+		roles++
+		without := func(member string, value any) {
+			objects := slices.Clone(r.Objects)
+			objects[i] = maps.Clone(o)
+			objects[i][member] = value
+			if len(unpermitted(t, r, objects).Namespaces()) == 0 {
+				t.Errorf("%s is enough with the %s %v", o.Name(), member, value)
+			}
+		}
+		rules, ok := o["rules"].([]rbac.Rule)
+		if !ok {
+			without("subjects", []Object{{"kind": "ServiceAccount", "name": "other", "namespace": "other"}})
+		}
+		for at := range rules {
+			without("rules", slices.Delete(slices.Clone(rules), at, at+1))
+		}
+	}
+	if roles != 6 { // a ClusterRole, a Role in each of two namespaces, and their bindings
+		t.Errorf("there are %d roles and bindings", roles)
+	}
+}
+
+func TestLeast(t *testing.T) {
+	t.Parallel()
+	for _, watched := range [][]string{nil, {"lighthouse-lamps"}, {"sea"}} {
+		r, err := V1(lighthouse(t), V1Options{Namespaces: watched, CertManager: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkLeast(t, r)
+	}
+}
+
+// manyRules returns rules that cannot be joined, and each of which contains the next in part.
+func manyRules(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "        - {apiGroups: [g%d.example.com, g%d.example.com], resources: [many], verbs: [get, list, v%d]}\n", i, i+1, i)
+	}
+	return b.String()
+}
+
+func TestManyRules(t *testing.T) {
+	t.Parallel()
+	const rule = "        - {apiGroups: [sea.example.com], resources: [lamps/status], verbs: [update]}\n"
+	r, err := V1(lighthouse(t, rule, manyRules(300)), V1Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := checkLeast(t, r); n < 300 {
+		t.Errorf("there are %d rules, want at least 300", n)
+	}
+}
+
+// A role that collects the rules of others can only be created with escalate.
+func TestAggregation(t *testing.T) {
+	t.Parallel()
+	r, err := V1(lighthouse(t, "rules:\n- {nonResourceURLs: [/metrics], verbs: [get]}\n", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\n"), V1Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLeast(t, r)
+	escalate := rbac.Permission{Verb: "escalate", Group: rbac.APIGroup, Resource: "clusterroles"}
+	if !slices.Contains(r.Needs.Permissions(rbac.Cluster), escalate) || !slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, "cluster-admin") }) {
+		t.Errorf("the account need not escalate, or no note says so: %v", r.Notes)
+	}
+}
+
+// realCatalogs has packages of public catalogs, beside the project's checkout.
+const realCatalogs = "../../../../shared/catalogs"
+
+func TestRealBundles(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(realCatalogs); err != nil {
+		t.Skip("there are no real catalogs beside the checkout")
+	}
+	packages := []string{"compliance-operator", "eda-k8s-operator", "nvidia-network-operator"}
+	c, err := catalog.Read(t.Context(), os.DirFS(realCatalogs), catalog.Options{Keep: func(name string) bool { return slices.Contains(packages, name) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundles, rules := 0, 0
+	for _, p := range c.Packages {
+		for i, of := range p.Bundles {
+			b, err := Read(of)
+			if err != nil {
+				continue // its manifests are in its image
+			}
+			if i%3 != 0 || testing.Short() && i%9 != 0 {
+				continue // they differ little
+			}
+			bundles++
+			options := V1Options{InstallNamespace: "here"}
+			if !b.supports(allNamespaces) && !b.supports(ownNamespace) {
+				options.Namespaces = []string{"there"}
+			}
+			r, err := V1(b, options)
+			if err != nil {
+				t.Errorf("%s: %v", b.Name, err)
+				continue
+			}
+			rules += checkLeast(t, r)
+			if _, err := Classic(b, ClassicOptions{CatalogSource: "a/b"}); err != nil {
+				t.Errorf("%s: %v", b.Name, err)
+			}
+		}
+	}
+	if want := map[bool]int{true: 4, false: 10}[testing.Short()]; bundles < want || rules < 20*want {
+		t.Errorf("there are %d bundles with manifests, with %d rules", bundles, rules)
+	}
+}
