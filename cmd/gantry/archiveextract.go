@@ -18,6 +18,9 @@ type archiveExtractFlags struct {
 	to     string
 	images []string
 	digest string
+	files  string
+	file   []string
+	force  bool
 }
 
 // toStdout is the value of --to for stdout.
@@ -26,11 +29,13 @@ const toStdout = "-"
 func (a *app) archiveExtractCommand() *cobra.Command {
 	var f archiveExtractFlags
 	c := &cobra.Command{
-		Use:   "extract file://DIR... {--to DIR [--image NAME]... | --digest DIGEST [--to FILE]}",
-		Short: "Extract images or single blobs from an archive",
+		Use:   "extract file://DIR... {--to DIR [--image NAME]... | --files DIR [--file NAME]... | --digest DIGEST [--to FILE]}",
+		Short: "Extract images, files or single blobs from an archive",
 		Long: `Write images of an archive to an OCI image layout, under the names that gantry archive
 list prints: all images, or those that --image selects. If the folder already has a
 layout, its other images stay. A folder with anything else in it is refused.
+
+With --files, write the files of mirror.files to a folder, under their names.
 
 With --digest, write one manifest, one blob or the plan to a file or to stdout. The
 digest of the plan is in the output of gantry archive inspect.
@@ -47,6 +52,7 @@ completely is not written. Only stdout and pipes may receive a part of it.
 		}),
 		Example: `  gantry archive extract file:///media/disk --to layout
   gantry archive extract file:///media/disk --to layout --image 'lantern/*' --image acme/operator-index:v4.20
+  gantry archive extract file:///media/disk --files bin --file openshift-install
   gantry archive extract file:///media/disk --digest sha256:9f2c... --to layer.tar.gz
   gantry archive extract file:///media/disk --digest sha256:4c8d... | jq .layers`,
 		Args: cobra.MinimumNArgs(1),
@@ -57,6 +63,9 @@ completely is not written. Only stdout and pipes may receive a part of it.
 	f.addFlags(c.Flags())
 	a.addFile(c.Flags(), &f.to, "to", "folder of the layout; with --digest, the file (default: stdout)")
 	repeatable(c.Flags(), &f.images, "image", "extract only images with this name (repository or repository:tag), digest or source; * matches any text, ? one character (may be repeated)")
+	c.Flags().StringVar(&f.files, "files", "", "write files to this folder instead of images")
+	repeatable(c.Flags(), &f.file, "file", "write only the file with this name (may be repeated)")
+	c.Flags().BoolVar(&f.force, "force", false, "with --files: replace files with other content")
 	c.Flags().StringVar(&f.digest, "digest", "", "write only the manifest or blob with this digest")
 	return c
 }
@@ -64,6 +73,12 @@ completely is not written. Only stdout and pipes may receive a part of it.
 func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args []string) error {
 	if f.digest != "" && len(f.images) > 0 {
 		return usageHint("give one of the two", "--digest and --image exclude each other")
+	}
+	if f.files != "" {
+		return a.extractFiles(ctx, f, args)
+	}
+	if len(f.file) > 0 || f.force {
+		return usageHint("add --files DIR", "--file and --force are for --files")
 	}
 	if f.to == toStdout {
 		f.to = ""
@@ -91,6 +106,21 @@ func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args [
 		return err
 	}
 	return cmp.Or(a.showExtracted(result), err)
+}
+
+func (a *app) extractFiles(ctx context.Context, f *archiveExtractFlags, args []string) error {
+	if f.digest != "" || len(f.images) > 0 || f.to != "" {
+		return usageHint("run the command once for files and once for images", "--files excludes --to, --image and --digest")
+	}
+	archive, err := f.options(a, args)
+	if err != nil {
+		return err
+	}
+	result, err := gantry.ExtractFiles(ctx, gantry.ExtractFilesOptions{ArchiveOptions: archive, Names: f.file, To: f.files, Force: f.force})
+	if err != nil {
+		return err
+	}
+	return a.result(result, func() string { return view.ExtractedFiles(result) })
 }
 
 // showExtracted prints what was extracted on stdout, and what was not on stderr.

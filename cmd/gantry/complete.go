@@ -28,6 +28,8 @@ func addCompletion(c *cobra.Command) {
 		c.ValidArgsFunction = complete(1, dockerScheme, fileScheme, ociScheme)
 	case c.Name() == "verify":
 		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme, ociScheme)
+	case c.CommandPath() == "gantry pull":
+		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme, ociScheme)
 	case c.CommandPath() == "gantry serve", c.HasParent() && c.Parent().Name() == "archive":
 		c.ValidArgsFunction = complete(0, fileScheme)
 	}

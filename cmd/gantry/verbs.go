@@ -29,6 +29,7 @@ func (a *app) verbs() []verb {
 		{"mirror", "Copy content to a mirror registry, an archive or an OCI image layout", a.mirrorCommand},
 		{"operator", "Print what installs a mirrored operator in a cluster", a.operatorCommand},
 		{"plan", "Resolve a configuration to images, and show their sizes", a.planCommand},
+		{"pull", "List the files of a mirror or an archive, or write one", a.pullCommand},
 		{"release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand},
 		{"serve", "Serve an archive as a read-only registry", a.serveCommand},
 		{"status", "Show the mirrors and archives of a workspace, and the last run of each", a.statusCommand},

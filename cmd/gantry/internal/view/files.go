@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -20,4 +21,54 @@ func writePlannedFiles(b *strings.Builder, p *plan.Plan) {
 	}
 	List(b, lines)
 	b.WriteByte('\n')
+}
+
+// writeFiles writes how the files that were mirrored are fetched.
+func writeFiles(b *strings.Builder, r *gantry.MirrorResult) {
+	if len(r.Files) == 0 {
+		return
+	}
+	b.WriteString("Files:\n")
+	var lines []string
+	for _, f := range r.Files {
+		lines = append(lines, fmt.Sprintf("gantry pull %s %s --to FILE", r.Destination, f.Name))
+	}
+	List(b, lines)
+}
+
+// Files returns a list of files as a table for a screen of this width; 0 is no limit. NAME is what gantry
+// pull is given.
+func Files(l *gantry.FileList, width int) string {
+	var rows strings.Builder
+	t := newTable(&rows, width)
+	fmt.Fprintln(t, "NAME\tSIZE\tSHA256")
+	for _, f := range l.Files {
+		name := f.Name
+		if f.Older {
+			name += "@" + Short(f.SHA256)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, progress.Bytes(f.Size), f.SHA256.Encoded())
+	}
+	_ = t.Flush() // into memory
+	return Trimmed(rows.String())
+}
+
+// PulledFile returns what was written.
+func PulledFile(f gantry.PulledFile) string {
+	if f.Present {
+		return fmt.Sprintf("%s is already %s, %s, %s\n", f.To, f.Name, progress.Bytes(f.Size), f.SHA256)
+	}
+	return fmt.Sprintf("%s: %s, %s, %s\n", f.To, f.Name, progress.Bytes(f.Size), f.SHA256)
+}
+
+// ExtractedFiles returns what was written to a folder.
+func ExtractedFiles(r *gantry.ExtractedFiles) string {
+	if len(r.Files) == 0 {
+		return "The archive has no files.\n"
+	}
+	var b strings.Builder
+	for _, f := range r.Files {
+		b.WriteString(PulledFile(f))
+	}
+	return b.String()
 }

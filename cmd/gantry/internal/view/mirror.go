@@ -31,6 +31,7 @@ func Mirrored(r *gantry.MirrorResult, notesAt string) string {
 		writeResources(&b, r.Resources)
 	}
 	writeCharts(&b, r)
+	writeFiles(&b, r)
 	if r.Receipt != "" {
 		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
 	}

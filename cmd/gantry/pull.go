@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+// pullFlags are the flags of gantry pull.
+type pullFlags struct {
+	registryFlags
+	archive archiveFlags
+	options gantry.PullOptions
+	form    string
+}
+
+func (a *app) pullCommand() *cobra.Command {
+	var f pullFlags
+	c := &cobra.Command{
+		Use: "pull FROM [NAME] [--to FILE]",
+		Long: `Write a file of mirror.files, or a tool of a release, to the working directory or to
+--to. FROM is a mirror (docker://HOST[:PORT][/PREFIX]), an archive (file://DIR) or a layout
+(oci://DIR). Without NAME, list the files that it has.
+
+The content is compared with its SHA-256. The file appears when it is complete, executable
+if it is a program. A file with other content is replaced only with --force.
+
+A mirror keeps the older files of a name: the list has them as NAME@sha256:DIGITS.
+
+` + exitCodes(map[int]string{
+			exitUnauthorized: helpUnauthorized,
+			exitMismatch:     helpArchive,
+			exitNoSpace:      helpNoSpace,
+		}),
+		Example: `  gantry pull docker://mirror.example.com:5000
+  gantry pull docker://mirror.example.com:5000 openshift-install --to bin/openshift-install
+  gantry pull file:///media/disk rhcos-live.iso --to - | sha256sum`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.pull(cmd.Context(), &f, args) },
+	}
+	f.addSourceFlags(c.Flags())
+	f.archive.addFlags(c.Flags())
+	c.Flags().StringVar(&f.options.To, "to", "", "file to write, - for stdout (default: the last part of NAME)")
+	c.Flags().BoolVar(&f.options.Force, "force", false, "replace a file with other content")
+	c.Flags().IntVar(&f.options.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
+	formFlag(c.Flags(), &f.form, "format: text or json", outputText, outputJSON)
+	return c
+}
+
+func (a *app) pull(ctx context.Context, f *pullFlags, args []string) error {
+	if err := a.form(f.form, outputText, outputJSON); err != nil {
+		return err
+	}
+	o := f.options
+	o.From = args[0]
+	var err error
+	if o.Read, err = a.reading(&f.archive.trust); err != nil {
+		return err
+	}
+	o.Env, o.Sequence = a.environment(&f.registryFlags), f.archive.sequence
+	if len(args) == 1 {
+		if o.To != "" {
+			return usageHint("gantry pull "+args[0]+" lists the names", "--to needs the NAME of a file")
+		}
+		list, err := gantry.ListFiles(ctx, o)
+		if err != nil {
+			return err
+		}
+		return a.result(list, func() string { return view.Files(list, a.columns()) })
+	}
+	if o.Name = args[1]; o.To == toStdout {
+		o.To, o.Output = "", a.stdout
+	}
+	pulled, err := gantry.PullFile(ctx, o)
+	if err != nil || o.Output != nil {
+		return err
+	}
+	return a.result(pulled, func() string { return view.PulledFile(*pulled) })
+}

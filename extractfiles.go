@@ -1,0 +1,75 @@
+package gantry
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// ExtractFilesOptions says which files ExtractFiles writes, and where to.
+type ExtractFilesOptions struct {
+	ArchiveOptions
+	// Names are those of PullOptions. The default is all files.
+	Names []string
+	// To is the folder. It is created if it does not exist, with the folders that names have.
+	To string
+	// Force replaces files that exist with other content.
+	Force bool
+}
+
+// ExtractedFiles is the result of ExtractFiles. Its JSON is what gantry archive extract --files --output json
+// prints.
+type ExtractedFiles struct {
+	Version int          `json:"version"`
+	To      string       `json:"to"`
+	Files   []PulledFile `json:"files"`
+}
+
+// ExtractFiles writes files of an archive to a folder, each completely or not at all. If one cannot be read,
+// those before it stay.
+func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	if o.To == "" {
+		return nil, inputHint("name a folder with Options.To", "there is no folder for the files")
+	}
+	have, err := OpenArchive(o.ArchiveOptions)
+	if err != nil {
+		return nil, err
+	}
+	e.opened(have)
+	s, err := archivedFileSource(ctx, have)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	var selected []MirroredFile
+	if len(o.Names) == 0 {
+		all, err := s.list(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range all {
+			selected = append(selected, f.MirroredFile)
+		}
+	}
+	for _, name := range o.Names {
+		f, err := s.find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		selected = append(selected, f)
+	}
+	out := &ExtractedFiles{Version: 1, To: o.To, Files: []PulledFile{}}
+	for _, f := range selected {
+		x := PulledFile{Version: 1, MirroredFile: f, To: filepath.Join(o.To, filepath.FromSlash(f.Name))}
+		if err := os.MkdirAll(filepath.Dir(x.To), 0o755); err != nil {
+			return nil, inputf("Options.To: %w", err)
+		}
+		if x.Present, err = s.write(ctx, f, x.To, o.Force); err != nil {
+			return nil, err
+		}
+		out.Files = append(out.Files, x)
+	}
+	return out, nil
+}

@@ -1,0 +1,239 @@
+package gantry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// A fileSource has files: a mirror, an archive or a layout.
+type fileSource struct {
+	images image.Reader
+	source string // for images
+	// list returns all files. named returns the newest file with a name, or an error that matches
+	// fs.ErrNotExist; it may be nil.
+	list  func(ctx context.Context) ([]StoredFile, error)
+	named func(ctx context.Context, name string) (StoredFile, error)
+	close func()
+}
+
+// A StoredFile is a file in a mirror, an archive or a layout.
+type StoredFile struct {
+	MirroredFile
+	// Older reports whether another file of this name was mirrored later.
+	Older bool `json:"older,omitempty"`
+}
+
+// ref returns the name by which PullFile finds the file.
+func (f StoredFile) ref() string {
+	if f.Older {
+		return f.Name + "@" + f.SHA256.String()
+	}
+	return f.Name
+}
+
+// openFiles opens what Options.From names. The caller closes it.
+func (e *Env) openFiles(ctx context.Context, o *PullOptions) (*fileSource, error) {
+	switch {
+	case strings.HasPrefix(o.From, RegistryScheme):
+		at, err := mirror.ParseRegistryPath(o.From, o.MaxNestedPaths)
+		if err != nil {
+			return nil, advice.Wrap(advice.Input, err, "")
+		}
+		client, err := e.Client(remote.Source)
+		if err != nil {
+			return nil, err
+		}
+		return mirroredFileSource(client, at.Repository(fileartifact.Repository)), nil
+	case strings.HasPrefix(o.From, LayoutScheme):
+		return layoutFileSource(strings.TrimPrefix(o.From, LayoutScheme))
+	case strings.HasPrefix(o.From, ArchiveScheme):
+		have, err := OpenArchive(ArchiveOptions{Env: e, Folders: []string{o.From}, Sequence: o.Sequence, Read: o.Read})
+		if err != nil {
+			return nil, err
+		}
+		e.opened(have)
+		return archivedFileSource(ctx, have)
+	}
+	return nil, inputHint("write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", "Options.From %q is neither a mirror, an archive nor a layout", o.From)
+}
+
+// archivedFileSource has the files of the plan of an archive.
+func archivedFileSource(ctx context.Context, have *archive.Archive) (*fileSource, error) {
+	s := &fileSource{images: have, close: func() { _ = have.Close() }} // only read from
+	p, err := airgap.OpenedPlan(ctx, have)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.list = func(context.Context) (all []StoredFile, err error) {
+		for _, f := range p.Files {
+			all = append(all, StoredFile{MirroredFile: mirroredFile(f)})
+		}
+		return all, nil
+	}
+	return s, nil
+}
+
+// layoutFileSource has the files that the index of a layout names.
+func layoutFileSource(dir string) (*fileSource, error) {
+	l, err := layout.Open(dir)
+	if err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	s := &fileSource{images: layoutReader{l}, close: func() {}}
+	s.list = func(ctx context.Context) ([]StoredFile, error) {
+		index, err := l.Index()
+		if err != nil {
+			return nil, err
+		}
+		var all []taggedFile
+		for _, desc := range index.Manifests {
+			tag, ok := strings.CutPrefix(desc.Annotations[ocispec.AnnotationRefName], fileartifact.Repository+":")
+			if !ok {
+				continue
+			}
+			raw, err := l.Read(ctx, desc, manifest.MaxSize)
+			if err != nil {
+				return nil, fmt.Errorf("reading the file %s in %s: %w", tag, dir, err)
+			}
+			if f, err := fileartifact.FromManifest(raw); err == nil {
+				all = append(all, taggedFile{tag, f})
+			}
+		}
+		return newestFirst(all), nil
+	}
+	return s, nil
+}
+
+// A layoutReader reads a layout, in which content is found by its digest.
+type layoutReader struct{ *layout.Layout }
+
+// Manifest implements image.Reader.
+func (r layoutReader) Manifest(ctx context.Context, _ string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
+	size, ok := r.Size(d)
+	if !ok {
+		return ocispec.Descriptor{}, nil, fmt.Errorf("manifest %s: %w", d, fs.ErrNotExist)
+	}
+	desc := ocispec.Descriptor{Digest: d, Size: size}
+	raw, err := r.Read(ctx, desc, manifest.MaxSize)
+	return desc, raw, err
+}
+
+// Blob implements image.Reader.
+func (r layoutReader) Blob(ctx context.Context, _ string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	return r.Layout.Blob(ctx, desc, offset)
+}
+
+// maxFileTags limits the tags of files that are listed, and fileReads how many are read at a time.
+const (
+	maxFileTags = 10_000
+	fileReads   = 8
+)
+
+// mirroredFileSource has the files of a mirror: the tags of a repository.
+func mirroredFileSource(client *remote.Client, repository reference.Reference) *fileSource {
+	images := NewMirrorImages(client)
+	read := func(ctx context.Context, tag string) (fileartifact.File, error) {
+		_, raw, err := images.Manifest(ctx, repository.WithTag(tag).String(), "")
+		if err != nil {
+			return fileartifact.File{}, err
+		}
+		return fileartifact.FromManifest(raw)
+	}
+	s := &fileSource{images: images, source: repository.String(), close: func() {}}
+	s.named = func(ctx context.Context, name string) (StoredFile, error) {
+		f, err := read(ctx, fileartifact.Tag(name))
+		if err == nil && f.Name != name {
+			err = fs.ErrNotExist
+		}
+		return StoredFile{MirroredFile: storedFile(f)}, err
+	}
+	s.list = func(ctx context.Context) ([]StoredFile, error) {
+		tags, err := client.Tags(ctx, repository, maxFileTags)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil // no file was mirrored
+		}
+		if err != nil {
+			return nil, err
+		}
+		var mu sync.Mutex
+		var all []taggedFile
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(fileReads)
+		for _, tag := range tags {
+			group.Go(func() error {
+				f, err := read(ctx, tag)
+				if err != nil {
+					if re := (*remote.Error)(nil); ctx.Err() != nil || errors.As(err, &re) && !errors.Is(err, fs.ErrNotExist) {
+						return err
+					}
+					return nil // deleted meanwhile, or the tag of another artifact
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, taggedFile{tag, f})
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		return newestFirst(all), nil
+	}
+	return s
+}
+
+func storedFile(f fileartifact.File) MirroredFile {
+	return MirroredFile{Name: f.Name, Size: f.Size, SHA256: f.Digest, Executable: f.Executable}
+}
+
+// A taggedFile is a file under one of its tags.
+type taggedFile struct {
+	tag string
+	fileartifact.File
+}
+
+// newestFirst returns the files by name, each once. The file that has the tag of its name is the newest.
+func newestFirst(tagged []taggedFile) []StoredFile {
+	found := map[fileartifact.File]bool{} // whether it is the newest
+	for _, t := range tagged {
+		found[t.File] = found[t.File] || t.tag == fileartifact.Tag(t.Name)
+	}
+	var all []StoredFile
+	for f, newest := range found {
+		all = append(all, StoredFile{MirroredFile: storedFile(f), Older: !newest})
+	}
+	slices.SortFunc(all, func(a, b StoredFile) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(order(a.Older), order(b.Older)), strings.Compare(string(a.SHA256), string(b.SHA256)))
+	})
+	return all
+}
+
+func order(older bool) int {
+	if older {
+		return 1
+	}
+	return 0
+}
