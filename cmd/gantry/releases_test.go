@@ -2,6 +2,8 @@ package main
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +29,7 @@ func TestPlatform(t *testing.T) {
 	path := []string{"4.18.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64"}
 	w.holds("ocp", path...)
 	w.attested("workspace", path...)
+	w.installFiles("workspace", "ocp", path...)
 }
 
 // as412 returns a release with the components of a real one, and a smaller multi-architecture
@@ -98,6 +101,29 @@ func TestReal412(t *testing.T) {
 	}
 	w.attested("far", names...)
 	w.platformManifests("far", "far")
+}
+
+// installFiles checks that a new cluster can be installed from the mirror: the sources of the payloads, and
+// an image set for each release.
+func (w *platformFixture) installFiles(workspace, prefix string, names ...string) {
+	w.t.Helper()
+	dir := filepath.Join(w.path(workspace), "install")
+	at := w.mirror.Host + "/" + prefix
+	text, err := os.ReadFile(filepath.Join(dir, "install-config.yaml"))
+	if want := "- source: quay.io/openshift-release-dev/ocp-release\n  mirrors:\n  - " + at + "/openshift/release-images\n"; err != nil || !strings.Contains(string(text), want) {
+		w.t.Errorf("install-config.yaml is %q, error %v, want %q", text, err, want)
+	}
+	sets, err := os.ReadDir(filepath.Join(dir, "cluster-image-sets"))
+	if err != nil || len(sets) != len(names) {
+		w.t.Fatalf("%d image sets for releases %q, error %v", len(sets), names, err)
+	}
+	releases := w.stores(prefix)["openshift/release-images"].Tags
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, "cluster-image-sets", "img"+strings.ReplaceAll(name, "_", "-")+".yaml"))
+		if want := "releaseImage: " + at + "/openshift/release-images@" + releases[name].String() + "\n"; err != nil || !strings.Contains(string(text), want) {
+			w.t.Errorf("the image set of %s is %q, error %v, want %q", name, text, err, want)
+		}
+	}
 }
 
 // platformManifests checks that the cluster resources are the mirror sets, the update service and

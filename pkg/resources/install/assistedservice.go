@@ -1,5 +1,10 @@
 package install
 
+import (
+	"fmt"
+	"strings"
+)
+
 const (
 	assistedSource    = "https://github.com/openshift/assisted-service/blob/master/api/v1beta1/agentserviceconfig_types.go"
 	assistedNamespace = "multicluster-engine"
@@ -25,16 +30,40 @@ func (w *writer) assistedService() {
 	}})
 	config := agentServiceConfig{APIVersion: "agent-install.openshift.io/v1beta1", Kind: "AgentServiceConfig", Metadata: objectMeta{Name: "agent"}}
 	config.Spec.Mirror.Name = assistedConfigMap
-	w.yaml("assisted-service/agent-service-config-patch.yaml", []string{
+	w.yaml("assisted-service/agent-service-config-patch.yaml", append([]string{
 		"oc patch agentserviceconfig agent --type merge --patch-file agent-service-config-patch.yaml",
 		"Fields: " + assistedSource,
-		"The service also needs the boot images of the releases from a web server of the site, for each minor version and",
-		"architecture. Without osImages, it downloads them from mirror.openshift.com:",
+	}, w.osImages()...), config)
+}
+
+// osImages returns a comment with the boot images to add. The mirror does not have them, and which web
+// server of the site does is unknown.
+func (w *writer) osImages() []string {
+	lines := []string{
+		"The service also needs boot images from a web server of the site. Without osImages, it downloads them from the Internet.",
+		"gantry release boot-images RELEASE metal/iso lists them. For the releases of the mirror, add this to the spec:",
 		"  osImages:",
-		"  - openshiftVersion: \"4.20\"",
-		"    version: the version of the boot image",
-		"    url: https://WEBSERVER/rhcos-live-iso.x86_64.iso",
-		"    cpuArchitecture: x86_64",
-		"openshift-install coreos print-stream-json of the release prints where they are.",
-	}, config)
+	}
+	seen := map[string]bool{}
+	for _, r := range w.releases {
+		arch, of := r.Arch, ""
+		switch arch {
+		case "multi":
+			arch, of = "x86_64", "; one entry for each architecture"
+		case "aarch64":
+			arch = "arm64" // as the service calls it
+		}
+		minor := strings.Join(strings.SplitN(r.Version, ".", 3)[:2], ".")
+		if seen[minor+arch] {
+			continue
+		}
+		seen[minor+arch] = true
+		lines = append(lines,
+			fmt.Sprintf("  - openshiftVersion: %q", minor),
+			"    cpuArchitecture: "+arch,
+			"    url: the address of the ISO image of "+r.Version+"-"+r.Arch+" at the site"+of,
+			"    version: the version in the name of the image",
+		)
+	}
+	return lines
 }

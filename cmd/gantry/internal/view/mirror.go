@@ -183,6 +183,9 @@ func writeResources(b *strings.Builder, f *gantry.ResourceFiles) {
 	}
 	for _, more := range f.Folders {
 		fmt.Fprintf(b, "Beside them: %s (%s)\n", more.Dir, Number(len(more.Files), "file", "files"))
+		for _, name := range more.Removed {
+			fmt.Fprintf(b, "  removed %s, which no longer applies\n", name)
+		}
 	}
 }
 
