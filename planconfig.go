@@ -181,6 +181,19 @@ func (d *planDraft) platform(p *plan.Plan) {
 	out := m.Platform
 	out.Graph = out.Graph || p.GraphData != nil
 	out.KubeVirtContainer = out.KubeVirtContainer || slices.ContainsFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.BootImage })
+	for _, img := range p.Images {
+		for _, why := range img.Reasons {
+			if why.List != plan.ToolsList {
+				continue
+			}
+			if out.Tools == nil {
+				out.Tools = &imageset.Tools{}
+			}
+			if !slices.Contains(out.Tools.BootImages, why.Name) {
+				out.Tools.BootImages = append(out.Tools.BootImages, why.Name)
+			}
+		}
+	}
 	for _, r := range p.Releases {
 		if !slices.Contains(out.Architectures, r.Arch) {
 			out.Architectures = append(out.Architectures, r.Arch)

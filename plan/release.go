@@ -38,6 +38,9 @@ type Release struct {
 // Name returns the name of the release, which is also its tag: "4.20.5-x86_64".
 func (r Release) Name() string { return release.Name(r.Version, r.Arch) }
 
+// ToolsList is Reason.List of boot images, whose Reason.Name is their kind: "metal/iso".
+const ToolsList = "platform.tools"
+
 // A Tool is a program in an image of a release.
 type Tool struct {
 	Name     string `json:"name"`     // "oc"

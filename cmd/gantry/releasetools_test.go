@@ -3,18 +3,22 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
@@ -32,16 +36,41 @@ func withTools() releasetest.Definition {
 // TestReleaseTools extracts tools at the source, from a mirror, and from an archive without a network.
 func TestReleaseTools(t *testing.T) {
 	t.Parallel()
-	w := newPlatformFixture(t, withTools())
-	config := w.config("imageset.yaml", "  platform: {architectures: [amd64, multi], channels: [{name: stable-4.20}], tools: {names: [oc, oc-mirror], platforms: [linux/amd64, windows/amd64]}}\n")
+	definition := withTools()
+	var files sync.Map
+	for key, content := range definition.Releases[0].BootFiles {
+		files.Store("/"+releasetest.BootFile("4.20.5", key), content)
+	}
+	boot := registrytest.Serve(t, registrytest.Options{}, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		content, _ := files.Load(r.URL.Path)
+		http.ServeContent(rw, r, "", time.Time{}, strings.NewReader(content.(string)))
+	}))
+	definition.BootServer = boot.URL()
+	w := newPlatformFixture(t, definition)
+	config := w.config("imageset.yaml", "  platform: {architectures: [amd64, multi], channels: [{name: stable-4.20}], tools: {names: [oc, oc-mirror], platforms: [linux/amd64, windows/amd64], bootImages: [metal/iso]}}\n")
 	w.says(w.must("plan", "-c", config).stdout, "Tools in the images of releases\n  4.20.5-multi: oc (linux/amd64, windows/amd64), oc-mirror (linux/amd64)\n")
 	w.must("mirror", "-c", config, w.docker("/ocp"))
 	w.must("mirror", "-c", config, "file://"+w.path("disk"))
+	iso := releasetest.BootFile("4.20.5", "amd64/metal/iso/disk")
+	files.Store("/"+iso, "another one!") // of the same size
+	w.refuse(exitPartial, []string{iso, digest.FromString("an ISO image").Encoded()}, "mirror", "-c", config, w.docker("/wrong"), "--workspace", w.path("wrong"))
+	if _, ok := w.stores("wrong")["gantry/files"].Tags[iso]; ok {
+		t.Error("a boot image with another checksum was mirrored")
+	}
+	boot.Shut()
 	p := w.payload("4.20.5-x86_64")
 	image, archive, multi := w.docker("/ocp/openshift/release-images:4.20.5-x86_64"), "file://"+w.path("disk")+"#4.20.5-x86_64", "file://"+w.path("disk")+"#4.20.5-multi"
 	platforms := []string{"--platform", "linux/amd64", "--platform", "darwin/arm64", "--platform", "windows/amd64"}
 	w.must(append([]string{"release", "tools", p.Reference(), "--to", w.path("source")}, platforms...)...)
 	plug := w.unplug()
+	w.must("mirror", "--from", "file://"+w.path("disk"), w.docker("/far"), "--workspace", w.path("far"))
+	for _, prefix := range []string{"ocp", "far"} {
+		for _, name := range []string{iso, releasetest.BootFile("4.20.5", "arm64/metal/iso/disk")} {
+			if _, ok := w.stores(prefix)["gantry/files"].Tags[name]; !ok {
+				t.Errorf("%s has no boot image %s", prefix, name)
+			}
+		}
+	}
 	w.must(append([]string{"release", "tools", image, "--to", w.path("mirror"), "--release-image", p.Reference()}, platforms...)...)
 	o := w.must(append([]string{"release", "tools", archive, "--to", w.path("archive")}, platforms...)...)
 	want := w.tree("source")
@@ -112,7 +141,7 @@ func TestReleaseTools(t *testing.T) {
 		var got []string
 		for _, i := range list.BootImages {
 			got = append(got, i.Kind+" "+string(i.Arch)+" "+i.Part)
-			if !strings.HasPrefix(i.Address, "https://rhcos.example.com/rhcos-4.20.5-metal-") || i.SHA256.Validate() != nil {
+			if !strings.HasPrefix(i.Address, boot.URL()+"/rhcos-4.20.5-metal-") || i.SHA256.Validate() != nil {
 				t.Errorf("%+v", i)
 			}
 		}
@@ -120,7 +149,7 @@ func TestReleaseTools(t *testing.T) {
 			t.Errorf("%s lists %s, want %s", release, strings.Join(got, ", "), want)
 		}
 	}
-	w.says(w.must("release", "boot-images", archive, "metal/iso").stdout, "KIND ", "metal/iso  amd64  disk  https://rhcos.example.com/rhcos-4.20.5-metal-iso-disk.x86_64")
+	w.says(w.must("release", "boot-images", archive, "metal/iso").stdout, "KIND ", "metal/iso  amd64  disk  "+boot.URL()+"/"+iso)
 	w.refuse(exitUsage, []string{`has no boot image "metal/isos" for amd64`, `did you mean "metal/iso"?`}, "release", "boot-images", archive, "metal/isos")
 
 	to := " --to " + w.path("none")

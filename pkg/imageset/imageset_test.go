@@ -202,7 +202,7 @@ mirror:
   platform:
     platforms: [{os: linux, architecture: arm64}]
     release: quay.io/a/release:4.20.5-multi
-    tools: {names: [oc, oc-mirror], platforms: [linux/arm64]}
+    tools: {names: [oc, oc-mirror], platforms: [linux/arm64], bootImages: [metal/iso]}
 `
 
 // byTag selects tags, and images that bundles do not list.

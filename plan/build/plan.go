@@ -73,6 +73,10 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	bootMissing, bootNotes, err := releases.addBootFiles(ctx, &files, sources)
+	if err != nil {
+		return nil, err
+	}
 	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, charts, listed.images)
 	if err != nil {
 		return nil, err
@@ -110,9 +114,9 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
 		Catalogs: planned,
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData, Charts: charts.charts, Files: files.files,
-		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
+		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, bootMissing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(charts.notes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes),
+		Notes: sortedNotes(charts.notes, bootNotes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()

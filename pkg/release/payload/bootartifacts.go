@@ -26,7 +26,7 @@ type BootArtifact struct {
 	// Platform, Format and Part say what it is: "metal", "iso" and "disk". A format with several parts
 	// (kernel, initramfs, rootfs) needs all of them.
 	Platform, Format, Part string
-	// Location is an http or https address without user, and File the last part of its path.
+	// Location is an http or https address without user and query, and File the last part of its path.
 	Location, File string
 	Digest         digest.Digest
 }
@@ -48,7 +48,7 @@ type artifactFile struct {
 	SHA256   string `json:"sha256"`
 }
 
-// maxArtifacts is the maximum number of artifacts in a stream. The streams of 2026 have about 100.
+// maxArtifacts is the maximum number of artifacts in a stream.
 const maxArtifacts = 10_000
 
 // BootArtifacts returns the artifacts of the release for all architectures, sorted by architecture,
@@ -119,8 +119,8 @@ func (a *BootArtifact) set(file artifactFile) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the location %.200q is not an address", file.Location)
-	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "":
-		return fmt.Errorf("the location %.200q is not an http or https address", u.Redacted())
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("the location %.200q is not an http or https address, or has a user or a query", u.Redacted())
 	}
 	a.Location, a.File = file.Location, path.Base(u.Path)
 	if !isArtifactWord(a.File) {
@@ -133,10 +133,12 @@ func (a *BootArtifact) set(file artifactFile) error {
 	return nil
 }
 
+const artifactLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
+
 // isArtifactWord reports whether a text can be part of the name of a kind or of a file.
 func isArtifactWord(s string) bool {
 	return s != "" && len(s) <= 200 && strings.Trim(s, ".") != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+-", r))
+		return !strings.ContainsRune(artifactLetters, r)
 	})
 }
 

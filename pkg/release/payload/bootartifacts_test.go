@@ -88,6 +88,7 @@ func TestBootArtifactsRefuses(t *testing.T) {
 		file("ftp://a.example.com/x.iso", hexOf("a")):                      "is not an http or https address",
 		file("/etc/passwd", hexOf("a")):                                    "is not an http or https address",
 		file("https://u:secret@a.example.com/x.iso", hexOf("a")):           `the location "https://u:xxxxx@a.example.com/x.iso" is not`,
+		file("https://a.example.com/x.iso?token=1", hexOf("a")):            "has a user or a query",
 		file("https://a.example.com/", hexOf("a")):                         "has no file name",
 		file("https://a.example.com/a/..", hexOf("a")):                     "has no file name",
 		file("https://a.example.com/a%20b", hexOf("a")):                    "has no file name",
