@@ -10,9 +10,11 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// In a registry, what belongs to an image (its signatures and other referrers) is pushed after the image
-// and before the image's tags, so that a client which sees the tag sees the signatures, too. Catalogs
-// and releases are pushed as a whole when everything they wait for is there.
+// In a registry, what belongs to an image (its signatures and other referrers) is pushed before the
+// image's tags, so that a client which sees the tag sees the signatures, too. What is found by a tag of
+// its own, as cosign's signatures are, is pushed before the image. A referrer is pushed after the image
+// and before its tags, which takes one more request: registries may refuse a referrer without its
+// subject. Catalogs and releases are pushed as a whole when everything they wait for is there.
 
 // linkAttachments finds which attachments each image that is pushed has. Attachments may have
 // attachments themselves; an image never waits for itself, whatever tags name what.
@@ -49,6 +51,12 @@ func (r *run) linkAttachments() {
 			}
 		}
 	}
+	hasAttachments := map[*image]bool{}
+	for _, img := range attachments {
+		for _, h := range holders[place{img.repository, img.Subject}] {
+			hasAttachments[h] = true
+		}
+	}
 	for depth := 1; len(attachments) > 0; depth++ {
 		var rest []*image
 		for _, img := range attachments {
@@ -64,7 +72,7 @@ func (r *run) linkAttachments() {
 			}
 			level[img] = depth + 1
 			if !img.present {
-				img.attachTo(of)
+				img.attachTo(of, !hasAttachments[img] && !img.isReferrer())
 			}
 		}
 		if len(rest) == len(attachments) {
@@ -74,21 +82,24 @@ func (r *run) linkAttachments() {
 	}
 }
 
-// attachTo makes the image wait for those that it belongs to, and the tags of these wait for the image.
-func (img *image) attachTo(holders []*image) {
+// attachTo makes the images that this one belongs to wait for it: with their tags, or, if it is pushed
+// first, with all their manifests. One that waits for attachments of its own cannot be pushed first,
+// because these could wait for its holders.
+func (img *image) attachTo(holders []*image, first bool) {
 	for _, h := range holders {
 		switch {
 		case h.present:
 			continue
-		case h.publishedLast():
+		case h.publishedLast() || first:
 			h.waiting++
 		default:
 			img.waiting++
 			h.attachments = append(h.attachments, img)
+			if len(h.Tags) == 0 {
+				continue
+			}
 		}
-		if h.publishedLast() || len(h.Tags) > 0 {
-			img.tagsWaiting = append(img.tagsWaiting, h)
-		}
+		img.tagsWaiting = append(img.tagsWaiting, h)
 	}
 }
 

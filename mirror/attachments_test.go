@@ -127,7 +127,7 @@ func TestOrderOfAttachments(t *testing.T) {
 				catalogTag = img.Tags
 			}
 		}
-		r.before(t, root.String(), sig.String()+" "+sigTag[0], root.String()+" v1")
+		r.before(t, sig.String()+" "+sigTag[0], root.String(), root.String()+" v1")
 		r.before(t, root.String(), bundle.String(), nested.String())
 		r.before(t, bundle.String(), root.String()+" v1", catalog.String()+" v1")
 		r.before(t, catalogSig.String()+" "+catalogTag[0], catalog.String()+" v1")
@@ -146,6 +146,22 @@ func TestOrderOfAttachments(t *testing.T) {
 		if rep := mustRun(t, p, m.source(), r, Options{Streams: streams}); rep.Copied != 1 || !slices.Equal(r.order, []string{bundle.String()}) {
 			t.Errorf("report %+v, pushed %v", rep, r.order)
 		}
+	}
+}
+
+// TestSignatureFirst checks that an image whose attachments all have tags is pushed once, after them.
+func TestSignatureFirst(t *testing.T) {
+	t.Parallel()
+	m := newMaker(t)
+	root := m.image("signed")
+	m.add("org/signed", "v1", root, of(catalogSource))
+	sig := m.attach(plan.SignatureImage, "org/signed", root, "signature")
+	r := newReferrerRegistry(m.plan())
+	if rep := mustRun(t, m.plan(), m.source(), r, Options{}); !rep.Complete() {
+		t.Errorf("report %+v", rep)
+	}
+	if want := []string{sig.String() + " sha256-" + root.Encoded() + ".sig", root.String() + " v1"}; !slices.Equal(r.order, want) {
+		t.Errorf("pushed %q, want %q", r.order, want)
 	}
 }
 
