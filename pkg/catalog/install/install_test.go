@@ -18,6 +18,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/rbac"
 )
 
@@ -286,6 +287,36 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// What the catalog says of a bundle decides, too.
+func TestRefusedByProperties(t *testing.T) {
+	t.Parallel()
+	b := lighthouse(t)
+	b.refusals = extension.Refusals(&catalog.Bundle{Image: "quay.io/x/y:v1", Properties: []catalog.Property{{Type: "olm.package.required", Value: json.RawMessage(`{"packageName":"sea","versionRange":">0.0.0"}`)}}})
+	if _, err := V1(b, V1Options{}); err == nil || !strings.Contains(err.Error(), "declares a dependency (olm.package.required)") || advice.Hint(err) != "install it with OLM classic, or mirror another version" {
+		t.Errorf("a bundle with a dependency: got error %v", err)
+	}
+	if _, err := Classic(b, ClassicOptions{CatalogSource: "a/b"}); err != nil {
+		t.Errorf("a bundle with a dependency, in OLM classic: %v", err)
+	}
+	b = lighthouse(t)
+	b.Version = "1.2.3+" + strings.Repeat("b", 60)
+	if _, err := V1(b, V1Options{}); err == nil || !strings.Contains(err.Error(), "its version has 66 characters") {
+		t.Errorf("a long version: got error %v", err)
+	}
+	// A channel that the CRD refuses is left out.
+	r, err := V1(lighthouse(t), V1Options{Channel: "original_40", ClusterCatalog: "cc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := YAML(r.Objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "channels:") || !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, `"original_40" is not allowed`) }) {
+		t.Errorf("notes %q for\n%s", r.Notes, text)
+	}
+}
+
 func TestClassicRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -322,4 +353,33 @@ func TestReadRefuses(t *testing.T) {
 	if _, err := Read(&catalog.Bundle{Name: "x"}); !errors.Is(err, ErrNoManifests) {
 		t.Errorf("a bundle without manifests: got error %v", err)
 	}
+}
+
+// Whatever the manifests are, the roles permit what is needed.
+func FuzzV1(f *testing.F) {
+	f.Add([]byte(`{"kind":"ClusterServiceVersion","metadata":{"name":"a"},"spec":{"installModes":[{"type":"AllNamespaces","supported":true}],"install":{"spec":{"permissions":[{"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*/log"]}]}],"clusterPermissions":[{"serviceAccountName":"b","rules":[{"verbs":["get"],"nonResourceURLs":["/a*"]}]}]}}}}`), []byte(`{"kind":"ClusterRole","apiVersion":"rbac.authorization.k8s.io/v1","rules":[{"verbs":[""],"apiGroups":[""],"resources":[""]}]}`))
+	f.Fuzz(func(t *testing.T, csv, other []byte) {
+		b := &catalog.Bundle{Package: "p", Image: "quay.io/x/y:v1"}
+		for _, manifest := range [][]byte{csv, other} {
+			value, err := json.Marshal(map[string][]byte{"data": manifest})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Properties = append(b.Properties, catalog.Property{Type: "olm.bundle.object", Value: value})
+		}
+		read, err := Read(b)
+		if err != nil {
+			return
+		}
+		r, err := V1(read, V1Options{})
+		if err != nil {
+			return
+		}
+		if missing := r.Needs.Without(r.Needs.Roles()); len(missing.Namespaces()) > 0 {
+			t.Errorf("the roles do not permit %v", missing)
+		}
+		if _, err := YAML(r.Objects); err != nil {
+			t.Error(err)
+		}
+	})
 }
