@@ -62,6 +62,9 @@ type MirrorOptions struct {
 	// the default is that one, or GantryLayout. With OCMirrorLayout, the default of Workspace is
 	// working-dir in the folder of From or of an archive that is written.
 	Layout string
+	// WithGantry is the path of a program, usually this one, that is written beside an archive with its
+	// checksum, for sites that have no Gantry yet.
+	WithGantry string
 	// DryRun copies nothing: MirrorResult.ToCopy is what would be copied. With Plan, Installed or
 	// Dependencies, the plan is not saved in the workspace either.
 	DryRun bool
@@ -145,6 +148,8 @@ type MirrorResult struct {
 	Charts []MirroredChart `json:"charts,omitempty"`
 	// Files are the files at the destination.
 	Files []MirroredFile `json:"files,omitempty"`
+	// Program is the program beside the archive; nil without WithGantry.
+	Program *AddedProgram `json:"program,omitempty"`
 
 	// Plan is what was copied.
 	Plan *plan.Plan `json:"-"`
@@ -286,6 +291,11 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 			return result, newPlannedError(requested, o.OnError)
 		}
 		return result, nil
+	}
+	if o.WithGantry != "" {
+		if result.Program, err = addProgram(ctx, o.WithGantry, strings.TrimPrefix(o.Destination, ArchiveScheme)); err != nil {
+			return nil, err
+		}
 	}
 	if result.Report, result.Transfer, err = s.copy(ctx, o, j); err != nil {
 		return result, err

@@ -50,6 +50,8 @@ func (o *MirrorOptions) Check() error {
 		return inputf("Options.ReadBlobs is for docker:// and oci:// destinations")
 	case o.StrictArchive && !toArchive:
 		return inputf("Options.StrictArchive is for file:// destinations")
+	case o.WithGantry != "" && !toArchive:
+		return inputf("Options.WithGantry is for file:// destinations")
 	case o.VolumeSize != 0 && !toArchive:
 		return inputf("Options.VolumeSize is for file:// destinations")
 	case o.any() && (o.Config == "" || reads):

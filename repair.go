@@ -24,6 +24,8 @@ func (o *MirrorOptions) checkRepair() error {
 		return inputHint("leave it out", "Options.Name is for a configuration; the request has a name")
 	case o.RemoveSignatures:
 		return inputHint("leave it out: the request lists everything that is written", "Options.RemoveSignatures cannot be combined with Options.Repair")
+	case o.WithGantry != "":
+		return inputHint("leave it out", "Options.WithGantry cannot be combined with Options.Repair")
 	case o.DryRun:
 		return inputHint("leave it out: the request lists everything that is written", "Options.DryRun cannot be combined with Options.Repair")
 	}

@@ -81,6 +81,8 @@ type VerifiedArchive struct {
 	// Bytes is the size of all volumes together.
 	Bytes int64 `json:"bytes"`
 	*airgap.Assessment
+	// Programs are those beside the archive that have the right checksum.
+	Programs []AddedProgram `json:"programs,omitempty"`
 }
 
 // A VerifiedLayout is the result for a layout, as gantry verify --output json prints it.
@@ -348,6 +350,9 @@ func (e *Env) verifyArchive(ctx context.Context, o VerifyOptions, dirs []string)
 	}
 	result := &VerifiedArchive{Version: 1, Archive: ArchiveScheme + strings.Join(dirs, ", "+ArchiveScheme), Signature: SignatureOf(have), Bytes: have.Size()}
 	if result.Assessment, err = airgap.Assess(ctx, have, dirs, damage); err != nil {
+		return nil, err
+	}
+	if result.Programs, err = verifyPrograms(ctx, dirs); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
 	if !result.Intact() {

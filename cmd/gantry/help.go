@@ -22,7 +22,7 @@ type flagGroup struct {
 var flagGroups = []flagGroup{
 	{"Source", []string{"src-authfile", "src-cert-dir", "src-tls-verify", "src-plain-http"}},
 	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "max-nested-paths", "mirror-source-policy", "resources-only", "layout", "resource-name", "rename-catalogs", "check-blobs", "read-blobs"}},
-	{"Archive", []string{"since", "full", "receipt", "write-receipt", "volume-size", "strict-archive", "repair", "encrypt-to"}},
+	{"Archive", []string{"since", "full", "receipt", "write-receipt", "volume-size", "strict-archive", "with-gantry", "repair", "encrypt-to"}},
 	{"Trust", []string{
 		signKeyFlag, "sign-passphrase-file", verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, identityFlag, identityPassphraseFlag,
 		"release-key", "ignore-release-signature", "remove-signatures", "authfile", "cert-dir",

@@ -46,6 +46,7 @@ type mirrorFlags struct {
 	layout         string
 	ownWorkspace   bool // it is given
 	renameCatalogs bool
+	withGantry     bool
 	onError        string
 	failures       string
 }
@@ -103,6 +104,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "request every blob of images that are already present, and copy those that are missing or have another length; read every blob of a layout")
 	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "like --check-blobs, and also read every manifest and blob at a registry and compare it with its digest")
 	c.Flags().StringVar(&f.onError, "on-error", gantry.OnErrorContinue, "if images are unavailable: stop, continue without them, or package: also exclude the packages that name them")
+	c.Flags().BoolVar(&f.withGantry, "with-gantry", false, "also write this program beside the volumes of an archive, with its SHA-256")
 	c.Flags().StringVar(&f.failures, "failures", "", "write what is not at the destination to this file, one JSON object per line")
 	c.Flags().StringVar(&f.layout, "layout", "", "names of files: gantry, or oc-mirror for working-dir/cluster-resources, logs, dry-run and mirror_000001.tar (default: what the workspace uses, or gantry)")
 	c.Flags().StringVar(&f.resourceName, "resource-name", "", "name in mirror sets and the UpdateService, idms-operator-NAME-0, if a cluster uses several mirrors (default: none for the first mirror of a workspace)")
@@ -126,6 +128,11 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		OnError: f.onError, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
 		WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
 		Since: f.since, Full: f.full, Receipt: f.receipt,
+	}
+	if f.withGantry {
+		if o.WithGantry, err = os.Executable(); err != nil {
+			return o, err
+		}
 	}
 	if !f.ownWorkspace {
 		o.Workspace = "" // the default depends on the layout

@@ -31,9 +31,16 @@ func writeFiles(b *strings.Builder, r *gantry.MirrorResult) {
 	b.WriteString("Files:\n")
 	var lines []string
 	for _, f := range r.Files {
-		lines = append(lines, fmt.Sprintf("gantry pull %s %s --to FILE", r.Destination, f.Name))
+		lines = append(lines, fmt.Sprintf("gantry pull %s %s --to FILE", ShellWord(r.Destination), ShellWord(f.Name)))
 	}
 	List(b, lines)
+}
+
+// writeProgram writes which program is beside an archive.
+func writeProgram(b *strings.Builder, r *gantry.MirrorResult) {
+	if p := r.Program; p != nil {
+		fmt.Fprintf(b, "Carry this program for %s, too: %s (%s), with %s.sha256.\n", p.Platform, p.File, progress.Bytes(p.Size), p.File)
+	}
 }
 
 // Files returns a list of files as a table for a screen of this width; 0 is no limit. NAME is what gantry

@@ -35,6 +35,7 @@ func Mirrored(r *gantry.MirrorResult, notesAt string) string {
 	if r.Receipt != "" {
 		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
 	}
+	writeProgram(&b, r)
 	writeNextSteps(&b, r)
 	return b.String()
 }

@@ -26,6 +26,9 @@ func VerifiedArchive(r *gantry.VerifiedArchive) string {
 			b.WriteString("It is encrypted: its images are unknown without --identity.\n")
 		}
 		writeUnread(&b, r)
+		for _, p := range r.Programs {
+			fmt.Fprintf(&b, "The program %s beside it has the SHA-256 %s.\n", p.File, p.SHA256.Encoded())
+		}
 		return b.String()
 	}
 	fmt.Fprintf(&b, "Damaged in %s\n", r.Archive)
