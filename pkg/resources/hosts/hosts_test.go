@@ -243,13 +243,14 @@ func TestPulls(t *testing.T) {
 		// noted are parts of the notes, one each; none are expected otherwise.
 		noted []string
 	}{
-		"no prefix":    {host: "mirror.local", images: []string{"quay.io/org/tool#1 -> mirror.local/org/tool#1", "quay.io/name#2 -> mirror.local/name#2"}},
-		"deep prefix":  {host: "mirror.local:5000", images: []string{"quay.io/org/tool#1 -> mirror.local:5000/a/b/org/tool#1", "ghcr.io/a/b/c/d:v1 -> mirror.local:5000/a/b/a/b/c/d:v1"}},
-		"IPv4":         {host: "10.0.0.1:5000", images: []string{"quay.io/org/tool#1 -> 10.0.0.1:5000/ocp/org/tool#1"}},
-		"IPv6":         {host: "[fd00::1]:5000", images: []string{"quay.io/org/tool#1 -> [fd00::1]:5000/ocp/org/tool#1"}},
-		"plain HTTP":   {host: "mirror.local:5000", http: true, images: []string{"quay.io/org/tool:v1 -> mirror.local:5000/ocp/org/tool:v1"}},
-		"only tags":    {host: "mirror.local:5000", images: []string{"quay.io/org/a:v1 -> mirror.local:5000/ocp/org/a:v1", "quay.io/org/b -> mirror.local:5000/ocp/org/b:latest"}},
-		"only release": {host: "mirror.local:5000", images: []string{release}},
+		"no prefix":     {host: "mirror.local", images: []string{"quay.io/org/tool#1 -> mirror.local/org/tool#1", "quay.io/name#2 -> mirror.local/name#2"}},
+		"deep prefix":   {host: "mirror.local:5000", images: []string{"quay.io/org/tool#1 -> mirror.local:5000/a/b/org/tool#1", "ghcr.io/a/b/c/d:v1 -> mirror.local:5000/a/b/a/b/c/d:v1"}},
+		"IPv4":          {host: "10.0.0.1:5000", images: []string{"quay.io/org/tool#1 -> 10.0.0.1:5000/ocp/org/tool#1"}},
+		"IPv6":          {host: "[fd00::1]:5000", images: []string{"quay.io/org/tool#1 -> [fd00::1]:5000/ocp/org/tool#1"}},
+		"IPv6, no port": {host: "[fd00::1]", images: []string{"quay.io/org/tool#1 -> [fd00::1]/ocp/org/tool#1"}},
+		"plain HTTP":    {host: "mirror.local:5000", http: true, images: []string{"quay.io/org/tool:v1 -> mirror.local:5000/ocp/org/tool:v1"}},
+		"only tags":     {host: "mirror.local:5000", images: []string{"quay.io/org/a:v1 -> mirror.local:5000/ocp/org/a:v1", "quay.io/org/b -> mirror.local:5000/ocp/org/b:latest"}},
+		"only release":  {host: "mirror.local:5000", images: []string{release}},
 		"two prefixes": {host: "mirror.local:5000", images: []string{
 			"quay.io/org/a#1 -> mirror.local:5000/x/org/a#1", "quay.io/org/b#2 -> mirror.local:5000/y/org/b#2", "quay.io/other/c#3 -> mirror.local:5000/y/other/c#3",
 		}},

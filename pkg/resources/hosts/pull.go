@@ -57,7 +57,7 @@ func readPulls(in Input) []pull {
 	return merged
 }
 
-// A stock is the content of the mirror: the sources of each "REPOSITORY:TAG", and each "REPOSITORY@DIGEST".
+// A stock is the content of the mirror: each "REPOSITORY:TAG" and each "REPOSITORY@DIGEST".
 type stock map[string]bool
 
 func stockOf(in Input) stock {
