@@ -41,7 +41,7 @@ func (w *writer) assistedService() {
 func (w *writer) osImages() []string {
 	lines := []string{
 		"The service also needs boot images from a web server of the site. Without osImages, it downloads them from the Internet.",
-		"gantry release boot-images RELEASE metal/iso lists them. For the releases of the mirror, add this to the spec:",
+		"mirror.platform.tools mirrors those of the releases, and gantry pull writes them to a folder. Add this to the spec:",
 		"  osImages:",
 	}
 	seen := map[string]bool{}
