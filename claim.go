@@ -13,7 +13,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -86,7 +85,7 @@ func sameConfiguration(before, now string) (bool, error) {
 
 // admit returns an error if a plan would remove content of other image sets from the destination. For a
 // registry, it returns the cluster resources if everything is copied. It changes nothing.
-func (s *Session) admit(ctx context.Context, t Destination, p *plan.Plan, given string, opts resources.Options) (*clusterResources, error) {
+func (s *Session) admit(ctx context.Context, t Destination, p *plan.Plan, given string, opts manifestOptions) (*clusterResources, error) {
 	switch t := t.(type) {
 	case *RegistryDestination:
 		return s.admitTo(t, p, given, opts)
@@ -98,7 +97,7 @@ func (s *Session) admit(ctx context.Context, t Destination, p *plan.Plan, given 
 
 // admitTo returns an error if a plan would replace catalogs of other image sets in a mirror, or if
 // its manifests are invalid.
-func (s *Session) admitTo(t *RegistryDestination, p *plan.Plan, given string, opts resources.Options) (*clusterResources, error) {
+func (s *Session) admitTo(t *RegistryDestination, p *plan.Plan, given string, opts manifestOptions) (*clusterResources, error) {
 	if err := t.nameAll(p); err != nil {
 		return nil, err
 	}

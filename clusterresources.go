@@ -25,9 +25,15 @@ type ResourceFiles struct {
 	Removed []string `json:"removed,omitempty"`
 	// Folders are those beside Dir, with files for other consumers.
 	Folders []WrittenFolder `json:"folders,omitempty"`
-	// Objects are the differences from the objects of the run before.
-	Objects *resources.Changes `json:"objects,omitempty"`
-	Notes   []string           `json:"notes,omitempty"`
+	// Support are the files for "oc apply -k", and skeletons for users to complete. Applied says what that
+	// command applies.
+	Support []string              `json:"support,omitempty"`
+	Applied *resources.Kustomized `json:"applied,omitempty"`
+	// Objects are the differences from the objects of the run before, and Nodes what applying them does
+	// to the nodes of OpenShift.
+	Objects *resources.Changes    `json:"objects,omitempty"`
+	Nodes   *resources.NodeEffect `json:"nodes,omitempty"`
+	Notes   []string              `json:"notes,omitempty"`
 }
 
 // Key returns the name of the mirror in file names. If a file name cannot contain the mirror's name
@@ -71,16 +77,21 @@ type clusterResources struct {
 	mirrors []resources.SourceMirrors
 	files   []resources.File
 	notes   []string
+	// target are the clusters that the files are for, and opts how they are written.
+	target resources.Target
+	opts   manifestOptions
+	// support are the files for applying them in one step, which applies what is in applied.
+	support []resources.File
+	applied resources.Kustomized
 }
 
 // resources returns the manifests for everything in the mirror: the images of p that arrived
 // according to the report, and those of other plans. It changes nothing.
-func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts resources.Options) (*clusterResources, error) {
+func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts manifestOptions) (*clusterResources, error) {
 	before, others, err := s.records(t, p.Name)
 	if err != nil {
 		return nil, err
 	}
-	opts.Suffix = t.suffix
 	r := &clusterResources{mine: mirror.NewRecord(p, t.names, report, before)}
 	switch {
 	case s.accepted != nil:
@@ -100,13 +111,23 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 	if err := s.nameCatalogs(t, p, r, before, rest); err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
-	files, notes, err := resources.Build(r.all.Images, r.all.Catalogs, opts)
+	return r, s.build(t, r, opts)
+}
+
+// build writes the manifests for what r has of the mirror.
+func (s *Session) build(t *RegistryDestination, r *clusterResources, opts manifestOptions) error {
+	opts.Suffix = t.suffix
+	if err := s.chooseTarget(t, r, &opts); err != nil {
+		return err
+	}
+	r.opts = opts
+	files, notes, err := resources.Build(r.all.Images, r.all.Catalogs, opts.Options)
 	if err != nil {
-		return nil, advice.Wrap(advice.Input, err, "")
+		return advice.Wrap(advice.Input, err, "")
 	}
 	r.files, r.notes = files, append(r.notes, notes...)
-	if r.mirrors, err = resources.Mirrors(r.all.Images, opts); err != nil {
-		return nil, advice.Wrap(advice.Input, err, "")
+	if r.mirrors, err = resources.Mirrors(r.all.Images, opts.Options); err != nil {
+		return advice.Wrap(advice.Input, err, "")
 	}
 	platform := r.all.Platform()
 	platform.Suffix = t.suffix
@@ -116,13 +137,16 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 	more, err := resources.BuildPlatform(platform)
 	r.files = append(r.files, more...)
 	if err == nil {
-		more, err = resources.BuildImagePolicies(r.all.ImagePolicies, opts)
+		more, err = resources.BuildImagePolicies(r.all.ImagePolicies, opts.Options)
 		r.files = append(r.files, more...)
 	}
 	if err == nil && s.UsesLayout() == state.OCMirrorLayout {
 		r.files, err = resources.OCMirrorFiles(r.files)
 	}
-	return r, err
+	if err != nil {
+		return err
+	}
+	return r.kustomize(t)
 }
 
 // previewResources returns the manifests that a run would write, and what would change. It writes
@@ -133,20 +157,32 @@ func (s *Session) previewResources(t *RegistryDestination, r *clusterResources) 
 		out.Files = append(out.Files, f.Name)
 	}
 	out.Dir = s.ResourcesDir(t.Key())
-	return out, s.compareObjects(t, r.files, out)
+	return out, s.compareObjects(t, r, out)
 }
 
 // compareObjects adds the differences from the objects of the run before, with notes about those that
 // other mirrors of the workspace have, too.
-func (s *Session) compareObjects(t *RegistryDestination, files []resources.File, out *ResourceFiles) error {
+func (s *Session) compareObjects(t *RegistryDestination, r *clusterResources, out *ResourceFiles) error {
 	before, err := s.SavedResources(t.Key(), out.Files)
 	if err != nil {
 		return err
 	}
-	if out.Objects, err = resources.Compare(before, files); err != nil {
+	before, after := resources.Applied(before), resources.Applied(slices.Concat(r.files, r.support))
+	if out.Objects, err = resources.Compare(before, after); err != nil {
 		return err
 	}
+	out.Applied = &r.applied
+	if !r.target.Kubernetes {
+		effect := resources.Nodes(before, after)
+		out.Nodes = &effect
+	}
+	if t.aliasOf != "" {
+		return nil
+	}
 	elsewhere, err := s.OtherResources(t.Key())
+	if err == nil {
+		err = s.withoutAliases(elsewhere)
+	}
 	if err != nil {
 		return err
 	}
@@ -215,7 +251,7 @@ func (s *Session) nameCatalogs(t *RegistryDestination, p *plan.Plan, r *clusterR
 
 // saveResources saves the record of the mirror and this plan, and writes the manifests and the
 // files for a web server.
-func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts resources.Options) (*ResourceFiles, error) {
+func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts manifestOptions) (*ResourceFiles, error) {
 	r, err := s.resources(t, p, report, opts)
 	if err != nil {
 		return nil, err
@@ -245,10 +281,18 @@ func (s *Session) writeResources(ctx context.Context, t *RegistryDestination, r 
 		write = append(write, f)
 	}
 	var err error
-	if err = s.compareObjects(t, r.files, out); err != nil {
+	for _, f := range r.support {
+		out.Support = append(out.Support, f.Name)
+		write = append(write, f)
+	}
+	if err = s.compareObjects(t, r, out); err != nil {
 		return nil, err
 	}
 	out.Dir, out.Removed, err = s.SaveResources(t.Key(), write)
+	out.Removed = resources.WithoutSupport(out.Removed)
+	if err == nil {
+		err = s.SaveManifestOptions(t.Key(), r.opts.saved(t))
+	}
 	if err == nil {
 		err = s.saveFolders(t, r, out)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
@@ -86,6 +85,12 @@ type MirrorOptions struct {
 	OnError string
 	// MirrorSourcePolicy is the mirrorSourcePolicy of the cluster resources.
 	MirrorSourcePolicy string
+	// For are the clusters that apply the cluster resources: "openshift-4.20" or "kubernetes", and further
+	// components, separated by commas: "openshift-4.20,update-service". The default is the one of the run
+	// before, or the oldest OpenShift that the mirror has releases or catalogs for.
+	For string
+	// ICSP writes ImageContentSourcePolicies for clusters before OpenShift 4.13, in place of mirror sets.
+	ICSP bool
 	// ResourceName becomes part of the names of mirror sets and of the UpdateService, so that those of
 	// several mirrors exist beside each other in a cluster. The default is no name for the first mirror
 	// of a workspace, and the name of the image set for others. The workspace keeps it.
@@ -236,7 +241,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 		}
 	}
 	run.planned(p.Name, o.writesNothing())
-	policy := resources.Options{MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace}
+	policy := o.manifests()
 	if o.ResourcesOnly {
 		expected, err := s.admit(ctx, t, p, o.Name, policy)
 		if err != nil {

@@ -38,6 +38,8 @@ func (o *MirrorOptions) Check() error {
 		return inputHint("give "+strings.Join(resources.SourcePolicies(), " or "), "Options.MirrorSourcePolicy %q", o.MirrorSourcePolicy)
 	case (o.ResourceName != "" || o.RenameCatalogs) && !o.toRegistry():
 		return inputf("Options.ResourceName and Options.RenameCatalogs are for docker:// destinations")
+	case (o.For != "" || o.ICSP) && !o.toRegistry():
+		return inputf("Options.For and Options.ICSP are for docker:// destinations")
 	case o.OnError != "" && !slices.Contains(OnErrors(), o.OnError):
 		return inputHint("give "+strings.Join(OnErrors(), " or "), "Options.OnError %q", o.OnError)
 	case o.ResourcesOnly && !o.toRegistry():
@@ -66,6 +68,9 @@ func (o *MirrorOptions) Check() error {
 		if err := resources.CheckSuffix(o.ResourceName); err != nil {
 			return inputf("Options.ResourceName: %w", err)
 		}
+	}
+	if err := checkFor(o.For, o.manifests().Options); err != nil {
+		return err
 	}
 	if err := o.checkSince(); err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
@@ -104,7 +103,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 				return nil, err
 			}
 		}
-		expected, err := s.admit(ctx, t, p, o.Name, resources.Options{})
+		expected, err := s.admit(ctx, t, p, o.Name, manifestOptions{})
 		if err != nil {
 			return nil, err
 		}

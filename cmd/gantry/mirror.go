@@ -42,6 +42,8 @@ type mirrorFlags struct {
 	sourcePolicy   string
 	imagePolicies  string
 	policySpace    string
+	target         string
+	icsp           bool
 	resourceName   string
 	layout         string
 	ownWorkspace   bool // it is given
@@ -107,6 +109,8 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.withGantry, "with-gantry", false, "also write this program beside the volumes of an archive, with its SHA-256")
 	c.Flags().StringVar(&f.failures, "failures", "", "write what is not at the destination to this file, one JSON object per line")
 	c.Flags().StringVar(&f.layout, "layout", "", "names of files: gantry, or oc-mirror for working-dir/cluster-resources, logs, dry-run and mirror_000001.tar (default: what the workspace uses, or gantry)")
+	c.Flags().StringVar(&f.target, "for", "", forUsage)
+	c.Flags().BoolVar(&f.icsp, "icsp", false, icspUsage)
 	c.Flags().StringVar(&f.resourceName, "resource-name", "", "name in mirror sets and the UpdateService, idms-operator-NAME-0, if a cluster uses several mirrors (default: none for the first mirror of a workspace)")
 	c.Flags().BoolVar(&f.renameCatalogs, "rename-catalogs", false, "give CatalogSources and ClusterCatalogs the names that oc mirror gives them, in place of those that were saved")
 	c.Flags().StringVar(&f.sourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
@@ -125,7 +129,7 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace, RemoveSignatures: f.removeSignatures,
 		Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
 		Name: f.name, Workspace: f.workspace, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, MaxNestedPaths: f.maxNestedPaths,
-		OnError: f.onError, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
+		OnError: f.onError, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, For: f.target, ICSP: f.icsp, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
 		WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
 		Since: f.since, Full: f.full, Receipt: f.receipt,
 	}

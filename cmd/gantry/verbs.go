@@ -31,6 +31,7 @@ func (a *app) verbs() []verb {
 		{"plan", "Resolve a configuration to images, and show their sizes", a.planCommand},
 		{"pull", "List the files of a mirror or an archive, or write one", a.pullCommand},
 		{"release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand},
+		{"resources", "Write the cluster resources of a mirror again, also for another host name", a.resourcesCommand},
 		{"serve", "Serve an archive as a read-only registry", a.serveCommand},
 		{"status", "Show the mirrors and archives of a workspace, and the last run of each", a.statusCommand},
 		{"verify", "Check every byte of an archive or layout, or every image of a mirror", a.verifyCommand},

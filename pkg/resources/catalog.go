@@ -210,15 +210,23 @@ const maxCatalogRef = 1000
 type clusterCatalogManifest struct {
 	APIVersion string     `yaml:"apiVersion"`
 	Kind       string     `yaml:"kind"`
-	Metadata   objectName `yaml:"metadata"`
+	Metadata   objectMeta `yaml:"metadata"`
 	Spec       struct {
-		Source struct {
+		AvailabilityMode string `yaml:"availabilityMode,omitempty"`
+		Source           struct {
 			Type  string `yaml:"type"`
 			Image struct {
-				Ref string `yaml:"ref"`
+				PollIntervalMinutes int    `yaml:"pollIntervalMinutes,omitempty"`
+				Ref                 string `yaml:"ref"`
 			} `yaml:"image"`
 		} `yaml:"source"`
 	} `yaml:"spec"`
+}
+
+// objectMeta is the metadata of an object.
+type objectMeta struct {
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace,omitempty"`
 }
 
 // clusterCatalog returns the ClusterCatalog of c. Its image is always referenced by digest: the
@@ -229,7 +237,7 @@ func clusterCatalog(c Catalog, name string) ([]byte, error) {
 	if len(ref) > maxCatalogRef {
 		return nil, fmt.Errorf("the reference %s has %d characters, a ClusterCatalog allows %d; shorten the mirror's path", ref, len(ref), maxCatalogRef)
 	}
-	m := clusterCatalogManifest{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterCatalog", Metadata: objectName{name}}
+	m := clusterCatalogManifest{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterCatalog", Metadata: objectMeta{Name: name}}
 	m.Spec.Source.Type = "Image"
 	m.Spec.Source.Image.Ref = ref
 	return encode(m)

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A mirrorSet is an ImageDigestMirrorSet or ImageTagMirrorSet (config.openshift.io/v1) with its
-// fields in the usual order.
+// A mirrorSet is an ImageDigestMirrorSet, ImageTagMirrorSet (config.openshift.io/v1) or
+// ImageContentSourcePolicy (operator.openshift.io/v1alpha1) with its fields in the usual order.
 type mirrorSet struct {
 	APIVersion string        `yaml:"apiVersion"`
 	Kind       string        `yaml:"kind"`
@@ -25,6 +25,25 @@ type objectName struct {
 type mirrorSetSpec struct {
 	ByDigest []mirrorRule `yaml:"imageDigestMirrors,omitempty"`
 	ByTag    []mirrorRule `yaml:"imageTagMirrors,omitempty"`
+	Policy   []mirrorRule `yaml:"repositoryDigestMirrors,omitempty"`
+}
+
+// A setForm is a kind of mirror set.
+type setForm struct {
+	prefix, kind, apiVersion string
+	byDigest                 bool
+}
+
+// forms returns the kinds of mirror sets that are written: those for digests and tags, or the one of
+// clusters before OpenShift 4.13. The machine-config operator refuses changes if a cluster has both.
+//
+// https://github.com/openshift/machine-config-operator/pull/3037
+func (o *Options) forms() []setForm {
+	if o.ICSP {
+		return []setForm{{"icsp", "ImageContentSourcePolicy", "operator.openshift.io/v1alpha1", true}}
+	}
+	const version = "config.openshift.io/v1"
+	return []setForm{{"idms", "ImageDigestMirrorSet", version, true}, {"itms", "ImageTagMirrorSet", version, false}}
 }
 
 type mirrorRule struct {
@@ -45,12 +64,14 @@ func mirrorSets(images []Image, opts Options) (files []File, notes []string, err
 	for _, p := range pulls {
 		if fault := lookUp(p, entries, tags, opts.MirrorSourcePolicy); fault != "" {
 			notes = append(notes, p.notFound(fault))
+		} else if opts.ICSP && !p.byDigest {
+			notes = append(notes, p.notFound("an ImageContentSourcePolicy redirects no tags"))
 		}
 	}
-	for _, byDigest := range []bool{true, false} {
+	for _, form := range opts.forms() {
 		rules := map[string][]mirrorRule{} // by kind
 		for _, e := range entries {
-			i := index(byDigest)
+			i := index(form.byDigest)
 			for _, kind := range e.kinds[i] {
 				rules[kind] = append(rules[kind], mirrorRule{e.source, e.mirrors[i], opts.MirrorSourcePolicy})
 			}
@@ -60,7 +81,7 @@ func mirrorSets(images []Image, opts Options) (files []File, notes []string, err
 			if opts.Suffix != "" {
 				group += "-" + opts.Suffix
 			}
-			more, err := split(rules[kind], group, byDigest, opts.MaxBytes, 0, 0)
+			more, err := split(rules[kind], group, form, opts.MaxBytes, 0, 0)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -74,11 +95,11 @@ func mirrorSets(images []Image, opts Options) (files []File, notes []string, err
 // by the next bit of their sources' hashes into the sets n and n + 2^bits. A rule therefore stays
 // in its set when others are added, until that set overflows; cutting a sorted list into pieces
 // would move rules in all sets that follow. Numbers are unique, but may have gaps.
-func split(rules []mirrorRule, group string, byDigest bool, limit, bits, n int) ([]File, error) {
+func split(rules []mirrorRule, group string, form setForm, limit, bits, n int) ([]File, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
-	file, err := writeMirrorSet(rules, group, byDigest, n)
+	file, err := writeMirrorSet(rules, group, form, n)
 	if err != nil {
 		return nil, err
 	}
@@ -94,22 +115,24 @@ func split(rules []mirrorRule, group string, byDigest bool, limit, bits, n int) 
 		half := binary.LittleEndian.Uint32(sum[:]) >> bits & 1
 		halves[half] = append(halves[half], r)
 	}
-	low, err := split(halves[0], group, byDigest, limit, bits+1, n)
+	low, err := split(halves[0], group, form, limit, bits+1, n)
 	if err != nil {
 		return nil, err
 	}
-	high, err := split(halves[1], group, byDigest, limit, bits+1, n+1<<bits)
+	high, err := split(halves[1], group, form, limit, bits+1, n+1<<bits)
 	return append(low, high...), err
 }
 
-func writeMirrorSet(rules []mirrorRule, group string, byDigest bool, n int) (File, error) {
-	set := mirrorSet{APIVersion: "config.openshift.io/v1"}
-	if byDigest {
-		set.Kind, set.Metadata.Name = "ImageDigestMirrorSet", fmt.Sprintf("idms-%s-%d", group, n)
+func writeMirrorSet(rules []mirrorRule, group string, form setForm, n int) (File, error) {
+	set := mirrorSet{APIVersion: form.apiVersion, Kind: form.kind}
+	set.Metadata.Name = fmt.Sprintf("%s-%s-%d", form.prefix, group, n)
+	switch form.prefix {
+	case "idms":
 		set.Spec.ByDigest = rules
-	} else {
-		set.Kind, set.Metadata.Name = "ImageTagMirrorSet", fmt.Sprintf("itms-%s-%d", group, n)
+	case "itms":
 		set.Spec.ByTag = rules
+	default:
+		set.Spec.Policy = rules
 	}
 	text, err := encode(set)
 	if err != nil {

@@ -141,6 +141,7 @@ func ObjectNames(files []File) (names []ObjectName) {
 // An object is an object of a cluster, with its text in a form that can be compared.
 type object struct {
 	name       ObjectName
+	apiVersion string
 	text       []byte
 	repository string // of a catalog's image
 }
@@ -177,9 +178,10 @@ func newObject(item any) (object, error) {
 		return object{}, err
 	}
 	var head struct {
-		Kind     string
-		Metadata struct{ Namespace, Name string }
-		Spec     struct {
+		APIVersion string
+		Kind       string
+		Metadata   struct{ Namespace, Name string }
+		Spec       struct {
 			Image  string
 			Source json.RawMessage
 		}
@@ -187,7 +189,7 @@ func newObject(item any) (object, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return object{}, err
 	}
-	o := object{name: ObjectName{head.Kind, head.Metadata.Namespace, head.Metadata.Name}, text: text}
+	o := object{name: ObjectName{head.Kind, head.Metadata.Namespace, head.Metadata.Name}, apiVersion: head.APIVersion, text: text}
 	image := head.Spec.Image
 	if head.Kind == "ClusterCatalog" {
 		var source struct{ Image struct{ Ref string } }

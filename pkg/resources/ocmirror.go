@@ -14,6 +14,7 @@ import (
 const (
 	ocMirrorDigestSets = "idms-oc-mirror.yaml"
 	ocMirrorTagSets    = "itms-oc-mirror.yaml"
+	ocMirrorPolicies   = "imageContentSourcePolicy.yaml"
 	ocMirrorService    = "updateService.yaml"
 	ocMirrorSignatures = "signature-configmap"
 	// signatureName is the name of the ConfigMap with all signatures.
@@ -41,6 +42,8 @@ func OCMirrorFiles(files []File) ([]File, error) {
 			name = ocMirrorDigestSets
 		case "itms":
 			name = ocMirrorTagSets
+		case "icsp":
+			name = ocMirrorPolicies
 		case "update":
 			name = ocMirrorService
 		case "signature":
@@ -51,7 +54,7 @@ func OCMirrorFiles(files []File) ([]File, error) {
 			signatures = append(signatures, m)
 			continue
 		}
-		if prefix != "idms" && prefix != "itms" {
+		if prefix != "idms" && prefix != "itms" && prefix != "icsp" {
 			out = append(out, File{name, f.Text})
 			continue
 		}

@@ -85,6 +85,9 @@ type Options struct {
 	// ImagePolicyV1alpha1, or NoImagePolicies. With ImagePolicyNamespace, they are ImagePolicies there
 	// instead of ClusterImagePolicies. See BuildImagePolicies.
 	ImagePolicies, ImagePolicyNamespace string
+	// ICSP writes ImageContentSourcePolicies, for clusters before OpenShift 4.13, in place of mirror sets.
+	// They redirect no tags, and have no MirrorSourcePolicy.
+	ICSP bool
 	// MaxBytes limits the size of one mirror set; 0 means 250000. `oc apply` stores the object in
 	// an annotation, which must stay below 262144 bytes.
 	MaxBytes int
@@ -112,6 +115,9 @@ func Build(images []Image, catalogs []Catalog, opts Options) (files []File, note
 	policies := SourcePolicies()
 	if p := opts.MirrorSourcePolicy; p != "" && !slices.Contains(policies, p) {
 		return nil, nil, fmt.Errorf("mirror source policy %q: want %s%s", p, strings.Join(policies, " or "), hint(p, policies))
+	}
+	if opts.ICSP && opts.MirrorSourcePolicy != "" {
+		return nil, nil, fmt.Errorf("mirror source policy %q: an ImageContentSourcePolicy cannot have one", opts.MirrorSourcePolicy)
 	}
 	files, notes, err = mirrorSets(images, opts)
 	if err != nil {

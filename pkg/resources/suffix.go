@@ -49,14 +49,14 @@ func NewSuffix(name string, taken []string) string {
 }
 
 var mirrorSetName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:idms|itms)-[a-z]+-(?:(.+)-)?[0-9]+$`)
+	return regexp.MustCompile(`^(?:icsp|idms|itms)-[a-z]+-(?:(.+)-)?[0-9]+$`)
 })
 
 // SuffixOf returns the suffix of the mirror sets among objects that Build wrote. known is false if there
 // are none.
 func SuffixOf(objects []ObjectName) (suffix string, known bool) {
 	for _, o := range objects {
-		if m := mirrorSetName().FindStringSubmatch(o.Name); m != nil && strings.HasSuffix(o.Kind, "MirrorSet") {
+		if m := mirrorSetName().FindStringSubmatch(o.Name); m != nil && (strings.HasSuffix(o.Kind, "MirrorSet") || o.Kind == "ImageContentSourcePolicy") {
 			return m[1], true
 		}
 	}

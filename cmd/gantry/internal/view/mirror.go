@@ -179,6 +179,7 @@ func writeResources(b *strings.Builder, f *gantry.ResourceFiles) {
 		fmt.Fprintf(b, "  removed %s, which no longer applies\n", name)
 	}
 	writeObjects(b, f.Objects)
+	writeNodes(b, f)
 	for _, n := range f.Notes {
 		fmt.Fprintf(b, "  note: %s\n", n)
 	}
@@ -247,5 +248,16 @@ func ResourcesOnly(r *gantry.MirrorResult) string {
 	if len(r.Withheld) > 0 {
 		fmt.Fprintf(&b, "Without those of %s that name images missing at their sources.\n", sorts(r.Withheld))
 	}
+	if r.Resources != nil {
+		writeApply(&b, r.Resources)
+	}
+	return b.String()
+}
+
+// Resources returns which cluster resources were written again, and how they are applied.
+func Resources(f *gantry.ResourceFiles) string {
+	var b strings.Builder
+	writeResources(&b, f)
+	writeApply(&b, f)
 	return b.String()
 }

@@ -15,10 +15,39 @@ func writeNextSteps(b *strings.Builder, r *gantry.MirrorResult) {
 	switch {
 	case r.Report.Unfinished:
 	case r.Resources != nil && len(r.Resources.Files) > 0:
-		fmt.Fprintf(b, "To configure clusters:\n  oc apply -f %s\n", ShellWord(r.Resources.Dir))
+		writeApply(b, r.Resources)
 	case r.Archive != nil && !r.Archive.Empty:
 		writeCarry(b, r.Archive, r.Destination)
 	}
+}
+
+// writeApply writes the command that applies the cluster resources, and what it does not apply.
+func writeApply(b *strings.Builder, f *gantry.ResourceFiles) {
+	if f.Applied == nil {
+		return
+	}
+	var optional bool
+	for _, l := range f.Applied.LeftOut {
+		if l.Setting {
+			continue // nothing of the mirror is missing
+		}
+		fmt.Fprintf(b, "Not applied: %s, which %s\n", l.Component, l.Reason)
+		optional = optional || l.Optional
+	}
+	for _, name := range f.Applied.Missing {
+		fmt.Fprintf(b, "Not applied: %s, which the mirror has no content for\n", name)
+	}
+	if optional {
+		fmt.Fprintf(b, "  to apply it, add its name to --for %s\n", f.Applied.For)
+	}
+	if len(f.Applied.Components) == 0 {
+		return
+	}
+	program := "oc"
+	if f.Applied.For == "kubernetes" {
+		program = "kubectl"
+	}
+	fmt.Fprintf(b, "To configure clusters:\n  %s apply -k %s\n", program, ShellWord(f.Dir))
 }
 
 // writeCarry writes the files of an archive and the command for the disconnected side.

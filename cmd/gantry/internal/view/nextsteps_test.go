@@ -8,6 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -28,6 +29,26 @@ func TestNextSteps(t *testing.T) {
 			"Cluster resources: my workspace/cluster-resources (1 file)\nTo configure clusters:\n  oc apply -f 'my workspace/cluster-resources'\n"},
 		"folders beside them": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{Dir: "w/cluster-resources", Removed: []string{"a.yaml"}, Folders: []gantry.WrittenFolder{{Dir: "w/hosts", Files: []string{"b", "c"}, Removed: []string{"k3s/d"}}}}},
 			"Cluster resources: w/cluster-resources (0 files)\n  removed a.yaml, which no longer applies\nBeside them: w/hosts (2 files)\n  removed k3s/d, which no longer applies\n"},
+		"a registry": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
+			Dir: "my workspace/cluster-resources", Files: []string{"a.yaml"},
+			Applied: &resources.Kustomized{For: "openshift-4.17", Components: []string{"olm-classic"}, Missing: []string{"trusted-ca"}, LeftOut: []resources.LeftOut{
+				{Component: "disable-default-catalogs", Reason: "disables", Optional: true, Setting: true}, {Component: "olm-v1", Reason: "needs OpenShift 4.18"},
+			}},
+			Objects: &resources.Changes{Added: []resources.ObjectName{{Kind: "ImageTagMirrorSet", Name: "a"}}},
+			Nodes:   &resources.NodeEffect{Effect: resources.NodesDrain, Reason: "quay.io/a has mirrors for tags now"},
+		}}, `Cluster resources: my workspace/cluster-resources (1 file)
+  nodes will drain one after another, without a reboot: quay.io/a has mirrors for tags now
+Not applied: olm-v1, which needs OpenShift 4.18
+Not applied: trusted-ca, which the mirror has no content for
+To configure clusters:
+  oc apply -k 'my workspace/cluster-resources'
+`},
+		"Kubernetes": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
+			Dir: "d", Files: []string{"a.yaml"}, Applied: &resources.Kustomized{For: "kubernetes", Components: []string{"olm-v1"}},
+		}}, "Cluster resources: d (1 file)\nTo configure clusters:\n  kubectl apply -k d\n"},
+		"an update service": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
+			Dir: "d", Files: []string{"a.yaml"}, Applied: &resources.Kustomized{For: "openshift-4.20", LeftOut: []resources.LeftOut{{Component: "update-service", Reason: "needs an operator", Optional: true}}},
+		}}, "Cluster resources: d (1 file)\nNot applied: update-service, which needs an operator\n  to apply it, add its name to --for openshift-4.20\n"},
 		"no resources": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{Dir: "w"}}, ""},
 		"an archive": {gantry.MirrorResult{Destination: "file:///media/disk", Archive: written}, `Sequence 2 at file:///media/disk; carry all of these:
   gantry-000002.0001.tar  4.0 MiB

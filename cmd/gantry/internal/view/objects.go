@@ -22,6 +22,7 @@ func PlannedResources(f *gantry.ResourceFiles) string {
 		fmt.Fprintf(&b, "  %s\n", objects(f.Objects.Added, "added"))
 	}
 	writeObjects(&b, f.Objects)
+	writeNodes(&b, f)
 	for _, n := range f.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", n)
 	}
@@ -67,6 +68,21 @@ func writeObjects(b *strings.Builder, c *resources.Changes) {
 	if len(gone) > 0 {
 		fmt.Fprintf(b, "  %s; in clusters that have %s:\n", objects(gone, "removed"), pronoun)
 		writeDelete(b, gone)
+	}
+}
+
+// writeNodes writes what applying changed objects does to nodes.
+func writeNodes(b *strings.Builder, f *gantry.ResourceFiles) {
+	if f.Objects == nil || !f.Objects.Any() || f.Nodes == nil {
+		return
+	}
+	switch f.Nodes.Effect {
+	case resources.NodesDrain:
+		fmt.Fprintf(b, "  nodes will drain one after another, without a reboot: %s\n", f.Nodes.Reason)
+	case resources.NodesReload:
+		b.WriteString("  nodes will reload CRI-O, without a drain or reboot\n")
+	default:
+		b.WriteString("  nodes will neither drain nor reboot\n")
 	}
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+// The help of flags that gantry mirror and gantry resources have.
+const (
+	forUsage  = "clusters that apply the resources: openshift-4.20 or kubernetes, and further components: openshift-4.20,update-service (default: as before, or the oldest mirrored OpenShift)"
+	icspUsage = "write ImageContentSourcePolicies, for clusters before OpenShift 4.13, in place of mirror sets"
+)
+
+// resourcesFlags are the flags of gantry resources.
+type resourcesFlags struct {
+	options gantry.ResourcesOptions
+	from    archives
+	trust   trustFlags
+	form    string
+}
+
+func (a *app) resourcesCommand() *cobra.Command {
+	var f resourcesFlags
+	c := &cobra.Command{
+		Use: "resources [docker://HOST[:PORT][/PREFIX]]",
+		Long: `Write the cluster resources of a mirror again, from what the workspace knows of it or
+from an archive. No registry is asked. The mirror may be left out if the workspace has
+only one. Without flags for them, the resources are those of the last run.
+
+` + exitCodes(map[int]string{exitMismatch: "the archive that is read is damaged, or not signed as required", exitLocked: helpLocked}),
+		Example: `  gantry resources
+  gantry resources --for openshift-4.20,update-service
+  gantry resources --mirror-host registry.dmz.example.com:8443
+  gantry resources --from file:///media/disk --mirror-host mirror.example.com:5000/ocp`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.form(f.form, outputText, outputJSON); err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				f.options.Mirror = args[0]
+			}
+			return a.resources(cmd.Context(), f)
+		},
+	}
+	o := &f.options
+	c.Flags().StringVar(&o.Workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().Var(&f.from, "from", "write the resources for what the archive in this folder brings, file://DIR (may be repeated, or with commas)")
+	c.Flags().StringVar(&o.MirrorHost, "mirror-host", "", "HOST[:PORT][/PREFIX] by which clusters reach the mirror, if it is another one")
+	c.Flags().StringVar(&o.For, "for", "", forUsage)
+	c.Flags().BoolVar(&o.ICSP, "icsp", false, icspUsage)
+	c.Flags().StringVar(&o.MirrorSourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
+	c.Flags().StringVar(&o.ImagePolicies, "image-policies", "", "version of the ClusterImagePolicies: v1, v1alpha1 or none")
+	c.Flags().StringVar(&o.ImagePolicyNamespace, "image-policy-namespace", "", "write ImagePolicies for this namespace instead of ClusterImagePolicies")
+	f.trust.addFlags(c.Flags())
+	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	return c
+}
+
+func (a *app) resources(ctx context.Context, f resourcesFlags) error {
+	o := f.options
+	if err := f.trust.check(len(f.from) > 0); err != nil {
+		return err
+	}
+	if o.From = f.from; len(o.From) > 0 {
+		var err error
+		if o.Read, err = a.reading(&f.trust); err != nil {
+			return err
+		}
+	}
+	o.Env = a.environment(&registryFlags{})
+	files, err := gantry.Resources(ctx, o)
+	if err != nil {
+		return err
+	}
+	nameFlagsIn(files)
+	if a.output == outputJSON {
+		return a.encode(files)
+	}
+	return a.text(view.Resources(files))
+}

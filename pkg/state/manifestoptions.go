@@ -1,0 +1,70 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+)
+
+// manifestFile has the options of each mirror's manifests.
+const manifestFile = "manifests.json"
+
+// ManifestOptions are how the manifests for a mirror were last written.
+type ManifestOptions struct {
+	// For is the resources.Target as the user gave it; "" if it is derived from the content.
+	For                  string `json:"for,omitempty"`
+	MirrorSourcePolicy   string `json:"mirrorSourcePolicy,omitempty"`
+	ImagePolicies        string `json:"imagePolicies,omitempty"`
+	ImagePolicyNamespace string `json:"imagePolicyNamespace,omitempty"`
+	ICSP                 bool   `json:"icsp,omitempty"`
+	// AliasOf is the mirror that this is another name of; "" if it is not.
+	AliasOf string `json:"aliasOf,omitempty"`
+}
+
+// ManifestOptions returns how the manifests for a mirror were last written; the zero value if they were
+// not, or by a version that did not save it. The mirror has the same name as for Records.
+func (w *Workspace) ManifestOptions(mirror string) (ManifestOptions, error) {
+	all, err := w.AllManifestOptions()
+	return all[mirror], err
+}
+
+// SaveManifestOptions saves how the manifests for a mirror were written.
+func (w *Workspace) SaveManifestOptions(mirror string, o ManifestOptions) error {
+	all, err := w.AllManifestOptions()
+	if err != nil {
+		return err
+	}
+	if all[mirror] == o {
+		return nil
+	}
+	all[mirror] = o
+	text, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", manifestFile, err)
+	}
+	return w.keepText(manifestFile, append(text, '\n'))
+}
+
+// AllManifestOptions returns the options of all mirrors, by mirror.
+func (w *Workspace) AllManifestOptions() (map[string]ManifestOptions, error) {
+	all := map[string]ManifestOptions{}
+	text, err := w.readState(manifestFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return nil, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, manifestFile), err),
+			hintFor(err, "remove it; the next run writes it again, and needs Options.For and Options.ICSP again if they were set"))
+	}
+	if all == nil { // "null"
+		all = map[string]ManifestOptions{}
+	}
+	return all, nil
+}

@@ -1,0 +1,49 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// Rehost changes where a mirror is: its registry and the prefix of its repositories. The record must not
+// share its lists with another one.
+func (r *Record) Rehost(host, prefix, newHost, newPrefix string) error {
+	move := func(ref *reference.Reference) error {
+		rest, ok := strings.CutPrefix("/"+ref.Path, strings.TrimSuffix("/"+prefix, "/")+"/")
+		if ref.Host != host || !ok {
+			return fmt.Errorf("%s is not below %s", ref, strings.TrimSuffix(host+"/"+prefix, "/"))
+		}
+		ref.Host, ref.Path = newHost, strings.TrimPrefix(newPrefix+"/"+rest, "/")
+		return nil
+	}
+	r.Images, r.Catalogs, r.Releases = slices.Clone(r.Images), slices.Clone(r.Catalogs), slices.Clone(r.Releases)
+	for i := range r.Images {
+		if r.Images[i].Mirror.Host == "" {
+			continue
+		}
+		if err := move(&r.Images[i].Mirror); err != nil {
+			return err
+		}
+	}
+	for i := range r.Catalogs {
+		if err := move(&r.Catalogs[i].Mirror); err != nil {
+			return err
+		}
+	}
+	for i := range r.Releases {
+		if err := move(&r.Releases[i].Mirror); err != nil {
+			return err
+		}
+	}
+	if r.GraphData != nil && r.GraphData.Host != "" {
+		graph := *r.GraphData
+		if err := move(&graph); err != nil {
+			return err
+		}
+		r.GraphData = &graph
+	}
+	return nil
+}
