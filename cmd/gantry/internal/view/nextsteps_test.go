@@ -25,8 +25,6 @@ func TestNextSteps(t *testing.T) {
 		result gantry.MirrorResult
 		want   string
 	}{
-		"a registry": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{Dir: "my workspace/cluster-resources", Files: []string{"a.yaml"}}},
-			"Cluster resources: my workspace/cluster-resources (1 file)\nTo configure clusters:\n  oc apply -f 'my workspace/cluster-resources'\n"},
 		"folders beside them": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{Dir: "w/cluster-resources", Removed: []string{"a.yaml"}, Folders: []gantry.WrittenFolder{{Dir: "w/hosts", Files: []string{"b", "c"}, Removed: []string{"k3s/d"}}}}},
 			"Cluster resources: w/cluster-resources (0 files)\n  removed a.yaml, which no longer applies\nBeside them: w/hosts (2 files)\n  removed k3s/d, which no longer applies\n"},
 		"a registry": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
