@@ -4,12 +4,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+
+	"github.com/gantry-mirror/gantry/pkg/airgap"
 )
 
 // ExtractFilesOptions says which files ExtractFiles writes, and where to.
 type ExtractFilesOptions struct {
 	ArchiveOptions
-	// Names are those of PullOptions. The default is all files.
+	// Names are those of PullOptions, and of the files of tools that the plan has. The default is all files
+	// and tools.
 	Names []string
 	// To is the folder. It is created if it does not exist, with the folders that names have.
 	To string
@@ -23,6 +26,8 @@ type ExtractedFiles struct {
 	Version int          `json:"version"`
 	To      string       `json:"to"`
 	Files   []PulledFile `json:"files"`
+	// Tools are programs of releases that the plan asks for (mirror.platform.tools).
+	Tools []ReleaseTool `json:"tools,omitempty"`
 }
 
 // ExtractFiles writes files of an archive to a folder, each completely or not at all. If one cannot be read,
@@ -43,7 +48,12 @@ func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, 
 		return nil, err
 	}
 	defer s.close()
+	p, err := airgap.OpenedPlan(ctx, have)
+	if err != nil {
+		return nil, err
+	}
 	var selected []MirroredFile
+	toolNames, names := splitTools(p, o.Names)
 	if len(o.Names) == 0 {
 		all, err := s.list(ctx)
 		if err != nil {
@@ -53,7 +63,7 @@ func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, 
 			selected = append(selected, f.MirroredFile)
 		}
 	}
-	for _, name := range o.Names {
+	for _, name := range names {
 		f, err := s.find(ctx, name)
 		if err != nil {
 			return nil, err
@@ -71,5 +81,8 @@ func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, 
 		}
 		out.Files = append(out.Files, x)
 	}
-	return out, nil
+	if len(o.Names) == 0 || len(toolNames) > 0 {
+		out.Tools, err = e.plannedTools(ctx, have, p, toolNames, o.To)
+	}
+	return out, err
 }

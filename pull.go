@@ -136,6 +136,8 @@ func (s *fileSource) find(ctx context.Context, ref string) (MirroredFile, error)
 		}
 	}
 	switch {
+	case len(found) == 0 && isToolFile(name):
+		return MirroredFile{}, inputHint("it is in the images of its release: run gantry release tools", "there is no file %s", ref)
 	case len(found) == 1, len(found) > 1 && !pinned && !found[0].Older:
 		return found[0].MirroredFile, nil
 	case len(found) > 1:

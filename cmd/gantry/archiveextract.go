@@ -35,7 +35,8 @@ func (a *app) archiveExtractCommand() *cobra.Command {
 list prints: all images, or those that --image selects. If the folder already has a
 layout, its other images stay. A folder with anything else in it is refused.
 
-With --files, write the files of mirror.files to a folder, under their names.
+With --files, write the files of mirror.files to a folder, under their names, and the tools
+and boot images of mirror.platform.tools.
 
 With --digest, write one manifest, one blob or the plan to a file or to stdout. The
 digest of the plan is in the output of gantry archive inspect.

@@ -109,6 +109,19 @@ func TestReleaseTools(t *testing.T) {
 		t.Error(diff)
 	}
 
+	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
+	extracted := w.tree("out")
+	if diff := cmp.Diff([]string{"oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64", releasetest.BootFile("4.20.5", "arm64/metal/iso/disk"), iso}, slices.Sorted(maps.Keys(extracted))); diff != "" {
+		t.Error(diff)
+	}
+	if extracted[iso] != "an ISO image" || !strings.Contains(extracted["oc-4.20.5-linux-amd64"], "4.20.5\x00") {
+		t.Errorf("the files of the archive are %q", extracted)
+	}
+	if text := w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("one"), "--file", "oc-4.20.5-linux-amd64").stdout; len(w.tree("one")) != 1 || !strings.Contains(text, "oc-4.20.5-linux-amd64") {
+		t.Errorf("one file is %v, %s", w.tree("one"), text)
+	}
+	w.refuseLook(exitUsage, []string{"there is no file oc-4.20.5-linux-amd64", "gantry release tools"}, "pull", w.docker("/ocp"), "oc-4.20.5-linux-amd64")
+
 	// A mirror is what openshift-install installs, unless another image is given.
 	w.must("release", "tools", image, "openshift-install", "--to", w.path("own"))
 	if own := w.tree("own")["openshift-install-4.20.5-linux-amd64"]; !strings.Contains(own, w.mirror.Host+"/ocp/openshift/release-images@"+p.Digest.String()+"\x00") {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/gantry-mirror/gantry"
@@ -70,12 +71,16 @@ func PulledFile(f gantry.PulledFile) string {
 
 // ExtractedFiles returns what was written to a folder.
 func ExtractedFiles(r *gantry.ExtractedFiles) string {
-	if len(r.Files) == 0 {
+	if len(r.Files)+len(r.Tools) == 0 {
 		return "The archive has no files.\n"
 	}
 	var b strings.Builder
 	for _, f := range r.Files {
 		b.WriteString(PulledFile(f))
+	}
+	for _, t := range r.Tools {
+		to := filepath.Join(r.To, t.File)
+		fmt.Fprintf(&b, "%s: %s for %s, %s, %s\n", to, OneLine(t.Name), t.Platform, progress.Bytes(t.Size), t.Digest)
 	}
 	return b.String()
 }
