@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// OperatorAccess says what an account lacks to install an operator. Its JSON is what gantry operator install
+// OperatorAccess says which permissions an account does not have to install an operator. Its JSON is what gantry operator install
 // --check --output json prints.
 type OperatorAccess struct {
 	Version int    `json:"version"`

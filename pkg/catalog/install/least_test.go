@@ -101,7 +101,7 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// manyRules returns rules that cannot be joined, and each of which contains the next in part.
+// manyRules returns rules that cannot be joined, and overlap in part.
 func manyRules(n int) string {
 	var b strings.Builder
 	for i := range n {
