@@ -153,13 +153,22 @@ func (j *judge) collect(ctx context.Context, p *plan.Plan) (*judgement, error) {
 			return nil
 		}, func(plan.Blob) error { return nil })
 		if err == nil {
-			err = all.add(img.Source, img.Digest, leaves)
+			err = all.add(img.Source, j.digestOf(img), leaves)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// digestOf returns the digest that signatures of the image may cover: at a source, that of the index that
+// a smaller one was made from.
+func (j *judge) digestOf(img *plan.Image) digest.Digest {
+	if j.sources != nil && img.RewrittenFrom != "" {
+		return img.RewrittenFrom
+	}
+	return img.Digest
 }
 
 // attachmentTag matches the tags of what cosign stores beside images.
@@ -325,6 +334,9 @@ func (a *judgement) apply(p *plan.Plan, of *policy.Policy) (*plan.Plan, error) {
 		img := &q.Images[i]
 		img.Signers = nil
 		d := a.images[judgedName(img.Source, img.Digest)]
+		if d == nil && img.RewrittenFrom != "" {
+			d = a.images[judgedName(img.Source, img.RewrittenFrom)]
+		}
 		if d == nil {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
@@ -106,6 +108,39 @@ func TestIsAttachment(t *testing.T) {
 	} {
 		if got := isAttachment(&tc.img); got != tc.want {
 			t.Errorf("%s %v: %t", tc.img.Kind, tc.img.Tags, got)
+		}
+	}
+}
+
+// TestJudgeRewrittenImage: what covers a smaller index at the source is the original; elsewhere, a plan excuses
+// nothing from the policy by calling it rewritten.
+func TestJudgeRewrittenImage(t *testing.T) {
+	t.Parallel()
+	index, original, one := digest.FromString("index"), digest.FromString("original"), digest.FromString("one")
+	p := &plan.Plan{
+		Images: []plan.Image{{Source: "quay.io/org/app:v1", Kind: plan.AdditionalImage, Digest: index, RewrittenFrom: original, Repository: "org/app", Tags: []string{"v1"}}},
+		Manifests: []plan.Manifest{
+			{Digest: index, MediaType: ocispec.MediaTypeImageIndex, Size: 1, Manifests: []digest.Digest{one}},
+			{Digest: one, MediaType: ocispec.MediaTypeImageManifest, Size: 1},
+		},
+	}
+	contents, err := p.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, sources := range map[digest.Digest]image.Reader{original: NewMirrorImages(nil), index: nil} {
+		all, err := (&judge{contents: contents, sources: sources}).collect(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := all.images[judgedName("quay.io/org/app:v1", want)]
+		if d == nil || len(all.images) != 1 || all.built > 0 || len(d.leaves) != 1 || d.leaves[0] != one {
+			t.Errorf("judged %v, want %s", all.images, want)
+			continue
+		}
+		d.err = errors.New("refused")
+		if _, err := all.apply(p, &policy.Policy{Digest: digest.FromString("policy")}); err == nil || !strings.Contains(err.Error(), "none of 1 images is accepted") {
+			t.Errorf("applied: %v", err)
 		}
 	}
 }

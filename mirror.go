@@ -138,10 +138,12 @@ type MirrorResult struct {
 	// Verified is what the signature policy found; nil if none was applied.
 	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
 	// Notes are those of the plan. Blocked is how many images mirror.blockedImages removed from it.
-	Notes     []string       `json:"notes,omitempty"`
-	Blocked   int            `json:"blocked,omitempty"`
-	Resources *ResourceFiles `json:"resources,omitempty"`
-	Transfer  *Transfer      `json:"transfer,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+	Blocked int      `json:"blocked,omitempty"`
+	// SmallerIndexes are the images whose index was rewritten, or was requested to be.
+	SmallerIndexes []SmallerIndex `json:"smallerIndexes,omitempty"`
+	Resources      *ResourceFiles `json:"resources,omitempty"`
+	Transfer       *Transfer      `json:"transfer,omitempty"`
 	// Archive is the archive that was written; nil for other destinations.
 	Archive *airgap.ExportResult `json:"archive,omitempty"`
 	// Receipt is the file that lists what the mirror has of the archive that was read, or "".
@@ -307,6 +309,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	}
 	p = j.Plan() // OnErrorPackage may have reduced it
 	result.Plan, result.Notes, result.Blocked, result.Withheld = p, p.Notes, len(p.Blocked), namesMissing(p)
+	result.SmallerIndexes = smallerIndexes(p)
 	if r := t.Registry(); r != nil {
 		if result.Resources, err = s.saveResources(ctx, r, p, result.Report, policy); err != nil {
 			return nil, err

@@ -219,6 +219,9 @@ func (s *Session) loadPlan(ctx context.Context, path string, trust ReleaseTrust)
 			return nil, err
 		}
 	}
+	if err := s.rebuildIndexes(ctx, p); err != nil {
+		return nil, err
+	}
 	for _, c := range p.Catalogs {
 		if !c.Built {
 			continue
@@ -229,7 +232,7 @@ func (s *Session) loadPlan(ctx context.Context, path string, trust ReleaseTrust)
 			continue
 		}
 		s.env.say("building catalog %s again", c.Source)
-		if err := build.RebuildCatalog(ctx, c, s.sources.Plan()); err != nil {
+		if err := build.RebuildCatalog(ctx, c, p.Rewritten(), s.sources.Plan()); err != nil {
 			return nil, err
 		}
 	}

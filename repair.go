@@ -17,7 +17,7 @@ func (o *MirrorOptions) checkRepair() error {
 	case !o.toArchive() || len(o.Destination) == len(ArchiveScheme):
 		return inputHint("write file://DIR", "Options.Repair writes an archive, and the destination is %q", redact.Address(o.Destination))
 	case o.Config != "" || o.Plan != "" || len(o.From) > 0 || o.any():
-		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies and Options.CompleteRelatedImages")
+		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies, Options.CompleteRelatedImages and Options.PlatformsMode")
 	case o.Since != "" || o.Full || o.Receipt != "":
 		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Since, Options.Full and Options.Receipt")
 	case o.Name != "":

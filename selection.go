@@ -31,6 +31,9 @@ type Selection struct {
 	Dependencies bool
 	// CompleteRelatedImages adds the images that bundles use and do not list in relatedImages.
 	CompleteRelatedImages bool
+	// PlatformsMode is imageset.PlatformsSparse or PlatformsRewrite, for every entry of the
+	// configuration that selects platforms and has no platformsMode; "" changes nothing.
+	PlatformsMode string
 }
 
 // A Selected is the content of a Selection's files.
@@ -48,18 +51,23 @@ const checkPath = "check the path, which is relative to the working directory"
 
 // any reports whether options are set that require a configuration.
 func (s *Selection) any() bool {
-	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages
+	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages || s.PlatformsMode != ""
 }
 
 // errNoSelection is the error of options that require a configuration.
 func errNoSelection() error {
-	return inputHint("set Options.Config; a plan already contains them", "Options.Installed, Options.Dependencies and Options.CompleteRelatedImages are for a configuration")
+	return inputHint("set Options.Config; a plan already contains them", "Options.Installed, Options.Dependencies, Options.CompleteRelatedImages and Options.PlatformsMode are for a configuration")
 }
 
 // Load reads the configuration and the files of Installed. Without a configuration, it reads those
 // files alone. Text of the configuration that cannot be used is an error.
 func (s *Selection) Load() (*Selected, error) {
 	out := &Selected{}
+	switch s.PlatformsMode {
+	case "", imageset.PlatformsSparse, imageset.PlatformsRewrite:
+	default:
+		return nil, inputf("Options.PlatformsMode is %q, neither %s nor %s", s.PlatformsMode, imageset.PlatformsSparse, imageset.PlatformsRewrite)
+	}
 	if s.Config != "" {
 		var err error
 		out.Config, err = imageset.Load(s.Config)
@@ -73,6 +81,10 @@ func (s *Selection) Load() (*Selected, error) {
 			return nil, advice.Wrap(advice.Input, fmt.Errorf("reading the configuration: %w", absent), checkPath)
 		default:
 			return nil, advice.Wrap(advice.Input, err, "")
+		}
+		if s.PlatformsMode != "" && !out.Config.Mirror.SetPlatformsMode(s.PlatformsMode) {
+			return nil, inputHint("add platforms to an entry; releases keep the digests of their images, so select their architectures instead",
+				"Options.PlatformsMode has no effect: no catalog, additional image or chart of %s selects platforms", s.Config)
 		}
 		for i := range out.Config.Mirror.Operators {
 			op := &out.Config.Mirror.Operators[i]

@@ -29,6 +29,9 @@ func NewRecord(p *plan.Plan, names map[string]reference.Reference, report *Repor
 		if err != nil || img.Kind == plan.CatalogImage || failed[copied{img.Source, img.Repository}] {
 			continue // a cluster cannot ask for an oci:// source
 		}
+		if source.Digest != "" && source.Digest == img.RewrittenFrom {
+			source.Digest = img.Digest // a cluster asks for the digest in the filtered catalog
+		}
 		kind := kindOf(&img)
 		for _, tag := range img.Tags {
 			target := names[img.Repository]

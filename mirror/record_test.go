@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 func TestNewRecord(t *testing.T) {
@@ -33,6 +35,27 @@ func TestNewRecord(t *testing.T) {
 	part := NewRecord(p, names, &Report{Failed: []Failure{{Source: "src.example.com/org/b:v1", Repository: "org/b"}}}, nil)
 	if len(part.Images) != 4 {
 		t.Errorf("%d images, want those that arrived", len(part.Images))
+	}
+}
+
+// TestRecordOfSmallerIndex checks that clusters are led to the digest that the filtered catalog names.
+func TestRecordOfSmallerIndex(t *testing.T) {
+	m := sample(t)
+	p := m.plan()
+	i := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Repository == "org/b" })
+	original, img := digest.FromString("original"), &p.Images[i]
+	img.Source, img.RewrittenFrom = "src.example.com/org/b@"+original.String(), original
+	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range NewRecord(p, names, &Report{}, nil).Images {
+		if got.Source.Path == "org/b" && got.Source.Digest != img.Digest {
+			t.Errorf("clusters ask for %s, want %s", got.Source.Digest, img.Digest)
+		}
+		if got.Source.Digest == original {
+			t.Errorf("the record has the original digest: %+v", got)
+		}
 	}
 }
 

@@ -76,6 +76,9 @@ func (p *Plan) checkWhole() error {
 			return fmt.Errorf("image %s is not the image of a catalog in the plan", img.Source)
 		}
 	}
+	if err := p.checkRewritten(c); err != nil {
+		return err
+	}
 	if err := p.checkReleases(); err != nil {
 		return err
 	}

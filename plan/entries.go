@@ -112,7 +112,10 @@ func (img *Image) check() error {
 	case CatalogImage, GraphImage, ChartImage, FileImage, AdditionalImage: // they are built, or were before OnlyImages
 		want = ""
 	}
-	if err := img.checkSubject(); err != nil {
+	if img.RewrittenFrom != "" {
+		want = img.RewrittenFrom
+	}
+	if err := cmp.Or(img.checkSubject(), img.checkRewritten()); err != nil {
 		return in("image", img.Source, err)
 	}
 	for _, tag := range img.Tags {

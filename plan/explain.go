@@ -26,6 +26,9 @@ type ExplainedImage struct {
 	// are "" for most images.
 	Subject digest.Digest `json:"subject,omitempty"`
 	Of      string        `json:"of,omitempty"`
+	// RewrittenFrom and NotRewritten are those of the image.
+	RewrittenFrom digest.Digest `json:"rewrittenFrom,omitempty"`
+	NotRewritten  string        `json:"notRewritten,omitempty"`
 	// Signers are who signed it, by the signature policy.
 	Signers []Signer `json:"signers,omitempty"`
 	// Missing is the reason why the image is unavailable, Blocked the pattern of blockedImages that
@@ -112,9 +115,9 @@ func (p *Plan) Explain(name string) Explanation {
 		for _, tag := range img.Tags {
 			places = append(places, img.Repository+":"+tag)
 		}
-		if called(img.Source, name) || string(img.Digest) == name || slices.Contains(places, name) || isComponent(img, name) || name != "" && p.fileName(&img) == name {
+		if called(img.Source, name) || string(img.Digest) == name || name != "" && string(img.RewrittenFrom) == name || slices.Contains(places, name) || isComponent(img, name) || name != "" && p.fileName(&img) == name {
 			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), Signers: img.Signers}
-			x.File = p.fileName(&img)
+			x.File, x.RewrittenFrom, x.NotRewritten = p.fileName(&img), img.RewrittenFrom, img.NotRewritten
 			e.Images = append(e.Images, p.explainImage(x, img.Reasons))
 		}
 	}

@@ -139,8 +139,14 @@ type Image struct {
 	// images.
 	Catalog string `json:"catalog,omitempty"`
 	// Digest is the digest of the root manifest in the mirror. It differs from the digest of the
-	// source only for catalogs that were rebuilt.
+	// source only for images that were built, and those with RewrittenFrom.
 	Digest digest.Digest `json:"digest"`
+	// RewrittenFrom is the index of the source that Digest was made from, with fewer platforms; "" if
+	// the image keeps its digest.
+	RewrittenFrom digest.Digest `json:"rewrittenFrom,omitempty"`
+	// NotRewritten is why the image keeps its digest, and with it all its platforms, although the
+	// configuration asks for a smaller index; usually "".
+	NotRewritten string `json:"notRewritten,omitempty"`
 	// Repository is the path below the mirror's registry and prefix.
 	Repository string `json:"repository"`
 	// Tags are empty for a ReferrerImage, and only for that.

@@ -11,6 +11,7 @@ type inputs struct {
 	selectFlags
 	releaseFlags
 	complete  bool // mirror the images that bundles use and do not list
+	platforms string
 	plan      string
 	name      string // of the plan; "" is the name of the file
 	workspace string
@@ -21,6 +22,7 @@ type inputs struct {
 func (in *inputs) addFlags(f *pflag.FlagSet) {
 	in.selectFlags.addFlags(f, pathsKept)
 	f.BoolVar(&in.complete, "complete-related-images", false, "add the images that bundles use and do not list, like relatedImages: complete in each catalog")
+	f.StringVar(&in.platforms, "platforms-mode", "", "sparse or rewrite: how indexes with fewer platforms are mirrored, like platformsMode beside each platforms")
 	in.releaseFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
 	f.BoolVar(&in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
@@ -54,7 +56,7 @@ func (r *releaseFlags) trust() gantry.ReleaseTrust {
 // selection returns the values of the flags.
 func (in *inputs) selection() gantry.Selection {
 	s := in.selectFlags.selection()
-	s.CompleteRelatedImages = in.complete
+	s.CompleteRelatedImages, s.PlatformsMode = in.complete, in.platforms
 	return s
 }
 

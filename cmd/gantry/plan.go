@@ -92,7 +92,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	case f.lock != "":
 		a.say("plan written to %s", f.lock)
 	case result.Trial:
-		a.say("plan not saved in the workspace, because --installed, --dependencies or --complete-related-images change it; --lock FILE writes it to a file")
+		a.say("plan not saved in the workspace, because --installed, --dependencies, --complete-related-images or --platforms-mode change it; --lock FILE writes it to a file")
 	}
 	if err == nil && f.exitCode && result.ToCopy.Images > 0 {
 		return errSomething

@@ -84,6 +84,8 @@ type Operator struct {
 	Full bool
 	// Platforms, if set, limits every multi-platform image of the catalog to these platforms.
 	Platforms []Platform
+	// PlatformsMode is PlatformsRewrite, PlatformsSparse, or "" for the default.
+	PlatformsMode string
 	// Packages are distinct by name; empty means all.
 	Packages []Package
 	// RelatedImages is RelatedImagesComplete to mirror the images that bundles use and do not list, or
@@ -158,6 +160,7 @@ type Image struct {
 	// TargetRepo and TargetTag replace repository path and tag in the mirror.
 	TargetRepo, TargetTag string
 	Platforms             []Platform
+	PlatformsMode         string // as in Operator
 }
 
 // A Blocked is one entry of mirror.blockedImages: an unanchored regular expression over image

@@ -15,8 +15,9 @@ const byTag = `apiVersion: mirror.openshift.io/v2alpha1
 kind: ImageSetConfiguration
 mirror:
   operators:
-  - {catalog: quay.io/a/catalog:v1, relatedImages: complete}
+  - {catalog: quay.io/a/catalog:v1, relatedImages: complete, platforms: [{os: linux, architecture: amd64}], platformsMode: rewrite}
   additionalImages:
+  - {name: quay.io/a/c:v1, platforms: [{os: linux, architecture: amd64}], platformsMode: sparse}
   - name: quay.io/a/b
     tags: {regex: v1.*, semver: ">=1", exclude: [.*-rc], newest: 3, olderThan: 7d, newerThan: 2026-01-31, allowNone: true}
 `

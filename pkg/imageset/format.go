@@ -125,6 +125,7 @@ func operatorObject() object[Operator] {
 				func(o *Operator) *[]Installed { return &o.Installed }, func(i *Installed) *Position { return &i.Pos }, installedObject()),
 			list("platforms", "Mirror only these platforms of every multi-platform image of the catalog.",
 				func(o *Operator) *[]Platform { return &o.Platforms }, func(p *Platform) *Position { return &p.Pos }, platformObject()),
+			platformsMode(func(o *Operator) *string { return &o.PlatformsMode }),
 			list("packages", "The packages to mirror; all if omitted.",
 				func(o *Operator) *[]Package { return &o.Packages }, func(p *Package) *Position { return &p.Pos }, packageObject()),
 		},
@@ -204,9 +205,11 @@ func imageObject() object[Image] {
 			text("targetTag", "The image's tag in the mirror.", func(i *Image) *string { return &i.TargetTag }, tag().lateIn()),
 			list("platforms", "Mirror only these platforms of a multi-platform image.",
 				func(i *Image) *[]Platform { return &i.Platforms }, func(p *Platform) *Position { return &p.Pos }, platformObject()),
+			platformsMode(func(i *Image) *string { return &i.PlatformsMode }),
 		},
 		check: func(r *reader, path string, i *Image) {
 			i.Platforms = checkPlatforms(r, path, i.Platforms)
+			checkPlatformsMode(r, path, i.PlatformsMode, i.Platforms)
 			if !checkTags(r, path, i) {
 				checkIdentifier(r, join(path, "name"), i.Name)
 			}

@@ -46,8 +46,9 @@ type Chart struct {
 	// to those in pod templates.
 	ImagePaths []string
 	// Scan is ScanFields or "".
-	Scan      string
-	Platforms []Platform
+	Scan          string
+	Platforms     []Platform
+	PlatformsMode string // as in Operator
 }
 
 // ScanFields as Chart.Scan also finds images in fields of custom resources that look like images.

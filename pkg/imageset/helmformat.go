@@ -63,9 +63,11 @@ func chartObject(required string) object[Chart] {
 				func(c *Chart) *string { return &c.Scan }, oneOf("value", []string{ScanFields}, nil)),
 			list("platforms", "Mirror only these platforms of the chart's multi-platform images.",
 				func(c *Chart) *[]Platform { return &c.Platforms }, func(p *Platform) *Position { return &p.Pos }, platformObject()),
+			platformsMode(func(c *Chart) *string { return &c.PlatformsMode }),
 		},
 		check: func(r *reader, path string, c *Chart) {
 			c.Platforms = checkPlatforms(r, path, c.Platforms)
+			checkPlatformsMode(r, path, c.PlatformsMode, c.Platforms)
 			if c.Version != "" && (c.Versions != "" || c.Newest > 0) {
 				r.fault(join(path, "version"), "version cannot be combined with versions or newest: it selects one version", "remove one of them")
 			}

@@ -175,7 +175,7 @@ mirror:
     - name: charts
       url: https://charts.example.com
       charts:
-      - {name: c, version: 1.0.0, imagePaths: ["{.spec.image}"], platforms: [{os: linux, architecture: amd64}]}
+      - {name: c, version: 1.0.0, imagePaths: ["{.spec.image}"], platforms: [{os: linux, architecture: amd64}], platformsMode: rewrite}
       - {name: e, versions: ">=1.0.0 <2", newest: 3}
     local:
     - name: d
@@ -257,7 +257,7 @@ func TestParse(t *testing.T) {
 					Pos: at(58, 7), Name: "charts", URL: "https://charts.example.com",
 					Charts: []imageset.Chart{{
 						Pos: at(61, 9), Name: "c", Version: "1.0.0", ImagePaths: []string{"{.spec.image}"},
-						Platforms: []imageset.Platform{{Pos: at(61, 78), OS: "linux", Architecture: "amd64"}},
+						Platforms: []imageset.Platform{{Pos: at(61, 78), OS: "linux", Architecture: "amd64"}}, PlatformsMode: "rewrite",
 					}, {Pos: at(62, 9), Name: "e", Versions: ">=1.0.0 <2", Newest: 3}},
 				}},
 				Local: []imageset.Chart{{

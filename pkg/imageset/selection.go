@@ -14,6 +14,7 @@ import (
 
 func checkOperator(r *reader, path string, o *Operator) {
 	o.Platforms = checkPlatforms(r, path, o.Platforms)
+	checkPlatformsMode(r, path, o.PlatformsMode, o.Platforms)
 	checkIdentifier(r, join(path, "catalog"), o.Catalog)
 	readHeadsOnly(r, path, o)
 	readFull(r, path, o)

@@ -45,7 +45,7 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 	for i := range images {
 		f.addImage(&images[i], of)
 	}
-	originals := f.addOriginals(catalogs)
+	originals, rewritten := f.addOriginals(catalogs), f.addRewritten(images)
 	if err := f.find(ctx); err != nil {
 		return attachedImages{}, err
 	}
@@ -69,6 +69,7 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 			w.notes = append(w.notes, fmt.Sprintf("catalog %s was built again: %s of the original do not cover it and are left out", i, count(n, "signature or other referrer", "signatures and other referrers")))
 		}
 	}
+	w.notes = append(w.notes, rewritten.notes()...)
 	w.addFailures()
 	w.reserveTags()
 	w.images = merge(w.images)
@@ -95,6 +96,9 @@ func (f *attachmentFinder) addImage(img *plan.Image, of releasePolicies) {
 		return
 	}
 	for _, d := range f.graph.reachable(img.Digest) {
+		if f.graph.node(d).built {
+			continue // no source has signatures of it
+		}
 		s := r.subjects[d]
 		if s == nil {
 			s = r.subject(d)

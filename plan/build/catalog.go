@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
@@ -179,7 +181,7 @@ func (r *selectedCatalog) describe() {
 func (r *selectedCatalog) addRequests(set *requestSet) error {
 	for _, p := range r.result.Catalog.Packages {
 		for _, b := range p.Bundles {
-			if err := set.addBundle(r.entry.Name(), b, r.op.Platforms); err != nil {
+			if err := set.addBundle(r.entry.Name(), b, r.op.Platforms, r.rewrites()); err != nil {
 				return fmt.Errorf("catalog %s: bundle %s: %w", r.op.Catalog, b.Name, err)
 			}
 		}
@@ -246,9 +248,13 @@ func (r *selectedCatalog) build(ctx context.Context, sources Sources) (entry pla
 var errChanged = advice.New(advice.Failure, "make the plan again", "its source has changed since the plan was made")
 
 // RebuildCatalog builds the image of a catalog of a plan again from the source that the plan pins,
-// and stores it. It is needed if a plan is mirrored without the workspace that it was made in.
-func RebuildCatalog(ctx context.Context, c plan.Catalog, sources Sources) error {
+// and stores it. It is needed if a plan is mirrored without the workspace that it was made in. digests
+// are those of the plan's smaller indexes (Plan.Rewritten).
+func RebuildCatalog(ctx context.Context, c plan.Catalog, digests map[digest.Digest]digest.Digest, sources Sources) error {
 	r, err := reselect(ctx, c, sources, nil)
+	if err == nil {
+		err = r.rewriteBundles(digests)
+	}
 	if err != nil {
 		return err
 	}

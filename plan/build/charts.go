@@ -86,7 +86,8 @@ func (h *helmCharts) addRequests(set *requestSet) (notes []string) {
 	for _, c := range h.images {
 		for _, img := range c.images {
 			err := set.addReference(img.Name, imageRequest{
-				kind: plan.AdditionalImage, reasons: []plan.Reason{{Chart: c.chart, Name: ownerName(img.Owner)}}, platforms: c.entry.Platforms, position: c.entry.Pos,
+				kind: plan.AdditionalImage, reasons: []plan.Reason{{Chart: c.chart, Name: ownerName(img.Owner)}}, platforms: c.entry.Platforms,
+				rewrite: c.entry.PlatformsMode == imageset.PlatformsRewrite, position: c.entry.Pos,
 			})
 			if err != nil {
 				notes = append(notes, fmt.Sprintf("chart %s: %s names the image %.200q, which is not a reference; skipped; set values if it has to be one", c.chart, img.Owner, img.Name))

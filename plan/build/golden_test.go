@@ -16,6 +16,8 @@ func TestGoldenPlans(t *testing.T) {
 	t.Parallel()
 	catalogs := threePackages(t)
 	releases := newReleaseFixture(t, late())
+	smaller := newFixture(t)
+	smaller.rewriteCatalog()
 	for _, tt := range []struct {
 		file string
 		plan func() *plan.Plan
@@ -28,6 +30,9 @@ func TestGoldenPlans(t *testing.T) {
 		}},
 		{"reduced.json", func() *plan.Plan {
 			return catalogs.reduce(catalogs.lose(catalogs.plan(chosen), "quay.io/org/b-operand")).Plan
+		}},
+		{"rewritten.json", func() *plan.Plan {
+			return smaller.makePlan("  operators: [{catalog: 'dir:///cat', " + onlyAMD + "}]\n")
 		}},
 		{"releases.json", func() *plan.Plan {
 			return releases.platform("    graph: true\n    channels: [{name: fast-4.21, minVersion: 4.20.1}]\n")

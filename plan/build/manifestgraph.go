@@ -36,6 +36,8 @@ type graphNode struct {
 	*parsedManifest
 	// selected are the children of an index that a request selects; nil if there are none.
 	selected map[digest.Digest]bool
+	// built means that the index was made for the plan, and no source has it.
+	built bool
 }
 
 func newManifestGraph(images image.Reader) *manifestGraph {
@@ -47,6 +49,10 @@ type resolvedImage struct {
 	request *imageRequest
 	digest  digest.Digest
 	err     error
+	// rewrittenFrom is the index that digest was made from, or "". notRewritten is why the image keeps
+	// all platforms although a smaller index was requested, or "".
+	rewrittenFrom digest.Digest
+	notRewritten  string
 }
 
 // resolveAll reads the manifests of all requests. A request that fails has its error in the result;
@@ -138,6 +144,9 @@ func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocisp
 		if w.all || hasPlatform(c.Platform, w.platforms) || c.Platform == nil && manifest.IsIndex(c.MediaType) {
 			children = append(children, c)
 		}
+	}
+	if w.rewrite {
+		children = withAttestations(children, n.children)
 	}
 	found := len(n.children) == 0
 	none := &platformError{requested: platformNames(w.platforms), available: platformsOf(n.children)}

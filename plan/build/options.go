@@ -76,6 +76,12 @@ type Options struct {
 // defaultJobs is the number of manifests that are read at the same time by default.
 const defaultJobs = 16
 
+// withoutProgress returns the options for images that the progress does not count.
+func (o Options) withoutProgress() Options {
+	o.Progress = nil
+	return o
+}
+
 func (o Options) withDefaults() Options {
 	if o.Jobs <= 0 {
 		o.Jobs = defaultJobs

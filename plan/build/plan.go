@@ -6,10 +6,11 @@
 //	configuration -> platform releases      chosen from update graphs, verified, with graph data
 //	              -> selected catalogs      read and filtered (Select), with dependencies; also those
 //	                                        that olm.catalogImageTemplate names for these releases
-//	              -> catalog images         built, or those of the source
 //	              -> Helm charts            selected, read, stored as artifacts, rendered
 //	              -> image requests         all that catalogs, releases, charts and lists name, less what is blocked
 //	              -> resolved images        tags resolved to digests, manifests read into one graph
+//	              -> smaller indexes        instead of indexes without some platforms, if requested
+//	              -> catalog images         built, or those of the source
 //	              -> targets                repository and tag of each image
 //	              -> attachments            signatures and other referrers, in the same repositories
 //	              -> plan.Plan              images, manifests, blobs, notes
@@ -54,10 +55,6 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		return nil, err
 	}
 	catalogs.markVariants(variants)
-	catalogImages, err := catalogs.buildImages(ctx, sources)
-	if err != nil {
-		return nil, err
-	}
 	if err := catalogs.findUnlisted(ctx, graph.recording(sources), opts); err != nil {
 		return nil, err
 	}
@@ -81,13 +78,29 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
-	all, err := graph.resolveAll(ctx, slices.Concat(catalogImages.requests, charts.requests, files.requests, requests.all), opts)
+	found, err := graph.resolveAll(ctx, slices.Concat(charts.requests, files.requests, requests.all), opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := inputProblems(all); err != nil {
+	if err := inputProblems(found); err != nil {
 		return nil, err
 	}
+	smaller, err := graph.rewriteIndexes(ctx, found, sources, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := catalogs.rewriteBundles(smaller.digests); err != nil {
+		return nil, err
+	}
+	catalogImages, err := catalogs.buildImages(ctx, sources)
+	if err != nil {
+		return nil, err
+	}
+	builtImages, err := graph.resolveAll(ctx, catalogImages.requests, opts.withoutProgress())
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(builtImages, smaller.images)
 	available, missing, err := splitMissing(all)
 	if err != nil {
 		return nil, err
@@ -116,7 +129,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData, Charts: charts.charts, Files: files.files,
 		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, bootMissing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(charts.notes, bootNotes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes),
+		Notes: sortedNotes(charts.notes, bootNotes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes, smaller.notes(cfg.Mirror)),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()

@@ -42,7 +42,7 @@ func TestImagesOfRealPackages(t *testing.T) {
 			ws := newRequestSet()
 			named := map[string]bool{}
 			for _, b := range c.Packages[0].Bundles {
-				if err := ws.addBundle("c", b, nil); err != nil {
+				if err := ws.addBundle("c", b, nil, false); err != nil {
 					t.Fatal(err)
 				}
 				for _, r := range append(slices.Clone(b.RelatedImages), catalog.RelatedImage{Image: b.Image}) {

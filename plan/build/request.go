@@ -53,6 +53,10 @@ type imageRequest struct {
 	// all requests every child of an index; otherwise only those for platforms.
 	all       bool
 	platforms []imageset.Platform
+	// rewrite asks for a smaller index with the platforms. pins are why that is impossible: what names
+	// the digest of the index and cannot be changed.
+	rewrite bool
+	pins    []string
 }
 
 // requestedBy returns the source, with the entry of the configuration or the bundle that names it.
@@ -118,6 +122,7 @@ func newRequestSet() *requestSet {
 func (s *requestSet) add(w imageRequest) {
 	key := requestKey{w.source, w.repo, w.tag}
 	w.all = len(w.platforms) == 0
+	w.pins = w.pinned()
 	have := s.byKey[key]
 	if have == nil {
 		w.shareText()
@@ -133,6 +138,8 @@ func (s *requestSet) add(w imageRequest) {
 	have.tags = append(have.tags, w.tags...)
 	have.all = have.all || w.all
 	have.platforms = slices.Concat(have.platforms, w.platforms) // the lists are shared
+	have.rewrite = have.rewrite || w.rewrite
+	have.pins = append(have.pins, w.pins...)
 }
 
 // shareText makes the parts of the reference substrings of source, so that a request keeps one
@@ -176,7 +183,7 @@ func (s *requestSet) addImages(images []listedImage) error {
 	for _, img := range images {
 		w := imageRequest{
 			kind: plan.AdditionalImage, repo: img.TargetRepo, tag: img.TargetTag,
-			reasons: []plan.Reason{{List: "additionalImages", Rule: img.rule}}, platforms: img.Platforms, position: img.Pos,
+			reasons: []plan.Reason{{List: "additionalImages", Rule: img.rule}}, platforms: img.Platforms, rewrite: img.PlatformsMode == imageset.PlatformsRewrite, position: img.Pos,
 		}
 		if strings.HasPrefix(img.Name, ociScheme) {
 			w.source = img.Name
@@ -192,16 +199,16 @@ func (s *requestSet) addImages(images []listedImage) error {
 
 // addBundle requests a bundle's own image, which relatedImages need not list, and the related
 // images of the bundle.
-func (s *requestSet) addBundle(catalogName string, b *catalog.Bundle, platforms []imageset.Platform) error {
+func (s *requestSet) addBundle(catalogName string, b *catalog.Bundle, platforms []imageset.Platform, rewrite bool) error {
 	reason := plan.Reason{Catalog: catalogName, Package: b.Package, Bundle: b.Name}
 	if b.Image != "" {
-		if err := s.addReference(b.Image, imageRequest{kind: plan.BundleImage, reasons: []plan.Reason{reason}, platforms: platforms}); err != nil {
+		if err := s.addReference(b.Image, imageRequest{kind: plan.BundleImage, reasons: []plan.Reason{reason}, platforms: platforms, rewrite: rewrite}); err != nil {
 			return err
 		}
 	}
 	for _, r := range b.RelatedImages {
 		reason.Name = r.Name
-		w := imageRequest{kind: plan.RelatedImage, reasons: []plan.Reason{reason}, platforms: platforms}
+		w := imageRequest{kind: plan.RelatedImage, reasons: []plan.Reason{reason}, platforms: platforms, rewrite: rewrite}
 		if r.Image == b.Image {
 			w.kind = plan.BundleImage
 		}

@@ -79,7 +79,7 @@ func TestInstalledDependency(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range p.Catalogs {
-		if err := RebuildCatalog(t.Context(), c, w.sources()); err != nil {
+		if err := RebuildCatalog(t.Context(), c, nil, w.sources()); err != nil {
 			t.Errorf("building %s again: %v", c.Source, err)
 		}
 	}

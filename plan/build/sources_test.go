@@ -26,6 +26,7 @@ type fixture struct {
 	mu    sync.Mutex
 	tags  map[string]digest.Digest // "host/path:tag"
 	repos map[string]map[digest.Digest]bool
+	built map[digest.Digest]bool // written by Write
 	blobs map[digest.Digest][]byte
 	types map[digest.Digest]string
 	reads map[digest.Digest]int
@@ -36,7 +37,7 @@ type fixture struct {
 func newFixture(t testing.TB) *fixture {
 	return &fixture{
 		t: t, tags: map[string]digest.Digest{}, repos: map[string]map[digest.Digest]bool{}, blobs: map[digest.Digest][]byte{},
-		types: map[digest.Digest]string{}, reads: map[digest.Digest]int{}, files: map[string]fs.FS{}, texts: map[string]string{},
+		types: map[digest.Digest]string{}, reads: map[digest.Digest]int{}, files: map[string]fs.FS{}, texts: map[string]string{}, built: map[digest.Digest]bool{},
 	}
 }
 
@@ -123,7 +124,7 @@ func (w *fixture) Manifest(_ context.Context, source string, d digest.Digest) (o
 		if d == "" {
 			d = w.tags[ref.Name()+":"+ref.Tag]
 		}
-		if !w.repos[ref.Name()][d] {
+		if !w.repos[ref.Name()][d] && !w.built[d] {
 			return ocispec.Descriptor{}, nil, fmt.Errorf("%s is not there: %w", source, fs.ErrNotExist)
 		}
 	}
@@ -142,7 +143,11 @@ func (w *fixture) Write(_ context.Context, mediaType string, write func(io.Write
 	if err := write(&b); err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	return w.put(mediaType, b.Bytes()), nil
+	desc := w.put(mediaType, b.Bytes())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.built[desc.Digest] = true
+	return desc, nil
 }
 
 func (w *fixture) Dir(path string) (fs.FS, error) {

@@ -177,7 +177,7 @@ func (r *selectedCatalog) addUnlisted(set *requestSet) error {
 	}
 	for i, u := range r.unlisted.images {
 		reason := plan.Reason{Catalog: r.entry.Name(), Package: u.Package, Bundle: u.Bundle, Name: r.unlisted.names[i]}
-		if err := set.addReference(u.Image, imageRequest{kind: plan.RelatedImage, reasons: []plan.Reason{reason}, platforms: r.op.Platforms}); err != nil {
+		if err := set.addReference(u.Image, imageRequest{kind: plan.RelatedImage, reasons: []plan.Reason{reason}, platforms: r.op.Platforms, rewrite: r.rewrites()}); err != nil {
 			return fmt.Errorf("catalog %s: bundle %s: %w", r.op.Catalog, u.Bundle, err)
 		}
 	}

@@ -40,6 +40,12 @@ func Explanation(e plan.Explanation) string {
 			}
 			fmt.Fprintf(&b, "  becomes %s%s, %s\n", x.Repository, at, progress.Bytes(x.Size))
 		}
+		if x.RewrittenFrom != "" {
+			fmt.Fprintf(&b, "  smaller index of %s, as %s\n", x.RewrittenFrom, x.Digest)
+		}
+		if x.NotRewritten != "" {
+			fmt.Fprintf(&b, "  keeps its digest and all its platforms: %s\n", x.NotRewritten)
+		}
 		if x.Subject != "" {
 			fmt.Fprintf(&b, "  belongs to %s", x.Subject)
 			if x.Of != "" {

@@ -29,6 +29,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) st
 		b.WriteByte('\n')
 	}
 	writeTagRules(&b, p.TagRules)
+	writeRewritten(&b, p)
 	if len(p.Blocked) > 0 {
 		fmt.Fprintf(&b, "Blocked by the configuration (catalogs still list them)\n")
 		var lines []string
