@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/plan"
@@ -272,7 +273,7 @@ func TestPayloadMismatch(t *testing.T) {
 	read := func(change func(*chosenRelease)) error {
 		c := &chosenRelease{product: release.OCP, arch: "amd64", version: "4.20.1", source: w.Payload("4.20.1-x86_64").Reference()}
 		change(c)
-		r := releaseReader{sources: w.sources(), opts: Options{}.withDefaults()}
+		r := releaseReader{cfg: &imageset.Releases{}, sources: w.sources(), opts: Options{}.withDefaults()}
 		_, err := r.read(t.Context(), *c)
 		return err
 	}
