@@ -252,7 +252,7 @@ func definitionsOf(ctx context.Context, b *catalog.Bundle, read bundleReader) (m
 
 // readers returns the reader of the bundles of a catalog. For a catalog that a mirror serves, it reads
 // them from the mirror: clusters do not have the sources. Their repository there begins with the same
-// path as that of the catalog, or with a part of it.
+// path as the catalog's repository, or with a part of it.
 func (c *operatorCheck) readers(catalogName string) bundleReader {
 	images := c.sources.Plan().Images
 	var mirror reference.Reference

@@ -24,8 +24,8 @@ type Selection struct {
 	// Config is the file of the ImageSetConfiguration.
 	Config string
 	// Installed are files with what clusters run: the output of oc get csv, subscription,
-	// clusterextension or clusterversion -A -o json. The upgrade paths from the installed versions
-	// are kept.
+	// clusterextension, clusterversion, operatorcondition or clusteroperator -A -o json. The upgrade
+	// paths from the installed versions are kept.
 	Installed []string
 	// Dependencies adds the operators that the selected ones require.
 	Dependencies bool

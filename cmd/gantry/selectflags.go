@@ -14,7 +14,7 @@ type selectFlags struct {
 // upgrade paths, some only check them.
 func (s *selectFlags) addFlags(f *pflag.FlagSet, purpose string) {
 	f.StringVarP(&s.config, "config", "c", "", "ImageSetConfiguration to read")
-	repeatable(f, &s.installed, "installed", "file with what a cluster runs: output of oc get csv, subscription, clusterextension or clusterversion -A -o json; "+purpose+" (may be repeated)")
+	repeatable(f, &s.installed, "installed", "file with what a cluster runs: output of oc get csv, subscription, clusterextension, clusterversion, operatorcondition or clusteroperator -A -o json; "+purpose+" (may be repeated)")
 	f.BoolVar(&s.dependencies, "dependencies", false, "add the operators that the selected ones require, like dependencies: true in each catalog")
 }
 

@@ -154,7 +154,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestOld reads the format of v1beta1, where one schema may be that of all versions.
+// TestOld reads the format of v1beta1, where all versions may share one schema.
 func TestOld(t *testing.T) {
 	t.Parallel()
 	text := func(schema string) string {

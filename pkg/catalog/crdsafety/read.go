@@ -43,7 +43,7 @@ const crdKind = "CustomResourceDefinition"
 const maxText = 8 << 20
 
 // Read reads a CustomResourceDefinition of apiextensions.k8s.io v1 or v1beta1, as JSON or YAML. In
-// v1beta1 one schema may be that of all versions.
+// v1beta1 all versions may share one schema.
 func Read(text []byte) (*CRD, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("reading a CustomResourceDefinition: it has more than %d MiB", maxText>>20)

@@ -7,7 +7,8 @@
 // [Operator] values, one for each operator of each generation of OLM, and a list of
 // [ClusterVersion] values. From these, upgrade paths are kept in a mirror (pkg/catalog/filter),
 // checked before content crosses the air gap (pkg/catalog/upgrade), and planned between releases
-// (package plan).
+// (package plan). OperatorConditions and ClusterOperators add what keeps them from being updated, as
+// [Condition] values.
 //
 // A ClusterServiceVersion has the installed bundle, a Subscription the channel that it follows; if
 // both are present, they become one Operator. Objects without information of their own are ignored:
