@@ -113,7 +113,7 @@ func (w *fixture) push(name string, desc ocispec.Descriptor) string {
 func (w *fixture) Manifest(_ context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !strings.HasPrefix(source, "dir://") && !(plan.IsChartSource(source) || plan.IsFileSource(source)) {
+	if !strings.HasPrefix(source, "dir://") && !plan.IsChartSource(source) && !plan.IsFileSource(source) {
 		ref, err := reference.Parse(source)
 		if err != nil {
 			return ocispec.Descriptor{}, nil, err
