@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -40,7 +38,7 @@ func (all rewrittenSet) notes() (notes []string) {
 	for source, s := range all {
 		var lost []string
 		for _, a := range s.found {
-			if a.err == nil && a.digest != digest.Digest("") {
+			if a.err == nil && a.digest != "" {
 				lost = append(lost, a.source)
 			}
 		}
