@@ -47,15 +47,11 @@ func (c cancelable) Read(p []byte) (int, error) {
 	return c.Reader.Read(p)
 }
 
-// rebuildFiles makes the artifacts of a plan's files again. Their content is read when it is copied, except
-// content that was made for the plan, which has to be in the cache.
+// rebuildFiles makes the artifacts of a plan's files again. Their content is read when it is copied.
 func (s *Session) rebuildFiles(ctx context.Context, p *plan.Plan) error {
 	for _, f := range p.Files {
 		if err := build.RebuildFile(ctx, f, s.sources.cache); err != nil {
 			return err
-		}
-		if plan.IsGeneratedFile(f.Source) && !s.sources.cache.Has(f.Artifact().Layer()) {
-			return inputHint("make the plan again", "the content of file %s is not in the cache of this workspace", f.Name)
 		}
 	}
 	return nil

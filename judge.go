@@ -162,8 +162,8 @@ func (j *judge) collect(ctx context.Context, p *plan.Plan) (*judgement, error) {
 	return all, nil
 }
 
-// digestOf returns the digest that signatures of the image may cover: at a source, that of the index that
-// a smaller one was made from.
+// digestOf returns the digest that signatures of the image may cover: at a source, the digest of the index
+// that a smaller one was made from.
 func (j *judge) digestOf(img *plan.Image) digest.Digest {
 	if j.sources != nil && img.RewrittenFrom != "" {
 		return img.RewrittenFrom

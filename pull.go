@@ -181,7 +181,7 @@ func (s *fileSource) copy(ctx context.Context, f MirroredFile, w io.Writer) erro
 	return nil
 }
 
-// write writes a file to a path, and reports whether its content was there before.
+// write writes a file to a path, and reports whether it already had this content.
 func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force bool) (present bool, err error) {
 	file, isRegular, err := durable.Resolve(to)
 	switch info, statErr := os.Stat(to); {

@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/build"
 )
 
-// A SmallerIndex is an image of which some platforms are mirrored with platformsMode: rewrite.
+// A SmallerIndex is an image with only some of its platforms mirrored, with platformsMode: rewrite.
 type SmallerIndex struct {
 	Source string        `json:"source"`
 	Digest digest.Digest `json:"digest"` // in the mirror

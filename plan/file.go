@@ -15,10 +15,10 @@ import (
 type File struct {
 	// Name is the name under which the file is found in the mirror: a relative path.
 	Name string `json:"name"`
-	// Origin is the address of the file, its path, or what it was made from.
+	// Origin is the address or the path of the file.
 	Origin string `json:"origin"`
-	// Source is the source of the image: FileScheme, then an http or https address, LocalFile and a path,
-	// or GeneratedFile and a text that names content which was made for the plan.
+	// Source is the source of the image: FileScheme, then an http or https address, or LocalFile and a
+	// path.
 	Source string `json:"source"`
 	// SHA256 and Size are those of the file; SHA256 is also the digest of the blob in the mirror.
 	SHA256     digest.Digest `json:"sha256"`
@@ -30,15 +30,13 @@ type File struct {
 	Tag        string        `json:"tag"`
 }
 
-// FileScheme begins the sources of files. LocalFile or GeneratedFile follows it for files that are not
-// downloaded.
+// FileScheme begins the sources of files. LocalFile follows it for files that are not downloaded.
 const (
-	FileScheme    = "file+"
-	LocalFile     = "local:"
-	GeneratedFile = "generated:"
+	FileScheme = "file+"
+	LocalFile  = "local:"
 )
 
-// IsFileSource reports whether a source is that of a file.
+// IsFileSource reports whether a source belongs to a file.
 func IsFileSource(source string) bool { return strings.HasPrefix(source, FileScheme) }
 
 // FileAddress returns the http or https address of the source of a file.
@@ -52,17 +50,11 @@ func FilePath(source string) (path string, ok bool) {
 	return strings.CutPrefix(source, FileScheme+LocalFile)
 }
 
-// IsGeneratedFile reports whether a source is that of content which was made for the plan. It is only in
-// the cache, or in the archive that it is read from.
-func IsGeneratedFile(source string) bool {
-	return strings.HasPrefix(source, FileScheme+GeneratedFile)
-}
-
 func checkFileSource(source string) error {
 	_, web := FileAddress(source)
 	_, local := FilePath(source)
-	if !web && !local && !IsGeneratedFile(source) {
-		return fmt.Errorf("the source %s is not that of a file", nameOf(source))
+	if !web && !local {
+		return fmt.Errorf("the source %s does not belong to a file", nameOf(source))
 	}
 	return checkText("the source", source)
 }

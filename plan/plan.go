@@ -131,8 +131,8 @@ const (
 // An Image is one image in one repository of the mirror.
 type Image struct {
 	// Source is the full reference as in the catalog or the configuration
-	// ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR". That of a chart may also be the http
-	// or https address of its archive, or "chart://PATH". That of a file begins with FileScheme.
+	// ("docker.io/library/centos:7"), or "oci://DIR", "dir://DIR". A chart may also have the http
+	// or https address of its archive, or "chart://PATH". The source of a file begins with FileScheme.
 	Source string    `json:"source"`
 	Kind   ImageKind `json:"kind"`
 	// Catalog is the name of the catalog (Catalog.Name) whose image this is. It is "" for other

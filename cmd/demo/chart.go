@@ -51,7 +51,7 @@ func (d *demo) mirrorChart(ctx context.Context) error {
 	d.title("A Helm chart, with the image that it names when it is rendered")
 	for name, text := range chartFiles {
 		path := filepath.Join(d.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil { //nolint:gosec // to be read by the user
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			return err
 		}
 	}

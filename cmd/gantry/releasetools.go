@@ -19,8 +19,8 @@ func (a *app) releaseToolsCommand() *cobra.Command {
 openshift-install and oc-mirror, or the named ones. Without --to, list all tools that the
 release has. They come out of the images of the release, so a mirror or an archive with the
 release has them, too. They are as oc adm release extract writes them: oc prints the
-version of the release, and openshift-install installs it. The output is that of
-sha256sum.
+version of the release, and openshift-install installs it. The output has the
+format of sha256sum.
 
 ` + releaseHelp + `
 ` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized, exitMismatch: helpArchive, exitNoSpace: helpNoSpace}),

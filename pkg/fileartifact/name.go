@@ -21,7 +21,7 @@ const (
 )
 
 // CheckName returns an error unless s is a safe relative name, the same on every system: parts of printable
-// characters between slashes, none of which is "." or "..", begins with a dash, or ends in a dot or a space.
+// characters between slashes. No part is "." or "..", begins with a dash, or ends in a dot or a space.
 func CheckName(s string) error {
 	switch {
 	case s == "":

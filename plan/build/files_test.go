@@ -160,7 +160,7 @@ func TestAddFile(t *testing.T) {
 	entry := func(text, source string, why plan.Reason) fileEntry {
 		return fileEntry{
 			File:   fileartifact.File{Name: "oc", Digest: digest.FromString(text), Size: int64(len(text)), Executable: true},
-			origin: source, source: plan.FileScheme + plan.GeneratedFile + source, reasons: []plan.Reason{why},
+			origin: source, source: plan.FileScheme + plan.LocalFile + source, reasons: []plan.Reason{why},
 		}
 	}
 	for _, e := range []fileEntry{entry("1", "a", plan.Reason{Release: "4.20.1-x86_64"}), entry("1", "b", plan.Reason{List: "files"})} {

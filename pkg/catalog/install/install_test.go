@@ -248,7 +248,7 @@ func TestRefused(t *testing.T) {
 		changes []string
 		v1      V1Options
 		want    string // in the error of V1; "" is no error
-		classic string // in that of Classic
+		classic string // in the error of Classic
 	}{
 		{"unknown modes only", []string{modes, allOff}, V1Options{}, "no install mode that OLM knows: it supports none", "no install mode that OLM knows"},
 		{"single without a namespace", []string{modes, one}, V1Options{}, "has to be given the namespaces that it watches: it supports SingleNamespace", "has to be given"},

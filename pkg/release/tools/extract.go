@@ -49,7 +49,8 @@ type Extracted struct {
 }
 
 // Extract reads tools of a release. It calls create for each, and done after it was written completely
-// and compared with the digest of its layer. The order is that of images, each of which is read once.
+// and compared with the digest of its layer. Each image is read once, and tools come in the order of
+// images.
 func Extract(ctx context.Context, src image.Reader, p *payload.Payload, tools []Tool, o Options, create func(*Tool) (Output, error), done func(Extracted) error) error {
 	left := make([]*Tool, 0, len(tools))
 	for i := range tools {

@@ -86,7 +86,7 @@ func TestSignatureOfTheLinker(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("the signature is not that of the linker")
+		t.Error("the signature differs from what the linker writes")
 	}
 }
 

@@ -20,8 +20,8 @@ type agentServiceConfig struct {
 	} `yaml:"spec"`
 }
 
-// assistedService writes the ConfigMap of mirrors and a patch of the AgentServiceConfig, of which only one
-// named agent is read. The service requires both keys of the ConfigMap, and the label.
+// assistedService writes the ConfigMap of mirrors and a patch of the AgentServiceConfig. The service
+// only reads the one named agent. The service requires both keys of the ConfigMap, and the label.
 func (w *writer) assistedService() {
 	w.yaml("assisted-service/mirror-config.yaml", []string{
 		"Fields: https://github.com/openshift/assisted-service/blob/master/docs/operator.md and " + assistedSource,
