@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -23,11 +24,7 @@ func namedCatalogs(workspace string, s *build.Selection) ([]resources.Catalog, e
 	}
 	var all []resources.Catalog
 	for _, c := range s.Catalogs {
-		k := resources.Catalog{Source: c.Catalog.Source, Target: c.Catalog.Target, TemplateName: c.Catalog.TemplateName}
-		if c.Catalog.Template != "" {
-			k.Template = []byte(c.Catalog.Template)
-		}
-		all = append(all, k)
+		all = append(all, mirror.CatalogOf(c.Catalog))
 	}
 	named, _, err := resources.NameCatalogs(all, saved)
 	return named, advice.Wrap(advice.Input, err, "")
@@ -44,7 +41,13 @@ func (e *Env) clusterCatalogs(given []extension.Catalog, workspace string, s *bu
 		return nil, err
 	}
 	for i, c := range s.Catalogs {
-		emitted = append(emitted, extension.Catalog{Name: named[i].ClusterCatalogName(), Content: c.Result.Catalog})
+		settings, err := named[i].ClusterCatalog()
+		if err != nil {
+			return nil, advice.Wrap(advice.Input, err, "")
+		}
+		emitted = append(emitted, extension.Catalog{
+			Name: settings.Name, Labels: settings.Labels, Priority: settings.Priority, Unavailable: settings.Unavailable, Content: c.Result.Catalog,
+		})
 		locations = append(locations, locationOf(c.Catalog))
 	}
 	if len(given) == 0 {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/plan/build"
@@ -45,6 +47,26 @@ func TestClusterCatalogs(t *testing.T) {
 		if name != tt.want || strings.Contains(warnings.String(), "treated as empty") != (tt.want == "") {
 			t.Errorf("%s %s serves %q, want %q (%s)", tt.name, tt.ref, name, tt.want, warnings.String())
 		}
+	}
+}
+
+// A template sets what OLM v1 considers when it chooses a catalog.
+func TestClusterCatalogsOfTemplates(t *testing.T) {
+	s := &build.Selection{Catalogs: []build.SelectedCatalog{build.Unfiltered("quay.io/org/index:v4.20", &catalog.Catalog{})}}
+	s.Catalogs[0].Catalog.ClusterCatalogTemplateName = "cc.yaml"
+	s.Catalogs[0].Catalog.ClusterCatalogTemplate = "apiVersion: olm.operatorframework.io/v1\nkind: ClusterCatalog\n" +
+		"metadata: {name: ours, labels: {team: a}}\nspec: {priority: 7, availabilityMode: Unavailable}\n"
+	emitted, err := new(Env).clusterCatalogs(nil, t.TempDir(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []extension.Catalog{{Name: "ours", Labels: map[string]string{"team": "a"}, Priority: 7, Unavailable: true, Content: &catalog.Catalog{}}}
+	if diff := cmp.Diff(want, emitted); diff != "" {
+		t.Error(diff)
+	}
+	s.Catalogs[0].Catalog.ClusterCatalogTemplate = "kind: Pod\n"
+	if _, err := new(Env).clusterCatalogs(nil, t.TempDir(), s); err == nil || !strings.Contains(err.Error(), "targetClusterCatalogTemplate cc.yaml: kind is Pod") {
+		t.Errorf("of an invalid template: %v", err)
 	}
 }
 

@@ -126,10 +126,7 @@ func (e *Env) installOperator(ctx context.Context, o *OperatorInstallOptions) (*
 	if out.OLM == OLMClassic {
 		out.result, err = from.installClassic(b, o, channel)
 	} else {
-		out.result, err = install.V1(b, install.V1Options{
-			InstallNamespace: o.InstallNamespace, Namespaces: o.Namespace, Channel: channel, ClusterCatalog: from.ClusterCatalogName(),
-			ServiceAccount: o.ServiceAccount, CertManager: o.CertManager,
-		})
+		out.result, err = from.installV1(b, o, channel)
 	}
 	if err != nil {
 		return nil, err
@@ -160,6 +157,18 @@ func (o *OperatorInstallOptions) check() error {
 		return inputHint("leave them out", "Options.ServiceAccount and Options.CertManager are for OLM v1")
 	}
 	return nil
+}
+
+// installV1 returns what installs a bundle of the catalog with OLM v1.
+func (c *operatorCatalog) installV1(b *install.Bundle, o *OperatorInstallOptions, channel string) (*install.Result, error) {
+	object, err := c.ClusterCatalog()
+	if err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	return install.V1(b, install.V1Options{
+		InstallNamespace: o.InstallNamespace, Namespaces: o.Namespace, Channel: channel, ClusterCatalog: object.Name,
+		ServiceAccount: o.ServiceAccount, CertManager: o.CertManager,
+	})
 }
 
 // installClassic returns what installs a bundle of the catalog with OLM classic.

@@ -224,12 +224,8 @@ func (s *operators) addPlan(p *plan.Plan, at func(repository string, d digest.Di
 		for _, kept := range c.Packages {
 			packages = append(packages, kept.Name)
 		}
-		named := resources.Catalog{Source: c.Source, Target: c.Target, TemplateName: c.TemplateName}
-		if c.Template != "" {
-			named.Template = []byte(c.Template)
-		}
 		s.catalogs = append(s.catalogs, operatorCatalog{
-			Catalog: named, at: at(c.Repository, c.Digest), packages: packages,
+			Catalog: mirror.CatalogOf(c), at: at(c.Repository, c.Digest), packages: packages,
 			image: func(name string) (plannedImage, error) {
 				for i := range p.Images {
 					if img := &p.Images[i]; sameReference(img.Source, name) {

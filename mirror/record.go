@@ -72,15 +72,24 @@ func RecordedCatalogs(p *plan.Plan, names map[string]reference.Reference) []reso
 }
 
 func recordedCatalog(c plan.Catalog, names map[string]reference.Reference) resources.Catalog {
-	target := names[c.Repository]
-	target.Tag, target.Digest = c.Tag, c.Digest
+	entry := CatalogOf(c)
+	entry.Mirror = names[c.Repository]
+	entry.Mirror.Tag, entry.Mirror.Digest = c.Tag, c.Digest
+	return entry
+}
+
+// CatalogOf returns a catalog of a plan as its objects in clusters need it, without its place in a
+// mirror.
+func CatalogOf(c plan.Catalog) resources.Catalog {
 	entry := resources.Catalog{
-		Source: c.Source, Target: c.Target, Mirror: target,
-		TemplateName: c.TemplateName, BinaryLess: c.BinaryLess, ConfigsDir: c.ConfigsDir,
-		VariantOf: c.VariantOf,
+		Source: c.Source, Target: c.Target, BinaryLess: c.BinaryLess, ConfigsDir: c.ConfigsDir, VariantOf: c.VariantOf,
+		TemplateName: c.TemplateName, ClusterCatalogTemplateName: c.ClusterCatalogTemplateName,
 	}
 	if c.Template != "" {
 		entry.Template = []byte(c.Template)
+	}
+	if c.ClusterCatalogTemplate != "" {
+		entry.ClusterCatalogTemplate = []byte(c.ClusterCatalogTemplate)
 	}
 	return entry
 }
@@ -114,7 +123,11 @@ func selectionOf(c plan.Catalog) digest.Digest {
 	if err := json.Compact(&text, c.Selection); err != nil {
 		text.Write(c.Selection) // not JSON
 	}
-	return digest.FromString(text.String() + "\x00" + c.Template)
+	text.WriteString("\x00" + c.Template)
+	if c.ClusterCatalogTemplate != "" { // otherwise it is the digest of older versions
+		text.WriteString("\x00" + c.ClusterCatalogTemplate)
+	}
+	return digest.FromBytes(text.Bytes())
 }
 
 // kindOf returns the group of mirror sets that an image belongs to, or "" if clusters do not ask for

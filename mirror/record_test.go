@@ -114,6 +114,14 @@ func TestRecordKeepsSelections(t *testing.T) {
 	if again := NewRecord(p, names, &Report{}, nil); again.Selections[at] == first.Selections[at] {
 		t.Error("another template is the same selection")
 	}
+	p.Catalogs[0].Template, p.Catalogs[0].ClusterCatalogTemplate, p.Catalogs[0].ClusterCatalogTemplateName = "", "kind: ClusterCatalog", "cc.yaml"
+	again := NewRecord(p, names, &Report{}, nil)
+	if again.Selections[at] == first.Selections[at] {
+		t.Error("another template of a ClusterCatalog is the same selection")
+	}
+	if c := again.Catalogs[0]; string(c.ClusterCatalogTemplate) != "kind: ClusterCatalog" || c.ClusterCatalogTemplateName != "cc.yaml" {
+		t.Errorf("the template of the ClusterCatalog is %q of %q", c.ClusterCatalogTemplate, c.ClusterCatalogTemplateName)
+	}
 	kept := NewRecord(p, names, &Report{Withheld: []Withheld{{Catalog: catalogSource}}}, &first)
 	if diff := cmp.Diff(first.Selections, kept.Selections); diff != "" {
 		t.Errorf("of a withheld catalog: %s", diff)

@@ -31,9 +31,13 @@ type Catalog struct {
 	Selection json.RawMessage `json:"selection"`
 	// Template and TemplateName are the text and the name of the
 	// targetCatalogSourceTemplate.
-	Template     string    `json:"template,omitempty"`
-	TemplateName string    `json:"templateName,omitempty"`
-	Packages     []Package `json:"packages"`
+	Template     string `json:"template,omitempty"`
+	TemplateName string `json:"templateName,omitempty"`
+	// ClusterCatalogTemplate and ClusterCatalogTemplateName are the same of the
+	// targetClusterCatalogTemplate.
+	ClusterCatalogTemplate     string    `json:"clusterCatalogTemplate,omitempty"`
+	ClusterCatalogTemplateName string    `json:"clusterCatalogTemplateName,omitempty"`
+	Packages                   []Package `json:"packages"`
 	// Required are bundles that were kept because others need them. With Selection and
 	// SourceDigest, they are all that is needed to build the image again.
 	Required []Required `json:"required,omitempty"`

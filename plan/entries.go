@@ -242,6 +242,8 @@ func (c *Catalog) check() error {
 	errs := []error{
 		checkSource("the source", c.Source, ""), checkDigest("the digest", c.Digest), checkTarget(c.Repository, c.Tag), checkTexts("the target", c.Target, "the template name", c.TemplateName, "the catalog it is a variant of", c.VariantOf),
 		checkObject("the selection", c.Selection), checkPlain("the template", c.Template, maxValue, true),
+		checkPlain("the template of the ClusterCatalog", c.ClusterCatalogTemplate, maxValue, true),
+		checkText("the name of the template of the ClusterCatalog", c.ClusterCatalogTemplateName),
 	}
 	if c.SourceDigest != "" {
 		errs = append(errs, checkDigest("the digest of the source", c.SourceDigest))

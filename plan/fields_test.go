@@ -36,6 +36,7 @@ func fullPlan() *Plan {
 		Catalogs: []Catalog{{
 			Source: catalog, SourceDigest: one.Digest, Digest: index.Digest, Repository: "b", Tag: "v1", Built: true, ConfigsDir: "/configs",
 			Selection: []byte(`{"packages":[{"name":"op"}]}`), Template: "kind: CatalogSource\n", TemplateName: "cs",
+			ClusterCatalogTemplate: "kind: ClusterCatalog\n", ClusterCatalogTemplateName: "cc",
 			Packages: []Package{{Name: "op", DefaultChannel: "stable", Channels: []Channel{{Name: "stable", Head: "op.v1", Bundles: []Bundle{{Name: "op.v1", Version: "1.0.0", Reason: "head"}}}}}},
 			Required: []Required{{Package: "op", Channel: "stable", Bundle: "op.v1", For: "op.v2"}}, Excluded: []Excluded{{Package: "x", Images: []string{"quay.io/org/x:v1"}}},
 		}},
@@ -122,6 +123,9 @@ func TestReadFields(t *testing.T) {
 		"catalog selected":      {func(p *Plan) { p.Catalogs[0].Selection = []byte(`{"a":"\u001b"}`) }, "the selection has a control character"},
 		"catalog template":      {func(p *Plan) { p.Catalogs[0].Template = escape }, "the template has a control character"},
 		"template name":         {func(p *Plan) { p.Catalogs[0].TemplateName = "a\nb" }, "the template name has a control character"},
+		"cluster template":      {func(p *Plan) { p.Catalogs[0].ClusterCatalogTemplate = escape }, "the template of the ClusterCatalog has a control character"},
+		"cluster template name": {func(p *Plan) { p.Catalogs[0].ClusterCatalogTemplateName = "a\nb" }, "the name of the template of the ClusterCatalog has a control"},
+		"cluster template size": {func(p *Plan) { p.Catalogs[0].ClusterCatalogTemplate = strings.Repeat("a", maxValue+1) }, "bytes, more than 4194304"},
 		"package":               {func(p *Plan) { p.Catalogs[0].Packages[0].Name = "\u202e" }, "the name of a package has a control character"},
 		"channel":               {func(p *Plan) { p.Catalogs[0].Packages[0].Channels[0].Head = "\u009b" }, "the head of a channel"},
 		"bundle":                {func(p *Plan) { p.Catalogs[0].Packages[0].Channels[0].Bundles[0].Version = "1\n" }, "the version of a bundle"},

@@ -321,7 +321,7 @@ func TestSecretsInNoOutput(t *testing.T) {
 			"platform: {signatureStores: ['https://%s'], channels: [{name: stable-4.20}]}", "additionalImages: [{name: 'quay.example/a:v1'}]\n  blockedImages: [{name: '%s'}]",
 			"additionalImages: [{name: 'quay.example/a:v1'}]\n  helm: {repositories: [{name: a, url: 'https://%s', charts: [{name: b}]}]}",
 			"additionalImages: [{name: 'quay.example/a:v1'}]\n  helm: {local: [{name: a, path: 'https://%s'}]}",
-			"operators: [{catalog: 'quay.example/a:v1', targetCatalog: '%s', targetCatalogSourceTemplate: '%[1]s'}]",
+			"operators: [{catalog: 'quay.example/a:v1', targetCatalog: '%s', targetCatalogSourceTemplate: '%[1]s', targetClusterCatalogTemplate: '%[1]s'}]",
 			"operators: [{catalog: 'quay.example/a:v1', originCatalog: '%s'}]",
 			"additionalImages: [{name: 'quay.example/a:v1', targetRepo: '%s'}]", "additionalImages: ['%s']", "'%s': 1", "operators: '%s'",
 			"operators: [{catalog: 'oci://%s'}]", "platform: {release: '%s'}",

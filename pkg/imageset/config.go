@@ -79,6 +79,9 @@ type Operator struct {
 	// TargetCatalogSourceTemplate is the path of a CatalogSource manifest to fill in, as written in
 	// the file. A relative path is relative to the working directory, as for oc mirror.
 	TargetCatalogSourceTemplate string
+	// TargetClusterCatalogTemplate is the path of a ClusterCatalog manifest to fill in, like
+	// TargetCatalogSourceTemplate.
+	TargetClusterCatalogTemplate string
 	// Full selects every bundle of the selected packages and channels instead of the channel heads;
 	// without packages, the unchanged catalog. It excludes ranges and bundles.
 	Full bool

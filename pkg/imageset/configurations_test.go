@@ -15,7 +15,7 @@ const byTag = `apiVersion: mirror.openshift.io/v2alpha1
 kind: ImageSetConfiguration
 mirror:
   operators:
-  - {catalog: quay.io/a/catalog:v1, relatedImages: complete, platforms: [{os: linux, architecture: amd64}], platformsMode: rewrite}
+  - {catalog: quay.io/a/catalog:v1, targetClusterCatalogTemplate: cc.yaml, relatedImages: complete, platforms: [{os: linux, architecture: amd64}], platformsMode: rewrite}
   additionalImages:
   - {name: quay.io/a/c:v1, platforms: [{os: linux, architecture: amd64}], platformsMode: sparse}
   - name: quay.io/a/b

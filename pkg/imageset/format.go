@@ -115,6 +115,8 @@ func operatorObject() object[Operator] {
 			text("targetTag", "The catalog's tag in the mirror.", func(o *Operator) *string { return &o.TargetTag }, tag().lateIn()),
 			text("targetCatalogSourceTemplate", "The path of a CatalogSource manifest to fill in, relative to the working directory.",
 				func(o *Operator) *string { return &o.TargetCatalogSourceTemplate }, grammar{}),
+			text("targetClusterCatalogTemplate", "The path of a ClusterCatalog manifest to fill in, relative to the working directory.",
+				func(o *Operator) *string { return &o.TargetClusterCatalogTemplate }, grammar{}),
 			flag("full", "Mirror every bundle of the selected packages and channels instead of the channel heads; without packages, the whole catalog.",
 				func(o *Operator) *bool { return &o.Full }),
 			text("relatedImages", "The images of bundles to mirror: listed (those in relatedImages; the default), or complete (also those that a bundle uses and does not list).",

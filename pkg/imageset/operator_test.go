@@ -29,7 +29,7 @@ func TestParseOperator(t *testing.T) {
 	}
 	_, err = imageset.ParseOperator([]byte(`{"catalog": "a", "full": true, "packages": [{"name": "b", "minVersion": "1.0.0"}], "x": 1}`))
 	want := `line 1: catalog: "a" names no registry, and has neither tag nor digest; add one, such as "docker.io/library/a:latest"
-line 1: unknown field "x"; supported fields: catalog, targetCatalog, targetTag, targetCatalogSourceTemplate, full, relatedImages, dependencies, installed, platforms, platformsMode, packages`
+line 1: unknown field "x"; supported fields: catalog, targetCatalog, targetTag, targetCatalogSourceTemplate, targetClusterCatalogTemplate, full, relatedImages, dependencies, installed, platforms, platformsMode, packages`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

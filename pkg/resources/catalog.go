@@ -27,7 +27,7 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	names := map[string]string{} // namespace/name of a CatalogSource -> the catalog with that name
+	names := map[string]string{} // namespace/name of an object -> the catalog with that name
 	for i, c := range catalogs {
 		if c.VariantOf != "" {
 			continue // the CatalogSource of the other catalog names it
@@ -38,11 +38,9 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 		if err != nil {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
 		}
-		if other := names[id]; other != "" {
-			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, fmt.Errorf(
-				"catalog %s also has the name %s; change metadata.name, or remove it to get a generated name", other, id)))
+		if err := claim(names, id, c); err != nil {
+			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
 		}
-		names[id] = c.identity()
 		files = append(files, File{CatalogSourceFile(c.Name), text})
 		for _, note := range more {
 			notes = append(notes, fmt.Sprintf("catalog %s, template %s: %s", c.Source, c.TemplateName, note))
@@ -52,13 +50,28 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 			notes = append(notes, fmt.Sprintf("catalog %s: no ClusterCatalog is written, because it cannot refer to %s; give the mirror a host name", c.Source, c.Mirror.Name()))
 			continue
 		}
-		name := c.ClusterCatalogName()
-		if text, err = clusterCatalog(c, name); err != nil {
-			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, err)
+		text, object, more, err := clusterCatalog(c)
+		if err == nil {
+			err = claim(names, "/"+object.Name, c)
 		}
-		files = append(files, File{name + ".yaml", text})
+		if err != nil {
+			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inClusterTemplate(c, err))
+		}
+		files = append(files, File{clusterPrefix + c.Name + ".yaml", text})
+		for _, note := range more {
+			notes = append(notes, fmt.Sprintf("catalog %s, template %s: %s", c.Source, c.ClusterCatalogTemplateName, note))
+		}
 	}
 	return files, notes, nil
+}
+
+// claim records that the object of a catalog has the namespace/name id, unless another catalog's has it.
+func claim(names map[string]string, id string, c Catalog) error {
+	if other := names[id]; other != "" {
+		return fmt.Errorf("catalog %s also has the name %s; change metadata.name, or remove it to get a generated name", other, strings.TrimPrefix(id, "/"))
+	}
+	names[id] = c.identity()
+	return nil
 }
 
 // withNames names the catalogs that have no name, and leaves out those that have the name and the place
@@ -129,7 +142,7 @@ func inTemplate(c Catalog, err error) error {
 // The image is referenced by digest, because a tag may change without the cluster's knowledge. OLM
 // never polls a digest for a newer image, so a template that polls gets the tag.
 func catalogSource(c Catalog, name, display string, all []Catalog) (text []byte, id string, notes []string, err error) {
-	t, err := readTemplate(c.Template)
+	t, err := readSourceTemplate(c.Template)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -156,7 +169,7 @@ func catalogSource(c Catalog, name, display string, all []Catalog) (text []byte,
 }
 
 // id returns the namespace/name of the CatalogSource. name is used if the template sets none.
-func (t *template) id(name string) string {
+func (t *sourceTemplate) id(name string) string {
 	return cmp.Or(t.namespace, marketplace) + "/" + cmp.Or(t.name, name)
 }
 
@@ -166,7 +179,7 @@ func (t *template) id(name string) string {
 // It removes extractContent.cacheDir. With a cache, the cluster's opm refuses to start unless the cache
 // has its format and matches the catalog. Images that Gantry builds contain no cache, and the cache
 // of another image depends on the version of opm that wrote it. Without cacheDir, opm creates its own.
-func (t *template) extract(c Catalog) error {
+func (t *sourceTemplate) extract(c Catalog) error {
 	pod := t.typed.GrpcPodConfig
 	if pod == nil || pod.ExtractContent == nil {
 		if !c.BinaryLess {
@@ -199,46 +212,4 @@ func (t *template) extract(c Catalog) error {
 		t.notes = append(t.notes, fmt.Sprintf("spec.grpcPodConfig.extractContent.cacheDir (%s) was removed: the catalog's pod would not start with a cache that does not match; opm creates its own", dropped))
 	}
 	return nil
-}
-
-// maxCatalogRef is the limit of spec.source.image.ref in the CRD.
-const maxCatalogRef = 1000
-
-// clusterCatalogManifest is a ClusterCatalog (olm.operatorframework.io/v1). Priority and
-// availability keep their defaults (0, Available), so that changes by an administrator survive the
-// next apply.
-type clusterCatalogManifest struct {
-	APIVersion string     `yaml:"apiVersion"`
-	Kind       string     `yaml:"kind"`
-	Metadata   objectMeta `yaml:"metadata"`
-	Spec       struct {
-		AvailabilityMode string `yaml:"availabilityMode,omitempty"`
-		Source           struct {
-			Type  string `yaml:"type"`
-			Image struct {
-				PollIntervalMinutes int    `yaml:"pollIntervalMinutes,omitempty"`
-				Ref                 string `yaml:"ref"`
-			} `yaml:"image"`
-		} `yaml:"source"`
-	} `yaml:"spec"`
-}
-
-// objectMeta is the metadata of an object.
-type objectMeta struct {
-	Name      string `yaml:"name"`
-	Namespace string `yaml:"namespace,omitempty"`
-}
-
-// clusterCatalog returns the ClusterCatalog of c. Its image is always referenced by digest: the
-// CRD's rule for tags counts everything after the first colon, which may belong to the port, and so
-// refuses tags of long paths on a host with a port.
-func clusterCatalog(c Catalog, name string) ([]byte, error) {
-	ref := c.Mirror.WithDigest(c.Mirror.Digest).String()
-	if len(ref) > maxCatalogRef {
-		return nil, fmt.Errorf("the reference %s has %d characters, a ClusterCatalog allows %d; shorten the mirror's path", ref, len(ref), maxCatalogRef)
-	}
-	m := clusterCatalogManifest{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterCatalog", Metadata: objectMeta{Name: name}}
-	m.Spec.Source.Type = "Image"
-	m.Spec.Source.Image.Ref = ref
-	return encode(m)
 }

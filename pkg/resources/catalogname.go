@@ -217,15 +217,11 @@ func dashed(s string) string {
 // CatalogSourceFile returns the file with the CatalogSource of the catalog with a name.
 func CatalogSourceFile(name string) string { return sourcePrefix + name + ".yaml" }
 
-// ClusterCatalogName returns the name of the ClusterCatalog that Build writes for a catalog with a
-// name.
-func (c Catalog) ClusterCatalogName() string { return clusterPrefix + c.Name }
-
 // CatalogSourceName returns the namespace and name of the CatalogSource that Build writes for a
 // catalog with a name, as in "openshift-marketplace/cs-index-v4-18". Values in the template take
 // precedence. It fails if the template is invalid.
 func (c Catalog) CatalogSourceName() (string, error) {
-	from, err := readTemplate(c.Template)
+	from, err := readSourceTemplate(c.Template)
 	if err != nil {
 		return "", fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
 	}

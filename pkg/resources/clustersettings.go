@@ -42,7 +42,7 @@ func DefaultCatalogs(t Target) (map[string][]File, error) {
 	files := []File{{"operatorhub.yaml", text}}
 	if t.Version.Compare(OpenShiftVersion{4, 18}) >= 0 {
 		for _, c := range defaultCatalogs {
-			m := clusterCatalogManifest{APIVersion: "olm.operatorframework.io/v1", Kind: "ClusterCatalog", Metadata: objectMeta{Name: c[0]}}
+			m := clusterCatalogManifest{APIVersion: clusterCatalogVersion, Kind: "ClusterCatalog", Metadata: objectMeta{Name: c[0]}}
 			m.Spec.AvailabilityMode = "Unavailable"
 			m.Spec.Source.Type = "Image"
 			m.Spec.Source.Image.Ref = c[1] + ":v" + t.Version.String()

@@ -62,7 +62,10 @@ func TestCRDs(t *testing.T) {
 	catalogs[2].Template = []byte(strings.Replace(fullTemplate, "  futureField: {kept: true, number: 12345678901234567}\n", "", 1))
 	// A tag of this length on a host with a port violates the CRD's rule for tags.
 	long := Catalog{Source: "quay.io/org/long:v1", Mirror: ref(t, "mirror.local:5000/"+strings.Repeat("path/", 25)+"long:v1#long")}
-	catalogs = append(catalogs, long)
+	// This one is as long as a tag may be, which a template that polls needs.
+	polled := Catalog{Source: "quay.io/org/edge:v", Mirror: ref(t, "mirror.local:5000/"+strings.Repeat("a", 120)+":v#edge"),
+		ClusterCatalogTemplate: []byte(clusterHead + "spec: {source: {image: {pollIntervalMinutes: 1}}}\n")}
+	catalogs = append(catalogs, long, polled)
 
 	var good []File
 	byKind := map[string]File{}
@@ -75,8 +78,10 @@ func TestCRDs(t *testing.T) {
 		for _, f := range files {
 			prefix, _, _ := strings.Cut(f.Name, "-")
 			byKind[prefix] = f
-			if strings.HasPrefix(f.Name, "cc-long-") {
-				byKind["long"] = f
+			for _, name := range []string{"long", "edge", "our"} {
+				if strings.HasPrefix(f.Name, "cc-"+name+"-") {
+					byKind[name] = f
+				}
 			}
 		}
 	}
@@ -92,6 +97,10 @@ func TestCRDs(t *testing.T) {
 		{"cs", "  sourceType: grpc\n", "", "spec.sourceType"},
 		{"cs", "  sourceType: grpc\n", "  sourceType: grpc\n  priority: high\n", "spec.priority"},
 		{"long", "@" + long.Mirror.Digest.String(), ":v1", "the tag must not be more than 127 characters"},
+		{"edge", "aaa:v", "aaaa:v", "the tag must not be more than 127 characters"},
+		{"our", "  priority: -100\n", "  priority: 2147483648\n", "spec.priority"},
+		{"our", "availabilityMode: Unavailable", "availabilityMode: unavailable", "spec.availabilityMode"},
+		{"our", "pollIntervalMinutes: 30", "pollIntervalMinutes: 0", "pollIntervalMinutes"},
 		{"cc", "@sha256:", "@sha256:xyz", "digest is not valid"},
 		{"cc", "    type: Image\n", "    type: image\n", "spec.source.type"},
 		{"cc", "      ref: ", "      pollIntervalMinutes: 5\n      ref: ", "cannot specify pollIntervalMinutes while using digest-based image"},

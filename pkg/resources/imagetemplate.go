@@ -22,7 +22,7 @@ type ImageTemplate string
 // ReadImageTemplate returns the annotation of a CatalogSource; "" if it has none. An invalid
 // CatalogSource has none; Build reports that.
 func ReadImageTemplate(text []byte) ImageTemplate {
-	t, err := readTemplate(text)
+	t, err := readSourceTemplate(text)
 	if err != nil {
 		return ""
 	}
@@ -116,7 +116,7 @@ func (t ImageTemplate) inMirror(catalogs []Catalog) (ImageTemplate, []string, er
 
 // rewriteImageTemplate puts the mirror into the annotation, and adds a note on the versions that the
 // mirror has.
-func (t *template) rewriteImageTemplate(all []Catalog) {
+func (t *sourceTemplate) rewriteImageTemplate(all []Catalog) {
 	if t.image == "" {
 		return
 	}

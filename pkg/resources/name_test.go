@@ -31,7 +31,11 @@ func TestNamesOfCatalogs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]string{"CatalogSource": source, "ClusterCatalog": "/" + named[0].ClusterCatalogName()}
+			object, err := named[0].ClusterCatalog()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"CatalogSource": source, "ClusterCatalog": "/" + object.Name}
 			for _, f := range files {
 				var object struct {
 					Kind     string

@@ -63,6 +63,10 @@ type Catalog struct {
 	// configured. TemplateName is its file, for messages.
 	Template     []byte
 	TemplateName string
+	// ClusterCatalogTemplate and ClusterCatalogTemplateName are the same of
+	// targetClusterCatalogTemplate.
+	ClusterCatalogTemplate     []byte `json:",omitempty"`
+	ClusterCatalogTemplateName string `json:",omitempty"`
 	// BinaryLess means that the image contains no opm, so that the cluster has to serve the
 	// catalog's ConfigsDir ("" means "/configs") with its own.
 	BinaryLess bool

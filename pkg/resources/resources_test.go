@@ -63,7 +63,8 @@ func example(t testing.TB) ([]Image, []Catalog) {
 		{Source: "registry.redhat.io/redhat/redhat-operator-index:v4.18", Mirror: ref(t, "mirror.local:5000/ocp/redhat/redhat-operator-index:v4.18#c1"), BinaryLess: true},
 		{Source: "quay.io/org/redhat-operator-index:v4.18", Mirror: ref(t, "mirror.local:5000/ocp/org/redhat-operator-index:v4.18#c2")},
 		{Source: "oci:///srv/catalogs/Our_Catalog", Mirror: ref(t, "mirror.local:5000/ocp/our_catalog:latest#c3"),
-			Template: []byte(fullTemplate), TemplateName: "templates/ours.yaml", BinaryLess: true, ConfigsDir: "/catalog"},
+			Template: []byte(fullTemplate), TemplateName: "templates/ours.yaml", BinaryLess: true, ConfigsDir: "/catalog",
+			ClusterCatalogTemplate: []byte(fullClusterTemplate), ClusterCatalogTemplateName: "templates/ours-v1.yaml"},
 	}
 }
 

@@ -60,15 +60,11 @@ var quantity = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`)
 })
 
-func (t *template) readSpec() error {
+func (t *sourceTemplate) readSpec() error {
 	if err := convert(t.spec, &t.typed, "spec"); err != nil {
 		return err
 	}
-	for _, field := range sortedKeys(t.spec) {
-		if !slices.Contains(specFields(), field) {
-			t.notes = append(t.notes, fmt.Sprintf("spec.%s is not a field of CatalogSource; the cluster will refuse or drop it%s", field, hint(field, specFields())))
-		}
-	}
+	t.noteUnknown("spec", t.spec, specFields())
 	pod := t.typed.GrpcPodConfig
 	if pod == nil {
 		return nil
@@ -131,6 +127,8 @@ func goName(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Int64:
 		return "a whole number"
+	case reflect.Int32:
+		return "a whole number of 32 bits"
 	case reflect.Slice:
 		return "a list"
 	case reflect.Map, reflect.Struct:

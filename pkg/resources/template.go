@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
@@ -16,30 +17,47 @@ const (
 	maxTemplate          = 1 << 20 // the limit of an etcd object is about 1.5 MB
 )
 
-// A template is a CatalogSource without the fields that Gantry sets. The maps are those of the YAML
-// text, including unknown fields, and may be changed.
+// A template is an object of a catalog without the fields that Gantry sets. The maps are those of the
+// YAML text, including unknown fields, and may be changed.
 type template struct {
+	kind                   string
 	object, metadata, spec map[string]any
-	typed                  catalogSourceSpec
 	name, namespace        string // "" if the template does not set them
-	image                  ImageTemplate
+	labels, annotations    map[string]string
 	notes                  []string
 }
 
-// readTemplate reads the CatalogSource of targetCatalogSourceTemplate: one YAML document of at most
-// 1 MiB. Duplicate keys, another kind and wrong types are errors that name the field. Fields that a
-// cluster adds to an object (status, uid, resourceVersion and the like) are removed, so that the
-// output of `oc get catalogsource -o yaml` can be used. A nil text is the empty template.
-func readTemplate(text []byte) (template, error) {
-	t := template{object: map[string]any{"apiVersion": catalogSourceVersion, "kind": "CatalogSource"}}
+// A sourceTemplate is the CatalogSource of targetCatalogSourceTemplate.
+type sourceTemplate struct {
+	template
+	typed catalogSourceSpec
+	image ImageTemplate
+}
+
+// readSourceTemplate reads a CatalogSource. A nil text is the empty template.
+func readSourceTemplate(text []byte) (sourceTemplate, error) {
+	from, err := readTemplate(text, catalogSourceVersion, "CatalogSource")
+	if err != nil {
+		return sourceTemplate{}, err
+	}
+	t := sourceTemplate{template: from, image: ImageTemplate(from.annotations[imageTemplateKey])}
+	return t, t.readSpec()
+}
+
+// readTemplate reads one YAML document of at most 1 MiB with an object. Duplicate keys, another kind and
+// wrong types are errors that name the field. Fields that a cluster adds to an object (status, uid,
+// resourceVersion and the like) are removed, so that the output of `oc get -o yaml` can be used. A nil
+// text is the empty template.
+func readTemplate(text []byte, version, kind string) (template, error) {
+	t := template{kind: kind, object: map[string]any{"apiVersion": version, "kind": kind}}
 	if text != nil {
-		object, err := decodeObject(text)
+		object, err := decodeObject(text, kind)
 		if err != nil {
 			return template{}, err
 		}
 		t.object = object
 	}
-	for _, must := range [][2]string{{"kind", "CatalogSource"}, {"apiVersion", catalogSourceVersion}} {
+	for _, must := range [][2]string{{"kind", kind}, {"apiVersion", version}} {
 		switch got := t.object[must[0]]; got {
 		case must[1]:
 		case nil:
@@ -56,17 +74,11 @@ func readTemplate(text []byte) (template, error) {
 	if t.spec, err = mapping(t.object, "spec"); err != nil {
 		return template{}, err
 	}
-	if err := t.readMetadata(); err != nil {
-		return template{}, err
-	}
-	if err := t.readSpec(); err != nil {
-		return template{}, err
-	}
-	return t, nil
+	return t, t.readMetadata()
 }
 
-// decodeObject reads one YAML document with an object in it. Numbers keep their spelling.
-func decodeObject(text []byte) (map[string]any, error) {
+// decodeObject reads one YAML document with an object of a kind in it. Numbers keep their spelling.
+func decodeObject(text []byte, kind string) (map[string]any, error) {
 	if len(text) > maxTemplate {
 		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(text), maxTemplate)
 	}
@@ -81,7 +93,7 @@ func decodeObject(text []byte) (map[string]any, error) {
 			return nil, err
 		}
 		if n > 1 {
-			return nil, errors.New("it contains more than one YAML document; keep only the CatalogSource")
+			return nil, fmt.Errorf("it contains more than one YAML document; keep only the %s", kind)
 		}
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(text)
@@ -139,13 +151,21 @@ func (t *template) readMetadata() error {
 			return err
 		}
 	}
-	t.name, t.namespace = typed.Name, typed.Namespace
+	t.name, t.namespace, t.labels, t.annotations = typed.Name, typed.Namespace, typed.Labels, typed.Annotations
 	if annotations, ok := t.metadata["annotations"].(map[string]any); ok {
 		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 		if len(annotations) == 0 {
 			delete(t.metadata, "annotations")
 		}
 	}
-	t.image = ImageTemplate(typed.Annotations[imageTemplateKey])
 	return nil
+}
+
+// noteUnknown adds a note for each field of an object at path that is not known.
+func (t *template) noteUnknown(path string, object map[string]any, known []string) {
+	for _, field := range sortedKeys(object) {
+		if !slices.Contains(known, field) {
+			t.notes = append(t.notes, fmt.Sprintf("%s.%s is not a field of %s; the cluster will refuse or drop it%s", path, field, t.kind, hint(field, known)))
+		}
+	}
 }

@@ -43,7 +43,8 @@ func CheckConflicts(mine Record, others map[string]Record) error {
 			}
 			published, selection := other.Catalogs[i], mine.Selections[tag]
 			same := selection != "" && selection == other.Selections[tag] ||
-				published.Mirror.Digest == c.Mirror.Digest && bytes.Equal(published.Template, c.Template)
+				published.Mirror.Digest == c.Mirror.Digest && bytes.Equal(published.Template, c.Template) &&
+					bytes.Equal(published.ClusterCatalogTemplate, c.ClusterCatalogTemplate)
 			if !same {
 				return &ConflictError{Catalog: c.Source, Tag: tag, Owner: name}
 			}

@@ -48,6 +48,10 @@ func TestCheckConflicts(t *testing.T) {
 	if CheckConflicts(mine, map[string]Record{"other": other}) == nil {
 		t.Error("another template was taken for the same catalog")
 	}
+	other.Catalogs[0].Template, other.Catalogs[0].ClusterCatalogTemplate = nil, []byte("kind: ClusterCatalog")
+	if CheckConflicts(mine, map[string]Record{"other": other}) == nil {
+		t.Error("another template of a ClusterCatalog was taken for the same catalog")
+	}
 }
 
 func TestAbandoned(t *testing.T) {

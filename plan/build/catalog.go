@@ -64,12 +64,8 @@ func (r *selectedCatalog) open(ctx context.Context, sources Sources) error {
 	}
 	r.entry.Source = r.op.Catalog
 	r.entry.Target = targetName(r.op)
-	if name := r.op.TargetCatalogSourceTemplate; name != "" {
-		text, err := sources.Files.ReadFile(name)
-		if err != nil {
-			return inputErrorf("%s: reading targetCatalogSourceTemplate: %w", r.op.Pos, err)
-		}
-		r.entry.Template, r.entry.TemplateName = string(text), name
+	if err := r.readTemplates(sources.Files); err != nil {
+		return err
 	}
 	r.src, err = source.Open(ctx, source.From{
 		Images: sources.Images, Files: sources.Files, Databases: sources.Databases, Snapshots: sources.Snapshots, Tags: sources.Tags,
@@ -84,6 +80,27 @@ func (r *selectedCatalog) open(ctx context.Context, sources Sources) error {
 		return inputErrorf("%s: reading catalog %s: %w", r.op.Pos, r.op.Catalog, image.ErrBundle)
 	}
 	r.entry.SourceDigest = r.src.Digest
+	return nil
+}
+
+// readTemplates reads the templates of the catalog's objects.
+func (r *selectedCatalog) readTemplates(files Files) error {
+	for _, t := range []struct {
+		field, file string
+		text, name  *string
+	}{
+		{"targetCatalogSourceTemplate", r.op.TargetCatalogSourceTemplate, &r.entry.Template, &r.entry.TemplateName},
+		{"targetClusterCatalogTemplate", r.op.TargetClusterCatalogTemplate, &r.entry.ClusterCatalogTemplate, &r.entry.ClusterCatalogTemplateName},
+	} {
+		if t.file == "" {
+			continue
+		}
+		text, err := files.ReadFile(t.file)
+		if err != nil {
+			return inputErrorf("%s: reading %s: %w", r.op.Pos, t.field, err)
+		}
+		*t.text, *t.name = string(text), t.file
+	}
 	return nil
 }
 
@@ -281,7 +298,7 @@ func reselect(ctx context.Context, c plan.Catalog, sources Sources, only func(pk
 	if ref, err := parseSource(c.Source); err == nil && ref.Path != "" {
 		op.Catalog = ref.WithDigest(c.SourceDigest).String()
 	}
-	op.TargetCatalogSourceTemplate = "" // its text is in the plan
+	op.TargetCatalogSourceTemplate, op.TargetClusterCatalogTemplate = "", "" // their texts are in the plan
 	op.Pos = imageset.Position{File: "the plan"}
 	r := &selectedCatalog{op: op, only: only}
 	for _, q := range c.Required {

@@ -103,7 +103,7 @@ func (v *catalogVariantSet) add(ctx context.Context, op imageset.Operator, ops [
 // mirror is that of its source, since OLM computes it.
 func variantOf(op imageset.Operator, ref reference.Reference) imageset.Operator {
 	v := op
-	v.Catalog, v.TargetCatalogSourceTemplate, v.TargetTag = ref.String(), "", ""
+	v.Catalog, v.TargetCatalogSourceTemplate, v.TargetClusterCatalogTemplate, v.TargetTag = ref.String(), "", "", ""
 	own, err := reference.Parse(op.Catalog)
 	if err != nil || own.Name() != ref.Name() {
 		v.TargetCatalog = ""

@@ -228,12 +228,31 @@ func TestPlanErrors(t *testing.T) {
 		{"misspelled package", "  operators:\n  - catalog: dir:///cat\n    packages: [{name: opp}]\n", `"op"`},
 		{"releases", "  platform:\n    channels: [{name: stable-4.20}]\n", "imageset.yaml:5: no source for platform releases"},
 		{"no folder", "  operators:\n  - catalog: dir:///nowhere\n", "imageset.yaml:5"},
-		{"no template", "  operators:\n  - catalog: dir:///cat\n    targetCatalogSourceTemplate: no.yaml\n", "targetCatalogSourceTemplate"},
+		{"no template", "  operators:\n  - catalog: dir:///cat\n    targetCatalogSourceTemplate: no.yaml\n", "imageset.yaml:5: reading targetCatalogSourceTemplate: "},
+		{"no template of a ClusterCatalog", "  operators:\n  - catalog: dir:///cat\n    targetClusterCatalogTemplate: no.yaml\n", "imageset.yaml:5: reading targetClusterCatalogTemplate: "},
 	} {
 		_, err := Plan(t.Context(), parseConfig(t, tc.text), "x", w.sources(), Options{})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want it to name %q", tc.name, err, tc.want)
 		}
+	}
+}
+
+// TestPlanTemplates checks that a plan contains the templates, so that their files are not needed again.
+func TestPlanTemplates(t *testing.T) {
+	w := newFixture(t)
+	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op-bundle", w.image("b0"))})
+	w.texts["cs.yaml"], w.texts["cc.yaml"] = "kind: CatalogSource\n", "kind: ClusterCatalog\n"
+	p := w.makePlan("  operators:\n  - catalog: dir:///cat\n    targetCatalogSourceTemplate: cs.yaml\n    targetClusterCatalogTemplate: cc.yaml\n")
+	c := p.Catalogs[0]
+	got := []string{c.TemplateName, c.Template, c.ClusterCatalogTemplateName, c.ClusterCatalogTemplate}
+	if diff := cmp.Diff([]string{"cs.yaml", "kind: CatalogSource\n", "cc.yaml", "kind: ClusterCatalog\n"}, got); diff != "" {
+		t.Error(diff)
+	}
+	delete(w.texts, "cs.yaml")
+	delete(w.texts, "cc.yaml")
+	if err := RebuildCatalog(t.Context(), c, nil, w.sources()); err != nil {
+		t.Errorf("building the catalog again without the files: %v", err)
 	}
 }
 
