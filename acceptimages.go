@@ -52,7 +52,13 @@ func (s *Session) acceptSources(ctx context.Context, of *imagePolicy, p *plan.Pl
 			return of.cosign.verify(ctx, of.policy.Name, img, img.String(), email, issuer)
 		}
 	}
-	return s.accept(ctx, of, v, images, p)
+	recorder := newSignatureRecorder(v.Finder)
+	v.Finder = recorder
+	q, err := s.accept(ctx, of, v, images, p)
+	if err != nil {
+		return nil, err
+	}
+	return recorder.record(q, s.accepted.images), nil
 }
 
 // acceptArchived is acceptSources with the signatures in an archive.
@@ -65,7 +71,7 @@ func (s *Session) acceptArchived(ctx context.Context, of *imagePolicy, p *plan.P
 		images = airgap.SourceWithSite(have, &r.site, p)
 	}
 	f := plannedSignatures(images, p)
-	f.Get = s.client
+	f.Get = &signatureStores{client: s.client, unreachable: map[string]error{}}
 	return s.accept(ctx, of, of.verifier(f), nil, p)
 }
 
@@ -86,7 +92,7 @@ func plannedSignatures(images image.Reader, p *plan.Plan) *stored.Finder {
 		}
 	}
 	return &stored.Finder{
-		Images: images,
+		Images: images, Carried: carriedSignatures(p),
 		Tag: func(img policy.Image, tag string) (digest.Digest, error) {
 			if d, ok := tags[img.Reference.Name()+":"+tag]; ok {
 				return d, nil
@@ -155,7 +161,7 @@ func (e *Env) judgeMirror(ctx context.Context, of *imagePolicy, t *RegistryDesti
 	}
 	at := func(img policy.Image) string { return names[img.Reference.String()].Name() }
 	v := of.verifier(&stored.Finder{
-		Images: NewMirrorImages(t.Client), Source: at, Get: t.Client,
+		Images: NewMirrorImages(t.Client), Source: at, Get: &signatureStores{client: t.Client, unreachable: map[string]error{}}, Carried: carriedSignatures(p),
 		Referrers: func(ctx context.Context, img policy.Image) ([]ocispec.Descriptor, error) {
 			return t.Client.ListedReferrers(ctx, names[img.Reference.String()].WithDigest(img.Digest))
 		},

@@ -323,6 +323,15 @@ func (a *judgement) summary(p *policy.Policy) *VerifiedSignatures {
 	return s
 }
 
+// of returns what was found of an image of the plan, nil if it was not judged.
+func (a *judgement) of(img *plan.Image) *judged {
+	d := a.images[judgedName(img.Source, img.Digest)]
+	if d == nil && img.RewrittenFrom != "" {
+		d = a.images[judgedName(img.Source, img.RewrittenFrom)]
+	}
+	return d
+}
+
 // apply returns the plan without what was refused, with the signers of the rest.
 func (a *judgement) apply(p *plan.Plan, of *policy.Policy) (*plan.Plan, error) {
 	var lost []plan.FailedImage
@@ -333,10 +342,7 @@ func (a *judgement) apply(p *plan.Plan, of *policy.Policy) (*plan.Plan, error) {
 	for i := range q.Images {
 		img := &q.Images[i]
 		img.Signers = nil
-		d := a.images[judgedName(img.Source, img.Digest)]
-		if d == nil && img.RewrittenFrom != "" {
-			d = a.images[judgedName(img.Source, img.RewrittenFrom)]
-		}
+		d := a.of(img)
 		if d == nil {
 			continue
 		}

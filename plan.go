@@ -167,6 +167,9 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolic
 	if err == nil {
 		p, err = s.acceptSources(ctx, trust, p)
 	}
+	if err == nil && trust != nil && (o.RemoveSignatures || selected.Config.Mirror.Signatures == imageset.RemoveSignatures) {
+		p, err = p.WithoutSignatures()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (img *Image) check() error {
 		}
 	}
 	return in("image", img.Source, checkDigest("the digest", img.Digest), img.checkSource(want), checkKind(img.Kind),
-		checkText("the catalog", img.Catalog), checkReasons(img.Reasons), checkSigners(img.Signers))
+		checkText("the catalog", img.Catalog), checkReasons(img.Reasons), checkSigners(img.Signers), CheckSignatures(img.Signatures))
 }
 
 func (m *Missing) check() error {
@@ -161,11 +161,8 @@ func (r *Release) check() error {
 	for _, why := range r.Reasons {
 		errs = append(errs, checkText("a reason", why.Reason), checkChannel(why.Channel))
 	}
-	for _, s := range r.Signatures {
-		errs = append(errs, checkDigest("the digest of a signature", s.Digest))
-		if len(s.Body) == 0 || len(s.Body) > maxSignature {
-			errs = append(errs, fmt.Errorf("a signature has %d bytes", len(s.Body)))
-		}
+	for i := range r.Signatures {
+		errs = append(errs, checkSignature(&r.Signatures[i]))
 	}
 	for _, t := range r.Tools {
 		errs = append(errs, t.check())
@@ -184,9 +181,6 @@ func (t *Tool) check() error {
 	}
 	return checkTexts("the name of a tool", t.Name, "the platform of a tool", t.Platform, "the file of a tool", t.File)
 }
-
-// maxSignature is the maximum size of a signature in bytes.
-const maxSignature = 1 << 20
 
 func checkArch(a release.Arch) error {
 	if _, err := release.ParseArch(string(a)); err != nil {

@@ -31,6 +31,8 @@ type ExplainedImage struct {
 	NotRewritten  string        `json:"notRewritten,omitempty"`
 	// Signers are who signed it, by the signature policy.
 	Signers []Signer `json:"signers,omitempty"`
+	// Signatures is how many OpenPGP signatures the plan carries for it.
+	Signatures int `json:"signatures,omitempty"`
 	// Missing is the reason why the image is unavailable, Blocked the pattern of blockedImages that
 	// matches it; usually both are "".
 	Missing string `json:"missing,omitempty"`
@@ -116,7 +118,7 @@ func (p *Plan) Explain(name string) Explanation {
 			places = append(places, img.Repository+":"+tag)
 		}
 		if called(img.Source, name) || string(img.Digest) == name || name != "" && string(img.RewrittenFrom) == name || slices.Contains(places, name) || isComponent(img, name) || name != "" && p.fileName(&img) == name {
-			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), Signers: img.Signers}
+			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), Signers: img.Signers, Signatures: len(img.Signatures)}
 			x.File, x.RewrittenFrom, x.NotRewritten = p.fileName(&img), img.RewrittenFrom, img.NotRewritten
 			e.Images = append(e.Images, p.explainImage(x, img.Reasons))
 		}

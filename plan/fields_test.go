@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,7 @@ func fullPlan() *Plan {
 	}
 	images[1].Catalog = catalog
 	images[0].Signers = []Signer{{Type: "sigstoreSigned", Name: "key 0123"}}
+	images[0].Signatures = []Signature{{Digest: one.Digest, Body: []byte("signature")}}
 	images[2].Reasons = []Reason{{Release: "4.20.1-x86_64"}}
 	p := &Plan{
 		Kind: Kind, Version: Version, Name: "imageset", ArchiveSize: 4,
@@ -77,15 +79,25 @@ func TestReadFields(t *testing.T) {
 		alter func(p *Plan)
 		want  string
 	}{
-		"nothing":           {func(*Plan) {}, ""},
-		"no archive size":   {func(p *Plan) { p.ArchiveSize = 0 }, ""},
-		"name":              {func(p *Plan) { p.Name = "../x" }, `its name "../x"`},
-		"no name":           {func(p *Plan) { p.Name = "" }, `its name ""`},
-		"policy":            {func(p *Plan) { p.SignaturePolicy = "sha256:x" }, "the digest of the signature policy"},
-		"no policy":         {func(p *Plan) { p.SignaturePolicy, p.Images[0].Signers = "", nil }, ""},
-		"signer":            {func(p *Plan) { p.Images[0].Signers[0].Name = escape }, "the name of a signer"},
-		"type of a signer":  {func(p *Plan) { p.Images[0].Signers[0].Type = escape }, "the type of a signer"},
-		"signers":           {func(p *Plan) { p.Images[0].Signers = make([]Signer, maxSigners+1) }, "it has 65 signers"},
+		"nothing":          {func(*Plan) {}, ""},
+		"no archive size":  {func(p *Plan) { p.ArchiveSize = 0 }, ""},
+		"name":             {func(p *Plan) { p.Name = "../x" }, `its name "../x"`},
+		"no name":          {func(p *Plan) { p.Name = "" }, `its name ""`},
+		"policy":           {func(p *Plan) { p.SignaturePolicy = "sha256:x" }, "the digest of the signature policy"},
+		"no policy":        {func(p *Plan) { p.SignaturePolicy, p.Images[0].Signers = "", nil }, ""},
+		"signer":           {func(p *Plan) { p.Images[0].Signers[0].Name = escape }, "the name of a signer"},
+		"type of a signer": {func(p *Plan) { p.Images[0].Signers[0].Type = escape }, "the type of a signer"},
+		"signers":          {func(p *Plan) { p.Images[0].Signers = make([]Signer, maxSigners+1) }, "it has 65 signers"},
+		"unsigned":         {func(p *Plan) { p.Images[0].Signatures = nil }, ""},
+		"image signature":  {func(p *Plan) { p.Images[0].Signatures[0].Body = nil }, "a signature has 0 bytes"},
+		"signature digest": {func(p *Plan) { p.Images[0].Signatures[0].Digest = "sha256:1" }, "the digest of a signature"},
+		"image signatures": {func(p *Plan) {
+			p.Images[0].Signatures = slices.Repeat(p.Images[0].Signatures, maxSignatures+1)
+		}, "1025 signatures are more than 1024"},
+		"large signatures": {func(p *Plan) {
+			large := Signature{Digest: p.Images[0].Digest, Body: make([]byte, maxSignatureBytes/2)}
+			p.Images[0].Signatures = append(p.Images[0].Signatures, large, large)
+		}, "its signatures have 1048585 bytes, more than 1048576"},
 		"archive size":      {func(p *Plan) { p.ArchiveSize = -1 }, "its archiveSize is -1"},
 		"image newline":     {func(p *Plan) { p.Images[0].Source = "quay.io/org/a:v1\nkind: Pod" }, `"quay.io/org/a:v1\nkind: Pod" is not the reference of an image`},
 		"image shell":       {func(p *Plan) { p.Images[0].Source = "quay.io/org/$(touch /tmp/x):v1" }, "is not the reference of an image"},

@@ -161,6 +161,10 @@ type Image struct {
 	// Signers are who signed the image, by the signature policy, sorted. There are none if the policy
 	// accepts it unsigned, or was not applied.
 	Signers []Signer `json:"signers,omitempty"`
+	// Signatures are OpenPGP signatures of the image and of the images of its index, sorted by digest. They
+	// are there if the signature policy asks for such signatures, and are verified again wherever a policy
+	// is applied.
+	Signatures []Signature `json:"signatures,omitempty"`
 }
 
 // A Signer is who signed an image.

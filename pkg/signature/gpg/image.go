@@ -44,6 +44,12 @@ func OpenImage(body []byte, keyrings []Keyring, now time.Time) (ImageSignature, 
 	return ImageSignature{}, errors.New(strings.Join(reasons, "; "))
 }
 
+// IsSignature reports whether body is one signature of one text. It is not verified.
+func IsSignature(body []byte) bool {
+	_, err := readMessage(body)
+	return err == nil
+}
+
 // readImagePayload returns the image name and the digest that were signed.
 func readImagePayload(text []byte) (name string, d digest.Digest, err error) {
 	var whole struct {

@@ -2,7 +2,8 @@
 // repository, or below an address that registries.d names.
 //
 // Signatures of cosign are an image at the tag sha256-<hex>.sig. Sigstore bundles are artifacts that
-// refer to the image. OpenPGP signatures are files, BASE/PATH@sha256=<hex>/signature-1 and so on. The
+// refer to the image. OpenPGP signatures are files, BASE/PATH@sha256=<hex>/signature-1 and so on, or came
+// with the image. The
 // package finds and reads them, limited in size and number; whether they are valid is decided by package
 // policy.
 package stored
@@ -46,6 +47,9 @@ type Finder struct {
 	Tag func(img policy.Image, tag string) (digest.Digest, error)
 	// Referrers returns the descriptors of what refers to an image. Nil finds none.
 	Referrers func(ctx context.Context, img policy.Image) ([]ocispec.Descriptor, error)
+	// Carried returns the OpenPGP signatures that came with an image. If it reports false, none of the image
+	// or its index did, and they are looked for below Registries and Lookaside. Nil reports false.
+	Carried func(img policy.Image) (bodies [][]byte, ok bool)
 	// Registries is registries.d; nil names no place.
 	Registries *registriesd.Config
 	// Lookaside is the base of OpenPGP signatures if registries.d has none; "" is none.
@@ -190,6 +194,11 @@ func (f *Finder) blob(ctx context.Context, source string, desc ocispec.Descripto
 func (f *Finder) Simple(ctx context.Context, img policy.Image) ([][]byte, error) {
 	if img.Layout != "" {
 		return nil, nil
+	}
+	if f.Carried != nil {
+		if bodies, ok := f.Carried(img); ok {
+			return bodies, nil
+		}
 	}
 	at := f.Registries.Lookaside(img.Reference, img.Digest)
 	if at == "" && f.Lookaside != "" {

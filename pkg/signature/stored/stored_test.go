@@ -191,6 +191,21 @@ func TestSimple(t *testing.T) {
 	if got := string(bytes.Join(found, []byte(","))); err != nil || got != "file" {
 		t.Errorf("%s, %v", got, err)
 	}
+	// What came with the image is used in place of what is stored, also if it is of the rest of an index.
+	f.Carried = func(asked policy.Image) ([][]byte, bool) {
+		return [][]byte{[]byte("carried")}, asked.Digest == img.Digest
+	}
+	if found, err := f.Simple(t.Context(), img); err != nil || len(found) != 1 || string(found[0]) != "carried" {
+		t.Errorf("%q, %v", found, err)
+	}
+	f.Carried = func(policy.Image) ([][]byte, bool) { return nil, true }
+	if found, err := f.Simple(t.Context(), img); err != nil || len(found) > 0 {
+		t.Errorf("%q, %v", found, err)
+	}
+	f.Carried = func(policy.Image) ([][]byte, bool) { return nil, false }
+	if found, err := f.Simple(t.Context(), img); err != nil || len(found) != 1 || string(found[0]) != "file" {
+		t.Errorf("%q, %v", found, err)
+	}
 	if found, err := (&Finder{}).Simple(t.Context(), img); err != nil || len(found) > 0 {
 		t.Error(found, err)
 	}

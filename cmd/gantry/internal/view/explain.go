@@ -56,6 +56,9 @@ func Explanation(e plan.Explanation) string {
 		for _, s := range x.Signers {
 			fmt.Fprintf(&b, "  signed by %s (%s)\n", s.Name, s.Type)
 		}
+		if x.Signatures > 0 {
+			fmt.Fprintf(&b, "  carries %s\n", Number(x.Signatures, "OpenPGP signature", "OpenPGP signatures"))
+		}
 		for _, l := range x.Lists {
 			if x.Subject != "" {
 				continue // it is not listed itself
