@@ -110,7 +110,7 @@ func (p *Policy) add(text []byte, depth int) error {
 	case "ClusterRole":
 		return p.addRole(roleKey{Cluster, o.Metadata.Name}, &o)
 	case "RoleBinding", "ClusterRoleBinding":
-		p.addBinding(&o)
+		return p.addBinding(&o)
 	default:
 		for _, item := range o.Items {
 			if depth == maxLists {
@@ -135,7 +135,13 @@ func (p *Policy) addRole(key roleKey, o *object) error {
 	return nil
 }
 
-func (p *Policy) addBinding(o *object) {
+func (p *Policy) addBinding(o *object) error {
+	switch {
+	case o.Kind == "RoleBinding" && o.Metadata.Namespace == "":
+		return fmt.Errorf("the RoleBinding %s has no namespace", o.Metadata.Name)
+	case o.Kind == "ClusterRoleBinding" && o.RoleRef.Kind == "Role":
+		return fmt.Errorf("the ClusterRoleBinding %s binds the Role %s: it can bind only a ClusterRole", o.Metadata.Name, o.RoleRef.Name)
+	}
 	b := binding{name: o.Kind + " " + o.Metadata.Name, role: roleKey{Cluster, o.RoleRef.Name}}
 	if o.Kind == "RoleBinding" {
 		b.in = o.Metadata.Namespace
@@ -149,6 +155,7 @@ func (p *Policy) addBinding(o *object) {
 		}
 	}
 	p.bindings = append(p.bindings, b)
+	return nil
 }
 
 // Accounts returns the ServiceAccounts that have bindings, sorted.

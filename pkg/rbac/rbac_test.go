@@ -264,6 +264,7 @@ func TestPolicy(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	role := "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r, namespace: n}\n"
+	binding := "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: b}\nroleRef: {kind: Role, name: r}\n"
 	nested := `{"apiVersion": "v1", "kind": "List", "items": [`
 	for _, tc := range []struct{ text, want string }{
 		{"", "there is no Role"},
@@ -271,6 +272,8 @@ func TestReadRefuses(t *testing.T) {
 		{"- a\n", "not an object of Kubernetes"},
 		{"a: [", "did not find expected"},
 		{strings.Replace(role, ", namespace: n", "", 1), "Role r has no namespace"},
+		{role + "---\n" + binding, "RoleBinding b has no namespace"},
+		{role + "---\n" + strings.Replace(binding, "RoleB", "ClusterRoleB", 1), "ClusterRoleBinding b binds the Role r"},
 		{role + "---\n" + role, "two Roles n/r"},
 		{role + "rules: all\n", "reading a Role"},
 		{"? {a: b}\n: c\n", "invalid map key"},

@@ -53,7 +53,8 @@ func Classic(b *Bundle, o ClassicOptions) (*Result, error) {
 		}
 		r.note("namespace %s has an OperatorGroup for all namespaces already; no other is written", namespace)
 	} else {
-		r.Objects = append(r.Objects, namespaceObject, operatorGroup(b, r))
+		r.Objects = append(r.Objects, namespaceObject, operatorGroup(r))
+		r.note("a namespace has exactly one OperatorGroup: if %[1]s has one already, leave this one out, and check that its targetNamespaces fit (oc -n %[1]s get operatorgroup -o yaml)", namespace)
 	}
 	if o.TrustedCA {
 		r.Objects = append(r.Objects, Object{
@@ -69,6 +70,7 @@ func Classic(b *Bundle, o ClassicOptions) (*Result, error) {
 	for _, mode := range b.unknownModes() {
 		r.note("the install mode %s of bundle %s is unknown and is ignored", mode, b.Name)
 	}
+	r.kindNotes(b)
 	for _, other := range r.Watched {
 		if other != namespace {
 			r.note("create namespace %s first", other)
@@ -87,13 +89,14 @@ func hasGlobalGroup(namespace string) bool {
 }
 
 // operatorGroup returns the OperatorGroup (operators.coreos.com/v1). Without target namespaces it selects
-// all.
-func operatorGroup(b *Bundle, r *Result) Object {
+// all. Its name is the one of the namespace, so that the operators of a namespace share one: OLM installs
+// nothing in a namespace with two.
+func operatorGroup(r *Result) Object {
 	spec := Object{"upgradeStrategy": "Default"}
 	if len(r.Watched) > 0 {
 		spec["targetNamespaces"] = r.Watched
 	}
-	return Object{"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata(r.Namespace, b.Package), "spec": spec}
+	return Object{"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata(r.Namespace, r.Namespace), "spec": spec}
 }
 
 // injectCA is the label of a ConfigMap to which the network operator of OpenShift writes the trusted CAs of

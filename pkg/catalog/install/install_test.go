@@ -198,6 +198,38 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// Kinds that OLM installs since 2025 are rendered, with a note for older ones.
+func TestNewKinds(t *testing.T) {
+	t.Parallel()
+	const service, monitor = "apiVersion: v1\nkind: Service\n", "kind: ServiceMonitor\n"
+	b := lighthouse(t, service, "apiVersion: console.openshift.io/v1\nkind: ConsolePlugin\n", monitor, "kind: PodMonitor\n")
+	rendered, err := b.rendered("ns", []string{""}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []thing{{"console.openshift.io", "consoleplugins", "", "lighthouse-metrics"}, {"monitoring.coreos.com", "podmonitors", "ns", "lighthouse"}} {
+		if !slices.Contains(rendered.things, want) {
+			t.Errorf("%v is not rendered", want)
+		}
+	}
+	v1, err := V1(b, V1Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	classic, err := Classic(b, ClassicOptions{CatalogSource: "a/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Result{v1, classic} {
+		all := strings.Join(r.Notes, "\n")
+		for _, want := range []string{"ConsolePlugin (lighthouse-metrics): OLM from before April 2025", "PodMonitor (lighthouse): OLM from before September 2025"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("no note has %q: %s", want, all)
+			}
+		}
+	}
+}
+
 // Files can be applied in the order of their names, and have what the documents have.
 func TestFiles(t *testing.T) {
 	t.Parallel()
@@ -314,6 +346,29 @@ func TestRefusedByProperties(t *testing.T) {
 	}
 	if strings.Contains(string(text), "channels:") || !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, `"original_40" is not allowed`) }) {
 		t.Errorf("notes %q for\n%s", r.Notes, text)
+	}
+}
+
+// Two operators in a namespace have one OperatorGroup, since OLM installs nothing in a namespace with two.
+func TestOperatorGroupIsShared(t *testing.T) {
+	t.Parallel()
+	var groups []Object
+	for _, pkg := range []string{"lighthouse", "foghorn"} {
+		b, err := readFile(t, pkg, "lighthouse.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Classic(b, ClassicOptions{CatalogSource: "a/b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "exactly one OperatorGroup") }) {
+			t.Errorf("no note is about the OperatorGroup: %q", r.Notes)
+		}
+		groups = append(groups, r.Objects[slices.IndexFunc(r.Objects, func(o Object) bool { return o["kind"] == "OperatorGroup" })])
+	}
+	if diff := cmp.Diff(groups[0], groups[1]); diff != "" {
+		t.Error(diff)
 	}
 }
 

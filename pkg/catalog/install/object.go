@@ -42,6 +42,18 @@ func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
+// kindNotes notes the objects of a bundle that older versions of OLM refuse.
+func (r *Result) kindNotes(b *Bundle) {
+	for _, o := range b.others {
+		switch o.Kind {
+		case consolePlugin:
+			r.note("bundle %s has a %s (%s): OLM from before April 2025 does not install it", b.Name, o.Kind, o.Metadata.Name)
+		case podMonitor:
+			r.note("bundle %s has a %s (%s): OLM from before September 2025 does not install it", b.Name, o.Kind, o.Metadata.Name)
+		}
+	}
+}
+
 // YAML returns the objects as YAML documents.
 func YAML(objects []Object) ([]byte, error) {
 	var b bytes.Buffer

@@ -46,9 +46,11 @@ func kinds() map[string]kind {
 		"ConfigMap":             {"configmaps", true},
 		"ConsoleCLIDownload":    {"consoleclidownloads", false},
 		"ConsoleLink":           {"consolelinks", false},
+		consolePlugin:           {"consoleplugins", false},
 		"ConsoleQuickStart":     {"consolequickstarts", false},
 		"ConsoleYAMLSample":     {"consoleyamlsamples", false},
 		"NetworkPolicy":         {"networkpolicies", true},
+		podMonitor:              {"podmonitors", true},
 		"PodDisruptionBudget":   {"poddisruptionbudgets", true},
 		"PriorityClass":         {"priorityclasses", false},
 		"PrometheusRule":        {"prometheusrules", true},
@@ -61,6 +63,13 @@ func kinds() map[string]kind {
 		"VerticalPodAutoscaler": {"verticalpodautoscalers", false}, // OLM sets no namespace
 	}
 }
+
+// Kinds that only newer OLM installs: operator-registry lists ConsolePlugin since April 2025 and PodMonitor
+// since September 2025.
+const (
+	consolePlugin = "ConsolePlugin"
+	podMonitor    = "PodMonitor"
+)
 
 const (
 	defaultAccount = "default" // exists in every namespace

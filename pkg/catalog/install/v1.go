@@ -67,6 +67,7 @@ func V1(b *Bundle, o V1Options) (*Result, error) {
 	r.Objects = append(r.Objects, b.userRoles()...)
 	r.Objects = append(r.Objects, b.clusterExtension(&o, r))
 	r.v1Notes(b, rendered, &o)
+	r.kindNotes(b)
 	return r, nil
 }
 
