@@ -88,7 +88,8 @@ properties:
 `
 	}
 	w.write("heron-index/catalog.yaml", text)
-	return w.config("imageset.yaml", "  operators:\n  - catalog: dir://"+w.path("heron-index")+"\n    full: true\n    targetTag: v4.20\n")
+	template := w.write("cc.yaml", "apiVersion: olm.operatorframework.io/v1\nkind: ClusterCatalog\nmetadata: {name: herons}\n")
+	return w.config("imageset.yaml", "  operators:\n  - catalog: dir://"+w.path("heron-index")+"\n    full: true\n    targetTag: v4.20\n    targetClusterCatalogTemplate: "+template+"\n")
 }
 
 // TestOperatorInstall mirrors an operator and prints what installs it, from the mirror, a disk and the source.
@@ -105,16 +106,20 @@ func TestOperatorInstall(t *testing.T) {
 	}
 	want := install()
 	w.says(want, "kind: ClusterExtension", "version: 1.1.0", "namespace: heron-nest", "name: heron-installer", "resourceNames: [fish.heron.example.com]",
-		"olm.operatorframework.io/metadata.name: cc-heron-index-v4-20")
+		"olm.operatorframework.io/metadata.name: herons")
 	for _, args := range [][]string{
-		{"--from", w.docker("/m")}, {"--from", w.docker("/m"), "--workspace", w.path("new")}, {"--from", disk}, {"--from", disk, "--workspace", w.path("new")},
+		{"--from", w.docker("/m")}, {"--from", disk}, {"--from", disk, "--workspace", w.path("new")},
 		{"--from", disk, "--catalog", "dir://" + w.path("heron-index"), "--channel", "stable"},
 	} {
 		if diff := cmp.Diff(want, install(args...)); diff != "" {
 			t.Errorf("%v: %s", args, diff)
 		}
 	}
-	if diff := cmp.Diff(strings.ReplaceAll(want, "cc-heron-index-v4-20", "cc-heron-index-latest"), install("--catalog", w.path("heron-index"))); diff != "" {
+	// A registry does not know the template.
+	if diff := cmp.Diff(strings.ReplaceAll(want, "metadata.name: herons", "metadata.name: cc-heron-index-v4-20"), install("--from", w.docker("/m"), "--workspace", w.path("new"))); diff != "" {
+		t.Errorf("from a registry without its workspace: %s", diff)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(want, "metadata.name: herons", "metadata.name: cc-heron-index-latest"), install("--catalog", w.path("heron-index"))); diff != "" {
 		t.Errorf("from the source: %s", diff)
 	}
 	if w.must("operator", "install", "heron", "--to", w.path("install")); !strings.Contains(w.read("install/09-clusterextension-heron.yaml"), "version: 1.1.0") {
