@@ -187,7 +187,7 @@ func (s *Session) compareObjects(t *RegistryDestination, r *clusterResources, ou
 		return err
 	}
 	for _, dir := range slices.Sorted(maps.Keys(elsewhere)) {
-		others := resources.ObjectNames(elsewhere[dir])
+		others := resources.ObjectNames(resources.Applied(elsewhere[dir]))
 		shared := func(n resources.ObjectName) bool { return n.Kind != "ConfigMap" && slices.Contains(others, n) }
 		for _, n := range out.Objects.Added {
 			if shared(n) {
@@ -201,6 +201,8 @@ func (s *Session) compareObjects(t *RegistryDestination, r *clusterResources, ou
 			}
 			return slices.Contains(others, n)
 		})
+		// So would setting them back.
+		out.Objects.Settings = slices.DeleteFunc(out.Objects.Settings, func(s resources.Setting) bool { return slices.Contains(others, s.ObjectName) })
 	}
 	return nil
 }

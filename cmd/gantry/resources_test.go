@@ -44,6 +44,12 @@ func TestResourcesAgain(t *testing.T) {
 	if diff := cmp.Diff(first, w.read(file)); diff != "" {
 		t.Errorf("those for the mirror changed: %s", diff)
 	}
+	// The settings of clusters are set back, and their objects are not deleted.
+	w.must("resources", "--workspace", ws, "--for", "openshift-4.20,disable-default-catalogs")
+	o = w.must("resources", "--workspace", ws, "--for", "openshift-4.20")
+	if want := "oc patch operatorhub.config.openshift.io cluster"; !strings.Contains(o.stdout, want) || strings.Contains(o.stdout, "oc delete") {
+		t.Errorf("no %q, or a command that deletes:\n%s", want, o.stdout)
+	}
 	// ICSPs replace mirror sets, and the workspace keeps the clusters they are for.
 	o = w.must("resources", "--workspace", ws, "--for", "openshift-4.12")
 	if want := "oc delete imagetagmirrorset itms-generic-0"; !strings.Contains(o.stdout, want) {

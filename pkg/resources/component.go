@@ -15,6 +15,8 @@ type component struct {
 	// them, too.
 	since      OpenShiftVersion
 	kubernetes bool
+	// setting means that its objects belong to the cluster, and are only changed.
+	setting bool
 	// optional is why clusters of these versions may not want it; "" if they do.
 	optional string
 }
@@ -35,13 +37,13 @@ const (
 // supported since 4.18, ClusterImagePolicies (v1) since 4.20. UpdateServices need an operator.
 func components() []component {
 	return []component{
-		{name: trustedCA, optional: "needs the file ca.crt in its folder, and replaces additionalTrustedCA"},
+		{name: trustedCA, setting: true, optional: "needs the file ca.crt in its folder, and replaces additionalTrustedCA"},
 		{name: "mirror-sets", kinds: []string{"ImageDigestMirrorSet", "ImageTagMirrorSet"}, since: OpenShiftVersion{4, 13}},
 		{name: "icsp", kinds: []string{"ImageContentSourcePolicy"}},
 		{name: "signatures", kinds: []string{"ConfigMap"}},
 		{name: imagePolicies, kinds: []string{"ClusterImagePolicy", "ImagePolicy"}, since: OpenShiftVersion{4, 20}},
 		{name: alphaPolicies, since: OpenShiftVersion{4, 16}, optional: "needs the feature gate of signature policies in OpenShift 4.16 to 4.19"},
-		{name: disableCatalogs, optional: "disables the catalogs of the Internet"},
+		{name: disableCatalogs, setting: true, optional: "disables the catalogs of the Internet"},
 		{name: "olm-classic", kinds: []string{"CatalogSource"}},
 		{name: "olm-v1", kinds: []string{"ClusterCatalog"}, since: OpenShiftVersion{4, 18}, kubernetes: true},
 		{name: updateServices, kinds: []string{"UpdateService"}, optional: "needs the OpenShift Update Service operator"},

@@ -47,12 +47,15 @@ type Changes struct {
 	Changed []ObjectName    `json:"changed"`
 	Removed []ObjectName    `json:"removed"`
 	Renamed []RenamedObject `json:"renamed,omitempty"`
+	// Settings are objects of clusters that only the files before change. Clusters need them: they are set
+	// back, and not deleted.
+	Settings []Setting `json:"settings,omitempty"`
 	// Unchanged is how many objects are as before.
 	Unchanged int `json:"unchanged"`
 }
 
 // Any reports whether there is a difference.
-func (c *Changes) Any() bool { return len(c.Added)+len(c.Changed)+len(c.Removed) > 0 }
+func (c *Changes) Any() bool { return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.Settings) > 0 }
 
 // Compare returns how the objects in the files after differ from those before. A file may contain
 // several YAML documents or a list. Files before that are not manifests are ignored: the user may have
@@ -65,6 +68,7 @@ func Compare(before, after []File) (*Changes, error) {
 			continue
 		}
 		for _, o := range all {
+			o.setting = isSetting(f.Name)
 			was[o.name] = o
 		}
 	}
@@ -89,11 +93,16 @@ func Compare(before, after []File) (*Changes, error) {
 			c.Unchanged++
 		}
 	}
-	for name := range was {
-		if _, stays := now[name]; !stays {
+	for name, o := range was {
+		switch _, stays := now[name]; {
+		case stays:
+		case o.setting:
+			c.Settings = append(c.Settings, o.restored())
+		default:
 			c.Removed = append(c.Removed, name)
 		}
 	}
+	slices.SortFunc(c.Settings, func(a, b Setting) int { return compareNames(a.ObjectName, b.ObjectName) })
 	for _, list := range [][]ObjectName{c.Added, c.Changed, c.Removed} {
 		slices.SortFunc(list, compareNames)
 	}
@@ -144,6 +153,7 @@ type object struct {
 	apiVersion string
 	text       []byte
 	repository string // of a catalog's image
+	setting    bool   // it belongs to the cluster
 }
 
 // readObjects reads the objects of a file with YAML or JSON.

@@ -30,7 +30,9 @@ func PlannedResources(f *gantry.ResourceFiles) string {
 }
 
 // first reports whether the changes are those of a first run.
-func first(c *resources.Changes) bool { return len(c.Changed)+len(c.Removed)+c.Unchanged == 0 }
+func first(c *resources.Changes) bool {
+	return len(c.Changed)+len(c.Removed)+len(c.Settings)+c.Unchanged == 0
+}
 
 // writeObjects writes which objects of a cluster the manifests add, replace and no longer have, and
 // what to run for the last. The objects of a first run are not listed.
@@ -68,6 +70,24 @@ func writeObjects(b *strings.Builder, c *resources.Changes) {
 	if len(gone) > 0 {
 		fmt.Fprintf(b, "  %s; in clusters that have %s:\n", objects(gone, "removed"), pronoun)
 		writeDelete(b, gone)
+	}
+	writeSettings(b, c.Settings)
+}
+
+// writeSettings writes the commands that set objects of clusters back.
+func writeSettings(b *strings.Builder, settings []resources.Setting) {
+	if len(settings) == 0 {
+		return
+	}
+	var names []resources.ObjectName
+	for _, s := range settings {
+		names = append(names, s.ObjectName)
+	}
+	fmt.Fprintf(b, "  %s; clusters keep the settings until they are set back:\n", objects(names, "no longer changed"))
+	for _, s := range settings {
+		if s.Patch != "" {
+			fmt.Fprintf(b, "    oc patch %s %s --type merge -p %s\n", s.Resource(), s.Name, ShellWord(s.Patch))
+		}
 	}
 }
 

@@ -40,6 +40,14 @@ func TestObjects(t *testing.T) {
 			Added: []resources.ObjectName{source("new")}, Removed: []resources.ObjectName{source("old")},
 			Renamed: []resources.RenamedObject{{From: source("old"), To: source("new")}},
 		},
+		`Cluster resources that a run would change in dir:
+  2 objects no longer changed: Image cluster, OperatorHub cluster; clusters keep the settings until they are set back:
+    oc patch image.config.openshift.io cluster --type merge -p '{"spec":{"additionalTrustedCA":null}}'
+    oc patch operatorhub.config.openshift.io cluster --type merge -p '{"spec":{"disableAllDefaultSources":false}}'
+`: {Settings: []resources.Setting{
+			{ObjectName: resources.ObjectName{Kind: "Image", Name: "cluster"}, Group: "config.openshift.io", Patch: `{"spec":{"additionalTrustedCA":null}}`},
+			{ObjectName: resources.ObjectName{Kind: "OperatorHub", Name: "cluster"}, Group: "config.openshift.io", Patch: `{"spec":{"disableAllDefaultSources":false}}`},
+		}},
 	} {
 		f := &gantry.ResourceFiles{Dir: "dir", Objects: c}
 		if len(c.Removed) > 0 {
