@@ -2,6 +2,8 @@ package gantry
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,7 +18,7 @@ type ExtractFilesOptions struct {
 	Names []string
 	// To is the folder. It is created if it does not exist, with the folders that names have.
 	To string
-	// Force replaces files that exist with other content.
+	// Force replaces files and tools that exist with other content.
 	Force bool
 }
 
@@ -28,10 +30,13 @@ type ExtractedFiles struct {
 	Files   []PulledFile `json:"files"`
 	// Tools are programs of releases that the plan asks for (mirror.platform.tools).
 	Tools []ReleaseTool `json:"tools,omitempty"`
+	// Earlier are the names of files that were not written because an earlier archive has their content.
+	Earlier []string `json:"earlier,omitempty"`
 }
 
 // ExtractFiles writes files of an archive to a folder, each completely or not at all. If one cannot be read,
-// those before it stay.
+// those before it stay, and are in the result. Without names, a file whose content is in an earlier archive
+// that was not named is a warning.
 func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, error) {
 	e, done := o.Env.orDefault()
 	defer done()
@@ -74,15 +79,21 @@ func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, 
 	for _, f := range selected {
 		x := PulledFile{Version: 1, MirroredFile: f, To: filepath.Join(o.To, filepath.FromSlash(f.Name))}
 		if err := os.MkdirAll(filepath.Dir(x.To), 0o755); err != nil {
-			return nil, inputf("Options.To: %w", err)
+			return out, inputf("Options.To: %w", err)
 		}
-		if x.Present, err = s.write(ctx, f, x.To, o.Force); err != nil {
-			return nil, err
+		x.Present, err = s.write(ctx, f, x.To, o.Force)
+		if len(o.Names) == 0 && errors.Is(err, fs.ErrNotExist) {
+			e.warn("%s is in an earlier archive: name its folder, too, or run gantry pull with the mirror", f.Name)
+			out.Earlier = append(out.Earlier, f.Name)
+			continue
+		}
+		if err != nil {
+			return out, err
 		}
 		out.Files = append(out.Files, x)
 	}
 	if len(o.Names) == 0 || len(toolNames) > 0 {
-		out.Tools, err = e.plannedTools(ctx, have, p, toolNames, o.To)
+		out.Tools, err = e.plannedTools(ctx, have, p, toolNames, &o)
 	}
 	return out, err
 }

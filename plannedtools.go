@@ -27,10 +27,10 @@ func splitTools(p *plan.Plan, names []string) (ofTools, others []string) {
 	return ofTools, others
 }
 
-// plannedTools writes tools that the plan of an archive has to a folder: those with the names of files,
+// plannedTools writes tools that the plan of an archive has to the folder of o: those with the names of files,
 // all without names. An archive that builds on others may not have their images; without names, that is a
 // warning.
-func (e *Env) plannedTools(ctx context.Context, have *archive.Archive, p *plan.Plan, names []string, dir string) ([]ReleaseTool, error) {
+func (e *Env) plannedTools(ctx context.Context, have *archive.Archive, p *plan.Plan, names []string, o *ExtractFilesOptions) ([]ReleaseTool, error) {
 	var all []ReleaseTool
 	for _, r := range p.Releases {
 		want := slices.DeleteFunc(slices.Clone(r.Tools), func(t plan.Tool) bool {
@@ -40,21 +40,23 @@ func (e *Env) plannedTools(ctx context.Context, have *archive.Archive, p *plan.P
 			continue
 		}
 		s := &releaseSource{images: have, source: r.Source, digest: r.Digest, tools: want}
-		list, err := e.extractSelected(ctx, s, dir)
+		list, err := e.extractSelected(ctx, s, o)
 		if len(names) == 0 && errors.Is(err, fs.ErrNotExist) {
 			e.warn("the archive does not have all images of release %s, so its tools are not extracted: gantry release tools extracts them from the mirror", r.Name())
 			continue
 		}
-		if err != nil {
-			return nil, err
+		if list != nil {
+			all = append(all, list.Tools...)
 		}
-		all = append(all, list.Tools...)
+		if err != nil {
+			return all, err
+		}
 	}
 	return all, nil
 }
 
 // extractSelected writes the tools that the plan has for a release.
-func (e *Env) extractSelected(ctx context.Context, s *releaseSource, dir string) (*ReleaseToolList, error) {
+func (e *Env) extractSelected(ctx context.Context, s *releaseSource, o *ExtractFilesOptions) (*ReleaseToolList, error) {
 	list := &ReleaseToolList{}
 	p, err := payload.Read(ctx, s.images, s.source, s.digest)
 	if err != nil {
@@ -67,8 +69,8 @@ func (e *Env) extractSelected(ctx context.Context, s *releaseSource, dir string)
 	if list.ReleaseImage, err = s.releaseImage("", p); err != nil {
 		return nil, err
 	}
-	if err := s.extractTools(ctx, p, selected, list, dir); err != nil {
-		return nil, err
+	if err := s.extractTools(ctx, p, selected, list, o.To, o.Force); err != nil {
+		return list, err
 	}
 	for _, note := range list.Notes {
 		e.warn("%s", note)

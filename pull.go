@@ -200,7 +200,7 @@ func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force
 			return true, makeProgram(file, info, f)
 		}
 		if !force {
-			return false, inputHint("set Options.Force to replace it, or name another file", "%s exists and has other content", to)
+			return false, exists(to)
 		}
 	}
 	dir, base := filepath.Split(file)
@@ -228,6 +228,11 @@ func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force
 		return false, errors.Join(err, d.Discard())
 	}
 	return false, d.Commit(base)
+}
+
+// exists returns the error for a file that would be replaced.
+func exists(path string) error {
+	return inputHint("set Options.Force to replace it, or name another file", "%s exists and has other content", path)
 }
 
 // hasContent reports whether a regular file has the content of f.

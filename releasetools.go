@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -99,7 +101,7 @@ func ReleaseTools(ctx context.Context, o ToolOptions) (*ReleaseToolList, error) 
 	if list.ReleaseImage, err = s.releaseImage(o.ReleaseImage, p); err != nil {
 		return nil, err
 	}
-	if err := s.extractTools(ctx, p, selected, list, o.To); err != nil {
+	if err := s.extractTools(ctx, p, selected, list, o.To, true); err != nil {
 		return nil, err
 	}
 	for _, note := range list.Notes {
@@ -185,8 +187,9 @@ func (s *releaseSource) releaseImage(given string, p *payload.Payload) (string, 
 	return ref.Repository().WithDigest(p.Digest).String(), nil
 }
 
-// extractTools writes tools to a folder and adds them to the list.
-func (s *releaseSource) extractTools(ctx context.Context, p *payload.Payload, selected []tools.Tool, list *ReleaseToolList, dir string) error {
+// extractTools writes tools to a folder and adds them to the list. Without force, a file that exists with
+// other content is an error.
+func (s *releaseSource) extractTools(ctx context.Context, p *payload.Payload, selected []tools.Tool, list *ReleaseToolList, dir string, force bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return inputf("Options.To: %w", err)
 	}
@@ -210,8 +213,20 @@ func (s *releaseSource) extractTools(ctx context.Context, p *payload.Payload, se
 		delete(drafts, x.Tool)
 		t := releaseTool(x.Tool, p)
 		t.Digest, t.Size = x.Digest, x.Size
-		list.Tools, list.Notes = append(list.Tools, t), append(list.Notes, x.Notes...)
-		return d.Commit(t.File)
+		if !force {
+			if present, err := isPresent(ctx, filepath.Join(dir, t.File), &t); err != nil || present {
+				err = errors.Join(err, d.Discard())
+				if err == nil {
+					list.add(t, x.Notes)
+				}
+				return err
+			}
+		}
+		if err := d.Commit(t.File); err != nil {
+			return err
+		}
+		list.add(t, x.Notes)
+		return nil
 	})
 	for _, d := range drafts {
 		err = errors.Join(err, d.Discard())
@@ -221,6 +236,30 @@ func (s *releaseSource) extractTools(ctx context.Context, p *payload.Payload, se
 		return advice.Wrap(advice.KindOf(err), err, "if an image is missing, give a source, mirror or archive with all images of the release")
 	}
 	return err
+}
+
+// add adds a tool that was written.
+func (l *ReleaseToolList) add(t ReleaseTool, notes []string) {
+	l.Tools, l.Notes = append(l.Tools, t), append(l.Notes, notes...)
+}
+
+// isPresent reports whether a path has the content of a tool. Other content is an error.
+func isPresent(ctx context.Context, path string, t *ReleaseTool) (bool, error) {
+	f := MirroredFile{Name: t.File, Size: t.Size, SHA256: t.Digest, Executable: true}
+	same, err := hasContent(ctx, path, f)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !same:
+		return false, exists(path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	return true, makeProgram(path, info, f)
 }
 
 // componentSources returns where an image of the release may be. A mirror has it beside the release

@@ -118,10 +118,10 @@ func (a *app) extractFiles(ctx context.Context, f *archiveExtractFlags, args []s
 		return err
 	}
 	result, err := gantry.ExtractFiles(ctx, gantry.ExtractFilesOptions{ArchiveOptions: archive, Names: f.file, To: f.files, Force: f.force})
-	if err != nil {
+	if result == nil || err != nil && len(result.Files)+len(result.Tools) == 0 {
 		return err
 	}
-	return a.result(result, func() string { return view.ExtractedFiles(result) })
+	return cmp.Or(a.result(result, func() string { return view.ExtractedFiles(result) }), err)
 }
 
 // showExtracted prints what was extracted on stdout, and what was not on stderr.

@@ -120,6 +120,19 @@ func TestReleaseTools(t *testing.T) {
 	if text := w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("one"), "--file", "oc-4.20.5-linux-amd64").stdout; len(w.tree("one")) != 1 || !strings.Contains(text, "oc-4.20.5-linux-amd64") {
 		t.Errorf("one file is %v, %s", w.tree("one"), text)
 	}
+	// A tool with other content is replaced only with --force, and the file before it is in the result.
+	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
+	w.write("out/oc-4.20.5-linux-amd64", "another program")
+	kept := w.looked(exitUsage, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
+	w.says(kept.stderr, "oc-4.20.5-linux-amd64 exists and has other content", "--force")
+	w.says(kept.stdout, iso)
+	if got := w.tree("out")["oc-4.20.5-linux-amd64"]; got != "another program" {
+		t.Errorf("a tool was replaced: %q", got)
+	}
+	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"), "--force")
+	if diff := cmp.Diff(extracted, w.tree("out")); diff != "" {
+		t.Errorf("tools extracted with --force differ: %s", diff)
+	}
 	w.refuseLook(exitUsage, []string{"there is no file oc-4.20.5-linux-amd64", "gantry release tools"}, "pull", w.docker("/ocp"), "oc-4.20.5-linux-amd64")
 
 	// A mirror is what openshift-install installs, unless another image is given.

@@ -71,7 +71,7 @@ func PulledFile(f gantry.PulledFile) string {
 
 // ExtractedFiles returns what was written to a folder.
 func ExtractedFiles(r *gantry.ExtractedFiles) string {
-	if len(r.Files)+len(r.Tools) == 0 {
+	if len(r.Files)+len(r.Tools)+len(r.Earlier) == 0 {
 		return "The archive has no files.\n"
 	}
 	var b strings.Builder
