@@ -3,9 +3,8 @@
 //
 // Signatures of cosign are an image at the tag sha256-<hex>.sig. Sigstore bundles are artifacts that
 // refer to the image. OpenPGP signatures are files, BASE/PATH@sha256=<hex>/signature-1 and so on, or came
-// with the image. The
-// package finds and reads them, limited in size and number; whether they are valid is decided by package
-// policy.
+// with the image in a plan. The package finds and reads them, limited in size and number; whether they are
+// valid is decided by package policy.
 package stored
 
 import (
