@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
@@ -128,11 +126,17 @@ func (e *Env) installOperator(ctx context.Context, o *OperatorInstallOptions) (*
 	} else {
 		out.result, err = from.installV1(b, o, channel)
 	}
+	if err == nil && out.OLM == OLMV1 {
+		err = checkPinned(out.result.Objects, p, picked)
+	}
 	if err != nil {
 		return nil, err
 	}
 	out.Namespace, out.Watched, out.Objects = out.result.Namespace, out.result.Watched, out.result.Objects
 	out.Notes = append([]string{}, out.result.Notes...)
+	if !from.recorded {
+		out.Notes = append(out.Notes, fmt.Sprintf("the workspace %s has no name for catalog %s: check that the objects name it as the cluster does", workspaceDir(o.Workspace), from.Source))
+	}
 	return out, nil
 }
 
@@ -243,29 +247,3 @@ func versionError(b *catalog.Bundle) error {
 
 // YAML returns the objects as YAML documents.
 func (i *OperatorInstall) YAML() ([]byte, error) { return install.YAML(i.Objects) }
-
-// WriteFiles writes each object to a file of its own in a folder, which is created if it does not exist. The
-// names of the files, which it returns, have the order in which they are to be applied. Other files of the
-// folder stay.
-func (i *OperatorInstall) WriteFiles(dir string) ([]string, error) {
-	files, err := install.Files(i.Objects)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, advice.Wrap(advice.Input, err, "")
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }() // what was written is synced
-	var names []string
-	for _, f := range files {
-		if err := (durable.Folder{Root: root}).WriteFile(f.Name, f.Text); err != nil {
-			return names, fmt.Errorf("writing %s: %w", f.Name, err)
-		}
-		names = append(names, f.Name)
-	}
-	return names, nil
-}

@@ -39,6 +39,7 @@ type operators struct {
 type operatorCatalog struct {
 	resources.Catalog // with its name in clusters
 	at                plannedImage
+	recorded          bool     // the workspace has its name
 	packages          []string // nil if they are not known before it is read
 	// image returns where an image is that the catalog names.
 	image func(name string) (plannedImage, error)
@@ -72,6 +73,9 @@ func (e *Env) openOperators(ctx context.Context, o *OperatorInstallOptions) (_ *
 		if from, err = lastMirror(o.Workspace); err != nil {
 			return nil, err
 		}
+	}
+	if o.Sequence != 0 && (len(from) == 0 || strings.HasPrefix(from[0], RegistryScheme)) {
+		return nil, inputHint("leave it out, or name an archive with Options.From", "Options.Sequence is for an archive, and no archive is read")
 	}
 	r, err := e.OpenSources(workspaceDir(o.Workspace))
 	if err != nil {
@@ -264,6 +268,7 @@ func (s *operators) nameCatalogs(workspace string) error {
 	}
 	for i := range named {
 		s.catalogs[i].Catalog = named[i]
+		s.catalogs[i].recorded = slices.ContainsFunc(saved, func(n resources.CatalogName) bool { return n.Name == named[i].Name })
 	}
 	return nil
 }

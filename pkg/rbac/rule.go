@@ -41,12 +41,15 @@ type Permission struct {
 	URL         string // if not "", Group, Resource and Name are empty
 }
 
-// Permissions returns what a rule permits.
+// Permissions returns what a rule permits. Empty names are left out: no object has one, and they must not
+// count as any name.
 func (r Rule) Permissions() []Permission {
 	var list []Permission
 	names := r.ResourceNames
 	if len(names) == 0 {
 		names = []string{""}
+	} else {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 	}
 	for _, verb := range r.Verbs {
 		for _, group := range r.APIGroups {
@@ -73,7 +76,7 @@ func (r Rule) Permits(p Permission) bool {
 	}
 	return anyOf(r.APIGroups, p.Group) &&
 		slices.ContainsFunc(r.Resources, func(have string) bool { return coversResource(have, p.Resource) }) &&
-		(len(r.ResourceNames) == 0 || slices.Contains(r.ResourceNames, p.Name))
+		(len(r.ResourceNames) == 0 || p.Name != "" && slices.Contains(r.ResourceNames, p.Name))
 }
 
 // anyOf reports whether a list has the text, or everything.

@@ -272,6 +272,9 @@ func TestRefused(t *testing.T) {
 		modes     = "  - {type: OwnNamespace, supported: true}\n  - {type: SingleNamespace, supported: true}\n  - {type: MultiNamespace, supported: true}\n  - {type: AllNamespaces, supported: true}\n"
 		allOff    = "  - {type: AllNamespaces, supported: false}\n"
 		webhook   = "type: ValidatingAdmissionWebhook, generateName: vlamp.sea.example.com, deploymentName: lighthouse-keeper"
+		leases    = "        - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create, get, update]}\n"
+		urls      = "        - {nonResourceURLs: [/healthz], verbs: [get]}\n"
+		pods      = "- {apiGroups: [\"\"], resources: [pods], verbs: [get]}\n"
 		metricsSM = "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"
 	)
 	own, one, several := "  - {type: OwnNamespace, supported: true}\n", "  - {type: SingleNamespace, supported: true}\n", "  - {type: MultiNamespace, supported: true}\n"
@@ -300,6 +303,10 @@ func TestRefused(t *testing.T) {
 		{"unknown webhook", []string{webhook, strings.Replace(webhook, "Validating", "Guessing", 1)}, V1Options{}, `unknown type "GuessingAdmissionWebhook"`, ""},
 		{"conversion in several modes", []string{webhook, strings.Replace(webhook, "ValidatingAdmission", "Conversion", 1)}, V1Options{}, "has a conversion webhook (vlamp.sea.example.com)", ""},
 		{"conversion in all namespaces", []string{webhook, strings.Replace(webhook, "ValidatingAdmission", "Conversion", 1), modes, strings.Replace(allOff, "false", "true", 1)}, V1Options{}, "", ""},
+		{"URLs in a namespace", []string{leases, urls}, V1Options{Namespaces: []string{"sea"}}, "permissions for the URL /healthz in namespace sea", ""},
+		{"URLs in all namespaces", []string{leases, urls}, V1Options{}, "", ""},
+		{"URLs in a Role", []string{pods, "- {nonResourceURLs: [/healthz], verbs: [get]}\n"}, V1Options{}, "permissions for the URL /healthz in namespace lighthouse-lamps", ""},
+		{"an empty name", []string{leases, strings.Replace(leases, "leases]", "leases], resourceNames: ['']", 1)}, V1Options{}, "permissions for leases with an empty name", ""},
 		{"two deployments with a name", []string{"- name: lighthouse.horn", "- name: lighthouse-keeper"}, V1Options{}, "deployments need different names", ""},
 		{"a kind that OLM does not install", []string{metricsSM, "apiVersion: batch/v1\nkind: Job\n"}, V1Options{}, "has a Job (lighthouse), a kind that OLM does not install", ""},
 	} {

@@ -138,15 +138,26 @@ func (r *rendering) roles(csv, namespace, resource string, all []permissions) er
 		}
 		r.add(rbac.APIGroup, resource+"s", namespace, name)
 		r.add(rbac.APIGroup, resource+"bindings", namespace, name)
-		r.grant(namespace, p.Rules)
+		if err := r.grant(csv, namespace, p.Rules); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (r *rendering) grant(namespace string, rules []rbac.Rule) {
+// grant adds the rules of a role of the bundle. Rules that no account can grant are an error.
+func (r *rendering) grant(bundle, namespace string, rules []rbac.Rule) error {
 	for _, rule := range rules {
+		switch {
+		case namespace != rbac.Cluster && len(rule.NonResourceURLs) > 0:
+			return advice.New(advice.Input, "leave Options.Namespace out if the operator can watch all namespaces, or mirror another version",
+				"bundle %s has permissions for the URL %s in namespace %s: clusters refuse a Role with URLs, only a ClusterRole can have them", bundle, rule.NonResourceURLs[0], namespace)
+		case slices.Contains(rule.ResourceNames, ""):
+			return advice.New(advice.Input, "mirror another version", "bundle %s has permissions for %s with an empty name, which no object has", bundle, strings.Join(rule.Resources, ", "))
+		}
 		r.granted.Add(namespace, rule.Permissions()...)
 	}
+	return nil
 }
 
 // webhooks adds the configurations of webhooks, and a Service for each deployment that has some.
@@ -194,7 +205,9 @@ func (r *rendering) others(b *Bundle, namespace string) error {
 			if !k.namespaced {
 				in = rbac.Cluster
 			}
-			r.grant(in, o.Rules)
+			if err := r.grant(b.Name, in, o.Rules); err != nil {
+				return err
+			}
 			if o.AggregationRule != nil && len(o.AggregationRule.Selectors) > 0 {
 				r.aggregates = true
 			}
