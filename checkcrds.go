@@ -2,6 +2,7 @@ package gantry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -247,7 +248,44 @@ func definitionsOf(ctx context.Context, b *catalog.Bundle, read bundleReader) (m
 		}
 		found[d.Name] = d
 	}
+	manifests, err = excerpt.Manifests(b, "ClusterServiceVersion")
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range manifests {
+		if err := setConversion(found, text); err != nil {
+			return nil, err
+		}
+	}
 	return found, nil
+}
+
+// setConversion sets which definitions a webhook converts. OLM v1 compares definitions as it installs them,
+// and takes their conversion from the conversion webhooks of the ClusterServiceVersion
+// (operator-controller, rukpak/render/registryv1/generators).
+func setConversion(definitions map[string]*crdsafety.CRD, csv []byte) error {
+	var o struct {
+		Spec struct {
+			Webhooks []struct {
+				Type string   `json:"type"`
+				CRDs []string `json:"conversionCRDs"`
+			} `json:"webhookdefinitions"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(csv, &o); err != nil {
+		return fmt.Errorf("reading its ClusterServiceVersion: %w", err)
+	}
+	for _, w := range o.Spec.Webhooks {
+		if w.Type != "ConversionWebhook" {
+			continue
+		}
+		for _, name := range w.CRDs {
+			if d := definitions[name]; d != nil {
+				d.Webhook = true
+			}
+		}
+	}
+	return nil
 }
 
 // readers returns the reader of the bundles of a catalog. For a catalog that a mirror serves, it reads

@@ -2,6 +2,7 @@ package gantry
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -93,5 +95,33 @@ func TestMirrored(t *testing.T) {
 	}
 	if got := mirrored(reference.Reference{}, "quay.io/org/bundle:v1"); got != nil {
 		t.Errorf("without a mirror: %v", got)
+	}
+}
+
+// TestConversionOfBundle checks that the conversion webhooks of a ClusterServiceVersion count: OLM v1 writes
+// them to the definitions that it compares.
+func TestConversionOfBundle(t *testing.T) {
+	t.Parallel()
+	crd := func(name string) string {
+		return `{"kind":"CustomResourceDefinition","metadata":{"name":"` + name + `.example.com"},"spec":{"scope":"Cluster"}}`
+	}
+	const csv = `{"kind":"ClusterServiceVersion","spec":{"webhookdefinitions":[{"type":"ConversionWebhook","conversionCRDs":["otters.example.com","lost.example.com"]},{"type":"ValidatingAdmissionWebhook","conversionCRDs":["seals.example.com"]}]}}`
+	b := &catalog.Bundle{Name: "otter.v1"}
+	for _, text := range []string{csv, crd("otters"), crd("seals")} {
+		value, err := json.Marshal(map[string][]byte{"data": []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Properties = append(b.Properties, catalog.Property{Type: "olm.bundle.object", Value: value})
+	}
+	found, err := definitionsOf(t.Context(), b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 2 || !found["otters.example.com"].Webhook || found["seals.example.com"].Webhook {
+		t.Errorf("got %+v", found)
+	}
+	if err := setConversion(found, []byte(`{"spec":{"webhookdefinitions":1}}`)); err == nil {
+		t.Error("an invalid ClusterServiceVersion is accepted")
 	}
 }

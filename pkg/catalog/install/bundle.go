@@ -63,6 +63,11 @@ type csv struct {
 			} `json:"spec"`
 		} `json:"install"`
 		Webhooks []webhook `json:"webhookdefinitions"`
+		CRDs     struct {
+			Owned []struct {
+				Name string `json:"name"`
+			} `json:"owned"`
+		} `json:"customresourcedefinitions"`
 	} `json:"spec"`
 }
 
@@ -77,6 +82,11 @@ type webhook struct {
 	Type           string `json:"type"`
 	GenerateName   string `json:"generateName"`
 	DeploymentName string `json:"deploymentName"`
+	Rules          []struct {
+		APIGroups []string `json:"apiGroups"`
+		Resources []string `json:"resources"`
+	} `json:"rules"`
+	ConversionCRDs []string `json:"conversionCRDs"`
 }
 
 // The types of webhooks.
@@ -113,6 +123,7 @@ type crd struct {
 		Names struct {
 			Plural string `json:"plural"`
 		} `json:"names"`
+		PreserveUnknownFields bool `json:"preserveUnknownFields"`
 	} `json:"spec"`
 }
 

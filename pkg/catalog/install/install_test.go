@@ -379,6 +379,48 @@ func TestOperatorGroupIsShared(t *testing.T) {
 	}
 }
 
+// TestFaulty has a bundle for each validation of OLM v1 (operator-controller,
+// rukpak/render/registryv1/validators).
+func TestFaulty(t *testing.T) {
+	t.Parallel()
+	const (
+		modes   = "  - {type: OwnNamespace, supported: true}\n  - {type: SingleNamespace, supported: true}\n  - {type: MultiNamespace, supported: true}\n"
+		hook    = "{type: ValidatingAdmissionWebhook, generateName: vlamp.sea.example.com, deploymentName: lighthouse-keeper}"
+		spec    = "  version: 1.2.3\n"
+		owns    = spec + "  customresourcedefinitions: {owned: [{name: lamps.sea.example.com}]}\n"
+		convert = "{type: ConversionWebhook, generateName: clamp, deploymentName: lighthouse-keeper, conversionCRDs: [lamps.sea.example.com]}"
+		plural  = "  names: {kind: Lamp, plural: lamps}\n"
+	)
+	with := func(rules string) []string {
+		return []string{hook, strings.TrimSuffix(hook, "}") + ", rules: [" + rules + "]}"}
+	}
+	for _, tc := range []struct {
+		name    string
+		changes []string
+		want    string // in the error; "" is no error
+	}{
+		{"owned", []string{spec, owns}, ""},
+		{"owned and missing", []string{spec, strings.Replace(owns, "lamps", "buoys", 1)}, "owns the CustomResourceDefinition buoys.sea.example.com"},
+		{"twice", []string{"{name: horns.sea.example.com}", "{name: lamps.sea.example.com}"}, "CustomResourceDefinition lamps.sea.example.com twice"},
+		{"webhook twice", []string{hook, hook + "\n  - " + hook}, "webhook vlamp.sea.example.com of type ValidatingAdmissionWebhook twice"},
+		{"webhook name", []string{"vlamp.sea.example.com", "Bad_Name"}, `webhook "Bad_Name" cannot be a name`},
+		{"webhook for a group", with("{apiGroups: [apps], resources: ['*']}"), ""},
+		{"webhook for all groups", with("{apiGroups: [apps, '*'], resources: [pods]}"), `a rule for the API group "*"`},
+		{"webhook for OLM", with("{apiGroups: [olm.operatorframework.io], resources: [a]}"), `API group "olm.operatorframework.io"`},
+		{"webhook for webhooks", with("{apiGroups: [admissionregistration.k8s.io], resources: [ValidatingWebhookConfigurations]}"), "a rule for ValidatingWebhookConfigurations"},
+		{"webhook for policies", with("{apiGroups: [admissionregistration.k8s.io], resources: [validatingadmissionpolicies]}"), ""},
+		{"conversion", []string{modes, "", spec, owns, hook, convert}, ""},
+		{"conversion of others", []string{modes, "", hook, convert}, "converts the CustomResourceDefinition lamps.sea.example.com, which it does not own"},
+		{"two conversions", []string{modes, "", spec, owns, hook, convert + "\n  - " + strings.Replace(convert, "clamp", "other", 1)}, "several conversion webhooks (clamp and other)"},
+		{"conversion with unknown fields", []string{modes, "", spec, owns, hook, convert, plural, plural + "  preserveUnknownFields: true\n"}, "which preserves unknown fields"},
+	} {
+		_, err := V1(lighthouse(t, tc.changes...), V1Options{})
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || advice.KindOf(err) != advice.Input) {
+			t.Errorf("%s: got error %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}
+
 func TestClassicRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

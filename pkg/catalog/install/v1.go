@@ -2,8 +2,6 @@ package install
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
@@ -95,14 +93,9 @@ func (b *Bundle) checkV1() error {
 		}
 		deployments[d.Name] = true
 	}
-	for _, w := range b.csv.Spec.Webhooks {
-		switch {
-		case !slices.Contains([]string{validatingWebhook, mutatingWebhook, conversionWebhook}, w.Type):
-			return refuse("the webhook %s has the unknown type %q", w.GenerateName, w.Type)
-		case !deployments[w.DeploymentName]:
-			return refuse("the webhook %s needs a deployment %s, which it does not have", w.GenerateName, w.DeploymentName)
-		case w.Type == conversionWebhook && !slices.Equal(b.modes(), []string{allNamespaces}):
-			return refuse("it has a conversion webhook (%s), which needs %s as the only install mode, and supports %s", w.GenerateName, allNamespaces, strings.Join(b.modes(), ", "))
+	for _, reason := range []string{b.faultyCRDs(), b.faultyWebhooks(deployments), b.faultyConversion()} {
+		if reason != "" {
+			return refuse("%s", reason)
 		}
 	}
 	return nil
