@@ -80,6 +80,8 @@ type clusterResources struct {
 	// target are the clusters that the files are for, and opts how they are written.
 	target resources.Target
 	opts   manifestOptions
+	// access says how clusters connect to the mirror.
+	access mirrorAccess
 	// support are the files for applying them in one step, which applies what is in applied.
 	support []resources.File
 	applied resources.Kustomized
@@ -121,6 +123,10 @@ func (s *Session) build(t *RegistryDestination, r *clusterResources, opts manife
 		return err
 	}
 	r.opts = opts
+	var err error
+	if r.access, err = s.access(t); err != nil {
+		return err
+	}
 	files, notes, err := resources.Build(r.all.Images, r.all.Catalogs, opts.Options)
 	if err != nil {
 		return advice.Wrap(advice.Input, err, "")
@@ -293,7 +299,7 @@ func (s *Session) writeResources(ctx context.Context, t *RegistryDestination, r 
 	out.Dir, out.Removed, err = s.SaveResources(t.Key(), write)
 	out.Removed = resources.WithoutSupport(out.Removed)
 	if err == nil {
-		err = s.SaveManifestOptions(t.Key(), r.opts.saved(t))
+		err = s.SaveManifestOptions(t.Key(), r.opts.saved(t, r.access))
 	}
 	if err == nil {
 		err = s.saveFolders(t, r, out)

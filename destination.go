@@ -103,6 +103,8 @@ type RegistryDestination struct {
 	site       airgap.Site                    // as an archive that is imported sees it
 	// aliasOf is the Key of a mirror of the workspace if this is another name of it, else "".
 	aliasOf string
+	// offline means that this run does not connect to the registry.
+	offline bool
 	// renameCatalogs forgets the names that catalogs have in cluster resources.
 	renameCatalogs bool
 	// suffix is the one of the names of mirror sets, and suffixNote why it is used; see nameObjects.

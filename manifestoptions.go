@@ -25,10 +25,10 @@ func (o *MirrorOptions) manifests() manifestOptions {
 }
 
 // saved returns the options as the workspace keeps them.
-func (o *manifestOptions) saved(t *RegistryDestination) state.ManifestOptions {
+func (o *manifestOptions) saved(t *RegistryDestination, by mirrorAccess) state.ManifestOptions {
 	return state.ManifestOptions{
 		For: o.target, MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace, ICSP: o.ICSP,
-		AliasOf: t.aliasOf,
+		AliasOf: t.aliasOf, PlainHTTP: by.plainHTTP, CA: by.ca,
 	}
 }
 

@@ -91,6 +91,8 @@ type MirrorOptions struct {
 	For string
 	// ICSP writes ImageContentSourcePolicies for clusters before OpenShift 4.13, in place of mirror sets.
 	ICSP bool
+	// again means that Resources writes them: how the mirror is reached is as in the last run.
+	again bool
 	// ResourceName becomes part of the names of mirror sets and of the UpdateService, so that those of
 	// several mirrors exist beside each other in a cluster. The default is no name for the first mirror
 	// of a workspace, and the name of the image set for others. The workspace keeps it.
@@ -231,6 +233,7 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	defer func() { run.end(ctx, &o, done, failure) }()
 	checked := t
 	if o.ResourcesOnly {
+		t.Registry().offline = o.again
 		checked = nil
 	}
 	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) { return s.planFor(ctx, o, trust, selected, have, t) })

@@ -3,7 +3,6 @@ package gantry
 import (
 	"fmt"
 
-	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/resources/hosts"
 	"github.com/gantry-mirror/gantry/pkg/resources/install"
@@ -26,16 +25,14 @@ type resourceFolder struct {
 
 // folders returns the folders beside cluster-resources/. A folder without files is emptied.
 func (r *clusterResources) folders(t *RegistryDestination) ([]resourceFolder, error) {
-	ca, err := t.Client.Authorities(t.Host)
-	if err != nil {
-		return nil, advice.Wrap(advice.Input, err, "")
-	}
-	clusters := install.Input{Host: t.Host, Mirrors: r.mirrors, CA: ca, PlainHTTP: t.Client.PlainHTTP()}
+	ca, plain := []byte(r.access.ca), r.access.plainHTTP
+	clusters := install.Input{Host: t.Host, Mirrors: r.mirrors, CA: ca, PlainHTTP: plain}
 	for _, release := range r.all.Releases {
 		clusters.Releases = append(clusters.Releases, install.Release{Version: release.Version, Arch: release.Arch.Suffix(), Image: release.Mirror})
 	}
-	machines := hosts.Input{Host: t.Host, Images: r.all.Images, Mirrors: r.mirrors, CA: ca, PlainHTTP: t.Client.PlainHTTP()}
+	machines := hosts.Input{Host: t.Host, Images: r.all.Images, Mirrors: r.mirrors, CA: ca, PlainHTTP: plain}
 	all := []resourceFolder{{name: "install"}, {name: "hosts"}}
+	var err error
 	if all[0].files, all[0].notes, err = install.Build(clusters); err == nil {
 		all[1].files, all[1].notes, err = hosts.Build(machines)
 	}

@@ -29,11 +29,11 @@ type ResourcesOptions struct {
 	// MirrorHost is HOST[:PORT][/PREFIX] by which clusters reach the mirror, if it is another one. These
 	// manifests are written to a folder of their own.
 	MirrorHost string
-	// For, ICSP, MirrorSourcePolicy, ImagePolicies and ImagePolicyNamespace are those of MirrorOptions. If
-	// none is set, all are those of the last run.
+	// For, ICSP, MirrorSourcePolicy, ImagePolicies and ImagePolicyNamespace are those of MirrorOptions. Those
+	// that are not set are as in the last run.
 	For, MirrorSourcePolicy             string
 	ImagePolicies, ImagePolicyNamespace string
-	ICSP                                bool
+	ICSP                                *bool
 }
 
 // Resources writes the cluster resources of a mirror again, from what the workspace knows of it. No
@@ -41,8 +41,8 @@ type ResourcesOptions struct {
 func Resources(ctx context.Context, o ResourcesOptions) (*ResourceFiles, error) {
 	e, closeEnv := o.Env.orDefault()
 	defer closeEnv()
-	opts := (&MirrorOptions{For: o.For, ICSP: o.ICSP, MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace}).manifests()
-	if err := opts.check(); err != nil {
+	given := o.manifests()
+	if err := given.check(); err != nil {
 		return nil, err
 	}
 	if len(o.From) > 0 {
@@ -65,13 +65,9 @@ func Resources(ctx context.Context, o ResourcesOptions) (*ResourceFiles, error) 
 	if err != nil {
 		return nil, err
 	}
-	if opts == (manifestOptions{}) {
-		opts = manifestOptions{resources.Options{
-			MirrorSourcePolicy: saved.MirrorSourcePolicy, ImagePolicies: saved.ImagePolicies, ImagePolicyNamespace: saved.ImagePolicyNamespace, ICSP: saved.ICSP,
-		}, saved.For}
-	}
-	if opts.target == "" {
-		opts.target = saved.For
+	opts, err := o.over(saved)
+	if err != nil {
+		return nil, err
 	}
 	r, err := s.recorded(t)
 	if err != nil {
@@ -101,13 +97,13 @@ func (o *ResourcesOptions) fromArchive(ctx context.Context, e *Env) (*ResourceFi
 	case o.Mirror == "" && o.MirrorHost == "":
 		return nil, inputHint("set Options.MirrorHost to HOST[:PORT][/PREFIX]", "an archive does not name the mirror")
 	case o.Mirror != "" && o.MirrorHost != "":
-		return nil, inputHint("leave one of them out", "Options.From is for one mirror, and both Options.Mirror and Options.MirrorHost name one")
+		return nil, inputHint("leave one of them out", "Options.From is for one mirror, and both docker://HOST[:PORT][/PREFIX] and Options.MirrorHost name one")
 	case o.MirrorHost != "":
 		destination = RegistryScheme + o.MirrorHost
 	}
 	result, err := Mirror(ctx, MirrorOptions{
-		Env: e, From: o.From, Read: o.Read, Destination: destination, Workspace: o.Workspace, ResourcesOnly: true,
-		For: o.For, ICSP: o.ICSP, MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace,
+		Env: e, From: o.From, Read: o.Read, Destination: destination, Workspace: o.Workspace, ResourcesOnly: true, again: true,
+		For: o.For, ICSP: o.manifests().ICSP, MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace,
 	})
 	if err != nil {
 		return nil, err
@@ -134,9 +130,9 @@ func (s *Session) knownMirror(given string, runs []state.Run) (*RegistryDestinat
 		known := mirrorsOf(runs)
 		switch {
 		case len(known) == 0:
-			return nil, inputHint("set Options.Mirror to docker://HOST[:PORT][/PREFIX], or Options.Workspace", "the workspace names no mirror registry")
+			return nil, inputHint("name the mirror, docker://HOST[:PORT][/PREFIX], or set Options.Workspace", "the workspace names no mirror registry")
 		case len(known) > 1:
-			return nil, inputHint("set Options.Mirror to one of them", "the workspace has several mirrors: %s", strings.Join(known, ", "))
+			return nil, inputHint("name the mirror: docker://HOST[:PORT][/PREFIX] of one of them", "the workspace has several mirrors: %s", strings.Join(known, ", "))
 		}
 		given = known[0]
 	}
@@ -173,7 +169,9 @@ func (s *Session) openMirror(destination string) (*RegistryDestination, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Registry(), nil
+	r := t.Registry()
+	r.offline = true
+	return r, nil
 }
 
 // recorded returns what the records of all image sets say about a mirror, with the names of its catalogs.
@@ -214,7 +212,7 @@ func (s *Session) reachedBy(t *RegistryDestination, host string, all *state.Reco
 	to.aliasOf = t.Key()
 	if known, err := s.Records(to.Key()); err != nil || len(known) > 0 {
 		if err == nil {
-			err = inputHint("set Options.Mirror to it, or use another workspace", "Options.MirrorHost %s is another mirror of the workspace, whose cluster resources would be replaced", host)
+			err = inputHint("name that mirror, docker://HOST[:PORT][/PREFIX], or use another workspace", "Options.MirrorHost %s is another mirror of the workspace, whose cluster resources would be replaced", host)
 		}
 		return nil, err
 	}

@@ -21,6 +21,8 @@ type resourcesFlags struct {
 	from    archives
 	trust   trustFlags
 	form    string
+	icsp    bool
+	mirror  sideFlags
 }
 
 func (a *app) resourcesCommand() *cobra.Command {
@@ -29,7 +31,7 @@ func (a *app) resourcesCommand() *cobra.Command {
 		Use: "resources [docker://HOST[:PORT][/PREFIX]]",
 		Long: `Write the cluster resources of a mirror again, from what the workspace knows of it or
 from an archive. No registry is asked. The mirror may be left out if the workspace has
-only one. Without flags for them, the resources are those of the last run.
+only one. What no flag sets is as in the last run.
 
 ` + exitCodes(map[int]string{exitMismatch: "the archive that is read is damaged, or not signed as required", exitLocked: helpLocked}),
 		Example: `  gantry resources
@@ -40,6 +42,9 @@ only one. Without flags for them, the resources are those of the last run.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.form(f.form, outputText, outputJSON); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("icsp") {
+				f.options.ICSP = &f.icsp
 			}
 			if len(args) > 0 {
 				f.options.Mirror = args[0]
@@ -52,10 +57,12 @@ only one. Without flags for them, the resources are those of the last run.
 	c.Flags().Var(&f.from, "from", "write the resources for what the archive in this folder brings, file://DIR (may be repeated, or with commas)")
 	c.Flags().StringVar(&o.MirrorHost, "mirror-host", "", "HOST[:PORT][/PREFIX] by which clusters reach the mirror, if it is another one")
 	c.Flags().StringVar(&o.For, "for", "", forUsage)
-	c.Flags().BoolVar(&o.ICSP, "icsp", false, icspUsage)
+	c.Flags().BoolVar(&f.icsp, "icsp", false, icspUsage)
 	c.Flags().StringVar(&o.MirrorSourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
 	c.Flags().StringVar(&o.ImagePolicies, "image-policies", "", "version of the ClusterImagePolicies: v1, v1alpha1 or none")
 	c.Flags().StringVar(&o.ImagePolicyNamespace, "image-policy-namespace", "", "write ImagePolicies for this namespace instead of ClusterImagePolicies")
+	c.Flags().StringVar(&f.mirror.certDir, "dest-cert-dir", "", "folder with the CA of the mirror (*.crt), for the files that trust it (default: as in the last run)")
+	c.Flags().BoolVar(&f.mirror.plainHTTP, "dest-plain-http", false, "write the files for a mirror with plain HTTP (default: as in the last run)")
 	f.trust.addFlags(c.Flags())
 	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
 	return c
@@ -72,7 +79,7 @@ func (a *app) resources(ctx context.Context, f resourcesFlags) error {
 			return err
 		}
 	}
-	o.Env = a.environment(&registryFlags{})
+	o.Env = a.environment(&registryFlags{dest: f.mirror})
 	files, err := gantry.Resources(ctx, o)
 	if err != nil {
 		return err

@@ -87,9 +87,13 @@ func TestResourcesRefusals(t *testing.T) {
 		args []string
 	}{
 		{"there is no workspace", []string{"--workspace", w.path("none")}},
+		{"name the mirror: docker://", []string{"--workspace", ws}},
 		{"the workspace has several mirrors", []string{"--workspace", ws}},
 		{"knows nothing of", []string{"--workspace", ws, w.docker("/c")}},
 		{"is not a mirror registry", []string{"--workspace", ws, "file://x"}},
+		{"name that mirror, docker://", []string{"--workspace", ws, w.docker("/a"), "--mirror-host", host + "/b"}},
+		{"both docker://HOST[:PORT][/PREFIX] and --mirror-host name one", []string{"--from", "file://x", w.docker("/a"), "--mirror-host", host + "/b"}},
+		{"have only ImageContentSourcePolicies", []string{"--workspace", ws, w.docker("/a"), "--for", "openshift-4.12", "--icsp=false"}},
 		{"is another mirror of the workspace", []string{"--workspace", ws, w.docker("/a"), "--mirror-host", host + "/b"}},
 		{"an archive does not name the mirror; set --mirror-host", []string{"--from", "file://x"}},
 		{"neither openshift-VERSION nor kubernetes", []string{"--workspace", ws, w.docker("/a"), "--for", "openshft-4.20"}},

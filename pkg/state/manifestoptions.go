@@ -23,6 +23,10 @@ type ManifestOptions struct {
 	ICSP                 bool   `json:"icsp,omitempty"`
 	// AliasOf is the mirror that this is another name of; "" if it is not.
 	AliasOf string `json:"aliasOf,omitempty"`
+	// PlainHTTP means that the mirror was reached by plain HTTP.
+	PlainHTTP bool `json:"plainHTTP,omitempty"`
+	// CA has the certificates, as PEM, that the user gave for the mirror. It has no private keys.
+	CA string `json:"ca,omitempty"`
 }
 
 // ManifestOptions returns how the manifests for a mirror were last written; the zero value if they were

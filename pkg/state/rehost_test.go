@@ -48,7 +48,7 @@ func TestRehost(t *testing.T) {
 
 func TestManifestOptions(t *testing.T) {
 	w := open(t, t.TempDir())
-	want := ManifestOptions{For: "openshift-4.20", ICSP: true, AliasOf: "m"}
+	want := ManifestOptions{For: "openshift-4.20", ICSP: true, AliasOf: "m", PlainHTTP: true, CA: "PEM\n"}
 	for range 2 {
 		if err := w.SaveManifestOptions("one", want); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,75 @@
+package gantry
+
+import (
+	"cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
+)
+
+// manifests returns the options that are set.
+func (o *ResourcesOptions) manifests() manifestOptions {
+	return manifestOptions{resources.Options{
+		MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace, ICSP: o.ICSP != nil && *o.ICSP,
+	}, o.For}
+}
+
+// over returns the options of the last run, changed by those that are set. A saved option that contradicts
+// one that is set does not apply.
+func (o *ResourcesOptions) over(saved state.ManifestOptions) (manifestOptions, error) {
+	opts := o.manifests()
+	opts.target = cmp.Or(opts.target, saved.For)
+	target, err := resources.ParseTarget(opts.target)
+	if err != nil { // chooseTarget returns it
+		target = resources.Target{}
+	}
+	switch {
+	case o.ICSP != nil && !*o.ICSP && beforeMirrorSets(target):
+		return opts, inputHint("set Options.For to OpenShift 4.13 or later, or leave Options.ICSP out", "clusters of OpenShift %s have only ImageContentSourcePolicies", target.Version)
+	case o.ICSP == nil && o.MirrorSourcePolicy == "":
+		opts.ICSP = saved.ICSP && !otherClusters(o.For, saved.For)
+	}
+	if o.MirrorSourcePolicy == "" && !opts.ICSP && !beforeMirrorSets(target) {
+		opts.MirrorSourcePolicy = saved.MirrorSourcePolicy
+	}
+	opts.ImagePolicies = cmp.Or(opts.ImagePolicies, saved.ImagePolicies)
+	opts.ImagePolicyNamespace = cmp.Or(opts.ImagePolicyNamespace, saved.ImagePolicyNamespace)
+	return opts, opts.check()
+}
+
+// otherClusters reports whether given names a version of OpenShift, or another platform, that saved does
+// not. Their version decides about ImageContentSourcePolicies.
+func otherClusters(given, saved string) bool {
+	now, err := resources.ParseTarget(given)
+	if err != nil || !now.Kubernetes && now.Version == (resources.OpenShiftVersion{}) {
+		return false
+	}
+	before, err := resources.ParseTarget(saved)
+	return err != nil || now.Kubernetes != before.Kubernetes || now.Version != before.Version
+}
+
+// A mirrorAccess says how clusters and machines connect to a mirror.
+type mirrorAccess struct {
+	plainHTTP bool
+	ca        string // certificates as PEM, without private keys
+}
+
+// access returns how clusters connect to a mirror: as this run does. A run that does not connect to it, and
+// that has no options for it, uses those of the last run.
+func (s *Session) access(t *RegistryDestination) (mirrorAccess, error) {
+	if t.offline && s.env.CertDir == "" && s.env.Destination.CertDir == "" && !s.env.Destination.PlainHTTP {
+		saved, err := s.ManifestOptions(cmp.Or(t.aliasOf, t.Key()))
+		if err != nil {
+			return mirrorAccess{}, err
+		}
+		if saved.PlainHTTP || saved.CA != "" {
+			return mirrorAccess{saved.PlainHTTP, saved.CA}, nil
+		}
+	}
+	ca, err := t.Client.Authorities(t.Host)
+	if err != nil {
+		return mirrorAccess{}, advice.Wrap(advice.Input, err, "")
+	}
+	return mirrorAccess{t.Client.PlainHTTP(), string(ca)}, nil
+}
