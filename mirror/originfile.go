@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -39,14 +38,18 @@ func (o *Origin) file(ctx context.Context, source string, desc ocispec.Descripto
 	return layout.Rest(ctx, f, desc, offset, path)
 }
 
+// An otherContent is the error for a file that has another digest than the expected one.
+type otherContent struct{ error }
+
 // FileSize returns the size of the file at an address, whose content has a digest. If the server does
-// not send it, the file is read into the cache, where it is copied from later.
+// not send it, the file is read into the cache, where it is copied from later. Nothing is stored of content
+// that has another digest.
 func (o *Origin) FileSize(ctx context.Context, address string, want digest.Digest) (int64, error) {
 	if size, ok := o.cache.Size(want); ok {
 		return size, nil
 	}
 	size, err := o.client.WebSize(ctx, address)
-	if err != nil || size >= 0 {
+	if err != nil || size > 0 || size == 0 && want == digest.FromString("") {
 		return size, err
 	}
 	body, err := o.client.WebBody(ctx, address)
@@ -54,21 +57,24 @@ func (o *Origin) FileSize(ctx context.Context, address string, want digest.Diges
 		return 0, err
 	}
 	got, err := o.cache.Write(ctx, fileartifact.LayerType, func(w io.Writer) error {
-		n, err := io.Copy(w, io.LimitReader(body, fileartifact.MaxSize+1))
-		if err == nil && n > fileartifact.MaxSize {
-			err = fmt.Errorf("it is larger than %d bytes", int64(fileartifact.MaxSize))
+		hash := digest.SHA256.Digester()
+		n, err := io.Copy(io.MultiWriter(w, hash.Hash()), io.LimitReader(body, fileartifact.MaxSize+1))
+		switch d := hash.Digest(); {
+		case err != nil:
+			return err
+		case n > fileartifact.MaxSize:
+			return fmt.Errorf("it is larger than %d bytes", int64(fileartifact.MaxSize))
+		case d != want:
+			return &otherContent{fmt.Errorf("the content of %s has the digest %s, and %s was expected", address, d, want)}
 		}
-		return err
+		return nil
 	})
-	if err := errors.Join(err, body.Close()); err != nil {
-		return 0, fmt.Errorf("reading %s: %w", address, err)
-	}
-	if got.Digest != want {
-		err := fmt.Errorf("the content of %s has the digest %s, and %s was expected", address, got.Digest, want)
-		if removed := o.cache.Remove(got); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
-			return 0, errors.Join(err, removed)
-		}
-		return 0, err
+	other := (*otherContent)(nil)
+	switch closed := body.Close(); {
+	case errors.As(err, &other):
+		return 0, other.error
+	case err != nil || closed != nil:
+		return 0, fmt.Errorf("reading %s: %w", address, errors.Join(err, closed))
 	}
 	return got.Size, nil
 }

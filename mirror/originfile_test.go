@@ -95,4 +95,25 @@ func TestOriginFileSize(t *testing.T) {
 	if _, err := o.FileSize(t.Context(), wrong.URL+"/file", other); err == nil || !strings.Contains(err.Error(), digest.FromString("something else").String()) || !strings.Contains(err.Error(), other.String()) {
 		t.Errorf("wrong content: %v", err)
 	}
+	// Content that the cache has already stays when a server answers with it for another digest, and a
+	// server that answers 0 to HEAD is read.
+	zero := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.Header().Set("Content-Length", "0")
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(zero.Close)
+	if _, err := o.FileSize(t.Context(), zero.URL+"/file", other); err == nil || !strings.Contains(err.Error(), d.String()) {
+		t.Errorf("the content of another file: %v", err)
+	}
+	if size, err := o.FileSize(t.Context(), server.URL+"/file", d); err != nil || size != int64(len(text)) { // it is closed
+		t.Errorf("content of the cache was deleted: %d, %v", size, err)
+	}
+	_, fresh, _, _ := source(t)
+	if size, err := fresh.FileSize(t.Context(), zero.URL+"/file", d); err != nil || size != int64(len(text)) {
+		t.Errorf("a server that answers 0 to HEAD: %d, %v", size, err)
+	}
 }

@@ -61,16 +61,17 @@ func checkFile(r *reader, at string, f *File) {
 		r.fault(at, "field \"sha256\" is missing; a file with url needs it", "add the checksum that its publisher names")
 	}
 	f.SHA256 = strings.ToLower(f.SHA256)
+	u, err := url.Parse(f.URL)
+	if err != nil {
+		return // it was reported
+	}
+	f.URL = u.Scheme + f.URL[len(u.Scheme):] // in lower case
 	if _, given := r.at[join(at, "target")]; f.Target != "" || given {
 		return
 	}
 	field := "path"
 	f.Target = filepath.Base(f.Path)
 	if f.URL != "" {
-		u, err := url.Parse(f.URL)
-		if err != nil {
-			return // it was reported
-		}
 		field, f.Target = "url", path.Base(u.Path)
 	}
 	if message, _ := checkFileName(f.Target); message != "" {

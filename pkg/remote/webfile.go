@@ -70,7 +70,7 @@ func (c *Client) WebFile(ctx context.Context, address string, desc ocispec.Descr
 }
 
 // WebSize returns the size of the file at an http or https address in bytes, or -1 if the server does not
-// send it. It sends HEAD, and GET to a server that does not answer that; the body is not read.
+// send it. It sends HEAD, and GET to a server that does not answer that, or with 0; the body is not read.
 func (c *Client) WebSize(ctx context.Context, address string) (int64, error) {
 	size := int64(-1)
 	err := c.openWeb(ctx, address, []string{http.MethodHead, http.MethodGet}, func(resp *http.Response) { size = resp.ContentLength })
@@ -103,7 +103,7 @@ func (c *Client) openWeb(ctx context.Context, address string, methods []string, 
 			if resp.StatusCode != http.StatusOK {
 				return f.h.refusal(r, resp)
 			}
-			sized = resp.ContentLength >= 0
+			sized = resp.ContentLength > 0 // some servers answer 0 to any HEAD
 			if sized || i == len(methods)-1 {
 				see(resp)
 			}

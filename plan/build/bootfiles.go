@@ -39,7 +39,7 @@ func (r platformReleases) addBootFiles(ctx context.Context, files *plannedFiles,
 			key := a.Location + " " + a.Digest.String()
 			size, ok := known[key]
 			if !ok {
-				size.bytes, size.err = sources.Downloads.FileSize(ctx, a.Location, a.Digest)
+				size.bytes, size.err = webSize(ctx, sources.Downloads, a.Location, a.Digest)
 				known[key] = size
 			}
 			switch {

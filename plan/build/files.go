@@ -112,7 +112,7 @@ func readFile(ctx context.Context, f *imageset.File, from Downloads) (e fileEntr
 	}
 	if f.URL != "" {
 		e.Digest = want
-		if e.Size, missing = from.FileSize(ctx, f.URL, want); missing != nil && ctx.Err() != nil {
+		if e.Size, missing = webSize(ctx, from, f.URL, want); missing != nil && ctx.Err() != nil {
 			return e, nil, context.Cause(ctx)
 		}
 		return e, missing, nil
@@ -130,6 +130,21 @@ func readFile(ctx context.Context, f *imageset.File, from Downloads) (e fileEntr
 	}
 	e.Executable = e.Executable || mode&0o100 != 0
 	return e, nil, nil
+}
+
+// webSize returns the size of the file at an address. One that no file with this digest has is an error.
+func webSize(ctx context.Context, from Downloads, address string, want digest.Digest) (int64, error) {
+	n, err := from.FileSize(ctx, address, want)
+	switch {
+	case err != nil:
+		return 0, err
+	case n > fileartifact.MaxSize:
+		return 0, fmt.Errorf("the server has %d bytes of %s, and the limit is %d", n, address, int64(fileartifact.MaxSize))
+	}
+	if err := plan.CheckSize(want, n); err != nil {
+		return 0, fmt.Errorf("reading %s: %w", address, err)
+	}
+	return n, nil
 }
 
 // RebuildFile makes the artifact of a file of a plan again, without its content.

@@ -22,7 +22,12 @@ type downloads map[string]string
 
 func (d downloads) FileSize(_ context.Context, address string, _ digest.Digest) (int64, error) {
 	text, ok := d[address]
-	if !ok {
+	switch {
+	case strings.HasSuffix(address, "/huge"):
+		return fileartifact.MaxSize + 1, nil
+	case strings.HasSuffix(address, "/empty"):
+		return 0, nil
+	case !ok:
 		return 0, fmt.Errorf("reading %s: %w", address, fs.ErrNotExist)
 	}
 	return int64(len(text)), nil
@@ -50,7 +55,7 @@ func planFiles(t *testing.T, text string) (*plan.Plan, error) {
 
 const filesConfig = `
   files:
-  - url: https://example.com/pub/live.iso
+  - url: HTTPS://example.com/pub/live.iso
     sha256: DIGEST
   - path: tools/run.sh
   - path: note.txt
@@ -136,6 +141,7 @@ func TestPlanFilesMissing(t *testing.T) {
 		missing              int
 	}{
 		{"gone", "[{url: \"https://example.com/gone\", sha256: " + sum + "}]", "", 1},
+		{"sizes", "[{url: \"https://example.com/huge\", sha256: " + sum + "}, {url: \"https://example.com/empty\", sha256: " + sum + "}]", "", 2},
 		{"no file", "[{path: gone}]", "file gone: file does not exist", 0},
 		{"wrong checksum", "[{path: note.txt, sha256: " + sum + "}]", "has the digest " + digest.FromString("read me").String() + ", and sha256:" + sum + " was expected", 0},
 	} {
