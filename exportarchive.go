@@ -31,7 +31,7 @@ func (t *archiveDestination) Copy(ctx context.Context, p *plan.Plan, source imag
 
 // prepareArchive decides what the archive omits, according to the options.
 func (e *Env) prepareArchive(ctx context.Context, s *Session, t *archiveDestination, o *MirrorOptions, p *plan.Plan) error {
-	opts := airgap.ExportOptions{Repeatable: o.OnError == OnErrorPackage}
+	opts := airgap.ExportOptions{Repeatable: o.OnError == OnErrorPackage || len(p.Files) > 0}
 	var err error
 	if opts.Since, err = o.since(); err != nil {
 		return err

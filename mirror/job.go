@@ -2,9 +2,11 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -21,7 +23,7 @@ type Job struct {
 type Reduce func(ctx context.Context, p *plan.Plan) (*plan.Reduced, error)
 
 // NewJob returns the job of copying p. Packages that name images which p already misses are
-// excluded at once. If reduce is nil, nothing is ever excluded.
+// excluded at once. If reduce is nil, only files are ever excluded.
 func NewJob(ctx context.Context, p *plan.Plan, reduce Reduce) (*Job, error) {
 	j := &Job{requested: p, plan: p, reduce: reduce, kept: map[string]string{}}
 	if reduce != nil && len(p.Missing) > 0 {
@@ -37,14 +39,15 @@ func (j *Job) Plan() *plan.Plan { return j.plan }
 // Requested returns the plan that the job was made for.
 func (j *Job) Requested() *plan.Plan { return j.requested }
 
-// Run calls once to copy the plan. As long as images fail and what names them can be excluded, it
+// Run calls once to copy the plan. Files whose content has another digest count as missing at the source,
+// so that an archive or a layout is complete without them. As long as images fail and what names them can be excluded, it
 // calls once again with what is left to do: with carried, which is for archives and layouts, the
 // whole remaining plan; for a registry, only the catalogs. The report covers all calls, and
 // everything in the requested plan.
 func (j *Job) Run(ctx context.Context, carried bool, once func(ctx context.Context, part *plan.Plan) (*Report, error)) (*Report, error) {
 	report, err := once(ctx, j.plan)
-	for err == nil && j.reduce != nil {
-		lost := lostImages(j.plan, report, carried)
+	for err == nil {
+		lost := j.lost(report, carried)
 		if len(lost) == 0 {
 			break
 		}
@@ -84,6 +87,10 @@ func (j *Job) remainder(ctx context.Context, lost []plan.FailedImage, carried bo
 		return nil, err
 	}
 	before := j.plan
+	if j.reduce == nil {
+		j.plan = left
+		return left, nil
+	}
 	catalogs, err := j.exclude(ctx, left)
 	switch {
 	case err != nil:
@@ -95,6 +102,24 @@ func (j *Job) remainder(ctx context.Context, lost []plan.FailedImage, carried bo
 		return nil, nil
 	}
 	return j.plan.OnlyCatalogs(catalogs)
+}
+
+// lost returns the images that failed and that can be excluded. Without a Reduce, these are files with another
+// checksum, if nothing else failed: an archive or a layout is written without them.
+func (j *Job) lost(report *Report, carried bool) []plan.FailedImage {
+	if j.reduce != nil {
+		return lostImages(j.plan, report, carried)
+	}
+	if !carried || !report.Unfinished {
+		return nil
+	}
+	lost := lostImages(j.plan, report, true)
+	for _, l := range lost {
+		if !plan.IsFileSource(l.Source) || !errors.Is(l.Err, remote.ErrMismatch) {
+			return nil
+		}
+	}
+	return lost
 }
 
 // lostImages returns the images of the plan that failed. Without publishables, it omits the images

@@ -26,7 +26,7 @@ type ExportOptions struct {
 	// Signing decides what may be signed and built on. It is nil if nothing is signed.
 	Signing *SigningPolicy
 	// Repeatable keeps what is needed to call Run again with less of the plan, as if failing
-	// packages are left out. It costs memory: what the site has is as large as the plan.
+	// packages or files are left out. It costs memory: what the site has is as large as the plan.
 	Repeatable bool
 }
 
