@@ -17,7 +17,8 @@ type PartialError struct {
 	failed, withheld, excluded int
 	releases                   int  // of those that are withheld
 	planned                    bool // nothing was copied
-	missing                    bool // some were already missing when the plan was made
+	missing                    bool // some images were already missing when the plan was made
+	files                      bool // some of them are files, which nothing blocks
 	buildsOn                   bool // the source is an archive that omits content
 	excludable                 bool // OnErrorPackage would publish catalogs that are withheld
 	reasons                    []error
@@ -33,7 +34,9 @@ func newPartialError(report *mirror.Report, onError string) *PartialError {
 	}
 	e.excludable = e.withheld > e.releases && onError != OnErrorPackage
 	for _, f := range report.Failed {
-		e.missing = e.missing || f.Repository == ""
+		file := plan.IsFileSource(f.Source)
+		e.files = e.files || file
+		e.missing = e.missing || f.Repository == "" && !file
 		if f.Err != nil {
 			e.reasons = append(e.reasons, f.Err)
 		}
@@ -44,7 +47,12 @@ func newPartialError(report *mirror.Report, onError string) *PartialError {
 // newPlannedError returns the error of a plan that misses images and was not copied.
 func newPlannedError(p *plan.Plan, onError string) *PartialError {
 	names := func(w plan.Publishable) bool { return w.Catalog != "" }
-	return &PartialError{failed: len(p.Missing), planned: true, excludable: onError != OnErrorPackage && slices.ContainsFunc(namesMissing(p), names)}
+	e := &PartialError{failed: len(p.Missing), planned: true, excludable: onError != OnErrorPackage && slices.ContainsFunc(namesMissing(p), names)}
+	for _, m := range p.Missing {
+		file := plan.IsFileSource(m.Source)
+		e.files, e.missing = e.files || file, e.missing || !file
+	}
+	return e
 }
 
 // Error returns how much is missing.
@@ -67,14 +75,22 @@ func (e *PartialError) Error() string {
 
 // Advice returns advice.Partial and the remedy.
 func (e *PartialError) Advice() (advice.Kind, string) {
-	hint := "fix the listed problems and run again"
+	if e.buildsOn && slices.ContainsFunc(e.reasons, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }) {
+		return advice.Partial, "add the listed archives to Options.From; or run again with Options.CheckBlobs, and write the next archive with Options.Receipt and the receipt of that run"
+	}
+	hint := "fix the listed problems"
+	if e.missing {
+		hint += ", or block images that are not needed with mirror.blockedImages"
+	}
+	if e.files {
+		hint += ", or remove files that are not needed from mirror.files and mirror.platform.tools.bootImages"
+	}
 	switch {
 	case e.planned:
-		hint = "fix the listed problems, or block the images with mirror.blockedImages"
-	case e.buildsOn && slices.ContainsFunc(e.reasons, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }):
-		return advice.Partial, "add the listed archives to Options.From; or run again with Options.CheckBlobs, and write the next archive with Options.Receipt and the receipt of that run"
-	case e.missing:
-		hint = "fix the listed problems, or block images that are not needed with mirror.blockedImages, and run again"
+	case e.missing || e.files:
+		hint += ", and run again"
+	default:
+		hint += " and run again"
 	}
 	if e.excludable {
 		hint += "; to publish catalogs without the packages that name these images, mirror with Options.OnError " + OnErrorPackage

@@ -31,6 +31,32 @@ func TestPartialError(t *testing.T) {
 	}
 }
 
+// The remedy for files is another one than for images, which blockedImages matches.
+func TestPartialErrorOfFiles(t *testing.T) {
+	t.Parallel()
+	image, file, wrong := mirror.Failure{Source: "quay.io/a"}, mirror.Failure{Source: "file+https://a/b"}, mirror.Failure{Source: "file+https://a/b", Repository: "gantry/files"}
+	const blocked, removed = "mirror.blockedImages", "remove files that are not needed from mirror.files and mirror.platform.tools.bootImages"
+	for name, tc := range map[string]struct {
+		failed       []mirror.Failure
+		image, files bool
+	}{
+		"image": {[]mirror.Failure{image}, true, false},
+		"file":  {[]mirror.Failure{file}, false, true},
+		"wrong": {[]mirror.Failure{wrong}, false, true},
+		"both":  {[]mirror.Failure{image, file}, true, true},
+	} {
+		p := &plan.Plan{}
+		for _, f := range tc.failed {
+			p.Missing = append(p.Missing, plan.Missing{Source: f.Source})
+		}
+		for _, err := range []*PartialError{newPartialError(&mirror.Report{Failed: tc.failed}, ""), newPlannedError(p, "")} {
+			if hint := advice.Hint(err); strings.Contains(hint, blocked) != tc.image || strings.Contains(hint, removed) != tc.files {
+				t.Errorf("%s: %q", name, hint)
+			}
+		}
+	}
+}
+
 // The errors of runs and plans mention OnErrorPackage if it would publish a catalog that is withheld.
 func TestPartialErrorMentionsOnErrorPackage(t *testing.T) {
 	t.Parallel()

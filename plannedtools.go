@@ -78,10 +78,10 @@ func (e *Env) extractSelected(ctx context.Context, s *releaseSource, o *ExtractF
 	return list, nil
 }
 
-// isToolFile reports whether a name looks like the file of a tool, "oc-4.20.5-linux-amd64".
-func isToolFile(name string) bool {
+// isTool reports whether a name is a tool, "oc", or looks like the file of one, "oc-4.20.5-linux-amd64".
+func isTool(name string) bool {
 	return slices.ContainsFunc(tools.Names(), func(tool string) bool {
 		rest, ok := strings.CutPrefix(name, tool+"-")
-		return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+		return name == tool || ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 	})
 }

@@ -136,7 +136,7 @@ func (s *fileSource) find(ctx context.Context, ref string) (MirroredFile, error)
 		}
 	}
 	switch {
-	case len(found) == 0 && isToolFile(name):
+	case len(found) == 0 && isTool(name):
 		return MirroredFile{}, inputHint("it is in the images of its release: run gantry release tools", "there is no file %s", ref)
 	case len(found) == 1, len(found) > 1 && !pinned && !found[0].Older:
 		return found[0].MirroredFile, nil

@@ -53,7 +53,7 @@ completely is not written. Only stdout and pipes may receive a part of it.
 		}),
 		Example: `  gantry archive extract file:///media/disk --to layout
   gantry archive extract file:///media/disk --to layout --image 'lantern/*' --image acme/operator-index:v4.20
-  gantry archive extract file:///media/disk --files bin --file openshift-install
+  gantry archive extract file:///media/disk --files bin --file openshift-install-4.20.5-linux-amd64
   gantry archive extract file:///media/disk --digest sha256:9f2c... --to layer.tar.gz
   gantry archive extract file:///media/disk --digest sha256:4c8d... | jq .layers`,
 		Args: cobra.MinimumNArgs(1),

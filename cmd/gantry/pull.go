@@ -21,9 +21,10 @@ func (a *app) pullCommand() *cobra.Command {
 	var f pullFlags
 	c := &cobra.Command{
 		Use: "pull FROM [NAME] [--to FILE]",
-		Long: `Write a file of mirror.files, or a tool of a release, to the working directory or to
---to. FROM is a mirror (docker://HOST[:PORT][/PREFIX]), an archive (file://DIR) or a layout
-(oci://DIR). Without NAME, list the files that it has.
+		Long: `Write a file of mirror.files, or a boot image of a release, to the working directory or
+to --to. FROM is a mirror (docker://HOST[:PORT][/PREFIX]), an archive (file://DIR) or a
+layout (oci://DIR). Without NAME, list the files that it has. The tools of a release are in
+its images: gantry release tools writes them.
 
 The content is compared with its SHA-256. The file appears when it is complete, executable
 if it is a program. A file with other content is replaced only with --force.
@@ -36,7 +37,7 @@ A mirror keeps the older files of a name: the list has them as NAME@sha256:DIGIT
 			exitNoSpace:      helpNoSpace,
 		}),
 		Example: `  gantry pull docker://mirror.example.com:5000
-  gantry pull docker://mirror.example.com:5000 openshift-install --to bin/openshift-install
+  gantry pull docker://mirror.example.com:5000 tools/install.sh --to bin/install.sh
   gantry pull file:///media/disk rhcos-live.iso --to - | sha256sum`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.pull(cmd.Context(), &f, args) },

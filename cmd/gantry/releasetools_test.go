@@ -134,6 +134,7 @@ func TestReleaseTools(t *testing.T) {
 		t.Errorf("tools extracted with --force differ: %s", diff)
 	}
 	w.refuseLook(exitUsage, []string{"there is no file oc-4.20.5-linux-amd64", "gantry release tools"}, "pull", w.docker("/ocp"), "oc-4.20.5-linux-amd64")
+	w.refuseLook(exitUsage, []string{"there is no file oc; it is in the images", "gantry release tools"}, "pull", w.docker("/ocp"), "oc")
 
 	// A mirror is what openshift-install installs, unless another image is given.
 	w.must("release", "tools", image, "openshift-install", "--to", w.path("own"))
