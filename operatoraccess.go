@@ -65,7 +65,7 @@ func CheckOperatorAccess(ctx context.Context, o OperatorInstallOptions, file str
 	if len(accounts) > 0 && !slices.Contains(accounts, account) {
 		return nil, inputHint("set Options.ServiceAccount and Options.InstallNamespace", "%s binds no role to the ServiceAccount %s, only to %s", file, account, listAccounts(accounts))
 	}
-	missing, unknown := policy.Missing(account, i.result.Needs)
+	missing, unknown := i.result.Missing(policy)
 	out := &OperatorAccess{Version: 1, Package: i.Package, Bundle: i.Bundle, Account: account.String(), Missing: []MissingRules{}, Notes: []string{}}
 	if len(accounts) == 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s has no binding of a ServiceAccount: all its roles count as bound to %s", file, account))

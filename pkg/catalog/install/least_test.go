@@ -136,6 +136,56 @@ func TestAggregation(t *testing.T) {
 	}
 }
 
+// A bundle that binds such a role needs bind, too.
+func TestAggregationIsBound(t *testing.T) {
+	t.Parallel()
+	r, err := V1(lighthouse(t, "rules:\n- {nonResourceURLs: [/metrics], verbs: [get]}\n", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\n", `name: "system:auth-delegator"`, "name: lighthouse-metrics-reader"), V1Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLeast(t, r)
+	bind := rbac.Permission{Verb: "bind", Group: rbac.APIGroup, Resource: "clusterroles", Name: "lighthouse-metrics-reader"}
+	if !slices.Contains(r.Needs.Permissions(rbac.Cluster), bind) {
+		t.Error("the account need not bind")
+	}
+}
+
+// With escalate and bind, an account need not have what the bundle's roles permit.
+func TestEscalateAndBind(t *testing.T) {
+	t.Parallel()
+	r, err := V1(lighthouse(t), V1Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		verbs string
+		want  bool // whether that is enough
+	}{{"", false}, {"escalate", false}, {"bind", false}, {"escalate, bind", true}} {
+		text, err := YAML([]Object{Role(rbac.Cluster, "own", r.own.Roles()[rbac.Cluster])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for namespace, rules := range r.own.Roles() {
+			if namespace == rbac.Cluster {
+				continue
+			}
+			more, err := YAML([]Object{Role(namespace, "own", rules)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = slices.Concat(text, []byte("---\n"), more)
+		}
+		text = append(text, "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: more}, rules: [{verbs: ["+tc.verbs+"], apiGroups: [rbac.authorization.k8s.io], resources: [roles, clusterroles]}]}\n"...)
+		p, err := rbac.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if missing, _ := r.Missing(p); (len(missing.Namespaces()) == 0) != tc.want {
+			t.Errorf("with %q, %v is missing", tc.verbs, missing.Roles())
+		}
+	}
+}
+
 // realCatalogs has packages of public catalogs, beside the project's checkout.
 const realCatalogs = "../../../../shared/catalogs"
 

@@ -16,9 +16,12 @@ const olmGroup = "olm.operatorframework.io"
 //   - update of the finalizers of the ClusterExtension, for clusters that restrict owner references
 //   - everything that its roles grant
 //   - bind for roles that the bundle binds and does not have, by their names
-//   - escalate for ClusterRoles if one of its own collects the rules of others, which cannot be listed
-func (r *rendering) needs(name string) *rbac.Set {
-	needs := &r.granted
+//   - escalate for ClusterRoles if one of its own collects the rules of others, which cannot be listed, and
+//     bind if the bundle binds it
+//
+// own are those without what the roles grant.
+func (r *rendering) needs(name string) (all, own *rbac.Set) {
+	needs := &rbac.Set{}
 	for _, t := range r.things {
 		for _, verb := range []string{"get", "patch", "update", "delete"} {
 			needs.Add(t.namespace, rbac.Permission{Verb: verb, Group: t.group, Resource: t.resource, Name: t.name})
@@ -35,5 +38,17 @@ func (r *rendering) needs(name string) *rbac.Set {
 	if r.aggregates {
 		needs.Add(rbac.Cluster, rbac.Permission{Verb: "escalate", Group: rbac.APIGroup, Resource: "clusterroles"})
 	}
-	return needs
+	all = &rbac.Set{}
+	for _, g := range r.grants {
+		all.Add(g.role.namespace, g.permissions...)
+		for _, namespace := range g.boundIn {
+			if g.aggregates {
+				needs.Add(namespace, g.bind())
+			}
+		}
+	}
+	for _, namespace := range needs.Namespaces() {
+		all.Add(namespace, needs.Permissions(namespace)...)
+	}
+	return all, needs
 }

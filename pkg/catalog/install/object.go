@@ -36,6 +36,9 @@ type Result struct {
 	// Account is the ServiceAccount of OLM v1, and Needs its permissions. They are empty for classic.
 	Account rbac.Account
 	Needs   *rbac.Set
+
+	own    *rbac.Set // Needs without what the roles of the bundle grant
+	grants []grant
 }
 
 func (r *Result) note(format string, args ...any) {

@@ -22,8 +22,8 @@ type thing struct {
 // A rendering is what OLM v1 applies of a bundle.
 type rendering struct {
 	things []thing
-	// granted are the rules of the roles, by namespace.
-	granted rbac.Set
+	// grants are the roles.
+	grants []grant
 	// bound are roles that bindings name and the bundle does not have. Their rules are unknown.
 	bound []thing
 	// aggregates says that a ClusterRole collects the rules of others.
@@ -138,15 +138,17 @@ func (r *rendering) roles(csv, namespace, resource string, all []permissions) er
 		}
 		r.add(rbac.APIGroup, resource+"s", namespace, name)
 		r.add(rbac.APIGroup, resource+"bindings", namespace, name)
-		if err := r.grant(csv, namespace, p.Rules); err != nil {
+		if err := r.grant(csv, thing{rbac.APIGroup, resource + "s", namespace, name}, p.Rules); err != nil {
 			return err
 		}
+		r.grants[len(r.grants)-1].boundIn = []string{namespace}
 	}
 	return nil
 }
 
 // grant adds the rules of a role of the bundle. Rules that no account can grant are an error.
-func (r *rendering) grant(bundle, namespace string, rules []rbac.Rule) error {
+func (r *rendering) grant(bundle string, role thing, rules []rbac.Rule) error {
+	g, namespace := grant{role: role}, role.namespace
 	for _, rule := range rules {
 		switch {
 		case namespace != rbac.Cluster && len(rule.NonResourceURLs) > 0:
@@ -155,8 +157,9 @@ func (r *rendering) grant(bundle, namespace string, rules []rbac.Rule) error {
 		case slices.Contains(rule.ResourceNames, ""):
 			return advice.New(advice.Input, "mirror another version", "bundle %s has permissions for %s with an empty name, which no object has", bundle, strings.Join(rule.Resources, ", "))
 		}
-		r.granted.Add(namespace, rule.Permissions()...)
+		g.permissions = append(g.permissions, rule.Permissions()...)
 	}
+	r.grants = append(r.grants, g)
 	return nil
 }
 
@@ -205,11 +208,13 @@ func (r *rendering) others(b *Bundle, namespace string) error {
 			if !k.namespaced {
 				in = rbac.Cluster
 			}
-			if err := r.grant(b.Name, in, o.Rules); err != nil {
+			if err := r.grant(b.Name, thing{rbac.APIGroup, k.resource, in, o.Metadata.Name}, o.Rules); err != nil {
 				return err
 			}
+			g := &r.grants[len(r.grants)-1]
+			g.boundIn = b.boundIn(&o, namespace)
 			if o.AggregationRule != nil && len(o.AggregationRule.Selectors) > 0 {
-				r.aggregates = true
+				g.aggregates, r.aggregates = true, true
 			}
 		case "RoleBinding", "ClusterRoleBinding":
 			if !own(o.RoleRef.Kind, o.RoleRef.Name) {

@@ -59,7 +59,8 @@ func V1(b *Bundle, o V1Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Needs = rendered.needs(b.Package)
+	r.Needs, r.own = rendered.needs(b.Package)
+	r.grants = rendered.grants
 	r.Objects = append(r.Objects, namespaceObject, Object{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(namespace, r.Account.Name)})
 	r.Objects = append(r.Objects, r.roles()...)
 	r.Objects = append(r.Objects, b.userRoles()...)
