@@ -152,7 +152,11 @@ func (s *Session) build(t *RegistryDestination, r *clusterResources, opts manife
 	if err != nil {
 		return err
 	}
-	return r.kustomize(t)
+	ca, without, err := s.caFile(t, r)
+	if err != nil {
+		return err
+	}
+	return r.kustomize(t, ca, without)
 }
 
 // previewResources returns the manifests that a run would write, and what would change. It writes

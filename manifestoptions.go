@@ -100,11 +100,11 @@ func (s *Session) withoutAliases(folders map[string][]resources.File) error {
 }
 
 // kustomize adds the files that apply the manifests in one step.
-func (r *clusterResources) kustomize(t *RegistryDestination) error {
+func (r *clusterResources) kustomize(t *RegistryDestination, ca []byte, without map[string]string) error {
 	own := map[string][]resources.File{}
 	for _, write := range []func() (map[string][]resources.File, error){
 		func() (map[string][]resources.File, error) { return resources.DefaultCatalogs(r.target) },
-		func() (map[string][]resources.File, error) { return resources.TrustedCA(t.Host) },
+		func() (map[string][]resources.File, error) { return resources.TrustedCA(t.Host, ca) },
 	} {
 		more, err := write()
 		if err != nil {
@@ -114,7 +114,7 @@ func (r *clusterResources) kustomize(t *RegistryDestination) error {
 			own[name] = files
 		}
 	}
-	files, applied, err := resources.Kustomize(r.files, own, r.target)
+	files, applied, err := resources.Kustomize(r.files, own, without, r.target)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package gantry
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -72,4 +74,24 @@ func (s *Session) access(t *RegistryDestination) (mirrorAccess, error) {
 		return mirrorAccess{}, advice.Wrap(advice.Input, err, "")
 	}
 	return mirrorAccess{t.Client.PlainHTTP(), string(ca)}, nil
+}
+
+// caFile returns the text of resources.CAFile, which is "" if the user put one into the folder or if the CA
+// is unknown, and what Kustomize has to leave out without it.
+func (s *Session) caFile(t *RegistryDestination, r *clusterResources) (ca []byte, without map[string]string, err error) {
+	listed, err := s.ListedResources(t.Key())
+	if err != nil {
+		return nil, nil, err
+	}
+	mine := slices.ContainsFunc(listed, func(name string) bool { return strings.HasSuffix(name, "/"+resources.CAFile) })
+	found, err := s.HasResource(t.Key(), resources.CAFile)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case found && !mine:
+		return nil, nil, nil
+	case r.access.ca == "":
+		return nil, resources.WithoutCA(), nil
+	}
+	return []byte(r.access.ca), nil, nil
 }

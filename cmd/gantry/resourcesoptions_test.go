@@ -66,6 +66,31 @@ func TestResourcesKeepOptions(t *testing.T) {
 			t.Errorf("%q: %s", args, cmp.Diff(first[mirrorSet], again[mirrorSet]))
 		}
 	}
+	// The component trusted-ca has the CA, unless the user put another one there.
+	const caFile = "ws/cluster-resources/components/trusted-ca/ca.crt"
+	for range 2 {
+		o := w.must("resources", "--workspace", ws, "--for", "openshift-4.20,trusted-ca")
+		if got := w.read(caFile); !strings.Contains(got, line) || strings.Contains(o.stdout, "Not applied: trusted-ca") {
+			t.Errorf("the CA is %q\n%s", got, o.stdout)
+		}
+	}
+	o := w.must("resources", "--workspace", ws, "--dest-cert-dir", t.TempDir())
+	if _, err := os.Stat(w.path(caFile)); !os.IsNotExist(err) || !strings.Contains(o.stdout, "Not applied: trusted-ca, which needs the CA") {
+		t.Errorf("without a CA: %v\n%s", err, o.stdout)
+	}
+	if strings.Contains(w.read("ws/cluster-resources/Kustomization"), "\n- components/trusted-ca") {
+		t.Error("the component is applied without the CA")
+	}
+	if err := os.WriteFile(w.path(caFile), []byte("of the user\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o = w.must("resources", "--workspace", ws, "--dest-cert-dir", certs)
+	if got := w.read(caFile); got != "of the user\n" || strings.Contains(o.stdout, "Not applied: trusted-ca") {
+		t.Errorf("the user's CA is now %q\n%s", got, o.stdout)
+	}
+	if err := os.Remove(w.path(caFile)); err != nil {
+		t.Fatal(err)
+	}
 	w.must("resources", "--workspace", ws, "--dest-cert-dir", t.TempDir())
 	if all := allText(written()); strings.Contains(all, "http://"+w.mirror.Host) || strings.Contains(all, line) {
 		t.Error("the flag does not replace how the mirror is reached")

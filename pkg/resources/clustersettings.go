@@ -67,9 +67,9 @@ func caKey(host string) string {
 }
 
 // TrustedCA returns the files of the component trusted-ca for a registry: a ConfigMap is generated from
-// the file ca.crt, which the user puts into the folder, and image.config.openshift.io names it. The
-// update service reads the CA from a key of its own.
-func TrustedCA(host string) (map[string][]File, error) {
+// the file ca.crt, and image.config.openshift.io names it. The update service reads the CA from a key of
+// its own. Without ca, the file is one that the user puts into the folder.
+func TrustedCA(host string, ca []byte) (map[string][]File, error) {
 	key := caKey(host)
 	if key == "" {
 		return nil, nil
@@ -94,7 +94,19 @@ configMapGenerator:
   options:
     disableNameSuffixHash: true
 `, caConfigMap, key)
-	return map[string][]File{trustedCA: {{"image-config.yaml", image}, {componentFile, []byte(kustomization)}}}, nil
+	files := []File{{"image-config.yaml", image}, {componentFile, []byte(kustomization)}}
+	if len(ca) > 0 {
+		files = append(files, File{path.Base(CAFile), ca})
+	}
+	return map[string][]File{trustedCA: files}, nil
+}
+
+// CAFile is the file with the CA of the mirror, in PEM, that the component trusted-ca needs.
+const CAFile = componentDir + "/" + trustedCA + "/ca.crt"
+
+// WithoutCA is the argument of Kustomize for a folder without CAFile.
+func WithoutCA() map[string]string {
+	return map[string]string{trustedCA: "needs the CA of the mirror: put it into " + CAFile + ", and write the files again"}
 }
 
 // Skeletons returns files in a folder of their own that users complete, for a registry. They contain no

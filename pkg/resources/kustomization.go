@@ -47,8 +47,9 @@ type LeftOut struct {
 // Kustomize returns the files for `oc apply -k` of manifests: a folder for each component, with copies
 // of its manifests, and a Kustomization that applies those components that the clusters accept. Copies
 // are needed since kustomize reads no files outside the folder of a component. own are the files of
-// components that no manifest belongs to, by component.
-func Kustomize(manifests []File, own map[string][]File, t Target) (files []File, k Kustomized, err error) {
+// components that no manifest belongs to, by component. without has reasons why components that t names
+// cannot be applied.
+func Kustomize(manifests []File, own map[string][]File, without map[string]string, t Target) (files []File, k Kustomized, err error) {
 	members := map[string][]File{}
 	for name, more := range own {
 		members[name] = slices.Clone(more)
@@ -83,6 +84,10 @@ func Kustomize(manifests []File, own map[string][]File, t Target) (files []File,
 		files = append(files, c.files(all)...)
 		if reason := c.refused(t); reason != "" {
 			k.LeftOut = append(k.LeftOut, LeftOut{c.name, reason, c.optional != "" && !t.Kubernetes, own[c.name] != nil})
+			continue
+		}
+		if reason := without[c.name]; reason != "" {
+			k.LeftOut = append(k.LeftOut, LeftOut{Component: c.name, Reason: reason})
 			continue
 		}
 		k.Components = append(k.Components, c.name)
@@ -136,7 +141,7 @@ func Applied(files []File) (applied []File) {
 		dir := path.Dir(f.Name)
 		isComponent := path.Base(path.Dir(dir)) == componentDir
 		switch {
-		case path.Base(f.Name) == KustomizationFile, path.Base(f.Name) == componentFile, path.Base(dir) == skeletonDir:
+		case path.Base(f.Name) == KustomizationFile, path.Base(f.Name) == componentFile, path.Base(f.Name) == path.Base(CAFile), path.Base(dir) == skeletonDir:
 		case !isComponent, slices.Contains(chosen, path.Base(dir)):
 			applied = append(applied, f)
 		}

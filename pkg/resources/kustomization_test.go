@@ -44,7 +44,7 @@ func everything(t *testing.T, target string, opts Options) (manifests, support [
 	own := map[string][]File{}
 	for _, write := range []func() (map[string][]File, error){
 		func() (map[string][]File, error) { return DefaultCatalogs(at) },
-		func() (map[string][]File, error) { return TrustedCA("mirror.local:5000") },
+		func() (map[string][]File, error) { return TrustedCA("mirror.local:5000", nil) },
 	} {
 		files, err := write()
 		if err != nil {
@@ -52,7 +52,7 @@ func everything(t *testing.T, target string, opts Options) (manifests, support [
 		}
 		maps.Copy(own, files)
 	}
-	support, k, err = Kustomize(manifests, own, at)
+	support, k, err = Kustomize(manifests, own, nil, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestKustomizeTakesEveryObjectOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := Kustomize(layout, nil, Target{})
+	other, _, err := Kustomize(layout, nil, nil, Target{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func ParseOpenShiftVersion(text string) (v OpenShiftVersion, ok bool) {
 }
 
 // ParseTarget reads "openshift", "openshift-4.20" or "kubernetes" and optional components, separated by
-// commas: "openshift-4.20,update-service". Without a platform, the Target has components alone.
+// commas: "openshift-4.20,update-service". The components are for OpenShift. Without a platform, the Target has components alone.
 func ParseTarget(text string) (Target, error) {
 	var t Target
 	var platform string
@@ -78,6 +78,9 @@ func ParseTarget(text string) (Target, error) {
 				return t, fmt.Errorf("%q: want openshift and a minor version, such as openshift-4.20", word)
 			}
 		}
+	}
+	if t.Kubernetes && len(t.Components) > 0 {
+		return Target{}, fmt.Errorf("%q: %s is for OpenShift; name kubernetes alone", text, strings.Join(t.Components, ", "))
 	}
 	slices.Sort(t.Components)
 	return t, nil

@@ -33,6 +33,7 @@ func TestParseTarget(t *testing.T) {
 		"openshift-":                    "such as openshift-4.20",
 		"openshift-3.11":                "such as openshift-4.20",
 		"kubernetes-1.33":               "neither",
+		"kubernetes,trusted-ca":         "trusted-ca is for OpenShift; name kubernetes alone",
 		"openshift-4.20,kubernetes":     "name one platform",
 		"update-service,openshift-4.20": "name one platform, before the components",
 		"openshift-4.20,update-servise": `did you mean`,

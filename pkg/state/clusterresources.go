@@ -145,6 +145,16 @@ func (w *Workspace) SavedResources(mirror string, names []string) (files []resou
 	return w.readResources(all), nil
 }
 
+// HasResource reports whether a file is in the folder of the manifests for a mirror.
+func (w *Workspace) HasResource(mirror, name string) (bool, error) {
+	at, err := w.resources(mirror)
+	if err != nil {
+		return false, err
+	}
+	info, err := w.disk.Root.Stat(at.dir + "/" + name)
+	return err == nil && info.Mode().IsRegular(), nil
+}
+
 // readResources reads files of the workspace, if they exist.
 func (w *Workspace) readResources(names []string) (files []resources.File) {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
