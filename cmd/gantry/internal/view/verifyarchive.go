@@ -27,7 +27,7 @@ func VerifiedArchive(r *gantry.VerifiedArchive) string {
 		}
 		writeUnread(&b, r)
 		for _, p := range r.Programs {
-			fmt.Fprintf(&b, "The program %s beside it has the SHA-256 %s.\n", p.File, p.SHA256.Encoded())
+			fmt.Fprintf(&b, "The program %s beside it has the SHA-256 %s. The signature of an archive does not cover it.\n", p.File, p.SHA256.Encoded())
 		}
 		return b.String()
 	}
