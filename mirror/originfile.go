@@ -16,14 +16,14 @@ import (
 )
 
 // file opens the bytes of a file at an offset: at its address, or on this machine. They are compared with
-// the digest of the plan. Content that was made for the plan is only in the cache.
+// the digest of the plan.
 func (o *Origin) file(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	if address, ok := plan.FileAddress(source); ok {
 		return o.client.WebFile(ctx, address, desc, offset)
 	}
 	path, ok := plan.FilePath(source)
 	if !ok {
-		return nil, fmt.Errorf("blob %s of %s is not in the cache: make the plan again", desc.Digest, source)
+		return nil, fmt.Errorf("%s is not the source of a file", source)
 	}
 	f, info, err := regular.OpenPath(path)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestOriginFiles(t *testing.T) {
 	if _, err := read("file+local:"+path, 0); err == nil || !strings.Contains(err.Error(), "the file was changed; make the plan again") {
 		t.Errorf("a longer file: %v", err)
 	}
-	if _, err := read("file+unknown:tool", 0); err == nil || !strings.Contains(err.Error(), "make the plan again") {
+	if _, err := read("file+unknown:tool", 0); err == nil || !strings.Contains(err.Error(), "is not the source of a file") {
 		t.Errorf("an unknown kind of source: %v", err)
 	}
 }
