@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
 func TestMirrorBothDirections(t *testing.T) {
@@ -84,7 +85,7 @@ func TestMirrorBothDirections(t *testing.T) {
 	}
 }
 
-// readFolder reads the files of a folder.
+// readFolder reads the files of a folder, without the Kustomization and the folders in it.
 func readFolder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -93,6 +94,9 @@ func readFolder(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
+		if e.IsDir() || e.Name() == resources.KustomizationFile {
+			continue
+		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			t.Fatal(err)

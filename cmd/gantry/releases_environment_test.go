@@ -21,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
 // platformFixture is a fixture whose source has platform releases. It also has an update service, graph
@@ -228,7 +229,7 @@ func (w *platformFixture) manifests(workspace string) map[string]string {
 			return err
 		case e.IsDir() && path != dir:
 			return fs.SkipDir
-		case e.IsDir():
+		case e.IsDir(), e.Name() == resources.KustomizationFile:
 			return nil
 		}
 		text, err := os.ReadFile(path)
