@@ -1,0 +1,37 @@
+package delta
+
+import (
+	"runtime"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// effort are the parameters of an Effort. They change the bytes of a delta.
+type effort struct {
+	piece  int64 // bytes of the target that a worker compares at once
+	window int64 // bytes of the bases that it compares them with
+	step   int   // of step positions in the window, one is indexed
+	tries  int   // positions with the same hash that are compared
+	skip   int   // differing bytes within an alignment after which no better one is looked for
+	level  zstd.EncoderLevel
+	memory int64 // of a worker
+}
+
+const workerMemory = 96 << 20 // of all workers
+
+// The sizes of pieces and windows are a compromise: pieces of a megabyte give deltas that are 1 or 2 % smaller, and take twice the memory.
+func (e Effort) parameters() effort {
+	p := effort{piece: 384 << 10, window: 1536 << 10, step: 2, tries: 2, skip: 16, level: zstd.SpeedBetterCompression, memory: 24 << 20}
+	if e == Max {
+		p.tries, p.skip, p.level, p.memory = 32, 4, zstd.SpeedBestCompression, 32<<20
+	}
+	return p
+}
+
+// workers returns how many workers run.
+func (e effort) workers(wanted int) int {
+	if wanted <= 0 {
+		wanted = runtime.GOMAXPROCS(0)
+	}
+	return max(1, min(wanted, int(workerMemory/e.memory)))
+}

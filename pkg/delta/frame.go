@@ -1,0 +1,211 @@
+package delta
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The streams of a frame. Values of one kind are together, because they compress better.
+const (
+	streamCopied   = iota // length of each copy
+	streamInserted        // length of the insertion that follows it
+	streamSeek            // zigzag distance of its address from the end of the copy before it
+	streamGap             // copied bytes between changes
+	streamKind            // which guess is correct, for each change
+	streamValue           // zigzag difference, for changes that were not guessed
+	streamBytes           // inserted bytes
+	streams
+)
+
+const (
+	frameFull  = 3 << 20  // the writer ends a frame with more bytes in streams
+	frameLimit = 16 << 20 // a frame never has more
+	// A reader refuses frames with more bytes in streams than this for each byte of output: its time is limited by the length of the output.
+	streamBytesPerByte = 32
+	streamBytesExtra   = 64
+)
+
+// operation copies bytes from the bases, with changes, and then inserts bytes.
+type operation struct {
+	from             int64
+	copied, inserted int64
+}
+
+// frame collects streams.
+type frame struct {
+	length  int64 // bytes of the target
+	streams [streams][]byte
+
+	packed []byte // memory for the compressed streams
+
+	last     operation // not yet in the streams
+	count    int       // operations, with the last
+	end      int64     // address after the last copy in the streams
+	copied   int64     // bytes copied, without the last operation's
+	changed  int64     // position in the copied bytes after the last change
+	cutShort bool      // the last change has fewer than four bytes
+}
+
+func (f *frame) size() int {
+	n := 0
+	for _, s := range f.streams {
+		n += len(s)
+	}
+	return n
+}
+
+func (f *frame) uvarint(stream int, v uint64) {
+	f.streams[stream] = binary.AppendUvarint(f.streams[stream], v)
+}
+
+// add appends the operations and changes of a piece.
+func (f *frame) add(r *result, p *predictor) {
+	start := f.copied + f.last.copied
+	for _, c := range r.changes {
+		c.copied += start
+		f.uvarint(streamGap, uint64(c.copied-f.changed))
+		kind := p.kind(c)
+		f.streams[streamKind] = append(f.streams[streamKind], kind)
+		if kind == explicit {
+			f.uvarint(streamValue, uint64(zigzag(c.target-c.base)))
+		}
+		p.learn(c)
+		f.changed = c.copied + int64(c.width())
+	}
+	for i, o := range r.operations {
+		joined := f.count > 0 && (o.copied == 0 || f.last.inserted == 0 && o.from == f.last.from+f.last.copied && (i != 0 || !f.cutShort))
+		if joined {
+			f.last.copied += o.copied
+			f.last.inserted += o.inserted
+		} else {
+			f.put()
+			f.last = o
+			f.count++
+		}
+		f.length += o.copied + o.inserted
+	}
+	if n := len(r.changes); n > 0 {
+		f.cutShort = r.changes[n-1].mask != math.MaxUint32
+	}
+	f.streams[streamBytes] = append(f.streams[streamBytes], r.inserted...)
+}
+
+// put writes the last operation to the streams.
+func (f *frame) put() {
+	if f.count == 0 {
+		return
+	}
+	if f.last.copied == 0 {
+		f.last.from = f.end
+	}
+	f.uvarint(streamCopied, uint64(f.last.copied))
+	f.uvarint(streamInserted, uint64(f.last.inserted))
+	f.streams[streamSeek] = binary.AppendVarint(f.streams[streamSeek], f.last.from-f.end)
+	f.end = f.last.from + f.last.copied
+	f.copied += f.last.copied
+}
+
+// encode ends the frame and returns its bytes.
+func (f *frame) encode(z *zstd.Encoder) []byte {
+	f.put()
+	out := binary.AppendUvarint(nil, uint64(f.length))
+	out = binary.AppendUvarint(out, uint64(f.count))
+	packed := f.packed[:0]
+	for _, s := range f.streams {
+		at := len(packed)
+		packed = z.EncodeAll(s, packed)
+		if len(packed)-at >= len(s) {
+			packed = append(packed[:at], s...)
+		}
+		out = binary.AppendUvarint(out, uint64(len(s)))
+		out = binary.AppendUvarint(out, uint64(len(packed)-at))
+	}
+	f.packed = packed
+	return append(out, packed...)
+}
+
+// reset empties the frame, and keeps its memory.
+func (f *frame) reset() {
+	next := frame{packed: f.packed}
+	for i, s := range f.streams {
+		next.streams[i] = s[:0]
+	}
+	*f = next
+}
+
+// read reads the next frame. At the end of the delta its length is 0. At most left bytes of output are expected.
+func (f *frame) read(r *bufio.Reader, z *zstd.Decoder, left int64) error {
+	f.reset()
+	length, err := readLength(r, left)
+	if err != nil || length == 0 {
+		return err
+	}
+	count, err := readLength(r, min(length, frameLimit))
+	if err != nil {
+		return err
+	}
+	var sizes, stored [streams]int64
+	total := int64(0)
+	for i := range streams {
+		if sizes[i], err = readLength(r, frameLimit); err != nil {
+			return err
+		}
+		if stored[i], err = readLength(r, sizes[i]); err != nil {
+			return err
+		}
+		total += sizes[i]
+	}
+	if total > frameLimit || total-streamBytesExtra > length*streamBytesPerByte {
+		return invalid("a frame with %d bytes in streams", total)
+	}
+	for i := range streams {
+		packed, err := io.ReadAll(io.LimitReader(r, stored[i])) // allocates as bytes arrive
+		if err != nil {
+			return err
+		}
+		if int64(len(packed)) != stored[i] {
+			return errTruncated
+		}
+		if stored[i] == sizes[i] {
+			f.streams[i] = append(f.streams[i], packed...)
+			continue
+		}
+		out, err := z.DecodeAll(packed, f.streams[i])
+		if err != nil {
+			return invalid("stream %d: %v", i+1, err)
+		}
+		if int64(len(out)) != sizes[i] {
+			return invalid("stream %d has %d bytes instead of %d", i+1, len(out), sizes[i])
+		}
+		f.streams[i] = out
+	}
+	f.length, f.count = length, int(count)
+	return nil
+}
+
+// readLength reads a number up to limit.
+func readLength(r *bufio.Reader, limit int64) (int64, error) {
+	b, err := r.Peek(binary.MaxVarintLen64)
+	if _, n := binary.Uvarint(b); n < 0 || n == 0 && len(b) == binary.MaxVarintLen64 {
+		return 0, invalid("a length of more than 64 bits")
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, err
+	}
+	v, err := binary.ReadUvarint(r)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, errTruncated
+	}
+	if err != nil {
+		return 0, err
+	}
+	if v > uint64(limit) {
+		return 0, invalid("a length of %d where at most %d is possible", v, limit)
+	}
+	return int64(v), nil
+}
