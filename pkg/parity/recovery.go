@@ -1,0 +1,277 @@
+package parity
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/klauspost/reedsolomon"
+	"golang.org/x/sync/errgroup"
+)
+
+// A File is a parity file with its head.
+type File struct {
+	*Head
+	io.ReaderAt
+}
+
+// A Recovery rebuilds data shards. It is not safe for concurrent use.
+type Recovery struct {
+	l      Layout
+	head   *Head   // whose checksums of data shards are used
+	shards []shard // the data shards, then the parity files
+}
+
+// A shard is a data shard or a parity file. file is nil if it is missing. sums are the checksums of its
+// blocks.
+type shard struct {
+	file   io.ReaderAt
+	at     int64 // of the first block in the file
+	size   int64
+	sums   []byte
+	intact []bool // by block
+}
+
+// NewRecovery prepares a recovery. data are the data shards, nil for those that are missing. Parity files with
+// checksums of data shards that differ from the others' are left out: they are of other data.
+func NewRecovery(l Layout, data []io.ReaderAt, files []File) (*Recovery, error) {
+	if len(data) != len(l.Sizes) {
+		return nil, fmt.Errorf("%d data shards for a layout of %d", len(data), len(l.Sizes))
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there is no intact parity file")
+	}
+	r := &Recovery{l: l, head: files[0].Head}
+	most := 0
+	for _, f := range files {
+		same := 0
+		for _, other := range files {
+			if other.Parities == f.Parities && bytes.Equal(other.data(l), f.data(l)) {
+				same++
+			}
+		}
+		if same > most {
+			r.head, most = f.Head, same
+		}
+	}
+	if err := l.Check(r.head.Parities); err != nil {
+		return nil, err
+	}
+	r.shards = make([]shard, len(data)+r.head.Parities)
+	row := l.blocks() * sumSize
+	for i, file := range data {
+		r.shards[i] = shard{file: file, size: l.Sizes[i], sums: r.head.sums[i*row : (i+1)*row]}
+	}
+	for _, f := range files {
+		if f.Parities == r.head.Parities && bytes.Equal(f.data(l), r.head.data(l)) {
+			r.shards[len(data)+f.Number-1] = shard{file: f.ReaderAt, at: l.headSize(), size: l.Length(), sums: f.sums[len(data)*row:]}
+		}
+	}
+	for i := range r.shards {
+		r.shards[i].intact = make([]bool, l.blocks())
+	}
+	return r, nil
+}
+
+// Size returns how many bytes Examine reads.
+func (r *Recovery) Size() (n int64) {
+	for _, s := range r.shards {
+		if s.file != nil {
+			n += s.size
+		}
+	}
+	return n
+}
+
+// Examine reads all shards and compares each block with its checksum. What cannot be read counts as
+// damaged. progress, if not nil, is called with the number of bytes read since the last call.
+func (r *Recovery) Examine(ctx context.Context, progress func(n int64)) error {
+	for i := range r.shards {
+		r.shards[i].intact = make([]bool, r.l.blocks())
+	}
+	buffers := make(chan []byte, runtime.GOMAXPROCS(0))
+	for range cap(buffers) {
+		buffers <- make([]byte, minBlock)
+	}
+	for b := range r.l.blocks() {
+		var g errgroup.Group
+		g.SetLimit(cap(buffers))
+		for i := range r.shards {
+			g.Go(func() error {
+				buf := <-buffers
+				defer func() { buffers <- buf }()
+				r.shards[i].intact[b] = r.isIntact(ctx, i, b, buf)
+				return nil
+			})
+		}
+		_ = g.Wait() // never an error
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if progress != nil {
+			progress(r.present(b))
+		}
+	}
+	return nil
+}
+
+// present returns how many bytes of a block the shards have.
+func (r *Recovery) present(block int) (n int64) {
+	at, size := r.l.blockAt(block)
+	for _, s := range r.shards {
+		if s.file != nil {
+			n += max(0, min(size, s.size-at))
+		}
+	}
+	return n
+}
+
+// isIntact compares a block with its checksum. A block after the end of a missing shard is intact: it has
+// zeros only.
+func (r *Recovery) isIntact(ctx context.Context, i, block int, buf []byte) bool {
+	s := &r.shards[i]
+	at, size := r.l.blockAt(block)
+	if s.sums == nil || s.file == nil && at < s.size {
+		return false
+	}
+	h := sha256.New()
+	for end := at + size; at < end; {
+		p := buf[:min(int64(len(buf)), end-at)]
+		if ctx.Err() != nil || s.read(p, at) != nil {
+			return false
+		}
+		h.Write(p) // never returns an error
+		at += int64(len(p))
+	}
+	return bytes.Equal(h.Sum(nil), s.sums[block*sumSize:(block+1)*sumSize])
+}
+
+// read fills p with bytes of the shard.
+func (s *shard) read(p []byte, at int64) error {
+	if s.at == 0 {
+		return readShard(s.file, s.size, p, at)
+	}
+	return readShard(s.file, s.at+s.size, p, s.at+at)
+}
+
+// Blocks returns how many blocks a shard has.
+func (r *Recovery) Blocks() int { return r.l.blocks() }
+
+// Parities returns how many parity files there should be.
+func (r *Recovery) Parities() int { return r.head.Parities }
+
+// Damaged returns how many blocks of a data shard, counted from 0, are damaged, or of a parity file, which
+// are counted after the data shards. Examine must have been called.
+func (r *Recovery) Damaged(shard int) (n int) {
+	for _, intact := range r.shards[shard].intact {
+		if !intact {
+			n++
+		}
+	}
+	return n
+}
+
+// Lost returns how many blocks cannot be rebuilt, and how many more shards would have to be intact at
+// the worst of these positions. Examine must have been called.
+func (r *Recovery) Lost() (blocks, shards int) {
+	for b := range r.l.blocks() {
+		damaged := 0
+		for i := range r.shards {
+			if !r.shards[i].intact[b] {
+				damaged++
+			}
+		}
+		if more := damaged - r.head.Parities; more > 0 && r.needed(b) {
+			blocks, shards = blocks+1, max(shards, more)
+		}
+	}
+	return blocks, shards
+}
+
+// needed reports whether a data shard is damaged at a block.
+func (r *Recovery) needed(block int) bool {
+	for i := range r.l.Sizes {
+		if !r.shards[i].intact[block] {
+			return true
+		}
+	}
+	return false
+}
+
+// Rebuild writes data shards, by their number from 0 on. It copies intact blocks and computes the others. It
+// refuses if Lost reports any. Examine must have been called. progress, if not nil, is called with the number of
+// bytes written since the last call.
+func (r *Recovery) Rebuild(ctx context.Context, to map[int]io.WriterAt, progress func(n int64)) error {
+	if blocks, shards := r.Lost(); blocks > 0 {
+		return fmt.Errorf("%d blocks cannot be rebuilt: %d more volumes or parity files have to be intact there", blocks, shards)
+	}
+	code, err := reedsolomon.New(len(r.l.Sizes), r.head.Parities)
+	if err != nil {
+		return fmt.Errorf("preparing parity: %w", err)
+	}
+	step := r.l.slice(len(r.shards))
+	buffers := make([][]byte, len(r.shards))
+	for i := range buffers {
+		buffers[i] = make([]byte, min(step, r.l.Length()))
+	}
+	for b := range r.l.blocks() {
+		begin, size := r.l.blockAt(b)
+		for at := begin; at < begin+size; at += step {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			n, err := r.stripe(code, to, b, at, min(step, begin+size-at), buffers)
+			if err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(n)
+			}
+		}
+	}
+	return nil
+}
+
+// stripe rebuilds a part of a block.
+func (r *Recovery) stripe(code reedsolomon.Encoder, to map[int]io.WriterAt, block int, at, size int64, buffers [][]byte) (written int64, err error) {
+	stripe := make([][]byte, len(r.shards))
+	missing := make([]bool, len(r.shards))
+	compute := false
+	for i := range to {
+		if !r.shards[i].intact[block] {
+			missing[i], compute = true, true
+		}
+	}
+	have := 0
+	for i := range r.shards {
+		stripe[i] = buffers[i][:0]
+		_, copied := to[i]
+		if !r.shards[i].intact[block] || !copied && (!compute || have >= len(r.l.Sizes)) {
+			continue
+		}
+		stripe[i] = buffers[i][:size]
+		if err := r.shards[i].read(stripe[i], at); err != nil {
+			return 0, fmt.Errorf("reading what was intact before: %w", err)
+		}
+		have++
+	}
+	if compute {
+		if err := code.ReconstructSome(stripe, missing); err != nil {
+			return 0, fmt.Errorf("rebuilding: %w", err)
+		}
+	}
+	for i, w := range to {
+		n := max(0, min(size, r.l.Sizes[i]-at))
+		if n == 0 {
+			continue
+		}
+		if _, err := w.WriteAt(stripe[i][:n], at); err != nil {
+			return written, err
+		}
+		written += n
+	}
+	return written, nil
+}
