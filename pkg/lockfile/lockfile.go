@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/regular"
@@ -30,7 +31,7 @@ import (
 // A LockedError means that another run has the lock.
 type LockedError struct {
 	Path  string // of the lock file
-	Owner string // "process 12 on host-a since 2026-01-02T03:04:05Z"
+	Owner string // "process 12 on host-a since 2026-01-02T03:04:05Z (user ci)"
 	// Unsure is set if the file system has no locks: the process may no longer exist.
 	Unsure bool
 }
@@ -141,8 +142,22 @@ func isSame(f *os.File, info fs.FileInfo) bool {
 
 // writeOwner writes that this process has the lock.
 func writeOwner(f *os.File) error {
-	_, err := f.WriteAt(fmt.Appendf(nil, "process %d on %s since %s\n", os.Getpid(), host(), time.Now().UTC().Format(time.RFC3339)), 0)
+	text := fmt.Sprintf("process %d on %s since %s", os.Getpid(), host(), time.Now().UTC().Format(time.RFC3339))
+	if name := user(); name != "" {
+		text += " (user " + name + ")"
+	}
+	_, err := f.WriteAt([]byte(text+"\n"), 0)
 	return err
+}
+
+// user returns the name of the user in the environment, or "".
+func user() string {
+	for _, variable := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if name := os.Getenv(variable); name != "" && len(name) <= 64 && !strings.ContainsFunc(name, unicode.IsControl) {
+			return name
+		}
+	}
+	return ""
 }
 
 func host() string {
@@ -178,3 +193,9 @@ func (l *Lock) Release() error {
 	}
 	return nil
 }
+
+// Host returns the name of this host, as locks have it.
+func Host() string { return host() }
+
+// IsRunning reports whether a process of this host exists.
+func IsRunning(process int) bool { return isRunning(process) }

@@ -21,6 +21,8 @@ const (
 	DockerList  = "application/vnd.docker.distribution.manifest.list.v2+json"
 	// DockerConfig is the type of the config of an image.
 	DockerConfig = "application/vnd.docker.container.image.v1+json"
+	// DockerLayer is the type of a layer that is compressed with gzip.
+	DockerLayer = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 )
 
 // schema1 is the prefix of the media types of schema 1, signed and unsigned.

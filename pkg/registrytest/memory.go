@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // Memory returns an empty registry in memory. It is built on the one of go-containerregistry, but
 // is as strict as a real one: a blob belongs to the repositories it was pushed to or mounted into,
-// and a manifest is refused if one of its blobs is not in its repository.
+// and a manifest is refused if one of its blobs is not in its repository. A deleted manifest takes its
+// tags with it.
 func Memory() http.Handler { return newMemory(false) }
 
 // Careless returns a registry like Memory's, but it does not compare blobs with their digests:
@@ -25,7 +28,10 @@ func Memory() http.Handler { return newMemory(false) }
 func Careless() http.Handler { return newMemory(true) }
 
 func newMemory(careless bool) *memory {
-	m := &memory{careless: careless, blobs: map[string]map[v1.Hash][]byte{}}
+	m := &memory{
+		careless: careless, blobs: map[string]map[v1.Hash][]byte{}, tagged: map[string]string{}, tags: map[string]map[string]bool{},
+		repositories: map[string]bool{}, subjects: map[string]bool{},
+	}
 	m.next = registry.New(registry.Logger(discardLogger()), registry.WithReferrersSupport(true), registry.WithBlobHandler(m))
 	return m
 }
@@ -34,8 +40,12 @@ type memory struct {
 	next     http.Handler
 	careless bool
 
-	mu    sync.Mutex
-	blobs map[string]map[v1.Hash][]byte // by repository
+	mu           sync.Mutex
+	blobs        map[string]map[v1.Hash][]byte // by repository
+	tagged       map[string]string             // the path of a manifest by the path of its tag
+	tags         map[string]map[string]bool    // the reverse
+	repositories map[string]bool               // those that have had manifests
+	subjects     map[string]bool               // paths of the lists of referrers that have had entries
 }
 
 func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -63,13 +73,68 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if subject := parsedSubject(raw); subject != "" {
 			w.Header().Set("OCI-Subject", subject) // the registry has the referrers API
 		}
+		m.manifest(path[:i], parsedSubject(raw))
 		r.Body = io.NopCloser(bytes.NewReader(raw))
+		m.tag(path[:i]+"/manifests/"+digest.FromBytes(raw).String(), path)
+	}
+	if r.Method == http.MethodGet && m.hasNoReferrers(path) {
+		// The registry below would read all manifests of the repository.
+		w.Header().Set("Content-Type", ocispec.MediaTypeImageIndex)
+		_, _ = fmt.Fprintf(w, `{"schemaVersion":2,"mediaType":%q,"manifests":[]}`, ocispec.MediaTypeImageIndex)
+		return
+	}
+	if r.Method == http.MethodDelete && strings.Contains(path, "/manifests/") {
+		defer m.untag(r.Context(), path)
 	}
 	if h, err := v1.NewHash(r.URL.Query().Get("digest")); m.careless && r.Method == http.MethodPut && err == nil {
 		m.accept(w, r, h)
 		return
 	}
 	m.next.ServeHTTP(w, r)
+}
+
+// tag records that a manifest has a tag from now on.
+func (m *memory) tag(manifest, tag string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.tags[m.tagged[tag]], tag)
+	m.tagged[tag] = manifest
+	if m.tags[manifest] == nil {
+		m.tags[manifest] = map[string]bool{}
+	}
+	m.tags[manifest][tag] = true
+}
+
+// manifest records that a repository has a manifest with a subject, or "".
+func (m *memory) manifest(repository, subject string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.repositories[repository] = true
+	m.subjects[repository+"/referrers/"+subject] = true
+}
+
+// hasNoReferrers reports whether a path is an empty list of referrers.
+func (m *memory) hasNoReferrers(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	repository, subject, isList := strings.Cut(path, "/referrers/")
+	return isList && digest.Digest(subject).Validate() == nil && m.repositories[repository] && !m.subjects[path]
+}
+
+// untag deletes the tags of a manifest that was deleted.
+func (m *memory) untag(ctx context.Context, manifest string) {
+	var tags []string
+	m.mu.Lock()
+	for tag := range m.tags[manifest] {
+		if delete(m.tagged, tag); tag != manifest {
+			tags = append(tags, tag)
+		}
+	}
+	delete(m.tags, manifest)
+	m.mu.Unlock()
+	for _, tag := range tags {
+		m.next.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodDelete, "/v2/"+tag, nil))
+	}
 }
 
 // accept stores the body of a request that completes an upload.

@@ -70,7 +70,7 @@ func (c *Client) blob(ctx context.Context, repo reference.Reference, desc ocispe
 		return http.NoBody, nil // no Range header requests nothing
 	}
 	b.hasStream = held
-	err = c.read(ctx, repo.Repository(), true, func(ctx context.Context, at hostRef) error {
+	err = c.readBlob(ctx, repo.Repository(), func(ctx context.Context, at hostRef) error {
 		b.at = at
 		return c.retry(ctx, b.open)
 	})
@@ -291,7 +291,7 @@ func (b *blob) Close() error {
 
 // BlobExists reports whether repo has the blob, with one HEAD request.
 func (c *Client) BlobExists(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor) (bool, error) {
-	err := c.read(ctx, repo.Repository(), true, func(ctx context.Context, at hostRef) error {
+	err := c.readBlob(ctx, repo.Repository(), func(ctx context.Context, at hostRef) error {
 		return c.retry(ctx, func(ctx context.Context) error { return at.hasBlob(ctx, desc) })
 	})
 	if notFound(err) {

@@ -91,6 +91,10 @@ type Options struct {
 	// Proxy returns the proxy of a request; nil means the proxy of the environment; see
 	// ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
+	// BeforeDial, if set, is called before each connection, before its name is looked up, with
+	// HOST:PORT of the server or its proxy. An error refuses the connection. It is called from
+	// several goroutines.
+	BeforeDial func(addr string) error
 
 	Retry Retry
 	// OnRetry, if set, is called before the wait for each further attempt. It is called from
@@ -139,7 +143,7 @@ type Client struct {
 	mu        sync.Mutex
 	hosts     map[hostKey]*host
 	peers     map[peerKey]*peer
-	preferred map[string]int // repository -> index of the source that responded
+	preferred map[string]string // repository -> the repository at the source that responded
 }
 
 // A hostKey is a host and how it is trusted: registries.conf can list the same host once as
@@ -197,7 +201,7 @@ func New(o Options) (*Client, error) {
 		dial:      dial,
 		hosts:     map[hostKey]*host{},
 		peers:     map[peerKey]*peer{},
-		preferred: map[string]int{},
+		preferred: map[string]string{},
 	}, nil
 }
 

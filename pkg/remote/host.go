@@ -40,6 +40,7 @@ type host struct {
 	gaveUp    atomic.Bool // retries were used up, and it has not responded since
 	breaker   breaker
 	trouble   trouble
+	clock     atomic.Pointer[clockReading]
 
 	mu          sync.Mutex
 	scheme      string // set by probe

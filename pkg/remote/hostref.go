@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -26,10 +27,14 @@ func (c *Client) destination(ref reference.Reference) (hostRef, error) {
 }
 
 // sources returns where ref may be read from.
-func (c *Client) sources(ref reference.Reference) ([]registries.Endpoint, error) {
+// blobs is whether its blobs are, and not its manifests.
+func (c *Client) sources(ref reference.Reference, blobs bool) ([]registries.Endpoint, error) {
 	if c.o.Side != Source {
 		e, err := c.o.Registries.Destination(ref)
 		return []registries.Endpoint{e}, err
+	}
+	if blobs {
+		return c.o.Registries.BlobSources(ref)
 	}
 	return c.o.Registries.Sources(ref)
 }
@@ -39,12 +44,25 @@ func (c *Client) sources(ref reference.Reference) ([]registries.Endpoint, error)
 // could not be reached is skipped as long as there is another. fixed means that ref's content
 // cannot differ between endpoints.
 func (c *Client) read(ctx context.Context, ref reference.Reference, fixed bool, f func(context.Context, hostRef) error) error {
-	list, err := c.sources(ref)
+	list, err := c.sources(ref, false)
 	if err != nil {
 		return err
 	}
+	return c.readFrom(ctx, ref, list, fixed, f)
+}
+
+// readBlob is read for a blob of a repository.
+func (c *Client) readBlob(ctx context.Context, repository reference.Reference, f func(context.Context, hostRef) error) error {
+	list, err := c.sources(repository, true)
+	if err != nil {
+		return err
+	}
+	return c.readFrom(ctx, repository, list, true, f)
+}
+
+func (c *Client) readFrom(ctx context.Context, ref reference.Reference, list []registries.Endpoint, fixed bool, f func(context.Context, hostRef) error) (err error) {
 	name := ref.Name()
-	order := c.order(name, len(list), fixed)
+	order := c.order(name, list, fixed)
 	var others []string
 	for i, at := range order {
 		e := list[at]
@@ -57,7 +75,7 @@ func (c *Client) read(ctx context.Context, ref reference.Reference, fixed bool, 
 			continue
 		}
 		if err = f(ctx, hostRef{h, e.Reference}); err == nil {
-			c.prefer(name, at, len(list))
+			c.prefer(name, e, len(list))
 			return nil
 		}
 		if ctx.Err() != nil || last {
@@ -72,15 +90,18 @@ func (c *Client) read(ctx context.Context, ref reference.Reference, fixed bool, 
 	return nil
 }
 
-// order returns the order in which n endpoints are tried.
-func (c *Client) order(name string, n int, fixed bool) []int {
+// order returns the order in which endpoints are tried.
+func (c *Client) order(name string, list []registries.Endpoint, fixed bool) []int {
+	n := len(list)
 	order := make([]int, 0, n)
 	first := -1
 	if fixed && n > 1 {
 		c.mu.Lock()
-		if at, ok := c.preferred[name]; ok && at < n {
-			first = at
-			order = append(order, at)
+		if last, ok := c.preferred[name]; ok {
+			first = slices.IndexFunc(list, func(e registries.Endpoint) bool { return e.Reference.Name() == last })
+		}
+		if first >= 0 {
+			order = append(order, first)
 		}
 		c.mu.Unlock()
 	}
@@ -92,11 +113,11 @@ func (c *Client) order(name string, n int, fixed bool) []int {
 	return order
 }
 
-func (c *Client) prefer(name string, at, n int) {
+func (c *Client) prefer(name string, e registries.Endpoint, n int) {
 	if n < 2 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.preferred[name] = at
+	c.preferred[name] = e.Reference.Name()
 }

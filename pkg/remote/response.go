@@ -82,6 +82,8 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 			e.Err = ErrFailing
 		}
 		e.after = retryAfter(resp.Header.Get("Retry-After"), h.c.o.Clock.Now())
+	case r.kind == "manifest" && r.method == http.MethodPut && refusesType(resp.StatusCode, e.Code):
+		e.Hint = typeHint(r.header.Get("Content-Type"))
 	case resp.StatusCode == http.StatusRequestEntityTooLarge:
 		e.Hint = "raise the body size limit of the registry or of the proxy in front of it (nginx: client_max_body_size)"
 	case resp.StatusCode == http.StatusNotAcceptable && r.kind == web:

@@ -56,6 +56,9 @@ type request struct {
 	// authenticated: the URL is foreign, and the credential is sent to its host, if there is one.
 	authenticated bool
 	credential    keychain.Credential
+
+	// stays: redirects are not followed.
+	stays bool
 }
 
 // do sends r when a stream at the host is free, with the authorization that the host requires. The
@@ -83,6 +86,7 @@ func (h *host) do(ctx context.Context, r *request) (*http.Response, error) {
 // adapt adapts the limit of streams and the pace to a response.
 func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 	now := h.c.o.Clock.Now()
+	h.noteTime(now, resp)
 	cut := h.streams.answered(now, h.stats.moved(), r, resp.StatusCode, took)
 	switch {
 	case resp.StatusCode != http.StatusTooManyRequests:
@@ -203,7 +207,7 @@ func (h *host) obeyRetryAfter(resp *http.Response) {
 
 // redirects reports whether resp redirects r, and r can follow.
 func redirects(r *request, resp *http.Response) bool {
-	if resp.Header.Get("Location") == "" || r.form != "" {
+	if resp.Header.Get("Location") == "" || r.form != "" || r.stays {
 		return false
 	}
 	switch resp.StatusCode {

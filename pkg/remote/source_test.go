@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,7 +88,9 @@ func TestResumedUploadComparesItsSource(t *testing.T) {
 			} else if !bytes.Equal(u.blobs[describe(blob).Digest.String()], blob) {
 				t.Error("the registry has another blob")
 			}
-			if diff := cmp.Diff(tc.log, u.log); diff != "" {
+			// On a busy machine, the client has read the wrong bytes before the registry sees the last PUT.
+			early := []string{"POST", "PUT +4194304", "GET", "PUT 2621440-4194303+1572864", "DELETE", "GET", "DELETE", "POST", "DELETE"}
+			if diff := cmp.Diff(tc.log, u.log); diff != "" && (!tc.fails || !slices.Equal(early, u.log)) {
 				t.Error(diff)
 			}
 			if len(u.sessions) > 0 {

@@ -57,6 +57,11 @@ func (c *Client) newTransport(key peerKey, cfg *tls.Config, at *dialed) *http.Tr
 	t := &http.Transport{
 		Proxy: c.o.Proxy,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if c.o.BeforeDial != nil {
+				if err := c.o.BeforeDial(addr); err != nil {
+					return nil, err
+				}
+			}
 			check := key.by.check
 			if key.by.proxied {
 				check = origin{}.check // this is the proxy

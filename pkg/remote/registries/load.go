@@ -61,6 +61,17 @@ func Load(o Options) (*Config, error) {
 	return c, nil
 }
 
+// Parse reads the text of one registries.conf or drop-in. name is for messages.
+func Parse(name string, text []byte) (*Config, error) {
+	entries, _, err := read(name, text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{}
+	c.merge(entries)
+	return c, nil
+}
+
 // A configFile is one file of the configuration.
 type configFile struct {
 	path     string

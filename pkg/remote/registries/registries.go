@@ -20,6 +20,7 @@ package registries
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -45,13 +46,33 @@ type Endpoint struct {
 // entry of ref is blocked, its mirrors remain, as in OpenShift's NeverContactSource policy; without
 // a usable mirror, the error wraps ErrBlocked.
 func (c *Config) Sources(ref reference.Reference) ([]Endpoint, error) {
+	return c.endpoints(ref, func(e *entry, m *mirror) bool { return m.serves(ref, e.MirrorByDigestOnly) })
+}
+
+// BlobSources is Sources for the blobs of a repository. Every mirror of it may have them, also one that serves
+// its images only by digest or only by tag: a blob belongs to images of both kinds, and is compared with its
+// digest. Each endpoint is listed once.
+func (c *Config) BlobSources(repository reference.Reference) ([]Endpoint, error) {
+	list, err := c.endpoints(repository, func(*entry, *mirror) bool { return true })
+	var once []Endpoint
+	for _, e := range list {
+		if !slices.ContainsFunc(once, func(have Endpoint) bool { return have.Reference == e.Reference }) {
+			once = append(once, e)
+		}
+	}
+	return once, err
+}
+
+// endpoints returns the mirrors of ref for which serves returns true, and then the registry itself.
+func (c *Config) endpoints(ref reference.Reference, serves func(*entry, *mirror) bool) ([]Endpoint, error) {
 	e, rest := c.find(ref.Name())
 	if e == nil {
 		return []Endpoint{{Reference: ref}}, nil
 	}
 	var list []Endpoint
-	for _, m := range e.Mirrors {
-		if !m.serves(ref, e.MirrorByDigestOnly) {
+	for i := range e.Mirrors {
+		m := &e.Mirrors[i]
+		if !serves(e, m) {
 			continue
 		}
 		to, err := rewrite(ref, m.Location, rest)

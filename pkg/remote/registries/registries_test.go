@@ -298,3 +298,50 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestBlobSources checks that blobs are read from every mirror of their repository, and each endpoint once.
+func TestBlobSources(t *testing.T) {
+	t.Parallel()
+	const conf = `
+[[registry]]
+location = "many.example"
+blocked = true
+[[registry.mirror]]
+location = "one.example/m"
+pull-from-mirror = "digest-only"
+[[registry.mirror]]
+location = "one.example/m"
+pull-from-mirror = "tag-only"
+[[registry.mirror]]
+location = "two.example"
+pull-from-mirror = "tag-only"
+
+[[registry]]
+location = "digests.example"
+mirror-by-digest-only = true
+[[registry.mirror]]
+location = "one.example"
+`
+	c, err := load(t, map[string]string{"etc/registries.conf": conf}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for repository, want := range map[string][]string{
+		"many.example/a":    {"one.example/m/a", "two.example/a"},
+		"digests.example/a": {"one.example/a", "digests.example/a"},
+		"other.example/a":   {"other.example/a"},
+	} {
+		ref, err := reference.Parse(repository)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.BlobSources(ref)
+		var got []string
+		for _, e := range list {
+			got = append(got, e.Reference.Name())
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", repository, err, diff)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// begin writes the beginning of a file, and keeps it.
+func begin(t *testing.T, f Folder, name, key, text string) {
+	t.Helper()
+	p, err := f.Partial(name, key, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Keep(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPartialContinues(t *testing.T) {
+	f := folder(t)
+	begin(t, f, "sub/disk.iso", "1", "begin")
+	p, err := f.Partial("sub/disk.iso", "1", 0o644)
+	if err != nil || p.Size() != 5 {
+		t.Fatalf("%v, %d bytes", err, p.Size())
+	}
+	if err := p.Resume(3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write([]byte("ged")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Commit("sub/disk.iso"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fs.ReadFile(f.Root.FS(), "sub/disk.iso"); err != nil || string(got) != "begged" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if diff := cmp.Diff([]string{"sub/disk.iso"}, names(t, f)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// TestPartialRemoves checks that what earlier runs left of other content is removed, and nothing else.
+func TestPartialRemoves(t *testing.T) {
+	f := folder(t)
+	for _, name := range []string{"disk", "disk.iso"} {
+		begin(t, f, name, "1", "x")
+	}
+	empty, err := f.Partial("none", "1", 0o644)
+	if err != nil || empty.Keep() != nil {
+		t.Fatal(err)
+	}
+	begin(t, f, "disk", "2", "y")
+	if diff := cmp.Diff([]string{".disk.2.partial", ".disk.iso.1.partial"}, names(t, f)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	long := strings.Repeat("é", 125)
+	begin(t, f, long, "0123456789ab", "z")
+}
+
+func TestPartialInUse(t *testing.T) {
+	f := folder(t)
+	p, err := f.Partial("disk", "1", 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Partial("disk", "1", 0o644); !errors.Is(err, ErrInUse) {
+		t.Errorf("the second run: %v", err)
+	}
+	other, err := f.Partial("disk", "2", 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Discard(), other.Discard()); err != nil {
+		t.Errorf("a file that is in use was removed: %v", err)
+	}
+}
+
+// TestPartialIsNoLink checks that a symbolic link of the name is replaced, and not followed.
+func TestPartialIsNoLink(t *testing.T) {
+	f := folder(t)
+	if err := f.WriteFile("precious", []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Root.Symlink("precious", ".disk.1.partial"); err != nil {
+		t.Skip(err)
+	}
+	begin(t, f, "disk", "1", "x")
+	if got, err := fs.ReadFile(f.Root.FS(), "precious"); err != nil || string(got) != "text" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
