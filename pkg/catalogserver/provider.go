@@ -3,9 +3,7 @@ package catalogserver
 import (
 	"context"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 
 	"github.com/gantry-mirror/gantry/pkg/catalogserver/api"
 )
@@ -27,10 +25,10 @@ func edges(to channelEntry, inChannel bool) []*api.ChannelEntry {
 	return list
 }
 
-// sendAll sends edges, or returns notFound if there are none.
-func sendAll(stream grpc.ServerStreamingServer[api.ChannelEntry], list []*api.ChannelEntry, notFound error) error {
+// sendAll sends edges, or returns none, an error, if the list is empty.
+func sendAll(stream *connect.ServerStream[api.ChannelEntry], list []*api.ChannelEntry, none error) error {
 	if len(list) == 0 {
-		return notFound
+		return none
 	}
 	for _, m := range list {
 		if err := stream.Send(m); err != nil {
@@ -40,9 +38,9 @@ func sendAll(stream grpc.ServerStreamingServer[api.ChannelEntry], list []*api.Ch
 	return nil
 }
 
-// GetChannelEntriesThatReplace implements api.RegistryServer.
-func (r *registry) GetChannelEntriesThatReplace(req *api.GetAllReplacementsRequest, stream grpc.ServerStreamingServer[api.ChannelEntry]) error {
-	name := req.GetCsvName()
+// getChannelEntriesThatReplace implements the method GetChannelEntriesThatReplace.
+func (r *registry) getChannelEntriesThatReplace(_ context.Context, req *connect.Request[api.GetAllReplacementsRequest], stream *connect.ServerStream[api.ChannelEntry]) error {
+	name := req.Msg.GetCsvName()
 	var list []*api.ChannelEntry
 	for _, p := range r.packages {
 		for _, c := range p.sorted {
@@ -53,7 +51,7 @@ func (r *registry) GetChannelEntriesThatReplace(req *api.GetAllReplacementsReque
 			}
 		}
 	}
-	return sendAll(stream, list, status.Errorf(codes.NotFound, "no channel entries found that replace %s", name))
+	return sendAll(stream, list, notFound("no channel entries found that replace %s", name))
 }
 
 // An apiRequest is a request for the providers of an API.
@@ -69,12 +67,12 @@ func requestedAPI(req apiRequest) gvk {
 
 // noProvider is the error if no bundle provides an API.
 func noProvider(a gvk) error {
-	return status.Errorf(codes.NotFound, "no channel entries found that provide group:%q version:%q kind:%q", a.Group, a.Version, a.Kind)
+	return notFound("no channel entries found that provide group:%q version:%q kind:%q", a.Group, a.Version, a.Kind)
 }
 
-// GetChannelEntriesThatProvide implements api.RegistryServer.
-func (r *registry) GetChannelEntriesThatProvide(req *api.GetAllProvidersRequest, stream grpc.ServerStreamingServer[api.ChannelEntry]) error {
-	wanted := requestedAPI(req)
+// getChannelEntriesThatProvide implements the method GetChannelEntriesThatProvide.
+func (r *registry) getChannelEntriesThatProvide(_ context.Context, req *connect.Request[api.GetAllProvidersRequest], stream *connect.ServerStream[api.ChannelEntry]) error {
+	wanted := requestedAPI(req.Msg)
 	var list []*api.ChannelEntry
 	for _, e := range r.providers[wanted] {
 		list = append(list, edges(e, false)...)
@@ -82,9 +80,9 @@ func (r *registry) GetChannelEntriesThatProvide(req *api.GetAllProvidersRequest,
 	return sendAll(stream, list, noProvider(wanted))
 }
 
-// GetLatestChannelEntriesThatProvide implements api.RegistryServer: it sends heads only.
-func (r *registry) GetLatestChannelEntriesThatProvide(req *api.GetLatestProvidersRequest, stream grpc.ServerStreamingServer[api.ChannelEntry]) error {
-	wanted := requestedAPI(req)
+// getLatestChannelEntriesThatProvide implements the method GetLatestChannelEntriesThatProvide: it sends heads only.
+func (r *registry) getLatestChannelEntriesThatProvide(_ context.Context, req *connect.Request[api.GetLatestProvidersRequest], stream *connect.ServerStream[api.ChannelEntry]) error {
+	wanted := requestedAPI(req.Msg)
 	var list []*api.ChannelEntry
 	for _, e := range r.providers[wanted] {
 		if e.entry.Name == e.channel.head {
@@ -94,10 +92,10 @@ func (r *registry) GetLatestChannelEntriesThatProvide(req *api.GetLatestProvider
 	return sendAll(stream, list, noProvider(wanted))
 }
 
-// GetDefaultBundleThatProvides implements api.RegistryServer: it returns the head of the default channel
+// getDefaultBundleThatProvides implements the method GetDefaultBundleThatProvides: it returns the head of the default channel
 // of the first package by name that provides the API there.
-func (r *registry) GetDefaultBundleThatProvides(_ context.Context, req *api.GetDefaultProviderRequest) (*api.Bundle, error) {
-	wanted := requestedAPI(req)
+func (r *registry) getDefaultBundleThatProvides(_ context.Context, req *connect.Request[api.GetDefaultProviderRequest]) (*connect.Response[api.Bundle], error) {
+	wanted := requestedAPI(req.Msg)
 	for _, e := range r.providers[wanted] {
 		if e.entry.Name == e.channel.head && e.channel.Name == e.pkg.DefaultChannel {
 			return single(e)

@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -39,68 +36,94 @@ func Registry(c *catalog.Catalog) (http.Handler, error) {
 		return nil, err
 	}
 	r := &registry{index: x}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.StreamInterceptor(endWithServer))
-	api.RegisterRegistryServer(server, r)
-	api.RegisterExperimentalRegistryServer(server, r)
-	services := health.NewServer() // "" is SERVING
-	for name := range server.GetServiceInfo() {
-		services.SetServingStatus(name, grpc_health_v1.HealthCheckResponse_SERVING)
-	}
-	grpc_health_v1.RegisterHealthServer(server, services)
-	reflection.Register(server)
-	return grpcHandler{server}, nil
+	mux := http.NewServeMux()
+	names := []string{registryService, experimentalService, grpchealth.HealthV1ServiceName}
+	options := connect.WithHandlerOptions(connect.WithReadMaxBytes(maxRequest), connect.WithInterceptors(endWithServer{}))
+	handle(mux, registryService, "ListPackages", connect.NewServerStreamHandler, r.listPackages, options)
+	handle(mux, registryService, "GetPackage", connect.NewUnaryHandler, r.getPackage, options)
+	handle(mux, registryService, "GetBundle", connect.NewUnaryHandler, r.getBundle, options)
+	handle(mux, registryService, "GetBundleForChannel", connect.NewUnaryHandler, r.getBundleForChannel, options)
+	handle(mux, registryService, "GetBundleThatReplaces", connect.NewUnaryHandler, r.getBundleThatReplaces, options)
+	handle(mux, registryService, "ListBundles", connect.NewServerStreamHandler, r.listBundles, options)
+	handle(mux, registryService, "GetChannelEntriesThatReplace", connect.NewServerStreamHandler, r.getChannelEntriesThatReplace, options)
+	handle(mux, registryService, "GetChannelEntriesThatProvide", connect.NewServerStreamHandler, r.getChannelEntriesThatProvide, options)
+	handle(mux, registryService, "GetLatestChannelEntriesThatProvide", connect.NewServerStreamHandler, r.getLatestChannelEntriesThatProvide, options)
+	handle(mux, registryService, "GetDefaultBundleThatProvides", connect.NewUnaryHandler, r.getDefaultBundleThatProvides, options)
+	handle(mux, experimentalService, "ExperimentalListPackageCustomSchemas", connect.NewServerStreamHandler, r.listCustomSchemas, options)
+	mux.Handle(grpchealth.NewHandler(healthy(names), options))
+	reflector := grpcreflect.NewStaticReflector(names...)
+	mux.Handle(grpcreflect.NewHandlerV1(reflector, options))
+	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector, options))
+	return onlyHTTP2(mux), nil
 }
 
-// grpcHandler serves gRPC calls over net/http's HTTP/2. grpc closes a stream when the context of its
-// request ends, and then cannot send a status. So the context that it gets does not end when the server
-// stops; endWithServer ends the call instead.
-type grpcHandler struct{ server *grpc.Server }
-
-// requestKey is the key of the request's own context.
-type requestKey struct{}
-
-// ServeHTTP implements http.Handler.
-func (h grpcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	defer cancel()
-	defer context.AfterFunc(r.Context(), func() { //nolint:contextcheck // it watches the request's own context
-		if !errors.Is(context.Cause(r.Context()), errStopping) {
-			cancel()
+// onlyHTTP2 refuses HTTP/1.1, which cannot carry the trailers of gRPC.
+func onlyHTTP2(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor < 2 {
+			http.Error(w, "gRPC requires HTTP/2", http.StatusHTTPVersionNotSupported)
+			return
 		}
-	})()
-	h.server.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, r.Context())))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// The services of a catalog.
+const (
+	registryService     = "api.Registry"
+	experimentalService = "api.ExperimentalRegistry"
+)
+
+// handle adds a method of a service, whose handler newHandler makes of f.
+func handle[F any](mux *http.ServeMux, service, method string, newHandler func(string, F, ...connect.HandlerOption) *connect.Handler, f F, options connect.HandlerOption) {
+	procedure := "/" + service + "/" + method
+	mux.Handle(procedure, newHandler(procedure, f, options))
+}
+
+// healthy are the services that exist. They are always healthy; "" is the server itself.
+type healthy []string
+
+// Check implements grpchealth.Checker.
+func (h healthy) Check(_ context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	if r.Service != "" && !slices.Contains(h, r.Service) {
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service"))
+	}
+	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
+}
+
+// Watch implements grpchealth.Watcher. Nothing ever changes.
+func (h healthy) Watch(context.Context, *grpchealth.CheckRequest, func()) (stop func(), err error) {
+	return func() {}, nil
 }
 
 // endWithServer ends streams when the server stops, with the code Unavailable.
-func endWithServer(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	request, ok := stream.Context().Value(requestKey{}).(context.Context)
-	if !ok {
-		return handler(srv, stream)
-	}
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer cancel()
-	defer context.AfterFunc(request, cancel)()
-	err := handler(srv, stoppingStream{stream, ctx})
-	if err != nil && errors.Is(context.Cause(request), errStopping) {
-		return status.Error(codes.Unavailable, errStopping.Error())
-	}
-	return err
+type endWithServer struct{}
+
+// WrapUnary implements connect.Interceptor.
+func (endWithServer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
+
+// WrapStreamingClient implements connect.Interceptor.
+func (endWithServer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
 }
 
-// A stoppingStream is a stream whose context ends when the server stops.
-type stoppingStream struct {
-	grpc.ServerStream
-	ctx context.Context
+// WrapStreamingHandler implements connect.Interceptor.
+func (endWithServer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, stream connect.StreamingHandlerConn) error {
+		err := next(ctx, stream)
+		if errors.Is(context.Cause(ctx), errStopping) {
+			return connect.NewError(connect.CodeUnavailable, errStopping)
+		}
+		return err
+	}
 }
-
-// Context implements grpc.ServerStream.
-func (s stoppingStream) Context() context.Context { return s.ctx }
 
 // A registry implements the services for one catalog.
-type registry struct {
-	api.UnimplementedRegistryServer
-	api.UnimplementedExperimentalRegistryServer
-	*index
+type registry struct{ *index }
+
+// notFound returns the error for something that the catalog does not have.
+func notFound(format string, args ...any) error {
+	return connect.NewError(connect.CodeNotFound, fmt.Errorf(format, args...))
 }
 
 // pkg returns a package.
@@ -108,7 +131,7 @@ func (r *registry) pkg(name string) (*indexedPackage, error) {
 	if pkg, ok := r.byName[name]; ok {
 		return pkg, nil
 	}
-	return nil, status.Errorf(codes.NotFound, "package %q not found", name)
+	return nil, notFound("package %q not found", name)
 }
 
 // channel returns a channel.
@@ -120,20 +143,20 @@ func (r *registry) channel(pkgName, name string) (*indexedChannel, error) {
 	if channel, ok := pkg.channels[name]; ok {
 		return channel, nil
 	}
-	return nil, status.Errorf(codes.NotFound, "package %q, channel %q not found", pkgName, name)
+	return nil, notFound("package %q, channel %q not found", pkgName, name)
 }
 
 // single returns a bundle with everything but its edges, as opm does for single bundles.
-func single(e channelEntry) (*api.Bundle, error) {
+func single(e channelEntry) (*connect.Response[api.Bundle], error) {
 	m, err := bundleMessage(e, extent{manifests: true})
 	if err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
+		return nil, connect.NewError(connect.CodeInternal, err)
 	}
-	return m, nil
+	return connect.NewResponse(m), nil
 }
 
-// ListPackages implements api.RegistryServer.
-func (r *registry) ListPackages(_ *api.ListPackageRequest, stream grpc.ServerStreamingServer[api.PackageName]) error {
+// listPackages implements the method ListPackages.
+func (r *registry) listPackages(_ context.Context, _ *connect.Request[api.ListPackageRequest], stream *connect.ServerStream[api.PackageName]) error {
 	for _, p := range r.packages {
 		if err := stream.Send(&api.PackageName{Name: p.Name}); err != nil {
 			return err
@@ -142,9 +165,9 @@ func (r *registry) ListPackages(_ *api.ListPackageRequest, stream grpc.ServerStr
 	return nil
 }
 
-// GetPackage implements api.RegistryServer.
-func (r *registry) GetPackage(_ context.Context, req *api.GetPackageRequest) (*api.Package, error) {
-	pkg, err := r.pkg(req.GetName())
+// getPackage implements the method GetPackage.
+func (r *registry) getPackage(_ context.Context, req *connect.Request[api.GetPackageRequest]) (*connect.Response[api.Package], error) {
+	pkg, err := r.pkg(req.Msg.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -158,36 +181,36 @@ func (r *registry) GetPackage(_ context.Context, req *api.GetPackageRequest) (*a
 			Deprecation: pkg.deprecation(catalog.SchemaChannel, c.Name),
 		})
 	}
-	return m, nil
+	return connect.NewResponse(m), nil
 }
 
-// GetBundle implements api.RegistryServer.
-func (r *registry) GetBundle(_ context.Context, req *api.GetBundleRequest) (*api.Bundle, error) {
-	channel, err := r.channel(req.GetPkgName(), req.GetChannelName())
+// getBundle implements the method GetBundle.
+func (r *registry) getBundle(_ context.Context, req *connect.Request[api.GetBundleRequest]) (*connect.Response[api.Bundle], error) {
+	channel, err := r.channel(req.Msg.GetPkgName(), req.Msg.GetChannelName())
 	if err != nil {
 		return nil, err
 	}
-	e, ok := channel.entries[req.GetCsvName()]
+	e, ok := channel.entries[req.Msg.GetCsvName()]
 	if !ok {
-		return nil, status.Errorf(codes.NotFound, "package %q, channel %q, bundle %q not found", req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
+		return nil, notFound("package %q, channel %q, bundle %q not found", req.Msg.GetPkgName(), req.Msg.GetChannelName(), req.Msg.GetCsvName())
 	}
 	return single(e)
 }
 
-// GetBundleForChannel implements api.RegistryServer: it returns the head of a channel.
-func (r *registry) GetBundleForChannel(_ context.Context, req *api.GetBundleInChannelRequest) (*api.Bundle, error) {
-	channel, err := r.channel(req.GetPkgName(), req.GetChannelName())
+// getBundleForChannel implements the method GetBundleForChannel: it returns the head of a channel.
+func (r *registry) getBundleForChannel(_ context.Context, req *connect.Request[api.GetBundleInChannelRequest]) (*connect.Response[api.Bundle], error) {
+	channel, err := r.channel(req.Msg.GetPkgName(), req.Msg.GetChannelName())
 	if err != nil {
 		return nil, err
 	}
 	return single(channel.entries[channel.head])
 }
 
-// GetBundleThatReplaces implements api.RegistryServer. It prefers the bundle that replaces the other
+// getBundleThatReplaces implements the method GetBundleThatReplaces. It prefers the bundle that replaces the other
 // one to those that skip it.
-func (r *registry) GetBundleThatReplaces(_ context.Context, req *api.GetReplacementRequest) (*api.Bundle, error) {
-	name := req.GetCsvName()
-	channel, err := r.channel(req.GetPkgName(), req.GetChannelName())
+func (r *registry) getBundleThatReplaces(_ context.Context, req *connect.Request[api.GetReplacementRequest]) (*connect.Response[api.Bundle], error) {
+	name := req.Msg.GetCsvName()
+	channel, err := r.channel(req.Msg.GetPkgName(), req.Msg.GetChannelName())
 	if err != nil {
 		return nil, err
 	}
@@ -196,20 +219,20 @@ func (r *registry) GetBundleThatReplaces(_ context.Context, req *api.GetReplacem
 		i = slices.IndexFunc(channel.sorted, func(e channelEntry) bool { return e.replaces(name) })
 	}
 	if i < 0 || name == "" {
-		return nil, status.Errorf(codes.NotFound, "no entry found for package %q, channel %q that replaces %q", req.GetPkgName(), req.GetChannelName(), name)
+		return nil, notFound("no entry found for package %q, channel %q that replaces %q", req.Msg.GetPkgName(), req.Msg.GetChannelName(), name)
 	}
 	return single(channel.sorted[i])
 }
 
-// ListBundles implements api.RegistryServer: it sends every entry of every channel, which is what OLM
+// listBundles implements the method ListBundles: it sends every entry of every channel, which is what OLM
 // resolves from.
-func (r *registry) ListBundles(_ *api.ListBundlesRequest, stream grpc.ServerStreamingServer[api.Bundle]) error {
+func (r *registry) listBundles(_ context.Context, _ *connect.Request[api.ListBundlesRequest], stream *connect.ServerStream[api.Bundle]) error {
 	for _, p := range r.packages {
 		for _, c := range p.sorted {
 			for _, e := range c.sorted {
 				m, err := bundleMessage(e, extent{edges: true, manifests: e.bundle.Image == ""})
 				if err != nil {
-					return status.Error(codes.Internal, err.Error())
+					return connect.NewError(connect.CodeInternal, err)
 				}
 				if err := stream.Send(m); err != nil {
 					return err
@@ -220,31 +243,30 @@ func (r *registry) ListBundles(_ *api.ListBundlesRequest, stream grpc.ServerStre
 	return nil
 }
 
-// ExperimentalListPackageCustomSchemas implements api.ExperimentalRegistryServer: it sends the objects
+// listCustomSchemas implements the method ExperimentalListPackageCustomSchemas: it sends the objects
 // of a schema that OLM does not know, those of one package or those without package. As in opm,
 // callers who do not acknowledge that the service is experimental get nothing.
-func (r *registry) ExperimentalListPackageCustomSchemas(req *api.ExperimentalListPackageCustomSchemasRequest, stream grpc.ServerStreamingServer[structpb.Struct]) error {
-	md, _ := metadata.FromIncomingContext(stream.Context())
-	if !slices.Contains(md.Get("x-acknowledge-experimental"), "true") {
+func (r *registry) listCustomSchemas(ctx context.Context, req *connect.Request[api.ExperimentalListPackageCustomSchemasRequest], stream *connect.ServerStream[structpb.Struct]) error {
+	if !slices.Contains(req.Header().Values("X-Acknowledge-Experimental"), "true") {
 		return nil
 	}
-	if req.GetSchema() == "" {
-		return status.Error(codes.InvalidArgument, "schema is required")
+	if req.Msg.GetSchema() == "" {
+		return connect.NewError(connect.CodeInvalidArgument, errors.New("schema is required"))
 	}
 	objects := r.others
-	if req.GetPackageName() != "" {
+	if req.Msg.GetPackageName() != "" {
 		objects = nil
-		if pkg, ok := r.byName[req.GetPackageName()]; ok {
+		if pkg, ok := r.byName[req.Msg.GetPackageName()]; ok {
 			objects = pkg.Others
 		}
 	}
 	for _, o := range objects {
-		if o.Schema != req.GetSchema() {
+		if o.Schema != req.Msg.GetSchema() {
 			continue
 		}
 		m := &structpb.Struct{}
-		if err := cmp.Or(m.UnmarshalJSON(o.Raw), stream.Context().Err()); err != nil {
-			return status.Errorf(codes.Internal, "reading %s %s: %v", o.Schema, o.Name, err)
+		if err := cmp.Or(m.UnmarshalJSON(o.Raw), ctx.Err()); err != nil {
+			return connect.NewError(connect.CodeInternal, fmt.Errorf("reading %s %s: %w", o.Schema, o.Name, err))
 		}
 		if err := stream.Send(m); err != nil {
 			return err

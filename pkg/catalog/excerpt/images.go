@@ -40,31 +40,8 @@ type imagesCSV struct {
 		Annotations map[string]any `json:"annotations"`
 	} `json:"metadata"`
 	Spec struct {
-		Install struct {
-			Spec struct {
-				Deployments []struct {
-					Name string `json:"name"`
-					Spec struct {
-						Template struct {
-							Spec struct {
-								Containers     []imagesContainer `json:"containers"`
-								InitContainers []imagesContainer `json:"initContainers"`
-							} `json:"spec"`
-						} `json:"template"`
-					} `json:"spec"`
-				} `json:"deployments"`
-			} `json:"spec"`
-		} `json:"install"`
+		Install Install `json:"install"`
 	} `json:"spec"`
-}
-
-type imagesContainer struct {
-	Name  string `json:"name"`
-	Image string `json:"image"`
-	Env   []struct {
-		Name  string `json:"name"`
-		Value any    `json:"value"`
-	} `json:"env"`
 }
 
 // Images returns the images that the ClusterServiceVersion of a bundle names: those of the containers of
@@ -136,7 +113,7 @@ func (c *imagesCSV) images() []UsedImage {
 		pod := d.Spec.Template.Spec
 		for _, group := range []struct {
 			kind       string
-			containers []imagesContainer
+			containers []Container
 		}{{"init container", pod.InitContainers}, {"container", pod.Containers}} {
 			for _, x := range group.containers {
 				place := fmt.Sprintf("%s %s in deployment %s", group.kind, x.Name, d.Name)

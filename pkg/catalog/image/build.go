@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 
@@ -70,7 +71,7 @@ func build(ctx context.Context, store image.Store, source *Image, files map[stri
 		if warning != "" {
 			result.Warnings = append(result.Warnings, p.String()+": "+warning)
 		}
-		change := image.Change{Drop: source.drops, Command: image.Command(c), By: "catalog in " + result.Directory}
+		change := image.Change{Drop: source.drops, Command: image.Command(c), By: strings.TrimPrefix(builtBy, "gantry: ") + result.Directory}
 		if source.labeled != "" {
 			// catalogd does not follow symbolic links out of the directory.
 			change.Labels = map[string]string{ConfigsLabel: result.Directory}

@@ -23,7 +23,7 @@ const (
 )
 
 // ErrNoCatalog is the error of Open for an image that is neither a catalog nor a bundle.
-var ErrNoCatalog = errors.New("the image is not a catalog (no label " + ConfigsLabel + ")")
+var ErrNoCatalog = errors.New("the image is neither a catalog nor a bundle (no label " + ConfigsLabel + " or " + manifestsLabel + ")")
 
 // readLabels sets kind and location of the content from the labels, which must be the same for all
 // platforms.

@@ -56,7 +56,7 @@ func unpermitted(t *testing.T, r *Result, objects []Object) *rbac.Set {
 	return missing
 }
 
-// Without any one of the rules, or of the bindings, the manifests are not enough.
+// Without any one of the rules, verbs, resources, names and URLs, or of the bindings, the manifests are not enough.
 func TestLeastOfManifests(t *testing.T) {
 	t.Parallel()
 	r, err := V1(lighthouse(t), V1Options{Namespaces: []string{"sea"}})
@@ -81,8 +81,24 @@ func TestLeastOfManifests(t *testing.T) {
 		if !ok {
 			without("subjects", []Object{{"kind": "ServiceAccount", "name": "other", "namespace": "other"}})
 		}
-		for at := range rules {
+		for at, rule := range rules {
 			without("rules", slices.Delete(slices.Clone(rules), at, at+1))
+			for _, list := range []func(*rbac.Rule) *[]string{
+				func(r *rbac.Rule) *[]string { return &r.Verbs },
+				func(r *rbac.Rule) *[]string { return &r.Resources },
+				func(r *rbac.Rule) *[]string { return &r.ResourceNames },
+				func(r *rbac.Rule) *[]string { return &r.NonResourceURLs },
+			} {
+				for j := range *list(&rule) {
+					smaller := rule
+					if *list(&smaller) = slices.Delete(slices.Clone(*list(&rule)), j, j+1); len(*list(&smaller)) == 0 {
+						*list(&smaller) = []string{"other"} // no name is any name
+					}
+					changed := slices.Clone(rules)
+					changed[at] = smaller
+					without("rules", changed)
+				}
+			}
 		}
 	}
 	if roles != 6 { // a ClusterRole, a Role in each of two namespaces, and their bindings

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
@@ -36,21 +37,10 @@ func clusterServiceVersion(o object) (record, bool, error) {
 				Kind    string `json:"kind"`
 			} `json:"owned"`
 		} `json:"customresourcedefinitions"`
-		RelatedImages []csvImage `json:"relatedImages"`
-		Install       struct {
-			Spec struct {
-				Deployments []struct {
-					Spec struct {
-						Template struct {
-							Spec struct {
-								Containers     []csvImage `json:"containers"`
-								InitContainers []csvImage `json:"initContainers"`
-							} `json:"spec"`
-						} `json:"template"`
-					} `json:"spec"`
-				} `json:"deployments"`
-			} `json:"spec"`
-		} `json:"install"`
+		RelatedImages []struct {
+			Image string `json:"image"`
+		} `json:"relatedImages"`
+		Install excerpt.Install `json:"install"`
 	}
 	var status struct {
 		Phase   string `json:"phase"`
@@ -80,16 +70,15 @@ func clusterServiceVersion(o object) (record, bool, error) {
 			r.APIs = append(r.APIs, API{Group: group, Version: crd.Version, Kind: crd.Kind})
 		}
 	}
-	images := spec.RelatedImages
-	for _, d := range spec.Install.Spec.Deployments {
-		pod := d.Spec.Template.Spec
-		images = append(append(images, pod.Containers...), pod.InitContainers...)
+	for _, related := range spec.RelatedImages {
+		r.Images = append(r.Images, related.Image)
 	}
-	for _, i := range images {
-		if i.Image != "" {
-			r.Images = append(r.Images, i.Image)
+	for _, d := range spec.Install.Spec.Deployments {
+		for _, c := range slices.Concat(d.Spec.Template.Spec.Containers, d.Spec.Template.Spec.InitContainers) {
+			r.Images = append(r.Images, c.Image)
 		}
 	}
+	r.Images = slices.DeleteFunc(r.Images, func(image string) bool { return image == "" })
 	slices.Sort(r.Images)
 	r.Images = slices.Compact(r.Images)
 	r.properties(o.Metadata.Annotations.Properties)
@@ -107,11 +96,6 @@ func clusterServiceVersion(o object) (record, bool, error) {
 	}
 	sortAPIs(&r.Operator)
 	return r, true, nil
-}
-
-// A csvImage is a related image or a container.
-type csvImage struct {
-	Image string `json:"image"`
 }
 
 // properties reads the properties of the bundle, which OLM keeps in an annotation:

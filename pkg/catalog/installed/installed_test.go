@@ -179,7 +179,7 @@ func TestReadForms(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	const wanted = "the input must be the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
+	const wanted = "the input must be the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion,clusteroperators -o json`, also with `oc get operatorconditions -A -o json`"
 	tests := map[string]struct{ input, want string }{
 		"empty":             {" \n", "it is empty; " + wanted},
 		"a table":           {"NAMESPACE   NAME   PACKAGE\nfoo   bar   baz\n", "the YAML document that begins on line 1: it does not contain Kubernetes objects; print them with -o json: " + wanted},

@@ -281,6 +281,9 @@ func (f *file) checkContent() error {
 	case f.others["Subscription of apps.open-cluster-management.io/v1"] > 0, f.others["Subscription of messaging.knative.dev/v1"] > 0:
 		return fmt.Errorf("it has Subscriptions that are not OLM's; print those of OLM with `oc get subscriptions.%s -A -o json`", groupClassic)
 	case len(f.others) > 0:
+		if f.others["unknown of unknown"] > 0 {
+			return fmt.Errorf("it has objects without kind and apiVersion; %s", wanted)
+		}
 		kinds := slices.Sorted(maps.Keys(f.others))
 		if len(kinds) > 3 {
 			kinds = append(kinds[:3], "more")

@@ -20,7 +20,7 @@ const (
 )
 
 // wanted describes the supported input in messages.
-const wanted = "the input must be the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion -o json`"
+const wanted = "the input must be the output of `oc get csv -A -o json`, `oc get subscriptions.operators.coreos.com -A -o json`, `oc get clusterextension -o json` or `oc get clusterversion,clusteroperators -o json`, also with `oc get operatorconditions -A -o json`"
 
 // Read reads what clusters run from an input of at most 256 MiB of JSON or 32 MiB of YAML: the
 // operators, merged as by [Merge], and the releases of the platform, in the order of the input. At

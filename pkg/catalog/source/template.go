@@ -24,6 +24,15 @@ type templateSource struct {
 	template  *template.Template  // basic or semver
 	composite *template.Composite // or composite
 	dir       string              // the folder of a composite template
+	file      string              // its name, without the folder; "" if it is not a file
+}
+
+// TemplateFile returns the name of the file of a template, without its folder; "" for other sources.
+func (s *Source) TemplateFile() string {
+	if s.templates == nil {
+		return ""
+	}
+	return s.templates.file
 }
 
 // OpenTemplate opens a template that is not a file, such as standard input. Files that a composite template names are relative
@@ -87,7 +96,9 @@ func (s *Source) readTemplate(path, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, s.openTemplate(path, filepath.Dir(path), text)
+	err = s.openTemplate(path, filepath.Dir(path), text)
+	s.templates.file = name
+	return true, err
 }
 
 // openPath opens a file of the user.

@@ -2,11 +2,12 @@
 //
 // A template is one YAML or JSON object. Its schema says which kind it is:
 //
-//	olm.template.basic  the objects of a catalog, in which a bundle is only the reference of its image
-//	olm.semver          bundles by maturity; channels and update edges follow from their versions
-//	olm.composite       parts of several catalogs, made from other files; see [Composite]
+//	olm.template.basic        the objects of a catalog, in which a bundle is only the reference of its image
+//	olm.template.substitutes  a complete catalog, and images of bundles that take the places of others
+//	olm.semver                bundles by maturity; channels and update edges follow from their versions
+//	olm.composite             parts of several catalogs, made from other files; see [Composite]
 //
-// [Read] reads one of the first two, and [Template.Render] returns the objects of the catalog. A
+// [Read] reads one of the first three, and [Template.Render] returns the objects of the catalog. A
 // function of the caller renders the bundle images; the package does no I/O of its own. The same
 // template and bundles give the same bytes. What is read is limited: the length of a template, the
 // number of its bundles, and the total length of what they are rendered to.
@@ -37,11 +38,12 @@ import (
 
 // The schemas of templates.
 const (
-	Basic     = "olm.template.basic"
-	Semver    = "olm.semver"
-	Contents  = "olm.composite"          // the components of a composite template
-	Catalogs  = "olm.composite.catalogs" // the catalogs that components may be for
-	templates = "olm.template."          // begins the schemas of newer templates
+	Basic       = "olm.template.basic"
+	Substitutes = "olm.template.substitutes"
+	Semver      = "olm.semver"
+	Contents    = "olm.composite"          // the components of a composite template
+	Catalogs    = "olm.composite.catalogs" // the catalogs that components may be for
+	templates   = "olm.template."          // begins the schemas of newer templates
 )
 
 // Limits of what is read and rendered.
@@ -78,12 +80,13 @@ func SchemaOf(r io.Reader) (string, error) {
 // goroutines.
 type BundleFunc func(ctx context.Context, image string) (*catalog.Meta, error)
 
-// A Template is a basic or a semver template.
+// A Template is a basic, a substitutes or a semver template.
 type Template struct {
-	// Schema is Basic or Semver.
-	Schema string
-	basic  []*catalog.Meta
-	semver *semverText
+	// Schema is Basic, Substitutes or Semver.
+	Schema      string
+	basic       []*catalog.Meta
+	substitutes *substitutesText
+	semver      *semverText
 }
 
 // Read reads a template. The name is its file's, for messages. A composite template is an
@@ -105,6 +108,8 @@ func read(name string, r io.Reader) (*Template, error) {
 	switch m.Schema {
 	case Basic:
 		t.basic, err = readBasic(name, m.Raw)
+	case Substitutes:
+		t.substitutes, err = readSubstitutes(name, m.Raw)
 	case Semver:
 		t.semver, err = readSemver(m.Raw)
 	default:
@@ -115,7 +120,7 @@ func read(name string, r io.Reader) (*Template, error) {
 
 // unknown returns the error about an object that is not a template, or not one that is rendered.
 func unknown(schema string) error {
-	rendered := []string{Basic, Semver, Contents}
+	rendered := []string{Basic, Substitutes, Semver, Contents}
 	switch phrase := suggest.Phrase(schema, rendered); {
 	case schema == "olm.template.semver":
 		return fmt.Errorf("schema %q: opm calls it %q", schema, Semver)
@@ -165,6 +170,9 @@ func (t *Template) Images() []string {
 	if t.semver != nil {
 		images = t.semver.images()
 	}
+	if t.substitutes != nil {
+		images = t.substitutes.images()
+	}
 	for _, m := range t.basic {
 		if m.Schema == catalog.SchemaBundle {
 			images = append(images, bundleImage(m))
@@ -182,9 +190,12 @@ func (t *Template) Render(ctx context.Context, render BundleFunc) ([]*catalog.Me
 		return nil, err
 	}
 	var metas []*catalog.Meta
-	if t.semver != nil {
+	switch {
+	case t.semver != nil:
 		metas, err = t.semver.catalog(bundles)
-	} else {
+	case t.substitutes != nil:
+		metas, err = t.substitutes.catalog(bundles)
+	default:
 		for _, m := range t.basic {
 			if m.Schema == catalog.SchemaBundle {
 				m = bundles[bundleImage(m)]

@@ -100,7 +100,7 @@ func hopBlocks(from, to facts, generation graph.Generation, c cluster) []Block {
 	all = append(all, newFields(from, to, generation)...)
 	for _, crd := range to.CRDs {
 		if c.known && crd.APIVersion == "apiextensions.k8s.io/v1beta1" && c.openshift.GTE(semver.Version{Major: 4, Minor: 9}) {
-			all = append(all, Block{Kind: OldCRD, Message: fmt.Sprintf("%s has the CustomResourceDefinition %s as v1beta1, which OpenShift 4.9 and later do not install", to.name, crd.Name)})
+			all = append(all, oldDefinition(to.name, crd.Name))
 		}
 	}
 	if generation == graph.V1 {
@@ -138,8 +138,12 @@ func (c cluster) exceeds(max string) (string, bool) {
 // does not check, and the operator may fail.
 func (c cluster) tooOld(f facts, generation graph.Generation) (Block, bool) {
 	needs, err := semver.ParseTolerant(f.MinKube)
-	if !c.kubeKnown || f.MinKube == "" || err != nil {
+	if !c.known || f.MinKube == "" || err != nil {
 		return Block{}, false
+	}
+	if !c.kubeKnown {
+		return Block{Kind: MinKube, Possible: true, Message: fmt.Sprintf("%s needs Kubernetes %s (minKubeVersion), and the version of Kubernetes in OpenShift %s is unknown; compare it with what that release contains", f.name, f.MinKube, c)},
+			needs.Major > 1 || !c.hasAtLeast(needs.Minor)
 	}
 	least := semver.Version{Major: needs.Major, Minor: needs.Minor}
 	if least.LT(c.kube) || least.EQ(c.kube) && needs.Patch == 0 {
@@ -150,5 +154,6 @@ func (c cluster) tooOld(f facts, generation graph.Generation) (Block, bool) {
 	if generation == graph.V1 {
 		b.Message += "; OLM v1 does not check this, but the operator may not run"
 	}
+	b.Message += "; update the cluster first"
 	return b, true
 }

@@ -93,13 +93,13 @@ func TestBlocks(t *testing.T) {
 			"end max-openshift possible=false: while p.v2.0.0 is installed, the cluster cannot be updated to 4.10, only to 4.9 (olm.maxOpenShiftVersion), and the mirror has no later bundle that allows it",
 		}},
 		"Kubernetes too old": {classic("1.0.0", "stable"), bundles("", csv(`{"minKubeVersion":"1.33.0"}`)), "4.19", []string{
-			"min-kube possible=false: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32",
+			"min-kube possible=false: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32; update the cluster first",
 		}},
 		"Kubernetes too old by a patch": {classic("1.0.0", "stable"), bundles("", csv(`{"minKubeVersion":"1.32.5"}`)), "4.19", []string{
-			"min-kube possible=true: p.v2.0.0 needs Kubernetes 1.32.5 (minKubeVersion), and OpenShift 4.19 has 1.32",
+			"min-kube possible=true: p.v2.0.0 needs Kubernetes 1.32.5 (minKubeVersion), and OpenShift 4.19 has 1.32; update the cluster first",
 		}},
 		"Kubernetes too old, OLM v1": {v1Operator, bundles("", csv(`{"minKubeVersion":"1.33.0",`+modes+`}`)), "4.19", []string{
-			"min-kube possible=true: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32; OLM v1 does not check this, but the operator may not run",
+			"min-kube possible=true: p.v2.0.0 needs Kubernetes 1.33.0 (minKubeVersion), and OpenShift 4.19 has 1.32; OLM v1 does not check this, but the operator may not run; update the cluster first",
 		}},
 		"unknown cluster version": {classic("1.0.0", "stable"), bundles(maxOpenShift(`"4.1"`), csv(`{"minKubeVersion":"1.99.0"}`)+","+crd("v1beta1", "A", "v1!")), "", nil},
 		"a removed version": {classic("1.0.0", "stable"), bundles(gvk("v1", "A")+","+gvk("v1beta1", "A")+","+gvk("v1", "B"), gvk("v1", "A")), "", []string{

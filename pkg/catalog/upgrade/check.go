@@ -23,6 +23,9 @@ func Check(operators []installed.Operator, catalogs []Catalog, options Options) 
 	more := onlyConfigured(options.Configured, operators, catalogs)
 	deps := &dependencies{catalogs: catalogs, operators: slices.Concat(operators, more), known: map[string]dependencyStatus{}}
 	r := Report{ClusterVersion: options.ClusterVersion, Kubernetes: c.kubernetes(), Operators: []Result{}}
+	if note := c.unknownKubernetes(); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	r.Platform, r.Conflicts = platformBlocks(options.Conditions), conflicts(catalogs)
 	for _, o := range operators {
 		a := checkOperator(o, deps, c)

@@ -16,7 +16,13 @@ type cluster struct {
 	// kube is major and minor of the Kubernetes version, valid if kubeKnown.
 	kube      semver.Version
 	kubeKnown bool
+	// later says that the version of Kubernetes is unknown, and at least lastKubernetes.
+	later bool
 }
+
+// lastKubernetes is the version of Kubernetes in OpenShift 4.20, which all releases of later major versions
+// exceed.
+const lastKubernetes = 33
 
 // clusterOf reads Options.ClusterVersion.
 func clusterOf(text string) (cluster, error) {
@@ -31,7 +37,21 @@ func clusterOf(text string) (cluster, error) {
 	if kube, err := semver.ParseTolerant(release.Kubernetes(minor(c.openshift))); err == nil {
 		c.kube, c.kubeKnown = kube, true
 	}
+	c.later = !c.kubeKnown && v.Major > 4
 	return c, nil
+}
+
+// hasAtLeast reports whether the cluster certainly has this minor version of Kubernetes 1 or a later one.
+func (c cluster) hasAtLeast(minor uint64) bool {
+	return c.kubeKnown && c.kube.GTE(semver.Version{Major: 1, Minor: minor}) || c.later && minor <= lastKubernetes
+}
+
+// unknownKubernetes returns a note if the version of Kubernetes of the cluster is unknown, else "".
+func (c cluster) unknownKubernetes() string {
+	if !c.known || c.kubeKnown {
+		return ""
+	}
+	return fmt.Sprintf("the version of Kubernetes in OpenShift %s is unknown: whether it fits operators (minKubeVersion, nativeAPIs) is not certain", c)
 }
 
 // String returns the version as "4.19".

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
@@ -19,9 +20,17 @@ func platformBlocks(conditions []installed.Condition) []Block {
 		if c.Kind == kindOperatorCondition {
 			continue
 		}
-		all = append(all, Block{Kind: NotUpgradeable, Message: fmt.Sprintf("the cluster cannot be updated to another minor version (%s): %s", c.Origin, c.Reason)})
+		all = append(all, Block{Kind: NotUpgradeable, Message: fmt.Sprintf("the cluster cannot be updated to another minor version (%s): %s; %s", c.Origin, c.Reason, remedy(c))})
 	}
 	return all
+}
+
+// remedy says how to remove a condition about the platform.
+func remedy(c installed.Condition) string {
+	if c.Kind == "ClusterVersion" && strings.HasPrefix(c.Reason, "spec.overrides") {
+		return "remove the override before that update"
+	}
+	return fmt.Sprintf("resolve what it reports before that update: oc get %s %s -o yaml", strings.ToLower(c.Kind), c.Name)
 }
 
 // hold adds a block to the first hop of every path if the operator reported that it must not be updated.
@@ -34,7 +43,7 @@ func (r *Result) hold(o installed.Operator, conditions []installed.Condition) {
 		if c.Kind != kindOperatorCondition || c.Namespace != o.Namespace || c.Name != o.Bundle {
 			continue
 		}
-		text := fmt.Sprintf("OLM classic does not update %s while its condition Upgradeable is False (%s)", o.Bundle, c.Reason)
+		text := fmt.Sprintf("OLM classic does not update %s while its condition Upgradeable is False (%s); resolve what it reports, or override it in spec.overrides of OperatorCondition %s/%s", o.Bundle, c.Reason, c.Namespace, c.Name)
 		held := false
 		for i := range r.Paths {
 			if hops := r.Paths[i].Hops; len(hops) > 0 {

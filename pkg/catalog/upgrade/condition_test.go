@@ -61,6 +61,11 @@ func TestConditions(t *testing.T) {
 		{"the cluster", graph.V1, held("ClusterVersion", "", "version"), "", 1},
 	} {
 		r := checkOne(t, installed.Operator{Generation: tc.generation}, k, upgrade.Options{Conditions: []installed.Condition{tc.condition}})
+		for _, b := range r.Platform {
+			if !strings.Contains(b.Message, "; resolve what it reports before that update: oc get ") {
+				t.Errorf("%s: there is no remedy in %q", tc.name, b.Message)
+			}
+		}
 		if got := blocksOf(r); got != tc.blocks || len(r.Platform) != tc.platform {
 			t.Errorf("%s: got %q and %v, want %q and %d", tc.name, got, r.Platform, tc.blocks, tc.platform)
 		}
@@ -68,7 +73,7 @@ func TestConditions(t *testing.T) {
 	// At the head there is no update to hold.
 	head := content(t, "stable: p.v1.0.0")
 	r := checkOne(t, installed.Operator{Generation: graph.Classic}, head, upgrade.Options{Conditions: []installed.Condition{own}})
-	if got := strings.Join(r.Operators[0].Notes, "\n"); !strings.Contains(got, "Upgradeable is False (Migrating: wait)") {
+	if got := strings.Join(r.Operators[0].Notes, "\n"); !strings.Contains(got, "Upgradeable is False (Migrating: wait); resolve what it reports, or override it in spec.overrides of OperatorCondition") {
 		t.Errorf("at the head: the notes are %q", got)
 	}
 }
@@ -88,6 +93,14 @@ func TestMissingAPIs(t *testing.T) {
 		{`{"group":"storage.k8s.io","version":"v1beta1","kind":"CSIDriver"}`, "4.9", graph.Classic, "p.v1.1.0 missing-api"},
 		{`{"group":"storage.k8s.io","version":"v1beta1","kind":"CSIStorageCapacity"}`, "4.13", graph.Classic, ""},
 		{`{"group":"storage.k8s.io","version":"v1beta1","kind":"CSIStorageCapacity"}`, "4.14", graph.Classic, "p.v1.1.0 missing-api"},
+		// Kubernetes 1.33 serves other kinds of versions that 1.22 removed.
+		{`{"group":"coordination.k8s.io","version":"v1beta1","kind":"Lease"}`, "4.9", graph.Classic, "p.v1.1.0 missing-api"},
+		{`{"group":"coordination.k8s.io","version":"v1beta1","kind":"LeaseCandidate"}`, "4.20", graph.Classic, ""},
+		{`{"group":"certificates.k8s.io","version":"v1beta1","kind":"ClusterTrustBundle"}`, "4.20", graph.Classic, ""},
+		{`{"group":"extensions","version":"v1beta1","kind":"Ingress"}`, "4.8", graph.Classic, ""},
+		{`{"group":"extensions","version":"v1beta1","kind":"Deployment"}`, "4.8", graph.Classic, "p.v1.1.0 missing-api"},
+		{`{"group":"flowcontrol.apiserver.k8s.io","version":"v1beta3","kind":"FlowSchema"}`, "4.18", graph.Classic, ""},
+		{`{"group":"flowcontrol.apiserver.k8s.io","version":"v1beta3","kind":"FlowSchema"}`, "4.19", graph.Classic, "p.v1.1.0 missing-api"},
 	} {
 		k := content(t, "stable: p.v1.0.0 p.v1.1.0<p.v1.0.0", "p.v1.1.0="+csv(`{"nativeAPIs":[`+tc.api+`],"installModes":[{"type":"AllNamespaces","supported":true}]}`))
 		if got := blocksOf(checkOne(t, installed.Operator{Generation: tc.generation}, k, upgrade.Options{ClusterVersion: tc.cluster})); got != tc.want {

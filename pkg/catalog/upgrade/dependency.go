@@ -193,6 +193,9 @@ func (c pathCheck) installedNotes(hops []Hop) []string {
 // a bundle that cannot be installed. If that leaves no upgrade path to the head, the outcome is
 // MissingDependency.
 func (c pathCheck) checkDependencies(r *Path, view graph.View) {
+	if c.dependencies == nil {
+		return
+	}
 	at := slices.IndexFunc(r.Hops, func(h Hop) bool { return len(c.missing(h.To)) > 0 })
 	if r.Outcome != ReachesHead || c.operator.Generation != graph.Classic || at < 0 {
 		return

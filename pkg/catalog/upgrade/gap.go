@@ -15,7 +15,7 @@ import (
 func (c pathCheck) explainGap(r *Path, view graph.View) {
 	view.Accept = nil // an administrator who pins versions also sets the range
 	if c.operator.Generation == graph.V1 {
-		if hops, ok := graph.Reachable(c.kept, c.at, r.Head, view, graph.AnyPath); ok {
+		if hops, ok := c.reachable(c.kept, r.Head, view, graph.AnyPath); ok {
 			r.Outcome, r.Hops = NeedsPinning, c.hops(hops)
 			r.Explanation = fmt.Sprintf("it stops at %s: OLM v1 chooses the highest version that it finds, and no upgrade path leads from there to the head %s", r.Stuck, r.Head)
 			r.Fixes = []Fix{c.pin(hops)}
@@ -29,11 +29,11 @@ func (c pathCheck) explainGap(r *Path, view graph.View) {
 	if c.source == nil {
 		r.Fixes = []Fix{{
 			Catalog: c.catalog.Name, Package: c.operator.Package,
-			Message: fmt.Sprintf("the original catalog is not available to tell which bundles are missing; add %s to installed of the catalog and plan again", installedEntry(c.operator)),
+			Message: fmt.Sprintf("the original catalog is not available to tell which bundles are missing; add %s to installed of the catalog and plan again", c.installedEntries()),
 		}}
 		return
 	}
-	hops, ok := graph.Reachable(c.source, c.at, r.Head, view, graph.AnyPath)
+	hops, ok := c.reachable(c.source, r.Head, view, graph.AnyPath)
 	if !ok {
 		r.Explanation += c.upstreamNote(view)
 		r.Fixes = c.alternatives(r.Channel)
@@ -42,7 +42,7 @@ func (c pathCheck) explainGap(r *Path, view graph.View) {
 	within := view
 	if within.Channels = c.keptChannels(view.Channels); len(within.Channels) > 0 {
 		var inside []graph.Hop
-		if inside, ok = graph.Reachable(c.source, c.at, r.Head, within, graph.AnyPath); ok {
+		if inside, ok = c.reachable(c.source, r.Head, within, graph.AnyPath); ok {
 			hops = inside
 		}
 	}
@@ -76,7 +76,7 @@ func (c pathCheck) explainGap(r *Path, view graph.View) {
 	if least != nil && (only || len(channels) == 1) {
 		m.MinVersion = least.String()
 	}
-	m.Message = fmt.Sprintf("keep %s: add %s to installed of the catalog in the configuration", strings.Join(m.Keep, ", "), installedEntry(c.operator))
+	m.Message = fmt.Sprintf("keep %s: add %s to installed of the catalog in the configuration", someNames(m.Keep), c.installedEntries())
 	if m.MinVersion != "" {
 		m.Message += ", or set minVersion: " + m.MinVersion
 		for name := range channels {
@@ -87,6 +87,17 @@ func (c pathCheck) explainGap(r *Path, view graph.View) {
 		}
 	}
 	r.Fixes = []Fix{m}
+}
+
+// maxKeep is the number of bundles that a message lists. Fix.Keep has all.
+const maxKeep = 10
+
+// someNames joins names, of a long list the first ones.
+func someNames(names []string) string {
+	if len(names) <= maxKeep {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
 }
 
 // keptChannels returns the given channels that the mirror has, or all its channels if none are
@@ -111,7 +122,7 @@ func (c pathCheck) addChannels(hops []graph.Hop) Fix {
 	}
 	return Fix{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: names[0], Message: fmt.Sprintf(
 		"add channel %s to package %s in the configuration, and %s to installed of the catalog",
-		strings.Join(names, " and "), c.operator.Package, installedEntry(c.operator))}
+		strings.Join(names, " and "), c.operator.Package, c.installedEntries())}
 }
 
 // keeps reports whether the mirror has the channel entry that a hop in the original catalog leads
@@ -131,7 +142,7 @@ func (c pathCheck) keeps(h graph.Hop) bool {
 
 // upstreamNote explains that the original catalog has no upgrade path either.
 func (c pathCheck) upstreamNote(view graph.View) string {
-	hops := graph.Walk(c.source, c.at, view)
+	hops := c.walk(c.source, c.at, view)
 	if len(hops) == 0 {
 		return "; the publisher offers no update for it"
 	}
@@ -154,7 +165,7 @@ func (c pathCheck) alternatives(except string) []Fix {
 			continue
 		}
 		view := graph.View{Generation: graph.Classic, Channels: []string{ch.Name}}
-		if _, ok := graph.Reachable(c.kept, c.at, shape.Heads[0], view, graph.Automatic); ok {
+		if _, ok := c.reachable(c.kept, shape.Heads[0], view, graph.Automatic); ok {
 			names = append(names, ch.Name)
 		}
 	}
@@ -181,7 +192,7 @@ func (c pathCheck) noChannel(r *Path) {
 		r.Fixes = []Fix{{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: r.Channel, Message: fmt.Sprintf("mirror channel %s of package %s", r.Channel, c.operator.Package)}}
 	case c.source.Channel(r.Channel) != nil:
 		r.Explanation = fmt.Sprintf("it follows channel %s, which is not mirrored", r.Channel)
-		r.Fixes = []Fix{{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: r.Channel, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", r.Channel, c.operator.Package, installedEntry(c.operator))}}
+		r.Fixes = []Fix{{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: r.Channel, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", r.Channel, c.operator.Package, c.installedEntries())}}
 	default:
 		r.Explanation = fmt.Sprintf("it follows channel %s, which is not in the publisher's catalog", r.Channel)
 	}
@@ -206,9 +217,26 @@ func (c pathCheck) noHead(r *Path) {
 	r.Explanation += ", to which the ClusterExtension is limited"
 	for _, name := range missing {
 		if c.source == nil || c.source.Channel(name) != nil {
-			r.Fixes = append(r.Fixes, Fix{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: name, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", name, c.operator.Package, installedEntry(c.operator))})
+			r.Fixes = append(r.Fixes, Fix{Catalog: c.catalog.Name, Package: c.operator.Package, Channel: name, Message: fmt.Sprintf("add channel %s to package %s in the configuration, and %s to installed of the catalog", name, c.operator.Package, c.installedEntries())})
 		}
 	}
+}
+
+// maxEntries is the number of entries of installed that a fix spells out.
+const maxEntries = 3
+
+// installedEntries formats the operators that a fix is for as entries of installed.
+func (c pathCheck) installedEntries() string {
+	all := slices.Concat([]installed.Operator{c.operator}, c.like)
+	var texts []string
+	for _, o := range all[:min(len(all), maxEntries)] {
+		texts = append(texts, installedEntry(o))
+	}
+	text := strings.Join(texts, ", ")
+	if more := len(all) - maxEntries; more > 0 {
+		text += fmt.Sprintf(" and %d more like these", more)
+	}
+	return text
 }
 
 // installedEntry formats an operator as an entry of installed in a configuration.

@@ -18,7 +18,10 @@ type pathCheck struct {
 	catalog      Catalog
 	kept, source *catalog.Package // source is nil where it is not known
 	cluster      cluster
-	dependencies *dependencies
+	dependencies *dependencies // nil if only the update graph matters
+	edges        *edges        // nil for a single operator
+	// like are further operators that the fixes are for: they have the same problem.
+	like []installed.Operator
 }
 
 // subscription returns the paths of an operator of OLM classic: in the channel that it follows, or
@@ -70,7 +73,7 @@ func (c pathCheck) channel(name string) Path {
 	}
 	r.Head = shape.Heads[0]
 	view := graph.View{Generation: graph.Classic, Channels: []string{name}}
-	c.follow(&r, view, graph.Walk(c.kept, c.at, view))
+	c.follow(&r, view, c.walk(c.kept, c.at, view))
 	return r
 }
 
@@ -91,14 +94,14 @@ func (c pathCheck) extension() Path {
 		Generation: graph.V1, Channels: c.operator.Channels,
 		Accept: func(b *catalog.Bundle) bool { return inRange(b.Version) },
 	}
-	hops := graph.Walk(c.kept, c.at, view)
+	hops := c.walk(c.kept, c.at, view)
 	same := c.installedBundle(view)
 	switch {
 	case c.operator.SelfCertified && c.at.Name != r.Head:
 		hops = []graph.Hop{{From: c.at.Name, To: r.Head}}
 	case len(hops) == 0 && same != nil && same.Name != c.at.Name:
 		// OLM v1 takes this bundle for the installed one, and continues from there by its name.
-		hops = append([]graph.Hop{{From: c.at.Name, To: same.Name}}, graph.Walk(c.kept, graph.Running(same), view)...)
+		hops = append([]graph.Hop{{From: c.at.Name, To: same.Name}}, c.walk(c.kept, graph.Running(same), view)...)
 	}
 	c.follow(&r, view, hops)
 	switch head := c.kept.Bundle(r.Head); {
@@ -152,6 +155,19 @@ func (c pathCheck) extensionName() string {
 // v1Head returns the bundle of a new installation by OLM v1, or "". A bundle that OLM v1 chooses
 // and then refuses counts.
 func (c pathCheck) v1Head() string {
+	if c.edges == nil {
+		return c.newInstallation()
+	}
+	key := joinChannels(c.operator.Channels)
+	head, known := c.edges.heads[key]
+	if !known {
+		head = c.newInstallation()
+		c.edges.heads[key] = head
+	}
+	return head
+}
+
+func (c pathCheck) newInstallation() string {
 	e := extension.Extension{Package: c.operator.Package, Channels: c.operator.Channels, Version: c.operator.Range}
 	r, err := extension.Resolve(e, []extension.Catalog{{Content: c.catalog.Kept}})
 	if refused := (*extension.Error)(nil); errors.As(err, &refused) && len(refused.Considered) > 0 {
@@ -195,7 +211,7 @@ func (c pathCheck) follow(r *Path, view graph.View, hops []graph.Hop) {
 	if len(r.Hops) > 0 {
 		end = r.Hops[len(r.Hops)-1].To
 	}
-	if r.Outcome != Stranded {
+	if r.Outcome != Stranded && c.edges == nil {
 		r.Blocks = endBlocks(c.facts(end), c.cluster)
 	}
 }
@@ -209,7 +225,7 @@ func (c pathCheck) upToHead(head string, hops []graph.Hop, view graph.View) ([]g
 	}
 	next := hops[past]
 	onward := fmt.Sprintf("; OLM classic continues, because the %s of %s includes it", next.Edge, next.To)
-	if back, ok := graph.Step(c.kept, graph.Running(c.kept.Bundle(next.To)), view); ok && back.To == head {
+	if back, ok := c.updates(c.kept, view).Step(graph.Running(c.kept.Bundle(next.To))); ok && back.To == head {
 		onward += ", and alternates between the two"
 	}
 	return hops[:past], onward
@@ -252,10 +268,11 @@ func (c pathCheck) atLeastHead(end string, head *catalog.Bundle) bool {
 func (c pathCheck) hops(hops []graph.Hop) []Hop {
 	var all []Hop
 	for _, h := range hops {
-		all = append(all, Hop{
-			Channel: h.Channel, From: h.From, To: h.To, Edge: h.Edge,
-			Blocks: append(hopBlocks(c.facts(h.From), c.facts(h.To), c.operator.Generation, c.cluster), c.dependencyBlocks(h.To)...),
-		})
+		hop := Hop{Channel: h.Channel, From: h.From, To: h.To, Edge: h.Edge}
+		if c.edges == nil {
+			hop.Blocks = append(hopBlocks(c.facts(h.From), c.facts(h.To), c.operator.Generation, c.cluster), c.dependencyBlocks(h.To)...)
+		}
+		all = append(all, hop)
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package upgrade
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -11,36 +10,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
-
-// Identify fills in the package of operators that do not name it: if only one package of the
-// catalogs has a bundle of their name, it is that one. It returns a copy and keeps the order and
-// all other fields.
-func Identify(operators []installed.Operator, catalogs []Catalog) []installed.Operator {
-	operators = slices.Clone(operators)
-	for i, o := range operators {
-		if o.Package != "" || o.Bundle == "" {
-			continue
-		}
-		var packages []string
-		for _, k := range catalogs {
-			for _, c := range []*catalog.Catalog{k.Kept, k.Source} {
-				if c == nil {
-					continue
-				}
-				for _, p := range slices.Concat(c.Packages, c.Outlines) {
-					if p.Bundle(o.Bundle) != nil && !slices.Contains(packages, p.Name) {
-						packages = append(packages, p.Name)
-					}
-				}
-			}
-		}
-		if len(packages) == 1 {
-			operators[i] = o.In(packages[0])
-			operators[i].Notes = append(operators[i].Notes, fmt.Sprintf("its package was inferred: only package %s has a bundle of this name", packages[0]))
-		}
-	}
-	return operators
-}
 
 // find returns a package of a catalog, outlined packages included, or nil.
 func find(c *catalog.Catalog, name string) *catalog.Package {

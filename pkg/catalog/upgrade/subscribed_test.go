@@ -108,7 +108,11 @@ func TestIdentify(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.operator.Generation = graph.Classic
-			got := upgrade.Identify([]installed.Operator{test.operator}, test.catalogs)[0]
+			var catalogs []*catalog.Catalog
+			for _, k := range test.catalogs {
+				catalogs = append(catalogs, k.Kept, k.Source)
+			}
+			got := installed.Identify([]installed.Operator{test.operator}, catalogs...)[0]
 			if got.Package != test.want {
 				t.Errorf("its package is %q, want %q", got.Package, test.want)
 			}

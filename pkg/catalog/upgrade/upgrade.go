@@ -57,11 +57,15 @@ type Options struct {
 type Report struct {
 	// ClusterVersion is the version of Options, and Kubernetes the version that it is built on; ""
 	// if not set or unknown.
-	ClusterVersion string   `json:"clusterVersion,omitempty"`
-	Kubernetes     string   `json:"kubernetes,omitempty"`
-	Operators      []Result `json:"operators"`
+	ClusterVersion string `json:"clusterVersion,omitempty"`
+	Kubernetes     string `json:"kubernetes,omitempty"`
+	// Notes are what cannot be checked on that version.
+	Notes     []string `json:"notes,omitempty"`
+	Operators []Result `json:"operators"`
 	// Platform are what keeps the cluster from being updated to the next minor version.
 	Platform []Block `json:"platform,omitempty"`
+	// Offered are the heads that do not fit ClusterVersion, from Offers.
+	Offered []Offer `json:"offered,omitempty"`
 	// Conflicts are the APIs that several packages of the mirror provide.
 	Conflicts []Conflict `json:"conflicts,omitempty"`
 }

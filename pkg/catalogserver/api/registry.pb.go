@@ -1,9 +1,9 @@
 // The gRPC API of catalogs for OLM classic. Names and numbers are those of operator-registry's
 // pkg/api/registry.proto: they are a contract with every cluster and must not change.
 //
-// The Go files beside it are made by
+// The Go file beside it is made by
 //
-//	protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative pkg/catalogserver/api/registry.proto
+//	protoc --go_out=. --go_opt=paths=source_relative pkg/catalogserver/api/registry.proto
 //
 // in the root directory of the repository.
 
