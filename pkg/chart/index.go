@@ -29,6 +29,8 @@ type Version struct {
 	URLs []string `json:"urls" yaml:"urls"`
 	// Digest is the SHA-256 of the archive in hexadecimal, with or without "sha256:", or "".
 	Digest string `json:"digest" yaml:"digest"`
+	// Created is when the version was added to the repository, or "".
+	Created string `json:"created" yaml:"created"`
 }
 
 // IsLibrary reports whether the chart cannot be installed on its own.

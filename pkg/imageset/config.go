@@ -57,6 +57,8 @@ type Mirror struct {
 	Files            []File
 	// Signatures is CopySignatures or RemoveSignatures; "" means CopySignatures.
 	Signatures string
+	// MinAge leaves out younger content: an age in whole days ("3d", "2w", "72h"), or "".
+	MinAge string
 }
 
 // A Sample selects image streams of the samples operator of the platform releases

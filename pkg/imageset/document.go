@@ -36,26 +36,17 @@ func (r *reader) document(text []byte) *yaml.Node {
 		}
 	}
 	if root == nil {
-		r.faultAt(Position{File: r.file, Line: 1, Column: 1}, "", "the file is empty", howToBegin())
+		r.faultAt(Position{File: r.file, Line: 1, Column: 1}, "", "the file is empty", howToBegin(Kind))
 	}
 	return root
 }
 
-func howToBegin() string {
-	return fmt.Sprintf("begin it with `apiVersion: %s` and `kind: %s`", APIVersion, Kind)
+func howToBegin(kind string) string {
+	return fmt.Sprintf("begin it with `apiVersion: %s` and `kind: %s`", APIVersion, kind)
 }
 
-// foreign reports whether the document is not an ImageSetConfiguration, so that all of its fields
-// would be unknown. It reports that as a single problem.
-func foreign(r *reader, root *yaml.Node) bool {
-	if root.Kind != yaml.MappingNode {
-		found := describe(root)
-		if root.Kind == yaml.ScalarNode {
-			found = "a single value" // not shown: it may be a file with a password
-		}
-		r.faultAt(r.position(root), "", "found "+found+", expected a mapping", howToBegin())
-		return true
-	}
+// headerOf returns kind and apiVersion of the root of a document, and stores their places.
+func headerOf(r *reader, root *yaml.Node) map[string]string {
 	found := map[string]string{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
@@ -64,19 +55,44 @@ func foreign(r *reader, root *yaml.Node) bool {
 			r.at[key.Value] = place{Position: r.position(key)}
 		}
 	}
+	return found
+}
+
+// foreign reports whether the document is not of the wanted kind, so that all of its fields would be
+// unknown. It reports that as a single problem.
+func foreign(r *reader, root *yaml.Node, want string) bool {
+	if root.Kind != yaml.MappingNode {
+		found := describe(root)
+		if root.Kind == yaml.ScalarNode {
+			found = "a single value" // not shown: it may be a file with a password
+		}
+		r.faultAt(r.position(root), "", "found "+found+", expected a mapping", howToBegin(want))
+		return true
+	}
+	found := headerOf(r, root)
 	kind, version := found["kind"], found["apiVersion"]
 	switch {
-	case kind == "DeleteImageSetConfiguration":
+	case kind == DeletionKind && want == Kind:
 		r.fault("kind", "this is a DeleteImageSetConfiguration, which lists what to delete from a mirror",
-			fmt.Sprintf("use a file of kind %s; gantry delete, which will read this one, is not in this version yet", Kind))
-	case kind != "" && kind != Kind && !strings.EqualFold(kind, Kind):
+			fmt.Sprintf("use a file of kind %s; gantry delete reads this one", Kind))
+	case kind == Kind && want == DeletionKind:
+		r.fault("kind", "this is an ImageSetConfiguration, which lists what to mirror",
+			fmt.Sprintf("use a file of kind %s, with a field delete", DeletionKind))
+	case kind != "" && kind != want && !strings.EqualFold(kind, want):
 		r.fault("kind", fmt.Sprintf("%s is not a supported kind", quote(kind)),
-			fmt.Sprintf("use a file of kind %s", Kind))
+			fmt.Sprintf("use a file of kind %s", want))
 	case kind == "" && version != "" && !strings.HasPrefix(version, apiGroup):
-		r.fault("apiVersion", fmt.Sprintf("%s is not the version of an %s", quote(version), Kind),
+		r.fault("apiVersion", fmt.Sprintf("%s is not the version of %s", quote(version), withArticle(want)),
 			fmt.Sprintf("write %q", APIVersion))
 	default:
 		return false
 	}
 	return true
+}
+
+func withArticle(kind string) string {
+	if kind == Kind {
+		return "an " + kind
+	}
+	return "a " + kind
 }

@@ -79,21 +79,29 @@ func checkFile(r *reader, at string, f *File) {
 	}
 }
 
-// checkFiles reports files with the same name in the mirror, also on systems whose names have no case.
+// checkFiles reports files that cannot be written to one folder, also on systems whose names have no case.
 func checkFiles(r *reader, at string, files []File) {
-	first := map[string]Position{}
+	var names fileartifact.Names
+	lines := map[string]int{}
 	for i, f := range files {
-		key := strings.ToLower(f.Target)
-		if before, again := first[key]; again && key != "" {
-			r.fault(fmt.Sprintf("%s[%d]", at, i), fmt.Sprintf("the file %s is already on line %d", quote(f.Target), before.Line), "give one of them another target")
+		if f.Target == "" {
+			continue // it was reported
+		}
+		wrong := names.Add(f.Target)
+		if wrong == nil {
+			lines[f.Target] = f.Pos.Line
 			continue
 		}
-		first[key] = f.Pos
+		message := fmt.Sprintf("%v; the other file is on line %d", wrong, lines[wrong.Other])
+		if wrong.Name == wrong.Other {
+			message = fmt.Sprintf("the file %s is already on line %d", quote(f.Target), lines[wrong.Other])
+		}
+		r.fault(fmt.Sprintf("%s[%d]", at, i), message, "give one of them another target")
 	}
 }
 
 func checkFileName(s string) (message, hint string) {
-	if err := fileartifact.CheckName(s); err != nil {
+	if err := fileartifact.CheckNewName(s); err != nil {
 		return err.Error(), "write a name such as tools/oc.tar.gz"
 	}
 	return "", ""

@@ -18,7 +18,7 @@ const maxArchiveSize = 1<<33 - 1
 func configObject() object[Config] {
 	return object[Config]{
 		fields: []field[Config]{
-			versionField(),
+			versionField[Config](),
 			constant[Config]("kind", "The kind of the document.", Kind, func(s string) (string, string) {
 				return quote(s) + " is not the kind of this file", fmt.Sprintf("write %q", Kind)
 			}),
@@ -37,16 +37,16 @@ func configObject() object[Config] {
 }
 
 // versionField is apiVersion. Every version is read as v2alpha1.
-func versionField() field[Config] {
-	f := constant[Config]("apiVersion", "The version of the format.", APIVersion, nil)
-	f.read = func(r *reader, n *yaml.Node, path string, _ *Config) {
+func versionField[T any]() field[T] {
+	f := constant[T]("apiVersion", "The version of the format.", APIVersion, nil)
+	f.read = func(r *reader, n *yaml.Node, path string, _ *T) {
 		if n = resolve(n); n.Kind != yaml.ScalarNode {
 			r.fault(path, "found "+describe(n)+", expected a string", fmt.Sprintf("write %q", APIVersion))
 		} else if n.Value != APIVersion {
 			r.warn(path, fmt.Sprintf("%s is read as %q", quote(n.Value), APIVersion), setText(n, APIVersion))
 		}
 	}
-	f.absent = func(r *reader, path string, _ *Config) {
+	f.absent = func(r *reader, path string, _ *T) {
 		if p, ok := r.at[f.name]; ok {
 			r.warn(f.name, fmt.Sprintf("is empty; the file is read as %q", APIVersion), setText(p.value, APIVersion))
 			return
@@ -89,6 +89,8 @@ func mirrorObject() object[Mirror] {
 				func(m *Mirror) *[]File { return &m.Files }, func(f *File) *Position { return &f.Pos }, fileObject()),
 			text("signatures", "What happens to the signatures, attestations, bills of materials and other referrers of images: copy (the default) or remove.",
 				func(m *Mirror) *string { return &m.Signatures }, oneOf("value", []string{CopySignatures, RemoveSignatures}, nil)),
+			text("minAge", "Leave out bundles, platform releases, charts and tags that were created later than this long ago: 3d, 2w or 72h.",
+				func(m *Mirror) *string { return &m.MinAge }, wholeDays()),
 		},
 		renamed: map[string]string{"ocp": "platform"},
 		removed: map[string]string{

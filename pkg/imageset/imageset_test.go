@@ -190,6 +190,7 @@ mirror:
   - path: bin/oc
     target: tools/oc
     executable: true
+  minAge: 3d
 `
 
 func TestParse(t *testing.T) {
@@ -264,6 +265,7 @@ func TestParse(t *testing.T) {
 				}},
 			},
 			Signatures: imageset.RemoveSignatures,
+			MinAge:     "3d",
 			Samples:    []imageset.Sample{{Pos: at(72, 13), Name: "ruby*"}},
 			Files: []imageset.File{
 				{Pos: at(74, 5), URL: "https://example.com/pub/live.iso", SHA256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", Target: "live.iso"},

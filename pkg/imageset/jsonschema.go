@@ -12,11 +12,14 @@ import (
 // yes and no). Rules between fields are not part of it. Parse reads more, such as fields of earlier
 // formats, with warnings; Convert writes such files so that the schema accepts them.
 func Schema() []byte {
-	s := configObject().shape()
+	return schemaOf(configObject().shape(), Kind, "What Gantry mirrors: "+APIVersion+".")
+}
+
+func schemaOf(s shape, title, description string) []byte {
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
-	s.Title = Kind
+	s.Title = title
 	s.Type = []string{"object"}
-	s.Description = "What Gantry mirrors: " + APIVersion + "."
+	s.Description = description
 	b, _ := json.MarshalIndent(s, "", "  ") // a shape always marshals
 	return append(b, '\n')
 }

@@ -69,7 +69,7 @@ func Parse(file string, text []byte) (*Config, error) {
 // config reads a configuration from the root of a document; root is nil if there is none.
 func (r *reader) config(root *yaml.Node) (*Config, error) {
 	c := &Config{}
-	if root != nil && !foreign(r, root) {
+	if root != nil && !foreign(r, root, Kind) {
 		configObject().read(r, root, "", &c.Pos, c)
 	}
 	if err := r.error(); err != nil {

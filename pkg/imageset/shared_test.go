@@ -1,6 +1,7 @@
 package imageset_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +18,7 @@ import (
 // refused are the real files that are refused, with a part of the reason. The first ones are refused by
 // oc mirror, too.
 func refused() map[string]string {
-	const noTag, deletes = "has neither tag nor digest", "this is a DeleteImageSetConfiguration"
+	const noTag = "has neither tag nor digest"
 	return map[string]string{
 		"pawicao-ibm+oc-mirror__a2ffcf0d2a.yaml":                                   `field "mirror" is missing`,
 		"pawicao-ibm+oc-mirror__f48c003c38.yaml":                                   "several versions of oc mirror v1 have no equivalent",
@@ -31,18 +32,8 @@ func refused() map[string]string {
 		"tkagn+oc-mirror__5e464514e4.yaml":         noTag,
 		"openshift+oc-mirror__768f87f808.yaml":     "is below minVersion",
 
-		// What to delete: for another verb.
-		"RedHatGov+oc-mirror-hackathon__45f07cbfa7.yaml": deletes,
-		"RedHatGov+oc-mirror-hackathon__c3ae2bfa5c.yaml": deletes,
-		"openshift+oc-mirror__57822b1b24.yaml":           deletes,
-		"openshift+oc-mirror__67c57ef414.yaml":           deletes,
-		"openshift+oc-mirror__6984864353.yaml":           deletes,
-		"openshift+oc-mirror__82df5da8f0.yaml":           deletes,
-		"openshift+oc-mirror__86f76ea336.yaml":           deletes,
-		"openshift+oc-mirror__c745220d62.yaml":           deletes,
-		"openshift+oc-mirror__c897bd52b7.yaml":           deletes,
-		"openshift+oc-mirror__de974ab1d9.yaml":           deletes,
-		"openshift+oc-mirror__f4dd260875.yaml":           deletes,
+		// Also refused by gantry delete.
+		"openshift+oc-mirror__c897bd52b7.yaml": "is below minVersion",
 	}
 }
 
@@ -70,8 +61,16 @@ func sharedFiles(t *testing.T) map[string][]byte {
 // of the documentation.
 func TestSharedFiles(t *testing.T) {
 	files, refused := sharedFiles(t), refused()
-	var accepted, warned, unusable, refusals, left int
+	var accepted, warned, unusable, refusals, left, deletions int
 	for name, text := range files {
+		if bytes.Contains(text, []byte(imageset.DeletionKind)) {
+			deletions++
+			_, err := imageset.ParseDeletion(name, text)
+			if reason, ok := refused[name]; ok != (err != nil) || ok && !strings.Contains(err.Error(), reason) {
+				t.Errorf("%s: %v; want %q", name, err, reason)
+			}
+			continue
+		}
 		c, err := imageset.Parse(name, text)
 		if reason, ok := refused[name]; ok || err != nil {
 			refusals++
@@ -98,8 +97,8 @@ func TestSharedFiles(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("\n| real files | %d |\n|---|---|\n| accepted | %d |\n| accepted with warnings | %d |\n| accepted with warnings, but cannot be planned | %d |\n| refused | %d |\n(%d have warnings after the conversion)",
-		len(files), accepted, warned, unusable, refusals, left)
+	t.Logf("\n| real files | %d |\n|---|---|\n| accepted | %d |\n| accepted with warnings | %d |\n| accepted with warnings, but cannot be planned | %d |\n| refused | %d |\n| of kind DeleteImageSetConfiguration | %d |\n(%d have warnings after the conversion)",
+		len(files), accepted, warned, unusable, refusals, deletions, left)
 }
 
 // TestSharedVerdicts checks that every file that oc mirror's loader reads is read, unless it may be
@@ -110,13 +109,17 @@ func TestSharedVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mayRefuse := []string{"has neither tag nor digest", "is below minVersion", "this is a DeleteImageSetConfiguration"}
+	mayRefuse := []string{"has neither tag nor digest", "is below minVersion"}
 	var wrong []string
 	rows := strings.Split(strings.TrimSpace(string(table)), "\n")[1:]
 	for _, row := range rows {
 		columns := strings.Split(row, "\t")
 		reads := columns[6] == "ok" || columns[7] == "ok" || strings.HasPrefix(columns[6], "LATER") || strings.HasPrefix(columns[7], "LATER")
-		if _, err := imageset.Parse(columns[0], files[columns[0]]); reads && err != nil {
+		_, err := imageset.Parse(columns[0], files[columns[0]])
+		if bytes.Contains(files[columns[0]], []byte(imageset.DeletionKind)) {
+			_, err = imageset.ParseDeletion(columns[0], files[columns[0]])
+		}
+		if reads && err != nil {
 			allowed := false
 			for _, reason := range mayRefuse {
 				allowed = allowed || strings.Contains(refused[columns[0]], reason)

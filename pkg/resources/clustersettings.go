@@ -10,6 +10,9 @@ import (
 // skeletonDir is the folder of files that users complete and apply themselves.
 const skeletonDir = "skeletons"
 
+// IsSkeleton reports whether a file with this name is one that users complete.
+func IsSkeleton(name string) bool { return path.Base(path.Dir(name)) == skeletonDir }
+
 // caConfigMap is the name of the ConfigMap with the CA of the mirror.
 const caConfigMap = "mirror-ca"
 

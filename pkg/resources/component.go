@@ -19,6 +19,10 @@ type component struct {
 	setting bool
 	// optional is why clusters of these versions may not want it; "" if they do.
 	optional string
+	// until is the last version of OpenShift that it is for; zero if there is none. instead is what later
+	// versions need.
+	until   OpenShiftVersion
+	instead string
 }
 
 // The components that a Target names.
@@ -42,7 +46,8 @@ func components() []component {
 		{name: "icsp", kinds: []string{"ImageContentSourcePolicy"}},
 		{name: "signatures", kinds: []string{"ConfigMap"}},
 		{name: imagePolicies, kinds: []string{"ClusterImagePolicy", "ImagePolicy"}, since: OpenShiftVersion{4, 20}},
-		{name: alphaPolicies, since: OpenShiftVersion{4, 16}, optional: "needs the feature gate of signature policies in OpenShift 4.16 to 4.19"},
+		{name: alphaPolicies, since: OpenShiftVersion{4, 16}, optional: "needs the feature gate of signature policies in OpenShift 4.16 to 4.19",
+			until: OpenShiftVersion{4, 19}, instead: "is for OpenShift 4.16 to 4.19: set Options.ImagePolicies to " + ImagePolicyV1 + " for later versions"},
 		{name: disableCatalogs, setting: true, optional: "disables the catalogs of the Internet"},
 		{name: "olm-classic", kinds: []string{"CatalogSource"}},
 		{name: "olm-v1", kinds: []string{"ClusterCatalog"}, since: OpenShiftVersion{4, 18}, kubernetes: true},
@@ -68,6 +73,8 @@ func (c component) refused(t Target) string {
 		return "is for OpenShift"
 	case t.Kubernetes:
 		return ""
+	case c.endsBefore(t):
+		return c.instead
 	case c.optional != "" && !slices.Contains(t.Components, c.name):
 		return c.optional
 	case c.optional == "" && c.since.Compare(OpenShiftVersion{4, 13}) > 0 && t.Version == OpenShiftVersion{}:
@@ -76,6 +83,11 @@ func (c component) refused(t Target) string {
 		return fmt.Sprintf("needs OpenShift %s", c.since)
 	}
 	return ""
+}
+
+// endsBefore reports whether the component is not for clusters because they are too new.
+func (c component) endsBefore(t Target) bool {
+	return c.until != OpenShiftVersion{} && t.Version != OpenShiftVersion{} && t.Version.Compare(c.until) > 0
 }
 
 // componentOf returns the name of the component of an object of a kind; "" if it has none.

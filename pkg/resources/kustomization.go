@@ -83,7 +83,7 @@ func Kustomize(manifests []File, own map[string][]File, without map[string]strin
 		slices.SortFunc(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 		files = append(files, c.files(all)...)
 		if reason := c.refused(t); reason != "" {
-			k.LeftOut = append(k.LeftOut, LeftOut{c.name, reason, c.optional != "" && !t.Kubernetes, own[c.name] != nil})
+			k.LeftOut = append(k.LeftOut, LeftOut{c.name, reason, c.optional != "" && !t.Kubernetes && !c.endsBefore(t), own[c.name] != nil})
 			continue
 		}
 		if reason := without[c.name]; reason != "" {
@@ -123,17 +123,21 @@ func (c component) files(members []File) (files []File) {
 	return files
 }
 
-// Applied returns the files with the objects that clusters get: the manifests, and those of components
-// that a Kustomization names. Other files are templates, or copies.
+// Applied returns the files with the objects that clusters get: those of components that a Kustomization
+// names. In a folder without components, which an earlier version wrote, these are all manifests.
 func Applied(files []File) (applied []File) {
-	var chosen []string
+	chosen, kustomized := map[string]bool{}, map[string]bool{} // by the path of a component, or of the folder above all
 	for _, f := range files {
+		dir := path.Dir(f.Name)
+		if path.Base(path.Dir(dir)) == componentDir {
+			kustomized[path.Dir(path.Dir(dir))] = true
+		}
 		if path.Base(f.Name) != KustomizationFile {
 			continue
 		}
 		for line := range strings.Lines(string(f.Text)) {
 			if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- "+componentDir+"/"); ok {
-				chosen = append(chosen, name)
+				chosen[path.Join(dir, componentDir, name)] = true
 			}
 		}
 	}
@@ -142,11 +146,33 @@ func Applied(files []File) (applied []File) {
 		isComponent := path.Base(path.Dir(dir)) == componentDir
 		switch {
 		case path.Base(f.Name) == KustomizationFile, path.Base(f.Name) == componentFile, path.Base(f.Name) == path.Base(CAFile), path.Base(dir) == skeletonDir:
-		case !isComponent, slices.Contains(chosen, path.Base(dir)):
+		case isComponent && chosen[dir], !isComponent && !kustomized[dir]:
 			applied = append(applied, f)
 		}
 	}
 	return applied
+}
+
+// Kept returns the files of before, which clusters got, with objects that are in manifests, but no longer
+// in after, which clusters get now. Clusters keep these objects: the mirror still has what they are for.
+func Kept(before, after, manifests []File) (kept []File) {
+	now, all := ObjectNames(after), ObjectNames(manifests)
+	isKept := func(n ObjectName) bool { return slices.Contains(all, n) && !slices.Contains(now, n) }
+	for _, f := range before {
+		if names := ObjectNames([]File{f}); len(names) > 0 && !slices.ContainsFunc(names, func(n ObjectName) bool { return !isKept(n) }) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// InComponent reports whether a file with this name is in the folder of a component.
+func InComponent(name string) bool { return path.Base(path.Dir(path.Dir(name))) == componentDir }
+
+// IsSupport reports whether a file with this name is one of those that Kustomize and Skeletons return.
+func IsSupport(name string) bool {
+	base := path.Base(name)
+	return base == KustomizationFile || base == componentFile || InComponent(name) || path.Base(path.Dir(name)) == skeletonDir
 }
 
 // WithoutSupport returns the names without those of files that Kustomize and Skeletons return.

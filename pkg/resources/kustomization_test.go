@@ -183,7 +183,12 @@ func TestApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append(ObjectNames(manifests), ObjectName{"OperatorHub", "", "cluster"})
+	var want []ObjectName
+	for _, n := range append(ObjectNames(manifests), ObjectName{"OperatorHub", "", "cluster"}) {
+		if n.Kind != "UpdateService" { // its component is not named
+			want = append(want, n)
+		}
+	}
 	for _, c := range defaultCatalogs {
 		want = append(want, ObjectName{"ClusterCatalog", "", c[0]})
 	}
@@ -196,6 +201,43 @@ func TestApplied(t *testing.T) {
 		if diff := cmp.Diff(want, ObjectNames(Applied(files))); diff != "" {
 			t.Errorf("in %q: %s", folder, diff)
 		}
+	}
+	// Folders beside each other, and one that was written without components.
+	mixed := []File{{"old/uss.yaml", []byte("kind: UpdateService\nmetadata: {name: old}\n")}}
+	for _, f := range slices.Concat(manifests, support) {
+		mixed = append(mixed, File{path.Join("new", f.Name), f.Text})
+	}
+	if diff := cmp.Diff(append(want, ObjectName{"UpdateService", "", "old"}), ObjectNames(Applied(mixed))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestKept checks that objects of a component that is now left out count neither as removed nor as applied,
+// and do not make nodes drain.
+func TestKept(t *testing.T) {
+	files := func(target string) (manifests, all []File) {
+		manifests, support, _ := everything(t, target, Options{})
+		return manifests, slices.Concat(manifests, support)
+	}
+	_, all := files("openshift-4.20,disable-default-catalogs")
+	before := Applied(all)
+	manifests, all := files("openshift-4.12")
+	after := Applied(all)
+	var kinds []string
+	for _, n := range ObjectNames(Kept(before, after, manifests)) {
+		if len(kinds) == 0 || kinds[len(kinds)-1] != n.Kind {
+			kinds = append(kinds, n.Kind)
+		}
+	}
+	// The settings of the cluster are not in manifests.
+	if diff := cmp.Diff([]string{"ClusterCatalog", "ClusterImagePolicy", "ImageDigestMirrorSet", "ImageTagMirrorSet"}, kinds); diff != "" {
+		t.Error(diff)
+	}
+	if kept := Kept(before, after, nil); kept != nil {
+		t.Errorf("%v are kept, although the mirror has nothing", ObjectNames(kept))
+	}
+	if got := Nodes(before, slices.Concat(after, Kept(before, after, manifests))); got.Effect != NodesUnaffected {
+		t.Errorf("nodes: %+v", got)
 	}
 }
 

@@ -125,6 +125,41 @@ func (c *checksums) replace(name, sum string, commit func() error) error {
 	return nil
 }
 
+// announce adds the checksums that files will have. confirm is called for each when it has it.
+func (c *checksums) announce(sums map[string]string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	added := false
+	for name, sum := range sums {
+		if !slices.Contains(c.byName[name], sum) {
+			c.byName[name] = append(c.byName[name], sum)
+			added = true
+		}
+	}
+	if !added {
+		return nil
+	}
+	return c.write()
+}
+
+// confirm makes sum the only checksum of a file that was replaced.
+func (c *checksums) confirm(name, sum string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(name, sum)
+}
+
+// has reports whether a text is what a file should be. That is unknown, and true, of files without a checksum.
+func (c *checksums) has(name string, text []byte) bool {
+	want := c.byName[name]
+	return want == nil || slices.Contains(want, checksum(text))
+}
+
+func checksum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 // close writes the list without the checksums of files that were replaced.
 func (c *checksums) close() error {
 	c.mu.Lock()

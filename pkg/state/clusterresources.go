@@ -237,6 +237,13 @@ func (w *Workspace) SaveFolder(folder, mirror string, files []resources.File) (d
 	if err := w.listResources(dir, mirror, slices.Concat(at.listed, names)); err != nil {
 		return "", nil, err
 	}
+	sums := map[string]string{}
+	for _, f := range files {
+		sums[dir+"/"+f.Name] = checksum(f.Text)
+	}
+	if err := w.sums.announce(sums); err != nil {
+		return "", nil, err
+	}
 	for _, f := range files {
 		name := dir + "/" + f.Name
 		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
@@ -245,6 +252,7 @@ func (w *Workspace) SaveFolder(folder, mirror string, files []resources.File) (d
 		if err := w.replace(name, f.Text); err != nil {
 			return "", nil, err
 		}
+		w.sums.confirm(name, sums[name])
 	}
 	if removed, err = w.removeResources(dir, at.listed, names); err != nil {
 		return "", nil, err

@@ -1,15 +1,5 @@
 package state
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-
-	"github.com/gantry-mirror/gantry/pkg/advice"
-)
-
 // configurations is the file with the path of each configuration. Plans are copied to other
 // machines and contain no paths, so the workspace keeps them.
 const configurations = "configurations.json"
@@ -28,28 +18,9 @@ func (w *Workspace) SaveConfiguration(name, path string) error {
 		return err
 	}
 	all[name] = path
-	out, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", configurations, err)
-	}
-	return w.keepText(configurations, append(out, '\n'))
+	return saveMap(w, configurations, all)
 }
 
 func (w *Workspace) configurations() (map[string]string, error) {
-	all := map[string]string{}
-	text, err := w.readState(configurations)
-	if errors.Is(err, os.ErrNotExist) {
-		return all, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return nil, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, configurations), err),
-			hintFor(err, "if it is damaged, remove it; it only distinguishes configurations of the same name"))
-	}
-	if all == nil { // "null"
-		all = map[string]string{}
-	}
-	return all, nil
+	return readMap[string](w, configurations, "if it is damaged, remove it; it only distinguishes configurations of the same name")
 }

@@ -101,6 +101,41 @@ func (w *Workspace) OpenExportReceipt(name string, sequence int) (io.ReadCloser,
 	return w.open(exportReceiptFile(name, sequence))
 }
 
+// SiteReader returns what the newest receipt of a site that the workspace saw says about the archives that the
+// site reads, and nil if it says nothing. seen is false if the workspace saw no receipt.
+func (w *Workspace) SiteReader(name string) (r *ArchiveReader, seen bool, err error) {
+	file := siteReaderFile(name)
+	text, err := w.readState(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err == nil && r != nil {
+		err = r.check()
+	}
+	if err != nil {
+		return nil, false, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, file), err), hintFor(err, "remove the file"))
+	}
+	return r, true, nil
+}
+
+// SaveSiteReader saves what a receipt says about the archives that a site reads; nil if it says nothing.
+func (w *Workspace) SaveSiteReader(name string, r *ArchiveReader) error {
+	file := siteReaderFile(name)
+	if err := w.disk.Root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("saving what the site reads: %w", err)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("saving what the site reads: %w", err)
+	}
+	return w.keepText(file, append(text, '\n'))
+}
+
+func siteReaderFile(name string) string { return "archives/" + name + "/site.json" }
+
 func historyFile(name string) string { return "archives/" + name + "/history.json" }
 
 func exportReceiptFile(name string, sequence int) string {

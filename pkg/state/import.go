@@ -22,6 +22,16 @@ func (w *Workspace) SaveReceipt(mirror, name string, write func(io.Writer) error
 	return filepath.Join(w.dir, file), w.keep(file, write)
 }
 
+// SaveRepairRequest saves the request for content of an archive that could not be read during an import, and
+// returns its path.
+func (w *Workspace) SaveRepairRequest(name string, sequence int, write func(io.Writer) error) (string, error) {
+	file := fmt.Sprintf("requests/%s-%06d.json", name, sequence)
+	if err := w.disk.Root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return "", fmt.Errorf("saving the repair request: %w", err)
+	}
+	return filepath.Join(w.dir, file), w.keep(file, write)
+}
+
 func receiptFile(mirror, name string) string { return "receipts/" + mirror + "/" + name + ".json" }
 
 // OpenImportedPlan opens the plan of the last import of an image set.

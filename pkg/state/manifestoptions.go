@@ -1,15 +1,5 @@
 package state
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-
-	"github.com/gantry-mirror/gantry/pkg/advice"
-)
-
 // manifestFile has the options of each mirror's manifests.
 const manifestFile = "manifests.json"
 
@@ -46,29 +36,10 @@ func (w *Workspace) SaveManifestOptions(mirror string, o ManifestOptions) error 
 		return nil
 	}
 	all[mirror] = o
-	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", manifestFile, err)
-	}
-	return w.keepText(manifestFile, append(text, '\n'))
+	return saveMap(w, manifestFile, all)
 }
 
 // AllManifestOptions returns the options of all mirrors, by mirror.
 func (w *Workspace) AllManifestOptions() (map[string]ManifestOptions, error) {
-	all := map[string]ManifestOptions{}
-	text, err := w.readState(manifestFile)
-	if errors.Is(err, os.ErrNotExist) {
-		return all, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return nil, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, manifestFile), err),
-			hintFor(err, "remove it; the next run writes it again, and needs Options.For and Options.ICSP again if they were set"))
-	}
-	if all == nil { // "null"
-		all = map[string]ManifestOptions{}
-	}
-	return all, nil
+	return readMap[ManifestOptions](w, manifestFile, "remove it; the next run writes it again, and needs Options.For and Options.ICSP again if they were set")
 }

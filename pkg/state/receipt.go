@@ -31,8 +31,37 @@ type Receipt struct {
 	// Plan is the digest of the last plan that was imported completely; the site keeps that plan. It
 	// is empty if there is none.
 	Plan digest.Digest `json:"plan,omitempty"`
+	// Reads is what the Gantry that wrote the receipt reads. Versions before deltas did not write it.
+	Reads *ArchiveReader `json:"reads,omitempty"`
 	// Repositories are the repositories of the last import, as far as it got, by name.
 	Repositories []Repository `json:"repositories"`
+}
+
+// An ArchiveReader is what a version of Gantry reads of archives.
+type ArchiveReader struct {
+	// Format is the newest format of archives, and Features are the features in it, sorted.
+	Format   int      `json:"format"`
+	Features []string `json:"features"`
+	// Compressors are the compressors whose output it reproduces, sorted: see recompress.Supported.
+	Compressors []string `json:"compressors,omitempty"`
+}
+
+// check checks what is read from a receipt.
+func (r *ArchiveReader) check() error {
+	if r.Format < 1 || r.Format > 1000 {
+		return fmt.Errorf("reads: format %d", r.Format)
+	}
+	for _, list := range [][]string{r.Features, r.Compressors} {
+		if len(list) > 1000 {
+			return fmt.Errorf("reads: a list of %d names", len(list))
+		}
+		for i, name := range list {
+			if name == "" || len(name) > 200 || i > 0 && name <= list[i-1] {
+				return fmt.Errorf("reads: %.210q", name)
+			}
+		}
+	}
+	return nil
 }
 
 // A Repository lists the content of a repository at a site.
@@ -76,6 +105,11 @@ func (r *Receipt) check() error {
 	if r.Plan != "" {
 		if err := layout.CheckDigest(r.Plan); err != nil {
 			return fmt.Errorf("plan: %w", err)
+		}
+	}
+	if r.Reads != nil {
+		if err := r.Reads.check(); err != nil {
+			return err
 		}
 	}
 	last := 0

@@ -47,6 +47,15 @@ type Release struct {
 	Channels   []string            `json:"channels,omitempty"`
 	URL        string              `json:"url,omitempty"`
 	Signatures []release.Signature `json:"signatures,omitempty"`
+	// LiveISOs are the ISO images of the release in the mirror.
+	LiveISOs []release.LiveISO `json:"liveISOs,omitempty"`
+}
+
+// addLiveISO adds an ISO image of the release unless it has one for that architecture.
+func (r *Release) addLiveISO(iso release.LiveISO) {
+	if !slices.ContainsFunc(r.LiveISOs, func(have release.LiveISO) bool { return have.Arch == iso.Arch }) {
+		r.LiveISOs = append(slices.Clip(r.LiveISOs), iso)
+	}
 }
 
 // AddChannel adds a channel that the release was selected for. An empty name is ignored.
@@ -92,6 +101,17 @@ func (r *Record) KeepReleases(earlier *Record) {
 	}
 }
 
+// KeepNames gives catalogs the names that they have in an earlier record, and adds those of other catalogs.
+func (r *Record) KeepNames(earlier *Record) {
+	names := slices.Clone(earlier.Names)
+	for _, n := range r.Names {
+		if !slices.ContainsFunc(names, func(have resources.CatalogName) bool { return have.Source == n.Source && have.Target == n.Target }) {
+			names = append(names, n)
+		}
+	}
+	r.Names = names
+}
+
 // bySource returns a function that reports whether an image has a source. Its index has four bytes
 // per image; a set of references would be larger than the images.
 func bySource(images []resources.Image) func(reference.Reference) bool {
@@ -122,7 +142,7 @@ func tagOf(c resources.Catalog) string {
 }
 
 // mergeReleases adds the releases with tags that all does not have. Of other releases, it adds the
-// channels.
+// channels and ISO images.
 func mergeReleases(all, more []Release) []Release {
 	all = slices.Clone(all)
 	for _, r := range more {
@@ -135,6 +155,9 @@ func mergeReleases(all, more []Release) []Release {
 		}
 		for _, name := range r.Channels {
 			all[i].AddChannel(name)
+		}
+		for _, iso := range r.LiveISOs {
+			all[i].addLiveISO(iso)
 		}
 	}
 	return all

@@ -124,37 +124,51 @@ func eachMember(dec *json.Decoder, read func(name string, dec *json.Decoder) err
 // copied as text.
 func (w *Workspace) SaveRecord(mirror, name string, r *Record) error {
 	return w.keep(recordFile(mirror), func(out io.Writer) error {
-		separator := "{\n"
-		begin := func(name string) error {
-			key, err := json.Marshal(name)
-			if err == nil {
-				_, err = fmt.Fprintf(out, "%s%s: ", separator, key)
-			}
-			separator = ",\n"
-			return err
+		return w.writeRecords(out, mirror, name, r)
+	})
+}
+
+// writeRecords writes the records of a mirror with r in place of the one of an image set. If r is nil, that
+// image set has none.
+func (w *Workspace) writeRecords(out io.Writer, mirror, name string, r *Record) error {
+	separator := "{\n"
+	begin := func(name string) error {
+		key, err := json.Marshal(name)
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s%s: ", separator, key)
 		}
+		separator = ",\n"
+		return err
+	}
+	if r != nil {
 		err := begin(name)
 		if err == nil {
-			err = r.write(out)
+			err = r.Write(out)
 		}
-		if err == nil {
-			err = w.eachRecord(mirror, func(other string, dec *json.Decoder) error {
-				var text json.RawMessage
-				if err := dec.Decode(&text); err != nil || other == name {
-					return err
-				}
-				if err := begin(other); err != nil {
-					return err
-				}
-				_, err := out.Write(text)
-				return err
-			})
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			_, err = io.WriteString(out, "\n}\n")
+	}
+	err := w.eachRecord(mirror, func(other string, dec *json.Decoder) error {
+		var text json.RawMessage
+		if err := dec.Decode(&text); err != nil || other == name {
+			return err
 		}
+		if err := begin(other); err != nil {
+			return err
+		}
+		_, err := out.Write(text)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	end := "\n}\n"
+	if separator == "{\n" { // nothing is left
+		end = "{}\n"
+	}
+	_, err = io.WriteString(out, end)
+	return err
 }
 
 func recordFile(mirror string) string { return "mirrors/" + mirror + ".json" }

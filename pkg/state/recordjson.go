@@ -9,9 +9,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// write writes the record as JSON with a line for every image. At most one image is in memory as
+// Write writes the record as JSON with a line for every image. At most one image is in memory as
 // text.
-func (r *Record) write(w io.Writer) error {
+func (r *Record) Write(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	enc := json.NewEncoder(out)
 	_, _ = out.WriteString("{\"images\": [\n") // Flush returns the first error
@@ -119,16 +119,16 @@ func (r *Record) readImages(dec *json.Decoder) error {
 			return err
 		}
 		if n := len(r.Images); n > 0 {
-			shareTexts(&img, &r.Images[n-1])
+			ShareTexts(&img, &r.Images[n-1])
 		}
 		r.Images = append(r.Images, img)
 	}
 	return expect(dec, ']')
 }
 
-// shareTexts makes equal strings of an image and of its predecessor share memory. Mostly, both are
+// ShareTexts makes equal strings of an image and of its predecessor share memory. Mostly, both are
 // in the same repository.
-func shareTexts(img, before *resources.Image) {
+func ShareTexts(img, before *resources.Image) {
 	for _, s := range []struct{ to, from *string }{
 		{&img.Source.Host, &before.Source.Host}, {&img.Source.Path, &before.Source.Path}, {&img.Source.Tag, &before.Source.Tag},
 		{&img.Mirror.Host, &before.Mirror.Host}, {&img.Mirror.Path, &before.Mirror.Path}, {&img.Mirror.Tag, &before.Mirror.Tag},

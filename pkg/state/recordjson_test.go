@@ -28,7 +28,7 @@ func TestRecordWriteAndRead(t *testing.T) {
 	full.Runs = 3
 	for _, r := range []Record{{}, full} {
 		var text bytes.Buffer
-		if err := r.write(&text); err != nil {
+		if err := r.Write(&text); err != nil {
 			t.Fatal(err)
 		}
 		var byJSON Record

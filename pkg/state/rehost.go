@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// Rehost changes where a mirror is: its registry and the prefix of its repositories. The record must not
-// share its lists with another one.
+// Rehost changes where a mirror is: its registry and the prefix of its repositories. Lists that the record
+// shares with another one do not change.
 func (r *Record) Rehost(host, prefix, newHost, newPrefix string) error {
 	move := func(ref *reference.Reference) error {
 		rest, ok := strings.CutPrefix("/"+ref.Path, strings.TrimSuffix("/"+prefix, "/")+"/")
@@ -45,5 +47,23 @@ func (r *Record) Rehost(host, prefix, newHost, newPrefix string) error {
 		}
 		r.GraphData = &graph
 	}
+	moveText := func(s string) string { // a place is no reference if its catalog has no mirror
+		if rest, ok := strings.CutPrefix(s, strings.TrimSuffix(host+"/"+prefix, "/")+"/"); ok {
+			return strings.TrimSuffix(newHost+"/"+newPrefix, "/") + "/" + rest
+		}
+		return s
+	}
+	r.Names = slices.Clone(r.Names)
+	for i := range r.Names {
+		r.Names[i].Place = moveText(r.Names[i].Place)
+	}
+	if r.Selections == nil {
+		return nil
+	}
+	selections := make(map[string]digest.Digest, len(r.Selections))
+	for tag, d := range r.Selections {
+		selections[moveText(tag)] = d
+	}
+	r.Selections = selections
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/opencontainers/go-digest"
 )
 
 // runsFile lists the last run of each destination and image set.
@@ -49,11 +51,21 @@ type Run struct {
 	Failed int `json:"failed,omitempty"`
 	// Sequence is the number of the archive that was written or read.
 	Sequence int `json:"sequence,omitempty"`
+	// Repair means that the run wrote the repair of an archive: Images, Copied and Failed then count
+	// manifests and blobs, and Sequence is the one of the repaired archive.
+	Repair bool `json:"repair,omitempty"`
+	// Plan is the digest of the plan. It is empty if the run ended before it was known, and for runs of
+	// earlier versions.
+	Plan digest.Digest `json:"plan,omitempty"`
 	// Message is the error of the run.
 	Message string `json:"message,omitempty"`
+	// LastSuccess is when a run was complete last, and Content when the sources of what it mirrored were
+	// read. They are zero if unknown.
+	LastSuccess time.Time `json:"lastSuccess,omitzero"`
+	Content     time.Time `json:"content,omitzero"`
 }
 
-// SaveRun replaces the last run of a destination and an image set. If the list of runs is damaged, a
+// SaveRun replaces the last run of a destination and an image set, or the last repair, and keeps when one was complete. If the list of runs is damaged, a
 // new one is begun: nothing but the status depends on it.
 func (w *Workspace) SaveRun(r Run) error {
 	text, err := w.readState(runsFile)
@@ -62,7 +74,11 @@ func (w *Workspace) SaveRun(r Run) error {
 		_ = json.Unmarshal(text, &all)
 	}
 	all = slices.DeleteFunc(all, func(o Run) bool {
-		return o.Destination == r.Destination && (o.Name == r.Name || o.Name == "")
+		same := o.Destination == r.Destination && o.Repair == r.Repair && (o.Name == r.Name || o.Name == "")
+		if same {
+			r.keepSuccess(o)
+		}
+		return same
 	})
 	all = append(all, r)
 	slices.SortFunc(all, func(a, b Run) int {
@@ -72,6 +88,19 @@ func (w *Workspace) SaveRun(r Run) error {
 		return fmt.Errorf("writing %s: %w", runsFile, err)
 	}
 	return w.keepText(runsFile, append(text, '\n'))
+}
+
+// keepSuccess keeps from an earlier run when one was complete.
+func (r *Run) keepSuccess(before Run) {
+	if before.LastSuccess.IsZero() && before.Result == RunComplete {
+		before.LastSuccess = before.Ended // of a version that did not record it
+	}
+	if r.LastSuccess.IsZero() {
+		r.LastSuccess = before.LastSuccess
+	}
+	if r.Content.IsZero() {
+		r.Content = before.Content
+	}
 }
 
 // Runs returns the last runs that the workspace in dir knows, by destination and image set. It does not

@@ -19,16 +19,20 @@ import (
 // Snapshots are the parsed catalogs of a cache: one file per catalog image, named by its digest. As
 // with the rest of the cache, several runs may use them at the same time, and they may be deleted at
 // any time.
-type Snapshots struct{ cache string }
+type Snapshots struct {
+	cache string
+	dir   string // their folder in the cache
+}
 
-// snapshotDir is their folder in the cache.
-const snapshotDir = "catalogs"
+// OpenSnapshots returns the parsed catalogs of the cache in a folder.
+func OpenSnapshots(cacheDir string) Snapshots { return Snapshots{cacheDir, "catalogs"} }
 
-// OpenSnapshots returns the snapshots of the cache in a folder.
-func OpenSnapshots(cacheDir string) Snapshots { return Snapshots{cacheDir} }
+// OpenGraphs returns the update graphs of catalogs that were published, in the cache in a folder. They are
+// small, and are to be kept for longer than the rest of the cache.
+func OpenGraphs(cacheDir string) Snapshots { return Snapshots{cacheDir, "graphs"} }
 
-func snapshotName(root digest.Digest) string {
-	return path.Join(snapshotDir, strings.Replace(root.String(), ":", "-", 1))
+func (s Snapshots) name(root digest.Digest) string {
+	return path.Join(s.dir, strings.Replace(root.String(), ":", "-", 1))
 }
 
 // Snapshot opens the snapshot of an image, as a file that implements io.ReaderAt. It sets the file's
@@ -37,7 +41,7 @@ func (s Snapshots) Snapshot(root digest.Digest) (fs.File, error) {
 	if err := root.Validate(); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(s.cache, filepath.FromSlash(snapshotName(root)))
+	name := filepath.Join(s.cache, filepath.FromSlash(s.name(root)))
 	f, _, err := regular.OpenPath(name)
 	if err != nil {
 		return nil, err
@@ -52,7 +56,7 @@ func (s Snapshots) KeepSnapshot(root digest.Digest, write func(io.Writer) error)
 	if err := root.Validate(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(s.cache, snapshotDir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(s.cache, s.dir), 0o755); err != nil {
 		return err
 	}
 	dir, err := os.OpenRoot(s.cache)
@@ -60,19 +64,19 @@ func (s Snapshots) KeepSnapshot(root digest.Digest, write func(io.Writer) error)
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	draft, err := durable.Folder{Root: dir, NoSync: true}.Draft(snapshotDir)
+	draft, err := durable.Folder{Root: dir, NoSync: true}.Draft(s.dir)
 	if err != nil {
 		return err
 	}
 	if err := write(draft); err != nil {
 		return errors.Join(err, draft.Discard())
 	}
-	return draft.Commit(snapshotName(root))
+	return draft.Commit(s.name(root))
 }
 
 // Expire removes snapshots that were last used before a time, and what killed runs left.
 func (s Snapshots) Expire(before time.Time) error {
-	dir := filepath.Join(s.cache, snapshotDir)
+	dir := filepath.Join(s.cache, s.dir)
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

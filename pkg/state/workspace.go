@@ -9,6 +9,7 @@
 //	plans/               the last plan of each image set
 //	configurations.json  the path of the configuration of each image set
 //	mirrors/             the content of each mirror, by image set: a [Record]
+//	recorded.json        which of these records the mirror itself has: a [RecordedSet]
 //	archives/            the archives that were written, by image set: an [Export], and the
 //	                     [Receipt] of a site that imported it
 //	receipts/            what each mirror has of imported archives, by image set: a [Receipt]
@@ -17,9 +18,11 @@
 //	suffixes.json        the suffix in the names of each mirror's objects
 //	runs.json            the last run of each destination and image set: a [Run]
 //	secret               recognizes what an earlier run encrypted
+//	audit.ndjson         what runs did, see package audit; audit-head.json is its last entry
+//	leases.json          the last lease that a run of this workspace had of each mirror
 //	journal/             the blobs and the open uploads of an unfinished run
-//	SHA256SUMS           the checksums of plans, configurations.json, runs.json, suffixes.json, layout, records,
-//	                     histories, receipts and of the lists of manifests
+//	SHA256SUMS           the checksums of plans, configurations.json, runs.json, recorded.json, leases.json, audit-head.json,
+//	                     suffixes.json, layout, records, histories, receipts and of the lists of manifests
 //
 // Every file is written completely or not at all. A file with a checksum is verified when it is
 // read; if it was altered, the error matches [ErrAltered]. Files without one were written by an older

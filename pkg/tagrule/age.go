@@ -3,6 +3,7 @@ package tagrule
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,4 +25,19 @@ func Cutoff(text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is neither an age nor a date", text)
+}
+
+// Days returns the number of days of an age: "3d", "2w", or hours that are whole days, "72h".
+func Days(text string) (int, error) {
+	for unit, hours := range map[string]int{"h": 1, "d": 24, "w": 7 * 24} {
+		number, ok := strings.CutSuffix(text, unit)
+		if !ok || number == "" || number[0] == '+' {
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		if err == nil && n > 0 && n <= maxAge*24 && n*hours%24 == 0 && n*hours/24 <= maxAge {
+			return n * hours / 24, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not an age in whole days, such as 3d, 2w or 72h", text)
 }

@@ -10,6 +10,17 @@ import (
 // maxNearest is the number of tags that Nearest lists.
 const maxNearest = 3
 
+// Count returns how many of the tags name images, and not signatures or other content that belongs to images.
+func Count(tags []string) int {
+	n := 0
+	for _, name := range tags {
+		if !IsAttached(name) {
+			n++
+		}
+	}
+	return n
+}
+
 // Nearest explains, as a hint, why none of the tags matches, and lists those that come nearest. It is for
 // tags of which Match returns none.
 func (s *Selector) Nearest(tags []string) string {

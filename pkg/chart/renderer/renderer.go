@@ -184,6 +184,9 @@ func (r *Renderer) explain(ctx context.Context, p *process, err error) error {
 	case errors.Is(err, errTooLong):
 		return &render.Error{Kind: render.ChartError, Message: err.Error()}
 	}
+	if strings.TrimSpace(said) == "" {
+		return advice.New(advice.Failure, "make sure that it is "+Program+" of this version of gantry", "rendering with %s: it ended with status %d and without an answer", r.path, status)
+	}
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	return fmt.Errorf("rendering with %s: it ended with status %d: %s", r.path, status, first)
 }

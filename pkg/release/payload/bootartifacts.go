@@ -29,6 +29,13 @@ type BootArtifact struct {
 	// Location is an http or https address without user and query, and File the last part of its path.
 	Location, File string
 	Digest         digest.Digest
+	// Build is the version of CoreOS, "9.6.20250826-1"; "" if the release does not name it.
+	Build string
+}
+
+// IsLiveISO reports whether the artifact is the ISO image that starts installers.
+func (a *BootArtifact) IsLiveISO() bool {
+	return a.Platform == "metal" && a.Format == "iso" && a.Part == "disk"
 }
 
 // Kind returns what configurations call the artifact, "metal/iso".
@@ -38,6 +45,7 @@ func (a *BootArtifact) Kind() string { return a.Platform + "/" + a.Format }
 type artifactStream struct {
 	Architectures map[string]struct {
 		Artifacts map[string]struct {
+			Release string                             `json:"release"`
 			Formats map[string]map[string]artifactFile `json:"formats"`
 		} `json:"artifacts"`
 	} `json:"architectures"`
@@ -88,9 +96,12 @@ func parseArtifacts(text []byte) ([]BootArtifact, error) {
 		seen[arch] = name
 		artifacts := s.Architectures[name].Artifacts
 		for platform, p := range artifacts {
+			if p.Release != "" && !isArtifactWord(p.Release) {
+				return nil, fmt.Errorf("architecture %s: %.200q: the release %.200q is not a version", name, platform, p.Release)
+			}
 			for format, parts := range p.Formats {
 				for part, file := range parts {
-					a := BootArtifact{Arch: arch, Platform: platform, Format: format, Part: part}
+					a := BootArtifact{Arch: arch, Platform: platform, Format: format, Part: part, Build: p.Release}
 					if err := a.set(file); err != nil {
 						return nil, fmt.Errorf("architecture %.200q: %.200q: format %.200q: %.200q: %w", name, platform, format, part, err)
 					}

@@ -1,7 +1,10 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +19,8 @@ type agentServiceConfig struct {
 	Kind       string     `yaml:"kind"`
 	Metadata   objectMeta `yaml:"metadata"`
 	Spec       struct {
-		Mirror localRef `yaml:"mirrorRegistryRef"`
+		Mirror   *localRef `yaml:"mirrorRegistryRef,omitempty"`
+		OSImages []osImage `yaml:"osImages,omitempty"`
 	} `yaml:"spec"`
 }
 
@@ -29,41 +33,98 @@ func (w *writer) assistedService() {
 		"ca-bundle.crt": w.ca(), "registries.conf": w.registriesConf(),
 	}})
 	config := agentServiceConfig{APIVersion: "agent-install.openshift.io/v1beta1", Kind: "AgentServiceConfig", Metadata: objectMeta{Name: "agent"}}
-	config.Spec.Mirror.Name = assistedConfigMap
-	w.yaml("assisted-service/agent-service-config-patch.yaml", append([]string{
-		"oc patch agentserviceconfig agent --type merge --patch-file agent-service-config-patch.yaml",
+	config.Spec.Mirror = &localRef{assistedConfigMap}
+	const patch = "oc patch agentserviceconfig agent --type merge --patch-file "
+	images, missing := w.osImages()
+	w.yaml("assisted-service/agent-service-config-patch.yaml", slices.Concat([]string{patch + "agent-service-config-patch.yaml", "Fields: " + assistedSource}, missing), config)
+	if len(images) == 0 {
+		return
+	}
+	config.Spec.Mirror, config.Spec.OSImages = nil, images
+	w.yaml("assisted-service/os-images-patch.yaml", slices.Concat([]string{
+		"Write the ISO images to the folder of a web server of the site, with gantry pull or gantry archive extract --files:",
+	}, indented(isoFiles(images)), []string{
+		"Replace " + webServer + " by its address, then run:",
+		"  " + patch + "os-images-patch.yaml",
+		"The patch replaces all osImages. The image service needs 2 GiB of storage for each entry. rootFSUrl is ignored since it is deprecated.",
 		"Fields: " + assistedSource,
-	}, w.osImages()...), config)
+	}), config)
 }
 
-// osImages returns a comment with the boot images to add. The mirror does not have them, and which web
-// server of the site does is unknown.
-func (w *writer) osImages() []string {
-	lines := []string{
-		"The service also needs boot images from a web server of the site. Without osImages, it downloads them from the Internet.",
-		"mirror.platform.tools mirrors those of the releases, and gantry pull writes them to a folder. Add this to the spec:",
-		"  osImages:",
+// webServer stands for the address of the web server with the ISO images, which the mirror does not know.
+const webServer = "https://web-server.example"
+
+// isoFiles returns the names of the files of images, sorted.
+func isoFiles(images []osImage) (names []string) {
+	for _, i := range images {
+		names = append(names, path.Base(i.URL))
 	}
-	seen := map[string]bool{}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func indented(lines []string) (all []string) {
+	for _, line := range lines {
+		all = append(all, "  "+line)
+	}
+	return all
+}
+
+// An osImage is an ISO image for the clusters of one minor version.
+type osImage struct {
+	OpenShiftVersion string `yaml:"openshiftVersion"`
+	CPUArchitecture  string `yaml:"cpuArchitecture"`
+	URL              string `yaml:"url"`
+	Version          string `yaml:"version"`
+}
+
+// cpuArchitecture returns an architecture as the service calls it.
+func cpuArchitecture(arch string) string {
+	if arch == "aarch64" {
+		return "arm64"
+	}
+	return arch
+}
+
+// osImages returns the ISO images of the newest release of each minor version that has some in the mirror, and a
+// comment about releases without any.
+func (w *writer) osImages() (images []osImage, missing []string) {
+	type key struct{ minor, arch string }
+	seen := map[key]bool{}
+	minorOf := func(r Release) string { return strings.Join(strings.SplitN(r.Version, ".", 3)[:2], ".") }
 	for _, r := range w.releases {
-		arch, of := r.Arch, ""
-		switch arch {
-		case "multi":
-			arch, of = "x86_64", "; one entry for each architecture"
-		case "aarch64":
-			arch = "arm64" // as the service calls it
+		for _, iso := range r.LiveISOs {
+			at := key{minorOf(r), cpuArchitecture(iso.Arch)}
+			if seen[at] {
+				continue
+			}
+			seen[at] = true
+			images = append(images, osImage{at.minor, at.arch, webServer + "/" + iso.File, cmp.Or(iso.Build, r.Version)})
 		}
-		minor := strings.Join(strings.SplitN(r.Version, ".", 3)[:2], ".")
-		if seen[minor+arch] {
+	}
+	for _, r := range w.releases {
+		arch, of := cpuArchitecture(r.Arch), ""
+		if arch == "multi" {
+			arch, of = "x86_64", "; one entry for each architecture"
+		}
+		at := key{minorOf(r), arch}
+		if seen[at] {
 			continue
 		}
-		seen[minor+arch] = true
-		lines = append(lines,
-			fmt.Sprintf("  - openshiftVersion: %q", minor),
-			"    cpuArchitecture: "+arch,
+		seen[at] = true
+		if missing == nil {
+			missing = []string{
+				"The service also needs boot images from a web server of the site. Without osImages, it downloads them from the Internet.",
+				"mirror.platform.tools mirrors those of the releases, and the next run writes os-images-patch.yaml. Or add this to the spec:",
+				"  osImages:",
+			}
+		}
+		missing = append(missing,
+			fmt.Sprintf("  - openshiftVersion: %q", at.minor),
+			"    cpuArchitecture: "+at.arch,
 			"    url: the address of the ISO image of "+r.Version+"-"+r.Arch+" at the site"+of,
 			"    version: the version in the name of the image",
 		)
 	}
-	return lines
+	return images, missing
 }

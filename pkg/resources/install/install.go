@@ -48,6 +48,16 @@ type Release struct {
 	Arch string
 	// Image is the payload in the mirror. It needs a digest.
 	Image reference.Reference
+	// LiveISOs are its ISO images among the files of the mirror.
+	LiveISOs []LiveISO
+}
+
+// A LiveISO is the ISO image that machines boot from to install a release.
+type LiveISO struct {
+	// Arch is the architecture as in names of releases: "x86_64", "aarch64".
+	Arch string
+	// File is its name in the mirror, and Build the version of CoreOS.
+	File, Build string
 }
 
 // Build returns the files, sorted by name, and notes about what the files cannot say. Names of files contain

@@ -25,7 +25,7 @@ const testCA = "-----BEGIN CERTIFICATE-----\nbm90IGEgcmVhbCBvbmU=\n-----END CERT
 
 func release(version, arch string) Release {
 	image := reference.Reference{Host: "mirror.local:5000", Path: "ocp/openshift/release-images", Tag: version + "-" + arch}
-	return Release{version, arch, image.WithDigest(digest.FromString(version + arch))}
+	return Release{Version: version, Arch: arch, Image: image.WithDigest(digest.FromString(version + arch))}
 }
 
 func example(policy string) Input {
@@ -49,6 +49,12 @@ var golden = map[string]func() Input{
 	"policy": func() Input {
 		in := example("NeverContactSource")
 		in.CA = []byte(testCA)
+		in.Releases = append(in.Releases, release("4.20.0", "x86_64"))
+		iso := func(version, arch string) LiveISO {
+			return LiveISO{arch, "rhcos-" + version + "-live-iso." + arch + ".iso", version}
+		}
+		in.Releases[2].LiveISOs = []LiveISO{iso("9.6.20250826-1", "x86_64"), iso("9.6.20250826-1", "aarch64")} // 4.20.1-multi
+		in.Releases[4].LiveISOs = []LiveISO{iso("9.6.20250101-0", "x86_64")}                                   // older
 		return in
 	},
 	"no releases": func() Input {

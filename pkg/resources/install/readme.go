@@ -13,7 +13,8 @@ func (w *writer) readme() {
 	if len(w.releases) > 0 {
 		section("openshift-install, agent-based installer", "Add the fields of `install-config.yaml` to the one of the cluster; for 4.13 or older, those of\n`install-config-before-4.14.yaml`. Extract an openshift-install from the mirrored release, so that it installs that release.\n"+
 			"Only if the agent-based installer gets manifests instead of install-config.yaml, copy `agent/mirror/` beside `cluster-manifests/`.")
-		section("Assisted service, Advanced Cluster Management, Hive", "On the hub: `oc apply -f assisted-service/mirror-config.yaml -f cluster-image-sets/`, then run the command in the first line\nof `assisted-service/agent-service-config-patch.yaml`. It also says which boot images the service needs.")
+		section("Assisted service, Advanced Cluster Management, Hive", "On the hub: `oc apply -f assisted-service/mirror-config.yaml -f cluster-image-sets/`, then run the command in the first line\nof `assisted-service/agent-service-config-patch.yaml`. It also says which boot images the mirror does not have.\n"+
+			"If there is an `assisted-service/os-images-patch.yaml`, follow its first lines.")
 		section("Hosted control planes", "Merge `hosted-cluster/hosted-cluster-patch.yaml` into the HostedCluster, and `node-pool-patch.yaml` into its NodePools.")
 		section("Image-based installations", "`image-based/image-based-installation-config.yaml` is for `openshift-install image-based create image`,\n`image-cluster-install-patch.yaml` for the ImageClusterInstall on the hub.")
 	}

@@ -1,0 +1,58 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, m := t.Context(), newMemory()
+		running := func(Record) bool { return false }
+		held := func() bool {
+			t.Helper()
+			err := Check(ctx, &side{memory: m}, running)
+			var h *HeldError
+			if err != nil && !errors.As(err, &h) {
+				t.Fatal(err)
+			}
+			return err != nil
+		}
+		if held() {
+			t.Error("an empty registry is held")
+		}
+		for _, shard := range []string{"", "2/4"} {
+			o := owner("a")
+			if o.Shard = shard; shard != "" {
+				o.Group = "plan"
+			}
+			l, err := Acquire(ctx, &side{memory: m}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, release := l.Hold(ctx)
+			if !held() {
+				t.Errorf("the lease of shard %q is not found", shard)
+			}
+			if err := Check(ctx, &side{memory: m}, func(Record) bool { return true }); err != nil {
+				t.Errorf("a run that ended holds: %v", err)
+			}
+			time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
+			if !held() {
+				t.Error("a renewed lease is not found")
+			}
+			if err := release(); err != nil || held() {
+				t.Errorf("it is held after its release: %v", err)
+			}
+		}
+		if _, err := Acquire(ctx, &side{memory: m}, owner("b")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(staleAfter + time.Minute) //nolint:forbidigo // in a synctest bubble
+		if held() {
+			t.Error("a stale lease is held")
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package setrecord
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// A manifest that is accepted is written and read back equal.
+func FuzzManifest(f *testing.F) {
+	layer := func(mediaType string) ocispec.Descriptor {
+		return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromString(mediaType), Size: 9}
+	}
+	turn := Turn{
+		Name: "one", Number: 3, Runs: 40, Since: time.Unix(1700000000, 0).UTC(), LastRun: time.Unix(1800000000, 0).UTC(), Host: "h", User: "ü", From: FromArchive,
+		Plan: digest.FromString("p"), Record: digest.FromString("r"), Previous: digest.FromString("m"), MaxNestedPaths: 2,
+		Content: Content{1, 2, 3, 4, 5, 6, 7, 8, 9}, RecordLayer: layer(RecordType), PlanLayer: layer(PlanType),
+	}
+	raw, err := turn.manifest()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Add(bytes.ReplaceAll(raw, []byte("2027"), []byte("9999")))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		accepted, err := parseManifest(raw)
+		if err != nil {
+			return
+		}
+		written, err := accepted.manifest()
+		if err != nil {
+			t.Fatalf("%v in %s", err, raw)
+		}
+		again, err := parseManifest(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Manifest = accepted.Manifest
+		if diff := cmp.Diff(accepted, again); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A record that is accepted is written and read back equal, and is in its mirror.
+func FuzzRecord(f *testing.F) {
+	n, err := neutral(record("a", "b"), "mirror.example.com:5000", "ocp")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := n.Write(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.String())
+	f.Add(`{"images": null, "new": [1]}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		accepted, err := readRecord(strings.NewReader(s), "h.example.com", "p/q")
+		if err != nil {
+			return
+		}
+		for _, img := range accepted.Images {
+			if img.Mirror.Host != "h.example.com" || !strings.HasPrefix(img.Mirror.Path, "p/q/") {
+				t.Fatalf("%s is not in the mirror", img.Mirror)
+			}
+		}
+		n, err := neutral(accepted, "h.example.com", "p/q")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := n.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := readRecord(strings.NewReader(b.String()), "h.example.com", "p/q")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(accepted, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzTags(f *testing.F) {
+	f.Add("one", 1)
+	f.Add("one.t1.0123456789ab", 2)
+	f.Fuzz(func(t *testing.T, name string, number int) {
+		if number < 1 || number > maxNumber {
+			return
+		}
+		turn := Turn{Name: name, Number: number}
+		list := listTags([]string{turn.Tag(), Tag(name)})
+		if len(list) != 1 || !list[0].Current || !list[0].Has(&turn) || list[0].Tag != Tag(name) || slices.Contains([]string{turn.Tag()}, Tag(name)) {
+			t.Errorf("%q: %q and %q are %+v", name, Tag(name), turn.Tag(), list)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package setrecord
+
+import (
+	"context"
+	"io/fs"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+)
+
+// TestReplaced checks that the manifests of runs that changed nothing are found, up to one that is gone.
+func TestReplaced(t *testing.T) {
+	m := newMemory()
+	stored := map[digest.Digest][]byte{}
+	run := func(before *Turn, plan string) *Turn {
+		turn := write(t, m, "one", before, record("a"), plan)
+		stored[turn.Manifest] = m.tags["one"]
+		return turn
+	}
+	manifest := func(_ context.Context, d digest.Digest) ([]byte, error) {
+		if raw := stored[d]; raw != nil {
+			return raw, nil
+		}
+		return nil, fs.ErrNotExist
+	}
+	first := run(nil, "plan 1")
+	second := run(first, "plan 1")
+	third := run(second, "plan 1")
+	fourth := run(third, "plan 2")
+	fifth := run(fourth, "plan 2")
+	turns := []Turn{*first, *fifth}
+	for _, c := range []struct {
+		name string
+		gone *Turn
+		want []digest.Digest
+	}{
+		{"all", nil, []digest.Digest{second.Manifest, third.Manifest, fourth.Manifest}},
+		{"one is gone", third, []digest.Digest{fourth.Manifest}},
+	} {
+		if c.gone != nil {
+			delete(stored, c.gone.Manifest)
+		}
+		got, err := Replaced(t.Context(), turns, manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if c.gone == nil {
+			continue
+		}
+		stored[c.gone.Manifest] = []byte("{")
+		if got, err = Replaced(t.Context(), turns, manifest); err != nil || len(got) != 1 {
+			t.Errorf("a manifest of another program: %v, %v", got, err)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package setrecord
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/state"
+)
+
+func readPlan(t *testing.T, m *memory, turn *Turn) string {
+	t.Helper()
+	r, err := OpenPlan(t.Context(), m, turn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(all)
+}
+
+func TestWriteAndRead(t *testing.T) {
+	m := newMemory()
+	first := write(t, m, "one", nil, record("a"), "plan 1")
+	same := write(t, m, "one", first, record("a"), "plan 1")
+	if same.Number != 1 || same.Runs != 2 || same.Since != first.Since || same.LastRun.Equal(first.LastRun) || same.Previous != first.Manifest {
+		t.Errorf("a run with nothing new: %+v after %+v", same, first)
+	}
+	second := write(t, m, "one", same, record("a", "b"), "plan 2")
+	if second.Number != 2 || second.Runs != 3 {
+		t.Errorf("a run with new content: %+v", second)
+	}
+	other := write(t, m, "two words", nil, record("c"), "plan 3")
+	current, err := Current(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Turn{*second, *other}, current); diff != "" {
+		t.Error(diff)
+	}
+	sets, err := List(t.Context(), m)
+	if err != nil || len(sets) != 2 {
+		t.Fatal(sets, err)
+	}
+	if !sets[0].Has(second) || sets[0].Has(first) || sets[0].Has(other) {
+		t.Errorf("the list %+v does not have just the newest turn", sets[0])
+	}
+	history, err := History(t.Context(), m, &sets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Turn{*first, *second}, history); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []string{"plan 1", "plan 2"} {
+		if got := readPlan(t, m, &history[i]); got != want {
+			t.Errorf("turn %d has the plan %q, want %q", i+1, got, want)
+		}
+	}
+	// The same record by another name of the mirror.
+	m.host, m.prefix = "other.example.com", "x/y"
+	got, err := ReadRecord(t.Context(), m, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := record("a", "b")
+	want.Runs = 3
+	if err := want.Rehost("mirror.example.com:5000", "ocp", m.host, m.prefix); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDockerForm checks that records are read in the form for registries that refuse OCI artifacts.
+func TestDockerForm(t *testing.T) {
+	m := newMemory()
+	m.docker = true
+	first := write(t, m, "one", nil, record("a"), "plan 1")
+	second := write(t, m, "one", first, record("a", "b"), "plan 2")
+	current, err := Current(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Turn{*second}, current); diff != "" {
+		t.Error(diff)
+	}
+	if got := readPlan(t, m, &current[0]); got != "plan 2" || current[0].Previous != first.Manifest || digest.FromBytes(m.tags["one"]) != second.Manifest {
+		t.Errorf("%q, %+v", got, current[0])
+	}
+}
+
+func TestNothingNewIsOneRequest(t *testing.T) {
+	m := newMemory()
+	first := write(t, m, "one", nil, record("a"), "plan")
+	m.requests = 0
+	write(t, m, "one", first, record("a"), "plan")
+	if m.requests != 1 {
+		t.Errorf("recording a run with nothing new takes %d requests, want 1", m.requests)
+	}
+}
+
+func TestLostLayersAreWrittenAgain(t *testing.T) {
+	m := newMemory()
+	first := write(t, m, "one", nil, record("a"), "plan")
+	clear(m.blobs)
+	again := write(t, m, "one", first, record("a"), "plan")
+	if again.Number != 1 || again.Tag() != first.Tag() {
+		t.Errorf("the turn is %s, want %s", again.Tag(), first.Tag())
+	}
+	if got := readPlan(t, m, again); got != "plan" {
+		t.Errorf("the plan is %q", got)
+	}
+}
+
+// A run that was killed after it began a turn has begun it.
+func TestNewestTurnApplies(t *testing.T) {
+	m := newMemory()
+	first := write(t, m, "one", nil, record("a"), "plan 1")
+	old := m.tags["one"]
+	second := write(t, m, "one", first, record("a"), "plan 2")
+	for _, left := range []bool{true, false} {
+		if delete(m.tags, "one"); left {
+			m.tags["one"] = old
+		}
+		current, err := Current(t.Context(), m)
+		if err != nil || len(current) != 1 || current[0].Number != second.Number {
+			t.Errorf("with the tag left: %v: %+v, %v", left, current, err)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for name, change := range map[string]func(m *memory){
+		"another type":    func(m *memory) { m.tags["one"] = replace(m.tags["one"], Type, "x/y") },
+		"another name":    func(m *memory) { m.tags["one"] = replace(m.tags["one"], `"one"`, `"two"`) },
+		"negative number": func(m *memory) { m.tags["one"] = replace(m.tags["one"], `set.turn":"1"`, `set.turn":"-1"`) },
+		"invisible text":  func(m *memory) { m.tags["one"] = replace(m.tags["one"], `"user"`, `"u\u001b[1m"`) },
+		"not JSON":        func(m *memory) { m.tags["one"] = []byte("{") },
+		"a wrong turn": func(m *memory) {
+			delete(m.tags, "one")
+			m.tags["one.t2.0123456789ab"] = slices.Collect(maps.Values(m.tags))[0]
+		},
+	} {
+		m := newMemory()
+		write(t, m, "one", nil, record("a"), "plan")
+		write(t, m, "other", nil, record("a"), "plan")
+		change(m)
+		current, err := Current(t.Context(), m)
+		if err == nil {
+			t.Errorf("%s: it was read", name)
+		}
+		if name != "a wrong turn" && (len(current) != 1 || current[0].Name != "other") {
+			t.Errorf("%s: the other image set was not read: %v", name, current)
+		}
+	}
+}
+
+func replace(text []byte, old, now string) []byte {
+	return []byte(strings.ReplaceAll(string(text), old, now))
+}
+
+func TestReadRecordRefuses(t *testing.T) {
+	valid := record("a")
+	for name, change := range map[string]func(r *state.Record){
+		"another registry": func(r *state.Record) { r.Images[0].Mirror.Host = "evil.example.com" },
+		"no tag":           func(r *state.Record) { r.Catalogs[0].Mirror.Tag, r.Catalogs[0].Mirror.Digest = "", "" },
+		"kind":             func(r *state.Record) { r.Images[0].Kind = "other" },
+		"no source":        func(r *state.Record) { r.Images[0].Source.Path = "" },
+		"path":             func(r *state.Record) { r.Images[0].Mirror.Path = "ocp/../x" },
+		"digest":           func(r *state.Record) { r.Releases[0].Mirror.Digest = "sha256:1" },
+		"no version":       func(r *state.Record) { r.Releases[0].Version = "" },
+		"graph":            func(r *state.Record) { r.GraphData.Host = "evil.example.com" },
+		"name":             func(r *state.Record) { r.Names[0].Name = "a\nb" },
+	} {
+		n, err := neutral(valid, "mirror.example.com:5000", "ocp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		graph := *n.GraphData
+		n.GraphData = &graph
+		change(n)
+		var b strings.Builder
+		if err := n.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readRecord(strings.NewReader(b.String()), "h", ""); err == nil {
+			t.Errorf("%s: it was read", name)
+		}
+	}
+	for _, s := range []string{``, `[]`, `{"images": 1}`, `{"images": [{}]}`, `{"images": [`, `{} {}`, `{`} {
+		if _, err := readRecord(strings.NewReader(s), "h", ""); err == nil {
+			t.Errorf("%q was read", s)
+		}
+	}
+}
+
+func TestTextLimits(t *testing.T) {
+	m := newMemory()
+	turn := write(t, m, "one", nil, record("a"), "plan")
+	wrong := *turn
+	wrong.Plan = digest.FromString("another plan")
+	r, err := OpenPlan(t.Context(), m, &wrong)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(r); err == nil {
+		t.Error("a plan with another digest was read")
+	}
+	if r, err = OpenPlan(t.Context(), m, turn); err != nil {
+		t.Fatal(err)
+	}
+	r.(*textReader).left = 3
+	if _, err := io.ReadAll(r); err == nil {
+		t.Error("a plan above the limit was read")
+	}
+	wrong.PlanLayer.Digest = digest.FromString("missing")
+	if _, err := OpenPlan(t.Context(), m, &wrong); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing layer: %v", err)
+	}
+}
+
+func TestTag(t *testing.T) {
+	long := strings.Repeat("n", 200)
+	for name, want := range map[string]string{
+		"imageset-config": "imageset-config", "a.b_c": "a.b_c", "two words": "two_words-", "-x": "_-x-", "ü": "_-",
+		"one.t2.0123456789ab":               "one_t2_0123456789ab-",
+		"sha256-" + strings.Repeat("0", 64): "sha256-" + strings.Repeat("0", 64) + "-",
+		long:                                strings.Repeat("n", 90),
+	} {
+		got := Tag(name)
+		if !strings.HasPrefix(got, want) || (got == name) != (want == name) {
+			t.Errorf("Tag(%q) is %q, want it to begin with %q", name, got, want)
+		}
+		turn := Turn{Name: name, Number: maxNumber}
+		if parsed, ok := parseTurnTag(turn.Tag()); !ok || parsed.set != got || len(turn.Tag()) > maxTag {
+			t.Errorf("the tag of a turn of %q is %q", name, turn.Tag())
+		}
+	}
+	if got := listTags([]string{"sha256-" + strings.Repeat("0", 64) + ".sig", "sha256-" + strings.Repeat("0", 64)}); len(got) != 0 {
+		t.Errorf("tags of signatures are image sets: %v", got)
+	}
+}

@@ -1,0 +1,109 @@
+package setrecord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/state"
+)
+
+// A Writer writes to the repository with the records of one mirror.
+type Writer interface {
+	// Mirror returns the registry and the prefix of the mirror.
+	Mirror() (host, prefix string)
+	// PutBlob writes a blob unless the repository has it.
+	PutBlob(ctx context.Context, desc ocispec.Descriptor, open Open) error
+	// PutManifest writes a manifest under a tag, and returns its digest. It may write it in the form of
+	// manifest.DockerArtifact.
+	PutManifest(ctx context.Context, tag, mediaType string, raw []byte) (digest.Digest, error)
+}
+
+// Open opens a blob at an offset.
+type Open = func(ctx context.Context, offset int64) (io.ReadCloser, error)
+
+// A Store stores layers until they are sent.
+type Store interface {
+	Write(ctx context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error)
+	Blob(ctx context.Context, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error)
+}
+
+// ErrIncomplete means that the repository no longer has the layers of an earlier turn.
+var ErrIncomplete = errors.New("the mirror does not have the content of the record")
+
+// Write records a run. t has the name of the image set, LastRun, and what describes the run; Write returns
+// it with the rest. before is the current turn of the image set, nil if there is none. If record and plan are
+// those of before, only the manifest of the last run is written. plan writes the JSON of the plan and may be
+// called twice.
+func Write(ctx context.Context, w Writer, store Store, t Turn, before *Turn, record *state.Record, plan func(io.Writer) error) (*Turn, error) {
+	host, prefix := w.Mirror()
+	r, err := neutral(record, host, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if t.Record, err = digestOf(r.Write); err == nil {
+		t.Plan, err = digestOf(plan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Number, t.Runs, t.Since, t.Previous = 1, 1, t.LastRun, ""
+	if before != nil {
+		t.Runs, t.Previous = before.Runs+1, before.Manifest
+		t.Number = before.Number + 1
+		if t.SameContent(before) {
+			t.Number, t.Since, t.RecordLayer, t.PlanLayer = before.Number, before.Since, before.RecordLayer, before.PlanLayer
+			switch err := putManifest(ctx, w, &t, Tag(t.Name)); {
+			case err == nil:
+				return &t, nil
+			case !errors.Is(err, ErrIncomplete):
+				return nil, err
+			}
+		}
+	}
+	layers := []struct {
+		to        *ocispec.Descriptor
+		mediaType string
+		write     func(io.Writer) error
+	}{{&t.RecordLayer, RecordType, r.Write}, {&t.PlanLayer, PlanType, plan}}
+	config := ocispec.DescriptorEmptyJSON
+	blobs := []ocispec.Descriptor{{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size}}
+	if _, err := store.Write(ctx, config.MediaType, func(w io.Writer) error {
+		_, err := w.Write(config.Data)
+		return err //nolint:wrapcheck // Write wraps it
+	}); err != nil {
+		return nil, fmt.Errorf("storing the record: %w", err)
+	}
+	for _, l := range layers {
+		if *l.to, err = store.Write(ctx, l.mediaType, compress(l.write)); err != nil {
+			return nil, fmt.Errorf("storing the record: %w", err)
+		}
+		blobs = append(blobs, *l.to)
+	}
+	for _, b := range blobs {
+		err := w.PutBlob(ctx, b, func(ctx context.Context, offset int64) (io.ReadCloser, error) { return store.Blob(ctx, b, offset) })
+		if err != nil {
+			return nil, fmt.Errorf("writing the record to the mirror: %w", err)
+		}
+	}
+	// A run that ends between the two has begun the turn: see CurrentOf.
+	if err := putManifest(ctx, w, &t, t.Tag()); err != nil {
+		return nil, err
+	}
+	return &t, putManifest(ctx, w, &t, Tag(t.Name))
+}
+
+func putManifest(ctx context.Context, w Writer, t *Turn, tag string) error {
+	raw, err := t.manifest()
+	if err != nil {
+		return err
+	}
+	if t.Manifest, err = w.PutManifest(ctx, tag, ocispec.MediaTypeImageManifest, raw); err != nil {
+		return fmt.Errorf("writing the record to the mirror: %w", err)
+	}
+	return nil
+}
