@@ -48,12 +48,23 @@ type Catalog struct {
 	// Excluded are packages that Selection keeps and the image does not contain, because images
 	// that they name are unavailable. Packages does not list them.
 	Excluded []Excluded `json:"leftOut,omitempty"`
+	// TooYoung are bundles that were left out because they are younger than the plan allows, sorted by package and
+	// bundle. The selection was made as if they had not been published yet.
+	TooYoung []YoungBundle `json:"tooYoung,omitempty"`
 	// Unlisted are images that bundles use and do not list in relatedImages, sorted by package, bundle and
 	// image. A note has the number of bundles of which this is unknown.
 	Unlisted []UnlistedImage `json:"unlistedImages,omitempty"`
 	// Features are the features that the heads of the default channels declare, sorted by package. Heads
-	// that declare none are left out.
-	Features []DeclaredFeatures `json:"features,omitempty"`
+	// that declare none are left out. Read accepts them, and Write leaves them out.
+	Features FeatureList `json:"features,omitzero"`
+}
+
+// YoungBundle is a bundle that was left out because of its age.
+type YoungBundle struct {
+	Package string `json:"package"`
+	Bundle  string `json:"bundle"`
+	// Created is the day on which its image was created: "2026-01-31" (UTC).
+	Created string `json:"created"`
 }
 
 // Required is a bundle that others need, in the channel that it was selected from.

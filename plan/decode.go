@@ -146,6 +146,8 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 		return decode(dec, &p.Totals)
 	case "archiveSize":
 		return cmp.Or(decode(dec, &p.ArchiveSize), p.checkArchiveSize())
+	case "format":
+		return cmp.Or(decode(dec, &p.Format), p.checkFormat())
 	case "catalogs":
 		return decodeList(d, dec, &p.Catalogs, 0, (*Catalog).check)
 	case "releases":
@@ -180,8 +182,11 @@ func (d *decoder) field(name string, dec *jsontext.Decoder) error {
 	case "blobs":
 		return decodeList(d, dec, &p.Blobs, p.Totals.Blobs, func(b *Blob) error { one(d, &b.Digest); return b.check() })
 	}
-	return fmt.Errorf("it has the unknown field %s", quoted(name))
+	return advice.New(advice.Failure, newerPlan, "it has the unknown field %s", quoted(name))
 }
+
+// newerPlan is the hint for a plan with a field that this version does not know.
+const newerPlan = "if a newer gantry made the plan, use that version; otherwise make the plan again"
 
 // more reports whether an object or a list has more elements.
 func more(dec *jsontext.Decoder) bool {
@@ -194,6 +199,9 @@ func decode(dec *jsontext.Decoder, v any) error {
 	err := json.UnmarshalDecode(dec, v, json.RejectUnknownMembers(true))
 	if syntax := new(jsontext.SyntacticError); errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return notJSON(err)
+	}
+	if errors.Is(err, json.ErrUnknownName) {
+		return advice.Wrap(advice.Failure, err, newerPlan)
 	}
 	return err
 }

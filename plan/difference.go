@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -14,9 +11,15 @@ type Difference struct {
 	Added   []ChangedImage `json:"added"`
 	Removed []ChangedImage `json:"removed"`
 	Changed []ChangedImage `json:"changed"`
-	// AddedReleases and RemovedReleases are names of platform releases.
-	AddedReleases   []string `json:"addedReleases,omitempty"`
-	RemovedReleases []string `json:"removedReleases,omitempty"`
+	// AddedReleases and RemovedReleases are names of platform releases, ChangedReleases those with another
+	// payload.
+	AddedReleases   []string       `json:"addedReleases,omitempty"`
+	RemovedReleases []string       `json:"removedReleases,omitempty"`
+	ChangedReleases []ChangedImage `json:"changedReleases,omitempty"`
+	// Catalogs are those that differ. Charts and Files are by their text and name; nil if none differs.
+	Catalogs []ChangedCatalog `json:"catalogs,omitempty"`
+	Charts   *Changes         `json:"charts,omitempty"`
+	Files    *Changes         `json:"files,omitempty"`
 	// NewBytes is the size of the content that only the new plan has, each blob and manifest once.
 	// RemovedBytes is the size of the content that only the old plan has.
 	NewContent     int   `json:"newContent"`
@@ -28,6 +31,7 @@ type Difference struct {
 // A ChangedImage is an image by its name in a mirror.
 type ChangedImage struct {
 	Name string        `json:"name"`
+	Kind ImageKind     `json:"kind,omitempty"`
 	Old  digest.Digest `json:"old,omitempty"`
 	New  digest.Digest `json:"new,omitempty"`
 	Size int64         `json:"size"` // in bytes, before sharing; of the new image, if any
@@ -35,74 +39,25 @@ type ChangedImage struct {
 
 // Empty reports whether the two plans are equal.
 func (d *Difference) Empty() bool {
-	return len(d.Added)+len(d.Removed)+len(d.Changed)+d.NewContent+d.RemovedContent == 0
-}
-
-// An Outline is the part of a plan that is compared, each list sorted: the names of releases, the
-// images by name, and every manifest and blob by a hash of its digest. It is much smaller than the
-// plan.
-type Outline struct {
-	releases []string
-	images   []outlinedImage
-	content  []outlinedContent
-}
-
-type outlinedImage struct {
-	name   string
-	digest digest.Digest
-	size   int64 // bytes
-}
-
-type outlinedContent struct {
-	key  [sha256.Size]byte // hash of the digest, less than half as long
-	size int64             // bytes
-}
-
-// Outline returns the outline of the plan. The plan need not be kept.
-func (p *Plan) Outline() *Outline {
-	o := &Outline{content: make([]outlinedContent, 0, len(p.Manifests)+len(p.Blobs))}
-	for i := range p.Releases {
-		o.releases = append(o.releases, p.Releases[i].Name())
-	}
-	for i := range p.Images {
-		img := &p.Images[i]
-		for _, name := range img.Names() {
-			o.images = append(o.images, outlinedImage{name, img.Digest, img.Size})
-		}
-	}
-	for i := range p.Manifests {
-		o.content = append(o.content, outlinedContent{sha256.Sum256([]byte(p.Manifests[i].Digest)), p.Manifests[i].Size})
-	}
-	for _, b := range p.Blobs {
-		o.content = append(o.content, outlinedContent{sha256.Sum256([]byte(b.Digest)), b.Size})
-	}
-	slices.Sort(o.releases)
-	slices.SortFunc(o.images, func(x, y outlinedImage) int { return strings.Compare(x.name, y.name) })
-	slices.SortFunc(o.content, func(x, y outlinedContent) int { return bytes.Compare(x.key[:], y.key[:]) })
-	return o
+	return len(d.Added)+len(d.Removed)+len(d.Changed)+len(d.Catalogs)+d.NewContent+d.RemovedContent == 0 && d.Charts == nil && d.Files == nil &&
+		len(d.AddedReleases)+len(d.RemovedReleases)+len(d.ChangedReleases) == 0
 }
 
 // Compare returns the differences by name. The lists of images are not nil.
 func Compare(before, after *Outline) *Difference {
 	d := &Difference{Added: []ChangedImage{}, Removed: []ChangedImage{}, Changed: []ChangedImage{}}
-	pairs(before.releases, after.releases, func(name *string) string { return *name }, func(old, now *string) {
-		switch {
-		case old == nil:
-			d.AddedReleases = append(d.AddedReleases, *now)
-		case now == nil:
-			d.RemovedReleases = append(d.RemovedReleases, *old)
-		}
-	})
-	pairs(before.images, after.images, func(x *outlinedImage) string { return x.name }, func(old, now *outlinedImage) {
-		switch {
-		case old == nil:
-			d.Added = append(d.Added, ChangedImage{Name: now.name, New: now.digest, Size: now.size})
-		case now == nil:
-			d.Removed = append(d.Removed, ChangedImage{Name: old.name, Old: old.digest, Size: old.size})
-		case old.digest != now.digest:
-			d.Changed = append(d.Changed, ChangedImage{Name: now.name, Old: old.digest, New: now.digest, Size: now.size})
-		}
-	})
+	images := compareImages(before.images, after.images)
+	d.Added, d.Removed, d.Changed = append(d.Added, images.Added...), append(d.Removed, images.Removed...), append(d.Changed, images.Changed...)
+	releases := compareImages(before.releases, after.releases)
+	for _, r := range releases.Added {
+		d.AddedReleases = append(d.AddedReleases, r.Name)
+	}
+	for _, r := range releases.Removed {
+		d.RemovedReleases = append(d.RemovedReleases, r.Name)
+	}
+	d.ChangedReleases = releases.Changed
+	d.Charts, d.Files = compareImages(before.charts, after.charts).orNil(), compareImages(before.files, after.files).orNil()
+	d.Catalogs = compareCatalogs(before.catalogs, after.catalogs)
 	pairs(before.content, after.content, func(x *outlinedContent) string { return string(x.key[:]) }, func(old, now *outlinedContent) {
 		switch {
 		case old == nil:
@@ -112,6 +67,37 @@ func Compare(before, after *Outline) *Difference {
 		}
 	})
 	return d
+}
+
+// Changes are changes of charts or files by name.
+type Changes struct {
+	Added   []ChangedImage `json:"added,omitempty"`
+	Removed []ChangedImage `json:"removed,omitempty"`
+	Changed []ChangedImage `json:"changed,omitempty"`
+}
+
+// orNil returns nil for no changes.
+func (c *Changes) orNil() *Changes {
+	if len(c.Added)+len(c.Removed)+len(c.Changed) == 0 {
+		return nil
+	}
+	return c
+}
+
+// compareImages returns the differences of two lists by name.
+func compareImages(before, after []outlinedImage) *Changes {
+	c := &Changes{}
+	pairs(before, after, func(x *outlinedImage) string { return x.name }, func(old, now *outlinedImage) {
+		switch {
+		case old == nil:
+			c.Added = append(c.Added, ChangedImage{Name: now.name, Kind: now.kind, New: now.digest, Size: now.size})
+		case now == nil:
+			c.Removed = append(c.Removed, ChangedImage{Name: old.name, Kind: old.kind, Old: old.digest, Size: old.size})
+		case old.digest != now.digest:
+			c.Changed = append(c.Changed, ChangedImage{Name: now.name, Kind: now.kind, Old: old.digest, New: now.digest, Size: now.size})
+		}
+	})
+	return c
 }
 
 // pairs iterates over two lists that are sorted by key. An entry that only one list has is passed

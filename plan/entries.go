@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -13,7 +14,7 @@ import (
 // checkFields returns an error if a field of the plan or of an entry has a value that no plan has.
 // Read checks each entry when it was read.
 func (p *Plan) checkFields() error {
-	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.GraphData.check(), p.checkPolicy(),
+	return cmp.Or(p.checkKind(), p.checkVersion(), p.checkName(), p.checkArchiveSize(), p.checkFormat(), p.GraphData.check(), p.checkPolicy(),
 		checkAll(p.Catalogs, (*Catalog).check), checkAll(p.Releases, (*Release).check), checkAll(p.Updates, checkUpdate),
 		checkAll(p.UpdateGraphs, (*UpdateGraph).check), checkAll(p.TagRules, (*TagRule).check), checkAll(p.Charts, (*Chart).check), checkAll(p.Files, (*File).check),
 		checkAll(p.Images, (*Image).check), checkAll(p.Missing, (*Missing).check),
@@ -167,6 +168,9 @@ func (r *Release) check() error {
 	for _, t := range r.Tools {
 		errs = append(errs, t.check())
 	}
+	for _, iso := range r.LiveISOs {
+		errs = append(errs, checkArch(iso.Arch), fileartifact.CheckName(iso.File), checkText("the version of a boot image", iso.Build))
+	}
 	return in("release", r.Name(), errs...)
 }
 
@@ -251,6 +255,9 @@ func (c *Catalog) check() error {
 	}
 	for _, r := range c.Required {
 		errs = append(errs, checkTexts("a package", r.Package, "a channel", r.Channel, "a bundle", r.Bundle, "a reason", r.For))
+	}
+	for _, y := range c.TooYoung {
+		errs = append(errs, checkTexts("a package", y.Package, "a bundle", y.Bundle, "a day", y.Created))
 	}
 	for _, x := range c.Excluded {
 		errs = append(errs, checkText("a package", x.Package))

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // An Explanation is the reasons why something is in a plan.
@@ -29,6 +31,9 @@ type ExplainedImage struct {
 	// RewrittenFrom and NotRewritten are those of the image.
 	RewrittenFrom digest.Digest `json:"rewrittenFrom,omitempty"`
 	NotRewritten  string        `json:"notRewritten,omitempty"`
+	// NamedBy is the one of the image, and Format the format of the plan if the image was converted.
+	NamedBy string          `json:"namedBy,omitempty"`
+	Format  manifest.Format `json:"format,omitempty"`
 	// Signers are who signed it, by the signature policy.
 	Signers []Signer `json:"signers,omitempty"`
 	// Signatures is how many OpenPGP signatures the plan carries for it.
@@ -57,13 +62,17 @@ type ExplainedBundle struct {
 	// ImageNames are the names of the image in the bundle.
 	ImageNames []string        `json:"as,omitempty"`
 	Channels   []ChannelReason `json:"channels"`
-	// Features are what the bundle declares; nil if it declares nothing, or is no head of a default channel.
+	// Features are what the bundle declares; nil if that is nothing or unknown.
 	Features *DeclaredFeatures `json:"features,omitempty"`
+	// FeaturesUnknown says that what the bundle declares could not be found out.
+	FeaturesUnknown bool `json:"featuresUnknown,omitempty"`
 }
 
 // An ExplainedRelease is a platform release with the reasons why it was selected.
 type ExplainedRelease struct {
 	Name string `json:"name"` // "4.20.1-x86_64"
+	// Erratum is the address of its erratum, or "".
+	Erratum string `json:"erratum,omitempty"`
 	// ComponentNames are the names of the image as components of the release.
 	ComponentNames []string        `json:"as,omitempty"`
 	Reasons        []ReleaseReason `json:"reasons"`
@@ -120,6 +129,9 @@ func (p *Plan) Explain(name string) Explanation {
 		if called(img.Source, name) || string(img.Digest) == name || name != "" && string(img.RewrittenFrom) == name || slices.Contains(places, name) || isComponent(img, name) || name != "" && p.fileName(&img) == name {
 			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), Signers: img.Signers, Signatures: len(img.Signatures)}
 			x.File, x.RewrittenFrom, x.NotRewritten = p.fileName(&img), img.RewrittenFrom, img.NotRewritten
+			if x.NamedBy = img.NamedBy; img.RewrittenFrom != "" {
+				x.Format = p.Format
+			}
 			e.Images = append(e.Images, p.explainImage(x, img.Reasons))
 		}
 	}
@@ -241,7 +253,7 @@ func (p *Plan) explainRelease(name string) ExplainedRelease {
 		return x // the release was removed, but its images are in the plan
 	}
 	r := p.Releases[i]
-	x.Reasons = r.Reasons
+	x.Reasons, x.Erratum = r.Reasons, r.URL
 	for _, u := range p.Updates {
 		if u.Product == r.Product && u.Arch == r.Arch && u.Passes(r.Version) {
 			x.Updates = append(x.Updates, ExplainedPath{Channel: u.Channel, From: u.From, To: u.To})

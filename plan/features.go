@@ -11,6 +11,13 @@ type DeclaredFeatures struct {
 	Unsupported []string `json:"unsupported,omitempty"`
 }
 
+// A FeatureList is what bundles declare. It is known while a plan is made, and not written: it would make
+// nearly every plan one that earlier versions, which refuse unknown fields, cannot read.
+type FeatureList []DeclaredFeatures
+
+// IsZero reports true, so that the list is never written.
+func (FeatureList) IsZero() bool { return true }
+
 // checkFeatures checks what a catalog says of declared features.
 func (c *Catalog) checkFeatures() error {
 	for _, f := range c.Features {

@@ -45,7 +45,7 @@ func fullPlan() *Plan {
 		Releases: []Release{{
 			Product: release.OCP, Version: "4.20.1", Arch: release.DefaultArch, Source: images[2].Source, Digest: payload.Digest, Repository: "c", Tag: "4.20.1-x86_64",
 			Reasons: []ReleaseReason{{"head", "stable-4.20"}}, URL: "https://example.com/errata", Signatures: []Signature{{Digest: payload.Digest, Body: []byte("signature")}},
-			Tools: []Tool{{Name: "oc", Platform: "linux/amd64", File: "oc-4.20.1-linux-amd64"}},
+			Tools: []Tool{{Name: "oc", Platform: "linux/amd64", File: "oc-4.20.1-linux-amd64"}}, LiveISOs: []LiveISO{{Arch: release.DefaultArch, File: "live.iso", Build: "9.6.1"}},
 		}},
 		Updates:         []UpdatePath{{Product: release.OCP, Arch: release.DefaultArch, Channel: "stable-4.20", From: "4.20.1", To: "4.20.1", Hops: []Hop{}}},
 		UpdateGraphs:    []UpdateGraph{{URL: "https://example.com/graph", SHA256: one.Digest}},

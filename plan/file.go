@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 )
 
@@ -38,6 +39,16 @@ const (
 
 // IsFileSource reports whether a source belongs to a file.
 func IsFileSource(source string) bool { return strings.HasPrefix(source, FileScheme) }
+
+// SourceText returns a source as messages name it: the address or path of a file after "file", and any other source
+// as it is.
+func SourceText(source string) string {
+	rest, ok := strings.CutPrefix(source, FileScheme)
+	if !ok {
+		return source
+	}
+	return "file " + strings.TrimPrefix(rest, LocalFile)
+}
 
 // FileAddress returns the http or https address of the source of a file.
 func FileAddress(source string) (address string, ok bool) {
@@ -75,7 +86,7 @@ func (f *File) check() error {
 	return in("file", f.Name, errs...)
 }
 
-// checkFiles checks that each file has its image.
+// checkFiles checks that each file has its image, and that all can be written to one folder.
 func (p *Plan) checkFiles() error {
 	if len(p.Files) == 0 {
 		return nil
@@ -84,7 +95,11 @@ func (p *Plan) checkFiles() error {
 	if err != nil {
 		return err
 	}
+	var names fileartifact.Names
 	for _, f := range p.Files {
+		if wrong := names.Add(f.Name); wrong != nil {
+			return advice.Wrap(advice.Failure, wrong, "give one of them another target, and make the plan again")
+		}
 		if !slices.ContainsFunc(p.Images, func(img Image) bool {
 			return img.Kind == FileImage && img.Digest == f.Digest && img.Source == f.Source && img.isAt(f.Repository, f.Tag)
 		}) {

@@ -23,6 +23,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // Kind and Version are the fields of a plan's JSON that identify it. Version changes if an older
@@ -41,8 +42,10 @@ type Plan struct {
 	Name   string `json:"name"`
 	Totals Totals `json:"totals"`
 	// ArchiveSize is the limit of an archive volume in GiB; 0 is the default.
-	ArchiveSize int64     `json:"archiveSize,omitempty"`
-	Catalogs    []Catalog `json:"catalogs,omitempty"`
+	ArchiveSize int64 `json:"archiveSize,omitempty"`
+	// Format is what all media types of the plan were converted to; "" if images have those of their sources.
+	Format   manifest.Format `json:"format,omitempty"`
+	Catalogs []Catalog       `json:"catalogs,omitempty"`
 	// Releases are platform releases, sorted by name. Updates are the update paths between them.
 	Releases []Release    `json:"releases,omitempty"`
 	Updates  []UpdatePath `json:"updates,omitempty"`
@@ -141,12 +144,15 @@ type Image struct {
 	// Digest is the digest of the root manifest in the mirror. It differs from the digest of the
 	// source only for images that were built, and those with RewrittenFrom.
 	Digest digest.Digest `json:"digest"`
-	// RewrittenFrom is the index of the source that Digest was made from, with fewer platforms; "" if
-	// the image keeps its digest.
+	// RewrittenFrom is the index of the source that Digest was made from, with fewer platforms, or with
+	// Plan.Format the index or manifest that was converted; "" if the image keeps its digest.
 	RewrittenFrom digest.Digest `json:"rewrittenFrom,omitempty"`
 	// NotRewritten is why the image keeps its digest, and with it all its platforms, although the
 	// configuration asks for a smaller index; usually "".
 	NotRewritten string `json:"notRewritten,omitempty"`
+	// NamedBy is what names RewrittenFrom and cannot be changed, so that clusters do not find the image. It is ""
+	// unless the image was converted.
+	NamedBy string `json:"namedBy,omitempty"`
 	// Repository is the path below the mirror's registry and prefix.
 	Repository string `json:"repository"`
 	// Tags are empty for a ReferrerImage, and only for that.

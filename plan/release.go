@@ -31,6 +31,8 @@ type Release struct {
 	// Tools are programs in the images of the release that the configuration asks for, sorted by File.
 	// They are extracted from these images where they are needed.
 	Tools []Tool `json:"tools,omitempty"`
+	// LiveISOs are the ISO images of the release among Files, sorted by architecture.
+	LiveISOs []LiveISO `json:"liveISOs,omitempty"`
 	// Unverified reports whether the signatures were not verified, as requested.
 	Unverified bool `json:"unverified,omitempty"`
 }
@@ -82,6 +84,8 @@ type ReleaseReason struct {
 }
 
 type (
+	// LiveISO is the ISO image that machines boot from to install a release.
+	LiveISO = release.LiveISO
 	// Signature is shared, like the types below, with lists of releases and the records of mirrors.
 	Signature = release.Signature
 	// UpdatePath is a path through an update graph.

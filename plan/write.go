@@ -21,6 +21,9 @@ func (p *Plan) Write(out io.Writer) error {
 	if p.ArchiveSize != 0 {
 		w.field("archiveSize", p.ArchiveSize)
 	}
+	if p.Format != "" {
+		w.field("format", p.Format)
+	}
 	writeSome(w, "catalogs", p.Catalogs)
 	writeSome(w, "releases", p.Releases)
 	writeSome(w, "updates", p.Updates)

@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -41,6 +42,13 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 		a.images = images
 		return a, nil
 	}
+	if opts.Format == manifest.Docker {
+		for _, p := range releases {
+			if of.needed[p.name()] {
+				a.notes = append(a.notes, fmt.Sprintf("release %s is mirrored without the signatures of its images, which are OCI artifacts and have no form with Docker's media types; clusters of OpenShift 4.21 and later do not pull without them", p.name()))
+			}
+		}
+	}
 	f := &attachmentFinder{graph: graph, sources: sources, opts: opts, repositories: map[string]*sourceRepository{}}
 	for i := range images {
 		f.addImage(&images[i], of)
@@ -69,7 +77,8 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 			w.notes = append(w.notes, fmt.Sprintf("catalog %s was built again: %s of the original do not cover it and are left out", i, count(n, "signature or other referrer", "signatures and other referrers")))
 		}
 	}
-	w.notes = append(w.notes, rewritten.notes()...)
+	w.notes = append(w.notes, rewritten.notes(opts.Format)...)
+	w.notes = append(w.notes, w.notesOnRefused()...)
 	w.addFailures()
 	w.reserveTags()
 	w.images = merge(w.images)
@@ -141,6 +150,7 @@ type attacher struct {
 	blocked []imageset.Blocked
 	taken   map[string]digest.Digest // by name in the mirror
 	missing map[string]bool          // by source
+	refused []string                 // sources with media types that the plan's format does not have
 	attachedImages
 }
 
@@ -166,6 +176,10 @@ func (w *attacher) add(repository string, r *sourceRepository, s *sourceSubject)
 			}
 			continue
 		}
+		if w.finder.graph.refuses(a.digest, w.finder.opts.Format) {
+			w.refused = append(w.refused, a.source)
+			continue
+		}
 		img := plan.Image{Source: a.source, Kind: a.kind, Digest: a.digest, Repository: repository, Tags: []string{}, Subject: s.digest, Reasons: reasons}
 		if a.tag != "" {
 			img.Tags = []string{a.tag}
@@ -185,6 +199,15 @@ func (w *attacher) add(repository string, r *sourceRepository, s *sourceSubject)
 			w.add(repository, r, r.subjects[d])
 		}
 	}
+}
+
+// notesOnRefused returns a note on what is left out because of the plan's format.
+func (w *attacher) notesOnRefused() []string {
+	all := slices.Compact(slices.Sorted(slices.Values(w.refused)))
+	if len(all) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s left out, for which the media types of %s have no form: %s", count(len(all), "signature or other referrer is", "signatures and other referrers are"), formatNames[w.finder.opts.Format], shortList(all))}
 }
 
 // addFailures adds the repositories in which nothing could be looked for.

@@ -174,8 +174,12 @@ func (f *attachmentFinder) look(ctx context.Context, s *sourceSubject) error {
 	if r.tags != nil {
 		tags, known = r.tags.find(s.digest)
 	}
-	if !known {
+	switch {
+	case !known:
 		tags = s.wants
+	case r.tags.empty && s.signed != nil && s.signed.required:
+		// A proxy may list nothing although it has tags. That costs a signature only if it is not required.
+		tags = signatureTag
 	}
 	if f.sources.Attachments != nil && !s.noReferrers {
 		list, supported, err := f.sources.Attachments.Referrers(ctx, r.source, s.digest)

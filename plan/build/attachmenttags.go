@@ -85,6 +85,8 @@ type tagIndex struct {
 	// complete means that all such tags are in names, otherwise those up to the tag upTo are.
 	complete bool
 	upTo     string
+	// empty means that no tag was listed at all.
+	empty bool
 }
 
 // find returns the tags of what belongs to a manifest. known is false if the list does not show it.
@@ -104,7 +106,9 @@ func (x *tagIndex) find(d digest.Digest) (kinds tagKinds, known bool) {
 func listAttachmentTags(ctx context.Context, source Attachments, repository string, subjects int) (*tagIndex, error) {
 	x := &tagIndex{names: map[[32]byte]tagKinds{}}
 	limit, pages, sorted, last, skip := max(16, subjects/4), 0, true, "", false
+	x.empty = true
 	see := func(page []string) bool {
+		x.empty = x.empty && len(page) == 0
 		for _, tag := range page {
 			sorted = sorted && tag >= last
 			last = tag

@@ -20,7 +20,8 @@ func (r platformReleases) addBootFiles(ctx context.Context, files *plannedFiles,
 	}
 	at := r.cfg.Tools.Pos
 	known := map[string]fileSize{}
-	for _, p := range r.payloads {
+	for i := range r.payloads {
+		p := &r.payloads[i]
 		artifacts, err := p.bootArtifacts(r)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", at, err)
@@ -54,6 +55,9 @@ func (r platformReleases) addBootFiles(ctx context.Context, files *plannedFiles,
 			e.Size = size.bytes
 			if err := files.add(ctx, sources.Store, e); err != nil {
 				return nil, nil, fmt.Errorf("%s: release %s: %w", at, p.name(), err)
+			}
+			if a.IsLiveISO() {
+				p.entry.LiveISOs = append(p.entry.LiveISOs, plan.LiveISO{Arch: a.Arch, File: a.File, Build: a.Build})
 			}
 		}
 	}

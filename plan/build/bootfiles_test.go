@@ -58,13 +58,23 @@ func TestBootFiles(t *testing.T) {
 		if diff := cmp.Diff(strings.Fields(tc.files), files, cmp.Transformer("list", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
 			t.Errorf("%s: %s", tc.stanza, diff)
 		}
+		for _, r := range p.Releases {
+			for _, iso := range r.LiveISOs {
+				if !slices.Contains(files, iso.File) || iso.Build != r.Version || !strings.HasSuffix(iso.File, "."+iso.Arch.Suffix()) {
+					t.Errorf("%s: release %s: %+v", tc.stanza, r.Name(), iso)
+				}
+			}
+			if got, want := len(r.LiveISOs) > 0, strings.Contains(tc.files, "-iso-"); got != want {
+				t.Errorf("%s: release %s names ISO images: %v", tc.stanza, r.Name(), got)
+			}
+		}
 		if len(p.Missing) > 0 || (tc.notes != "") != slices.Contains(p.Notes, tc.notes) {
 			t.Errorf("%s: missing %v, notes %q", tc.stanza, p.Missing, p.Notes)
 		}
 	}
 
 	p, err := planned("    channels: [{name: candidate-4.20}]\n    tools: {names: [oc], bootImages: [metal/iso]}\n")
-	if err != nil || len(p.Missing) != 1 || !strings.HasSuffix(p.Missing[0].Source, "rhcos-4.20.3-metal-iso-disk.x86_64") || p.Missing[0].Kind != plan.FileImage {
+	if err != nil || len(p.Missing) != 1 || !strings.HasSuffix(p.Missing[0].Source, "rhcos-4.20.3-metal-iso-disk.x86_64") || p.Missing[0].Kind != plan.FileImage || p.Releases[0].LiveISOs != nil {
 		t.Errorf("a boot image that does not exist: %v, %v", p, err)
 	}
 	_, err = planned("    channels: [{name: stable-4.20}]\n    tools: {names: [oc], bootImages: [metal/isos]}\n")

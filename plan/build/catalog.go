@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/catalog/template"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -38,7 +39,15 @@ type selectedCatalog struct {
 	// outlined.
 	only func(pkg string) bool
 
-	full   *catalog.Catalog // before filtering
+	full *catalog.Catalog // before filtering, without bundles that are too young
+	// whole is full with these bundles. young are the reasons to leave them out, aged the images whose age is known, and
+	// left what is left of their packages.
+	whole   *catalog.Catalog
+	young   []plan.YoungBundle
+	aged    map[string]bool
+	left    []filter.Left
+	undated int // bundles of unknown age
+
 	result *filter.Result
 	notes  []string
 	// unlisted are the images that the kept bundles use and do not list.
@@ -128,7 +137,11 @@ func (r *selectedCatalog) read(ctx context.Context) (err error) {
 	if r.full, err = r.src.Read(ctx, options); err != nil {
 		return err
 	}
-	return r.checkFolder()
+	if err := r.checkFolder(); err != nil {
+		return err
+	}
+	r.whole = r.full
+	return r.dropYoung()
 }
 
 // checkFolder refuses a path without packages: the path is wrong, or the catalog is not rendered yet.
@@ -158,7 +171,16 @@ func (r *selectedCatalog) filter() (err error) {
 		return fmt.Errorf("writing the selection of %s: %w", op.Catalog, err)
 	}
 	r.result, err = filter.Apply(r.full, op, r.required...)
-	return err
+	if len(r.young) == 0 {
+		return err
+	}
+	if err != nil {
+		return r.explainYoung(err)
+	}
+	changed := *r.result
+	changed.Unchanged = false
+	r.result = &changed
+	return nil
 }
 
 // describe writes what was kept, and why, into the entry and the notes.
@@ -170,6 +192,8 @@ func (r *selectedCatalog) describe() {
 		r.notes = append(r.notes, r.entry.Name()+": it is an SQLite index, as used before OpenShift 4.11; the mirror gets a file-based catalog instead")
 	}
 	r.notes = append(r.notes, notesOnOLMv1(r.entry.Name(), r.result.Catalog)...)
+	r.entry.TooYoung = r.young
+	r.notes = append(r.notes, r.notesOnYoung()...)
 	r.entry.Features = declaredFeatures(r.result.Catalog)
 	r.notes = append(r.notes, notesOnFeatures(r.entry.Name(), r.entry.Features)...)
 	for _, q := range r.required {
@@ -215,16 +239,26 @@ type catalogImages struct {
 }
 
 // buildImages builds the images of the catalogs.
-func (s catalogSelection) buildImages(ctx context.Context, sources Sources) (catalogImages, error) {
+func (s catalogSelection) buildImages(ctx context.Context, sources Sources, format manifest.Format) (catalogImages, error) {
 	built := catalogImages{catalogs: make([]plan.Catalog, len(s.all)), requests: make([]*imageRequest, len(s.all))}
 	warnings := make([][]string, len(s.all))
 	err := each(ctx, len(s.all), func(ctx context.Context, i int) (err error) {
-		built.catalogs[i], warnings[i], err = s.all[i].build(ctx, sources)
+		built.catalogs[i], warnings[i], err = s.all[i].build(ctx, sources, format)
 		built.requests[i] = s.all[i].request(built.catalogs[i])
 		return err
 	})
 	built.notes = slices.Concat(warnings...)
 	return built, err
+}
+
+// converted replaces the digests of catalogs that were not built and have been converted. images are those of
+// the requests.
+func (c catalogImages) converted(images []resolvedImage) {
+	for i, r := range images {
+		if r.err == nil {
+			c.catalogs[i].Digest = r.digest
+		}
+	}
 }
 
 // request requests the catalog's own image by its digest.
@@ -235,9 +269,9 @@ func (r *selectedCatalog) request(c plan.Catalog) *imageRequest {
 	}
 }
 
-// build builds the catalog's image, or uses the image of the source if nothing was filtered out. It
+// build builds the catalog's image in a format, or uses the image of the source if nothing was filtered out. It
 // returns the catalog's entry in the plan.
-func (r *selectedCatalog) build(ctx context.Context, sources Sources) (entry plan.Catalog, notes []string, err error) {
+func (r *selectedCatalog) build(ctx context.Context, sources Sources, format manifest.Format) (entry plan.Catalog, notes []string, err error) {
 	entry = r.entry
 	fileBased := r.src.Image != nil && r.src.Kind == source.FileBased
 	if fileBased && r.result.Unchanged {
@@ -254,7 +288,10 @@ func (r *selectedCatalog) build(ctx context.Context, sources Sources) (entry pla
 	if err != nil {
 		return entry, nil, fmt.Errorf("building the image of catalog %s: %w", r.op.Catalog, err)
 	}
-	entry.Built, entry.Digest, entry.BinaryLess, entry.ConfigsDir = true, built.Root.Digest, built.BinaryLess, built.Directory
+	entry.Built, entry.BinaryLess, entry.ConfigsDir = true, built.BinaryLess, built.Directory
+	if entry.Digest, err = inFormat(ctx, r.op.Catalog, built.Root.Digest, sources, format); err != nil {
+		return entry, nil, fmt.Errorf("building the image of catalog %s: %w", r.op.Catalog, err)
+	}
 	for _, warning := range built.Warnings {
 		notes = append(notes, entry.Name()+": "+warning)
 	}
@@ -266,8 +303,8 @@ var errChanged = advice.New(advice.Failure, "make the plan again", "its source h
 
 // RebuildCatalog builds the image of a catalog of a plan again from the source that the plan pins,
 // and stores it. It is needed if a plan is mirrored without the workspace that it was made in. digests
-// are those of the plan's smaller indexes (Plan.Rewritten).
-func RebuildCatalog(ctx context.Context, c plan.Catalog, digests map[digest.Digest]digest.Digest, sources Sources) error {
+// are those of the plan's smaller indexes and converted images (Plan.Rewritten), format is Plan.Format.
+func RebuildCatalog(ctx context.Context, c plan.Catalog, digests map[digest.Digest]digest.Digest, format manifest.Format, sources Sources) error {
 	r, err := reselect(ctx, c, sources, nil)
 	if err == nil {
 		err = r.rewriteBundles(digests)
@@ -275,7 +312,7 @@ func RebuildCatalog(ctx context.Context, c plan.Catalog, digests map[digest.Dige
 	if err != nil {
 		return err
 	}
-	entry, _, err := r.build(ctx, sources)
+	entry, _, err := r.build(ctx, sources, format)
 	if err == nil && len(c.Excluded) > 0 {
 		entry, err = rebuildReduced(ctx, c, r.op.Catalog, entry, sources)
 	}
@@ -300,7 +337,7 @@ func reselect(ctx context.Context, c plan.Catalog, sources Sources, only func(pk
 	}
 	op.TargetCatalogSourceTemplate, op.TargetClusterCatalogTemplate = "", "" // their texts are in the plan
 	op.Pos = imageset.Position{File: "the plan"}
-	r := &selectedCatalog{op: op, only: only}
+	r := &selectedCatalog{op: op, only: only, young: c.TooYoung}
 	for _, q := range c.Required {
 		r.required = append(r.required, filter.Required(q))
 	}

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func readCharts(ctx context.Context, cfg *imageset.Helm, sources Sources, opts O
 	if cfg == nil {
 		return helmCharts{}, nil
 	}
-	wanted, notes, err := selectCharts(ctx, cfg, sources)
+	wanted, notes, err := selectCharts(ctx, cfg, sources, opts)
 	if err != nil {
 		return helmCharts{}, err
 	}
@@ -128,7 +129,7 @@ func (r *chartReader) read(ctx context.Context, w wantedChart) (readChart, error
 	out := readChart{chart: w.chart}
 	values, err := r.valuesOf(w.entry)
 	if err != nil {
-		return out, inputErrorf("%s: chart %s: %w", w.entry.Pos, w.chart.Name, err)
+		return out, inputErrorf("%s: chart %s: %w", w.entry.Pos, cmp.Or(w.chart.Name, w.entry.Path), err)
 	}
 	c, root, err := r.open(ctx, w)
 	if err != nil {

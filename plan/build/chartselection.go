@@ -29,15 +29,16 @@ type wantedChart struct {
 const maxCharts = 50_000
 
 // selectCharts returns the versions of charts that the configuration selects, in its order.
-func selectCharts(ctx context.Context, cfg *imageset.Helm, sources Sources) (all []wantedChart, notes []string, err error) {
+func selectCharts(ctx context.Context, cfg *imageset.Helm, sources Sources, opts Options) (all []wantedChart, notes []string, err error) {
 	for i := range cfg.Repositories {
 		r := &cfg.Repositories[i]
 		var some []wantedChart
+		young := &youngCharts{opts: opts, repository: redact.Address(r.URL)}
 		if strings.HasPrefix(r.URL, ociScheme) {
-			some, err = selectTags(ctx, r, sources)
+			some, err = selectTags(ctx, r, sources, young)
 		} else {
 			var skipped int
-			some, skipped, err = selectIndexed(ctx, r, sources)
+			some, skipped, err = selectIndexed(ctx, r, sources, young)
 			if skipped > 0 {
 				notes = append(notes, fmt.Sprintf("%s of %s without a semantic version or an address; skipped", count(skipped, "chart", "charts"), redact.Address(r.URL)))
 			}
@@ -45,7 +46,7 @@ func selectCharts(ctx context.Context, cfg *imageset.Helm, sources Sources) (all
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, some...)
+		all, notes = append(all, some...), append(notes, young.notes()...)
 		if len(all) > maxCharts {
 			return nil, nil, inputErrorf("%s: the configuration selects more than %d versions of charts: list those that are needed under charts", r.Pos, maxCharts)
 		}
@@ -58,7 +59,7 @@ func selectCharts(ctx context.Context, cfg *imageset.Helm, sources Sources) (all
 }
 
 // selectTags selects charts of a registry by their tags.
-func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources) (all []wantedChart, err error) {
+func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources, young *youngCharts) (all []wantedChart, err error) {
 	base := strings.TrimSuffix(strings.TrimPrefix(r.URL, ociScheme), "/")
 	for i := range r.Charts {
 		entry := &r.Charts[i]
@@ -75,7 +76,7 @@ func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources
 		for _, tag := range tags {
 			versions = append(versions, chart.VersionOf(tag))
 		}
-		some, err := selectVersions(entry, r.URL, versions)
+		some, err := young.selectTags(ctx, entry, r.URL, repository, versions, sources)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +91,7 @@ func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources
 
 // selectIndexed selects charts of a repository by its index. skipped is the number of versions that cannot be
 // read.
-func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sources) (all []wantedChart, skipped int, err error) {
+func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sources, young *youngCharts) (all []wantedChart, skipped int, err error) {
 	index, err := sources.Repositories.Index(ctx, r.URL)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: reading the chart repository %s: %w", r.Pos, redact.Address(r.URL), err)
@@ -111,7 +112,7 @@ func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sour
 				return nil, 0, fmt.Errorf("%s: %s: %w", r.Pos, redact.Address(r.URL), err)
 			}
 			for _, v := range versions {
-				if !v.IsLibrary() {
+				if !v.IsLibrary() && !young.leavesOut(entry, &v) {
 					add(entry, v)
 				}
 			}
@@ -129,11 +130,15 @@ func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sour
 		}
 		var names []string
 		for _, v := range versions {
+			if young.leavesOut(entry, &v) {
+				names = append(names, "") // it is not selected
+				continue
+			}
 			names = append(names, v.Version)
 		}
 		some, err := selectVersions(entry, r.URL, names)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, young.explain(entry, err)
 		}
 		for _, name := range some {
 			add(entry, versions[slices.Index(names, name)])

@@ -45,7 +45,7 @@ func creationTimes(ctx context.Context, repo reference.Reference, selector *tagr
 		}
 		times := make([]time.Time, n)
 		err := eachOf(ctx, n, opts.Jobs, func(ctx context.Context, i int) (err error) {
-			times[i], err = creationTime(ctx, sources.Images, repo.WithTag(rest[i].Name).String())
+			times[i], err = CreationTime(ctx, sources.Images, repo.WithTag(rest[i].Name).String())
 			return err
 		})
 		if err != nil {
@@ -62,11 +62,11 @@ func creationTimes(ctx context.Context, repo reference.Reference, selector *tagr
 	return created, nil
 }
 
-// creationTime returns when an image was created: by the annotation org.opencontainers.image.created of
+// CreationTime returns when an image was created: by the annotation org.opencontainers.image.created of
 // an index, else by the config of its first image; by the config of an image, else by that annotation. The result
 // is zero if none of them has a time after 1970, which builders of reproducible images write, or if the
 // image is not at the source.
-func creationTime(ctx context.Context, images image.Reader, source string) (time.Time, error) {
+func CreationTime(ctx context.Context, images image.Reader, source string) (time.Time, error) {
 	_, raw, err := images.Manifest(ctx, source, "")
 	for range plan.MaxDepth + 1 {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ func TestFeatures(t *testing.T) {
 	})
 	p := w.makePlan("  operators:\n  - catalog: dir:///cat\n")
 	want := plan.DeclaredFeatures{Package: "op", Bundle: "op.v1.0.0", Supported: []string{"cni"}, Unsupported: []string{"disconnected"}}
-	if diff := cmp.Diff([]plan.DeclaredFeatures{want}, p.Catalogs[0].Features); diff != "" {
+	if diff := cmp.Diff(plan.FeatureList{want}, p.Catalogs[0].Features); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if note := "dir:///cat: 1 package declares that it does not support disconnected clusters: op (op.v1.0.0)"; !slices.Contains(p.Notes, note) {
@@ -30,12 +30,19 @@ func TestFeatures(t *testing.T) {
 	if found := p.Explain("op").Bundles; len(found) != 1 || found[0].Features == nil || !cmp.Equal(*found[0].Features, want) {
 		t.Errorf("explained: %+v", found)
 	}
-	again, err := plan.Read(bytes.NewReader(jsonOf(t, p)))
-	if err != nil || !bytes.Equal(jsonOf(t, p), jsonOf(t, again)) {
+	// Earlier versions read the plan: it is written without them. Plans that have them are read.
+	text := jsonOf(t, p)
+	if bytes.Contains(text, []byte(`"features"`)) {
+		t.Errorf("the plan has the features: %s", text)
+	}
+	with := func(name string) []byte {
+		return bytes.Replace(text, []byte(`"packages":`), []byte(`"features": [{"package": "op", "bundle": "op.v1.0.0", "supported": ["`+name+`"]}], "packages":`), 1)
+	}
+	again, err := plan.Read(bytes.NewReader(with("cni")))
+	if err != nil || len(again.Catalogs[0].Features) != 1 || !bytes.Equal(text, jsonOf(t, again)) {
 		t.Errorf("read back: %v", err)
 	}
-	p.Catalogs[0].Features[0].Supported[0] = "c\x1bni"
-	if _, err := plan.Read(bytes.NewReader(jsonOf(t, p))); err == nil {
+	if _, err := plan.Read(bytes.NewReader(with(`c\u001bni`))); err == nil {
 		t.Error("a feature with a control character is accepted")
 	}
 }

@@ -26,6 +26,7 @@ type Downloads interface {
 // plannedFiles are the files of a plan, and requests for their artifacts.
 type plannedFiles struct {
 	files    []plan.File // sorted by name
+	names    fileartifact.Names
 	requests []*imageRequest
 	missing  []plan.Missing
 }
@@ -55,6 +56,9 @@ func (p *plannedFiles) add(ctx context.Context, store Store, e fileEntry) error 
 			}
 		}
 		return nil
+	}
+	if wrong := p.names.Add(e.Name); wrong != nil {
+		return inputErrorf("%s: %w; give one of them another target", e.origin, wrong)
 	}
 	root, err := fileartifact.Build(ctx, store, e.File)
 	if err != nil {

@@ -12,9 +12,11 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graphdata"
@@ -53,7 +55,11 @@ func (r releaseReader) buildGraphData(ctx context.Context, payloads []selectedRe
 	if bases[0], err = r.pinBase(ctx, bases[0]); err != nil {
 		return nil, nil, err
 	}
-	g := &plan.GraphData{Source: source, SHA256: data.Digest, Base: bases[0], Digest: built.Root.Digest, Repository: plan.GraphRepository, Tag: "latest"}
+	made, err := inFormat(ctx, bases[0], built.Root.Digest, r.sources, r.opts.Format)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: graph: %w", r.cfg.Pos, err)
+	}
+	g := &plan.GraphData{Source: source, SHA256: data.Digest, Base: bases[0], Digest: made, Repository: plan.GraphRepository, Tag: "latest"}
 	if len(bases) > 1 {
 		g.MoreBases = bases[1:]
 	}
@@ -216,7 +222,7 @@ var errGraphData = advice.New(advice.Failure, "make the plan again", "the publis
 
 // RebuildGraphData builds the image of a plan's graph data again from the same data, and stores it.
 // It is needed if a plan is mirrored without the workspace that it was made in.
-func RebuildGraphData(ctx context.Context, g plan.GraphData, sources Sources) error {
+func RebuildGraphData(ctx context.Context, g plan.GraphData, format manifest.Format, sources Sources) error {
 	if sources.Releases == nil {
 		return errors.New("rebuilding the image of graph data: no source for graph data")
 	}
@@ -227,8 +233,12 @@ func RebuildGraphData(ctx context.Context, g plan.GraphData, sources Sources) er
 		err = fmt.Errorf("%s: %w", source, errGraphData)
 	default:
 		built, buildErr := graphdata.Build(ctx, sources.Images, data, sources.Store, g.Base, g.MoreBases...)
-		if err = buildErr; err == nil && built.Root.Digest != g.Digest {
-			err = fmt.Errorf("the result is %s, but the plan has %s", built.Root.Digest, g.Digest)
+		var made digest.Digest
+		if err = buildErr; err == nil {
+			made, err = inFormat(ctx, g.Base, built.Root.Digest, sources, format)
+		}
+		if err == nil && made != g.Digest {
+			err = fmt.Errorf("the result is %s, but the plan has %s", made, g.Digest)
 		}
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package build
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -22,6 +23,10 @@ type parsedManifest struct {
 	blobs     []plan.Blob          // config and layers, duplicates removed
 	// foreign is the number of layers that stay at their vendor's URLs.
 	foreign int
+	// types are the media types of the manifest, its config and its layers, and raw is its text. The graph
+	// keeps them only for plans with a format.
+	types []string
+	raw   []byte
 }
 
 // parseManifest reads an image manifest or an index. desc.MediaType is the type that the source
@@ -49,7 +54,7 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 	case !manifest.Is(desc.MediaType):
 		desc.MediaType = manifest.TypeOf(raw)
 	}
-	n := &parsedManifest{mediaType: desc.MediaType, size: desc.Size}
+	n := &parsedManifest{mediaType: desc.MediaType, size: desc.Size, types: []string{desc.MediaType}}
 	switch {
 	case m.Manifests != nil && (m.Config != nil || m.Layers != nil):
 		return nil, fmt.Errorf("reading manifest %s: it is both an image and an index", desc.Digest)
@@ -71,6 +76,9 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 	for _, d := range append([]ocispec.Descriptor{*m.Config}, m.Layers...) {
 		if err := checkDescriptor(d); err != nil {
 			return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
+		}
+		if !slices.Contains(n.types, d.MediaType) {
+			n.types = append(n.types, d.MediaType)
 		}
 		if isForeign(d) {
 			n.foreign++

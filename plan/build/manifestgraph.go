@@ -24,6 +24,8 @@ import (
 // repositories share it.
 type manifestGraph struct {
 	images image.Reader
+	// format is the format of the plan; "" if images keep their media types.
+	format manifest.Format
 
 	mu    sync.Mutex
 	nodes map[digest.Digest]*graphNode
@@ -53,6 +55,8 @@ type resolvedImage struct {
 	// all platforms although a smaller index was requested, or "".
 	rewrittenFrom digest.Digest
 	notRewritten  string
+	// namedBy is what names rewrittenFrom and cannot be changed, or "".
+	namedBy string
 }
 
 // resolveAll reads the manifests of all requests. A request that fails has its error in the result;
@@ -262,6 +266,12 @@ func (g *manifestGraph) parse(desc ocispec.Descriptor, raw []byte) (*parsedManif
 	n, err := parseManifest(desc, raw)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case g.format == "":
+		n.types = nil
+	case manifest.IsIndex(n.mediaType) || slices.ContainsFunc(n.types, g.format.Refuses):
+		n.raw = raw
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -4,9 +4,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
 // Sources are what a plan's content is read from, and where the images that are built for it are
@@ -57,16 +58,21 @@ type Options struct {
 	// see. The notes contain them too. It may be nil.
 	Warn func(text string)
 	// Installed are operators that clusters run, in addition to those in the configuration. Each
-	// applies to every catalog that has its package.
-	Installed []imageset.Installed
+	// applies to every catalog that has its package. If the package is unknown, Identify finds it.
+	Installed []installed.Operator
 	// Clusters are clusters that need an update path to the releases of the configuration.
 	Clusters []Cluster
-	// Now is the time that ages in rules for tags count back from.
+	// Now is the time that ages count back from, at the midnight (UTC) that its day began with.
 	Now time.Time
+	// MinAge leaves out content that was created less than so many days before that: bundles, releases, versions
+	// of charts, and images that rules for tags select; additional images that are named by a tag are missing. Zero leaves out nothing.
+	MinAge int
 	// IgnoreReleaseSignature accepts release payloads without a valid signature.
 	IgnoreReleaseSignature bool
 	// RemoveSignatures leaves out signatures and other referrers of images.
 	RemoveSignatures bool
+	// Format is what images are converted to: the plan has no other media types. "" keeps all as they are.
+	Format manifest.Format
 	// Packages limits Select and Reselect to some packages; nil means all. Of a catalog that is
 	// selected completely, the other packages are only outlined, unless the configuration asks for
 	// dependencies, which may need any package. Plan ignores it.

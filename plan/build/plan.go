@@ -10,6 +10,7 @@
 //	              -> image requests         all that catalogs, releases, charts and lists name, less what is blocked
 //	              -> resolved images        tags resolved to digests, manifests read into one graph
 //	              -> smaller indexes        instead of indexes without some platforms, if requested
+//	              -> converted images       with the media types of Options.Format, if it is set
 //	              -> catalog images         built, or those of the source
 //	              -> targets                repository and tag of each image
 //	              -> attachments            signatures and other referrers, in the same repositories
@@ -42,6 +43,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	opts.Packages = nil
 
 	graph := newManifestGraph(sources.Images)
+	graph.format = opts.Format
 	releases, err := readReleases(ctx, cfg.Mirror, graph.recording(sources), opts)
 	if err != nil {
 		return nil, err
@@ -74,6 +76,9 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseArtifacts(opts.Format, charts, files); err != nil {
+		return nil, err
+	}
 	requests, err := requestImages(cfg.Mirror, catalogs.all, releases, charts, listed.images)
 	if err != nil {
 		return nil, err
@@ -85,14 +90,20 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err := inputProblems(found); err != nil {
 		return nil, err
 	}
+	if err := missYoung(ctx, found, sources, opts); err != nil {
+		return nil, err
+	}
 	smaller, err := graph.rewriteIndexes(ctx, found, sources, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := catalogs.rewriteBundles(smaller.digests); err != nil {
+	if err := graph.convertImages(ctx, smaller.images, sources, opts); err != nil {
 		return nil, err
 	}
-	catalogImages, err := catalogs.buildImages(ctx, sources)
+	if err := catalogs.rewriteBundles(replacedDigests(smaller.images)); err != nil {
+		return nil, err
+	}
+	catalogImages, err := catalogs.buildImages(ctx, sources, opts.Format)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +111,15 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	if err := graph.convertImages(ctx, builtImages, sources, opts); err != nil {
+		return nil, err
+	}
+	catalogImages.converted(builtImages)
 	all := slices.Concat(builtImages, smaller.images)
+	convertedNotes, lost := notesOnConverted(all, opts.Format)
+	if lost != "" {
+		opts.Warn(lost)
+	}
 	available, missing, err := splitMissing(all)
 	if err != nil {
 		return nil, err
@@ -124,12 +143,12 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	updates, blockerNotes := withBlockers(releases.updates, catalogs.all)
 	planned, unlistedNotes := withUnlisted(withTargets(catalogImages.catalogs, content.images), catalogs.all, content.images)
 	p := &plan.Plan{
-		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize,
+		Kind: plan.Kind, Version: plan.Version, Name: name, ArchiveSize: cfg.ArchiveSize, Format: opts.Format,
 		Catalogs: planned,
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData, Charts: charts.charts, Files: files.files,
 		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, bootMissing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(charts.notes, bootNotes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes, smaller.notes(cfg.Mirror)),
+		Notes: sortedNotes(charts.notes, bootNotes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes, smaller.notes(cfg.Mirror), convertedNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()
@@ -143,7 +162,11 @@ func splitMissing(all []resolvedImage) (available []resolvedImage, missing []pla
 		case r.err == nil:
 			available = append(available, r)
 		case r.request.kind == plan.CatalogImage || r.request.kind == plan.ReleaseImage || r.request.kind == plan.GraphImage || r.request.kind == plan.ChartImage || r.request.kind == plan.FileImage:
-			return nil, nil, fmt.Errorf("reading %s image %s: %w", r.request.kind, r.request.source, r.err)
+			what := plan.SourceText(r.request.source)
+			if r.request.kind != plan.FileImage {
+				what = string(r.request.kind) + " image " + what
+			}
+			return nil, nil, fmt.Errorf("reading %s: %w", what, r.err)
 		default:
 			missing = append(missing, plan.NewMissing(r.request.source, r.request.kind, r.err, r.request.reasons))
 		}

@@ -100,11 +100,11 @@ func TestPlanIsDeterministic(t *testing.T) {
 	if p.Totals.Images != len(p.Images) || p.Totals.Blobs != len(p.Blobs) || p.Totals.Bytes == 0 {
 		t.Errorf("totals: %+v", p.Totals)
 	}
-	if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, w.sources()); err != nil {
+	if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, "", w.sources()); err != nil {
 		t.Errorf("building the catalog again: %v", err)
 	}
 	p.Catalogs[0].Digest = p.Manifests[0].Digest
-	if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, w.sources()); err == nil {
+	if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, "", w.sources()); err == nil {
 		t.Error("a catalog with another digest was accepted")
 	}
 }
@@ -251,7 +251,7 @@ func TestPlanTemplates(t *testing.T) {
 	}
 	delete(w.texts, "cs.yaml")
 	delete(w.texts, "cc.yaml")
-	if err := RebuildCatalog(t.Context(), c, nil, w.sources()); err != nil {
+	if err := RebuildCatalog(t.Context(), c, nil, "", w.sources()); err != nil {
 		t.Errorf("building the catalog again without the files: %v", err)
 	}
 }

@@ -158,7 +158,7 @@ func TestRewriteIndexes(t *testing.T) {
 	if err := RebuildIndex(t.Context(), p, &small, w.sources()); err != nil || w.blobs[small.Digest] == nil {
 		t.Errorf("making the index again: %v", err)
 	}
-	if err := RebuildCatalog(t.Context(), p.Catalogs[0], p.Rewritten(), w.sources()); err != nil || w.blobs[p.Catalogs[0].Digest] == nil {
+	if err := RebuildCatalog(t.Context(), p.Catalogs[0], p.Rewritten(), "", w.sources()); err != nil || w.blobs[p.Catalogs[0].Digest] == nil {
 		t.Errorf("making the catalog again: %v", err)
 	}
 	other := small

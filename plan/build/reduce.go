@@ -54,24 +54,29 @@ func Reduce(ctx context.Context, p *plan.Plan, sources Sources) (*plan.Reduced, 
 		return r, nil
 	}
 	notes = append(notes, unmet(read)...)
-	graph := newManifestGraph(sources.Images)
-	found, err := graph.resolveAll(ctx, requests, Options{}.withDefaults())
-	if err != nil {
-		return nil, err
-	}
-	images := make([]plan.Image, len(found))
-	for i, r := range found {
-		if r.err != nil {
-			return nil, fmt.Errorf("reading the catalog image that was built: %w", r.err)
-		}
-		images[i] = plan.Image{Source: r.request.source, Digest: r.digest}
-	}
-	content, err := graph.content(images)
+	content, err := builtContent(ctx, requests, sources)
 	if err != nil {
 		return nil, err
 	}
 	r.Plan, err = p.Replace(catalogs, content.manifests, content.blobs, append(notes, content.notes...))
 	return r, err
+}
+
+// builtContent returns the manifests and blobs of catalog images that were built.
+func builtContent(ctx context.Context, requests []*imageRequest, sources Sources) (planContent, error) {
+	graph := newManifestGraph(sources.Images)
+	found, err := graph.resolveAll(ctx, requests, Options{}.withDefaults())
+	if err != nil {
+		return planContent{}, err
+	}
+	images := make([]plan.Image, len(found))
+	for i, r := range found {
+		if r.err != nil {
+			return planContent{}, fmt.Errorf("reading the catalog image that was built: %w", r.err)
+		}
+		images[i] = plan.Image{Source: r.request.source, Digest: r.digest}
+	}
+	return graph.content(images)
 }
 
 // packagesWithMissingImages returns the packages that name missing images, with these images, by

@@ -21,8 +21,10 @@ type catalogReduction struct {
 	excluded map[string][]string // packages, with the missing images that they name
 	image    *image.Image
 	// full is the catalog as planned. It is nil if it cannot be read; err is the reason.
-	full  *catalog.Catalog
-	err   error
+	full *catalog.Catalog
+	err  error
+	// rest is the catalog without the bundles that Remove removes; nil without it.
+	rest  *catalog.Catalog
 	notes []string
 }
 
@@ -57,6 +59,9 @@ func readPlanned(ctx context.Context, c plan.Catalog, opts catalog.Options, sour
 
 // remaining returns the catalog without the excluded packages.
 func (r *catalogReduction) remaining() *catalog.Catalog {
+	if r.rest != nil {
+		return r.rest
+	}
 	if r.full == nil {
 		return &catalog.Catalog{}
 	}

@@ -27,6 +27,8 @@ type channel struct {
 	// blocked are the releases that were removed from the graph, because blockedImages matches
 	// them: the patterns, by version.
 	blocked map[string]string
+	// young are the releases that were removed because they are too young: the days of their creation, by version.
+	young map[string]string
 	// min and max are the lowest and the highest release in the range, in the graph.
 	min, max int
 	// absent are notes on bounds of the range that are not releases of the channel.
@@ -38,13 +40,16 @@ type channel struct {
 func (ch *channel) String() string { return fmt.Sprintf("channel %s for %s", ch.Name, ch.arch) }
 
 // read reads the graph and finds the ends of the range in it.
-func (ch *channel) read(ctx context.Context, source ReleaseSource, blocked []imageset.Blocked) (err error) {
+func (ch *channel) read(ctx context.Context, source ReleaseSource, blocked []imageset.Blocked, young map[string]string) (err error) {
 	if ch.graph, ch.source, err = source.Graph(ctx, ch.Product, ch.Name, ch.arch); err != nil {
 		return fmt.Errorf("%s: %w", ch.Pos, err)
 	}
 	ch.removeBlocked(blocked)
+	ch.removeYoung(young)
 	switch {
 	case len(ch.graph.Nodes) > 0:
+	case len(ch.young) > 0:
+		return inputErrorf("%s: all releases of %s are younger than the minimum age: remove the channel until they are older", ch.Pos, ch)
 	case len(ch.blocked) > 0:
 		return inputErrorf("%s: blockedImages blocks every release of %s: make its patterns narrower, or remove the channel", ch.Pos, ch)
 	default:
@@ -147,6 +152,9 @@ func (ch *channel) find(ctx context.Context, source ReleaseSource, version strin
 	if i, ok := ch.graph.Find(v); ok {
 		return i, nil
 	}
+	if created, ok := ch.young[version]; ok {
+		return 0, fmt.Errorf("%s of %s was created on %s and is younger than the minimum age: use another release until it is older", version, ch, created)
+	}
 	if pattern, ok := ch.blocked[version]; ok {
 		return 0, fmt.Errorf("%s of %s is blocked by blockedImages (%s): use another release, or make the pattern narrower", version, ch, pattern)
 	}
@@ -238,6 +246,14 @@ func (ch *channel) policy() path.Policy {
 // notes returns notes on bounds that are not releases, and on releases that are blocked.
 func (ch *channel) notes() []string {
 	notes := ch.absent
+	if len(ch.young) > 0 {
+		var young []string
+		for v, created := range ch.young {
+			young = append(young, fmt.Sprintf("%s (%s)", v, created))
+		}
+		slices.Sort(young)
+		notes = append(notes, fmt.Sprintf("%s is mirrored without releases that are younger than the minimum age: %s", ch, shortList(young)))
+	}
 	if len(ch.blocked) > 0 {
 		var blocked []string
 		for v, pattern := range ch.blocked {

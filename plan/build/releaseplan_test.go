@@ -278,17 +278,17 @@ func TestGraphImage(t *testing.T) {
 		if g.Source != "https://updates.example.com/graph-data" || g.SHA256 != digest.FromBytes(tc.fixture.Platform.GraphData()) || g.Repository != "openshift/graph-image" || g.Tag != "latest" {
 			t.Errorf("%s: %+v", tc.stanza, g)
 		}
-		if err := RebuildGraphData(t.Context(), *g, tc.fixture.sources()); err != nil {
+		if err := RebuildGraphData(t.Context(), *g, "", tc.fixture.sources()); err != nil {
 			t.Errorf("%s: rebuilding: %v", tc.stanza, err)
 		}
 		other := *g
 		other.SHA256 = digest.FromString("other data")
-		if err := RebuildGraphData(t.Context(), other, tc.fixture.sources()); !errors.Is(err, errGraphData) {
+		if err := RebuildGraphData(t.Context(), other, "", tc.fixture.sources()); !errors.Is(err, errGraphData) {
 			t.Errorf("%s: rebuilt from other data: %v", tc.stanza, err)
 		}
 		other = *g
 		other.Digest = digest.FromString("another image")
-		if err := RebuildGraphData(t.Context(), other, tc.fixture.sources()); err == nil {
+		if err := RebuildGraphData(t.Context(), other, "", tc.fixture.sources()); err == nil {
 			t.Errorf("%s: rebuilt as another image", tc.stanza)
 		}
 	}

@@ -104,7 +104,7 @@ func readReleases(ctx context.Context, mirror imageset.Mirror, sources Sources, 
 // choose selects the releases of the channels, or the one that the configuration names.
 func (r releaseReader) choose(ctx context.Context) (*releaseSelection, error) {
 	if r.cfg.Release == "" {
-		return selectReleases(ctx, r.cfg, r.sources.Releases, r.opts.Clusters, r.blocked)
+		return r.chooseOld(ctx)
 	}
 	ref, err := reference.Parse(r.cfg.Release)
 	if err != nil {

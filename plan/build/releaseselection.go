@@ -62,14 +62,15 @@ type chosenRelease struct {
 func (c *chosenRelease) name() string { return release.Name(c.version, c.arch) }
 
 // selectReleases selects releases and update paths from the channels.
-func selectReleases(ctx context.Context, cfg *imageset.Releases, source ReleaseSource, clusters []Cluster, blocked []imageset.Blocked) (*releaseSelection, error) {
+// young are payloads that are too young, with the days of their creation.
+func selectReleases(ctx context.Context, cfg *imageset.Releases, source ReleaseSource, clusters []Cluster, blocked []imageset.Blocked, young map[string]string) (*releaseSelection, error) {
 	var all []*channel
 	for _, arch := range cfg.Arches() {
 		for _, c := range cfg.Channels {
 			all = append(all, &channel{ReleaseChannel: c, arch: arch})
 		}
 	}
-	err := each(ctx, len(all), func(ctx context.Context, i int) error { return all[i].read(ctx, source, blocked) })
+	err := each(ctx, len(all), func(ctx context.Context, i int) error { return all[i].read(ctx, source, blocked, young) })
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,31 @@ func TestRequiredSignatures(t *testing.T) {
 	}
 }
 
+// TestRequiredSignaturesNotListed checks that signatures which clusters require are requested by name if the source
+// lists no tags at all, as a proxy may do whose upstream cannot be listed.
+func TestRequiredSignaturesNotListed(t *testing.T) {
+	t.Parallel()
+	w := newReleaseFixture(t, late())
+	sources := w.sources()
+	sources.Attachments = noTags{}
+	p, err := Plan(t.Context(), parseConfig(t, "  platform:\n    channels: [{name: fast-4.21, minVersion: 4.20.1}]\n"), "imageset", sources, Options{})
+	if err != nil || len(p.Missing) > 0 || len(tagsOf(p, plan.SignatureImage)) == 0 {
+		t.Errorf("%v; missing %+v, signatures %v", err, p.Missing, tagsOf(p, plan.SignatureImage))
+	}
+}
+
+// noTags lists no tags and no referrers.
+type noTags struct{ Attachments }
+
+func (noTags) TagPages(_ context.Context, _, _ string, see func([]string) bool) (bool, error) {
+	see(nil)
+	return true, nil
+}
+
+func (noTags) Referrers(context.Context, string, digest.Digest) ([]ocispec.Descriptor, bool, error) {
+	return nil, false, nil
+}
+
 // TestInvalidSignatures checks that a signature of another image, or by a key that is not in the
 // release's policy, counts as missing for every version.
 func TestInvalidSignatures(t *testing.T) {

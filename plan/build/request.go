@@ -57,6 +57,8 @@ type imageRequest struct {
 	// the digest of the index and cannot be changed.
 	rewrite bool
 	pins    []string
+	// named is what names the digest and cannot be changed, or "".
+	named string
 }
 
 // requestedBy returns the source, with the entry of the configuration or the bundle that names it.
@@ -122,7 +124,7 @@ func newRequestSet() *requestSet {
 func (s *requestSet) add(w imageRequest) {
 	key := requestKey{w.source, w.repo, w.tag}
 	w.all = len(w.platforms) == 0
-	w.pins = w.pinned()
+	w.pins, w.named = w.pinned(), w.namedBy()
 	have := s.byKey[key]
 	if have == nil {
 		w.shareText()
@@ -140,6 +142,7 @@ func (s *requestSet) add(w imageRequest) {
 	have.platforms = slices.Concat(have.platforms, w.platforms) // the lists are shared
 	have.rewrite = have.rewrite || w.rewrite
 	have.pins = append(have.pins, w.pins...)
+	have.named = cmp.Or(have.named, w.named)
 }
 
 // shareText makes the parts of the reference substrings of source, so that a request keeps one

@@ -98,23 +98,35 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 	if dependencies {
 		opts.Packages = nil
 	}
-	err := each(ctx, len(ops), func(ctx context.Context, i int) (err error) {
+	operators, err := identify(ctx, sources, ops, opts.Installed)
+	if err != nil {
+		return catalogSelection{}, err
+	}
+	entries, unidentified := installedEntries(operators)
+	err = each(ctx, len(ops), func(ctx context.Context, i int) (err error) {
 		opts.Log.Info("reading catalog", "ref", ops[i].Catalog)
-		all[i], err = selectCatalog(ctx, sources, &selectedCatalog{op: ops[i], outline: dependencies, installed: opts.Installed, only: opts.Packages})
+		all[i], err = selectCatalog(ctx, sources, &selectedCatalog{op: ops[i], outline: dependencies, installed: entries, only: opts.Packages})
 		return err
 	})
 	if err != nil {
 		return catalogSelection{}, err
 	}
 	var notes []string
-	if dependencies {
-		if notes, err = addDependencies(ctx, all, opts.Log); err != nil {
-			return catalogSelection{}, err
+	for {
+		if dependencies {
+			if notes, err = addDependencies(ctx, all, opts.Log); err != nil {
+				return catalogSelection{}, err
+			}
+		} else {
+			notes = notesOnUnmet(all)
 		}
-	} else {
-		notes = notesOnUnmet(all)
+		if again, err := leaveOutYoung(ctx, all, sources, opts); err != nil {
+			return catalogSelection{}, err
+		} else if !again {
+			break
+		}
 	}
-	notes = append(notes, notesOnUnknownOperators(all, opts.Installed)...) // after dependencies, which may add packages
+	notes = append(append(notes, unidentified...), notesOnUnknownOperators(all, entries)...) // after dependencies, which may add packages
 	err = each(ctx, len(all), func(_ context.Context, i int) error {
 		if err := validate.Catalog(all[i].result.Catalog); err != nil {
 			return fmt.Errorf("catalog %s violates OLM's rules, so no cluster could use it:\n%w", all[i].op.Catalog, err)

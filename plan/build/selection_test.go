@@ -13,7 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
-	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -69,8 +69,8 @@ func TestTextIsPacked(t *testing.T) {
 // of a package that the configuration does not list, can be read and rebuilt.
 func TestInstalledDependency(t *testing.T) {
 	w := needy(t)
-	runs := imageset.Installed{Package: "dep", Bundle: "dep.v1.0.0", Pos: imageset.Position{File: "csv.json"}}
-	p, err := Plan(t.Context(), parseConfig(t, needyText), "imageset", w.sources(), Options{Installed: []imageset.Installed{runs}})
+	runs := installed.Operator{Package: "dep", Bundle: "dep.v1.0.0"}
+	p, err := Plan(t.Context(), parseConfig(t, needyText), "imageset", w.sources(), Options{Installed: []installed.Operator{runs}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestInstalledDependency(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range p.Catalogs {
-		if err := RebuildCatalog(t.Context(), c, nil, w.sources()); err != nil {
+		if err := RebuildCatalog(t.Context(), c, nil, "", w.sources()); err != nil {
 			t.Errorf("building %s again: %v", c.Source, err)
 		}
 	}
@@ -103,8 +103,8 @@ func TestInstalledDependency(t *testing.T) {
 
 func TestInstalledWithoutCatalogIsNoted(t *testing.T) {
 	w := needy(t)
-	runs := imageset.Installed{Package: "gone", Bundle: "gone.v1.0.0", Pos: imageset.Position{File: "csv.json"}}
-	s, err := Select(t.Context(), parseConfig(t, needyText), w.sources(), Options{Installed: []imageset.Installed{runs}})
+	runs := installed.Operator{Package: "gone", Bundle: "gone.v1.0.0"}
+	s, err := Select(t.Context(), parseConfig(t, needyText), w.sources(), Options{Installed: []installed.Operator{runs}})
 	if err != nil {
 		t.Fatal(err)
 	}

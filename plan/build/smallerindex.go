@@ -45,9 +45,13 @@ func (g *manifestGraph) makeSmaller(ctx context.Context, source string, original
 	return made, g.resolve(ctx, &imageRequest{source: source, all: true}, ocispec.Descriptor{Digest: made}, 0)
 }
 
-// RebuildIndex makes the smaller index of an image of a plan again, and stores it. It is needed if a plan
-// is mirrored without the workspace that it was made in.
+// RebuildIndex makes the smaller index of an image of a plan, or the converted image, again, and stores it.
+// It is needed if a plan is mirrored without the workspace that it was made in.
 func RebuildIndex(ctx context.Context, p *plan.Plan, img *plan.Image, sources Sources) error {
+	if p.Format != "" {
+		_, err := convertAgain(ctx, p, img, sources.Images, sources.Store)
+		return err
+	}
 	contents, err := p.Contents()
 	if err != nil {
 		return err

@@ -66,7 +66,13 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 		}
 		return out, advice.Wrap(kind, fmt.Errorf("%s: %s: %w", img.Tags.Pos, img.Name, err), "")
 	}
-	selector, rule, err := img.Tags.Selector(opts.Now)
+	conditions := *img.Tags
+	if limit := opts.youngest(); !limit.IsZero() {
+		if before, err := tagrule.Cutoff(conditions.OlderThan, opts.Now); err != nil || before.After(limit) {
+			conditions.OlderThan = day(limit) // an error is that it is empty
+		}
+	}
+	selector, rule, err := conditions.Selector(opts.Now)
 	if err != nil {
 		return fail(advice.Input, err, "")
 	}
@@ -98,8 +104,9 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 		if len(matched) > 0 {
 			why = nearestAge(matched, created)
 		}
-		message := fmt.Sprintf("none of its %d tags matches the rule (%s)", len(tags), text)
-		if len(tags) == 1 {
+		named := tagrule.Count(tags)
+		message := fmt.Sprintf("none of its %d tags matches the rule (%s)", named, text)
+		if named == 1 {
 			message = fmt.Sprintf("its only tag does not match the rule (%s)", text)
 		}
 		if !img.Tags.AllowNone {
@@ -111,7 +118,7 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 		out.notes = append(out.notes, fmt.Sprintf("%s: exclude %s matches no tag, only a part of selected ones; an expression must match the whole tag, such as .*%s.*", repo.Name(), e, e))
 	}
 	if undated := countUndated(matched, created); len(created) > 0 && undated > 0 {
-		out.notes = append(out.notes, fmt.Sprintf("%s: %s no creation time that can be read; %s", repo.Name(), count(undated, "tag has", "tags have"), undatedResult(img.Tags)))
+		out.notes = append(out.notes, fmt.Sprintf("%s: %s no creation time that can be read; %s", repo.Name(), count(undated, "tag has", "tags have"), undatedResult(&conditions)))
 	}
 	entry, err := json.Marshal(img)
 	if err != nil {

@@ -118,7 +118,7 @@ func (r resolvedImage) image(repository string, tags []string) plan.Image {
 	return plan.Image{
 		Source: r.request.source, Kind: r.request.kind, Catalog: r.request.catalog, Digest: r.digest,
 		Repository: repository, Tags: tags, Reasons: r.request.reasons,
-		RewrittenFrom: r.rewrittenFrom, NotRewritten: r.notRewritten,
+		RewrittenFrom: r.rewrittenFrom, NotRewritten: r.notRewritten, NamedBy: r.namedBy,
 	}
 }
 

@@ -167,7 +167,7 @@ func TestUnlistedImagesAreMirrored(t *testing.T) {
 				t.Errorf("explained: %+v", found)
 			}
 			// The catalog is built again from the plan without reading bundles.
-			if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, w.sources()); err != nil {
+			if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, "", w.sources()); err != nil {
 				t.Error(err)
 			}
 		})

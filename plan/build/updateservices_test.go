@@ -97,7 +97,7 @@ func testServices(t testing.TB) services {
 func chooseFrom(t testing.TB, s ReleaseSource, stanza string, clusters ...Cluster) (*releaseSelection, error) {
 	t.Helper()
 	cfg := parseConfig(t, "  platform:\n"+stanza)
-	return selectReleases(t.Context(), cfg.Mirror.Platform, s, clusters, cfg.Mirror.BlockedImages)
+	return selectReleases(t.Context(), cfg.Mirror.Platform, s, clusters, cfg.Mirror.BlockedImages, nil)
 }
 
 // versionsOf returns the names of the selected releases, without the suffix for amd64.

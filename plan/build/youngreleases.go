@@ -1,0 +1,69 @@
+package build
+
+import (
+	"context"
+	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
+)
+
+// chooseOld selects releases of the channels. As long as some of them are too young, it selects again without these:
+// update graphs have no dates, so that only the selected payloads are read. Releases that clusters run stay.
+func (r releaseReader) chooseOld(ctx context.Context) (*releaseSelection, error) {
+	young, aged := map[string]string{}, map[string]bool{}
+	for {
+		chosen, err := selectReleases(ctx, r.cfg, r.sources.Releases, r.opts.Clusters, r.blocked, young)
+		if err != nil || r.opts.youngest().IsZero() {
+			return chosen, err
+		}
+		var unread []*chosenRelease
+		for _, c := range chosen.releases {
+			if !aged[c.source] && !c.runs() {
+				unread = append(unread, c)
+			}
+		}
+		times := make([]time.Time, len(unread))
+		err = eachOf(ctx, len(unread), r.opts.Jobs, func(ctx context.Context, i int) (err error) {
+			times[i], err = CreationTime(ctx, r.sources.Images, unread[i].source)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		again := false
+		for i, c := range unread {
+			aged[c.source] = true
+			if r.opts.tooYoung(times[i]) {
+				young[c.source], again = day(times[i].UTC()), true
+			}
+		}
+		if !again {
+			return chosen, nil
+		}
+	}
+}
+
+// runs reports whether clusters run the release.
+func (c *chosenRelease) runs() bool {
+	for _, why := range c.reasons {
+		if why.Reason == reasonFrom {
+			return true
+		}
+	}
+	return false
+}
+
+// removeYoung removes releases that are too young from the graph.
+func (ch *channel) removeYoung(young map[string]string) {
+	if len(young) == 0 {
+		return
+	}
+	ch.young = map[string]string{}
+	ch.graph = ch.graph.Keep(func(n graph.Node) bool {
+		created, found := young[n.Payload]
+		if found {
+			ch.young[n.Version.String()] = created
+		}
+		return !found
+	})
+}

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// A Removal says what is removed from a plan.
+type Removal struct {
+	// Selects reports whether a reason for an image is gone. An image without other reasons is removed, with
+	// what belongs to it, and so is the catalog, release, chart or file that it is.
+	Selects func(*Image, *Reason) bool
+	// Catalogs were built again and replace those of the same name. Manifests and Blobs are the content of their
+	// images, sorted by digest.
+	Catalogs  []Catalog
+	Manifests []Manifest
+	Blobs     []Blob
+	// Notes are added to those of the plan.
+	Notes []string
+}
+
+// Remove returns the plan without what is removed.
+func (p *Plan) Remove(r Removal) (*Plan, error) {
+	q := *p
+	rest := func(img *Image, all []Reason) []Reason {
+		return slices.DeleteFunc(slices.Clone(all), func(b Reason) bool { return r.Selects(img, &b) })
+	}
+	rebuilt := map[string]*Catalog{}
+	for i := range r.Catalogs {
+		rebuilt[r.Catalogs[i].Name()] = &r.Catalogs[i]
+	}
+	content, err := (&Plan{Manifests: r.Manifests, Blobs: r.Blobs}).Contents()
+	if err != nil {
+		return nil, err
+	}
+	q.Images = []Image{}
+	catalogs, releases := map[string]bool{}, map[string]bool{}
+	type at struct{ source, repository string }
+	kept := map[at]bool{}
+	q.GraphData = nil
+	for i := range p.Images {
+		img := p.Images[i]
+		reasons := rest(&img, img.Reasons)
+		if len(reasons) == 0 && len(img.Reasons) > 0 {
+			continue
+		}
+		keepKind(&img, reasons)
+		img.Reasons = reasons
+		switch what, _ := img.Publishable(); {
+		case what.Catalog != "":
+			catalogs[what.Catalog] = true
+			if c := rebuilt[what.Catalog]; c != nil {
+				img.Digest, img.Tags = c.Digest, []string{c.Tag}
+				if img.Size, err = content.size(c.Digest); err != nil {
+					return nil, err
+				}
+			}
+		case what.Release != "":
+			releases[what.Release] = true
+		case img.Kind == GraphImage:
+			q.GraphData = p.GraphData
+		}
+		kept[at{img.Source, img.Repository}] = true
+		q.Images = append(q.Images, img)
+	}
+	slices.SortFunc(q.Images, CompareImages)
+	q.Catalogs = nil
+	for _, c := range p.Catalogs {
+		if n := rebuilt[c.Name()]; n != nil {
+			c = *n
+		}
+		if catalogs[c.Name()] {
+			q.Catalogs = append(q.Catalogs, c)
+		}
+	}
+	q.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r Release) bool { return !releases[r.Name()] })
+	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
+		return slices.ContainsFunc(u.Versions(), func(v string) bool { return !releases[release.Name(v, u.Arch)] })
+	})
+	q.Charts = slices.DeleteFunc(slices.Clone(p.Charts), func(c Chart) bool { return !kept[at{c.Source, c.Repository}] })
+	q.Files = slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool { return !kept[at{f.Source, f.Repository}] })
+	q.Missing, q.Blocked = nil, nil
+	for _, m := range p.Missing {
+		if m.Reasons = rest(&Image{Source: m.Source, Kind: m.Kind}, m.Reasons); len(m.Reasons) > 0 {
+			q.Missing = append(q.Missing, m)
+		}
+	}
+	for _, b := range p.Blocked {
+		if b.Reasons = rest(&Image{Source: b.Source}, b.Reasons); len(b.Reasons) > 0 {
+			q.Blocked = append(q.Blocked, b)
+		}
+	}
+	q.Notes = append(slices.Clone(p.Notes), r.Notes...)
+	q.unblock(func(b Blocker) bool { return !q.hasPackage(b.Catalog, b.Package) })
+	q.Notes = slices.Compact(slices.Sorted(slices.Values(q.Notes)))
+	return &q, q.gatherOwned(union(p.Manifests, r.Manifests, Manifest.digest), union(p.Blobs, r.Blobs, Blob.digest))
+}
+
+// keepKind makes a catalog, release or graph that is removed an ordinary image, if other reasons for it remain.
+func keepKind(img *Image, remain []Reason) {
+	switch img.Kind {
+	case CatalogImage:
+		if !slices.ContainsFunc(remain, func(r Reason) bool { return r.Catalog == img.Catalog && r.Bundle == "" }) {
+			img.Kind, img.Catalog = AdditionalImage, ""
+		}
+	case ReleaseImage:
+		if len(img.Reasons) > 0 && !slices.Contains(remain, img.Reasons[0]) {
+			img.Kind = AdditionalImage
+		}
+	case GraphImage:
+		if !slices.ContainsFunc(remain, func(r Reason) bool { return r.List == "platform" }) {
+			img.Kind = AdditionalImage
+		}
+	}
+}
+
+// hasPackage reports whether a catalog of the plan has a package.
+func (p *Plan) hasPackage(catalog, name string) bool {
+	return slices.ContainsFunc(p.Catalogs, func(c Catalog) bool {
+		return c.Name() == catalog && slices.ContainsFunc(c.Packages, func(pkg Package) bool { return pkg.Name == name })
+	})
+}

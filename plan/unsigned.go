@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// Unsigned counts the images of the plan that are mirrored without a signature, among those that can have one: not
+// those that Gantry builds, charts, files, and what belongs to other images. An image counts once, whatever its
+// names in the mirror. It has a signature if the plan has a signature or referrer of it or of all the images of its
+// index, an OpenPGP signature, or a signer. The images of a release are covered by the signatures of its payload.
+// The type of referrers is not in the plan, so that any referrer counts. Whether signatures are valid is for a
+// signature policy.
+func (p *Plan) Unsigned() (unsigned, all int) {
+	contents, err := p.Contents()
+	if err != nil {
+		return 0, 0 // the plan was not checked
+	}
+	signed := map[place]bool{}
+	for i := range p.Images {
+		if img := &p.Images[i]; img.Kind == SignatureImage || img.Kind == ReferrerImage {
+			signed[place{img.Repository, img.Subject}] = true
+		}
+	}
+	count := map[string]bool{} // whether the image has a signature, by source and digest
+	for i := range p.Images {
+		img := &p.Images[i]
+		if !p.canBeSigned(img) {
+			continue
+		}
+		key := img.Source + " " + img.Digest.String()
+		count[key] = count[key] || len(img.Signers)+len(img.Signatures) > 0 || p.releaseSigned(img) || isSigned(contents, signed, img)
+	}
+	for _, has := range count {
+		if !has {
+			unsigned++
+		}
+	}
+	return unsigned, len(count)
+}
+
+// canBeSigned reports whether an image has a publisher who can have signed it.
+func (p *Plan) canBeSigned(img *Image) bool {
+	switch img.Kind {
+	case GraphImage, ChartImage, FileImage:
+		return false
+	case CatalogImage:
+		return !slices.ContainsFunc(p.Catalogs, func(c Catalog) bool { return c.Built && c.Name() == img.Catalog })
+	}
+	return !img.Kind.Belongs()
+}
+
+// releaseSigned reports whether an image is covered by the signatures of a release.
+func (p *Plan) releaseSigned(img *Image) bool {
+	return slices.ContainsFunc(img.Reasons, func(because Reason) bool {
+		return because.Release != "" && slices.ContainsFunc(p.Releases, func(r Release) bool {
+			return r.Name() == because.Release && len(r.Signatures) > 0
+		})
+	})
+}
+
+// isSigned reports whether an image, or every image of its index, is in signed.
+func isSigned(contents *Contents, signed map[place]bool, img *Image) bool {
+	has := func(d digest.Digest) bool { return signed[place{img.Repository, d}] }
+	root, leaves := has(img.Digest) || img.RewrittenFrom != "" && has(img.RewrittenFrom), true
+	err := contents.Walk(img.Digest, func(m *Manifest) error {
+		leaves = leaves && (len(m.Manifests) > 0 || has(m.Digest))
+		return nil
+	}, func(Blob) error { return nil })
+	return err == nil && (root || leaves)
+}
