@@ -34,6 +34,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -58,8 +59,15 @@ type Archive struct {
 
 	identities []age.Identity // that open encrypted sets
 
+	deltas  map[digest.Digest]deltaAt            // by the digests of their blobs
+	blobOf  map[digest.Digest]ocispec.Descriptor // by the digests of the delta files
+	builder *deltareader.Builder                 // makes the blobs of deltas
+
 	mu     sync.Mutex
 	chosen map[digest.Digest][]piece // of content with several copies
+	// bases reads what deltas are based on and the archive does not have; may be nil.
+	bases    BaseReader
+	failures map[digest.Digest]*DeltaError // by the digests of the blobs
 }
 
 // A location is an entry and the volume that contains it.
@@ -124,6 +132,9 @@ type OpenOptions struct {
 	// its content returns an *EncryptedError. If there are some and none opens the selected set,
 	// opening returns that error.
 	Identities []age.Identity
+	// TempDir is the folder for temporary files with the uncompressed content of what deltas are based on. ""
+	// is the one of the system.
+	TempDir string
 	// Log receives what was skipped. Nil discards it.
 	Log *slog.Logger
 }
@@ -148,7 +159,7 @@ func OpenWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 		}
 		dir, err := a.askFolder(opts, unusable)
 		if err == nil && dir == "" {
-			err = &DamageError{Dir: a.dirNames(), Damage: append(unusable, a.manifestDamage...)}
+			err = &DamageError{Dir: a.dirNames(), Damage: append(unusable, a.manifestDamage...), Rebuild: a.RebuildHint(unusable)}
 		}
 		if err == nil {
 			err = a.addFolder(dir)
@@ -230,6 +241,9 @@ func (a *Archive) replaceable(m, i int) bool {
 // the plan.
 func (a *Archive) available(s *set, e *entry, take func(piece) bool) bool {
 	copies := [][]location{locations(a.blobs, e.Digest)}
+	if blob, ok := a.BlobOf(e.Digest); ok {
+		copies = append(copies, locations(a.blobs, blob.Digest)) // in a repair
+	}
 	if e.Path != "" {
 		copies = a.planLocations(s.Plan)
 	}
@@ -268,6 +282,7 @@ func (a *Archive) indexEntries() {
 	}
 	slices.SortFunc(a.blobs, order)
 	slices.SortFunc(a.files, order)
+	a.indexDeltas()
 	a.repositories = make(map[digest.Digest]string, len(a.set.Omitted))
 	for _, h := range a.set.Omitted {
 		a.repositories[h.Digest] = h.Repository
@@ -277,8 +292,11 @@ func (a *Archive) indexEntries() {
 // VolumeSize returns the limit in bytes that the volumes of the newest set were laid out for.
 func (a *Archive) VolumeSize() int64 { return a.set.VolumeSize }
 
-// Has reports whether the archive lists the content. The volumes are not read.
+// Has reports whether the archive lists the content, or a delta for it. The volumes are not read.
 func (a *Archive) Has(desc ocispec.Descriptor) bool {
+	if at, ok := a.deltas[desc.Digest]; ok && at.Size == desc.Size {
+		return true
+	}
 	for _, p := range locations(a.blobs, desc.Digest) {
 		if p.entry.length() == desc.Size {
 			return true
@@ -293,9 +311,14 @@ func (a *Archive) RepositoryOf(d digest.Digest) (repository string) { return a.r
 
 // CheckContent returns why content cannot be read, as far as that is known without reading it: a
 // *DamageError if volumes of its set are missing, an error that wraps fs.ErrNotExist if no
-// available set has it. It returns nil for content that is present.
+// available set has it. It returns nil for content that is present, also as a delta: CheckBases looks for
+// what that is based on.
 func (a *Archive) CheckContent(desc ocispec.Descriptor) error {
 	have := locations(a.blobs, desc.Digest)
+	if at, ok := a.deltaFor(desc); ok {
+		have = locations(a.blobs, at.File)
+		desc.Size = have[0].entry.length()
+	}
 	if len(have) == 0 || have[0].entry.length() != desc.Size {
 		return a.notFound(desc)
 	}
@@ -308,6 +331,9 @@ func (a *Archive) CheckContent(desc ocispec.Descriptor) error {
 // Close closes the volumes.
 func (a *Archive) Close() error {
 	var errs []error
+	if a.builder != nil {
+		errs = append(errs, a.builder.Close())
+	}
 	for _, m := range a.members {
 		errs = append(errs, m.close())
 	}

@@ -29,6 +29,9 @@ type Content struct {
 	// Entries are all manifests and blobs, each digest once. A manifest is recognized by its media
 	// type. They are iterated several times.
 	Entries iter.Seq[ocispec.Descriptor]
+	// Deltas are the blobs among Entries that are carried as deltas. The Writer reads the delta files
+	// itself: PutBlob of such a blob does not open it.
+	Deltas []CarriedDelta
 
 	packedPlan *packedPlan // what Plan is known to write; may be nil
 }
@@ -74,7 +77,7 @@ func (c *Content) entries() iter.Seq[ocispec.Descriptor] {
 }
 
 // check refuses content that would make an unreadable archive.
-func (c *Content) check() error {
+func (c *Content) check(o *Options) error {
 	if !seriesName().MatchString(c.Name) {
 		return fmt.Errorf("the name %.60q: use up to 255 letters, digits, dots, dashes and underscores, no dot or dash first", c.Name)
 	}
@@ -90,6 +93,9 @@ func (c *Content) check() error {
 			return fmt.Errorf("%s is there twice", d.Digest)
 		}
 		sizes[d.Digest] = d.Size
+	}
+	if err := o.checkDeltas(sizes, c.Deltas); err != nil {
+		return err
 	}
 	if c.Index != nil {
 		for m := range c.Index {
@@ -130,8 +136,12 @@ func (c *Content) checkFits(o *Options) error {
 	if err != nil {
 		return err
 	}
+	carried := byDigest(c.Deltas)
 	for d := range c.entries() {
 		e := entry{Digest: d.Digest, Size: d.Size}
+		if delta := carried[d.Digest]; delta != nil {
+			e = entry{Digest: delta.File, Size: delta.FileSize}
+		}
 		if !e.fits(o.VolumeSize, enc) && !o.omits(d.Digest) {
 			return advice.New(advice.Failure, "set a larger Options.VolumeSize (archiveSize in the configuration), or leave out Options.StrictArchive",
 				"%s of %d bytes does not fit into a volume of %d bytes", d.Digest, d.Size, o.VolumeSize)

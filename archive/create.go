@@ -37,7 +37,7 @@ func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, 
 	if err := opts.setDefaults(); err != nil {
 		return nil, err
 	}
-	if err := c.check(); err != nil {
+	if err := c.check(&opts); err != nil {
 		return nil, err
 	}
 	if err := opts.check(&c); err != nil {
@@ -46,7 +46,7 @@ func create(ctx context.Context, dir string, c Content, opts Options) (*Writer, 
 	if w, err := openComplete(ctx, dir, c, opts); err != nil || w != nil {
 		return w, err
 	}
-	w := &Writer{dir: dir, opts: opts}
+	w := &Writer{dir: dir, opts: opts, carried: byDigest(c.Deltas)}
 	w.buffers.New = func() any { return new([writeBuffer]byte) }
 	if err := w.prepare(ctx, c); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -61,6 +61,9 @@ func (o *Options) setDefaults() error {
 		o.VolumeSize = DefaultVolumeSize
 	case o.VolumeSize < minVolumeSize:
 		return fmt.Errorf("volumes of %d bytes: they have to have at least %d", o.VolumeSize, minVolumeSize)
+	}
+	if err := o.reserveParity(); err != nil {
+		return err
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -130,7 +133,7 @@ func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Wr
 		opts.Log.Warn("the newest archive in the folder was written by someone else and is not signed; writing another one", "dir", dir)
 		return nil, nil
 	}
-	w := &Writer{dir: dir, opts: opts, packing: p, complete: true}
+	w := &Writer{dir: dir, opts: opts, packing: p, complete: true, carried: byDigest(c.Deltas)}
 	w.makeSlots()
 	for i := range w.slots {
 		w.slots[i].done = true
@@ -187,6 +190,9 @@ func (w *Writer) prepare(ctx context.Context, c Content) error {
 		w.opts.Log.Warn("the first volume is larger than the limit for it", "path", e.path(), "size", e.Size, "limit", w.opts.VolumeSize)
 	}
 	w.makeSlots()
+	if err := w.checkParity(); err != nil {
+		return err
+	}
 	if err := w.checkFiles(); err != nil {
 		return err
 	}

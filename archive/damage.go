@@ -15,6 +15,8 @@ import (
 type DamageError struct {
 	Dir    string
 	Damage []Damage
+	// Rebuild is the hint of Archive.RebuildHint, or "".
+	Rebuild string
 }
 
 // A Damage is one position in a file that differs from what was written.
@@ -56,8 +58,32 @@ func (e *DamageError) missing() bool {
 	return !slices.ContainsFunc(e.Damage, func(d Damage) bool { return d.Volume == "" })
 }
 
-// Advice implements advice.Adviser. The remedy depends on what the archive is read for.
-func (e *DamageError) Advice() (advice.Kind, string) { return advice.Mismatch, "" }
+// Advice implements advice.Adviser. Without parity files, the remedy depends on what the archive is read for.
+func (e *DamageError) Advice() (advice.Kind, string) {
+	return advice.Mismatch, e.Rebuild
+}
+
+// RebuildHint returns what to do about damage of sets that have parity files, the newest one first. It is "" if no
+// damaged set has any, or only its set manifest is damaged.
+func (a *Archive) RebuildHint(damage []Damage) string {
+	var commands []string
+	for _, m := range a.members {
+		damaged := slices.ContainsFunc(damage, func(d Damage) bool {
+			return slices.ContainsFunc(m.outer.Volumes, func(v volume) bool { return v.Name == d.File })
+		})
+		switch {
+		case !damaged || m.set.Repairs != nil || a.parityFiles(m) == 0:
+		case m == a.selected():
+			commands = append(commands, "gantry archive rebuild")
+		default:
+			commands = append(commands, fmt.Sprintf("gantry archive rebuild with Options.Sequence %d", m.set.Sequence))
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return "rebuild the volumes from the parity files beside them with " + strings.Join(commands, " and ") + ", and repeat"
+}
 
 func (e *DamageError) Error() string {
 	if len(e.Damage) > 0 && e.missing() {

@@ -276,7 +276,7 @@ func (p *packing) matches(s *set, d digest.Digest) bool {
 func (s *set) checkOuter() error {
 	e := s.Encryption
 	switch {
-	case s.Name != "" || s.Plan != "" || len(s.Omitted) > 0:
+	case s.Name != "" || s.Plan != "" || len(s.Omitted) > 0 || len(s.Deltas) > 0:
 		return errors.New("it is encrypted, but its content is listed unencrypted")
 	case len(e.Recipient) > maxRecipient || len(e.Key) > maxEncryptedKey || len(e.Tag) > maxTag:
 		return errors.New("encryption: a text is too long")

@@ -17,16 +17,19 @@ import (
 
 // Finish turns the volumes into an archive. All entries must be written. It syncs them, renames
 // them to their final names, and the set manifest last. Older sets in the folder are not touched
-// until then. After an error the work is kept for another run.
+// until then. After an error the work is kept for another run. Parity files are written last, from the
+// complete volumes. If that fails, the archive is complete without them, and another run writes them.
 func (w *Writer) Finish(ctx context.Context) error {
-	if w.complete {
+	if !w.complete {
+		if err := w.finish(ctx); err != nil {
+			return fmt.Errorf("finishing the archive in %s: %w", w.dir, err)
+		}
+		w.opts.Log.Info("the archive is complete", "dir", w.dir, "sequence", w.set.Sequence, "volumes", len(w.set.Volumes))
+	}
+	if w.opts.Redundancy == 0 {
 		return nil
 	}
-	if err := w.finish(ctx); err != nil {
-		return fmt.Errorf("finishing the archive in %s: %w", w.dir, err)
-	}
-	w.opts.Log.Info("the archive is complete", "dir", w.dir, "sequence", w.set.Sequence, "volumes", len(w.set.Volumes))
-	return nil
+	return addParity(ctx, w.dir, w.set.Sequence, &w.opts)
 }
 
 func (w *Writer) finish(ctx context.Context) error {

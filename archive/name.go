@@ -42,6 +42,11 @@ func (id setID) volume(number int) string {
 	return fmt.Sprintf("gantry-%s.%04d.tar", id, number)
 }
 
+// parity returns the name of a parity file, counted from 1.
+func (id setID) parity(number int) string {
+	return fmt.Sprintf("gantry-%s.%04d.parity", id, number)
+}
+
 // volumeFile matches the names of volumes that oc mirror gives.
 var volumeFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^mirror_([0-9]{6})\.tar$`) })
 
@@ -63,7 +68,7 @@ func (id setID) label(volume int) string { return fmt.Sprintf("gantry/%s.%04d.js
 func setName(sequence int) string { return setID{sequence: sequence}.manifest() }
 
 var fileName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.json\.age|\.[0-9]{4}\.tar)$`)
+	return regexp.MustCompile(`^gantry-([0-9]{6})(-repair)?(\.json|\.json\.sha256|\.json\.sig|\.json\.age|\.[0-9]{4}\.tar|\.[0-9]{4}\.parity)$`)
 })
 
 // parseName splits the name of an archive's file. ok is false for other names.
@@ -83,4 +88,5 @@ const (
 	planPath   = "gantry/plan.json.gz"
 	sumsPath   = "SHA256SUMS"
 	joinPath   = "gantry/join.sh"
+	deltasPath = "gantry/deltas.txt"
 )

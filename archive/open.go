@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -26,6 +27,7 @@ func Inspect(dirs ...string) (*Archive, error) { return InspectWith(OpenOptions{
 // InspectWith is Inspect with options. It does not call opts.Ask.
 func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 	a := &Archive{entryLimit: maxEntries, log: cmp.Or(opts.Log, slog.New(slog.DiscardHandler)), chosen: map[digest.Digest][]piece{}}
+	a.builder = deltareader.New(opts.TempDir)
 	if len(dirs) == 0 {
 		return nil, &notFoundError{what: "opening an archive: no folder is named", hint: "name the folder that it lies in"}
 	}
@@ -297,6 +299,11 @@ func (s *set) unknownContent(of *set) digest.Digest {
 			if r := todo[e.Digest]; r != nil && e.Path == "" && r.MediaType == e.MediaType && r.length() == e.length() {
 				delete(todo, e.Digest)
 			}
+		}
+	}
+	for i := range of.Deltas { // a repair has the blob itself
+		if r := todo[of.Deltas[i].Digest]; r != nil && r.MediaType == "" && r.length() == of.Deltas[i].Size {
+			delete(todo, of.Deltas[i].Digest)
 		}
 	}
 	foreign := slices.Sorted(maps.Keys(todo))

@@ -140,6 +140,8 @@ func (p *packing) selectContent(c Content, o *Options) ([]entry, error) {
 		}
 	}
 	entries := make([]entry, 0, n)
+	carried := byDigest(c.Deltas)
+	p.set.Deltas = sortDeltas(c.Deltas)
 	for d := range c.entries() {
 		if o.omits(d.Digest) {
 			if o.Base.RepositoryOf == nil {
@@ -151,7 +153,9 @@ func (p *packing) selectContent(c Content, o *Options) ([]entry, error) {
 			continue
 		}
 		e := entry{Digest: d.Digest, Size: d.Size}
-		if manifest.Is(d.MediaType) {
+		if delta := carried[d.Digest]; delta != nil {
+			e = entry{Digest: delta.File, Size: delta.FileSize}
+		} else if manifest.Is(d.MediaType) {
 			e.MediaType = d.MediaType
 		}
 		entries = append(entries, e)
@@ -226,8 +230,13 @@ func (p *packing) buildFiles(c Content, o *Options, entries []entry) ([]entry, e
 			return nil, err
 		}
 	}
+	if len(p.set.Deltas) > 0 {
+		if err := add(deltasPath, writeBytes([]byte(deltasText)), ""); err != nil {
+			return nil, err
+		}
+	}
 	if o.Repair == nil {
-		size := sumsSize(files) + sumsSize(entries)
+		size := sumsSize(files) + sumsSize(entries) + sumsSize(rebuilt(p.set.Deltas))
 		p.files[sumsPath] = p.set.writeSums
 		files = append(files, entry{Path: sumsPath, Size: size}) // sum fills in the digest
 	}

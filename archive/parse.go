@@ -67,8 +67,7 @@ func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
 	case *version.Format < format:
 		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with the Gantry that wrote it, or write it again", *version.Format, format)
 	}
-	known := []string{featureBuildsOn, featureEncrypted, featureRepair, featureSplit, featureNames}
-	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(known, f) }); len(unknown) > 0 {
+	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(knownFeatures, f) }); len(unknown) > 0 {
 		return nil, fmt.Errorf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(unknown))
 	}
 	if _, err := text.Seek(0, io.SeekStart); err != nil {
@@ -283,7 +282,7 @@ func (c *checker) complete() error {
 			return fmt.Errorf("%s is in elsewhere and in a volume", h.Digest)
 		}
 	}
-	return nil
+	return c.deltas()
 }
 
 func quoted(names []string) string {

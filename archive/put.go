@@ -17,14 +17,17 @@ const writeBuffer = 256 << 10
 
 // PutBlob writes a blob to its location, from what open opens. It compares the bytes with desc
 // while they pass; wrong bytes do not count as written. repository is ignored. Content that is
-// already present, in an earlier archive of the folder or at the site, is not opened. A full disk
-// is a *space.Error. Content becomes durable with Finish.
+// already present, in an earlier archive of the folder or at the site, is not opened, and neither is a
+// blob that is carried as a delta. A full disk is a *space.Error. Content becomes durable with Finish.
 func (w *Writer) PutBlob(ctx context.Context, repository string, desc ocispec.Descriptor, open func(ctx context.Context, offset int64) (io.ReadCloser, error)) error {
-	s := w.slot(desc.Digest)
+	s, delta := w.slotFor(desc)
 	if s == nil && w.opts.omits(desc.Digest) {
 		return nil
 	}
-	if s == nil || s.entry.length() != desc.Size {
+	if delta != nil {
+		open = func(ctx context.Context, _ int64) (io.ReadCloser, error) { return delta.Open(ctx) }
+	}
+	if s == nil {
 		return fmt.Errorf("writing %s of %d bytes to the archive in %s: it is not part of this archive", desc.Digest, desc.Size, w.dir)
 	}
 	mine, err := w.claim(ctx, s)

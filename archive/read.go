@@ -53,7 +53,8 @@ func (a *Archive) Manifest(ctx context.Context, from string, d digest.Digest) (o
 // ignored: content is found by its digest. If the archive does not have the content, the error
 // wraps fs.ErrNotExist. If the content was altered and is read from offset 0, reading ends with a
 // *DamageError instead of io.EOF. Content that exists more than once, in a repair for example, is
-// read from an intact copy.
+// read from an intact copy. A blob that the archive has as a delta is made while it is read, from blobs of
+// earlier sets or of the BaseReader; if that fails, the error is a *DeltaError.
 func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	return a.blob(ctx, desc, offset, layout.Rest)
 }
@@ -63,6 +64,9 @@ func (a *Archive) Blob(ctx context.Context, from string, desc ocispec.Descriptor
 type checkFunc func(ctx context.Context, body io.ReadCloser, desc ocispec.Descriptor, offset int64, where string) (io.ReadCloser, error)
 
 func (a *Archive) blob(ctx context.Context, desc ocispec.Descriptor, offset int64, check checkFunc) (io.ReadCloser, error) {
+	if at, ok := a.deltaFor(desc); ok {
+		return a.buildBlob(ctx, at, offset)
+	}
 	have := locations(a.blobs, desc.Digest)
 	if len(have) == 0 {
 		return nil, a.notFound(desc)

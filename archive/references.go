@@ -81,7 +81,7 @@ func (s *set) checkReferences() error {
 		}
 		before = h.Digest
 	}
-	return nil
+	return s.checkDeltas()
 }
 
 func (h *omitted) check() error {

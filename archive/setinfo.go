@@ -36,7 +36,11 @@ type SetInfo struct {
 	// Content and ContentBytes are the manifests and blobs. Parts are counted once.
 	Content      int
 	ContentBytes int64
-	Volumes      []VolumeInfo
+	// Deltas are the blobs that the set carries as deltas, which are among Content. DeltaBytes is the size
+	// of the deltas, and RebuiltBytes the size of the blobs that are made from them.
+	Deltas                   int
+	DeltaBytes, RebuiltBytes int64
+	Volumes                  []VolumeInfo
 }
 
 // A VolumeInfo describes a volume.
@@ -97,6 +101,12 @@ func (a *Archive) info(m *member) SetInfo {
 	for _, h := range s.Omitted {
 		info.OmittedBytes += h.Size
 	}
+	info.Deltas = len(s.Deltas)
+	files := make(map[digest.Digest]bool, len(s.Deltas))
+	for i := range s.Deltas {
+		files[s.Deltas[i].File] = true
+		info.RebuiltBytes += s.Deltas[i].Size
+	}
 	for i := range s.Volumes {
 		v, found := &s.Volumes[i], &m.volumes[i]
 		volume := VolumeInfo{Name: v.Name, Size: v.Size, Problem: found.problem}
@@ -108,6 +118,9 @@ func (a *Archive) info(m *member) SetInfo {
 			if e := &v.Entries[j]; e.isFirst() {
 				info.Content++
 				info.ContentBytes += e.length()
+				if files[e.Digest] {
+					info.DeltaBytes += e.length()
+				}
 			}
 		}
 	}

@@ -21,12 +21,26 @@ const format = 1
 // The features that this package knows. A set lists those that it uses.
 const (
 	featureBuildsOn  = "builds-on" // content of earlier sets is left out
+	featureDeltas    = "deltas"    // blobs are carried as differences to other blobs
 	featureEncrypted = "encrypted" // the files of volumes are encrypted, and so is the list of their content
 	featureRepair    = "repair"    // the set only repairs another
 	featureSplit     = "split"     // content is in parts, in several volumes
 	// featureNames means that volumes have the names that oc mirror gives.
 	featureNames = "volume-names"
 )
+
+// knownFeatures are the features, sorted.
+var knownFeatures = []string{featureBuildsOn, featureDeltas, featureEncrypted, featureRepair, featureSplit, featureNames}
+
+// Reader returns what this version reads, for receipts. compressors are those that it reproduces.
+func Reader(compressors []string) *state.ArchiveReader {
+	return &state.ArchiveReader{Format: format, Features: slices.Clone(knownFeatures), Compressors: slices.Sorted(slices.Values(compressors))}
+}
+
+// ReadsDeltas reports whether a reader reads archives with deltas.
+func ReadsDeltas(r *state.ArchiveReader) bool {
+	return r != nil && r.Format >= format && slices.Contains(r.Features, featureDeltas)
+}
 
 // A set is the set manifest, which lists the content of one archive. Its JSON is described in
 // docs/archive-format.md.
@@ -46,6 +60,8 @@ type set struct {
 	BuildsOn []state.SetRef `json:"buildsOn,omitempty"`
 	// Omitted is content that was left out and that images new in this set need, by digest.
 	Omitted []omitted `json:"elsewhere,omitempty"`
+	// Deltas are the blobs that are carried as differences to other blobs, by digest.
+	Deltas []Delta `json:"deltas,omitempty"`
 	// Repairs is the set that this one repairs. It has the same name and sequence.
 	Repairs *state.SetRef `json:"repairs,omitempty"`
 	// Encryption is nil if nothing is encrypted. Otherwise the set does not describe its content:
@@ -66,6 +82,9 @@ func (s *set) features() []string {
 	used := []string{}
 	if len(s.BuildsOn) > 0 {
 		used = append(used, featureBuildsOn)
+	}
+	if len(s.Deltas) > 0 {
+		used = append(used, featureDeltas)
 	}
 	if s.Encryption != nil {
 		used = append(used, featureEncrypted)

@@ -63,5 +63,5 @@ func (w *Writer) checkSpace() error {
 	if w.set.split() {
 		needed += 2 * w.size
 	}
-	return space.CheckWith(w.opts.freeSpace, w.dir, needed)
+	return space.CheckWith(w.opts.freeSpace, w.dir, needed+w.parityBytes())
 }

@@ -68,7 +68,7 @@ func (a *Archive) Verify(ctx context.Context, progress func(n int64)) error {
 		return context.Cause(ctx)
 	}
 	if damage := slices.Concat(a.assess(visits), a.manifestDamage, a.signatureDamage()); len(damage) > 0 {
-		return &DamageError{Dir: a.dirNames(), Damage: damage}
+		return &DamageError{Dir: a.dirNames(), Damage: damage, Rebuild: a.RebuildHint(damage)}
 	}
 	return a.verifyPlan(ctx)
 }
@@ -157,7 +157,7 @@ func (a *Archive) assess(visits []*fileCheck) []Damage {
 					continue
 				case !a.available(v.member.set, e, sound):
 					gone++
-					f.Lost = append(f.Lost, e.contentDigests()...)
+					f.Lost = append(f.Lost, a.lostContent(e)...)
 				}
 				read++
 			}

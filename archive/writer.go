@@ -48,7 +48,14 @@ type Options struct {
 	// Encrypt, if not nil, encrypts everything that the archive contains and tells about it.
 	// Nothing of it is readable in the folder at any time.
 	Encrypt *Encryption
-	Log     *slog.Logger
+	// Redundancy, if not 0, is the percentage of the volumes that parity files are added for: lost or
+	// damaged volumes can be rebuilt from them. Volumes are a little smaller then, so that parity files
+	// do not exceed VolumeSize.
+	Redundancy int
+	// WatchParity, if not nil, is called when the parity files begin to be computed from total bytes. done
+	// returns how many of them were read. The returned stop function is called at the end.
+	WatchParity func(total int64, done func() int64) (stop func())
+	Log         *slog.Logger
 
 	// firstVolume is the FirstVolume of the set that is packed.
 	firstVolume int
@@ -69,6 +76,8 @@ type Base struct {
 	// content. It returns "" if no image that is new in this set needs it. Nil returns "" for
 	// everything.
 	RepositoryOf func(digest.Digest) (repository string)
+	// HasBlob reports whether the site has a blob that a delta may be based on. Nil is never.
+	HasBlob func(digest.Digest) bool
 	// Plan and Index are the digests of the plan and the index.json that the site has, or "". The
 	// same plan or index is left out.
 	Plan, Index digest.Digest
@@ -94,6 +103,7 @@ type Writer struct {
 	slots   []slot // by digest; filled by arrange, then only their fields change
 	// furtherParts are the second and further parts of content, by digest.
 	furtherParts map[digest.Digest][]target
+	carried      map[digest.Digest]*CarriedDelta // by the digests of their blobs
 	buffers      sync.Pool
 
 	complete bool // nothing is left to do
@@ -179,15 +189,24 @@ func (w *Writer) slot(d digest.Digest) *slot {
 	return &w.slots[i]
 }
 
+// slotFor returns the slot for content, or for the delta that it is carried as, which is returned then too.
+// The slot is nil if the set contains neither with this size.
+func (w *Writer) slotFor(desc ocispec.Descriptor) (*slot, *CarriedDelta) {
+	if delta := w.carried[desc.Digest]; delta != nil && delta.Size == desc.Size {
+		return w.slot(delta.File), delta
+	}
+	if s := w.slot(desc.Digest); s != nil && s.entry.length() == desc.Size {
+		return s, nil
+	}
+	return nil, nil
+}
+
 // Has reports whether content was written and verified, by this run or an interrupted one before,
 // or is left out since the site has it.
 func (w *Writer) Has(desc ocispec.Descriptor) bool {
-	s := w.slot(desc.Digest)
+	s, _ := w.slotFor(desc)
 	if s == nil {
-		return w.opts.omits(desc.Digest)
-	}
-	if s.entry.length() != desc.Size {
-		return false
+		return w.slot(desc.Digest) == nil && w.opts.omits(desc.Digest)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -123,7 +123,12 @@ const (
 func CheckImage(have *archive.Archive, contents *plan.Contents, img *plan.Image) Availability {
 	partial, result := MissingEarlierSets(have) != nil, Available
 	look := func(d digest.Digest, size int64) {
-		switch err := have.CheckContent(ocispec.Descriptor{Digest: d, Size: size}); {
+		desc := ocispec.Descriptor{Digest: d, Size: size}
+		err := have.CheckContent(desc)
+		if err == nil {
+			err = missingBases(have, desc)
+		}
+		switch {
 		case err == nil:
 		case errors.Is(err, fs.ErrNotExist) && partial:
 			if result == Available {
@@ -148,6 +153,10 @@ func OpenContent(ctx context.Context, have *archive.Archive, d digest.Digest) (b
 			body, err = have.Blob(ctx, "", ocispec.Descriptor{Digest: d, Size: e.ContentSize}, 0)
 			return body, e.ContentSize, err
 		}
+	}
+	if delta := have.DeltaOf(d); delta != nil {
+		body, err = have.Blob(ctx, "", delta.Descriptor(), 0)
+		return body, delta.Size, err
 	}
 	if d == have.PlanDigest() {
 		if body, size, err = openPlan(ctx, have); !errors.Is(err, fs.ErrNotExist) {

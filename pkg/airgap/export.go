@@ -25,6 +25,8 @@ type ExportOptions struct {
 	Since Since
 	// Signing decides what may be signed and built on. It is nil if nothing is signed.
 	Signing *SigningPolicy
+	// Deltas says how blobs are carried as deltas. Nil carries all blobs whole.
+	Deltas *DeltaOptions
 	// Repeatable keeps what is needed to call Run again with less of the plan, as if failing
 	// packages or files are left out. It costs memory: what the site has is as large as the plan.
 	Repeatable bool
@@ -35,6 +37,9 @@ type Export struct {
 	opts    ExportOptions
 	history *history
 	result  *ExportResult // nil until it is complete
+	deltas  *DeltaResult  // of the last job
+	// before is what the newest archive brought to a site; nil until it was read.
+	before *state.Receipt
 }
 
 // PrepareExport finds what the next archive of a plan builds on. It adds two kinds of archives to

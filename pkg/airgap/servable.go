@@ -98,7 +98,11 @@ func FindServable(ctx context.Context, have *archive.Archive) (*ServableImages, 
 func (w *ServableImages) missingContent(img *plan.Image, have *archive.Archive) (why, err error) {
 	errIncomplete := errors.New("incomplete")
 	look := func(d digest.Digest, size int64) error {
-		if why = have.CheckContent(ocispec.Descriptor{Digest: d, Size: size}); why != nil {
+		desc := ocispec.Descriptor{Digest: d, Size: size}
+		if why = have.CheckContent(desc); why == nil {
+			why = missingBases(have, desc)
+		}
+		if why != nil {
 			return errIncomplete
 		}
 		return nil

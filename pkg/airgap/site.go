@@ -42,6 +42,7 @@ func (s *Site) setOmitted(have *archive.Archive, p *plan.Plan) {
 			s.OtherRepositories = append(s.OtherRepositories, repository)
 		}
 	}
+	have.UseBases(s.BaseReader(have, p))
 	if len(seen) == 0 {
 		return
 	}
@@ -77,9 +78,7 @@ func (r *siteSource) Blob(ctx context.Context, from string, desc ocispec.Descrip
 	if unnamed != nil {
 		return nil, unnamed
 	}
-	site, ok := registry.(interface {
-		Blob(ctx context.Context, repository string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error)
-	})
+	site, ok := registry.(blobReader)
 	if !ok {
 		return nil, err
 	}

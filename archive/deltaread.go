@@ -1,0 +1,305 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/space"
+)
+
+// A BaseReader reads blobs of the site that deltas are based on. The readers compare what they return with its
+// digest. If the site does not have a blob, the error wraps fs.ErrNotExist.
+type BaseReader func(ctx context.Context, base DeltaBase) (io.ReadCloser, error)
+
+// A deltaAt is a delta of a set.
+type deltaAt struct {
+	*Delta
+	set *set
+}
+
+// A DeltaError reports that a blob cannot be made from its delta.
+type DeltaError struct {
+	Dir  string
+	Blob digest.Digest
+	Size int64 // of the blob, in bytes
+	// MissingBase reports whether something that the delta is based on cannot be read. Otherwise the
+	// delta is damaged, or does not give the blob.
+	MissingBase bool
+	Err         error
+}
+
+func (e *DeltaError) Error() string {
+	return fmt.Sprintf("the archive in %s has %s as a delta, and it cannot be rebuilt: %v", e.Dir, e.Blob, e.Err)
+}
+
+func (e *DeltaError) Unwrap() error { return e.Err }
+
+// Advice implements advice.Adviser.
+func (e *DeltaError) Advice() (advice.Kind, string) {
+	var corrupt *layout.CorruptError
+	var damage *DamageError
+	damaged := errors.As(e.Err, &corrupt) || errors.As(e.Err, &damage)
+	if e.MissingBase && !errors.Is(e.Err, fs.ErrNotExist) && !damaged {
+		return advice.Partial, "run again once the mirror lets it be read, name the folders of the earlier archives, too, or request a repair, which has the blob itself"
+	}
+	if e.MissingBase && !damaged {
+		return advice.Partial, "name the folders of the earlier archives, too, or request a repair, which has the blob itself"
+	}
+	if e.MissingBase {
+		return advice.Mismatch, "name the folders of the earlier archives, too, or request a repair, which has the blob itself"
+	}
+	return advice.Mismatch, "request a repair, which has the blob itself"
+}
+
+// UseBases sets where blobs that deltas are based on are read if none of the opened sets has them.
+func (a *Archive) UseBases(r BaseReader) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bases = r
+}
+
+// indexDeltas finds the deltas of all members.
+func (a *Archive) indexDeltas() {
+	a.deltas, a.blobOf, a.failures = map[digest.Digest]deltaAt{}, map[digest.Digest]ocispec.Descriptor{}, map[digest.Digest]*DeltaError{}
+	for _, m := range a.members { // newer sets precede older ones
+		for i := range m.set.Deltas {
+			d := &m.set.Deltas[i]
+			a.blobOf[d.File] = d.Descriptor()
+			if _, ok := a.deltas[d.Digest]; !ok {
+				a.deltas[d.Digest] = deltaAt{d, m.set}
+			}
+		}
+	}
+}
+
+// deltaFor returns the delta that a blob is read from. ok is false if there is none, or if the blob itself
+// can be read.
+func (a *Archive) deltaFor(desc ocispec.Descriptor) (at deltaAt, ok bool) {
+	at, ok = a.deltas[desc.Digest]
+	if !ok || at.Size != desc.Size {
+		return at, false
+	}
+	whole := locations(a.blobs, desc.Digest)
+	return at, len(whole) == 0 || !covers(a.pieces(whole, piece.usable), desc.Size)
+}
+
+// Deltas iterates over the deltas of all opened sets, newer sets first.
+func (a *Archive) Deltas() iter.Seq[*Delta] {
+	return func(yield func(*Delta) bool) {
+		for _, m := range a.members {
+			for i := range m.set.Deltas {
+				if !yield(&m.set.Deltas[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// DeltaOf returns the delta of a blob, of any of the opened sets, or nil if there is none or the blob itself can
+// be read.
+func (a *Archive) DeltaOf(blob digest.Digest) *Delta {
+	at, ok := a.deltas[blob]
+	if ok {
+		at, ok = a.deltaFor(at.Descriptor())
+	}
+	if !ok {
+		return nil
+	}
+	return at.Delta
+}
+
+// BlobOf returns the blob that a delta file is for. ok is false for other content.
+func (a *Archive) BlobOf(file digest.Digest) (blob ocispec.Descriptor, ok bool) {
+	blob, ok = a.blobOf[file]
+	return blob, ok
+}
+
+// lostContent returns the digest of a manifest or blob that an entry is read for: if it is a delta, the one
+// of the blob. An entry with a path of its own is read for neither.
+func (a *Archive) lostContent(e *entry) []digest.Digest {
+	if blob, ok := a.BlobOf(e.Digest); ok && e.Path == "" {
+		return []digest.Digest{blob.Digest}
+	}
+	return e.contentDigests()
+}
+
+// MissingBases returns the bases of a blob's delta that none of the opened sets has, each once, and nil for
+// a blob that needs none.
+func (a *Archive) MissingBases(desc ocispec.Descriptor) []DeltaBase {
+	missing := map[digest.Digest]DeltaBase{}
+	a.addMissingBases(desc, nil, missing, map[digest.Digest]bool{})
+	return slices.SortedFunc(maps.Values(missing), func(x, y DeltaBase) int { return cmp.Compare(x.Digest, y.Digest) })
+}
+
+// addMissingBases adds the missing bases of one blob. seen are the blobs that were looked at: deltas of strangers may
+// share bases, and these theirs, again and again.
+func (a *Archive) addMissingBases(desc ocispec.Descriptor, before *set, missing map[digest.Digest]DeltaBase, seen map[digest.Digest]bool) {
+	at, ok := a.deltaFor(desc)
+	if !ok {
+		return
+	}
+	if before != nil && at.set.Sequence >= before.Sequence {
+		return // reported when it is read
+	}
+	if seen[desc.Digest] {
+		return
+	}
+	seen[desc.Digest] = true
+	for _, b := range at.Bases {
+		base := b.Descriptor()
+		if a.CheckContent(base) != nil {
+			missing[b.Digest] = b
+			continue
+		}
+		a.addMissingBases(base, at.set, missing, seen)
+	}
+}
+
+// buildBlob makes a blob from its delta.
+func (a *Archive) buildBlob(ctx context.Context, at deltaAt, offset int64) (io.ReadCloser, error) {
+	if offset < 0 || offset > at.Size {
+		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: it has %d", at.Digest, a.dirNames(), offset, at.Size)
+	}
+	var known []ocispec.Descriptor
+	for _, b := range at.Bases {
+		known = append(known, b.Descriptor())
+	}
+	file := locations(a.blobs, at.File)
+	if len(file) == 0 {
+		return nil, a.notFound(at.Descriptor())
+	}
+	body, err := a.builder.Blob(ctx, deltareader.Delta{
+		Blob: at.Descriptor(), Bases: known,
+		Open: func(ctx context.Context) (io.ReadCloser, error) {
+			return a.open(ctx, file, 0, layout.Rest)
+		},
+		OpenBase: func(ctx context.Context, d digest.Digest, again bool) (io.ReadCloser, error) {
+			base := at.Bases[slices.IndexFunc(known, func(b ocispec.Descriptor) bool { return b.Digest == d })]
+			if again {
+				return a.openSiteBase(ctx, base)
+			}
+			return a.openBase(ctx, at.set, base)
+		},
+	})
+	if err == nil && offset > 0 {
+		_, err = io.CopyN(io.Discard, body, offset)
+		if err != nil {
+			_ = body.Close() // the error is reported
+		}
+	}
+	if err != nil {
+		return nil, a.deltaError(ctx, at, err)
+	}
+	return &builtReader{ReadCloser: body, ctx: ctx, archive: a, at: at, left: at.Size - offset}, nil
+}
+
+// deltaError records why a blob cannot be made. The end of the context and a full disk say nothing about the
+// delta.
+func (a *Archive) deltaError(ctx context.Context, at deltaAt, err error) error {
+	var damage *DamageError
+	var missing *deltareader.BaseError
+	var same *DeltaError
+	if ctx.Err() != nil || space.IsFull(err) || errors.As(err, &same) && same.Blob == at.Digest {
+		return err
+	}
+	e := &DeltaError{Dir: a.dirNames(), Blob: at.Digest, Size: at.Size, MissingBase: errors.As(err, &missing), Err: err}
+	if errors.As(err, &damage) && !e.MissingBase {
+		e.Err = errors.New(damage.format("its delta is not complete: ", "its delta is damaged in %d places:"))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failures[at.Digest] = e
+	return e
+}
+
+// built records that a blob was made, whatever happened to earlier attempts.
+func (a *Archive) built(blob digest.Digest) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.failures, blob)
+}
+
+// DeltaFailures returns why blobs could not be made from deltas, as far as they were read, by digest. A blob that
+// was made by a later attempt is not among them.
+func (a *Archive) DeltaFailures() []*DeltaError {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.SortedFunc(maps.Values(a.failures), func(x, y *DeltaError) int { return cmp.Compare(x.Blob, y.Blob) })
+}
+
+// openBase opens a base of a delta in a set: in an earlier set, or where the BaseReader finds it.
+func (a *Archive) openBase(ctx context.Context, of *set, base DeltaBase) (io.ReadCloser, error) {
+	desc := base.Descriptor()
+	if at, ok := a.deltaFor(desc); ok && at.set.Sequence >= of.Sequence {
+		return nil, fmt.Errorf("it is carried as a delta of sequence %d, which is not before %d", at.set.Sequence, of.Sequence)
+	}
+	body, err := a.Blob(ctx, "", desc, 0)
+	if err == nil || ctx.Err() != nil {
+		return body, err
+	}
+	there, absent := a.openSiteBase(ctx, base)
+	if absent == nil || errors.Is(err, fs.ErrNotExist) && !errors.Is(absent, errNoSite) {
+		return there, absent
+	}
+	if errors.Is(absent, fs.ErrNotExist) {
+		return nil, err // its damage, or the missing archive, says more
+	}
+	return nil, absent
+}
+
+// errNoSite means that nothing but the opened sets can be read.
+var errNoSite = fmt.Errorf("no mirror is read: %w", fs.ErrNotExist)
+
+// openSiteBase opens a base where the BaseReader finds it.
+func (a *Archive) openSiteBase(ctx context.Context, base DeltaBase) (io.ReadCloser, error) {
+	a.mu.Lock()
+	bases := a.bases
+	a.mu.Unlock()
+	if bases == nil {
+		return nil, errNoSite
+	}
+	return bases(ctx, base)
+}
+
+// A builtReader reads a blob that is made from a delta.
+type builtReader struct {
+	io.ReadCloser
+	ctx     context.Context //nolint:containedctx // of the reader
+	archive *Archive
+	at      deltaAt
+	left    int64 // bytes to read; the last ones come after the digest was compared
+	closed  atomic.Bool
+}
+
+func (r *builtReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.left -= int64(n)
+	switch {
+	case r.left == 0 && (err == nil || err == io.EOF):
+		r.archive.built(r.at.Digest)
+	case err != nil && err != io.EOF && !r.closed.Load(): // an HTTP client may close what it still reads
+		err = r.archive.deltaError(r.ctx, r.at, err)
+	}
+	return n, err
+}
+
+// Close ends the reading.
+func (r *builtReader) Close() error {
+	r.closed.Store(true)
+	return r.ReadCloser.Close()
+}

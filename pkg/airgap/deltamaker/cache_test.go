@@ -1,0 +1,75 @@
+package deltamaker
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/recompress"
+)
+
+// TestCacheOfSites checks that a delta in the cache is not used for a site that does not have its bases: a layer that
+// shares files is no candidate, so it is not part of the key.
+func TestCacheOfSites(t *testing.T) {
+	t.Parallel()
+	source := newMemory()
+	base := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 1), "b": text(2, 100<<10, 1)}))
+	other := source.add(layer(t, map[string][]byte{"c": text(3, 100<<10, 1)}))
+	now := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 2), "b": text(2, 100<<10, 2)}))
+	o := Options{Cache: t.TempDir(), Time: time.Hour}
+	run := func(c Change, site func(digest.Digest) (Candidate, bool)) *Result {
+		t.Helper()
+		o := o
+		o.Lookup = site
+		c.Source = "src"
+		made, err := Make(t.Context(), []Change{c}, source, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.Close()
+		return made
+	}
+	none := func(digest.Digest) (Candidate, bool) { return Candidate{}, false }
+	run(Change{Blob: base, Candidates: []Candidate{candidate(other)}}, none) // remembers its files
+	for i := range 2 {
+		made := run(Change{Blob: now}, func(d digest.Digest) (Candidate, bool) {
+			c := candidate(base)
+			if i == 1 {
+				c.Repository = "org/moved"
+			}
+			return c, d == base.Digest
+		})
+		if len(made.Deltas) != 1 || made.Cached != i || (made.Deltas[0].Bases[0].Repository == "org/moved") != (i == 1) {
+			t.Fatalf("run %d: %+v", i, made)
+		}
+	}
+	if made := run(Change{Blob: now}, none); len(made.Deltas) > 0 || made.Whole[NoBase].Blobs != 1 {
+		t.Errorf("for a site without the base: %+v", made)
+	}
+}
+
+// TestKeyOfProgram checks that what is in the cache depends on the compressors of the program.
+func TestKeyOfProgram(t *testing.T) {
+	t.Parallel()
+	c := &Change{Blob: blob("layer", 100)}
+	one, same, site := &maker{}, &maker{}, &maker{Options: Options{Compressors: recompress.Supported()}}
+	other := &maker{supported: []string{"go-gzip:6/another version"}}
+	if one.key(c) != same.key(c) || one.key(c) == site.key(c) || one.key(c) == other.key(c) {
+		t.Error("the keys are wrong")
+	}
+}
+
+// TestKeptSpace checks that blobs that are kept leave space for the archive.
+func TestKeptSpace(t *testing.T) {
+	t.Parallel()
+	m := &maker{result: &Result{kept: map[digest.Digest]*os.File{}}, free: func(string) (int64, error) { return 1000, nil }}
+	for i, size := range []int64{60, 60, 60, 5} {
+		w := &work{maker: m, change: &Change{Blob: blob(string(rune('a'+i)), size)}}
+		m.keepBlob(w)
+	}
+	if len(m.result.kept) != 3 || m.keptBytes != 125 {
+		t.Errorf("%d blobs of %d bytes are kept, of 1000 bytes of space", len(m.result.kept), m.keptBytes)
+	}
+}

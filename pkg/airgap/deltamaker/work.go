@@ -1,0 +1,293 @@
+package deltamaker
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/recompress"
+)
+
+// How many bases a delta has, with each effort.
+const maxBasesAuto, maxBasesMax = 2, 4
+
+// A work is what is needed to make the delta of one blob.
+type work struct {
+	*maker
+	change  *Change
+	blob    *os.File // the blob
+	content *os.File // its uncompressed content
+	size    int64    // of content
+	recipe  *recompress.Recipe
+	bases   []workBase
+	delta   *os.File
+}
+
+// A workBase is a base with its uncompressed content.
+type workBase struct {
+	Candidate
+	content *os.File
+	size    int64
+}
+
+// open downloads a blob and finds out how it was compressed.
+func (m *maker) open(ctx context.Context, c *Change) (_ *work, err error) {
+	w := &work{maker: m, change: c}
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	if w.blob, err = m.download(ctx, c.Source, c.Blob); err != nil {
+		return nil, err
+	}
+	if w.content, w.size, err = m.uncompressed(w.blob, c.Blob.Size); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *work) close() {
+	remove(w.blob)
+	remove(w.content)
+	remove(w.delta)
+	for _, b := range w.bases {
+		remove(b.content)
+	}
+}
+
+// download reads a blob into a temporary file.
+func (m *maker) download(ctx context.Context, source string, desc ocispec.Descriptor) (_ *os.File, err error) {
+	body, err := m.source.Blob(ctx, source, desc, 0)
+	if err == nil {
+		body, err = layout.Verified(ctx, body, desc, source)
+	}
+	if err != nil {
+		return nil, unreadable(ctx, err)
+	}
+	defer body.Close() // only read from
+	f, err := m.temporary()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(f, body); err != nil {
+		remove(f)
+		return nil, unreadable(ctx, err)
+	}
+	return f, nil
+}
+
+// unreadable returns the error for content that cannot be read. A full disk and the end of the context end the
+// run.
+func unreadable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return &wholeError{Unreadable, err}
+}
+
+// uncompressed writes the content of a blob to a temporary file.
+func (m *maker) uncompressed(blob *os.File, size int64) (*os.File, int64, error) {
+	content, err := recompress.Uncompress(io.NewSectionReader(blob, 0, size))
+	if err != nil {
+		return nil, 0, &wholeError{NotReproducible, err}
+	}
+	defer content.Close() // only read from
+	f, err := m.temporary()
+	if err != nil {
+		return nil, 0, err
+	}
+	limit := deltareader.MaxContent(size)
+	n, err := io.Copy(f, io.LimitReader(content, limit+1))
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		remove(f)
+		return nil, 0, err
+	case err == nil && n > limit:
+		err = fmt.Errorf("it has more than %d bytes uncompressed", limit)
+	}
+	if err != nil {
+		remove(f)
+		return nil, 0, &wholeError{NotReproducible, err}
+	}
+	return f, n, nil
+}
+
+// make makes the delta and proves it.
+func (w *work) make(ctx context.Context) (*entry, error) {
+	members, err := delta.Index(w.content, w.size) //nolint:contextcheck // it reads a file of this machine
+	if err != nil {
+		return nil, err
+	}
+	candidates := slices.Concat(w.change.Candidates, w.similar.find(w.change, members))
+	if err := w.similar.remember(w.change.Blob.Digest, members); err != nil {
+		return nil, err
+	}
+	if len(candidates) == 0 {
+		return nil, &wholeError{NoBase, errNoBase}
+	}
+	if err := w.detect(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.openBases(ctx, candidates); err != nil {
+		return nil, err
+	}
+	if err := w.encode(ctx); err != nil {
+		return nil, err
+	}
+	return w.prove(ctx)
+}
+
+// openBases downloads the bases. Those that cannot be read are skipped.
+func (w *work) openBases(ctx context.Context, candidates []Candidate) error {
+	limit := maxBasesAuto
+	if w.Effort == delta.Max {
+		limit = maxBasesMax
+	}
+	for i := range candidates {
+		if len(w.bases) == limit {
+			break
+		}
+		c := &candidates[i]
+		blob, err := w.download(ctx, c.Source, c.Descriptor())
+		if errors.As(err, new(*wholeError)) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		content, size, err := w.uncompressed(blob, c.Size)
+		remove(blob)
+		if errors.As(err, new(*wholeError)) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.bases = append(w.bases, workBase{*c, content, size})
+	}
+	if len(w.bases) == 0 {
+		return &wholeError{NoBase, errNoBase}
+	}
+	return nil
+}
+
+// detect finds the recipe of the blob.
+func (w *work) detect(ctx context.Context) error {
+	recipe, _, err := recompress.Detect(ctx, w.blob, w.change.Blob.Size, recompress.DetectOptions{})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return &wholeError{NotReproducible, err}
+	case w.Compressors != nil && !slices.Contains(w.Compressors, recipe.Requires()):
+		return &wholeError{NotReproducible, fmt.Errorf("the site does not reproduce %s", recipe.Requires())}
+	}
+	w.recipe = recipe
+	return nil
+}
+
+// encode writes the delta.
+func (w *work) encode(ctx context.Context) error {
+	raw, err := w.recipe.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	if w.delta, err = w.temporary(); err != nil {
+		return err
+	}
+	var bases []delta.Base
+	for _, b := range w.bases {
+		bases = append(bases, delta.Base{Digest: b.Digest, Content: b.content, Size: b.size})
+	}
+	blob := w.change.Blob
+	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: w.content, ContentSize: w.size, Recipe: raw}
+	w.encoding.Lock()
+	defer w.encoding.Unlock()
+	stats, err := delta.Encode(ctx, w.delta, target, bases, delta.Options{Effort: w.Effort, Budget: w.budget})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, delta.ErrTooCostly):
+		return &wholeError{TooCostly, err}
+	case err != nil:
+		return err
+	}
+	saved := blob.Size - stats.Size
+	if saved <= 0 || w.Effort == delta.Auto && float64(saved) < leastSaving*float64(blob.Size) {
+		return &wholeError{SavesLittle, fmt.Errorf("the delta has %d bytes, and the blob %d", stats.Size, blob.Size)}
+	}
+	if w.Effort == delta.Auto && stats.Time > w.allowed(saved) {
+		return &wholeError{TooCostly, fmt.Errorf("it cost %s and saves %d bytes", stats.Time, saved)}
+	}
+	return nil
+}
+
+// minTime is how much processor time each delta may cost whatever it saves.
+const minTime = 100 * time.Millisecond
+
+// allowed returns how much processor time a delta may cost that saves so many bytes.
+func (w *work) allowed(saved int64) time.Duration {
+	return max(minTime, time.Duration(float64(w.Time)*float64(saved)/megabyte))
+}
+
+// budget reports whether a delta that is this far may be worth its time.
+func (w *work) budget(spent time.Duration, done, size int64) bool {
+	if w.Effort == delta.Max || done == 0 {
+		return true
+	}
+	// The rest is expected to be like the first part, and at best as if nothing had to be carried for it.
+	best := w.change.Blob.Size - size
+	return spent <= w.allowed(best)
+}
+
+// prove applies the delta, compresses the result, and compares it with the blob.
+func (w *work) prove(ctx context.Context) (*entry, error) {
+	size, err := w.delta.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	sum := w.change.Blob.Digest.Algorithm().Digester()
+	out, err := w.recipe.NewWriter(sum.Hash())
+	if err != nil {
+		return nil, &wholeError{NotProven, err}
+	}
+	own := sha256.New()
+	file := io.TeeReader(io.NewSectionReader(w.delta, 0, size), own)
+	_, err = delta.Decode(ctx, out, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return w.bases[i].content, nil }, delta.DecodeOptions{})
+	if err = errors.Join(err, out.Close()); err == nil {
+		_, err = io.Copy(io.Discard, file)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil && sum.Digest() != w.change.Blob.Digest {
+		err = fmt.Errorf("the delta gives %s", sum.Digest())
+	}
+	if err != nil {
+		w.Log.Warn("a delta does not give its blob, which is carried whole", "digest", w.change.Blob.Digest, "error", err)
+		return nil, &wholeError{NotProven, err}
+	}
+	e := &entry{
+		Blob: w.change.Blob.Digest, BlobSize: w.change.Blob.Size, Digest: digest.NewDigest(digest.SHA256, own), Requires: w.recipe.Requires(), size: size,
+	}
+	for _, b := range w.bases {
+		e.Bases = append(e.Bases, b.DeltaBase)
+	}
+	return e, nil
+}
