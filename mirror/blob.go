@@ -106,7 +106,7 @@ func (r *run) findBlob(ctx context.Context, b *blobCopy, h *target) (bool, error
 		}
 	}
 	_, used := r.nonEmpty.Load(h.repository)
-	if !used && (r.Journal == nil || !r.Journal.Has(h.repository, b.desc.Digest)) {
+	if !used && !r.Repair && (r.Journal == nil || !r.Journal.Has(h.repository, b.desc.Digest)) {
 		return false, nil
 	}
 	problem, err := r.blobProblem(ctx, h.repository, b.blob)

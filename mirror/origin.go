@@ -71,6 +71,12 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 	var raw []byte
 	read := func() error {
 		var err error
+		if d != "" {
+			var ok bool
+			if desc, raw, ok = o.cached(ctx, d); ok { // since it was looked for
+				return nil
+			}
+		}
 		if desc, raw, err = o.manifest(ctx, source, d); err != nil {
 			return err
 		}

@@ -218,3 +218,20 @@ func TestOriginListsAllTags(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 }
+
+// TestOriginWithoutTags checks that a repository has no tags if the registry says that it does not know it, as CNCF
+// distribution does of one whose manifests have none. Another 404 means that the registry does not list tags.
+func TestOriginWithoutTags(t *testing.T) {
+	server, o, ref, _ := source(t)
+	for code, all := range map[string]bool{"NAME_UNKNOWN": true, "NOT_FOUND": false, "": false} {
+		server.Script(registrytest.Rule{Path: "/tags/list$", Action: registrytest.Refuse(http.StatusNotFound, code)})
+		pages := 0
+		got, err := o.TagPages(t.Context(), ref, "", func(page []string) bool {
+			pages += 1 + len(page)
+			return true
+		})
+		if got != all || errors.Is(err, errors.ErrUnsupported) == all || all && (err != nil || pages != 1) {
+			t.Errorf("%q: %v, %v; %d pages", code, got, err, pages)
+		}
+	}
+}

@@ -20,7 +20,9 @@ import (
 )
 
 // TagPages calls see with the tags of source's repository, as remote.Client does; see
-// build.Attachments. The tags of a layout are the names in its index that have the same repository.
+// build.Attachments. The tags of a layout are the names in its index that have the same repository. A registry that
+// does not know the repository has no tags in it: CNCF distribution says this of repositories whose manifests have
+// no tags.
 func (o *Origin) TagPages(ctx context.Context, source, after string, see func(page []string) (more bool)) (all bool, err error) {
 	if strings.HasPrefix(source, ociScheme) {
 		l, name, err := o.layout(source)
@@ -51,6 +53,11 @@ func (o *Origin) TagPages(ctx context.Context, source, after string, see func(pa
 		return false, err
 	}
 	all, err = o.client.TagPages(ctx, repo, after, see)
+	var e *remote.Error
+	if errors.As(err, &e) && e.Status == http.StatusNotFound && e.Code == "NAME_UNKNOWN" {
+		see(nil)
+		return true, nil
+	}
 	return all, notOffered(err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 
 	"github.com/opencontainers/go-digest"
@@ -35,8 +36,30 @@ func (o *Origin) file(ctx context.Context, source string, desc ocispec.Descripto
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return layout.Rest(ctx, f, desc, offset, path)
+	body, err := layout.Rest(ctx, f, desc, offset, path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return localFile{body}, nil
 }
+
+// A localFile is the content of a file on this machine.
+type localFile struct{ io.ReadCloser }
+
+// Read tells the user what to do if the content is not what the plan has.
+func (l localFile) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if errors.As(err, new(*layout.CorruptError)) {
+		err = fmt.Errorf("%w: the file was changed; make the plan again", err)
+	}
+	return n, err
+}
+
+// Verifies reports whether the content is compared with desc.
+func (l localFile) Verifies(desc ocispec.Descriptor) bool { return layout.Verifies(l.ReadCloser, desc) }
+
+// Hashed returns the hash of what was read.
+func (l localFile) Hashed() (hash.Hash, int64) { return layout.Hashed(l.ReadCloser) }
 
 // An otherContent is the error for a file that has another digest than the expected one.
 type otherContent struct{ error }

@@ -66,11 +66,16 @@ func (r *run) putManifest(ctx context.Context, img *image, m *plan.Manifest, tag
 		p.done = true
 		return nil
 	}
+	missing, push := r.missingTags(img, m, tags)
+	if !push {
+		p.done = true
+		return nil
+	}
 	_, raw, err := r.source.Manifest(ctx, img.Source, desc.Digest)
 	if err != nil {
 		return &sourceError{explain(err, "reading manifest "+desc.Digest.String())}
 	}
-	err = r.writeManifest(ctx, img, m, raw, tags)
+	err = r.writeManifest(ctx, img, m, raw, missing)
 	if end := r.recordManifest(img.repository, m.Digest, err); end != nil {
 		return end
 	}

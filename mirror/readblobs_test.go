@@ -99,6 +99,13 @@ func TestReadBlobs(t *testing.T) {
 		if err != nil || !bad.pushed || !report.Complete() || report.UpToDate() {
 			t.Errorf("%s, replaced: %+v, %v", name, report, err)
 		}
+		// A repair replaces only what is damaged.
+		bad.pushed = false
+		found := 0
+		report, err = mirror.Run(t.Context(), p, source, bad, mirror.Options{ReadBlobs: true, Repair: true, Found: func(all []mirror.MissingImage) { found = len(all) }})
+		if err != nil || !bad.pushed || !report.Complete() || found != 1 || report.Manifests+report.BlobsCopied != 1 {
+			t.Errorf("%s, repaired: found %d, %+v, %v", name, found, report, err)
+		}
 	}
 }
 

@@ -106,6 +106,11 @@ func addReleases(to *state.Record, p *plan.Plan, names map[string]reference.Refe
 		for _, why := range r.Reasons {
 			entry.AddChannel(why.Channel)
 		}
+		for _, iso := range r.LiveISOs {
+			if i := slices.IndexFunc(p.Files, func(f plan.File) bool { return f.Name == iso.File }); i >= 0 && !withheld(plan.Publishable{}, p.Files[i].Source, p.Files[i].Repository) {
+				entry.LiveISOs = append(entry.LiveISOs, iso)
+			}
+		}
 		to.Releases = append(to.Releases, entry)
 	}
 	to.Updates = p.Updates

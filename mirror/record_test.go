@@ -127,3 +127,27 @@ func TestRecordKeepsSelections(t *testing.T) {
 		t.Errorf("of a withheld catalog: %s", diff)
 	}
 }
+
+// TestRecordHasISOs checks that a release has its ISO images if they arrived, and keeps those of earlier runs.
+func TestRecordHasISOs(t *testing.T) {
+	m := sample(t)
+	p := m.plan()
+	p.Releases = []plan.Release{{Version: "4.20.1", Arch: "amd64", Repository: "openshift/release-images", Tag: "4.20.1-x86_64", LiveISOs: []plan.LiveISO{
+		{Arch: "amd64", File: "one.iso"}, {Arch: "arm64", File: "two.iso"}, {Arch: "s390x", File: "not in the plan.iso"},
+	}}}
+	p.Files = []plan.File{{Name: "one.iso", Source: "file+https://example.com/one.iso", Repository: "gantry/files"}, {Name: "two.iso", Source: "file+https://example.com/two.iso", Repository: "gantry/files"}}
+	files := func(r state.Record) (names []string) {
+		for _, iso := range r.Releases[0].LiveISOs {
+			names = append(names, iso.File)
+		}
+		return names
+	}
+	first := NewRecord(p, nil, &Report{Failed: []Failure{{Source: p.Files[1].Source, Repository: "gantry/files"}}}, nil)
+	if diff := cmp.Diff([]string{"one.iso"}, files(first)); diff != "" {
+		t.Error(diff)
+	}
+	p.Releases[0].LiveISOs = p.Releases[0].LiveISOs[1:]
+	if diff := cmp.Diff([]string{"two.iso", "one.iso"}, files(NewRecord(p, nil, &Report{}, &first))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -19,12 +19,19 @@ import (
 type registryDestination struct {
 	client       *remote.Client
 	repositories map[string]reference.Reference
+	byDigest     bool
 }
 
 // NewRegistryDestination returns a registry as a Destination. repositories are those of the
 // registry by the repositories of the plan, as [RegistryPath.Repositories] returns them.
 func NewRegistryDestination(client *remote.Client, repositories map[string]reference.Reference) Registry {
 	return &registryDestination{client: client, repositories: repositories}
+}
+
+// NewRegistryByDigest returns a registry like NewRegistryDestination that finds manifests by their digests
+// alone, whatever their tags have.
+func NewRegistryByDigest(client *remote.Client, repositories map[string]reference.Reference) Registry {
+	return &registryDestination{client: client, repositories: repositories, byDigest: true}
 }
 
 func (s *registryDestination) reference(repository string) (reference.Reference, error) {
@@ -40,7 +47,7 @@ func (s *registryDestination) HasManifest(ctx context.Context, repository, tag s
 	if err != nil {
 		return false, err
 	}
-	if tag == "" {
+	if tag == "" || s.byDigest {
 		ref = ref.WithDigest(desc.Digest)
 	} else {
 		ref = ref.WithTag(tag)

@@ -113,6 +113,17 @@ func (d RegistryPath) Repository(path string) reference.Reference {
 	return reference.Reference{Host: d.Host, Path: d.path(path)}
 }
 
+// OwnRepository returns a repository that Gantry has in the mirror for itself, such as "lease": PREFIX/gantry-NAME,
+// or gantry/NAME without a prefix, since some registries require two path components. The limit of nested paths
+// does not change it, so runs with different limits have it in common. Only without a prefix and with a limit of
+// 1 it is gantry-NAME.
+func (d RegistryPath) OwnRepository(name string) reference.Reference {
+	if d.Prefix == "" && d.MaxNestedPaths != 1 {
+		return reference.Reference{Host: d.Host, Path: "gantry/" + name}
+	}
+	return reference.Reference{Host: d.Host, Path: d.full("gantry-" + name)}
+}
+
 // full returns the path with the prefix, before the limit of nested paths applies.
 func (d RegistryPath) full(repository string) string {
 	return strings.TrimPrefix(d.Prefix+"/"+repository, "/")

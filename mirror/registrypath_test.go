@@ -51,6 +51,20 @@ func TestParseRegistryPath(t *testing.T) {
 	}
 }
 
+func TestOwnRepository(t *testing.T) {
+	for want, d := range map[string]RegistryPath{
+		"p/gantry-lease":   {Prefix: "p"},
+		"p/q/gantry-lease": {Prefix: "p/q", MaxNestedPaths: 3},
+		"r/gantry-lease":   {Prefix: "r", MaxNestedPaths: 2},
+		"gantry/lease":     {MaxNestedPaths: 2},
+		"gantry-lease":     {MaxNestedPaths: 1},
+	} {
+		if got := d.OwnRepository("lease").Path; got != want {
+			t.Errorf("%+v: %s, want %s", d, got, want)
+		}
+	}
+}
+
 func TestRepositories(t *testing.T) {
 	p := &plan.Plan{}
 	for _, r := range []string{"a", "a/b", "a/b/c/d", "a/b-c/d", "a/b-c-d", "x/y/z"} {

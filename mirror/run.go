@@ -42,6 +42,12 @@ type Options struct {
 	// ReadBlobs is CheckBlobs that reads every manifest and blob of the registry and compares it
 	// with its digest.
 	ReadBlobs bool
+	// Repair is CheckBlobs that copies nothing but what is missing or damaged at a registry: the
+	// manifests of an image that are present are neither read at the source nor pushed again. Nothing
+	// that earlier runs recorded is relied on.
+	Repair bool
+	// Found, if set, is called with what Repair found before it copies.
+	Found func([]MissingImage)
 	// SampleBlobs makes Run request some blobs of images that the registry already has, different
 	// ones in each turn of KnownTags, and usually so few that a run with nothing new makes at most
 	// one request per image. If one is lost, it is as if CheckBlobs were set.
@@ -50,6 +56,9 @@ type Options struct {
 	// in progress are completed, and Run returns a *StopError. If the plan has missing images,
 	// nothing is started at all.
 	StopOnError bool
+	// Wait, if set, is called before each blob and each image begins. It returns when it may begin, or
+	// with an error that ends the run.
+	Wait func(context.Context) error
 	// Meter, if set, measures the progress.
 	Meter *Meter
 	Log   *slog.Logger
@@ -73,6 +82,15 @@ func Run(ctx context.Context, p *plan.Plan, source images.Reader, destination De
 	}
 	if err := r.compare(ctx); err != nil {
 		return r.report(p), err
+	}
+	if r.Repair {
+		missing, err := r.findMissing(ctx, p)
+		if err != nil {
+			return r.report(p), err
+		}
+		if r.Found != nil {
+			r.Found(missing)
+		}
 	}
 	if err := r.checkSample(ctx); err != nil {
 		return r.report(p), err
@@ -98,7 +116,11 @@ func newRun(p *plan.Plan, source images.Reader, destination Destination, opts Op
 	r := &run{Options: opts, source: source, destination: destination, stopper: newStopper()}
 	r.registry, _ = destination.(Registry)
 	r.store, _ = destination.(Store)
-	r.CheckBlobs = r.CheckBlobs || r.ReadBlobs
+	r.Repair = r.Repair && r.registry != nil
+	r.CheckBlobs = r.CheckBlobs || r.ReadBlobs || r.Repair
+	if r.Repair {
+		r.KnownTags = nil
+	}
 	if r.ReadBlobs && r.registry != nil {
 		var readable bool
 		if r.reader, readable = destination.(contentReader); !readable {
@@ -132,6 +154,7 @@ type run struct {
 	repushed     sync.Map // content that was pushed again: pushKey -> *pushState
 	blobChecks   sync.Map // content that was requested from the registry: pushKey -> *blobCheck
 	referrers    sync.Map // lists of referrers: pushKey -> func
+	intact       sync.Map // manifests that Repair found: pushKey with one tag or none -> struct{}
 	damaged      sync.Map // content that is missing or damaged in a repository: digest.Digest -> struct{}
 	checked      *CheckedBlobs
 	futileChecks atomic.Int64
@@ -176,6 +199,9 @@ func (r *run) copy(ctx context.Context) error {
 				if needed[i].attempted {
 					continue
 				}
+				if err := r.mayBegin(ctx); err != nil {
+					return err
+				}
 				if err := r.pushBlob(ctx, needed[i]); err != nil {
 					return err
 				}
@@ -193,6 +219,9 @@ func (r *run) copy(ctx context.Context) error {
 					if !ok {
 						return nil
 					}
+					if err := r.mayBegin(ctx); err != nil {
+						return err
+					}
 					if err := r.publish(ctx, img); err != nil {
 						return err
 					}
@@ -205,4 +234,12 @@ func (r *run) copy(ctx context.Context) error {
 		return err
 	}
 	return r.finalError()
+}
+
+// mayBegin waits until new transfers may begin.
+func (r *run) mayBegin(ctx context.Context) error {
+	if r.Wait == nil {
+		return nil
+	}
+	return r.Wait(ctx)
 }

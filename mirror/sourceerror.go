@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
 // A sourceError is an error of the source that the destination returned.
@@ -13,7 +14,8 @@ type sourceError struct{ err error }
 func (e *sourceError) Error() string { return e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
-// fatal reports whether err of the destination ends the run.
+// fatal reports whether err of the destination ends the run. A disk of this machine that is full ends it even if
+// the source needs it, as for the bases of deltas.
 func (r *run) fatal(err error) bool {
 	if err == nil {
 		return false
@@ -21,7 +23,7 @@ func (r *run) fatal(err error) bool {
 	var s *sourceError
 	var sparse *SparseError
 	var failing *FailingError
-	return !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse) || errors.As(err, &failing))
+	return space.IsFull(err) || !errors.As(err, &s) && (r.Fatal(err) || errors.As(err, &sparse) || errors.As(err, &failing))
 }
 
 // fatalWrite reports whether err of a push ends the run. A connection may break because of single

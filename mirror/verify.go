@@ -1,13 +1,9 @@
 package mirror
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -21,8 +17,12 @@ type MissingImage struct {
 	Repository string        `json:"repository,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
 	Problem    string        `json:"problem"`
+	// Manifests are those of its platforms, and of what belongs to them, that are missing.
+	Manifests []digest.Digest `json:"manifests,omitempty"`
 	// Blobs are those that are missing or damaged; see Options.CheckBlobs.
 	Blobs []digest.Digest `json:"blobs,omitempty"`
+	// Reasons are why the plan has the image: bundles, releases, charts, lists of the configuration.
+	Reasons []plan.Reason `json:"because,omitempty"`
 }
 
 // Verify requests every image of the plan from a registry, under its tags and with all of its
@@ -34,70 +34,7 @@ func Verify(ctx context.Context, p *plan.Plan, registry Registry, opts Options) 
 	if err != nil {
 		return nil, err
 	}
-	absent := slices.DeleteFunc(slices.Clone(r.images), func(img *image) bool { return img.present })
-	missing := make([]MissingImage, len(absent))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.Streams)
-	for i, img := range absent {
-		missing[i] = MissingImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags}
-		g.Go(func() error {
-			var err error
-			if missing[i].Problem, err = r.problem(ctx, img); err == nil && missing[i].Problem == "" {
-				missing[i].Problem = "it was pushed during verification"
-				if r.CheckBlobs {
-					var problem string
-					problem, missing[i].Blobs, err = r.contentProblem(ctx, img)
-					missing[i].Problem = cmp.Or(problem, missing[i].Problem)
-				}
-			}
-			if err != nil {
-				return fmt.Errorf("checking %s: %w", img.Source, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	for _, m := range p.Missing {
-		missing = append(missing, MissingImage{Source: m.Source, Problem: "it is missing at the source: " + m.Message})
-	}
-	return missing, nil
-}
-
-// problem returns what is missing of an image; "" if its manifests are all present.
-func (r *run) problem(ctx context.Context, img *image) (string, error) {
-	has := func(m *plan.Manifest, tag string) (bool, error) {
-		return r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(m))
-	}
-	last := len(img.manifests) - 1
-	if ok, err := has(img.manifests[last], ""); !ok || err != nil {
-		return "it is missing", err
-	}
-	for _, tag := range img.Tags {
-		if ok, err := has(img.manifests[last], tag); !ok || err != nil {
-			return fmt.Sprintf("the tag %s is missing or names another image", tag), err
-		}
-	}
-	missing := 0
-	for _, m := range img.manifests[:last] {
-		ok, err := has(m, "")
-		if err != nil {
-			return "", err
-		}
-		if !ok {
-			missing++
-		}
-	}
-	if missing == 0 {
-		if img.isReferrer() {
-			if listed, err := r.isListed(ctx, img); !listed || err != nil {
-				return "the registry does not list it as a referrer of " + img.Subject.String(), err
-			}
-		}
-		return "", nil
-	}
-	return fmt.Sprintf("%d of its %d parts (platforms and what belongs to them) are missing", missing, last), nil
+	return r.findMissing(ctx, p)
 }
 
 // ImagesByContent returns the images of a plan that have content, by its digest, in the plan's
