@@ -7,7 +7,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
 )
 
 // A BootImageList is the result of BootImages. Its JSON is what gantry release boot-images --output json
@@ -36,15 +35,11 @@ type BootImage struct {
 func BootImages(ctx context.Context, o ReleaseOptions, kinds []string) (*BootImageList, error) {
 	e, done := o.Env.orDefault()
 	defer done()
-	s, err := e.openRelease(ctx, o)
+	s, p, err := e.readRelease(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	p, err := payload.Read(ctx, s.images, s.source, s.digest)
-	if err != nil {
-		return nil, adviseRelease(err)
-	}
 	all, err := p.BootArtifacts()
 	if err != nil {
 		return nil, err

@@ -7,18 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
-	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
-	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
 	"github.com/gantry-mirror/gantry/pkg/resources"
-	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
 )
 
@@ -30,13 +27,17 @@ type CheckOptions struct {
 	Selection
 	// Plan is the file of a plan, in place of a configuration.
 	Plan string
-	// Catalogs are catalogs, in place of a configuration. They are checked as they are.
+	// Catalogs are catalogs, in place of a configuration. They are checked as they are. They may also be the
+	// folders of an archive and of those that it builds on, each as file://DIR.
 	Catalogs []string
+	// Read has the signing policy and the identities that an archive is read with.
+	Read archive.OpenOptions
 	// Workspace is the folder whose cache is used, if it exists. To check updates of the platform, it
 	// is the workspace that the mirror was filled from. The default is DefaultWorkspace.
 	Workspace string
 	// ClusterVersion is the version of OpenShift that clusters run or will be updated to. The default
-	// is the one of Selection.Installed.
+	// is the one of Selection.Installed. If it is set, the heads of all other packages are checked, too,
+	// and a block of the update from an earlier minor version in Selection.Installed is an error.
 	ClusterVersion string
 	// ClusterExtension are files with the ClusterExtensions to resolve.
 	ClusterExtension []string
@@ -115,15 +116,25 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 			e.logger().Warn("removing what was read", "error", err)
 		}
 	}()
-	operators, configured := c.selected.Clusters, ConfiguredOperators(c.selected.Config)
-	if len(operators)+len(configured)+len(c.extensions) == 0 && !o.CRDSafety {
-		return nil, inputHint("set Options.Installed to a file with the output of oc get csv -A -o json, or set Options.ClusterExtension", "nothing to check: it is unknown what clusters run")
+	if o.archived() {
+		if err := c.openArchive(ctx); err != nil {
+			return nil, err
+		}
+		defer c.archive.close()
+	}
+	configured := ConfiguredOperators(c.selected.Config)
+	operators, err := c.operators(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(operators)+len(configured)+len(c.extensions) == 0 && !o.CRDSafety && o.ClusterVersion == "" {
+		return nil, inputHint("set Options.Installed to a file with the output of oc get csv -A -o json, Options.ClusterVersion or Options.ClusterExtension", "nothing to check: it is unknown what clusters run")
 	}
 	s, catalogs, err := c.read(ctx, slices.Concat(operators, configured))
 	if err != nil {
 		return nil, err
 	}
-	if known := upgrade.Identify(operators, catalogs); !samePackages(operators, known) {
+	if known := installed.Identify(operators, contents(catalogs)...); !samePackages(operators, known) {
 		// Read packages completely if only their outlines were read.
 		operators = known
 		if s, catalogs, err = c.read(ctx, slices.Concat(operators, configured)); err != nil {
@@ -138,6 +149,11 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
+	if o.ClusterVersion != "" {
+		if result.Upgrades.Offered, err = upgrade.Offers(catalogs, result.Upgrades.Operators, o.ClusterVersion); err != nil {
+			return nil, advice.Wrap(advice.Input, err, "")
+		}
+	}
 	if result.Extensions, err = c.resolve(s); err != nil {
 		return nil, err
 	}
@@ -146,7 +162,7 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 			return nil, err
 		}
 	}
-	return result, result.operatorsError()
+	return result, result.operatorsError(c.selected.blockedVersion(result.Upgrades, o.ClusterVersion))
 }
 
 // An operatorCheck is a check of operators.
@@ -157,6 +173,8 @@ type operatorCheck struct {
 	extensions []extension.Extension
 	catalogs   []extension.Catalog
 	sources    *Sources
+	// archive has the catalogs to check; nil if they are not in an archive.
+	archive *operators
 }
 
 // newOperatorCheck checks the options and reads their files.
@@ -204,7 +222,7 @@ func (c *operatorCheck) read(ctx context.Context, operators []installed.Operator
 	for _, e := range c.extensions {
 		names[e.Package] = true
 	}
-	s, err := c.selectPackages(ctx, func(pkg string) bool { return names[pkg] || c.options.CRDSafety })
+	s, err := c.selectPackages(ctx, func(pkg string) bool { return names[pkg] || c.options.CRDSafety || c.options.ClusterVersion != "" })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,40 +232,6 @@ func (c *operatorCheck) read(ctx context.Context, operators []installed.Operator
 	}
 	catalogs, err := upgradeCatalogs(s, named)
 	return s, catalogs, err
-}
-
-func (c *operatorCheck) selectPackages(ctx context.Context, only func(pkg string) bool) (*build.Selection, error) {
-	options := build.Options{Log: c.env.logger(), Packages: only}
-	switch {
-	case c.options.Config != "":
-		return build.Select(ctx, c.selected.Config, c.sources.Plan(), options)
-	case c.options.Plan != "":
-		p, err := ReadPlan(c.options.Plan)
-		if err != nil {
-			return nil, err
-		}
-		own := *p // variants of a catalog are for other clusters than the catalog
-		own.Catalogs = slices.DeleteFunc(slices.Clone(p.Catalogs), func(c plan.Catalog) bool { return c.VariantOf != "" })
-		return build.Reselect(ctx, &own, c.sources.Plan(), options)
-	}
-	s := &build.Selection{}
-	for _, arg := range c.options.Catalogs {
-		src, err := c.sources.Open(ctx, arg)
-		if err != nil {
-			return nil, err
-		}
-		k, err := src.Read(ctx, catalog.Options{Keep: only, Outline: true})
-		if err != nil {
-			return nil, err
-		}
-		s.Catalogs = append(s.Catalogs, build.Unfiltered(src.Name, k))
-	}
-	return s, nil
-}
-
-// samePackages reports whether two lists of the same operators have the same packages.
-func samePackages(a, b []installed.Operator) bool {
-	return slices.EqualFunc(a, b, func(a, b installed.Operator) bool { return a.Package == b.Package })
 }
 
 // upgradeCatalogs returns catalogs in the form in which operators are followed in them. named are the
@@ -265,40 +249,6 @@ func upgradeCatalogs(s *build.Selection, named []resources.Catalog) ([]upgrade.C
 		catalogs = append(catalogs, k)
 	}
 	return catalogs, nil
-}
-
-// ConfiguredOperators returns the operators of a configuration's installed lists. The lists do not
-// contain the generation of OLM, so each operator is returned for both. cfg may be nil.
-func ConfiguredOperators(cfg *imageset.Config) []installed.Operator {
-	var operators []installed.Operator
-	if cfg == nil {
-		return nil
-	}
-	for _, op := range cfg.Mirror.Operators {
-		for _, in := range op.Installed {
-			o := installed.Operator{Package: in.Package, Bundle: in.Bundle, Version: in.Version, Origin: in.Pos.String()}
-			if in.Channel != "" {
-				o.Channels = []string{in.Channel}
-			}
-			for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
-				o.Generation = generation
-				operators = append(operators, o)
-			}
-		}
-	}
-	return operators
-}
-
-// platformVersion returns the release that all clusters run, or "" if it is unknown or differs.
-func (s *Selected) platformVersion() string {
-	version := ""
-	for i, r := range s.Releases {
-		if i > 0 && r.Version != version {
-			return ""
-		}
-		version = r.Version
-	}
-	return version
 }
 
 func readExtensions(name string) (extensions []extension.Extension, catalogs []extension.Catalog, err error) {
@@ -342,8 +292,9 @@ func errorText(err error) string {
 	return text + "; " + hint
 }
 
-// operatorsError returns an error of kind Mismatch if an operator or extension has a problem.
-func (r *CheckResult) operatorsError() error {
+// operatorsError returns an error of kind Mismatch if an operator or extension has a problem, or if blocked is a
+// minor version of OpenShift to which clusters cannot be updated; it may be "".
+func (r *CheckResult) operatorsError(blocked string) error {
 	var texts []string
 	if n := len(r.Upgrades.WithOutcome(upgrade.Stranded, upgrade.NotMirrored)); n > 0 {
 		texts = append(texts, number(n, "installed operator has", "installed operators have")+" no upgrade path")
@@ -353,6 +304,9 @@ func (r *CheckResult) operatorsError() error {
 	}
 	if n := len(r.Upgrades.WithOutcome(upgrade.Downgraded)); n > 0 {
 		texts = append(texts, number(n, "installed operator is", "installed operators are")+" downgraded")
+	}
+	if blocked != "" {
+		texts = append(texts, "the update of clusters to OpenShift "+blocked+" is blocked")
 	}
 	failed, refused := 0, 0
 	for _, x := range r.Extensions {

@@ -45,7 +45,7 @@ func (p ConfigProblem) String() string {
 	return imageset.Problem{Pos: imageset.Position{File: p.File, Line: p.Line, Column: p.Column}, Message: p.Message, Hint: p.Hint}.String()
 }
 
-// CheckConfigs reads configurations and returns all problems and warnings. Whether packages, channels
+// CheckConfigs reads configurations, also of the kind DeleteImageSetConfiguration, and returns all problems and warnings. Whether packages, channels
 // and images exist is not checked. If a file is invalid, it returns the result and an error of kind
 // Input.
 func CheckConfigs(o CheckConfigsOptions) (*ConfigCheck, error) {
@@ -76,11 +76,11 @@ func CheckConfigs(o CheckConfigsOptions) (*ConfigCheck, error) {
 // checkConfig returns the problems and warnings of a file.
 func checkConfig(file string) CheckedConfig {
 	checked := CheckedConfig{File: file}
-	c, err := imageset.Load(file)
+	warnings, err := imageset.Check(file)
 	var invalid *imageset.Error
 	switch {
 	case err == nil:
-		checked.Warnings = ConfigProblems(c.Warnings)
+		checked.Warnings = ConfigProblems(warnings)
 	case errors.As(err, &invalid):
 		checked.Problems, checked.Warnings = ConfigProblems(invalid.Problems), ConfigProblems(invalid.Warnings)
 	default:

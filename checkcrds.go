@@ -292,6 +292,9 @@ func setConversion(definitions map[string]*crdsafety.CRD, csv []byte) error {
 // them from the mirror: clusters do not have the sources. Their repository there begins with the same
 // path as the catalog's repository, or with a part of it.
 func (c *operatorCheck) readers(catalogName string) bundleReader {
+	if c.archive != nil {
+		return c.archivedBundles(catalogName)
+	}
 	images := c.sources.Plan().Images
 	var mirror reference.Reference
 	if len(c.options.Catalogs) > 0 {

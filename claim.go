@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,10 +114,16 @@ func (s *Session) admitTo(t *RegistryDestination, p *plan.Plan, given string, op
 				"the mirror has %s of a configuration called %q, and this one of that name has none of them", strings.Join(gone, ", "), p.Name)
 		}
 	}
+	if before != nil && given == "" && t.otherOwner(p.Name) != "" && !t.sharesRepository(p, before) {
+		return nil, inputHint(
+			fmt.Sprintf("set Options.Name to another name, or to %s if this configuration replaces that one", p.Name),
+			"the mirror has an image set called %q of another workspace, mirrored by %s, and this configuration has nothing in common with it", p.Name, t.otherOwner(p.Name))
+	}
 	var conflict *state.ConflictError
 	if err := state.CheckConflicts(mine, others); errors.As(err, &conflict) {
-		return nil, s.ownerOf(conflict)
+		return nil, s.ownerOf(t, conflict)
 	}
+	s.warnReplacedTags(t, p, others)
 	if err := s.CheckResources(t.Key()); err != nil {
 		return nil, err
 	}
@@ -127,8 +134,29 @@ func (s *Session) admitTo(t *RegistryDestination, p *plan.Plan, given string, op
 	return s.resources(t, p, report, opts)
 }
 
-// ownerOf adds the path of the other configuration to the error, if the workspace knows it.
-func (s *Session) ownerOf(conflict *state.ConflictError) error {
+// admitAgain returns the error of admitTo if another run changed the records of a mirror before this one got
+// the lease.
+func (s *Session) admitAgain(ctx context.Context, t *RegistryDestination, p *plan.Plan, given string, opts manifestOptions) error {
+	if t.recordProblem != nil {
+		return nil //nolint:nilerr // syncRecords sent the warning
+	}
+	before := t.recorded
+	if err := s.syncRecords(ctx, t); err != nil {
+		return err
+	}
+	if maps.EqualFunc(before, t.recorded, func(a, b recordedSet) bool { return a.Tag() == b.Tag() }) {
+		return nil
+	}
+	_, err := s.admitTo(t, p, given, opts)
+	return err
+}
+
+// ownerOf adds the path of the other configuration to the error, if the workspace knows it, or who mirrored it
+// from another workspace.
+func (s *Session) ownerOf(t *RegistryDestination, conflict *state.ConflictError) error {
+	if by := t.otherOwner(conflict.Owner); by != "" {
+		return fmt.Errorf("%w (mirrored by %s)", conflict, by)
+	}
 	path, err := s.Configuration(conflict.Owner)
 	if err != nil || path == "" {
 		return conflict

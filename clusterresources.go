@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -178,12 +179,14 @@ func (s *Session) compareObjects(t *RegistryDestination, r *clusterResources, ou
 		return err
 	}
 	before, after := resources.Applied(before), resources.Applied(slices.Concat(r.files, r.support))
-	if out.Objects, err = resources.Compare(before, after); err != nil {
+	kept := resources.Kept(before, after, r.files)
+	if out.Objects, err = resources.Compare(before, slices.Concat(after, kept)); err != nil {
 		return err
 	}
+	out.Objects.Unchanged -= len(resources.ObjectNames(kept))
 	out.Applied = &r.applied
 	if !r.target.Kubernetes {
-		effect := resources.Nodes(before, after)
+		effect := resources.Nodes(before, slices.Concat(after, kept))
 		out.Nodes = &effect
 	}
 	if t.aliasOf != "" {
@@ -261,17 +264,22 @@ func (s *Session) nameCatalogs(t *RegistryDestination, p *plan.Plan, r *clusterR
 	return err
 }
 
-// saveResources saves the record of the mirror and this plan, and writes the manifests and the
-// files for a web server.
-func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts manifestOptions) (*ResourceFiles, error) {
+// saveResources saves the record of the mirror and this plan, in the workspace and in the mirror, and writes the
+// manifests and the files for a web server.
+func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *plan.Plan, report *mirror.Report, opts manifestOptions, run setrecord.Turn) (*ResourceFiles, *ImageSetRecord, error) {
 	r, err := s.resources(t, p, report, opts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.SaveRecord(t.Key(), p.Name, &r.mine); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.writeResources(ctx, t, r, true)
+	recorded, err := s.recordRun(ctx, t, run, &r.mine, p.Write)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := s.writeResources(ctx, t, r, true)
+	return out, recorded, err
 }
 
 // writeResources writes the manifests and the files for a web server. If read is not set, the mirror is

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
+	"github.com/gantry-mirror/gantry/pkg/tail"
 )
 
 const (
@@ -49,7 +49,7 @@ func (c *cosignProgram) verify(ctx context.Context, file string, img policy.Imag
 	defer cancel()
 	args := append([]string{"verify", "--certificate-identity", email, "--certificate-oidc-issuer", issuer, "--output", "json"}, c.flags...)
 	cmd := exec.CommandContext(ctx, c.path, append(args, at)...)
-	said := &tail{limit: maxCosignOutput}
+	said := &tail.Writer{Limit: maxCosignOutput}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = io.Discard, said, time.Second
 	err := cmd.Run()
 	var exit *exec.ExitError
@@ -61,23 +61,6 @@ func (c *cosignProgram) verify(ctx context.Context, file string, img policy.Imag
 	case !errors.As(err, &exit):
 		return fmt.Errorf("verifying %s: %w", img, err)
 	}
-	reason := fmt.Errorf("%s ended with status %d: %s", c.path, exit.ExitCode(), strings.Join(strings.Fields(said.String()), " "))
+	reason := fmt.Errorf("%s ended with status %d: %s", c.path, exit.ExitCode(), said.Line())
 	return &policy.RefusedError{Image: img, Policy: file, Scope: "fulcio", Type: policy.SigstoreSigned, Reasons: []error{reason}}
 }
-
-// A tail keeps the end of what is written to it.
-type tail struct {
-	limit int
-	text  []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	if over := len(t.text) - t.limit; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(p), nil
-}
-
-// String returns the end as valid text.
-func (t *tail) String() string { return strings.ToValidUTF8(string(t.text), "") }

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -38,6 +39,9 @@ type DestinationOptions struct {
 	StrictArchive bool
 	// VolumeSize is how large the volumes of an archive may be, in bytes; 0 is what the plan says.
 	VolumeSize int64
+	// Redundancy is the percentage of the volumes of an archive for which parity files are added; 0 adds
+	// none.
+	Redundancy int
 	// KeepLayout keeps what a layout lists under other names.
 	KeepLayout bool
 	// CheckBlobs asks a registry for every blob, and reads those of a layout. ReadBlobs reads those
@@ -75,7 +79,12 @@ func (e *Env) OpenDestination(destination string, opts DestinationOptions) (Dest
 		return nil, inputHint("set it when the content is pushed to a registry", "Options.MaxNestedPaths is for docker:// destinations, and %s keeps the paths", destination)
 	case strings.HasPrefix(destination, ArchiveScheme) && len(destination) > len(ArchiveScheme):
 		return &archiveDestination{dir: destination[len(ArchiveScheme):], opts: archive.Options{
-			VolumeSize: opts.VolumeSize, Strict: opts.StrictArchive, Replace: true, Sign: opts.Sign, Encrypt: opts.Encrypt, Log: e.logger(),
+			VolumeSize: opts.VolumeSize, Redundancy: opts.Redundancy, Strict: opts.StrictArchive, Replace: true, Sign: opts.Sign, Encrypt: opts.Encrypt, Log: e.logger(),
+			WatchParity: func(total int64, done func() int64) func() {
+				return e.show("computing parity", func() progress.Reading {
+					return progress.Reading{Total: total, Done: done(), Moved: done()}
+				})
+			},
 		}}, nil
 	case strings.HasPrefix(destination, LayoutScheme) && len(destination) > len(LayoutScheme):
 		return &LayoutDestination{Dir: destination[len(LayoutScheme):], Keep: opts.KeepLayout, CheckBlobs: opts.CheckBlobs || opts.ReadBlobs}, nil
@@ -109,6 +118,13 @@ type RegistryDestination struct {
 	renameCatalogs bool
 	// suffix is the one of the names of mirror sets, and suffixNote why it is used; see nameObjects.
 	suffix, suffixNote string
+	// recorded are the records that the mirror itself has, by image set, and unreadable the tags of those
+	// warnedTags are the tags of other image sets that were warned about.
+	warnedTags map[string]bool
+	// that cannot be read. recordProblem is why no record can be read; see syncRecords.
+	recorded      map[string]recordedSet
+	unreadable    []string
+	recordProblem error
 }
 
 // Registry returns t.

@@ -33,6 +33,9 @@ func Explain(ctx context.Context, o ExplainOptions) (plan.Explanation, error) {
 	}
 	e := p.Explain(strings.TrimPrefix(o.Name, RegistryScheme))
 	if len(e.Images)+len(e.Bundles)+len(e.Releases)+len(e.Charts) > 0 {
+		env, done := o.Env.orDefault()
+		defer done()
+		env.addFeatures(&e, p, workspaceDir(o.Workspace))
 		return e, nil
 	}
 	hint := suggest.Phrase(o.Name, namesOf(p))
@@ -71,7 +74,7 @@ func (o *ExplainOptions) plan(ctx context.Context) (*plan.Plan, string, error) {
 		return nil, "", err
 	}
 	defer s.release()
-	p, err := s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: planName("", o.Config)}, nil, selected, false)
+	p, err := s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: planName("", o.Config)}, nil, nil, selected, false)
 	return p, o.Config, err
 }
 

@@ -36,6 +36,7 @@ func (e *Env) prepareArchive(ctx context.Context, s *Session, t *archiveDestinat
 	if opts.Since, err = o.since(); err != nil {
 		return err
 	}
+	opts.Deltas = e.deltaOptions(o)
 	if o.Receipt != "" {
 		if opts.Since.Policy, err = o.policy(); err != nil {
 			return err

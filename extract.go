@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -22,6 +22,11 @@ type ExtractOptions struct {
 	Images []string
 	// To is the folder of the OCI image layout. It is created if it does not exist.
 	To string
+	// Bases are where content is read that the archive omits, or that its deltas are based on:
+	// docker://HOST[:PORT][/PREFIX], oci://DIR, or file://DIR for the folder of an earlier archive.
+	// MaxNestedPaths is the one of the mirror.
+	Bases          []string
+	MaxNestedPaths int
 }
 
 // Check returns an error if a required option is missing. ExtractImages calls it.
@@ -53,6 +58,10 @@ func ExtractImages(ctx context.Context, o ExtractOptions) (*Extracted, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	bases, err := o.openBases(e)
+	if err != nil {
+		return nil, err
+	}
 	have, err := OpenArchive(o.ArchiveOptions)
 	if err != nil {
 		return nil, err
@@ -63,14 +72,18 @@ func ExtractImages(ctx context.Context, o ExtractOptions) (*Extracted, error) {
 	if err != nil {
 		return nil, err
 	}
+	source, err := bases.source(have, p)
+	if err != nil {
+		return nil, err
+	}
 	if p, err = airgap.PickImages(p, o.Images); err != nil {
 		return nil, err
 	}
-	return e.extractImages(ctx, have, p, o.To)
+	return e.extractImages(ctx, source, p, o.To)
 }
 
 // extractImages writes the images of a plan to the layout in a folder.
-func (e *Env) extractImages(ctx context.Context, have *archive.Archive, p *plan.Plan, dir string) (result *Extracted, err error) {
+func (e *Env) extractImages(ctx context.Context, have image.Reader, p *plan.Plan, dir string) (result *Extracted, err error) {
 	if err := CheckLayoutSpace(have, p, dir); err != nil {
 		return nil, err
 	}

@@ -76,6 +76,8 @@ func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, 
 		selected = append(selected, f)
 	}
 	out := &ExtractedFiles{Version: 1, To: o.To, Files: []PulledFile{}}
+	stop := e.showFiles(s, selected...)
+	defer stop()
 	for _, f := range selected {
 		x := PulledFile{Version: 1, MirroredFile: f, To: filepath.Join(o.To, filepath.FromSlash(f.Name))}
 		if err := os.MkdirAll(filepath.Dir(x.To), 0o755); err != nil {
@@ -92,6 +94,7 @@ func ExtractFiles(ctx context.Context, o ExtractFilesOptions) (*ExtractedFiles, 
 		}
 		out.Files = append(out.Files, x)
 	}
+	stop()
 	if len(o.Names) == 0 || len(toolNames) > 0 {
 		out.Tools, err = e.plannedTools(ctx, have, p, toolNames, &o)
 	}

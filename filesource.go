@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
@@ -36,6 +37,8 @@ type fileSource struct {
 	list  func(ctx context.Context) ([]StoredFile, error)
 	named func(ctx context.Context, name string) (StoredFile, error)
 	close func()
+	meter *fileMeter    // nil if nothing is counted
+	limit *rate.Limiter // nil if nothing is limited here
 }
 
 // A StoredFile is a file in a mirror, an archive or a layout.
@@ -53,10 +56,9 @@ func (f StoredFile) ref() string {
 	return f.Name
 }
 
-// openFiles opens what Options.From names. The caller closes it.
+// openFiles opens what PullOptions.From names. The caller closes it.
 func (e *Env) openFiles(ctx context.Context, o *PullOptions) (*fileSource, error) {
-	switch {
-	case strings.HasPrefix(o.From, RegistryScheme):
+	if strings.HasPrefix(o.From, RegistryScheme) {
 		at, err := mirror.ParseRegistryPath(o.From, o.MaxNestedPaths)
 		if err != nil {
 			return nil, advice.Wrap(advice.Input, err, "")
@@ -66,17 +68,29 @@ func (e *Env) openFiles(ctx context.Context, o *PullOptions) (*fileSource, error
 			return nil, err
 		}
 		return mirroredFileSource(client, at.Repository(fileartifact.Repository)), nil
-	case strings.HasPrefix(o.From, LayoutScheme):
-		return layoutFileSource(strings.TrimPrefix(o.From, LayoutScheme))
-	case strings.HasPrefix(o.From, ArchiveScheme):
-		have, err := OpenArchive(ArchiveOptions{Env: e, Folders: []string{o.From}, Sequence: o.Sequence, Read: o.Read})
-		if err != nil {
-			return nil, err
-		}
-		e.opened(have)
-		return archivedFileSource(ctx, have)
 	}
-	return nil, inputHint("write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", "Options.From %q is neither a mirror, an archive nor a layout", o.From)
+	bytes, _, err := e.limits()
+	if err != nil {
+		return nil, err
+	}
+	var s *fileSource
+	switch {
+	case strings.HasPrefix(o.From, LayoutScheme):
+		s, err = layoutFileSource(strings.TrimPrefix(o.From, LayoutScheme))
+	case strings.HasPrefix(o.From, ArchiveScheme):
+		var have *archive.Archive
+		if have, err = OpenArchive(ArchiveOptions{Env: e, Folders: []string{o.From}, Sequence: o.Sequence, Read: o.Read}); err == nil {
+			e.opened(have)
+			s, err = archivedFileSource(ctx, have)
+		}
+	default:
+		err = inputHint("write docker://HOST[:PORT][/PREFIX], file://DIR or oci://DIR", "%q is neither a mirror, an archive nor a layout", o.From)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.limitRate(bytes)
+	return s, nil
 }
 
 // archivedFileSource has the files of the plan of an archive.
@@ -146,6 +160,14 @@ func (r layoutReader) Blob(ctx context.Context, _ string, desc ocispec.Descripto
 	return r.Layout.Blob(ctx, desc, offset)
 }
 
+// A noFilesError is the error of a mirror that does not have the repository of files.
+type noFilesError struct{ repository string }
+
+// Error names the repository.
+func (e *noFilesError) Error() string {
+	return "there are no files: the registry has no repository " + e.repository
+}
+
 // maxFileTags limits the tags of files that are listed, and fileReads how many are read at a time.
 const (
 	maxFileTags = 10_000
@@ -173,7 +195,8 @@ func mirroredFileSource(client *remote.Client, repository reference.Reference) *
 	s.list = func(ctx context.Context) ([]StoredFile, error) {
 		tags, err := client.Tags(ctx, repository, maxFileTags)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil // no file was mirrored
+			return nil, advice.Wrap(advice.Input, &noFilesError{repository.Name()},
+				"check the prefix of the mirror; if it was filled with Options.MaxNestedPaths, give the same value; files are mirrored with mirror.files of the configuration")
 		}
 		if err != nil {
 			return nil, err

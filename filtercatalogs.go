@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
@@ -84,7 +85,11 @@ func FilterCatalogs(ctx context.Context, o FilterOptions) (*FilterResult, error)
 		return nil, err
 	}
 	defer e.closeSources(r)
-	selection, err := build.Select(ctx, selected.Config, r.Plan(), build.Options{Log: e.logger(), Installed: selected.Operators})
+	minAge, err := o.minAgeOf(selected.Config)
+	if err != nil {
+		return nil, err
+	}
+	selection, err := build.Select(ctx, selected.Config, r.Plan(), build.Options{Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Clusters, Now: time.Now(), MinAge: minAge})
 	if err != nil {
 		return nil, err
 	}

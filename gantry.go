@@ -39,6 +39,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/window"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -75,6 +76,9 @@ type Env struct {
 	Getenv func(name string) string
 	// Home is the user's home folder. The default is the one of the environment.
 	Home string
+	// MachineConfig is the folder of the machine's configuration, beside the user's. The default is
+	// /etc/gantry.
+	MachineConfig string
 	// StateDir is a folder of the user, beside all workspaces, that keeps which workspace was last used
 	// for a destination. Without it, nothing is kept.
 	StateDir string
@@ -84,6 +88,8 @@ type Env struct {
 	// HelmRenderer is the program that renders Helm charts. The default is gantry-helm beside the running
 	// program, or in PATH.
 	HelmRenderer string
+	// TuneWindow changes the gate of MirrorOptions.Window. Tests set clocks with it.
+	TuneWindow func(*window.Gate)
 
 	mu        sync.Mutex
 	clients   []sideClient

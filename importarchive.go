@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -16,6 +18,7 @@ import (
 func (o *MirrorOptions) openArchive(sequence int) (*archive.Archive, error) {
 	opts := o.Read
 	opts.Sequence = sequence
+	opts.TempDir = filepath.Join(state.CacheDir(o.workspace()), deltaCache)
 	if o.AskFolder != nil {
 		opts.Ask = func(missing []string) (string, error) {
 			return o.askFolder("missing:\n  " + strings.Join(missing, "\n  "))
@@ -57,7 +60,7 @@ func (e *Env) checkImport(ctx context.Context, o *MirrorOptions, s *Session, t D
 		site = &r.site
 	}
 	opts := airgap.ImportOptions{
-		From: o.From,
+		From: o.From, AllowOlder: o.AllowOlder,
 		Info: func(text string) { e.say("%s", text) },
 		Warn: func(text string) { e.warn("%s", text) },
 	}

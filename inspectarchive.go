@@ -67,22 +67,27 @@ type Inspection struct {
 
 // An InspectedSet is one archive of a series, or a repair.
 type InspectedSet struct {
-	Sequence   int               `json:"sequence"`
-	Set        digest.Digest     `json:"set"`
-	Repair     bool              `json:"repair,omitempty"`
-	Manifest   string            `json:"manifest"`
-	Folder     string            `json:"folder,omitempty"` // empty if it is not in the folders
-	Parent     digest.Digest     `json:"parent,omitempty"`
-	Plan       digest.Digest     `json:"plan,omitempty"`
-	VolumeSize int64             `json:"volumeSize,omitempty"`
-	Features   []string          `json:"features,omitempty"`
-	BuildsOn   []InspectedBase   `json:"buildsOn,omitempty"`
-	Content    int               `json:"content"`             // manifests and blobs
-	Bytes      int64             `json:"bytes"`               // of them
-	Omitted    int               `json:"elsewhere,omitempty"` // manifests and blobs that earlier archives have
-	Encrypted  bool              `json:"encrypted,omitempty"`
-	Locked     bool              `json:"locked,omitempty"` // no identity decrypts it
-	Volumes    []InspectedVolume `json:"volumes,omitempty"`
+	Sequence   int             `json:"sequence"`
+	Set        digest.Digest   `json:"set"`
+	Repair     bool            `json:"repair,omitempty"`
+	Manifest   string          `json:"manifest"`
+	Folder     string          `json:"folder,omitempty"` // empty if it is not in the folders
+	Parent     digest.Digest   `json:"parent,omitempty"`
+	Plan       digest.Digest   `json:"plan,omitempty"`
+	VolumeSize int64           `json:"volumeSize,omitempty"`
+	Features   []string        `json:"features,omitempty"`
+	BuildsOn   []InspectedBase `json:"buildsOn,omitempty"`
+	Content    int             `json:"content"`             // manifests and blobs
+	Bytes      int64           `json:"bytes"`               // of them
+	Omitted    int             `json:"elsewhere,omitempty"` // manifests and blobs that earlier archives have
+	// Deltas are the blobs among Content that are carried as deltas, DeltaBytes the size of the deltas, and
+	// RebuiltBytes the size of the blobs.
+	Deltas       int               `json:"deltas,omitempty"`
+	DeltaBytes   int64             `json:"deltaBytes,omitempty"`
+	RebuiltBytes int64             `json:"rebuiltBytes,omitempty"`
+	Encrypted    bool              `json:"encrypted,omitempty"`
+	Locked       bool              `json:"locked,omitempty"` // no identity decrypts it
+	Volumes      []InspectedVolume `json:"volumes,omitempty"`
 	// OmittedBytes is the size of Omitted.
 	OmittedBytes int64 `json:"-"`
 }
@@ -152,7 +157,7 @@ func (r *Inspection) add(s archive.SetInfo) {
 		Sequence: s.Sequence, Set: s.Set, Repair: s.Repair, Manifest: s.Manifest, Folder: s.Dir, Parent: s.Parent, Plan: s.Plan,
 		VolumeSize: s.VolumeSize, Features: s.Features, Content: s.Content, Bytes: s.ContentBytes,
 		Encrypted: s.Encrypted, Locked: s.NeedsIdentity,
-		Omitted: s.Omitted, OmittedBytes: s.OmittedBytes,
+		Omitted: s.Omitted, OmittedBytes: s.OmittedBytes, Deltas: s.Deltas, DeltaBytes: s.DeltaBytes, RebuiltBytes: s.RebuiltBytes,
 	}
 	for _, b := range s.BuildsOn {
 		set.BuildsOn = append(set.BuildsOn, InspectedBase(b))

@@ -2,6 +2,7 @@ package gantry
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,6 +21,11 @@ type job struct {
 	*mirror.Job
 	source image.Reader
 	to     Destination
+	// catalogs reads the catalogs of the plan.
+	catalogs image.Reader
+	// again is called before the rest of a plan is copied without packages whose images are missing. Nil does
+	// nothing.
+	again func(ctx context.Context, part *plan.Plan) error
 }
 
 // newJob returns the job of a plan. have is the archive to read from, or nil to read from the
@@ -42,6 +48,7 @@ func newJob(ctx context.Context, onError string, p *plan.Plan, s *Session, have 
 	if onError == OnErrorPackage {
 		reduce = func(ctx context.Context, p *plan.Plan) (*plan.Reduced, error) { return build.Reduce(ctx, p, from) }
 	}
+	j.catalogs = from.Images
 	var err error
 	j.Job, err = mirror.NewJob(ctx, p, reduce)
 	return j, err
@@ -54,6 +61,11 @@ func (e *Env) runJob(ctx context.Context, j *job, opts mirror.Options) (*mirror.
 	report, err := j.Run(ctx, toArchive, func(ctx context.Context, part *plan.Plan) (*mirror.Report, error) {
 		if total != nil && !toArchive {
 			e.say("copying %s without packages whose images are missing", number(len(part.Catalogs), "catalog", "catalogs"))
+		}
+		if total != nil && j.again != nil {
+			if err := j.again(ctx, part); err != nil {
+				return &mirror.Report{}, err
+			}
 		}
 		opts.Meter = &mirror.Meter{}
 		end := e.ObserveCopy(part, j.to, opts.Meter)
@@ -111,4 +123,47 @@ func namesMissing(p *plan.Plan) []plan.Publishable {
 		}
 	}
 	return all
+}
+
+// copy runs a job, and keeps the journal of a registry. Before and after, it cancels the uploads
+// that a killed run left open, and those that could not be cancelled during the run.
+func (s *Session) copy(ctx context.Context, o MirrorOptions, j *job, found func([]mirror.MissingImage)) (*mirror.Report, *Transfer, error) {
+	e := s.env
+	streams, err := e.Streams()
+	if err != nil {
+		return nil, nil, err
+	}
+	gate, err := e.windowGate(&o)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := mirror.Options{Streams: streams, Fatal: Fatal, StopOnError: o.OnError == OnErrorStop, Repair: o.RepairMissing, Found: found, Log: e.logger()}
+	if gate != nil {
+		opts.Wait = gate.Wait
+	}
+	finish := func(bool) error { return nil }
+	if r := j.to.Registry(); r != nil {
+		if opts.KnownTags, err = s.knownTags(r, j.Plan().Name); err != nil {
+			return nil, nil, err
+		}
+		journal, err := s.Journal(r.Key())
+		if err != nil {
+			return nil, nil, err
+		}
+		uploads, err := s.Uploads(r.Key())
+		if err != nil {
+			return nil, nil, errors.Join(err, journal.Done(false))
+		}
+		if err := assumePushed(r, j.Plan(), uploads, journal); err != nil {
+			return nil, nil, errors.Join(err, journal.Done(false), uploads.Close())
+		}
+		e.cancelUploads(ctx, r.Client, uploads)
+		r.Client.LogSessions(uploads)
+		opts.Journal, finish = journal, func(finished bool) error {
+			e.cancelUploads(ctx, r.Client, uploads)
+			return errors.Join(journal.Done(finished), uploads.Close())
+		}
+	}
+	report, took, err := e.runJob(ctx, j, opts)
+	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
 }

@@ -36,7 +36,7 @@ type VerifiedSignatures struct {
 	// Signed are the signers and the images of each, sorted.
 	Signed []SignedImages `json:"signed"`
 	// Verified is how many images have the signatures that the policy requires, Unsigned how many it
-	// accepts without a signature, Refused how many it does not accept.
+	// accepts without verification, because it requires none, whether they are signed or not, Refused how many it does not accept.
 	Verified int `json:"verified"`
 	Unsigned int `json:"unsigned"`
 	Refused  int `json:"refused"`
@@ -139,9 +139,7 @@ func (j *judge) collect(ctx context.Context, p *plan.Plan) (*judgement, error) {
 		switch {
 		case isAttachment(img):
 			continue
-		case img.Kind == plan.GraphImage, img.Kind == plan.CatalogImage && built[img.Catalog],
-			img.Kind == plan.ChartImage && plan.IsChartSource(img.Source) && strings.HasPrefix(img.Repository, chart.Repository+"/"),
-			img.Kind == plan.FileImage && img.Repository == fileartifact.Repository:
+		case wasBuilt(img, built) && (img.Kind != plan.FileImage || isFile(p, img)):
 			all.built++
 			continue
 		}
@@ -152,6 +150,9 @@ func (j *judge) collect(ctx context.Context, p *plan.Plan) (*judgement, error) {
 			}
 			return nil
 		}, func(plan.Blob) error { return nil })
+		if err == nil && j.sources != nil {
+			leaves, err = originalsOf(ctx, p, img, leaves, j.sources)
+		}
 		if err == nil {
 			err = all.add(img.Source, j.digestOf(img), leaves)
 		}
@@ -160,6 +161,27 @@ func (j *judge) collect(ctx context.Context, p *plan.Plan) (*judgement, error) {
 		}
 	}
 	return all, nil
+}
+
+// wasBuilt reports whether Gantry makes an image, which is at no source. built are the names of the catalogs that
+// it builds.
+func wasBuilt(img *plan.Image, built map[string]bool) bool {
+	switch img.Kind {
+	case plan.GraphImage:
+		return true
+	case plan.CatalogImage:
+		return built[img.Catalog]
+	case plan.ChartImage:
+		return plan.IsChartSource(img.Source) && strings.HasPrefix(img.Repository, chart.Repository+"/")
+	case plan.FileImage:
+		return img.Repository == fileartifact.Repository
+	}
+	return false
+}
+
+// isFile reports whether the plan lists the file of an image. Then it is known to have that file as its only content.
+func isFile(p *plan.Plan, img *plan.Image) bool {
+	return slices.ContainsFunc(p.Files, func(f plan.File) bool { return f.Digest == img.Digest && f.Source == img.Source })
 }
 
 // digestOf returns the digest that signatures of the image may cover: at a source, the digest of the index

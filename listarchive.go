@@ -44,7 +44,7 @@ func ListArchiveContent(o ArchiveListOptions) (*ArchiveContent, error) {
 	names := airgap.NewNamePattern(o.Filter...)
 	list := &ArchiveContent{Version: 1, Content: []ArchivedContent{}}
 	for e := range have.Entries() {
-		if !e.IsContent || !names.Match(string(e.Digest), e.Volume, e.Path, e.MediaType) {
+		if !e.IsContent || !names.Match(append(namesOfDelta(have, e.Digest), string(e.Digest), e.Volume, e.Path, e.MediaType)...) {
 			continue
 		}
 		x := ArchivedContent{
@@ -54,9 +54,20 @@ func ListArchiveContent(o ArchiveListOptions) (*ArchiveContent, error) {
 		if e.Parts > 0 {
 			x.Whole = e.ContentSize
 		}
+		if blob, ok := have.BlobOf(e.Digest); ok {
+			x.DeltaOf, x.BlobSize = blob.Digest, blob.Size
+		}
 		list.Content = append(list.Content, x)
 	}
 	return list, nil
+}
+
+// namesOfDelta returns the digest of the blob that content is a delta for.
+func namesOfDelta(have *archive.Archive, d digest.Digest) []string {
+	if blob, ok := have.BlobOf(d); ok {
+		return []string{string(blob.Digest)}
+	}
+	return nil
 }
 
 // ArchiveContent is the result of ListArchiveContent. Its JSON is what gantry archive list --blobs
@@ -81,6 +92,9 @@ type ArchivedContent struct {
 	Parts int   `json:"parts,omitempty"`
 	At    int64 `json:"at,omitempty"`
 	Whole int64 `json:"whole,omitempty"`
+	// DeltaOf is the blob that this is a delta for, and BlobSize the size of that.
+	DeltaOf  digest.Digest `json:"deltaOf,omitempty"`
+	BlobSize int64         `json:"blobSize,omitempty"`
 }
 
 // ArchiveImages is the result of ListArchiveImages. Its JSON is what gantry archive list --output json

@@ -3,6 +3,7 @@ package gantry
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
@@ -46,19 +47,30 @@ type OperatorBundle struct {
 
 // ListPackages lists the packages of a catalog, or the bundles of one of them.
 func ListPackages(ctx context.Context, o PackagesOptions) (*CatalogListing, error) {
-	packages, err := Packages(ctx, o)
+	var mu sync.Mutex
+	declared := map[*catalog.Bundle]*excerpt.Features{}
+	packages, err := o.packages(ctx, func(b *catalog.Bundle) {
+		f := featuresOf(b)
+		mu.Lock()
+		defer mu.Unlock()
+		declared[b] = f
+	})
 	if err != nil {
 		return nil, err
 	}
-	return newCatalogListing(o.Catalog, packages, o.Package != "", o.Channel), nil
+	features := featuresOf
+	if len(declared) > 0 { // the text of bundles is gone
+		features = func(b *catalog.Bundle) *excerpt.Features { return declared[b] }
+	}
+	return newCatalogListing(o.Catalog, packages, o.Package != "", o.Channel, features), nil
 }
 
 // newCatalogListing lists packages of a catalog, with or without their bundles. If channel is not
-// empty, other channels are left out.
-func newCatalogListing(catalogName string, packages []*catalog.Package, bundles bool, channel string) *CatalogListing {
+// empty, other channels are left out. features returns what a bundle declares; it may be called with nil.
+func newCatalogListing(catalogName string, packages []*catalog.Package, bundles bool, channel string, features func(*catalog.Bundle) *excerpt.Features) *CatalogListing {
 	l := &CatalogListing{Version: 1, Catalog: catalogName, Packages: []ListedOperator{}}
 	for _, p := range packages {
-		listed := listPackage(p, bundles)
+		listed := listPackage(p, bundles, features)
 		if channel != "" {
 			listed.Channels = slices.DeleteFunc(listed.Channels, func(c OperatorChannel) bool { return c.Name != channel })
 		}
@@ -68,7 +80,7 @@ func newCatalogListing(catalogName string, packages []*catalog.Package, bundles 
 }
 
 // listPackage lists a package, with or without its bundles, newest first.
-func listPackage(p *catalog.Package, bundles bool) ListedOperator {
+func listPackage(p *catalog.Package, bundles bool, features func(*catalog.Bundle) *excerpt.Features) ListedOperator {
 	deprecated := map[string]string{}
 	for _, d := range p.Deprecations {
 		for _, e := range d.Entries {
@@ -81,13 +93,13 @@ func listPackage(p *catalog.Package, bundles bool) ListedOperator {
 		if heads := graph.Inspect(c.Entries).Heads; len(heads) > 0 {
 			ch.Head = heads[0]
 			ch.Version = versionOf(p, ch.Head)
-			ch.Features = featuresOf(p, ch.Head)
+			ch.Features = features(p.Bundle(ch.Head))
 		}
 		if bundles {
 			entries := slices.Clone(c.Entries)
 			slices.SortStableFunc(entries, func(x, y catalog.Entry) int { return compareBundles(p.Bundle(y.Name), p.Bundle(x.Name)) })
 			for _, e := range entries {
-				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name], featuresOf(p, e.Name)})
+				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name], features(p.Bundle(e.Name))})
 			}
 		}
 		l.Channels = append(l.Channels, ch)
@@ -96,8 +108,7 @@ func listPackage(p *catalog.Package, bundles bool) ListedOperator {
 }
 
 // featuresOf returns the features that a bundle declares, or nil if there are none or it cannot be read.
-func featuresOf(p *catalog.Package, name string) *excerpt.Features {
-	b := p.Bundle(name)
+func featuresOf(b *catalog.Bundle) *excerpt.Features {
 	if b == nil {
 		return nil
 	}

@@ -2,14 +2,13 @@ package gantry
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -33,16 +32,27 @@ func OnErrors() []string { return []string{OnErrorStop, OnErrorContinue, OnError
 // Plan, From and Repair.
 type MirrorOptions struct {
 	Env *Env
+	RunReports
+	// Window are the times of the day at which content is copied, in the local time zone: "22:00-05:00".
+	// Outside of them, a run waits, and resumes. The default is always.
+	Window []string
 	Selection
 	ReleaseTrust
 	ImageTrust
+	Gates
+	Sharding
 	// ImagePolicies is the version of the ClusterImagePolicies that are written for images that
 	// ImageTrust verified: ImagePolicyV1, which is the default, ImagePolicyV1alpha1 or NoImagePolicies.
 	ImagePolicies string
 	// ImagePolicyNamespace writes ImagePolicies for this namespace in place of ClusterImagePolicies.
 	ImagePolicyNamespace string
-	// Plan is the file of a plan, which is copied exactly.
+	// Plan is the file of a plan, which is copied exactly. A signature beside it, with PlanSignatureSuffix
+	// added to the name, is verified with the keys of Trust. If plan_signers exists in
+	// ~/.config/gantry or Env.MachineConfig, the plan must be signed by one of its keys, and Config is
+	// refused except with DryRun.
 	Plan string
+	// RequireSignedPlan refuses a plan that is not signed by a key of Trust, too, if plan_signers exists.
+	RequireSignedPlan bool
 	// From are the folders of an archive, each as file://DIR: content is copied from there.
 	From []string
 	// Repair is the file of a repair request. The content that it lists is written to an archive.
@@ -76,13 +86,28 @@ type MirrorOptions struct {
 	// ReadBlobs is CheckBlobs that reads every manifest and blob of a registry, too, and compares it
 	// with its digest.
 	ReadBlobs bool
+	// RepairMissing asks a registry for every manifest and blob, and copies nothing but what is missing.
+	// MirrorResult.MissingBefore lists it. With ReadBlobs, damaged content is replaced, too.
+	RepairMissing bool
+	// Prune deletes from a registry what none of its image sets wants any more, as the function Prune does,
+	// after a run that is complete.
+	Prune bool
 	// RemoveSignatures leaves out the signatures and other referrers of images, as mirror.signatures:
 	// remove does in Config.
 	RemoveSignatures bool
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
+	// CreateRepositories creates the repositories or projects that the plan needs in a registry that does not
+	// create them on push, as PrepareRegistry does, unless DryRun is set.
+	CreateRepositories bool
+	RegistryAPI
 	// OnError is what to do when images are unavailable. The default is OnErrorContinue.
 	OnError string
+	// OnStrand is what to do when clusters may have installed operators that have no upgrade path in a catalog
+	// that replaces another one: OnStrandWarn, which is the default, or OnStrandRefuse.
+	OnStrand string
+	// AllowOlder replaces a catalog by an older one, and newer archives by an older one. The default refuses that.
+	AllowOlder bool
 	// MirrorSourcePolicy is the mirrorSourcePolicy of the cluster resources.
 	MirrorSourcePolicy string
 	// For are the clusters that apply the cluster resources: "openshift-4.20" or "kubernetes", and further
@@ -91,8 +116,8 @@ type MirrorOptions struct {
 	For string
 	// ICSP writes ImageContentSourcePolicies for clusters before OpenShift 4.13, in place of mirror sets.
 	ICSP bool
-	// again means that Resources writes them: how the mirror is reached is as in the last run.
-	again bool
+	// again are the options of Resources, which changes those of the last run; nil in a run of Mirror.
+	again *ResourcesOptions
 	// ResourceName becomes part of the names of mirror sets and of the UpdateService, so that those of
 	// several mirrors exist beside each other in a cluster. The default is no name for the first mirror
 	// of a workspace, and the name of the image set for others. The workspace keeps it.
@@ -100,6 +125,8 @@ type MirrorOptions struct {
 	// RenameCatalogs forgets the names that CatalogSources and ClusterCatalogs have, and names them as
 	// oc mirror does.
 	RenameCatalogs bool
+	// configuration is the digest of Config.
+	configuration digest.Digest
 	// WriteReceipt is the file for the receipt of what the registry has of an archive. The default
 	// is in the workspace.
 	WriteReceipt string
@@ -109,12 +136,20 @@ type MirrorOptions struct {
 	// VolumeSize is the maximum size of an archive's volumes in bytes. The default is the one of
 	// the configuration.
 	VolumeSize int64
+	// Redundancy is the percentage of an archive's volumes for which parity files are added, 1 to 100. Lost or
+	// damaged volumes can be rebuilt from them, see RebuildArchive. 0 adds none.
+	Redundancy int
 	// Since, Full and Receipt say what an archive omits; only one may be set. Since is a sequence
 	// ("2") or a date ("2026-10-01") that the site has, Full omits nothing, and Receipt is a file
 	// that Mirror wrote at the site. The default omits what earlier archives of the workspace have.
 	Since   string
 	Full    bool
 	Receipt string
+	// Delta is how an archive carries changed blobs: DeltaAuto, which is the default, DeltaOff or DeltaMax.
+	Delta string
+	// DeltaTime is how much processor time DeltaAuto may spend for each MB that a delta saves. The default is
+	// DefaultDeltaTime.
+	DeltaTime time.Duration
 	// SigningKey signs an archive or a receipt that is written. Nil signs nothing.
 	SigningKey *sshsig.Key
 	// EncryptTo has the recipients that an archive is encrypted to. Nil does not encrypt it.
@@ -130,57 +165,14 @@ type MirrorOptions struct {
 	AskFolder func(missing string) (dir string, err error)
 }
 
-// A MirrorResult is what a run did. Its JSON is what gantry mirror --output json prints.
-type MirrorResult struct {
-	Version     int    `json:"version"`
-	Destination string `json:"destination"`
-	// Signature is the one of the archive that was read; nil if it is not signed.
-	Signature *sshsig.Verdict `json:"signature,omitempty"`
-	Report    *mirror.Report  `json:"report"`
-	// Verified is what the signature policy found; nil if none was applied.
-	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
-	// Notes are those of the plan. Blocked is how many images mirror.blockedImages removed from it.
-	Notes   []string `json:"notes,omitempty"`
-	Blocked int      `json:"blocked,omitempty"`
-	// SmallerIndexes are the images whose index was rewritten, or was requested to be.
-	SmallerIndexes []SmallerIndex `json:"smallerIndexes,omitempty"`
-	Resources      *ResourceFiles `json:"resources,omitempty"`
-	Transfer       *Transfer      `json:"transfer,omitempty"`
-	// Archive is the archive that was written; nil for other destinations.
-	Archive *airgap.ExportResult `json:"archive,omitempty"`
-	// Receipt is the file that lists what the mirror has of the archive that was read, or "".
-	Receipt string `json:"receipt,omitempty"`
-	// Warnings are those about the configuration.
-	Warnings []ConfigProblem `json:"warnings,omitempty"`
-	// Charts are the Helm charts at the destination. Of an archive, they are installed when it is mirrored to a
-	// registry.
-	Charts []MirroredChart `json:"charts,omitempty"`
-	// Files are the files at the destination.
-	Files []MirroredFile `json:"files,omitempty"`
-	// Program is the program beside the archive; nil without WithGantry.
-	Program *AddedProgram `json:"program,omitempty"`
-
-	// Plan is what was copied.
-	Plan *plan.Plan `json:"-"`
-	// ToCopy is what would be copied; nil without DryRun.
-	ToCopy *mirror.ToCopy `json:"-"`
-	// Withheld are the catalogs and releases that name images which are missing at their sources.
-	Withheld []plan.Publishable `json:"-"`
-	// Repaired is the repair that was written; nil without Repair.
-	Repaired *airgap.Repaired `json:"-"`
-}
-
 // writesNothing reports whether the destination does not change.
 func (o *MirrorOptions) writesNothing() bool { return o.DryRun || o.ResourcesOnly }
 
 func (o *MirrorOptions) toArchive() bool  { return strings.HasPrefix(o.Destination, ArchiveScheme) }
 func (o *MirrorOptions) toRegistry() bool { return strings.HasPrefix(o.Destination, RegistryScheme) }
 
-// Mirror copies what the destination does not have. If some content is unavailable, the rest is
-// complete and consistent, and Mirror returns the result and a *PartialError. If OnError is
-// OnErrorStop, the error is a *mirror.StopError. With every error of the copy itself, it returns the
-// result so far, whose Report lists what failed.
-func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure error) {
+// runMirror is Mirror without reports.
+func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure error) {
 	e, closeEnv := o.Env.orDefault()
 	defer closeEnv()
 	if err := o.Check(); err != nil {
@@ -189,21 +181,40 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	if o.Repair != "" {
 		return e.repair(ctx, o)
 	}
+	gate, err := e.windowGate(&o)
+	if err == nil && gate != nil {
+		err = gate.Wait(ctx) // before anything is locked
+	}
+	if err != nil {
+		return nil, err
+	}
 	var selected *Selected
 	if o.Config != "" {
 		var err error
 		if selected, err = o.Selection.loadConfig(e); err != nil {
 			return nil, err
 		}
+		o.configuration = digestOfFile(o.Config)
 	}
 	trust, err := e.imagePolicy(o.ImageTrust)
 	if err != nil {
 		return nil, err
 	}
+	gates, err := e.findGates(o.Gates)
+	if err != nil {
+		return nil, err
+	}
+	approved, err := e.approvePlan(&o)
+	if err != nil {
+		return nil, err
+	}
+	if (o.Shard != plan.Shard{}) {
+		return e.mirrorShard(ctx, o, trust, gates, approved)
+	}
 	sign := signWith(o.SigningKey)
 	t, err := e.OpenDestination(o.Destination, DestinationOptions{
 		RenameCatalogs: o.RenameCatalogs,
-		MaxNestedPaths: o.MaxNestedPaths, StrictArchive: o.StrictArchive, VolumeSize: o.VolumeSize, CheckBlobs: o.CheckBlobs, ReadBlobs: o.ReadBlobs, Sign: sign, Encrypt: o.EncryptTo,
+		MaxNestedPaths: o.MaxNestedPaths, StrictArchive: o.StrictArchive, VolumeSize: o.VolumeSize, Redundancy: o.Redundancy, CheckBlobs: o.CheckBlobs || o.RepairMissing, ReadBlobs: o.ReadBlobs, Sign: sign, Encrypt: o.EncryptTo,
 	})
 	if err != nil {
 		return nil, err
@@ -230,23 +241,43 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 		to.opts.OCMirrorNames, to.opts.Replace = true, false // that tool's scripts find all volumes in the folder
 	}
 	run := s.beginRun(&o, t, have)
-	defer func() { run.end(ctx, &o, done, failure) }()
+	caller := ctx // the lease has a context of its own
+	defer func() { failure = run.end(caller, &o, done, failure) }()
+	if err := run.begin(&o); err != nil {
+		return nil, err
+	}
 	checked := t
 	if o.ResourcesOnly {
-		t.Registry().offline = o.again
+		t.Registry().offline = o.again != nil
 		checked = nil
 	}
-	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) { return s.planFor(ctx, o, trust, selected, have, t) })
+	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) {
+		return s.planFor(ctx, o, trust, gates, selected, approved, have, t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	prepare, err := e.preparation(ctx, &o, t)
 	if err != nil {
 		return nil, err
 	}
 	if r := t.Registry(); r != nil {
+		if err := s.knowRecords(ctx, r, o.ResourcesOnly); err != nil {
+			return nil, err
+		}
 		if err := s.nameObjects(r, o.Workspace, p.Name, o.ResourceName, !o.DryRun); err != nil {
 			return nil, err
 		}
 	}
-	run.planned(p.Name, o.writesNothing())
-	policy := o.manifests()
+	sum, err := approved.digestOf(p)
+	if err != nil {
+		return nil, err
+	}
+	run.planned(p.Name, sum, o.writesNothing())
+	policy, err := s.manifestOptions(&o, t.Registry())
+	if err != nil {
+		return nil, err
+	}
 	if o.ResourcesOnly {
 		expected, err := s.admit(ctx, t, p, o.Name, policy)
 		if err != nil {
@@ -267,6 +298,9 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 			return nil, err
 		}
 	}
+	if err := s.passPlanGate(ctx, gates, p, sum); err != nil {
+		return nil, err
+	}
 	if to, ok := t.(*archiveDestination); ok {
 		if err := e.prepareArchive(ctx, s, to, &o, p); err != nil {
 			return nil, err
@@ -281,9 +315,13 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 	if err != nil {
 		return nil, err
 	}
-	result := &MirrorResult{Version: 1, Destination: o.Destination, Plan: p, Verified: s.accepted.summary()}
+	result := &MirrorResult{Version: 1, Destination: o.Destination, PlanDigest: sum, PlanSignature: approved.signer(), Plan: p, Verified: s.accepted.summary(), Gate: s.gated}
+	result.UnsignedImages, _ = result.Plan.Unsigned()
 	if selected != nil && have == nil {
 		result.Warnings = ConfigProblems(selected.Config.Warnings)
+	}
+	if err := s.checkReplaced(ctx, &o, j, have == nil, result); err != nil {
+		return result, err
 	}
 	if o.DryRun {
 		if expected != nil {
@@ -302,93 +340,59 @@ func Mirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure e
 		}
 		return result, nil
 	}
-	if o.WithGantry != "" {
-		if result.Program, err = addProgram(ctx, o.WithGantry, strings.TrimPrefix(o.Destination, ArchiveScheme)); err != nil {
+	if r := t.Registry(); r != nil {
+		if err := prepare.createFor(ctx, p); err != nil {
+			return nil, err
+		}
+		leased, release, err := s.lease(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		defer func() { failure = lost(leased, r, failure) }()
+		ctx = leased
+		if err := s.admitLeased(ctx, r, &o, p, policy, approved); err != nil {
 			return nil, err
 		}
 	}
-	if result.Report, result.Transfer, err = s.copy(ctx, o, j); err != nil {
+	if o.WithGantry != "" {
+		if result.Program, err = addProgram(ctx, o.WithGantry, strings.TrimPrefix(o.Destination, ArchiveScheme), o.SigningKey); err != nil {
+			return nil, err
+		}
+	}
+	if result.Report, result.Transfer, err = s.copy(ctx, o, j, result.foundMissing); err != nil {
 		return result, err
 	}
 	p = j.Plan() // OnErrorPackage may have reduced it
 	result.Plan, result.Notes, result.Blocked, result.Withheld = p, p.Notes, len(p.Blocked), namesMissing(p)
-	result.SmallerIndexes = smallerIndexes(p)
+	result.SmallerIndexes, result.Converted = smallerIndexes(p), convertedImages(p)
 	if r := t.Registry(); r != nil {
-		if result.Resources, err = s.saveResources(ctx, r, p, result.Report, policy); err != nil {
+		s.env.sayOtherFiles(ctx, r, p, result.Report)
+		if result.Resources, result.ImageSet, err = s.saveResources(ctx, r, p, result.Report, policy, s.describeRun(r, &o, p, result.Report)); err != nil {
 			return nil, err
 		}
 	}
 	if to, ok := t.(*archiveDestination); ok {
-		result.Archive = to.export.Result()
+		result.setArchive(to.export.Result())
 	}
 	if err := s.saveErrors(p, result.Report, time.Now()); err != nil {
 		return nil, err
 	}
 	if have != nil {
 		result.Signature = SignatureOf(have)
+		if result.RepairRequest, err = imported.SaveRequest(ctx); err != nil {
+			return nil, err
+		}
 		if result.Receipt, err = imported.WriteReceipt(ctx, p, result.Report, airgap.ReceiptOptions{File: o.WriteReceipt, Sign: sign}); err != nil {
 			return nil, err
 		}
 	}
 	result.Charts, result.Files = mirroredCharts(t, p, result.Report), mirroredFiles(p, result.Report)
+	if o.Prune && result.Report.Complete() {
+		return result, s.pruneMirrored(ctx, t.Registry(), result)
+	}
 	if !result.Report.Complete() {
-		partial := newPartialError(result.Report, o.OnError)
-		partial.buildsOn = have != nil && len(have.Selected().BuildsOn) > 0
-		return result, partial
+		return result, newPartialError(result.Report, o.OnError).of(have, result.RepairRequest)
 	}
 	return result, nil
-}
-
-// signWith returns how archives are signed with a key, or nil for no key.
-func signWith(key *sshsig.Key) func(context.Context, io.Reader) ([]byte, error) {
-	if key == nil {
-		return nil
-	}
-	return func(ctx context.Context, manifest io.Reader) ([]byte, error) {
-		return key.Sign(ctx, archive.SignatureNamespace, manifest)
-	}
-}
-
-// SignatureOf returns who signed an archive, or nil if it is not signed.
-func SignatureOf(have *archive.Archive) *sshsig.Verdict {
-	if v := have.Signature(); v.Signed {
-		return &v
-	}
-	return nil
-}
-
-// copy runs a job, and keeps the journal of a registry. Before and after, it cancels the uploads
-// that a killed run left open, and those that could not be cancelled during the run.
-func (s *Session) copy(ctx context.Context, o MirrorOptions, j *job) (*mirror.Report, *Transfer, error) {
-	e := s.env
-	streams, err := e.Streams()
-	if err != nil {
-		return nil, nil, err
-	}
-	opts := mirror.Options{Streams: streams, Fatal: Fatal, StopOnError: o.OnError == OnErrorStop, Log: e.logger()}
-	finish := func(bool) error { return nil }
-	if r := j.to.Registry(); r != nil {
-		if opts.KnownTags, err = s.knownTags(r, j.Plan().Name); err != nil {
-			return nil, nil, err
-		}
-		journal, err := s.Journal(r.Key())
-		if err != nil {
-			return nil, nil, err
-		}
-		uploads, err := s.Uploads(r.Key())
-		if err != nil {
-			return nil, nil, errors.Join(err, journal.Done(false))
-		}
-		if err := assumePushed(r, j.Plan(), uploads, journal); err != nil {
-			return nil, nil, errors.Join(err, journal.Done(false), uploads.Close())
-		}
-		e.cancelUploads(ctx, r.Client, uploads)
-		r.Client.LogSessions(uploads)
-		opts.Journal, finish = journal, func(finished bool) error {
-			e.cancelUploads(ctx, r.Client, uploads)
-			return errors.Join(journal.Done(finished), uploads.Close())
-		}
-	}
-	report, took, err := e.runJob(ctx, j, opts)
-	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
 }

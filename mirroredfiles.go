@@ -1,9 +1,14 @@
 package gantry
 
 import (
+	"context"
+	"slices"
+	"strings"
+
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -34,4 +39,42 @@ func mirroredFiles(p *plan.Plan, report *mirror.Report) (all []MirroredFile) {
 		}
 	}
 	return all
+}
+
+// sayOtherFiles says which files that were copied have another content in the mirror, too, since the name now
+// belongs to this one. It is the older content of the file, or the file of another image set.
+func (e *Env) sayOtherFiles(ctx context.Context, t *RegistryDestination, p *plan.Plan, report *mirror.Report) {
+	var copied []plan.File
+	for _, f := range p.Files {
+		if slices.ContainsFunc(report.New, func(img *plan.Image) bool { return img.Digest == f.Digest && img.Source == f.Source }) {
+			copied = append(copied, f)
+		}
+	}
+	if len(copied) == 0 {
+		return
+	}
+	tags, err := t.Client.Tags(ctx, t.InMirror(fileartifact.Repository), maxFileTags)
+	if err != nil {
+		e.logger().Warn("the files of the mirror cannot be listed", "error", err)
+		return
+	}
+	for _, f := range copied {
+		if others := otherContents(f, tags); len(others) > 0 {
+			e.say("file %s: this name now has the content of this run; the mirror also has %s, which another run mirrored under this name",
+				f.Name, strings.Join(others, ", "))
+		}
+	}
+}
+
+// otherContents returns the other contents that a mirror has of a file, by what gantry pull is given. tags are
+// those of the mirror.
+func otherContents(f plan.File, tags []string) (others []string) {
+	own := f.Artifact().Tags()
+	for _, tag := range tags {
+		digits, ok := strings.CutPrefix(tag, own[0]+"-")
+		if ok && tag != own[1] && len(digits) == len(own[1])-len(own[0])-1 && strings.Trim(digits, "0123456789abcdef") == "" {
+			others = append(others, f.Name+"@sha256:"+digits)
+		}
+	}
+	return others
 }

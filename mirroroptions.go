@@ -11,9 +11,20 @@ import (
 
 // Check returns an error if options contradict each other. Mirror calls it first.
 func (o *MirrorOptions) Check() error {
+	if err := o.checkDelta(); err != nil {
+		return err
+	}
 	toArchive, reads := o.toArchive(), len(o.From) > 0
 	if o.Layout != "" && !slices.Contains(Layouts(), o.Layout) {
 		return inputHint("give "+strings.Join(Layouts(), " or "), "Options.Layout %q", o.Layout)
+	}
+	switch {
+	case o.CreateRepositories && (!o.toRegistry() || o.Repair != ""):
+		return inputf("Options.CreateRepositories is for docker:// destinations")
+	case o.CreateRepositories && o.ResourcesOnly:
+		return inputHint("leave it out", "Options.CreateRepositories has no effect with Options.ResourcesOnly, which pushes nothing")
+	case !o.CreateRepositories && (o.RegistryKind != "" || o.RegistryTokenFile != ""):
+		return inputf("Options.RegistryKind and Options.RegistryTokenFile are for Options.CreateRepositories")
 	}
 	if o.Repair != "" {
 		if o.Layout != "" {
@@ -26,6 +37,8 @@ func (o *MirrorOptions) Check() error {
 		return inputHint("set Options.Config, Options.Plan or Options.From", "nothing to mirror")
 	case o.Plan != "" && (o.Config != "" || reads):
 		return inputHint("set Options.Plan alone", "Options.Plan cannot be combined with Options.Config and Options.From")
+	case o.RequireSignedPlan && o.Plan == "":
+		return inputHint("run gantry plan, and set Options.Plan", "Options.RequireSignedPlan is for Options.Plan")
 	case reads && toArchive:
 		return inputHint("copy the folder instead", "Options.From reads an archive and %s would write one", o.Destination)
 	case o.WriteReceipt != "" && (!reads || !o.toRegistry()):
@@ -42,10 +55,20 @@ func (o *MirrorOptions) Check() error {
 		return inputf("Options.For and Options.ICSP are for docker:// destinations")
 	case o.OnError != "" && !slices.Contains(OnErrors(), o.OnError):
 		return inputHint("give "+strings.Join(OnErrors(), " or "), "Options.OnError %q", o.OnError)
+	case o.ResourcesOnly && (o.OnStrand == OnStrandRefuse || o.AllowOlder):
+		return inputf("Options.OnStrand and Options.AllowOlder have no effect with Options.ResourcesOnly, which publishes nothing")
+	case strings.HasPrefix(o.Destination, LayoutScheme) && (o.OnStrand == OnStrandRefuse || o.AllowOlder):
+		return errLayoutCompared()
+	case o.Prune && !o.toRegistry():
+		return inputHint("an archive has the whole plan: set Options.Prune where it is mirrored to a registry", "Options.Prune is for docker:// destinations")
+	case o.Prune && o.writesNothing():
+		return inputHint("gantry prune prints what would be deleted", "Options.Prune deletes, and Options.DryRun and Options.ResourcesOnly change nothing")
 	case o.ResourcesOnly && !o.toRegistry():
 		return inputf("Options.ResourcesOnly is for docker:// destinations")
-	case o.ResourcesOnly && (o.DryRun || o.CheckBlobs || o.ReadBlobs || o.WriteReceipt != ""):
-		return inputHint("leave out Options.DryRun, Options.CheckBlobs, Options.ReadBlobs and Options.WriteReceipt", "Options.ResourcesOnly copies nothing")
+	case o.RepairMissing && !o.toRegistry():
+		return inputHint("gantry archive repair-request lists what is damaged in an archive", "Options.RepairMissing is for docker:// destinations")
+	case o.ResourcesOnly && (o.DryRun || o.CheckBlobs || o.ReadBlobs || o.RepairMissing || o.WriteReceipt != ""):
+		return inputHint("leave out Options.DryRun, Options.CheckBlobs, Options.ReadBlobs, Options.RepairMissing and Options.WriteReceipt", "Options.ResourcesOnly copies nothing")
 	case o.CheckBlobs && toArchive:
 		return inputf("Options.CheckBlobs is for docker:// and oci:// destinations")
 	case o.ReadBlobs && toArchive:
@@ -56,6 +79,10 @@ func (o *MirrorOptions) Check() error {
 		return inputf("Options.WithGantry is for file:// destinations")
 	case o.VolumeSize != 0 && !toArchive:
 		return inputf("Options.VolumeSize is for file:// destinations")
+	case o.Redundancy != 0 && !toArchive:
+		return inputf("Options.Redundancy is for file:// destinations")
+	case o.Redundancy < 0 || o.Redundancy > 100:
+		return inputHint("give a number from 1 to 100", "Options.Redundancy %d", o.Redundancy)
 	case o.any() && (o.Config == "" || reads):
 		return errNoSelection()
 	case o.EncryptTo != nil && !toArchive:
@@ -69,16 +96,26 @@ func (o *MirrorOptions) Check() error {
 			return inputf("Options.ResourceName: %w", err)
 		}
 	}
+	if err := checkOnStrand(o.OnStrand); err != nil {
+		return err
+	}
 	if err := checkFor(o.For, o.manifests().Options); err != nil {
+		return err
+	}
+	if err := o.checkFormatOf(o.Destination); err != nil {
 		return err
 	}
 	if err := o.checkSince(); err != nil {
 		return err
 	}
-	if err := errors.Join(o.ReleaseTrust.check(), o.ImageTrust.check()); err != nil {
+	if err := errors.Join(o.ReleaseTrust.check(), o.ImageTrust.check(), o.Gates.check()); err != nil {
 		return err
 	}
 	switch {
+	case o.Gate != "" && reads:
+		return inputHint("set it where the archive is written, or use Options.GatePlan", "Options.Gate asks about images at their sources, and not about those of the archive in Options.From")
+	case (o.Gate != "" || o.GatePlan != "") && o.ResourcesOnly:
+		return inputHint("leave it out", "Options.Gate and Options.GatePlan are not for Options.ResourcesOnly, which copies nothing")
 	case o.Cosign != "" && reads:
 		return inputHint("leave it out; the policy's own keys are used", "Options.Cosign reads registries, and not the archive in Options.From")
 	case o.ResourcesOnly && reads && o.applies():
@@ -90,7 +127,24 @@ func (o *MirrorOptions) Check() error {
 	case o.ImagePolicyNamespace != "" && resources.CheckNamespace(o.ImagePolicyNamespace) != nil:
 		return inputf("Options.ImagePolicyNamespace: %w", resources.CheckNamespace(o.ImagePolicyNamespace))
 	}
+	if _, err := o.windows(); err != nil {
+		return err
+	}
+	if len(o.Window) > 0 && o.Repair != "" {
+		return inputf("Options.Window is not for Options.Repair")
+	}
+	if err := o.checkShards(); err != nil {
+		return err
+	}
+	if err := o.RunReports.check(o.writesNothing()); err != nil {
+		return err
+	}
 	return checkName(o.Name)
+}
+
+// errLayoutCompared is the error of options about the catalogs of a destination, which layouts do not compare.
+func errLayoutCompared() error {
+	return inputHint("leave them out", "Options.OnStrand "+OnStrandRefuse+" and Options.AllowOlder are for docker:// and file:// destinations: catalogs are not compared with those of an oci:// layout")
 }
 
 // IsFile reports whether what is written to path becomes a file there.

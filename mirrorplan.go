@@ -11,9 +11,10 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// planFor makes or reads the plan. have is the archive that contains it, or nil. If a policy is
+// planFor makes or reads the plan. approved is the one that was read for Options.Plan, or nil. have is
+// the archive that contains it, or nil. If a policy is
 // applied to an archive, its plan has the signatures even with RemoveSignatures: they are verified first.
-func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePolicy, selected *Selected, have *archive.Archive, t Destination) (*plan.Plan, error) {
+func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePolicy, g *gates, selected *Selected, approved *approvedPlan, have *archive.Archive, t Destination) (*plan.Plan, error) {
 	switch {
 	case have != nil:
 		if o.Config != "" {
@@ -30,10 +31,13 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 			p, err = p.WithoutSignatures()
 		}
 		return rename(p, o.Name), err
-	case o.Plan != "":
-		p, err := s.loadPlan(ctx, o.Plan, o.ReleaseTrust)
+	case approved != nil:
+		p, err := s.loadPlan(ctx, approved.Plan, o.ReleaseTrust)
 		if err == nil {
 			p, err = s.acceptSources(ctx, trust, p)
+		}
+		if err == nil {
+			p, err = s.passGate(ctx, g, p)
 		}
 		if err == nil && o.RemoveSignatures {
 			p, err = p.WithoutSignatures()
@@ -43,6 +47,6 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 		}
 		return p, err
 	default:
-		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, trust, selected, !o.DryRun || !o.any())
+		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, trust, g, selected, !o.DryRun || !o.any())
 	}
 }

@@ -13,7 +13,8 @@ import (
 // Names of mirror sets and of the UpdateService. The first mirror of a workspace has the names that oc
 // mirror gives, "idms-operator-0". Another mirror of the workspace, and a workspace that is new for its
 // mirror although another one was used for it, would replace these objects in a cluster, and remove the
-// sources of the first. Their names get a suffix: the name of the image set, or Options.ResourceName.
+// sources of the first. Their names get a suffix: the name of the image set, or Options.ResourceName. If the
+// mirror has records of its image sets, every workspace has the same sources, and no suffix is needed.
 // The workspace keeps the suffix of each mirror.
 
 // nameObjects sets the suffix of the objects of a mirror, and the note about it. imageSet is the name of the plan, given is
@@ -34,7 +35,9 @@ func (s *Session) nameObjects(t *RegistryDestination, workspace, imageSet, given
 		}
 		suffix = given
 	case !known:
-		taken = append(taken, s.suffixElsewhere(t, workspace)...)
+		if len(t.recorded) == 0 { // else these objects contain those of the other workspace, and replace them
+			taken = append(taken, s.suffixElsewhere(t, workspace)...)
+		}
 		if slices.Contains(taken, "") {
 			suffix = resources.NewSuffix(imageSet, taken)
 			t.suffixNote = fmt.Sprintf("the mirror sets of %s have %q in their names, because another mirror or workspace has those without", t.String(), suffix)

@@ -34,8 +34,8 @@ type OperatorInstallOptions struct {
 	// Workspace is the folder that was used for the mirror. It has the names of the catalogs in clusters,
 	// and says where the bundle is if neither From nor Catalog is set. The default is DefaultWorkspace.
 	Workspace string
-	// From is what the bundle is read from: a mirror ("docker://HOST[:PORT][/PREFIX]"), or the folders of an
-	// archive and of those that it builds on ("file://DIR").
+	// From is what the bundle is read from: a mirror ("docker://HOST[:PORT][/PREFIX]"), a layout ("oci://DIR"),
+	// or the folders of an archive and of those that it builds on ("file://DIR").
 	From []string
 	// Read and Sequence are those of ArchiveOptions, for an archive.
 	Read     archive.OpenOptions

@@ -74,7 +74,7 @@ func (e *Env) openOperators(ctx context.Context, o *OperatorInstallOptions) (_ *
 			return nil, err
 		}
 	}
-	if o.Sequence != 0 && (len(from) == 0 || strings.HasPrefix(from[0], RegistryScheme)) {
+	if o.Sequence != 0 && (len(from) == 0 || !strings.HasPrefix(from[0], ArchiveScheme)) {
 		return nil, inputHint("leave it out, or name an archive with Options.From", "Options.Sequence is for an archive, and no archive is read")
 	}
 	r, err := e.OpenSources(workspaceDir(o.Workspace))
@@ -85,11 +85,14 @@ func (e *Env) openOperators(ctx context.Context, o *OperatorInstallOptions) (_ *
 	switch {
 	case len(from) == 0:
 		err = s.openSource(ctx, o)
+	case len(from) > 1 && slices.ContainsFunc(from, func(name string) bool { return !strings.HasPrefix(name, ArchiveScheme) }):
+		err = inputHint("name one mirror or layout", "Options.From: only an archive can have several folders")
+	case strings.HasPrefix(from[0], LayoutScheme):
+		s.where = from[0]
+		err = s.openLayout(ctx, strings.TrimPrefix(from[0], LayoutScheme))
 	case !strings.HasPrefix(from[0], RegistryScheme):
 		s.where = "the archive"
 		err = e.openArchived(ctx, s, o, from)
-	case len(from) > 1:
-		err = inputHint("name one registry", "only an archive can have several folders")
 	default:
 		s.where = from[0]
 		err = e.openMirrored(ctx, s, o, from[0])
@@ -106,12 +109,12 @@ func (e *Env) openOperators(ctx context.Context, o *OperatorInstallOptions) (_ *
 
 // lastMirror returns the mirror that a workspace was used for, or else the archive.
 func lastMirror(workspace string) ([]string, error) {
-	const hint = "name a mirror or an archive with Options.From, or a catalog with Options.Catalog"
+	const hint = "name a mirror, an archive or a layout with Options.From, or a catalog with Options.Catalog"
 	runs, err := state.Runs(workspaceDir(workspace))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, scheme := range []string{RegistryScheme, ArchiveScheme} {
+	for _, scheme := range []string{RegistryScheme, ArchiveScheme, LayoutScheme} {
 		var found []string
 		for _, run := range runs {
 			if strings.HasPrefix(run.Destination, scheme) && !slices.Contains(found, run.Destination) {
@@ -291,7 +294,7 @@ func (s *operators) find(ctx context.Context, o *OperatorInstallOptions) (*opera
 	case len(found) == 0 && len(names) == 0:
 		return nil, nil, inputHint("mirror one first, or correct Options.Catalog", "%s has no such catalog", s.where)
 	case len(found) == 0:
-		return nil, nil, unknownPackage(o.Package, names, s.where, "mirror it, or name another mirror or archive with Options.From")
+		return nil, nil, unknownPackage(o.Package, names, s.where, "mirror it, or name another mirror, archive or layout with Options.From")
 	case len(found) > 1:
 		var sources []string
 		for _, c := range found {
@@ -316,21 +319,25 @@ func (c *operatorCatalog) is(text string) bool {
 		return true
 	}
 	ref, err := reference.Parse(c.Source)
-	return err == nil && (ref.Path == text || ref.Name() == text)
+	return err == nil && (ref.Path == text || ref.Name() == text || strings.TrimSuffix(c.Source, ":"+ref.Tag) == text)
 }
 
 // read reads a catalog, or a bundle as a catalog with nothing else.
 func (s *operators) read(ctx context.Context, at plannedImage, options catalog.Options) (*catalog.Catalog, error) {
+	src, err := s.open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return src.Read(ctx, options)
+}
+
+func (s *operators) open(ctx context.Context, at plannedImage) (*source.Source, error) {
 	from := s.sources.Catalogs()
 	from.Images = pinnedReader{s.images, at.digest}
 	if at.digest == "" {
 		from.Images = s.images
 	}
-	src, err := source.Open(ctx, from, at.name)
-	if err != nil {
-		return nil, err
-	}
-	return src.Read(ctx, options)
+	return source.Open(ctx, from, at.name)
 }
 
 // bundle reads the manifests of a bundle: from the catalog if that has them, or else from its image.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/blang/semver/v4"
 
@@ -112,8 +113,12 @@ func (e *Env) keptPackage(ctx context.Context, o *PackageGraphOptions, selected 
 	if !slices.ContainsFunc(names, isFrom) {
 		return nil, nil, inputf("%s does not have catalog %s; its catalogs are %s", o.Config, from, strings.Join(names, ", "))
 	}
+	minAge, err := o.minAgeOf(selected.Config)
+	if err != nil {
+		return nil, nil, err
+	}
 	s, err := build.Select(ctx, selected.Config, r.Plan(), build.Options{
-		Log: e.logger(), Installed: selected.Operators, Packages: func(pkg string) bool { return pkg == o.Package },
+		Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Clusters, Now: time.Now(), MinAge: minAge, Packages: func(pkg string) bool { return pkg == o.Package },
 	})
 	if err != nil {
 		return nil, nil, err

@@ -33,6 +33,12 @@ type PackagesOptions struct {
 // Packages returns the packages of a catalog: one with its bundles, or the outlines of all, which have
 // no bundles. It is an error of kind Input if the catalog does not have the package or the channel.
 func Packages(ctx context.Context, o PackagesOptions) ([]*catalog.Package, error) {
+	return o.packages(ctx, nil)
+}
+
+// packages returns the packages of a catalog. If see is not nil and all bundles are read, it is called with
+// each of them, from several goroutines, before its text is dropped.
+func (o *PackagesOptions) packages(ctx context.Context, see func(*catalog.Bundle)) ([]*catalog.Package, error) {
 	e, done := o.Env.orDefault()
 	defer done()
 	if o.Channel != "" && o.Package == "" {
@@ -43,7 +49,11 @@ func Packages(ctx context.Context, o PackagesOptions) ([]*catalog.Package, error
 		return nil, err
 	}
 	defer e.closeSources(r)
-	c, err := r.Read(ctx, o.Catalog, catalog.Options{Keep: func(name string) bool { return name == o.Package || o.Package == "" && o.Bundles }, Outline: o.Package == "" && !o.Bundles})
+	options := catalog.Options{Keep: func(name string) bool { return name == o.Package || o.Package == "" && o.Bundles }, Outline: o.Package == "" && !o.Bundles}
+	if o.Package == "" && o.Bundles {
+		options.DropText = see
+	}
+	c, err := r.Read(ctx, o.Catalog, options)
 	if err != nil {
 		return nil, err
 	}

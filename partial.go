@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/plan"
@@ -15,12 +16,13 @@ import (
 // wraps the causes, since a cause such as a damaged volume has a kind of its own.
 type PartialError struct {
 	failed, withheld, excluded int
-	releases                   int  // of those that are withheld
-	planned                    bool // nothing was copied
-	missing                    bool // some images were already missing when the plan was made
-	files                      bool // some of them are files, which nothing blocks
-	buildsOn                   bool // the source is an archive that omits content
-	excludable                 bool // OnErrorPackage would publish catalogs that are withheld
+	releases                   int    // of those that are withheld
+	planned                    bool   // nothing was copied
+	missing                    bool   // some images were already missing when the plan was made
+	files                      int    // how many of them are files, which nothing blocks
+	buildsOn                   bool   // the source is an archive that omits content
+	excludable                 bool   // OnErrorPackage would publish catalogs that are withheld
+	request                    string // the file of a repair request, or ""
 	reasons                    []error
 }
 
@@ -35,7 +37,9 @@ func newPartialError(report *mirror.Report, onError string) *PartialError {
 	e.excludable = e.withheld > e.releases && onError != OnErrorPackage
 	for _, f := range report.Failed {
 		file := plan.IsFileSource(f.Source)
-		e.files = e.files || file
+		if file {
+			e.files++
+		}
 		e.missing = e.missing || f.Repository == "" && !file
 		if f.Err != nil {
 			e.reasons = append(e.reasons, f.Err)
@@ -44,13 +48,22 @@ func newPartialError(report *mirror.Report, onError string) *PartialError {
 	return e
 }
 
+// of adds the archive that was read, nil if there is none, and the file of the repair request for it.
+func (e *PartialError) of(have *archive.Archive, request string) *PartialError {
+	e.buildsOn, e.request = have != nil && len(have.Selected().BuildsOn) > 0, request
+	return e
+}
+
 // newPlannedError returns the error of a plan that misses images and was not copied.
 func newPlannedError(p *plan.Plan, onError string) *PartialError {
 	names := func(w plan.Publishable) bool { return w.Catalog != "" }
 	e := &PartialError{failed: len(p.Missing), planned: true, excludable: onError != OnErrorPackage && slices.ContainsFunc(namesMissing(p), names)}
 	for _, m := range p.Missing {
-		file := plan.IsFileSource(m.Source)
-		e.files, e.missing = e.files || file, e.missing || !file
+		if plan.IsFileSource(m.Source) {
+			e.files++
+		} else {
+			e.missing = true
+		}
 	}
 	return e
 }
@@ -58,9 +71,9 @@ func newPlannedError(p *plan.Plan, onError string) *PartialError {
 // Error returns how much is missing.
 func (e *PartialError) Error() string {
 	if e.planned {
-		return number(e.failed, "image is", "images are") + " missing at the source"
+		return e.what() + " missing at the source"
 	}
-	s := number(e.failed, "image is", "images are") + " not mirrored"
+	s := e.what() + " not mirrored"
 	if e.excluded > 0 {
 		s += ", " + number(e.excluded, "package is", "packages are") + " excluded"
 	}
@@ -73,8 +86,23 @@ func (e *PartialError) Error() string {
 	return s + "; the rest is consistent"
 }
 
+// what returns "2 images are", "1 file is" or "2 images and 1 file are".
+func (e *PartialError) what() string {
+	switch images := e.failed - e.files; {
+	case e.files == 0:
+		return number(e.failed, "image is", "images are")
+	case images == 0:
+		return number(e.files, "file is", "files are")
+	default:
+		return number(images, "image", "images") + " and " + number(e.files, "file", "files") + " are"
+	}
+}
+
 // Advice returns advice.Partial and the remedy.
 func (e *PartialError) Advice() (advice.Kind, string) {
+	if e.request != "" {
+		return advice.Partial, "bring " + e.request + " to the connected side, write what it requests with Options.Repair, and run again with that archive in Options.From, too"
+	}
 	if e.buildsOn && slices.ContainsFunc(e.reasons, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }) {
 		return advice.Partial, "add the listed archives to Options.From; or run again with Options.CheckBlobs, and write the next archive with Options.Receipt and the receipt of that run"
 	}
@@ -82,12 +110,12 @@ func (e *PartialError) Advice() (advice.Kind, string) {
 	if e.missing {
 		hint += ", or block images that are not needed with mirror.blockedImages"
 	}
-	if e.files {
+	if e.files > 0 {
 		hint += ", or remove files that are not needed from mirror.files and mirror.platform.tools.bootImages"
 	}
 	switch {
 	case e.planned:
-	case e.missing || e.files:
+	case e.missing || e.files > 0:
 		hint += ", and run again"
 	default:
 		hint += " and run again"

@@ -17,7 +17,9 @@ func TestPartialError(t *testing.T) {
 	for want, e := range map[string]*PartialError{
 		"2 images are not mirrored, 1 catalog is withheld; the rest is consistent":                          {failed: 2, withheld: 1},
 		"2 images are not mirrored, 1 catalog is withheld, 2 releases are withheld; the rest is consistent": {failed: 2, withheld: 3, releases: 2},
-		"1 image is missing at the source": {failed: 1, planned: true},
+		"1 image is missing at the source":                             {failed: 1, planned: true},
+		"1 file is missing at the source":                              {failed: 1, files: 1, planned: true},
+		"2 images and 1 file are not mirrored; the rest is consistent": {failed: 3, files: 1},
 	} {
 		if got := e.Error(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -4,17 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
 )
@@ -25,6 +24,7 @@ type PlanOptions struct {
 	Selection
 	ReleaseTrust
 	ImageTrust
+	Gates
 	// Name is the name of the configuration in the workspace, and of its plan. The default is the
 	// name of its file.
 	Name string
@@ -35,13 +35,22 @@ type PlanOptions struct {
 	// RemoveSignatures leaves out the signatures and other referrers of images, as mirror.signatures:
 	// remove does.
 	RemoveSignatures bool
+	// Errata reads the labels of images for PlanResult.Errata. The configs of images are requested once, and kept in
+	// the cache of the workspace.
+	Errata bool
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
+	// OnStrand is the one of MirrorOptions. With OnStrandRefuse, Plan returns its result and an error if a run
+	// would be refused, also because a catalog is older, unless AllowOlder is set. It requires Destination.
+	OnStrand   string
+	AllowOlder bool
 }
 
 // A PlanResult is a plan, and the part of it that a destination does not have.
 type PlanResult struct {
 	Plan *plan.Plan
+	// Digest is the one of the plan as it is written.
+	Digest digest.Digest
 	// Destination is the one of the options.
 	Destination string
 	// ToCopy is what the destination does not have; nil without a destination.
@@ -53,8 +62,14 @@ type PlanResult struct {
 	Trial bool
 	// Verified is what the signature policy found; nil if none was applied.
 	Verified *VerifiedSignatures
+	// Gate is what the gate decided about images; nil without one.
+	Gate *GateResult
+	// Errata are those of the plan; nil without PlanOptions.Errata.
+	Errata *Errata
 	// Warnings are those about the configuration.
 	Warnings []ConfigProblem
+	// Replaced are the catalogs that replace others at the destination.
+	Replaced []ReplacedCatalog
 }
 
 // Plan resolves everything that a configuration asks for, and saves the plan in the workspace, unless
@@ -69,10 +84,26 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.ReleaseTrust.check(); err != nil {
+	if err := errors.Join(o.ReleaseTrust.check(), checkOnStrand(o.OnStrand)); err != nil {
+		return nil, err
+	}
+	if o.OnStrand == OnStrandRefuse && o.Destination == "" {
+		return nil, inputHint("name a destination", "Options.OnStrand compares the catalogs with those of a destination")
+	}
+	if o.AllowOlder && o.OnStrand != OnStrandRefuse {
+		return nil, inputHint("leave it out", "Options.AllowOlder is for Options.OnStrand "+OnStrandRefuse+": otherwise older catalogs are only listed")
+	}
+	if strings.HasPrefix(o.Destination, LayoutScheme) && (o.OnStrand == OnStrandRefuse || o.AllowOlder) {
+		return nil, errLayoutCompared()
+	}
+	if err := o.checkFormatOf(o.Destination); err != nil {
 		return nil, err
 	}
 	trust, err := e.imagePolicy(o.ImageTrust)
+	if err != nil {
+		return nil, err
+	}
+	gates, err := e.findGates(o.Gates)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +118,25 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 		return nil, err
 	}
 	defer s.release()
-	p, err := planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) { return s.makePlan(ctx, o, trust, selected, !o.any()) })
+	p, err := planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) {
+		return s.makePlan(ctx, o, trust, gates, selected, !o.any())
+	})
 	if err != nil {
 		return nil, err
 	}
-	result := &PlanResult{Plan: p, Destination: o.Destination, Trial: o.any(), Verified: s.accepted.summary(), Warnings: ConfigProblems(selected.Config.Warnings)}
+	sum, err := p.Digest()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.passPlanGate(ctx, gates, p, sum); err != nil {
+		return nil, err
+	}
+	result := &PlanResult{Gate: s.gated, Plan: p, Digest: sum, Destination: o.Destination, Trial: o.any(), Verified: s.accepted.summary(), Warnings: ConfigProblems(selected.Config.Warnings)}
+	if o.Errata {
+		if result.Errata, err = s.planErrata(ctx, p); err != nil {
+			return nil, err
+		}
+	}
 	if t != nil {
 		if to, ok := t.(*archiveDestination); ok {
 			if err := e.prepareExport(ctx, s, to, airgap.ExportOptions{}, p); err != nil {
@@ -99,6 +144,9 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 			}
 		}
 		if r := t.Registry(); r != nil {
+			if err := s.syncRecords(ctx, r); err != nil {
+				return nil, err
+			}
 			if err := s.nameObjects(r, workspaceDir(o.Workspace), p.Name, "", false); err != nil {
 				return nil, err
 			}
@@ -112,8 +160,20 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 				return nil, err
 			}
 		}
+		replaced := &replacedReader{session: s, to: t, images: s.sources.Origin, originals: true}
+		if result.Replaced, err = replaced.compare(ctx, p); err != nil {
+			return nil, err
+		}
 		if result.ToCopy, err = t.Compare(ctx, p); err != nil {
 			return nil, err
+		}
+		if o.OnStrand == OnStrandRefuse {
+			if err := refuseOlder(result.Replaced, o.AllowOlder); err != nil {
+				return result, err
+			}
+		}
+		if err := refuseStranded(result.Replaced, o.OnStrand); err != nil {
+			return result, err
 		}
 	}
 	if len(p.Missing) > 0 {
@@ -129,7 +189,7 @@ func workspaceDir(workspace string) string {
 
 // makePlan makes the plan of a configuration, and saves it in the workspace if save is set. The saved
 // plan is what the configuration asks for or what was copied: other commands use it as that.
-func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolicy, selected *Selected, save bool) (*plan.Plan, error) {
+func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolicy, g *gates, selected *Selected, save bool) (*plan.Plan, error) {
 	e := s.env
 	streams, err := e.Streams()
 	if err != nil {
@@ -159,13 +219,20 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolic
 	}
 	defer closeCharts()
 	e.warnTrust(o.ReleaseTrust, wantsReleases(platform))
+	minAge, err := o.minAgeOf(selected.Config)
+	if err != nil {
+		return nil, err
+	}
 	p, err := build.Plan(ctx, selected.Config, name, from, build.Options{
-		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Operators, Clusters: selected.running(), Now: time.Now(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
+		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Clusters, Clusters: selected.running(), Now: time.Now(), MinAge: minAge, Format: o.format(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()
 	if err == nil {
 		p, err = s.acceptSources(ctx, trust, p)
+	}
+	if err == nil {
+		p, err = s.passGate(ctx, g, p)
 	}
 	if err == nil && trust != nil && (o.RemoveSignatures || selected.Config.Mirror.Signatures == imageset.RemoveSignatures) {
 		p, err = p.WithoutSignatures()
@@ -187,36 +254,21 @@ func wantsReleases(cfg *imageset.Releases) bool {
 	return cfg != nil && (len(cfg.Channels) > 0 || cfg.Release != "")
 }
 
-// ReadPlan reads a plan from a file.
+// ReadPlan reads a plan from a file, which may be compressed with gzip.
 func ReadPlan(path string) (*plan.Plan, error) {
-	f, err := regular.OpenInput(path)
-	if err != nil {
-		return nil, inputf("Options.Plan: %w", err)
-	}
-	p, err := plan.Read(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, inputf("%s: %w", path, err)
-	}
-	if err := state.VerifyPlan(path); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return p, nil
+	p, _, err := readPlan(path)
+	return p, err
 }
 
-// loadPlan reads a plan, and rebuilds the catalogs of it that are not in the cache of the
-// workspace.
-func (s *Session) loadPlan(ctx context.Context, path string, trust ReleaseTrust) (*plan.Plan, error) {
-	p, err := ReadPlan(path)
-	if err != nil {
-		return nil, err
-	}
+// loadPlan rebuilds the catalogs of a plan that are not in the cache of the workspace.
+func (s *Session) loadPlan(ctx context.Context, p *plan.Plan, trust ReleaseTrust) (*plan.Plan, error) {
 	if err := s.verifyReleases(p, trust); err != nil {
 		return nil, err
 	}
 	if g := p.GraphData; g != nil {
 		present, err := s.cached(ctx, p, g.Digest, true)
 		if err == nil && !present {
-			err = s.rebuildGraph(ctx, g)
+			err = s.rebuildGraph(ctx, g, p.Format)
 		}
 		if err != nil {
 			return nil, err
@@ -235,7 +287,7 @@ func (s *Session) loadPlan(ctx context.Context, path string, trust ReleaseTrust)
 			continue
 		}
 		s.env.say("building catalog %s again", c.Source)
-		if err := build.RebuildCatalog(ctx, c, p.Rewritten(), s.sources.Plan()); err != nil {
+		if err := build.RebuildCatalog(ctx, c, p.Rewritten(), p.Format, s.sources.Plan()); err != nil {
 			return nil, err
 		}
 	}

@@ -6,19 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
-
-	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/fileartifact"
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/space"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
@@ -94,6 +87,7 @@ func PullFile(ctx context.Context, o PullOptions) (*PulledFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer e.showFiles(s, f)()
 	out := &PulledFile{Version: 1, MirroredFile: f}
 	if o.Output == nil {
 		if out.To = o.To; out.To == "" {
@@ -124,6 +118,13 @@ func (s *fileSource) find(ctx context.Context, ref string) (MirroredFile, error)
 		}
 	}
 	all, err := s.list(ctx)
+	none := (*noFilesError)(nil)
+	if errors.As(err, &none) && isTool(name) {
+		err = nil // its hint is better
+	}
+	if errors.As(err, &none) {
+		return MirroredFile{}, fmt.Errorf("there is no file %s: %w", ref, err)
+	}
 	if err != nil {
 		return MirroredFile{}, err
 	}
@@ -143,7 +144,7 @@ func (s *fileSource) find(ctx context.Context, ref string) (MirroredFile, error)
 	case len(found) > 1:
 		return MirroredFile{}, inputHint("give one of "+strings.Join(refs, ", "), "there are several files %s", ref)
 	case len(names) == 0:
-		return MirroredFile{}, inputHint("check the prefix of the mirror, and whether mirror.files of the configuration has it", "there is no file %s: there are no files at all", ref)
+		return MirroredFile{}, inputHint("files are mirrored with mirror.files of the configuration", "there is no file %s: there are no files at all", ref)
 	}
 	hint := suggest.Phrase(name, names)
 	if hint == "" {
@@ -161,99 +162,4 @@ func suggestNames(names []string) string {
 		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
-}
-
-// copy writes the content of a file.
-func (s *fileSource) copy(ctx context.Context, f MirroredFile, w io.Writer) error {
-	artifact := fileartifact.File{Name: f.Name, Digest: f.SHA256, Size: f.Size}
-	body, err := s.images.Blob(ctx, s.source, artifact.Layer(), 0)
-	if err != nil {
-		return fmt.Errorf("reading file %s: %w", f.Name, err)
-	}
-	hash := digest.SHA256.Digester()
-	_, err = io.Copy(io.MultiWriter(w, hash.Hash()), body)
-	if err := errors.Join(err, body.Close()); err != nil {
-		return fmt.Errorf("reading file %s: %w", f.Name, err)
-	}
-	if got := hash.Digest(); got != f.SHA256 {
-		return fmt.Errorf("file %s has the digest %s, and %s was expected", f.Name, got, f.SHA256)
-	}
-	return nil
-}
-
-// write writes a file to a path, and reports whether it already had this content.
-func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force bool) (present bool, err error) {
-	file, isRegular, err := durable.Resolve(to)
-	switch info, statErr := os.Stat(to); {
-	case statErr == nil && info.IsDir():
-		return false, inputHint("name a file", "Options.To %s is a folder", to)
-	case err != nil:
-		return false, inputf("Options.To %s: %w", to, err)
-	case !isRegular:
-		return false, durable.Write(to, func(w io.Writer) error { return s.copy(ctx, f, w) })
-	case statErr == nil:
-		same, err := hasContent(ctx, file, f)
-		if err != nil {
-			return false, err
-		}
-		if same {
-			return true, makeProgram(file, info, f)
-		}
-		if !force {
-			return false, exists(to)
-		}
-	}
-	dir, base := filepath.Split(file)
-	if dir == "" {
-		dir = "."
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return false, inputf("Options.To: %w", err)
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	if err := space.Check(dir, f.Size); err != nil {
-		return false, err
-	}
-	folder := durable.Folder{Root: root}
-	draft := folder.Draft
-	if f.Executable {
-		draft = folder.DraftProgram
-	}
-	d, err := draft(".")
-	if err != nil {
-		return false, err
-	}
-	if err := s.copy(ctx, f, d); err != nil {
-		return false, errors.Join(err, d.Discard())
-	}
-	return false, d.Commit(base)
-}
-
-// exists returns the error for a file that would be replaced.
-func exists(path string) error {
-	return inputHint("set Options.Force to replace it, or name another file", "%s exists and has other content", path)
-}
-
-// hasContent reports whether a regular file has the content of f.
-func hasContent(ctx context.Context, path string, f MirroredFile) (same bool, err error) {
-	have, info, err := regular.OpenPath(path)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, have.Close()) }()
-	if info.Size() != f.Size {
-		return false, nil
-	}
-	hash := digest.SHA256.Digester()
-	_, err = io.Copy(hash.Hash(), cancelable{ctx, have})
-	return hash.Digest() == f.SHA256, err
-}
-
-// makeProgram lets a program be executed by those who can read it.
-func makeProgram(path string, info fs.FileInfo, f MirroredFile) error {
-	if mode := info.Mode().Perm(); f.Executable && mode&0o100 == 0 {
-		return os.Chmod(path, mode|mode>>2&0o111)
-	}
-	return nil
 }

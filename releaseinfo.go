@@ -101,7 +101,7 @@ func acknowledge(gate string) string {
 	return "oc -n openshift-config patch cm admin-acks --type merge -p '" + strings.ReplaceAll(`{"data":{`+string(name)+`:"true"}}`, "'", `'\''`) + "'"
 }
 
-// releaseImages returns the images of a release by name, with those for KubeVirt.
+// releaseImages returns the images of a payload by name. Boot images, also those for KubeVirt, are not part of it.
 func releaseImages(p *payload.Payload) []ReleaseImage {
 	var images []ReleaseImage
 	for _, c := range p.Components {
@@ -118,15 +118,11 @@ func releaseImages(p *payload.Payload) []ReleaseImage {
 func ReleaseImages(ctx context.Context, o ReleaseOptions, patterns []string) (*ReleaseImageList, error) {
 	e, done := o.Env.orDefault()
 	defer done()
-	s, err := e.openRelease(ctx, o)
+	s, p, err := e.readRelease(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	p, err := payload.Read(ctx, s.images, s.source, s.digest)
-	if err != nil {
-		return nil, adviseRelease(err)
-	}
 	list := &ReleaseImageList{Version: 1, Release: p.Version, Arch: p.Arch, Digest: p.Digest, Images: []ReleaseImage{}}
 	all := releaseImages(p)
 	matched := map[string]bool{}

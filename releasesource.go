@@ -205,6 +205,20 @@ func (s *releaseSource) read(ctx context.Context) (*payload.Payload, *payload.Co
 	return p, c, adviseRelease(err)
 }
 
+// readRelease finds the release image and reads what it says of itself. The caller closes the source.
+func (e *Env) readRelease(ctx context.Context, o ReleaseOptions) (*releaseSource, *payload.Payload, error) {
+	s, err := e.openRelease(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := payload.Read(ctx, s.images, s.source, s.digest)
+	if err != nil {
+		s.close()
+		return nil, nil, adviseRelease(err)
+	}
+	return s, p, nil
+}
+
 // adviseRelease adds a hint to the error for an image that is not a release or does not exist.
 func adviseRelease(err error) error {
 	switch {

@@ -75,15 +75,11 @@ func ReleaseTools(ctx context.Context, o ToolOptions) (*ReleaseToolList, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.openRelease(ctx, o.ReleaseOptions)
+	s, p, err := e.readRelease(ctx, o.ReleaseOptions)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	p, err := payload.Read(ctx, s.images, s.source, s.digest)
-	if err != nil {
-		return nil, adviseRelease(err)
-	}
 	list := &ReleaseToolList{Version: 1, Release: p.Version, Arch: p.Arch, Digest: p.Digest, Tools: []ReleaseTool{}}
 	if o.To == "" {
 		for _, t := range tools.All(p) {

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/audit"
 )
 
 // checkRepair returns an error if other options contradict Repair.
@@ -17,15 +21,23 @@ func (o *MirrorOptions) checkRepair() error {
 	case !o.toArchive() || len(o.Destination) == len(ArchiveScheme):
 		return inputHint("write file://DIR", "Options.Repair writes an archive, and the destination is %q", redact.Address(o.Destination))
 	case o.Config != "" || o.Plan != "" || len(o.From) > 0 || o.any():
-		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies, Options.CompleteRelatedImages and Options.PlatformsMode")
+		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies, Options.CompleteRelatedImages, Options.PlatformsMode, Options.DestFormat and Options.MinAge")
 	case o.Since != "" || o.Full || o.Receipt != "":
 		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Since, Options.Full and Options.Receipt")
+	case o.RepairMissing:
+		return inputHint("set one of them", "Options.RepairMissing repairs a mirror, and Options.Repair writes an archive")
 	case o.Name != "":
 		return inputHint("leave it out", "Options.Name is for a configuration; the request has a name")
 	case o.RemoveSignatures:
 		return inputHint("leave it out: the request lists everything that is written", "Options.RemoveSignatures cannot be combined with Options.Repair")
 	case o.WithGantry != "":
 		return inputHint("leave it out", "Options.WithGantry cannot be combined with Options.Repair")
+	case o.Redundancy != 0:
+		return inputHint("leave it out: a repair has no parity files", "Options.Redundancy cannot be combined with Options.Repair")
+	case o.Gate != "" || o.GatePlan != "":
+		return inputHint("leave them out: the content of the request was in an archive before", "Options.Gate and Options.GatePlan cannot be combined with Options.Repair")
+	case len(o.Window) > 0:
+		return inputHint("leave it out", "Options.Window cannot be combined with Options.Repair")
 	case o.DryRun:
 		return inputHint("leave it out: the request lists everything that is written", "Options.DryRun cannot be combined with Options.Repair")
 	}
@@ -33,7 +45,7 @@ func (o *MirrorOptions) checkRepair() error {
 }
 
 // repair writes the archive that a repair request asks for.
-func (e *Env) repair(ctx context.Context, o MirrorOptions) (*MirrorResult, error) {
+func (e *Env) repair(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure error) {
 	opts := airgap.RepairOptions{
 		Dir:     strings.TrimPrefix(o.Destination, ArchiveScheme),
 		Archive: archive.Options{Strict: o.StrictArchive, VolumeSize: o.VolumeSize, Encrypt: o.EncryptTo, Sign: signWith(o.SigningKey), Log: e.logger()},
@@ -51,6 +63,12 @@ func (e *Env) repair(ctx context.Context, o MirrorOptions) (*MirrorResult, error
 		return nil, err
 	}
 	defer s.release()
+	run := s.beginRepair(&o, request)
+	if err := s.beginAudit("repair", run.Destination, run.Name); err != nil {
+		return nil, run.endRepair(ctx, nil, err)
+	}
+	caller := ctx
+	defer func() { failure = run.endRepair(caller, done, failure) }()
 	if opts.Streams, err = e.Streams(); err != nil {
 		return nil, err
 	}
@@ -70,4 +88,56 @@ func (e *Env) repair(ctx context.Context, o MirrorOptions) (*MirrorResult, error
 		return nil, err
 	}
 	return &MirrorResult{Version: 1, Destination: o.Destination, Repaired: repaired}, nil
+}
+
+// beginRepair records that a repair began.
+func (s *Session) beginRepair(o *MirrorOptions, request *state.RepairRequest) *recordedRun {
+	r := &recordedRun{session: s, Run: state.Run{
+		Destination: absolute(o.Destination), Name: request.Name, Started: time.Now().UTC().Truncate(time.Second), Result: state.RunStarted,
+		Repair: true, Sequence: request.Sequence, Images: len(request.Content),
+	}}
+	r.save(false)
+	if o.recorded != nil {
+		*o.recorded = true
+	}
+	return r
+}
+
+// endRepair records how a repair ended with err, and returns that with the error of the audit log, if any.
+func (r *recordedRun) endRepair(ctx context.Context, result *MirrorResult, err error) error {
+	r.Ended = time.Now().UTC().Truncate(time.Second)
+	end := audit.Entry{Event: audit.RunEnded, Name: r.Name}
+	var missed *airgap.RepairError
+	switch {
+	case err == nil:
+		r.Result, r.LastSuccess, r.Copied = state.RunComplete, r.Ended, result.Repaired.Content
+		if result.Repaired.AlreadyPresent {
+			r.Copied = 0
+		}
+		end.Bytes = result.Repaired.Bytes
+	case ctx.Err() != nil:
+		r.Result = state.RunInterrupted
+	default:
+		r.Result, r.Message = state.RunFailed, redact.Text(err.Error())
+		end.Message = err.Error()
+		if errors.As(err, &missed) {
+			r.Failed = len(missed.Failed)
+		}
+	}
+	end.Result = string(r.Result)
+	r.save(false)
+	began := r.session.auditError() == nil
+	r.session.audit(end)
+	if auditErr := r.session.auditError(); auditErr != nil && began {
+		return errors.Join(err, auditErr)
+	}
+	return err
+}
+
+// foundMissing keeps what RepairMissing found before the copy. With OnErrorPackage there are two runs, and
+// the first one found everything.
+func (r *MirrorResult) foundMissing(missing []mirror.MissingImage) {
+	if r.MissingBefore == nil {
+		r.MissingBefore = append([]mirror.MissingImage{}, missing...)
+	}
 }

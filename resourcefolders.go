@@ -6,6 +6,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/resources/hosts"
 	"github.com/gantry-mirror/gantry/pkg/resources/install"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 // A WrittenFolder is a folder of the workspace with files that configure something other than a running
@@ -28,10 +29,14 @@ func (r *clusterResources) folders(t *RegistryDestination) ([]resourceFolder, er
 	ca, plain := []byte(r.access.ca), r.access.plainHTTP
 	clusters := install.Input{Host: t.Host, Mirrors: r.mirrors, CA: ca, PlainHTTP: plain}
 	for _, release := range r.all.Releases {
-		clusters.Releases = append(clusters.Releases, install.Release{Version: release.Version, Arch: release.Arch.Suffix(), Image: release.Mirror})
+		of := install.Release{Version: release.Version, Arch: release.Arch.Suffix(), Image: release.Mirror}
+		for _, iso := range release.LiveISOs {
+			of.LiveISOs = append(of.LiveISOs, install.LiveISO{Arch: iso.Arch.Suffix(), File: iso.File, Build: iso.Build})
+		}
+		clusters.Releases = append(clusters.Releases, of)
 	}
 	machines := hosts.Input{Host: t.Host, Images: r.all.Images, Mirrors: r.mirrors, CA: ca, PlainHTTP: plain}
-	all := []resourceFolder{{name: "install"}, {name: "hosts"}}
+	all := []resourceFolder{{name: state.InstallFiles}, {name: state.HostFiles}}
 	var err error
 	if all[0].files, all[0].notes, err = install.Build(clusters); err == nil {
 		all[1].files, all[1].notes, err = hosts.Build(machines)

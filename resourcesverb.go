@@ -61,6 +61,11 @@ func Resources(ctx context.Context, o ResourcesOptions) (*ResourceFiles, error) 
 	if err != nil {
 		return nil, err
 	}
+	return s.resourcesAgain(ctx, t, &o)
+}
+
+// resourcesAgain writes the cluster resources of a mirror that the workspace has records of.
+func (s *Session) resourcesAgain(ctx context.Context, t *RegistryDestination, o *ResourcesOptions) (*ResourceFiles, error) {
 	saved, err := s.ManifestOptions(t.Key())
 	if err != nil {
 		return nil, err
@@ -102,8 +107,7 @@ func (o *ResourcesOptions) fromArchive(ctx context.Context, e *Env) (*ResourceFi
 		destination = RegistryScheme + o.MirrorHost
 	}
 	result, err := Mirror(ctx, MirrorOptions{
-		Env: e, From: o.From, Read: o.Read, Destination: destination, Workspace: o.Workspace, ResourcesOnly: true, again: true,
-		For: o.For, ICSP: o.manifests().ICSP, MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace,
+		Env: e, From: o.From, Read: o.Read, Destination: destination, Workspace: o.Workspace, ResourcesOnly: true, again: o,
 	})
 	if err != nil {
 		return nil, err
@@ -184,7 +188,10 @@ func (s *Session) recorded(t *RegistryDestination) (*clusterResources, error) {
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		all = append(all, records[name])
 	}
-	r := &clusterResources{all: state.Merge(all[0], all[1:]...)}
+	r := &clusterResources{}
+	if len(all) > 0 {
+		r.all = state.Merge(all[0], all[1:]...)
+	}
 	names := state.JoinNames(all...)
 	listed, err := s.ListedResources(t.Key())
 	if err == nil {

@@ -17,6 +17,19 @@ func (o *ResourcesOptions) manifests() manifestOptions {
 	}, o.For}
 }
 
+// manifestOptions returns how the cluster resources of a run are written. t is nil if they are for no registry.
+func (s *Session) manifestOptions(o *MirrorOptions, t *RegistryDestination) (manifestOptions, error) {
+	if o.again == nil {
+		return o.manifests(), nil
+	}
+	saved, err := s.ManifestOptions(t.Key())
+	if err != nil {
+		return manifestOptions{}, err
+	}
+	t.aliasOf = saved.AliasOf
+	return o.again.over(saved)
+}
+
 // over returns the options of the last run, changed by those that are set. A saved option that contradicts
 // one that is set does not apply.
 func (o *ResourcesOptions) over(saved state.ManifestOptions) (manifestOptions, error) {

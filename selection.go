@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/tagrule"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
 )
@@ -34,14 +35,21 @@ type Selection struct {
 	// PlatformsMode is imageset.PlatformsSparse or PlatformsRewrite, for every entry of the
 	// configuration that selects platforms and has no platformsMode; "" changes nothing.
 	PlatformsMode string
+	// DestFormat converts images to the media types of a format: manifest.Docker or manifest.OCI. "" and KeepFormat
+	// keep those of the sources.
+	DestFormat string
+	// MinAge leaves out content that was created later than such an age before the midnight (UTC) of today: "3d",
+	// "2w" or "72h". These are bundles, platform releases, versions of charts, and images that rules for tags select;
+	// additional images that are named by a tag are missing. "" is mirror.minAge of the configuration, or leaves out
+	// nothing.
+	MinAge string
 }
 
 // A Selected is the content of a Selection's files.
 type Selected struct {
-	Config    *imageset.Config           // nil without a configuration
-	Clusters  []installed.Operator       // of the files of Installed
-	Operators []imageset.Installed       // the same, as a configuration has them
-	Releases  []installed.ClusterVersion // of the files of Installed
+	Config   *imageset.Config           // nil without a configuration
+	Clusters []installed.Operator       // of the files of Installed
+	Releases []installed.ClusterVersion // of the files of Installed
 	// Conditions are what keeps these operators and releases from being updated.
 	Conditions []installed.Condition
 }
@@ -51,12 +59,12 @@ const checkPath = "check the path, which is relative to the working directory"
 
 // any reports whether options are set that require a configuration.
 func (s *Selection) any() bool {
-	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages || s.PlatformsMode != ""
+	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages || s.PlatformsMode != "" || s.format() != "" || s.MinAge != ""
 }
 
 // errNoSelection is the error of options that require a configuration.
 func errNoSelection() error {
-	return inputHint("set Options.Config; a plan already contains them", "Options.Installed, Options.Dependencies, Options.CompleteRelatedImages and Options.PlatformsMode are for a configuration")
+	return inputHint("set Options.Config; a plan already contains them", "Options.Installed, Options.Dependencies, Options.CompleteRelatedImages, Options.PlatformsMode, Options.DestFormat and Options.MinAge are for a configuration")
 }
 
 // Load reads the configuration and the files of Installed. Without a configuration, it reads those
@@ -67,6 +75,12 @@ func (s *Selection) Load() (*Selected, error) {
 	case "", imageset.PlatformsSparse, imageset.PlatformsRewrite:
 	default:
 		return nil, inputf("Options.PlatformsMode is %q, neither %s nor %s", s.PlatformsMode, imageset.PlatformsSparse, imageset.PlatformsRewrite)
+	}
+	if err := s.checkFormat(); err != nil {
+		return nil, err
+	}
+	if _, err := s.minAge(); err != nil {
+		return nil, err
 	}
 	if s.Config != "" {
 		var err error
@@ -103,11 +117,6 @@ func (s *Selection) Load() (*Selected, error) {
 		out.Conditions = append(out.Conditions, c.Conditions...)
 	}
 	out.Clusters = installed.Merge(out.Clusters)
-	for _, o := range out.Clusters {
-		if o.Package != "" {
-			out.Operators = append(out.Operators, o.Entry())
-		}
-	}
 	return out, nil
 }
 
@@ -195,4 +204,24 @@ func SafeName(s string) string {
 		return "imageset"
 	}
 	return s
+}
+
+// minAge returns MinAge in days.
+func (s *Selection) minAge() (int, error) {
+	if s.MinAge == "" {
+		return 0, nil
+	}
+	days, err := tagrule.Days(s.MinAge)
+	if err != nil {
+		return 0, inputf("Options.MinAge: %w", err)
+	}
+	return days, nil
+}
+
+// minAgeOf returns MinAge in days, or else the one of a configuration.
+func (s *Selection) minAgeOf(cfg *imageset.Config) (int, error) {
+	if s.MinAge != "" || cfg.Mirror.MinAge == "" {
+		return s.minAge()
+	}
+	return tagrule.Days(cfg.Mirror.MinAge)
 }

@@ -7,14 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/metrics"
 	"github.com/gantry-mirror/gantry/pkg/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -123,12 +124,18 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			return errors.Join(err, l.Close())
 		}
 	}
-	handler := http.Handler(registry)
+	gauge := func(name, help string, value int) metrics.Metric {
+		return metrics.Metric{Name: name, Help: help, Type: metrics.Gauge, Samples: metrics.One(float64(value), "image_set", images.Name())}
+	}
+	handler := registryserver.Metered(registry,
+		gauge("gantry_serve_images", "Images that are served.", len(slices.Collect(images.All()))),
+		gauge("gantry_serve_repositories", "Repositories that have them.", len(registry.Repositories())),
+		gauge("gantry_serve_archive_sequence", "The sequence of the archive that is served.", have.Selected().Sequence))
 	if users != nil {
 		if certificate == nil && o.PlainHTTP {
 			e.warn("without TLS, passwords can be read in transit")
 		}
-		handler = users.Guard(e.logger(), registry)
+		handler = users.Guard(e.logger(), handler)
 	}
 	if err := registryserver.Serve(ctx, e.logger(), l, handler, certificate); err != nil {
 		return fmt.Errorf("serving the archive in %s: %w", strings.Join(dirs, ", "), err)

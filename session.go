@@ -15,6 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/airgap/deltamaker"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -28,6 +29,9 @@ import (
 const (
 	cacheAge   = 30 * 24 * time.Hour
 	cacheSmall = 256 << 10
+	// graphAge is how long the update graphs of published catalogs are kept after they were last used: a disk may
+	// be written once in a quarter.
+	graphAge = 400 * 24 * time.Hour
 )
 
 // A Session is a workspace that is open and locked for this run, with the client and the cache for
@@ -39,6 +43,13 @@ type Session struct {
 	client  *remote.Client // for the sources
 	// accepted is what the signature policy of the run found; nil without one.
 	accepted *acceptedImages
+	// gated is what the gate of the run decided about images; nil without one.
+	gated *GateResult
+	// audited is this run in the audit log, and auditing guards its error.
+	audited  auditedRun
+	auditing sync.Mutex
+	// graphs are the update graphs of catalogs that were published.
+	graphs state.Snapshots
 }
 
 // OpenSession opens and locks the workspace in a folder, and makes the client for the sources.
@@ -54,9 +65,11 @@ func (e *Env) OpenSession(dir string) (*Session, error) {
 	}
 	cacheDir := e.cacheDir(dir)
 	cache, err := layout.Create(cacheDir, layout.Options{NoSync: true})
+	graphs := state.OpenGraphs(cacheDir)
 	if err == nil {
-		old := time.Now().Add(-cacheAge)
-		err = errors.Join(cache.Expire(old, cacheSmall), state.OpenSnapshots(cacheDir).Expire(old))
+		now := time.Now()
+		old := now.Add(-cacheAge)
+		err = errors.Join(cache.Expire(old, cacheSmall), state.OpenSnapshots(cacheDir).Expire(old), graphs.Expire(now.Add(-graphAge)), deltamaker.Expire(filepath.Join(cacheDir, deltaCache), now.Add(-graphAge)))
 	}
 	if err != nil {
 		return nil, errors.Join(e.adviseCache(err), ws.Close())
@@ -64,7 +77,7 @@ func (e *Env) OpenSession(dir string) (*Session, error) {
 	sources := &Sources{
 		Origin: mirror.NewOrigin(client, cache), cache: cache, snapshots: state.OpenSnapshots(cacheDir), warn: func(text string) { e.warn("%s", text) },
 	}
-	return &Session{Workspace: ws, env: e, sources: sources, client: client}, nil
+	return &Session{Workspace: ws, env: e, sources: sources, client: client, graphs: graphs}, nil
 }
 
 // cacheDir returns the folder of the cache for the workspace in dir.

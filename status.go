@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -66,6 +69,9 @@ func (s *Session) beginRun(o *MirrorOptions, t Destination, have *archive.Archiv
 		r.dir, r.other = dir, s.otherWorkspace(dir, &r.Run)
 	}
 	r.save(o.writesNothing())
+	if o.recorded != nil {
+		*o.recorded = true
+	}
 	return r
 }
 
@@ -85,10 +91,10 @@ func (s *Session) otherWorkspace(dir string, r *state.Run) string {
 	return last
 }
 
-// planned sets the name of the image set, and warns if another workspace was used for the destination.
-func (r *recordedRun) planned(name string, dry bool) {
+// planned sets the name of the image set and the digest of the plan, and warns if another workspace was used for the destination.
+func (r *recordedRun) planned(name string, sum digest.Digest, dry bool) {
 	e := r.session.env
-	r.Name = name
+	r.Name, r.Plan = name, sum
 	if r.other != "" {
 		e.warn("the workspace %s was not used for %s before; the last run used %s, which has the history and the cluster resources of earlier runs; set Options.Workspace to %s to continue with it",
 			r.dir, r.Destination, r.other, r.other)
@@ -110,10 +116,25 @@ func (s *Session) knows(dir string, r *state.Run) bool {
 	})
 }
 
-// end records how the run ended.
-func (r *recordedRun) end(ctx context.Context, o *MirrorOptions, result *MirrorResult, err error) {
+// begin records in the audit log that a run began that may change something.
+func (r *recordedRun) begin(o *MirrorOptions) error {
+	if o.writesNothing() {
+		return nil
+	}
+	return r.session.beginAudit("mirror", r.Destination, r.Name)
+}
+
+// end records how the run ended with err, and returns that with the error of the audit log, if any.
+func (r *recordedRun) end(ctx context.Context, o *MirrorOptions, result *MirrorResult, err error) error {
 	r.Ended = time.Now().UTC().Truncate(time.Second)
 	var partial *PartialError
+	var mirrored *mirroredError
+	if err == nil || errors.As(err, &mirrored) {
+		r.LastSuccess = r.Ended
+		if o.Config != "" {
+			r.Content = r.Started
+		}
+	}
 	switch {
 	case err == nil:
 		r.Result = state.RunComplete
@@ -121,6 +142,8 @@ func (r *recordedRun) end(ctx context.Context, o *MirrorOptions, result *MirrorR
 		r.Result = state.RunPartial
 	case ctx.Err() != nil:
 		r.Result = state.RunInterrupted
+	case mirrored != nil && advice.KindOf(err) == advice.Partial:
+		r.Result, r.Message = state.RunPartial, redact.Text(err.Error())
 	default:
 		r.Result, r.Message = state.RunFailed, redact.Text(err.Error())
 	}
@@ -131,6 +154,12 @@ func (r *recordedRun) end(ctx context.Context, o *MirrorOptions, result *MirrorR
 		r.Sequence = result.Archive.Sequence
 	}
 	r.save(o.writesNothing())
+	began := r.session.auditError() == nil
+	r.session.auditResult(&r.Run, result)
+	if auditErr := r.session.auditError(); auditErr != nil && began {
+		return errors.Join(err, auditErr)
+	}
+	return err
 }
 
 func (r *recordedRun) save(dry bool) {

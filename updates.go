@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
@@ -170,13 +171,13 @@ func (u *Updates) GraphData(ctx context.Context) (source string, tarball []byte,
 }
 
 // rebuildGraph builds the image of a plan's graph data, if it is not in the cache of the workspace.
-func (s *Session) rebuildGraph(ctx context.Context, g *plan.GraphData) error {
+func (s *Session) rebuildGraph(ctx context.Context, g *plan.GraphData, format manifest.Format) error {
 	s.env.say("building the image of graph data again")
 	u := s.env.NewUpdates(s.client, &imageset.Releases{GraphData: g.Source}, ReleaseTrust{})
 	u.planned = true
 	from := s.sources.Plan()
 	from.Releases = u
-	err := build.RebuildGraphData(ctx, *g, from)
+	err := build.RebuildGraphData(ctx, *g, format, from)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

@@ -3,9 +3,7 @@ package gantry
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
@@ -60,7 +58,7 @@ func ValidateCatalog(ctx context.Context, o ValidateOptions) (*Validation, error
 	case err != nil:
 		return nil, err
 	case src.Kind == source.Template:
-		v.Problems = []CatalogProblem{{Rule: ruleTemplate, File: filepath.Base(strings.TrimPrefix(o.Catalog, source.DirScheme)), Line: 1, Message: unrendered}}
+		v.Problems = []CatalogProblem{{Rule: ruleTemplate, File: src.TemplateFile(), Line: 1, Message: unrendered}}
 		return v, invalidCatalog(o.Catalog, 1)
 	}
 	c, err := src.Read(ctx, validator.Options())

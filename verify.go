@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -16,13 +15,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/redact"
-	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// VerifyOptions says what Verify reads. A registry requires one of Config, Plan and From; a layout
-// accepts one.
+// VerifyOptions says what Verify reads. A registry and a layout accept one of Config, Plan and From.
+// Without it, the records in the registry say what should be there, or the index of the layout.
 type VerifyOptions struct {
 	Env *Env
 	Selection
@@ -35,7 +33,8 @@ type VerifyOptions struct {
 	Plan string
 	// From are the folders of the archive that the mirror was copied from, each as file://DIR.
 	From []string
-	// Name is the name of the configuration in the workspace.
+	// Name is the name of the configuration in the workspace, or of the image set whose record in the
+	// registry is verified.
 	Name string
 	// Workspace is the folder for plans and the cache. The default is DefaultWorkspace.
 	Workspace string
@@ -44,6 +43,9 @@ type VerifyOptions struct {
 	// Blobs also asks the registry for every blob. ReadBlobs reads every manifest and blob, and
 	// compares it with its digest.
 	Blobs, ReadBlobs bool
+	// Resources is a folder with the cluster resources of a registry, which are verified, too. The default
+	// is the one in Workspace, if any.
+	Resources string
 	// Read has the signing policy and the identities that archives are read with.
 	Read archive.OpenOptions
 }
@@ -55,23 +57,6 @@ type VerifyResult struct {
 	Layout   *VerifiedLayout
 }
 
-// A VerifiedRegistry is the result for a registry, as gantry verify --output json prints it.
-type VerifiedRegistry struct {
-	Version     int                   `json:"version"`
-	Destination string                `json:"destination"`
-	Images      int                   `json:"images"` // that should be there
-	Missing     []mirror.MissingImage `json:"lacking"`
-	// Verified is what the signature policy found at the mirror; nil if none was applied. Refused are the
-	// images that it does not accept.
-	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
-	Refused  []RefusedImage      `json:"refused,omitempty"`
-
-	// Blobs is which blobs were checked.
-	Blobs BlobCheck `json:"blobs"`
-	// Names are the repositories of the mirror, by the plan's repositories.
-	Names map[string]reference.Reference `json:"-"`
-}
-
 // A VerifiedArchive is the result for an archive, as gantry verify --output json prints it.
 type VerifiedArchive struct {
 	Version int    `json:"version"`
@@ -81,7 +66,7 @@ type VerifiedArchive struct {
 	// Bytes is the size of all volumes together.
 	Bytes int64 `json:"bytes"`
 	*airgap.Assessment
-	// Programs are those beside the archive that have the right checksum.
+	// Programs are those beside the archive that have the right checksum, or none.
 	Programs []AddedProgram `json:"programs,omitempty"`
 }
 
@@ -129,6 +114,9 @@ func (o *VerifyOptions) Check() error {
 	if !strings.HasPrefix(where, RegistryScheme) && o.applies() {
 		return inputHint("leave it out here, and set it when the content is mirrored to a registry", "Options.Policy is for docker://")
 	}
+	if !strings.HasPrefix(where, RegistryScheme) && o.Resources != "" {
+		return inputHint("leave it out", "Options.Resources is for docker://")
+	}
 	dir, isArchive := strings.CutPrefix(where, ArchiveScheme)
 	layoutDir, isLayout := strings.CutPrefix(where, LayoutScheme)
 	switch given := o.plans(); {
@@ -143,11 +131,11 @@ func (o *VerifyOptions) Check() error {
 	case isLayout && layoutDir != "" && given <= 1:
 	case !strings.HasPrefix(where, RegistryScheme) && !isLayout || isLayout && layoutDir == "":
 		return inputHint("write file://DIR for an archive, oci://DIR for a layout, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", redact.Address(where))
-	case given != 1:
+	case given > 1:
 		return inputHint("set one of Options.Config, Options.Plan and Options.From", "it is unknown what should be in %s", redact.Address(where))
 	}
 	switch {
-	case o.Name != "" && o.Config == "":
+	case o.Name != "" && o.Config == "" && !o.fromRecords():
 		return inputHint("leave it out", "Options.Name is for a configuration; the plan has a name")
 	case o.any() && o.Config == "":
 		return errNoSelection()
@@ -157,7 +145,7 @@ func (o *VerifyOptions) Check() error {
 }
 
 // Verify reads every byte of an archive or a layout, or asks a registry for every image of a plan.
-// It changes nothing. If something is damaged or missing, it returns the result and an error of
+// For a registry, it also verifies the cluster resources. It changes nothing. If something is damaged or missing, it returns the result and an error of
 // kind advice.Mismatch.
 func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
 	e, done := o.Env.orDefault()
@@ -181,6 +169,9 @@ func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.fromRecords() {
+		return e.verifyRecords(ctx, &o, t.Registry(), trust)
+	}
 	var p *plan.Plan // nil compares a layout with what it lists
 	var from *archive.SetInfo
 	if o.plans() > 0 {
@@ -191,7 +182,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
 	if to, ok := t.(*LayoutDestination); ok {
 		return e.verifyLayout(ctx, p, to.Dir)
 	}
-	result, err := e.verifyRegistry(ctx, t.Registry(), trust, p, where)
+	result, err := e.verifyRegistry(ctx, &o, t.Registry(), trust, p)
 	if err == nil || result == nil || from == nil {
 		return result, err
 	}
@@ -267,7 +258,7 @@ func (e *Env) planToVerify(ctx context.Context, o VerifyOptions, trust *imagePol
 		to = t
 	}
 	p, err := planned(ctx, to, false, func(ctx context.Context) (*plan.Plan, error) {
-		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, trust, selected, !o.any())
+		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, trust, nil, selected, !o.any())
 	})
 	return p, nil, err
 }
@@ -296,47 +287,6 @@ func (e *Env) importedPlan(workspace string, t *RegistryDestination, have *archi
 	return airgap.ImportedPlan(s.Workspace, t.Key(), have, omitted)
 }
 
-// verifyRegistry asks a registry for every image of a plan.
-func (e *Env) verifyRegistry(ctx context.Context, t *RegistryDestination, trust *imagePolicy, p *plan.Plan, where string) (*VerifyResult, error) {
-	to, err := t.Push(p)
-	if err != nil {
-		return nil, err
-	}
-	total := len(p.Images) + len(p.Missing)
-	what := number(total, "image", "images")
-	if t.checkBlobs {
-		what += " and " + number(len(p.Blobs), "blob", "blobs")
-	}
-	e.say("looking for %s at %s", what, where)
-	missing, err := mirror.Verify(ctx, p, to, mirror.Options{Streams: t.Streams, Log: e.logger(), CheckBlobs: t.checkBlobs, ReadBlobs: t.readBlobs})
-	if err != nil {
-		return nil, err
-	}
-	result := &VerifyResult{Registry: &VerifiedRegistry{
-		Version: 1, Destination: where, Images: total, Missing: append([]mirror.MissingImage{}, missing...), Blobs: t.blobCheck(), Names: t.names,
-	}}
-	if trust != nil {
-		r := result.Registry
-		if r.Verified, r.Refused, err = e.judgeMirror(ctx, trust, t, p); err != nil {
-			return nil, err
-		}
-	}
-	if len(missing) == 0 {
-		if n := len(result.Registry.Refused); n > 0 {
-			return result, advice.New(advice.Mismatch, "mirror again with Options.Policy to copy signatures that are missing", "the signature policy does not accept %d of %d images", n, total)
-		}
-		return result, nil
-	}
-	hint := "mirror again to copy them"
-	switch {
-	case t.readBlobs:
-		hint = "mirror again with Options.ReadBlobs to copy them"
-	case slices.ContainsFunc(missing, func(l mirror.MissingImage) bool { return len(l.Blobs) > 0 }):
-		hint = "mirror again with Options.CheckBlobs to copy them"
-	}
-	return result, advice.New(advice.Mismatch, hint, "%d of %d images are not in the mirror as planned", len(missing), total)
-}
-
 // verifyArchive reads every byte of an archive.
 func (e *Env) verifyArchive(ctx context.Context, o VerifyOptions, dirs []string) (*VerifyResult, error) {
 	have, err := e.inspectArchive(o.Read, dirs)
@@ -352,11 +302,15 @@ func (e *Env) verifyArchive(ctx context.Context, o VerifyOptions, dirs []string)
 	if result.Assessment, err = airgap.Assess(ctx, have, dirs, damage); err != nil {
 		return nil, err
 	}
-	if result.Programs, err = verifyPrograms(ctx, dirs); err != nil && ctx.Err() != nil {
+	if result.Programs, err = verifyPrograms(ctx, dirs, o.Read.Signatures); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
 	if !result.Intact() {
-		err = advice.New(advice.Mismatch, "copy the damaged files again, or request the lost content with gantry archive repair-request", "the archive in %s is damaged", strings.Join(dirs, ", "))
+		hint := "copy the damaged files again, or request the lost content with gantry archive repair-request"
+		if rebuild := have.RebuildHint(damage); rebuild != "" {
+			hint = rebuild
+		}
+		err = advice.New(advice.Mismatch, hint, "the archive in %s is damaged", strings.Join(dirs, ", "))
 	}
 	return &VerifyResult{Archive: result}, err
 }

@@ -14,19 +14,22 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
 
 // The names of the program and its checksum beside the volumes of an archive. They are plain files, for a
 // machine that has no Gantry yet.
 const (
-	programName = "gantry"
-	sumSuffix   = ".sha256"
-	maxSum      = 4 << 10
+	programName     = "gantry"
+	sumSuffix       = ".sha256"
+	signatureSuffix = sumSuffix + ".sig"
+	maxSum          = 4 << 10
 )
 
 // programNames are the names that the program may have.
@@ -41,11 +44,17 @@ type AddedProgram struct {
 	Platform string        `json:"platform,omitempty"`
 	Size     int64         `json:"size"`
 	SHA256   digest.Digest `json:"sha256"`
+	// NoChecksum reports that the program has no file with its checksum, so nothing shows that it is complete.
+	NoChecksum bool `json:"noChecksum,omitempty"`
+	// Signature says who signed the checksum; nil if it is not signed. The file with the signature has the suffix
+	// ".sha256.sig".
+	Signature *sshsig.Verdict `json:"signature,omitempty"`
 }
 
-// addProgram copies the program at path into a folder, with its checksum. Both are written completely, the
-// checksum last. A program that the folder has already is not written again.
-func addProgram(ctx context.Context, path, dir string) (added *AddedProgram, err error) {
+// addProgram copies the program at path into a folder, with its checksum, which is signed if there is a key. All
+// are written completely, the checksum after the program, then the signature. A program that the folder has
+// already is not written again.
+func addProgram(ctx context.Context, path, dir string, key *sshsig.Key) (added *AddedProgram, err error) {
 	sum, size, _, err := downloads{}.LocalFile(ctx, path)
 	if err != nil {
 		return nil, inputf("Options.WithGantry %s: %w", path, err)
@@ -57,21 +66,24 @@ func addProgram(ctx context.Context, path, dir string) (added *AddedProgram, err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, inputf("Options.Destination: %w", err)
 	}
-	if have, err := readProgram(ctx, dir, p.File); err == nil && have != nil && have.SHA256 == sum {
-		return p, nil
-	}
-	if err := space.Check(dir, size); err != nil {
-		return nil, err
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	folder := durable.Folder{Root: root}
-	// Without the old checksum, a run that ends in between leaves no wrong one.
-	if err := root.Remove(p.File + sumSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	have, err := readProgram(ctx, dir, p.File, nil)
+	if err == nil && have != nil && have.SHA256 == sum && !have.NoChecksum {
+		return p, p.sign(ctx, folder, key)
+	}
+	if err := space.Check(dir, size); err != nil {
 		return nil, err
+	}
+	// Without the old checksum, a run that ends in between leaves no wrong one.
+	for _, suffix := range []string{signatureSuffix, sumSuffix} {
+		if err := root.Remove(p.File + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
 	d, err := folder.DraftProgram(".")
 	if err != nil {
@@ -83,7 +95,30 @@ func addProgram(ctx context.Context, path, dir string) (added *AddedProgram, err
 	if err := d.Commit(p.File); err != nil {
 		return nil, err
 	}
-	return p, folder.WriteFile(p.File+sumSuffix, p.sumLine())
+	if err := folder.WriteFile(p.File+sumSuffix, p.sumLine()); err != nil {
+		return nil, err
+	}
+	return p, p.sign(ctx, folder, key)
+}
+
+// sign signs the checksum of the program, unless it is already signed with this key.
+func (p *AddedProgram) sign(ctx context.Context, folder durable.Folder, key *sshsig.Key) error {
+	if key == nil {
+		return nil
+	}
+	who := key.Signer()
+	p.Signature = &sshsig.Verdict{Signed: true, Signer: &who}
+	armored, err := regular.Read(folder.Root, p.File+signatureSuffix, sshsig.MaxSize)
+	if err == nil {
+		have, err := sshsig.Policy{}.Check(archive.SignatureNamespace, bytes.NewReader(p.sumLine()), armored)
+		if err == nil && have.Key == who.Key {
+			return nil
+		}
+	}
+	if armored, err = key.Sign(ctx, archive.SignatureNamespace, bytes.NewReader(p.sumLine())); err != nil {
+		return err
+	}
+	return folder.WriteFile(p.File+signatureSuffix, armored)
 }
 
 // sumLine returns what sha256sum prints for the program.
@@ -108,29 +143,30 @@ func copyProgram(ctx context.Context, path string, p *AddedProgram, w io.Writer)
 	return nil
 }
 
-// readProgram reads a program beside an archive, and returns it, or nil if the folder has none with a
-// checksum. If it has another checksum, the error is of kind advice.Mismatch.
-func readProgram(ctx context.Context, dir, name string) (p *AddedProgram, err error) {
+// readProgram reads a program beside an archive, and returns it, or nil if the folder has none. If it has another
+// checksum, or its signature is not one that the policy accepts, the error is of kind advice.Mismatch. A program
+// without a signature is accepted; without a policy, signatures are not read.
+func readProgram(ctx context.Context, dir, name string, policy *sshsig.Policy) (p *AddedProgram, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	want, err := regular.Read(root, name+sumSuffix, maxSum)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	noChecksum := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !noChecksum {
 		return nil, err
 	}
 	damaged := func(format string, args ...any) error {
 		return advice.New(advice.Mismatch, "copy it again from the place where the archive was written", "the program "+filepath.Join(dir, name)+" "+format, args...)
 	}
 	f, info, err := regular.Open(root, name)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case noChecksum && err != nil:
+		return nil, nil // a folder of this name, for example
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, damaged("is missing, and its checksum is there")
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
@@ -141,18 +177,36 @@ func readProgram(ctx context.Context, dir, name string) (p *AddedProgram, err er
 	if _, err := io.Copy(hash.Hash(), cancelable{ctx, f}); err != nil {
 		return nil, err
 	}
-	p = &AddedProgram{File: name, Size: info.Size(), SHA256: hash.Digest()}
+	p = &AddedProgram{File: name, Size: info.Size(), SHA256: hash.Digest(), NoChecksum: noChecksum}
+	if noChecksum {
+		return p, nil
+	}
 	if !bytes.Equal(want, p.sumLine()) {
 		return nil, damaged("has the SHA-256 %s, and %s does not", p.SHA256.Encoded(), name+sumSuffix)
 	}
+	if policy == nil {
+		return p, nil
+	}
+	armored, err := regular.Read(root, name+signatureSuffix, sshsig.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := policy.Check(archive.SignatureNamespace, bytes.NewReader(want), armored)
+	if err != nil {
+		return nil, damaged("is refused: %s: %w", name+signatureSuffix, err)
+	}
+	p.Signature = &verdict
 	return p, nil
 }
 
-// verifyPrograms reads the programs beside an archive.
-func verifyPrograms(ctx context.Context, dirs []string) (all []AddedProgram, err error) {
+// verifyPrograms reads the programs beside an archive, and compares them with their checksums and signatures.
+func verifyPrograms(ctx context.Context, dirs []string, policy *sshsig.Policy) (all []AddedProgram, err error) {
 	for _, dir := range dirs {
 		for _, name := range programNames {
-			p, wrong := readProgram(ctx, dir, name)
+			p, wrong := readProgram(ctx, dir, name, policy)
 			switch {
 			case ctx.Err() != nil:
 				return nil, context.Cause(ctx)

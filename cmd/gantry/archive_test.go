@@ -29,6 +29,7 @@ func (w *fixture) looked(code int, args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
 	got := (&app{stdout: &stdout, stderr: &stderr, env: w.env}).run(args)
+	w.checkOutput(args, stdout.Bytes())
 	if got != code {
 		w.t.Errorf("gantry %s ended with %d, want %d\n%s%s", strings.Join(args, " "), got, code, stdout.String(), stderr.String())
 	}

@@ -21,6 +21,10 @@ type archiveExtractFlags struct {
 	files  string
 	file   []string
 	force  bool
+
+	registry       registryFlags
+	bases          []string
+	maxNestedPaths int
 }
 
 // toStdout is the value of --to for stdout.
@@ -41,6 +45,10 @@ and boot images of mirror.platform.tools.
 With --digest, write one manifest, one blob or the plan to a file or to stdout. The
 digest of the plan is in the output of gantry archive inspect.
 
+An archive that builds on earlier ones omits what they have, and may carry blobs as deltas
+of that. --base says where it is: a mirror (docker://HOST[:PORT][/PREFIX]), a layout
+(oci://DIR), or an earlier archive (file://DIR).
+
 All content is compared with its digest. An image or a file that cannot be read
 completely is not written. Only stdout and pipes may receive a part of it.
 
@@ -53,6 +61,7 @@ completely is not written. Only stdout and pipes may receive a part of it.
 		}),
 		Example: `  gantry archive extract file:///media/disk --to layout
   gantry archive extract file:///media/disk --to layout --image 'lantern/*' --image acme/operator-index:v4.20
+  gantry archive extract file:///media/disk --to layout --base docker://mirror.example.com:5000/ocp
   gantry archive extract file:///media/disk --files bin --file openshift-install-4.20.5-linux-amd64
   gantry archive extract file:///media/disk --digest sha256:9f2c... --to layer.tar.gz
   gantry archive extract file:///media/disk --digest sha256:4c8d... | jq .layers`,
@@ -64,6 +73,9 @@ completely is not written. Only stdout and pipes may receive a part of it.
 	f.addFlags(c.Flags())
 	a.addFile(c.Flags(), &f.to, "to", "folder of the layout; with --digest, the file (default: stdout)")
 	repeatable(c.Flags(), &f.images, "image", "extract only images with this name (repository or repository:tag), digest or source; * matches any text, ? one character (may be repeated)")
+	f.registry.addFlags(c.Flags())
+	repeatable(c.Flags(), &f.bases, "base", "the mirror, layout or earlier archive that has what this one omits, or has as a delta of it (may be repeated)")
+	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "with --base docker://: maximum number of path components at the mirror; 0 is no limit")
 	c.Flags().StringVar(&f.files, "files", "", "write files to this folder instead of images")
 	repeatable(c.Flags(), &f.file, "file", "write only the file with this name (may be repeated)")
 	c.Flags().BoolVar(&f.force, "force", false, "with --files: replace files with other content")
@@ -85,7 +97,7 @@ func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args [
 		f.to = ""
 	}
 	content := gantry.ExtractContentOptions{Digest: digest.Digest(f.digest), To: f.to, Output: a.stdout}
-	images := gantry.ExtractOptions{Images: f.images, To: f.to}
+	images := gantry.ExtractOptions{Images: f.images, To: f.to, Bases: f.bases, MaxNestedPaths: f.maxNestedPaths}
 	check := images.Check
 	if f.digest != "" {
 		check = content.Check
@@ -102,6 +114,7 @@ func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args [
 		return gantry.ExtractContent(ctx, content)
 	}
 	images.ArchiveOptions = archive
+	images.Env = a.environment(&f.registry)
 	result, err := gantry.ExtractImages(ctx, images)
 	if result == nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -119,6 +120,22 @@ func TestRepairRequest(t *testing.T) {
 	}
 }
 
+// reportsRepair checks what is reported about the last repair: its metrics, summary and status.
+func (w *fixture) reportsRepair(result string) {
+	w.t.Helper()
+	w.says(w.read("repair.prom"), `gantry_run_result{image_set="imageset",destination="`+fileScheme+w.path("repair")+`",result="`+result+`"} 1`, "gantry_repair_requested{", "gantry_run_copied_bytes{")
+	if text := w.read("repair.prom"); strings.Contains(text, "gantry_run_images") || strings.Contains(text, "gantry_archive_next_sequence") || strings.Contains(text, "gantry_last_success") != (result == "complete") {
+		w.t.Errorf("metrics of a repair that is %s:\n%s", result, text)
+	}
+	w.says(w.read("repair.md"), ": "+result, "| Repair | sequence 1: ")
+	for _, line := range strings.Split(w.must("status").stdout, "\n") {
+		if strings.Contains(line, w.path("repair")) && strings.Contains(strings.ToLower(line), "repair of sequence 1, "+result) {
+			return
+		}
+	}
+	w.t.Errorf("the status has no repair that is %s:\n%s", result, w.must("status").stdout)
+}
+
 // TestRepairEndToEnd repairs damaged content, the content of a lost volume and images that Gantry
 // built, and fills the mirror from both folders.
 func TestRepairEndToEnd(t *testing.T) {
@@ -164,8 +181,18 @@ func TestRepairEndToEnd(t *testing.T) {
 			if o := w.gantry(append([]string{"mirror", "--from", disk, w.docker("/repaired")}, far...)...); o.code != exitMismatch {
 				t.Errorf("the damaged archive ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
+			w.source.Script(registrytest.Rule{Action: registrytest.Status(http.StatusNotFound)})
+			if name != "plan" { // the plan is in the workspace
+				o := w.gantry("mirror", "--repair", file, repair, "--metrics-file", w.path("repair.prom"), "--summary", w.path("repair.md"), "--retry-times", "0")
+				if o.code == exitOK {
+					t.Errorf("a repair without sources ended with 0\n%s", o.stdout)
+				}
+				w.reportsRepair("failed")
+			}
+			w.source.Script()
 			w.source.ResetLog()
-			w.must("mirror", "--repair", file, repair)
+			w.must("mirror", "--repair", file, repair, "--metrics-file", w.path("repair.prom"), "--summary", w.path("repair.md"))
+			w.reportsRepair("complete")
 			if n, most := w.source.Requests()["GET blob"], len(w.request(file).Content); n > most {
 				t.Errorf("%d blobs were read, want at most %d", n, most)
 			}

@@ -59,17 +59,22 @@ func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name 
 		return err
 	}
 	if a.output == outputJSON {
-		return a.encode(struct {
-			Version    int    `json:"version"`
-			Package    string `json:"package"`
-			Channel    string `json:"channel,omitempty"`
-			Bundle     string `json:"bundle,omitempty"`
-			Deprecated bool   `json:"deprecated"`
-		}{1, name, f.channel, f.bundle, !f.remove})
+		return a.encode(deprecatedDocument{1, name, f.channel, f.bundle, !f.remove})
 	}
 	what := "is deprecated"
 	if f.remove {
 		what = "is no longer deprecated"
 	}
 	return a.text(fmt.Sprintf("package %q: %s %s\n", name, target, what))
+}
+
+// A deprecatedDocument is what gantry catalog deprecate -o json prints.
+type deprecatedDocument struct {
+	Version int    `json:"version"`
+	Package string `json:"package"`
+	// Channel or Bundle is what is deprecated; without both, it is the package.
+	Channel string `json:"channel,omitempty"`
+	Bundle  string `json:"bundle,omitempty"`
+	// Deprecated is false if the deprecation was removed.
+	Deprecated bool `json:"deprecated"`
 }

@@ -45,13 +45,16 @@ func (a *app) catalogDiff(ctx context.Context, f readFlags, form string, exitCod
 	if form == outputText {
 		err = d.WriteText(a.stdout, 0)
 	} else {
-		err = a.print(form, struct {
-			Version int        `json:"version"`
-			Diff    *diff.Diff `json:"diff"`
-		}{1, d})
+		err = a.print(form, catalogDiffDocument{1, d})
 	}
 	if err == nil && exitCode && !d.Empty() {
 		err = errSomething
 	}
 	return err
+}
+
+// A catalogDiffDocument is what gantry catalog diff -o json prints.
+type catalogDiffDocument struct {
+	Version int        `json:"version"`
+	Diff    *diff.Diff `json:"diff"`
 }

@@ -29,8 +29,8 @@ func (a *app) catalogRenderCommand() *cobra.Command {
 		Long: `Print every object of the catalogs: one JSON object per line, or YAML documents, in a
 stable order. Objects of file-based catalogs are printed unchanged except for white
 space. SQLite indexes and bundles are converted. The file of a template (olm.template.basic,
-olm.semver, olm.composite) is rendered as opm does. Objects are not checked; use gantry
-catalog validate for that.
+olm.template.substitutes, olm.semver, olm.composite) is rendered as opm does. Objects are
+not checked; use gantry catalog validate for that.
 
 ` + catalogHelp + `
 ` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),

@@ -19,6 +19,7 @@ type checkFlags struct {
 	platformFlags
 	plan           string
 	clusterVersion string
+	archiveTrust   trustFlags
 	extensionFiles []string
 	catalogFiles   []string
 	crdSafety      bool
@@ -69,25 +70,24 @@ func (f *platformFlags) stray() error {
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
-		Use: "check {-c FILE | --plan FILE | CATALOG...} | check --platform docker://HOST[:PORT][/PREFIX]",
+		Use: "check {-c FILE | --plan FILE | CATALOG... | file://DIR...} | check --platform docker://HOST[:PORT][/PREFIX]",
 		Long: `Check whether OLM can update the operators that clusters run (--installed) with the
 content of a mirror, over which versions, and what may block an update.
-With --cluster-extension, resolve ClusterExtensions as OLM v1 would.
-With --crd-safety, compare the CustomResourceDefinitions of neighboring bundles, and name
-the updates that OLM v1 refuses.
+With --cluster-version, also list the heads that do not fit it, with --cluster-extension,
+resolve ClusterExtensions as OLM v1 would, and with --crd-safety, name the updates that
+OLM v1 refuses because of changed CustomResourceDefinitions.
 With --platform, check updates of the platform: the update graph, the images and the
 signatures in a mirror, for the plans of the workspace, -c or --plan, or --from and --to.
 ` + catalogHelp + `
 ` + exitCodes(map[int]string{
-			exitMismatch:     "an update is not possible, or something that it requires is missing",
+			exitMismatch:     "an update is not possible, something that it requires is missing, or the update of the\n   platform from --installed to a later minor version (--cluster-version) is blocked",
 			exitLocked:       "the workspace is in use by another run (--platform)",
 			exitUnauthorized: helpUnauthorized,
 		}),
 		Example: `  gantry check -c imageset.yaml --installed csv.json --cluster-version 4.20.3
-  gantry check --plan plan.json --installed csv.json --installed subscription.json
   gantry check mirror.example.com:5000/org/catalog:v4.20 --installed csv.json -o json
   gantry check -c imageset.yaml --cluster-extension extension.yaml
-  gantry check -c imageset.yaml --crd-safety
+  gantry check file:///media/disk --crd-safety
   gantry check --platform docker://mirror.example.com:5000/ocp
   gantry check --platform --from 4.18.20 --to 4.20.5 docker://mirror.example.com:5000/ocp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,6 +97,7 @@ signatures in a mirror, for the plans of the workspace, -c or --plan, or --from 
 	f.readFlags.addFlags(c.Flags())
 	f.selectFlags.addFlags(c.Flags(), "its updates are checked")
 	f.platformFlags.addFlags(c.Flags(), &f.registryFlags)
+	f.archiveTrust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan --lock writes it")
 	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3 (default: from a ClusterVersion in --installed)")
 	repeatable(c.Flags(), &f.extensionFiles, "cluster-extension", "file with ClusterExtensions to resolve (may be repeated)")
@@ -113,7 +114,15 @@ func (f *checkFlags) options(a *app, args []string) (gantry.CheckOptions, error)
 		ClusterVersion: f.clusterVersion, ClusterExtension: f.extensionFiles, ClusterCatalog: f.catalogFiles,
 		CRDSafety: f.crdSafety,
 	}
+	isArchive := len(args) > 0 && strings.HasPrefix(args[0], gantry.ArchiveScheme)
+	if err := f.archiveTrust.check(isArchive && !f.platform); err != nil {
+		return o, err
+	}
 	if !f.platform {
+		var err error
+		if o.Read, err = a.reading(&f.archiveTrust); err != nil {
+			return o, err
+		}
 		o.Catalogs = args
 		return o, f.stray()
 	}

@@ -35,6 +35,9 @@ func TestLostLayer(t *testing.T) {
 	brought := 0
 	for _, r := range w.mirror.Log() {
 		if r.Method == http.MethodPost && strings.Contains(r.Path, "/blobs/uploads") {
+			if strings.Contains(r.Path, "image-sets/") {
+				continue // the record of the run
+			}
 			brought++
 			if !strings.Contains(r.Path, "/lantern/store/") {
 				t.Errorf("copied to %s", r.Path)

@@ -43,9 +43,11 @@ func TestCheckCRDSafety(t *testing.T) {
 	isc := w.config("kelp.yaml", "  operators: [{catalog: 'registry.example.com/kelp/index:v1', full: true}]\n")
 	w.must("plan", "-c", isc, "-o", w.path("plan.json"))
 	w.must("mirror", "-c", isc, w.docker("/site/one"))
+	disk := "file://" + w.path("disk")
+	w.must("mirror", "-c", isc, disk)
 
 	served := w.mirror.Host + "/site/one/kelp/index:v1"
-	for _, from := range [][]string{{"-c", isc}, {"--plan", w.path("plan.json")}, {served, "--workspace", w.path("other")}} {
+	for _, from := range [][]string{{"-c", isc}, {"--plan", w.path("plan.json")}, {served, "--workspace", w.path("other")}, {disk, "--workspace", w.path("other")}} {
 		w.source.ResetLog()
 		o := w.gantry(append([]string{"check", "--crd-safety", "-o", "json"}, from...)...)
 		var got struct {
@@ -68,8 +70,8 @@ func TestCheckCRDSafety(t *testing.T) {
 		if text := fmt.Sprint(got.CRDSafety); o.code != exitMismatch || text != want {
 			t.Errorf("%v: ended with %d, got %s, want %s\n%s", from, o.code, text, want, o.stderr)
 		}
-		if n := len(w.source.Log()); from[0] == served && n > 0 {
-			t.Errorf("the check of the mirror sent %d requests to the source", n)
+		if n := len(w.source.Log()); (from[0] == served || from[0] == disk) && n > 0 {
+			t.Errorf("the check of %s sent %d requests to the source", from[0], n)
 		}
 	}
 	o := w.gantry("check", "--crd-safety", "-c", isc)
@@ -81,5 +83,8 @@ func TestCheckCRDSafety(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, o.stdout)
 		}
 	}
+	w.refuse(exitUsage, []string{"an archive cannot be checked together with other catalogs"}, "check", "--crd-safety", disk, served)
+	w.refuse(exitUsage, []string{"--verify-key", "no archive is read"}, "check", "--crd-safety", served, "--verify-key", "ops.pub")
+	w.refuse(exitUsage, []string{w.path("none")}, "check", "--crd-safety", "file://"+w.path("none"))
 	w.refuse(exitUsage, []string{"--crd-safety"}, "check", "--crd-safety", "--platform", w.docker("/site/one"))
 }

@@ -205,6 +205,45 @@ func TestCheckOutcomes(t *testing.T) {
 	}
 }
 
+// TestCheckLaterVersion checks that the exit status shows whether the update of a cluster to a later minor
+// version is blocked.
+func TestCheckLaterVersion(t *testing.T) {
+	t.Parallel()
+	w := folderFixture(t)
+	cluster := func(version, condition string) string {
+		return fmt.Sprintf("---\n{apiVersion: config.openshift.io/v1, kind: ClusterVersion, metadata: {name: version}, spec: {clusterID: x}, status: {desired: {version: %s}, history: [{state: Completed, version: %[1]s}]%s}}\n", version, condition)
+	}
+	const held = ", conditions: [{type: Upgradeable, status: 'False', reason: AdminAckRequired, message: ack}]"
+	w.mkdir("limited")
+	w.write("limited/catalog.yaml", strings.Replace(fmt.Sprintf(shed, "v1", "v1"), "{type: olm.package, value: {packageName: web, version: 1.1.0}}", "{type: olm.package, value: {packageName: web, version: 1.1.0}}, {type: olm.maxOpenShiftVersion, value: '4.20'}", 1))
+	web := csvOf("web.v1.0.0", "1.0.0", true)
+	for _, tc := range []struct {
+		name, runs, catalog, to string
+		code                    int
+	}{
+		{"a condition", web + cluster("4.20.3", held), "shed", "4.21.0", exitMismatch},
+		{"a patch with a condition", web + cluster("4.20.3", held), "shed", "4.20.9", exitOK},
+		{"no version", web + cluster("4.20.3", held), "shed", "", exitOK},
+		{"no condition", web + cluster("4.20.3", ""), "shed", "4.21.0", exitOK},
+		{"an operator", web + cluster("4.20.3", ""), "limited", "4.21.0", exitMismatch},
+		{"an operator, up to its maximum", web + cluster("4.19.3", ""), "limited", "4.20.0", exitOK},
+		{"an operator, unknown version", web, "limited", "4.21.0", exitOK},
+	} {
+		args := []string{"check", "--installed", w.write("runs.yaml", tc.runs), w.path(tc.catalog)}
+		if tc.to != "" {
+			args = append(args, "--cluster-version", tc.to)
+		}
+		o := w.gantry(args...)
+		if o.code != tc.code || tc.code == exitMismatch && (!strings.Contains(o.stdout, "blocked: ") || !strings.Contains(o.stderr, "the update of clusters to OpenShift 4.21 is blocked")) {
+			t.Errorf("%s: ended with %d, want %d\n%s%s", tc.name, o.code, tc.code, o.stdout, o.stderr)
+		}
+	}
+	o := w.gantry("check", "--installed", w.write("runs.yaml", web), w.path("shed"), "--cluster-version", "5.3.1")
+	if want := "note: the version of Kubernetes in OpenShift 5.3 is unknown"; !strings.Contains(o.stdout, want) {
+		t.Errorf("%q is not in\n%s%s", want, o.stdout, o.stderr)
+	}
+}
+
 // TestCheckBadRange checks that the other ClusterExtensions are resolved if the version range of
 // one is invalid.
 func TestCheckBadRange(t *testing.T) {

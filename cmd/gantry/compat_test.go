@@ -147,9 +147,10 @@ func (w *fixture) replaceTree(from, to string, pairs ...string) {
 	}
 }
 
-// pushed returns the digests of the blobs that were uploaded to the mirror since the log was reset.
+// pushed returns the digests of the blobs that were uploaded to the mirror since the log was reset, without
+// those of records.
 func (w *fixture) pushed() (digests []string) {
-	for _, r := range w.mirror.Log() {
+	for _, r := range contentLog(w.mirror) {
 		if r.Kind() == "PUT upload" || r.Method == http.MethodPost && strings.Contains(r.Query, "digest=") {
 			digests = append(digests, r.Digest().String())
 		}
@@ -177,6 +178,10 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 		t.Errorf("the record of the earlier run was not continued: %s, %v", text, err)
 	}
 	w.wantCatalogsOfVersion0(old)
+	// The mirror has the record now.
+	if o := w.must("status", w.docker("")); !strings.Contains(o.stdout, "imageset ") {
+		t.Errorf("the status of the mirror is\n%s", o.stdout)
+	}
 	// The names are also kept if the record is lost.
 	if err := os.Remove(records[0]); err != nil {
 		t.Fatal(err)

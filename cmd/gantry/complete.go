@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,8 @@ func addCompletion(c *cobra.Command) {
 		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme, ociScheme)
 	case c.CommandPath() == "gantry pull":
 		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme, ociScheme)
+	case c.CommandPath() == "gantry registry prepare":
+		c.ValidArgsFunction = complete(1, dockerScheme)
 	case c.CommandPath() == "gantry serve", c.HasParent() && c.Parent().Name() == "archive":
 		c.ValidArgsFunction = complete(0, fileScheme)
 	}
@@ -46,9 +49,14 @@ func addCompletion(c *cobra.Command) {
 func completeFlags(c *cobra.Command) {
 	for name, words := range map[string][]string{
 		"on-error":             gantry.OnErrors(),
+		"on-strand":            gantry.OnStrands(),
 		"layout":               gantry.Layouts(),
+		"registry-kind":        gantry.RegistryKinds(),
 		"mirror-source-policy": resources.SourcePolicies(),
 		"volume-size":          {"cd", "fat32", "dvd", "dvd-dl", "bd", "bd-dl"},
+		"redundancy":           {"5%", "10%", "20%"},
+		"delta":                gantry.Deltas(),
+		"delta-time":           {"500ms", "1s", "5s"},
 		"log-level":            {"error", "warn", "info", "debug", "trace"},
 		"log-format":           {outputText, outputJSON},
 		"progress":             {progressAuto, progressBar, progressLines, progressJSON, progressNone},
@@ -109,4 +117,24 @@ func foldersLike(scheme, typed string) []string {
 		}
 	}
 	return names
+}
+
+// completeImageSets completes the names of the image sets that the workspace knows.
+func completeImageSets(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	workspace, err := c.Flags().GetString("workspace")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	status, err := gantry.Status(workspace)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, r := range status.Runs {
+		if strings.HasPrefix(r.Name, typed) && r.Name != "" && !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -33,8 +33,8 @@ func (a *app) configCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check configurations and list all problems",
-		Long: `Read ImageSetConfiguration files like gantry plan and list all problems with their
-lines. Warnings are about text that is read and should be corrected, and say how it is
+		Long: `Read ImageSetConfiguration and DeleteImageSetConfiguration files, and list all problems
+with their lines. Warnings are about text that is read and should be corrected, and say how it is
 read. Whether packages, channels and images exist is not checked; gantry plan does that.
 
 ` + exitCodes(map[int]string{exitUsage: "a file is invalid, or has warnings and --strict is set; or flags are wrong"}),
@@ -49,20 +49,32 @@ read. Whether packages, channels and images exist is not checked; gantry plan do
 }
 
 func (a *app) configSchemaCommand() *cobra.Command {
-	return &cobra.Command{
+	var kind string
+	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration",
-		Long: `Print the JSON Schema (draft 2020-12) of the ImageSetConfiguration, for editors and
-pipelines. It describes what gantry config check --strict accepts.
+		Long: `Print the JSON Schema (draft 2020-12) of the ImageSetConfiguration, or of another kind, for
+editors and pipelines. It describes what gantry config check --strict accepts.
 
 ` + exitCodes(nil),
-		Example: `  gantry config schema > imageset.schema.json`,
-		Args:    usageArgs(cobra.NoArgs),
+		Example: `  gantry config schema > imageset.schema.json
+  gantry config schema --kind DeleteImageSetConfiguration`,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.stdout.Write(imageset.Schema())
+			text := imageset.Schema()
+			switch kind {
+			case imageset.Kind:
+			case imageset.DeletionKind:
+				text = imageset.DeletionSchema()
+			default:
+				return usageHint("use "+imageset.Kind+" or "+imageset.DeletionKind, "--kind %q", kind)
+			}
+			_, err := a.stdout.Write(text)
 			return err
 		},
 	}
+	c.Flags().StringVar(&kind, "kind", imageset.Kind, "kind of the configuration: "+imageset.Kind+" or "+imageset.DeletionKind)
+	return c
 }
 
 func (a *app) configCheck(files []string, strict bool) error {

@@ -11,23 +11,29 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
 // asProgram is the environment variable that makes the test binary run as the program.
 const asProgram = "GANTRY_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if file := os.Getenv(clockFile); file != "" && os.Getenv(asProgram) != "" {
+		os.Exit((&app{stdout: os.Stdout, stderr: os.Stderr, tuneWindow: readsClock(file)}).run(os.Args[1:]))
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
 	if slices.Contains(os.Args, "-serve") { // as gantry calls the renderer of charts
 		os.Exit(charttest.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
+	prepareNetwork()
 	// With the race detector, programs sleep for a second when they exit, to detect races in
 	// goroutines that still run. Gantry waits for all its goroutines.
 	if race := os.Getenv("GORACE"); !strings.Contains(race, "atexit_sleep_ms") {
@@ -103,6 +109,10 @@ type fixture struct {
 	sample *registrytest.Sample
 	// env is the program's environment. If nil, it is the environment of the tests.
 	env map[string]string
+	// tune, if set, changes the options of each client.
+	tune func(*remote.Options)
+	// ahead is how far the clock of the program is ahead of the one of this host.
+	ahead time.Duration
 }
 
 // surroundings sets the environment to one with only a registries.conf and, unless authFile is "",
@@ -126,6 +136,25 @@ func (w *fixture) process(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = w.environ()
 	return cmd
+}
+
+// interruptible returns a function that sends a program the signal of Ctrl-C, which the handlers of a registry may
+// call while it runs, and one that runs it.
+func interruptible(cmd *exec.Cmd) (interrupt func(), run func() error) {
+	started := make(chan struct{}) // cmd.Process is set
+	interrupt = func() {
+		<-started
+		_ = cmd.Process.Signal(syscall.SIGINT)
+	}
+	run = func() error {
+		err := cmd.Start()
+		close(started)
+		if err != nil {
+			return err
+		}
+		return cmd.Wait()
+	}
+	return interrupt, run
 }
 
 // environ returns the environment of a separate process.
@@ -182,8 +211,20 @@ func (w *fixture) gantry(args ...string) outcome {
 		args = append(args, "--workspace", w.path("workspace"))
 	}
 	var stdout, stderr bytes.Buffer
-	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env}).run(args)
+	if w.ahead != 0 {
+		return w.gantryAhead(args)
+	}
+	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env, tune: w.tune}).run(args)
+	w.checkOutput(args, stdout.Bytes())
 	return outcome{stdout.String(), stderr.String(), code}
+}
+
+// checkOutput checks JSON that a command printed.
+func (w *fixture) checkOutput(args []string, stdout []byte) {
+	w.t.Helper()
+	if err := checkOutput(args, stdout); err != nil {
+		w.t.Error(err)
+	}
 }
 
 // must runs the program and requires success.
@@ -244,7 +285,19 @@ func (w *fixture) waitFor(path string) {
 	}
 }
 
-// run runs a command line like main.
+// run runs a command line like main, and compares JSON that it prints with its schema.
 func run(args []string, stdout, stderr io.Writer) int {
-	return (&app{stdout: stdout, stderr: stderr}).run(args)
+	if _, ok := jsonCommand(args); !ok {
+		return (&app{stdout: stdout, stderr: stderr}).run(args)
+	}
+	var printed bytes.Buffer
+	code := (&app{stdout: io.MultiWriter(stdout, &printed), stderr: stderr}).run(args)
+	if err := checkOutput(args, printed.Bytes()); err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return exitUndescribed
+	}
+	return code
 }
+
+// exitUndescribed is the exit status of tests whose output does not match its schema.
+const exitUndescribed = 99

@@ -89,7 +89,7 @@ func (a *app) finish(err error) int {
 		a.events.End(code, errorTextOf(code, err))
 	case err == nil || code == exitSomething:
 	case a.output == outputJSON:
-		text, jsonErr := json.Marshal(map[string]any{"error": errorTextOf(code, err)})
+		text, jsonErr := json.Marshal(errorDocument{errorTextOf(code, err)})
 		if jsonErr == nil {
 			fmt.Fprintf(a.stderr, "%s\n", escape.JSON(text))
 		}
@@ -114,4 +114,9 @@ func errorTextOf(code int, err error) *view.ErrorText {
 	}
 	message, hint := splitHint(err)
 	return &view.ErrorText{Code: code, Hint: hint, Message: message}
+}
+
+// An errorDocument is an error on stderr if the output is JSON.
+type errorDocument struct {
+	Error *view.ErrorText `json:"error"`
 }

@@ -16,6 +16,7 @@ type explainFlags struct {
 	selectFlags
 	releaseFlags
 	plan, workspace, form string
+	destFormat            string
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -45,6 +46,7 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
 		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd.Context(), f, args[0]) },
 	}
 	f.selectFlags.addFlags(c.Flags(), pathsKept)
+	c.Flags().StringVar(&f.destFormat, "dest-format", "", destFormatUsage)
 	f.releaseFlags.addFlags(c.Flags())
 	f.addSourceFlags(c.Flags())
 	f.addCacheDir(c.Flags())
@@ -59,17 +61,22 @@ func (a *app) explain(ctx context.Context, f explainFlags, name string) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	e, err := gantry.Explain(ctx, gantry.ExplainOptions{
+	o := gantry.ExplainOptions{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Plan: f.plan, Workspace: f.workspace, Name: name,
-	})
+	}
+	o.DestFormat = f.destFormat
+	e, err := gantry.Explain(ctx, o)
 	if err != nil {
 		return err
 	}
 	if f.form != outputText {
-		return a.print(f.form, struct {
-			Version int `json:"version"`
-			plan.Explanation
-		}{1, e})
+		return a.print(f.form, explanationDocument{1, e})
 	}
 	return a.text(view.Explanation(e))
+}
+
+// An explanationDocument is what gantry explain -o json prints.
+type explanationDocument struct {
+	Version int `json:"version"`
+	plan.Explanation
 }

@@ -151,11 +151,7 @@ func uploadsOf(log []registrytest.Request, repository string) string {
 // repositories lists what the mirror stores below a prefix.
 func (s *faultFixture) repositories(t *testing.T, prefix string) []registrytest.Repository {
 	t.Helper()
-	list, err := s.mirror.Repositories(prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return contentBelow(t, s.mirror, prefix)
 }
 
 // filesOf returns the digests of all files in a folder, by name.

@@ -96,6 +96,19 @@ func (s *faultFixture) start(t *testing.T, name string, blobs int) (*exec.Cmd, *
 	return cmd, stderr
 }
 
+// kill kills the program. What it sent is not served after that.
+func (s *faultFixture) kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for _, server := range []*rt.Server{s.source, s.mirror} {
+		server.Shut()
+		server.Open()
+	}
+}
+
 // hold makes the copy of the large blob stall near its end.
 func (s *faultFixture) hold() {
 	if s.direction == toArchive {
@@ -128,10 +141,7 @@ func TestKilled(t *testing.T) {
 			s.forget()
 			s.hold()
 			cmd, _ := s.start(t, "killed", len(s.carried)-1)
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait() // it was killed
+			s.kill(t, cmd)
 			s.again(t, &faultCheck{faultFixture: s, name: "killed", open: true})
 		})
 	}
@@ -161,10 +171,7 @@ func TestKilledWritingAnArchive(t *testing.T) {
 			s.forget()
 			s.source.Script(tc.rules...)
 			cmd, stderr := s.start(t, tc.name, tc.blobs)
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait() // it was killed
+			s.kill(t, cmd)
 			s.source.Script()
 			dir := s.to(tc.name)
 			if final, _ := filepath.Glob(filepath.Join(dir, "gantry-*")); len(final) > 0 && tc.rules != nil {

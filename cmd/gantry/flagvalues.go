@@ -128,3 +128,14 @@ func (a *archives) Set(s string) error {
 		s = s[i+1:]
 	}
 }
+
+// refuseEmpty returns an error if one of these flags was given without a value, such as --forget "$NAME" with an unset
+// variable: the command would delete other content.
+func refuseEmpty(f *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		if f.Changed(name) && f.Lookup(name).Value.String() == "" {
+			return usageHint("set a value, or leave the flag out", "--%s has no value", name)
+		}
+	}
+	return nil
+}

@@ -21,14 +21,16 @@ type flagGroup struct {
 // most users need: the short help describes only them.
 var flagGroups = []flagGroup{
 	{"Source", []string{"src-authfile", "src-cert-dir", "src-tls-verify", "src-plain-http"}},
-	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "max-nested-paths", "mirror-source-policy", "resources-only", "layout", "resource-name", "rename-catalogs", "check-blobs", "read-blobs"}},
-	{"Archive", []string{"since", "full", "receipt", "write-receipt", "volume-size", "strict-archive", "with-gantry", "repair", "encrypt-to"}},
+	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "create-repositories", "registry-kind", "registry-token-file", "max-nested-paths", "mirror-source-policy", "prune", "resources-only", "layout", "icsp", "resource-name", "rename-catalogs", "check-blobs", "read-blobs"}},
+	{"Several hosts", []string{"shard", "finish", kubernetesJobFlag, kubernetesImageFlag, kubernetesClaimFlag}},
+	{"Archive", []string{"since", "full", "receipt", "write-receipt", "volume-size", "redundancy", "strict-archive", "delta", "delta-time", "with-gantry", "repair", "encrypt-to"}},
 	{"Trust", []string{
-		signKeyFlag, "sign-passphrase-file", verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, identityFlag, identityPassphraseFlag,
+		signKeyFlag, "sign-passphrase-file", verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, "require-signed-plan", identityFlag, identityPassphraseFlag,
 		"release-key", "ignore-release-signature", "remove-signatures", "authfile", "cert-dir",
 		policyFlag, securePolicyFlag, registriesDFlag, cosignFlag, "image-policies", "image-policy-namespace",
+		gateFlag, gatePlanFlag, gateParallelFlag, gateTimeoutFlag, gateValidFlag, "min-age",
 	}},
-	{"Tuning", []string{"retry-times", "retry-delay", "parallel-images", "parallel-layers", "limit-rate", "min-rate", "silent-timeout", "limits", "cache-dir"}},
+	{"Tuning", []string{"retry-times", "retry-delay", "parallel-images", "parallel-layers", "limit-rate", "min-rate", "silent-timeout", "limits", "cache-dir", "helm-renderer"}},
 }
 
 // allFlags is the flag that makes --help describe every flag.

@@ -156,7 +156,7 @@ func TestImagePolicyPlan(t *testing.T) {
 	if err1 != nil || err2 != nil || string(one) != string(two) {
 		t.Errorf("the plans differ: %v %v", err1, err2)
 	}
-	if want := "Signatures by " + policy + ": 2 images verified, 1 accepted without a signature, 2 refused.\n  2 images by " + fingerprint + " (sigstoreSigned)\n"; !strings.Contains(o.stdout, want) {
+	if want := "Signatures by " + policy + ": 2 images verified, 1 accepted without verification, 2 refused.\n  2 images by " + fingerprint + " (sigstoreSigned)\n"; !strings.Contains(o.stdout, want) {
 		t.Errorf("does not print %q:\n%s", want, o.stdout)
 	}
 	if text := w.must("explain", "--plan", w.path("plan.json"), "team/app").stdout; !strings.Contains(text, "signed by "+fingerprint+" (sigstoreSigned)") {
@@ -232,7 +232,7 @@ func TestImagePolicyDisk(t *testing.T) {
 	w.source.Shut()
 
 	o := w.gantry("mirror", "--from", "file://"+w.path("disk"), "--policy", policy, "--workspace", w.path("site"), w.docker("/ocp"))
-	if want := "Signatures by " + policy + ": 2 images verified, 1 accepted without a signature.\n"; o.code != exitPartial || !strings.Contains(o.stdout, want) {
+	if want := "Signatures by " + policy + ": 2 images verified, 1 accepted without verification.\n"; o.code != exitPartial || !strings.Contains(o.stdout, want) {
 		t.Errorf("ended with %d, want %q\n%s%s", o.code, want, o.stdout, o.stderr)
 	}
 	at := w.source.Host + "/"
@@ -247,7 +247,7 @@ func TestImagePolicyDisk(t *testing.T) {
 	}
 
 	o = w.gantry("verify", "--from", "file://"+w.path("disk"), "--policy", policy, "--workspace", w.path("site"), w.docker("/ocp"))
-	if !strings.Contains(o.stdout, "2 images verified, 1 accepted without a signature.") {
+	if !strings.Contains(o.stdout, "2 images verified, 1 accepted without verification.") {
 		t.Errorf("ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	_ = index
@@ -273,6 +273,13 @@ func TestImagePolicyDisk(t *testing.T) {
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s lacks %q:\n%s", files[0], want, text)
+		}
+	}
+	w.change(files[0], at+"team/multi", at+"free/tool")
+	o = w.gantry("verify", "--from", "file://"+w.path("disk"), "--workspace", w.path("site"), w.docker("/ocp"))
+	for _, want := range []string{"the file was changed since Gantry wrote it", "free/tool", "nodes that apply it refuse this image: the plan has no signature of it"} {
+		if o.code != exitMismatch || !strings.Contains(o.stdout, want) || strings.Contains(o.stdout, "team/app:v1: nodes") {
+			t.Errorf("verify ended with %d and does not print %q:\n%s%s", o.code, want, o.stdout, o.stderr)
 		}
 	}
 	// A run without the policy keeps them.
@@ -310,7 +317,7 @@ func TestImagePolicySite(t *testing.T) {
 	// Mirrored without the policy, it is found at the mirror.
 	w.must("mirror", "--from", "file://"+w.path("disk"), "--workspace", w.path("site"), w.docker("/ocp"))
 	o := w.gantry("verify", "--from", "file://"+w.path("disk"), "--policy", policy, "--workspace", w.path("site"), w.docker("/ocp"))
-	if o.code != exitMismatch || !strings.Contains(o.stdout, "1 image verified, 1 accepted without a signature, 1 refused.") || !strings.Contains(o.stdout, "Refused by the signature policy\n") ||
+	if o.code != exitMismatch || !strings.Contains(o.stdout, "1 image verified, 1 accepted without verification, 1 refused.") || !strings.Contains(o.stdout, "Refused by the signature policy\n") ||
 		!strings.Contains(o.stderr, "the signature policy does not accept 1 of ") {
 		t.Errorf("ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +98,17 @@ func TestCatalogImageTemplate(t *testing.T) {
 		if found != 2 {
 			t.Errorf("%s has %d objects for catalogs, want a CatalogSource and a ClusterCatalog", place, found)
 		}
+	}
+
+	w.must("verify", "--from", "file://"+w.path("disk"), w.docker("/disk"), "--workspace", w.path("site"))
+	sources, err := filepath.Glob(w.path("site/cluster-resources/cs-*.yaml"))
+	if err != nil || len(sources) != 1 {
+		t.Fatalf("%v %v", sources, err)
+	}
+	w.change(sources[0], "/index:v{kube", "/index:w{kube")
+	o := w.gantry("verify", "--from", "file://"+w.path("disk"), w.docker("/disk"), "--workspace", w.path("site"))
+	if o.code != exitMismatch || !strings.Contains(o.stdout, "the mirror has no image that the annotation resolves to") {
+		t.Errorf("verify ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 
 	// What cannot be resolved is said.

@@ -74,7 +74,11 @@ var rules = []rule{
 	{from: "./mirror/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
 	{from: "./archive/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
 	{from: "./pkg/catalog/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/remote/...", "modernc.org/sqlite/..."}},
+	// Programs that decide what is mirrored get no credentials.
+	{from: "./pkg/gate", never: []string{"net/http/...", "./pkg/keychain/...", "./pkg/remote/...", "./pkg/image/..."}},
 	// What roles permit is decided without knowing what they are for.
+	{from: "./pkg/doctor/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
+	{from: "./pkg/provision/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
 	{from: "./pkg/rbac/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/catalog/...", "./pkg/remote/..."}},
 	{from: "./pkg/rbac/...", never: []string{"os"}, direct: true},
 	// Update graphs are values. Finding paths in them needs no other data.
@@ -87,11 +91,25 @@ var rules = []rule{
 	{from: "./pkg/chart", never: []string{"os/exec"}},
 	// Files are described without reading them.
 	{from: "./pkg/fileartifact/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/..."}},
+	// The records of a mirror are a format; package mirror connects it to a registry.
+	{from: "./pkg/state/setrecord", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/layout/..."}, direct: true},
 	// What installers and runtimes read is made from values.
+	{from: "./pkg/resources/shardjob", never: []string{"os", "net/http/...", "./pkg/remote/...", "./pkg/state/..."}, direct: true},
 	{from: "./pkg/resources/install", never: []string{"os", "net/http/...", "./pkg/remote/...", "./pkg/state/..."}, direct: true},
 	{from: "./pkg/resources/hosts", never: []string{"os", "net/http/...", "./pkg/remote/...", "./pkg/state/..."}, direct: true},
+	// The protocol of leases does not depend on how a registry is reached.
+	{from: "./pkg/window", never: []string{"net/http/..."}},
+	{from: "./pkg/metrics", never: []string{"net/http/..."}},
+	{from: "./pkg/state/audit", never: []string{"net/http/...", "./pkg/remote/..."}},
+	{from: "./pkg/state/shard", never: []string{"net/http/...", "./pkg/remote/...", "./plan/..."}},
+	{from: "./pkg/state/lease", never: []string{"net/http/...", "./pkg/remote/..."}},
+	// Parity is computed from any files.
+	{from: "./pkg/parity", never: []string{"net/http/...", "./archive"}},
+	// Compressors know nothing of what they compress.
+	{from: "./pkg/recompress/...", never: []string{"net/http/...", "./archive/...", "./pkg/delta/..."}},
 	// Packages for images and drawings serve both catalogs and releases.
 	{from: "./pkg/image/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/catalog/...", "./pkg/release/..."}},
+	{from: "./pkg/delta", never: []string{"net/http/...", "./archive", "./plan/...", "./pkg/remote/..."}},
 	{from: "./pkg/diagram/...", never: []string{"./pkg/catalog/...", "./pkg/release/..."}},
 	// The program does not link these.
 	{from: "./cmd/gantry", never: []string{

@@ -12,6 +12,8 @@ type inputs struct {
 	releaseFlags
 	complete  bool // mirror the images that bundles use and do not list
 	platforms string
+	format    string // of media types
+	minAge    string
 	plan      string
 	name      string // of the plan; "" is the name of the file
 	workspace string
@@ -19,15 +21,23 @@ type inputs struct {
 	removeSignatures bool
 }
 
+// destFormatUsage is the help of --dest-format of commands that copy nothing.
+const destFormatUsage = "with -c: the value that the mirror is filled with (docker, oci or keep)"
+
 func (in *inputs) addFlags(f *pflag.FlagSet) {
 	in.selectFlags.addFlags(f, pathsKept)
 	f.BoolVar(&in.complete, "complete-related-images", false, "add the images that bundles use and do not list, like relatedImages: complete in each catalog")
 	f.StringVar(&in.platforms, "platforms-mode", "", "sparse or rewrite: how indexes with fewer platforms are mirrored, like platformsMode beside each platforms")
+	f.StringVar(&in.format, "dest-format", "", "convert images for a registry that refuses their media types: docker, oci, or keep (the default)")
+	f.StringVar(&in.minAge, "min-age", "", "leave out bundles, releases, charts and tags that were created later than this before midnight UTC: 3d, 2w or 72h")
 	in.releaseFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
 	f.BoolVar(&in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
 	f.StringVar(&in.workspace, "workspace", gantry.DefaultWorkspace, "folder for plans, cache and cluster-resources")
 }
+
+// onStrandUsage is the help of --on-strand.
+const onStrandUsage = "if operators that clusters may have installed have no upgrade path in a new catalog: warn, or refuse before anything is published"
 
 // checkWorkspace returns an error if the name is empty, as with an unset variable of a script.
 func (in *inputs) checkWorkspace() error {
@@ -56,7 +66,7 @@ func (r *releaseFlags) trust() gantry.ReleaseTrust {
 // selection returns the values of the flags.
 func (in *inputs) selection() gantry.Selection {
 	s := in.selectFlags.selection()
-	s.CompleteRelatedImages, s.PlatformsMode = in.complete, in.platforms
+	s.CompleteRelatedImages, s.PlatformsMode, s.DestFormat, s.MinAge = in.complete, in.platforms, in.format, in.minAge
 	return s
 }
 

@@ -88,16 +88,31 @@ func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 	if err := a.form(f.form, outputText, outputWide, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	list, key := gantry.Catalogs, "catalogs"
+	list := gantry.Catalogs
 	if !f.catalogs {
-		list, key = gantry.CatalogVersions, "versions"
+		list = gantry.CatalogVersions
 	}
 	found, err := list(ctx, gantry.CatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Version: f.version})
 	if err != nil {
 		return err
 	}
 	if f.form != outputText && f.form != outputWide {
-		return a.print(f.form, map[string]any{"version": 1, key: found})
+		if f.catalogs {
+			return a.print(f.form, catalogsDocument{1, found})
+		}
+		return a.print(f.form, versionsDocument{1, found})
 	}
 	return a.text(strings.Join(found, "\n") + "\n")
+}
+
+// A catalogsDocument is what gantry list --catalogs -o json prints.
+type catalogsDocument struct {
+	Version  int      `json:"version"`
+	Catalogs []string `json:"catalogs"`
+}
+
+// A versionsDocument is what gantry list -o json prints: the versions of OpenShift that have catalogs.
+type versionsDocument struct {
+	Version  int      `json:"version"`
+	Versions []string `json:"versions"`
 }

@@ -35,6 +35,9 @@ func (k asking) gantry(args ...string) outcome {
 	k.t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := (&app{stdout: &stdout, stderr: &stderr, env: k.env}).run(args)
+	if err := checkOutput(args, stdout.Bytes()); err != nil {
+		k.t.Error(err)
+	}
 	return outcome{stdout.String(), stderr.String(), code}
 }
 

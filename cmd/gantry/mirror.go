@@ -17,28 +17,40 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/plan"
 )
+
+// signedArchives is what gantry mirror signs.
+const signedArchives = "file:// destinations and for --from"
 
 // mirrorFlags are the flags of gantry mirror.
 type mirrorFlags struct {
 	inputs
 	registryFlags
 	policyFlags
+	gate         gateFlags
 	sign         signFlags
 	archiveTrust trustFlags
+	signedPlan   bool
+	shard        string
+	finish       int
 	encryptFlags
 	sinceFlags
+	deltas         deltaFlags
 	from           archives
 	repair         string
 	writeReceipt   string
 	stdin          io.Reader
+	getenv         func(string) string
 	dryRun         bool
 	resourcesOnly  bool
 	maxNestedPaths int
 	strictArchive  bool
 	volumeSize     string
+	redundancy     percentage
 	checkBlobs     bool
 	readBlobs      bool
+	repairMissing  bool
 	sourcePolicy   string
 	imagePolicies  string
 	policySpace    string
@@ -50,7 +62,15 @@ type mirrorFlags struct {
 	renameCatalogs bool
 	withGantry     bool
 	onError        string
+	onStrand       string
+	allowOlder     bool
 	failures       string
+	metricsFile    string
+	summary        string
+	window         []string
+	prune          bool
+	createRepos    bool
+	api            apiFlags
 }
 
 func (a *app) mirrorCommand() *cobra.Command {
@@ -64,7 +84,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 
 ` + exitCodes(map[int]string{
 			exitPartial:  "some images are unavailable, the rest is consistent; the list is on stderr",
-			exitMismatch: "the archive that is read is damaged, or not signed as required",
+			exitMismatch: "the archive or plan that is read is damaged or not signed as required, a catalog is refused (--on-strand, --allow-older), or shards are incomplete (--finish)",
 			exitLocked:   helpLocked, exitUnauthorized: helpUnauthorized, exitNoSpace: helpNoSpace,
 		}),
 		Example: `  gantry mirror -c imageset.yaml docker://mirror.example.com:5000/ocp
@@ -78,7 +98,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.sayUnneeded(cmd.Flags())
-			f.stdin = cmd.InOrStdin()
+			f.stdin, f.getenv = cmd.InOrStdin(), a.getenv
 			f.sign.stdin = f.stdin
 			f.ownWorkspace = cmd.Flags().Changed("workspace")
 			return a.mirror(cmd.Context(), f, args[0])
@@ -87,27 +107,42 @@ func (a *app) mirrorCommand() *cobra.Command {
 	f.inputs.addFlags(c.Flags())
 	f.registryFlags.addFlags(c.Flags())
 	f.policyFlags.addFlags(c.Flags())
+	f.gate.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
-	f.sign.addFlags(c.Flags())
+	f.sign.addFlags(c.Flags(), "sign the archive, or with --from the receipt,")
 	f.archiveTrust.addFlags(c.Flags())
 	f.encryptFlags.addFlags(c.Flags())
 	addUnneeded(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "copy exactly this plan, a file from gantry plan --lock")
+	c.Flags().BoolVar(&f.signedPlan, "require-signed-plan", false, "with --plan, refuse a plan that is not signed by a key of --verify-key or --allowed-signers")
+	c.Flags().StringVar(&f.shard, "shard", "", "with --plan, copy only this part of it: 2/4 is the second of four, which several hosts copy at the same time; job/4 in a pod of an Indexed Job")
+	c.Flags().IntVar(&f.finish, "finish", 0, "with --plan, publish catalogs, releases and cluster resources after this number of shards was copied")
 	f.sinceFlags.addFlags(c.Flags())
+	f.deltas.addFlags(c.Flags())
 	c.Flags().Var(&f.from, "from", "read from the archive in this folder, file://DIR, instead of the sources (may be repeated, or with commas)")
 	c.Flags().StringVar(&f.repair, "repair", "", "write an archive with the content of this request, a file from gantry archive repair-request")
 	c.Flags().StringVar(&f.writeReceipt, "write-receipt", "", "with --from, also write the receipt of what the mirror has to this file")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be copied, and copy nothing")
 	c.Flags().BoolVar(&f.resourcesOnly, "resources-only", false, "write the cluster resources for what would be in the registry, and copy nothing")
+	c.Flags().BoolVar(&f.prune, "prune", false, "after a complete run to a registry, delete what none of its image sets wants any more, as gantry prune --yes does")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
+	c.Flags().BoolVar(&f.createRepos, "create-repositories", false, "create the repositories or projects that the plan needs on Amazon ECR, Harbor or Quay, as gantry registry prepare does")
+	f.api.addFlags(c.Flags())
 	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "maximum size of an archive's volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl (default: archiveSize of the configuration)")
 	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail if a blob is larger than a volume, instead of splitting it")
+	c.Flags().Var(&f.redundancy, "redundancy", "add parity files for this share of an archive's volumes, such as 10%, from which lost or damaged volumes are rebuilt (gantry archive rebuild)")
 	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "request every blob of images that are already present, and copy those that are missing or have another length; read every blob of a layout")
 	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "like --check-blobs, and also read every manifest and blob at a registry and compare it with its digest")
+	c.Flags().BoolVar(&f.repairMissing, "repair-missing", false, "request every manifest and blob from a registry, and copy nothing but what is missing; with --read-blobs, also what is damaged")
 	c.Flags().StringVar(&f.onError, "on-error", gantry.OnErrorContinue, "if images are unavailable: stop, continue without them, or package: also exclude the packages that name them")
+	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandWarn, onStrandUsage)
+	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "replace catalogs at the destination by older ones, or import an archive that is older than the last one")
 	c.Flags().BoolVar(&f.withGantry, "with-gantry", false, "also write this program beside the volumes of an archive, with its SHA-256")
 	c.Flags().StringVar(&f.failures, "failures", "", "write what is not at the destination to this file, one JSON object per line")
+	c.Flags().StringSliceVar(&f.window, "window", nil, "copy only at these times of the day, 22:00-05:00 in the local time zone, and pause in between (may be repeated, or with commas)")
+	c.Flags().StringVar(&f.summary, "summary", "", "write a Markdown summary of the run to this file: what is new, what failed, what to do next")
+	c.Flags().StringVar(&f.metricsFile, "metrics-file", "", "write metrics of the run for Prometheus to this file (node_exporter's textfile collector)")
 	c.Flags().StringVar(&f.layout, "layout", "", "names of files: gantry, or oc-mirror for working-dir/cluster-resources, logs, dry-run and mirror_000001.tar (default: what the workspace uses, or gantry)")
 	c.Flags().StringVar(&f.target, "for", "", forUsage)
 	c.Flags().BoolVar(&f.icsp, "icsp", false, icspUsage)
@@ -125,13 +160,27 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 	if err != nil {
 		return gantry.MirrorOptions{}, err
 	}
+	gates, err := f.gate.gates()
+	if err != nil {
+		return gantry.MirrorOptions{}, err
+	}
 	o := gantry.MirrorOptions{
-		Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace, RemoveSignatures: f.removeSignatures,
+		Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace, RemoveSignatures: f.removeSignatures,
 		Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
-		Name: f.name, Workspace: f.workspace, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, MaxNestedPaths: f.maxNestedPaths,
-		OnError: f.onError, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, For: f.target, ICSP: f.icsp, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
-		WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
+		Name: f.name, Workspace: f.workspace, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, RepairMissing: f.repairMissing, Prune: f.prune, MaxNestedPaths: f.maxNestedPaths,
+		Window: f.window, OnError: f.onError, OnStrand: f.onStrand, AllowOlder: f.allowOlder, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, For: f.target, ICSP: f.icsp, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
+		RunReports: gantry.RunReports{MetricsFile: f.metricsFile, SummaryFile: f.summary, Summarize: summarize},
+		Redundancy: int(f.redundancy), WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
+		CreateRepositories: f.createRepos, RegistryAPI: f.api.options(),
 		Since: f.since, Full: f.full, Receipt: f.receipt,
+	}
+	// For archives, the keys may be those of earlier ones.
+	o.RequireSignedPlan = f.signedPlan || f.plan != "" && !strings.HasPrefix(destination, fileScheme) && f.archiveTrust.requires()
+	o.Finish = f.finish
+	if f.shard != "" {
+		if o.Shard, err = plan.ParseJobShard(f.shard, f.getenv); err != nil {
+			return o, usagef("--shard: %w", err)
+		}
 	}
 	if f.withGantry {
 		if o.WithGantry, err = os.Executable(); err != nil {
@@ -146,8 +195,14 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 			return o, usagef("--volume-size: %w", err)
 		}
 	}
+	if f.onStrand == "" {
+		return o, usageHint("use "+strings.Join(gantry.OnStrands(), " or "), "--on-strand %q", f.onStrand)
+	}
 	if f.onError == "" {
 		return o, usageHint("use "+strings.Join(gantry.OnErrors(), " or "), "--on-error %q", f.onError)
+	}
+	if err := f.deltas.apply(&o); err != nil {
+		return o, err
 	}
 	if err := o.Check(); err != nil {
 		return o, err
@@ -158,7 +213,7 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		return o, usageHint("leave it out: what the sources do not have is on stderr", "--failures cannot be combined with --repair")
 	case f.repair != "":
 		f.sign.what = "the repair"
-		return o, errors.Join(f.sign.check(true), f.archiveTrust.check(false))
+		return o, errors.Join(f.sign.check(true, signedArchives), f.archiveTrust.check(false))
 	case f.writeReceipt != "" && f.sign.key != "" && !gantry.IsFile(f.writeReceipt):
 		return o, usageHint("name a file", "the signature of the receipt is written beside it, and --write-receipt %s is not a regular file", f.writeReceipt)
 	case reads:
@@ -166,8 +221,8 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 	default:
 		f.sign.what = "the archive"
 	}
-	return o, errors.Join(f.sinceFlags.check(), f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads),
-		f.archiveTrust.check(reads || f.receipt != "" || toArchive && f.sign.key != ""), f.checkWorkspace())
+	return o, errors.Join(f.sinceFlags.check(), f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads, signedArchives),
+		f.archiveTrust.check(reads || f.receipt != "" || toArchive && f.sign.key != "" || f.plan != "" && f.archiveTrust.keysOnly()), f.checkWorkspace())
 }
 
 func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {
@@ -213,8 +268,12 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	var shown error
 	var stopped *mirror.StopError
 	var partial *gantry.PartialError
+	var replaced *gantry.ReplacedError
+	pruned := f.prune && result != nil && result.Report != nil && result.Report.Complete()
 	switch {
 	case result == nil:
+	case errors.As(err, &replaced):
+		shown = a.showRefused(result)
 	case errors.As(err, &stopped):
 		if a.output != outputJSON {
 			a.sayFailed(result.Report)
@@ -224,9 +283,9 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	case f.resourcesOnly:
 		shown = a.showResources(result)
 	case f.dryRun:
-		shown = a.showPlan(result.Plan, destination, result.ToCopy, result.Resources, result.Warnings, result.Verified)
-	case err == nil || errors.As(err, &partial):
-		shown = a.showResult(result, f.notesAt())
+		shown = a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, destination, result.ToCopy, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
+	case err == nil || errors.As(err, &partial) || pruned:
+		shown = a.showResult(result, f.notesAt(), f.pullFlags(destination))
 	}
 	if shown != nil {
 		return shown
@@ -239,7 +298,11 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 func (f *mirrorFlags) notesAt() string {
 	switch {
 	case f.config != "" && len(f.from) == 0:
-		return "gantry plan -c " + view.ShellWord(f.config) + " prints them"
+		command := "gantry plan -c " + view.ShellWord(f.config)
+		if f.format != "" {
+			command += " --dest-format " + view.ShellWord(f.format)
+		}
+		return command + " prints them"
 	case f.plan != "":
 		return view.Printable(f.plan) + " lists them"
 	}

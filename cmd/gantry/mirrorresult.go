@@ -1,17 +1,22 @@
 package main
 
 import (
+	"cmp"
+	"strconv"
+	"strings"
+
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
 )
 
 // showResult prints what was done on stdout, and what was not on stderr. notesAt says where the notes of
-// the plan are.
-func (a *app) showResult(r *gantry.MirrorResult, notesAt string) error {
+// the plan are, and pullFlags are the flags of gantry pull for the destination.
+func (a *app) showResult(r *gantry.MirrorResult, notesAt string, pullFlags []string) error {
 	if a.events != nil {
 		a.events.Summary(r)
 	}
+	nameFlagsInReplaced(r.Replaced)
 	if a.output == outputJSON {
 		return a.encode(r)
 	}
@@ -19,10 +24,30 @@ func (a *app) showResult(r *gantry.MirrorResult, notesAt string) error {
 	if text := view.WithheldLater(r); text != "" {
 		a.warn("%s", text)
 	}
-	if err := a.text(view.Mirrored(r, notesAt)); err != nil {
+	if err := a.text(view.Mirrored(r, notesAt, pullFlags)); err != nil {
 		return err
 	}
+	if r.Pruned != nil {
+		for _, text := range view.DeletionFailures(r.Pruned.Deleted) {
+			a.warn("%s", text)
+		}
+		if err := a.text("\n" + view.Pruned(r.Pruned)); err != nil {
+			return err
+		}
+	}
 	a.say("%s", view.Transfer(r.Transfer))
+	return nil
+}
+
+// showRefused prints what was refused as JSON. The warnings and the error are its text.
+func (a *app) showRefused(r *gantry.MirrorResult) error {
+	nameFlagsInReplaced(r.Replaced)
+	if a.output == outputJSON {
+		return a.encode(r)
+	}
+	if r.Report != nil { // images failed before
+		a.sayFailed(r.Report)
+	}
 	return nil
 }
 
@@ -48,4 +73,36 @@ func (a *app) showResources(result *gantry.MirrorResult) error {
 		return a.encode(result)
 	}
 	return a.text(view.ResourcesOnly(result))
+}
+
+// pullFlags returns the flags with which gantry pull reaches the destination as this run did.
+func (f *mirrorFlags) pullFlags(destination string) (flags []string) {
+	add := func(name, value string) {
+		if value != "" {
+			flags = append(flags, "--"+name, value)
+		}
+	}
+	switch {
+	case strings.HasPrefix(destination, gantry.RegistryScheme):
+		if f.maxNestedPaths > 0 {
+			add("max-nested-paths", strconv.Itoa(f.maxNestedPaths))
+		}
+		add("authfile", cmp.Or(f.dest.authFile, f.authFile))
+		add("cert-dir", cmp.Or(f.dest.certDir, f.certDir))
+		add("limits", f.limitsFile)
+		if !f.dest.tlsVerify {
+			flags = append(flags, "--src-tls-verify=false")
+		}
+		if f.dest.plainHTTP {
+			flags = append(flags, "--src-plain-http")
+		}
+	case strings.HasPrefix(destination, gantry.ArchiveScheme):
+		if f.sign.key != "" {
+			add(verifyKeyFlag, "KEY.pub")
+		}
+		if len(f.to) > 0 {
+			add(identityFlag, "KEY.txt")
+		}
+	}
+	return flags
 }

@@ -118,11 +118,26 @@ func (a *app) sayUnneeded(given *pflag.FlagSet) {
 	}
 }
 
+// withoutFlag returns what to do without a flag of other commands. What a command without --dry-run would delete is
+// shown another way.
+func withoutFlag(cmd *cobra.Command, name string) string {
+	switch {
+	case name == "dry-run" && cmd.Flags().Lookup("yes") != nil:
+		return "leave it out: without --yes, nothing is deleted"
+	case name == "dry-run" && cmd.Flags().Lookup("generate") != nil:
+		return "use --generate, which lists what would be deleted and deletes nothing"
+	}
+	return cmd.CommandPath() + " --help lists the flags"
+}
+
 // flagError returns the error for a wrong flag, with the replacement if it is a flag of oc mirror.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		if flag, ok := ocmirror.Lookup(unknown.GetSpecifiedName()); ok {
+		switch flag, ok := ocmirror.Lookup(unknown.GetSpecifiedName()); {
+		case ok && flag.Instead() == "":
+			return usageHint(withoutFlag(cmd, flag.Name), "%s has no flag --%s", cmd.CommandPath(), flag.Name)
+		case ok:
 			return usageHint(flag.Instead(), "the flag --%s of oc mirror is not supported", flag.Name)
 		}
 	}

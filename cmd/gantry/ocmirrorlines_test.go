@@ -40,7 +40,11 @@ func ocMirrorFixture(t *testing.T) *fixture {
 	w.must("catalog", "build", w.path("catalog"), "docker://"+w.source.Host+"/registry.redhat.io/redhat/redhat-operator-index:v4.20")
 	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
 	w.must("mirror", "-c", w.path("isc.yaml"), "file://"+w.path("D"))
-	w.write("disc.yaml", "kind: DeleteImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\ndelete: {}\n")
+	w.write("disc.yaml", "kind: DeleteImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\ndelete:\n  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
+	if err := os.Mkdir(w.path("w"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.write("w/delete-images.yaml", "apiVersion: mirror.openshift.io/v2alpha1\nitems:\n- imageName: docker://images.example.net/tools/netcheck:1.4\n  imageReference: "+w.docker("/x/tools/netcheck:1.4")+"\n  type: generic\nkind: DeleteImageList\n")
 	w.write("auth.json", `{"auths":{}}`)
 	return w
 }
@@ -49,7 +53,7 @@ func ocMirrorFixture(t *testing.T) *fixture {
 func (w *fixture) folder() string {
 	w.t.Helper()
 	dir := registrytest.TempDir(w.t)
-	for from, to := range map[string]string{"isc.yaml": "isc.yaml", "disc.yaml": "disc.yaml", "auth.json": "auth.json", "D": "D"} {
+	for from, to := range map[string]string{"isc.yaml": "isc.yaml", "disc.yaml": "disc.yaml", "auth.json": "auth.json", "D": "D", "w": "w"} {
 		if err := os.Symlink(w.path(from), filepath.Join(dir, to)); err != nil {
 			w.t.Fatal(err)
 		}

@@ -25,8 +25,8 @@ func (a *app) operatorInstallCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install PACKAGE",
 		Short: "Print the objects that install a mirrored operator",
-		Long: `Print the objects that install an operator, from its bundle in a mirror, in an archive, or
-at its source. For OLM v1: a ServiceAccount with the fewest permissions that install and
+		Long: `Print the objects that install an operator, from its bundle in a mirror, an archive or a
+layout, or at its source. For OLM v1: a ServiceAccount with the fewest permissions that install and
 run it, a ClusterExtension pinned to the version, and roles for users. For OLM classic: an
 OperatorGroup and a Subscription. Nothing is applied. Notes are on stderr.
 
@@ -48,7 +48,7 @@ oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
 	f.addFlags(fs)
 	f.archive.addFlags(fs)
 	fs.Lookup("workspace").Usage = "folder that was used for the mirror"
-	repeatable(fs, &o.From, "from", "mirror (docker://HOST[:PORT][/PREFIX]) or archive (file://DIR, may be repeated) to read (default: the one for which the workspace was used)")
+	repeatable(fs, &o.From, "from", "mirror (docker://HOST[:PORT][/PREFIX]), archive (file://DIR, may be repeated) or layout (oci://DIR) to read (default: the one for which the workspace was used)")
 	fs.StringVar(&o.Catalog, "catalog", "", "catalog with the package, if there are several; without --from, the image, folder or file of a catalog to read")
 	fs.StringVar(&o.Channel, "channel", "", "channel of the updates (default: the default channel)")
 	fs.StringVar(&o.Version, "version", "", "version to install (default: the head of the channel)")
@@ -78,7 +78,7 @@ func (a *app) operatorInstall(ctx context.Context, f *operatorFlags) error {
 		return usagef("--check and --to exclude each other")
 	}
 	o := f.options
-	if err := f.archive.trust.check(len(o.From) > 0 && !strings.HasPrefix(o.From[0], gantry.RegistryScheme)); err != nil {
+	if err := f.archive.trust.check(len(o.From) > 0 && strings.HasPrefix(o.From[0], gantry.ArchiveScheme)); err != nil {
 		return err
 	}
 	var err error

@@ -122,6 +122,18 @@ func TestOperatorInstall(t *testing.T) {
 	if diff := cmp.Diff(strings.ReplaceAll(want, "metadata.name: herons", "metadata.name: cc-heron-index-latest"), install("--catalog", w.path("heron-index"))); diff != "" {
 		t.Errorf("from the source: %s", diff)
 	}
+	// An OCI layout has neither plan nor templates.
+	oci := "oci://" + w.path("layout")
+	w.must("mirror", "-c", cfg, oci)
+	for _, args := range [][]string{{"--from", oci}, {"--from", oci, "--catalog", "heron-index"}, {"--from", oci, "--catalog", "heron-index:v4.20"}} {
+		if diff := cmp.Diff(strings.ReplaceAll(want, "metadata.name: herons", "metadata.name: cc-heron-index-v4-20"), install(slices.Concat(args, []string{"--workspace", w.path("new")})...)); diff != "" {
+			t.Errorf("%v: %s", args, diff)
+		}
+	}
+	w.refuse(exitUsage, []string{"only an archive can have several folders"}, "operator", "install", "heron", "--from", oci, "--from", disk)
+	w.refuse(exitUsage, []string{"--sequence is for an archive"}, "operator", "install", "heron", "--from", oci, "--sequence", "2")
+	w.refuse(exitUsage, []string{`package "hero" is not in oci://`, "heron"}, "operator", "install", "hero", "--from", oci)
+	w.refuse(exitUsage, []string{w.path("heron-index")}, "operator", "install", "heron", "--from", "oci://"+w.path("heron-index"))
 	if w.must("operator", "install", "heron", "--to", w.path("install")); !strings.Contains(w.read("install/09-clusterextension-heron.yaml"), "version: 1.1.0") {
 		t.Errorf("the files are %v", w.tree("install"))
 	}
@@ -137,6 +149,19 @@ func TestOperatorInstall(t *testing.T) {
 	o := w.gantry("operator", "install", "heron", "--from", disk, "--check", less)
 	if o.code != exitMismatch || !strings.Contains(o.stdout, rule) || strings.Count(o.stdout, "verbs:") != 1 || !strings.Contains(o.stderr, "1 rule is missing") {
 		t.Errorf("without a rule, the check ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	// Each verb and each name counts.
+	for _, tc := range []struct{ from, to, missing string }{
+		{"verbs: [get, list, watch]\n  apiGroups: [\"\"]\n  resources: [namespaces]", "verbs: [get, watch]\n  apiGroups: [\"\"]\n  resources: [namespaces]", "- verbs: [list]\n  apiGroups: [\"\"]\n  resources: [namespaces]\n"},
+		{"resourceNames: [fish.heron.example.com]", "resourceNames: [fish.heron.example.org]", "  resourceNames: [fish.heron.example.com]\n"},
+		{"resourceNames: [fish.heron.example.com]", `resourceNames: ["*"]`, "  resourceNames: [fish.heron.example.com]\n"},
+		{"resources: [clusterextensions/finalizers]", "resources: [clusterextensions]", "  resources: [clusterextensions/finalizers]\n"},
+	} {
+		w.says(want, tc.from)
+		o := w.gantry("operator", "install", "heron", "--check", w.write("part.yaml", strings.Replace(want, tc.from, tc.to, 1)))
+		if o.code != exitMismatch || !strings.Contains(o.stdout, tc.missing) || strings.Count(o.stdout, "verbs:") != 1 {
+			t.Errorf("%s instead of %s: the check ended with %d\n%s%s", tc.to, tc.from, o.code, o.stdout, o.stderr)
+		}
 	}
 	o = w.gantry("operator", "install", "heron", "--check", less, "-o", "json", "--install-namespace", "elsewhere", "--service-account", "other")
 	if o.code != exitUsage || !strings.Contains(o.stderr, "only to heron-nest/heron-installer") {

@@ -4,14 +4,10 @@ import "github.com/spf13/cobra"
 
 // instructions are the verbs of other tools, with what to run instead.
 func instructions() map[string]string {
-	const nothingDeleted = "delete repositories or tags with the registry's own tools"
 	return map[string]string{
 		"copy":    "use gantry mirror -c imageset.yaml DESTINATION; additionalImages in the configuration copies single images",
-		"delete":  nothingDeleted,
-		"doctor":  "use gantry config check FILE for a configuration, gantry plan -c FILE DESTINATION for registries and credentials, and gantry verify DESTINATION for a mirror or an archive",
 		"init":    "use gantry config init for a configuration, or gantry catalog init for a new package of a catalog",
 		"inspect": "use gantry archive inspect file://DIR for an archive, gantry catalog list CATALOG for a catalog, or gantry explain IMAGE for an image of a plan",
-		"prune":   nothingDeleted,
 		"sync":    "use gantry mirror -c imageset.yaml DESTINATION; run again, it copies only what is missing",
 	}
 }
@@ -25,9 +21,6 @@ func otherVerbs() []*cobra.Command {
 			Hidden:             true,
 			DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error {
-				if name == "delete" || name == "prune" {
-					return usageHint(hint, "there is no command %q: Gantry deletes nothing yet", name)
-				}
 				return usageHint(hint, "there is no command %q", name)
 			},
 		})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -18,9 +18,15 @@ type planFlags struct {
 	inputs
 	registryFlags
 	policyFlags
+	gate           gateFlags
+	sign           signFlags
+	kubernetes     kubernetesFlags
 	lock           string
 	exitCode       bool
+	errata         bool
 	maxNestedPaths int
+	onStrand       string
+	allowOlder     bool
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -32,32 +38,45 @@ bundles to images, images to manifests and blobs with their sizes. Nothing is co
 With a destination, also show what is already present there.
 
 --lock writes the plan as JSON: sorted, without timestamps, identical for the same
-input. gantry mirror --plan copies exactly this plan.
+input. gantry mirror --plan copies exactly this plan. With --sign-key, it accepts the
+plan also where only signed plans are accepted.
+
+--kubernetes-job prints the Jobs that copy the plan with several pods, as YAML.
 
 ` + exitCodes(map[int]string{
 			exitPartial:   "images are missing at their sources; the plan lists them",
+			exitMismatch:  "with --on-strand=refuse: a catalog strands installed operators, or is older than the published one",
 			exitSomething: "with --exit-code: content has to be copied to the destination",
 			exitLocked:    helpLocked, exitUnauthorized: helpUnauthorized, exitNoSpace: helpNoSpace,
 		}),
 		Example: `  gantry plan -c imageset.yaml
   gantry plan -c imageset.yaml docker://mirror.example.com:5000/ocp
-  gantry plan -c imageset.yaml --lock plan.json
-  gantry plan -c imageset.yaml --exit-code docker://mirror.example.com:5000`,
-		Args: cobra.MaximumNArgs(1),
+  gantry plan -c imageset.yaml --lock plan.json --sign-key ~/.ssh/id_ed25519
+  gantry plan -c imageset.yaml --exit-code docker://mirror.example.com:5000
+  gantry plan -c imageset.yaml --kubernetes-job 4 --kubernetes-image registry.example.com/tools/gantry:v1 docker://mirror.example.com:5000 > jobs.yaml`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.sign.stdin, f.sign.what = cmd.InOrStdin(), "the plan"
 			return a.plan(cmd.Context(), f, strings.Join(args, ""))
 		},
 	}
 	f.inputs.addFlags(c.Flags())
 	f.registryFlags.addFlags(c.Flags())
 	f.policyFlags.addFlags(c.Flags())
+	f.gate.addFlags(c.Flags())
+	f.sign.addFlags(c.Flags(), "sign the plan that --lock writes; the signature is FILE.sig,")
+	f.kubernetes.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
 	a.addFile(c.Flags(), &f.lock, "lock", "write the plan as JSON to this file")
 	c.Flags().StringVar(&f.lock, "out", "", "write the plan as JSON to this file")
 	c.Flags().Lookup("out").Hidden = true // its name before --lock
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 5 if content has to be copied to the destination")
+	c.Flags().BoolVar(&f.errata, "errata", false, "list the errata of releases, and the builds and errata that the labels of images name")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
+	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandWarn, onStrandUsage)
+	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "with --on-strand=refuse: do not end with 4 because a catalog is older than the one that it replaces")
+	c.AddCommand(a.planSBOMCommand())
 	return c
 }
 
@@ -65,34 +84,63 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if f.exitCode && destination == "" {
 		return usageHint("name a destination", "--exit-code compares the plan with a destination")
 	}
+	if f.onStrand == "" {
+		return usageHint("use "+strings.Join(gantry.OnStrands(), " or "), "--on-strand %q", f.onStrand)
+	}
 	if err := f.checkWorkspace(); err != nil {
+		return err
+	}
+	switch {
+	case f.sign.key != "" && f.lock == "":
+		return usageHint("name a file with --lock", "--sign-key signs the plan that --lock writes")
+	case f.sign.key != "" && !gantry.IsFile(f.lock):
+		return usageHint("name a file", "the signature of the plan is written beside it, and --lock %s is not a regular file", f.lock)
+	}
+	if err := f.sign.check(f.lock != "", "--lock"); err != nil {
 		return err
 	}
 	images, err := f.policyFlags.trust()
 	if err != nil {
 		return err
 	}
+	gates, err := f.gate.gates()
+	if err != nil {
+		return err
+	}
+	jobs, err := f.kubernetes.options(&f, a.output, destination)
+	if err != nil {
+		return err
+	}
+	key, err := a.signKey(ctx, f.sign)
+	if err != nil {
+		return err
+	}
 	result, err := gantry.Plan(ctx, gantry.PlanOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
-		Destination: destination, MaxNestedPaths: f.maxNestedPaths,
+		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
+		Destination: f.compared(destination), MaxNestedPaths: f.maxNestedPaths, OnStrand: f.onStrand, AllowOlder: f.allowOlder, Errata: f.errata,
 	})
 	if result == nil {
 		return err
 	}
 	nameFlagsIn(result.Resources)
 	if f.lock != "" {
-		if err := durable.Write(f.lock, result.Plan.Write); err != nil {
+		if _, err := gantry.WritePlan(ctx, result.Plan, gantry.PlanFile{Path: f.lock, SigningKey: key}); err != nil {
 			return err
 		}
 	}
-	if err := a.showPlan(result.Plan, destination, result.ToCopy, result.Resources, result.Warnings, result.Verified); err != nil {
+	unsigned, _ := result.Plan.Unsigned()
+	if f.kubernetes.used() {
+		if err := a.showJobs(result, jobs); err != nil {
+			return err
+		}
+	} else if err := a.showPlan(&shownPlan{1, result.Plan, result.Digest, destination, result.ToCopy, result.Resources, result.Replaced, result.Warnings, result.Verified, unsigned, result.Gate, result.Errata}); err != nil {
 		return err
 	}
 	switch {
 	case f.lock != "":
-		a.say("plan written to %s", f.lock)
+		a.say("plan written to %s, %s", f.lock, result.Digest)
 	case result.Trial:
-		a.say("plan not saved in the workspace, because --installed, --dependencies, --complete-related-images or --platforms-mode change it; --lock FILE writes it to a file")
+		a.say("plan not saved in the workspace, because --installed, --dependencies, --complete-related-images, --platforms-mode, --dest-format or --min-age change it; --lock FILE writes it to a file")
 	}
 	if err == nil && f.exitCode && result.ToCopy.Images > 0 {
 		return errSomething
@@ -100,7 +148,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	return err
 }
 
-// nameFlagsIn writes the names of flags into notes, in place of options. files may be nil.
+// nameFlagsIn writes the names of flags into notes and reasons, in place of options. files may be nil.
 func nameFlagsIn(files *gantry.ResourceFiles) {
 	if files == nil {
 		return
@@ -108,20 +156,46 @@ func nameFlagsIn(files *gantry.ResourceFiles) {
 	for i, note := range files.Notes {
 		files.Notes[i] = flagNames(note)
 	}
+	if files.Applied == nil {
+		return
+	}
+	for i, l := range files.Applied.LeftOut {
+		files.Applied.LeftOut[i].Reason = flagNames(l.Reason)
+	}
+}
+
+// A shownPlan is a plan, and what would change at a destination. Its JSON is what gantry plan -o json prints.
+type shownPlan struct {
+	Version int        `json:"version"`
+	Plan    *plan.Plan `json:"plan"`
+	// Digest is the SHA-256 of the file of the plan.
+	Digest      digest.Digest `json:"digest"`
+	Destination string        `json:"destination,omitempty"`
+	// Missing is what the destination does not have.
+	Missing   *mirror.ToCopy             `json:"missing,omitempty"`
+	Resources *gantry.ResourceFiles      `json:"resources,omitempty"`
+	Replaced  []gantry.ReplacedCatalog   `json:"replaced,omitempty"`
+	Warnings  []gantry.ConfigProblem     `json:"warnings,omitempty"`
+	Verified  *gantry.VerifiedSignatures `json:"verifiedSignatures,omitempty"`
+	// UnsignedImages is how many images have no signature, whatever a policy requires.
+	UnsignedImages int                `json:"unsignedImages"`
+	Gate           *gantry.GateResult `json:"gate,omitempty"`
+	// Errata are printed with --errata.
+	Errata *gantry.Errata `json:"errata,omitempty"`
 }
 
 // showPlan prints a plan, and what would change in the cluster resources, as text or JSON.
-func (a *app) showPlan(p *plan.Plan, destination string, missing *mirror.ToCopy, files *gantry.ResourceFiles, warnings []gantry.ConfigProblem, verified *gantry.VerifiedSignatures) error {
+func (a *app) showPlan(p *shownPlan) error {
+	nameFlagsInReplaced(p.Replaced)
 	if a.output == outputJSON {
-		return a.encode(struct {
-			Version     int                        `json:"version"`
-			Plan        *plan.Plan                 `json:"plan"`
-			Destination string                     `json:"destination,omitempty"`
-			Missing     *mirror.ToCopy             `json:"missing,omitempty"`
-			Resources   *gantry.ResourceFiles      `json:"resources,omitempty"`
-			Warnings    []gantry.ConfigProblem     `json:"warnings,omitempty"`
-			Verified    *gantry.VerifiedSignatures `json:"verifiedSignatures,omitempty"`
-		}{1, p, destination, missing, files, warnings, verified})
+		return a.encode(p)
 	}
-	return a.text(flagNames(view.Plan(p, destination, missing, a.columns()) + view.VerifiedSignatures(verified) + view.PlannedResources(files)))
+	return a.text(flagNames(view.Plan(p.Plan, p.Destination, p.Missing, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources)))
+}
+
+// nameFlagsInReplaced writes the names of flags into problems, in place of options.
+func nameFlagsInReplaced(all []gantry.ReplacedCatalog) {
+	for i := range all {
+		all[i].Problem = flagNames(all[i].Problem)
+	}
 }

@@ -50,8 +50,8 @@ func TestExplainPlatform(t *testing.T) {
 	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
 	const way = "channel fast-4.20: path\n%on the update path from 4.19.2 to 4.20.2 in channel fast-4.20\n"
 	for name, want := range map[string]string{
-		"4.20.2":        "release 4.20.2-x86_64\n  " + strings.ReplaceAll(way, "%", "  "),
-		"4.20.2-x86_64": "release 4.20.2-x86_64\n  " + strings.ReplaceAll(way, "%", "  "),
+		"4.20.2":        "release 4.20.2-x86_64\n  erratum https://errata.example.com/2025/4.20.2\n  " + strings.ReplaceAll(way, "%", "  "),
+		"4.20.2-x86_64": "release 4.20.2-x86_64\n  erratum https://errata.example.com/2025/4.20.2\n  " + strings.ReplaceAll(way, "%", "  "),
 		"cli":           "  named by release 4.20.2-x86_64 as cli\n    " + strings.ReplaceAll(way, "%", "    "),
 	} {
 		w.says(w.must("explain", "--plan", w.path("plan.json"), name).stdout, want)

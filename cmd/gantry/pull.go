@@ -27,13 +27,15 @@ layout (oci://DIR). Without NAME, list the files that it has. The tools of a rel
 its images: gantry release tools writes them.
 
 The content is compared with its SHA-256. The file appears when it is complete, executable
-if it is a program. A file with other content is replaced only with --force.
+if it is a program. A file with other content is replaced only with --force. What arrives
+before an interruption is kept beside the file, and the same command continues.
 
 A mirror keeps the older files of a name: the list has them as NAME@sha256:DIGITS.
 
 ` + exitCodes(map[int]string{
 			exitUnauthorized: helpUnauthorized,
 			exitMismatch:     helpArchive,
+			exitLocked:       "another run writes the file",
 			exitNoSpace:      helpNoSpace,
 		}),
 		Example: `  gantry pull docker://mirror.example.com:5000
@@ -42,7 +44,7 @@ A mirror keeps the older files of a name: the list has them as NAME@sha256:DIGIT
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.pull(cmd.Context(), &f, args) },
 	}
-	f.addSourceFlags(c.Flags())
+	f.addFileFlags(c.Flags())
 	f.archive.addFlags(c.Flags())
 	c.Flags().StringVar(&f.options.To, "to", "", "file to write, - for stdout (default: the last part of NAME)")
 	c.Flags().BoolVar(&f.options.Force, "force", false, "replace a file with other content")

@@ -44,16 +44,35 @@ func (s *registryFlags) addFlags(f *pflag.FlagSet) {
 
 // addSourceFlags adds the flags of verbs that only read.
 func (s *registryFlags) addSourceFlags(f *pflag.FlagSet) {
+	s.addFileFlags(f)
+	f.Var(&s.images, "parallel-images", "maximum number of images at the same time (default: adapts to the registry)")
+	f.Var(&s.layers, "parallel-layers", "maximum number of layers at the same time, per image (default: adapts to the registry)")
+}
+
+// addDestinationFlags adds the flags of verbs that use a mirror alone.
+func (s *registryFlags) addDestinationFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.authFile, "authfile", "", "file with credentials for registries (default: $REGISTRY_AUTH_FILE, then the files of podman and docker)")
+	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
+	s.dest.addFlags(f, "dest", "destination")
+	s.src.tlsVerify = true
+	s.addRequestFlags(f)
+}
+
+// addFileFlags adds the flags of a verb that reads one file.
+func (s *registryFlags) addFileFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.authFile, "authfile", "", "file with credentials for registries (default: $REGISTRY_AUTH_FILE, then the files of podman and docker)")
 	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
 	s.src.addFlags(f, "src", "source")
+	f.StringVar(&s.rate, "limit-rate", "", "maximum bytes per second from all sources, and to the destination: 50MiB, 800KB, 2GB")
+	f.StringVar(&s.minRate, "min-rate", "", "bytes per second below which a request is ended and repeated; 0 for no minimum (default: 4KiB)")
+	s.addRequestFlags(f)
+}
+
+// addRequestFlags adds the flags for all requests.
+func (s *registryFlags) addRequestFlags(f *pflag.FlagSet) {
 	s.retryTimes = 8
 	f.Var(&s.retryTimes, "retry-times", "how often a request is repeated, 0 to 1000")
 	f.DurationVar(&s.retryDelay, "retry-delay", 0, "wait between two attempts, up to 1h (default: it grows with each attempt)")
-	f.Var(&s.images, "parallel-images", "maximum number of images at the same time (default: adapts to the registry)")
-	f.Var(&s.layers, "parallel-layers", "maximum number of layers at the same time, per image (default: adapts to the registry)")
-	f.StringVar(&s.rate, "limit-rate", "", "maximum bytes per second from all sources, and to the destination: 50MiB, 800KB, 2GB")
-	f.StringVar(&s.minRate, "min-rate", "", "bytes per second below which a request is ended and repeated; 0 for no minimum (default: 4KiB)")
 	f.DurationVar(&s.silent, "silent-timeout", 0, "how long a server may send nothing to a request and its repetitions, 1s to 1h (default: 3m)")
 	f.StringVar(&s.limitsFile, "limits", "", "file with limits of single registries (default: ~/.config/gantry/limits.yaml, if it exists)")
 }
@@ -165,7 +184,7 @@ func (a *app) environment(s *registryFlags) *gantry.Env {
 		HelmRenderer: s.renderer,
 	}
 	e.Observer = &observer{app: a, retries: e.Retries}
-	e.UserAgent, e.Tune = "gantry/"+buildVersion(), a.tune
+	e.UserAgent, e.Tune, e.TuneWindow = "gantry/"+buildVersion(), a.tune, a.tuneWindow
 	if a.events != nil {
 		e.OnRetry = func(side remote.Side, again remote.RetryEvent) {
 			a.events.Retry(view.Retry{

@@ -57,7 +57,8 @@ func (a *app) releaseImagesCommand() *cobra.Command {
 		Short: "List the images of a release",
 		Long: `List the images of a release by name, with their references by digest. With names, only
 these; * matches any text, ? one character. With one name without them, only the
-reference is printed, for scripts.
+reference is printed, for scripts. What machines boot from, also the container disks of
+KubeVirt, is in the list of gantry release boot-images.
 
 ` + releaseHelp + `
 ` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized, exitMismatch: helpArchive}),

@@ -139,12 +139,8 @@ func (w *platformFixture) stores(prefix string) map[string]registrytest.Reposito
 
 func stored(t *testing.T, s *registrytest.Server, prefix string) map[string]registrytest.Repository {
 	t.Helper()
-	repositories, err := s.Repositories(prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]registrytest.Repository{}
-	for _, r := range repositories {
+	for _, r := range contentBelow(t, s, prefix) {
 		r.Name = strings.TrimPrefix(r.Name, prefix+"/")
 		all[r.Name] = r
 	}
@@ -247,7 +243,7 @@ func (w *platformFixture) once(servers ...*registrytest.Server) {
 	w.t.Helper()
 	for _, s := range servers {
 		asked := map[string]int{}
-		for _, r := range s.Log() {
+		for _, r := range contentLog(s) {
 			asked[r.Method+" "+r.Path+"?"+r.Query]++
 		}
 		for what, n := range asked {
@@ -261,7 +257,7 @@ func (w *platformFixture) once(servers ...*registrytest.Server) {
 // copies checks that nothing was sent to the mirror.
 func (w *platformFixture) copies(nothing string) {
 	w.t.Helper()
-	n := w.mirror.Requests()
+	n := contentRequests(w.mirror)
 	if sent := n["PUT manifest"] + n["POST upload"] + n["POST mount"]; sent > 0 {
 		w.t.Errorf("%s sent %d requests that write", nothing, sent)
 	}

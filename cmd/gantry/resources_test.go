@@ -71,6 +71,17 @@ func TestResourcesAgain(t *testing.T) {
 	if diff := cmp.Diff(moved, w.read("site/cluster-resources/itms-generic-0.yaml")); diff != "" {
 		t.Errorf("from the archive: %s", diff)
 	}
+	// Without the flag, it is as in the last run, until another flag replaces it.
+	from := []string{"resources", "--workspace", w.path("site"), "--from", disk, "--mirror-host", "dmz.example.com:8443/a/b"}
+	w.must(append(from, "--for", "openshift-4.20")...)
+	if diff := cmp.Diff(moved, w.read("site/cluster-resources/itms-generic-0.yaml")); diff != "" {
+		t.Errorf("from the archive again: %s", diff)
+	}
+	w.must(append(from, "--icsp")...)
+	o = w.must(from...)
+	if _, err := os.Stat(w.path("site/cluster-resources/itms-generic-0.yaml")); !os.IsNotExist(err) {
+		t.Errorf("--icsp is forgotten: %v\n%s", err, o.stdout)
+	}
 }
 
 func TestResourcesRefusals(t *testing.T) {

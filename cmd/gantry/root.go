@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/suggest"
+	"github.com/gantry-mirror/gantry/pkg/window"
 )
 
 // The values of --output.
@@ -35,6 +36,8 @@ type app struct {
 	stdout, stderr io.Writer
 	// tune, if set, changes the options of each client. Tests set clocks and timeouts with it.
 	tune func(*remote.Options)
+	// tuneWindow, if set, changes the gate of --window. Tests set clocks with it.
+	tuneWindow func(*window.Gate)
 	// prepare, if set, changes the settings of the process, and begin also catches signals. Both take a
 	// tenth of the time of gantry --version; a command that only prints does without.
 	prepare, begin func()
@@ -72,8 +75,8 @@ const exitStatusHelp = `EXIT STATUS
   3    some content failed, the rest is consistent; the list is on stderr
   4    content is damaged or missing, or a signature is invalid; check: an operator
        or cluster has no upgrade path
-  5    plan and catalog diff with --exit-code, archive diff: there is something to
-       do, something changed
+  5    plan and catalog diff with --exit-code, diff, archive diff: there is something
+       to do, something changed
   10   configuration or flags are wrong; nothing was changed
   11   the workspace or the destination is in use by another run
   12   a registry refused the credentials
@@ -88,9 +91,8 @@ func (a *app) command(complete func(verb string) bool) *cobra.Command {
 	root = &cobra.Command{
 		Use:   "gantry",
 		Short: "Mirror Kubernetes operators and platform releases across an air gap",
-		Long: `Gantry reads an ImageSetConfiguration, resolves everything that it asks for
-(operators, platform releases, other images), and mirrors that to a registry,
-directly or on removable disks, with the manifests that clusters apply.
+		Long: `Gantry mirrors what an ImageSetConfiguration asks for (operators, platform releases, other
+images) to a registry, directly or on disks, with the manifests that clusters apply.
 
 ` + exitStatusHelp,
 		Example: `  gantry plan -c imageset.yaml
@@ -170,7 +172,7 @@ func onlyPrints(cmd *cobra.Command) bool {
 
 // connects reports whether a command may connect to registries.
 func connects(cmd *cobra.Command) bool {
-	return cmd.Flag("src-tls-verify") != nil || cmd.Flag("tls-verify") != nil
+	return cmd.Flag("src-tls-verify") != nil || cmd.Flag("dest-tls-verify") != nil || cmd.Flag("tls-verify") != nil
 }
 
 // usageArgs makes wrong arguments a usage error.

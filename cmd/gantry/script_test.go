@@ -46,7 +46,8 @@ const (
 //	gantry ...               run the program
 //	status N gantry ...      run the program and check for exit status N
 //	holds PREFIX             list the tags in the mirror below PREFIX, as path:tag,
-//	                         with 12 digits of a digest, or print "nothing"
+//	                         with 12 digits of a digest, or print "nothing". The tags
+//	                         of records have no digits.
 //	pull PREFIX CATALOG:TAG  pull a catalog of the mirror and all its images, with a
 //	                         client that shares no code with Gantry, and list them
 //
@@ -153,7 +154,7 @@ func (w *scriptFixture) run(ts *testscript.TestScript, args []string) int {
 	return code
 }
 
-// holds implements the command holds.
+// holds implements the command holds. The lease of the mirror is not listed.
 func (w *scriptFixture) holds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: holds PREFIX")
@@ -162,7 +163,7 @@ func (w *scriptFixture) holds(ts *testscript.TestScript, neg bool, args []string
 	ts.Check(w.get("_catalog?n=1000&last="+args[0], &all)) // after the prefix in alphabetical order
 	var lines []string
 	for _, repository := range all.Repositories {
-		if !strings.HasPrefix(repository, args[0]+"/") {
+		if !strings.HasPrefix(repository, args[0]+"/") || strings.HasSuffix(repository, "gantry-lease") {
 			continue
 		}
 		var tagged struct{ Tags []string }
@@ -171,6 +172,9 @@ func (w *scriptFixture) holds(ts *testscript.TestScript, neg bool, args []string
 		for _, tag := range tagged.Tags {
 			if len(tag) == len("sha256-")+64 {
 				tag = tag[:len("sha256-")+12] + "..."
+			}
+			if at := strings.LastIndexByte(tag, '.'); strings.HasSuffix(repository, "image-sets") && len(tag)-at == 13 {
+				tag = tag[:at] + "..." // digits of a digest
 			}
 			lines = append(lines, repository+":"+tag)
 		}

@@ -77,7 +77,7 @@ func serveDisk(w *fixture, args ...string) *servedDisk {
 func (w *fixture) bare(args ...string) outcome {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env}).run(args)
+	code := (&app{stdout: &stdout, stderr: &stderr, env: w.env, tune: w.tune}).run(args)
 	return outcome{stdout.String(), stderr.String(), code}
 }
 
@@ -98,6 +98,11 @@ func TestServe(t *testing.T) {
 		v, err := registrytest.NewClient(s.Address).VerifyCatalog(t.Context(), repository, "v4.20", func(path string) string { return path })
 		if err != nil || len(v.Pulled) == 0 || len(v.Pulled) != len(v.Images) {
 			t.Errorf("%s: %d of %d images pulled, %v", repository, len(v.Pulled), len(v.Images), err)
+		}
+	}
+	for _, line := range []string{`gantry_serve_requests_total{code="200"} `, "gantry_serve_sent_bytes_total ", `gantry_serve_images{image_set="imageset"} `, "gantry_serve_archive_sequence{"} {
+		if text := s.get("/metrics", http.StatusOK); !strings.Contains(text, line) || !strings.Contains(text, "# TYPE gantry_serve_requests_total counter") {
+			t.Errorf("/metrics has no %s in\n%s", line, text)
 		}
 	}
 	// The manifests are the same as for a mirror at that address.

@@ -94,9 +94,9 @@ func TestSignedByDisk(t *testing.T) {
 	lookaside.Close()
 
 	o := w.must(run(trusted, "mirror", "--from", disk("signed"), "--workspace", w.path("site"), w.docker("/ocp"))...)
-	w.says(o.stdout, "2 images verified, 0 accepted without a signature.\n", "2 images by key ", "(signedBy)")
+	w.says(o.stdout, "2 images verified, 0 accepted without verification.\n", "2 images by key ", "(signedBy)")
 	o = w.must(run(trusted, "verify", "--from", disk("signed"), "--workspace", w.path("site"), w.docker("/ocp"))...)
-	w.says(o.stdout, "2 images verified, 0 accepted without a signature.\n")
+	w.says(o.stdout, "2 images verified, 0 accepted without verification.\n")
 	w.refuse(exitMismatch, []string{"none of 2 images is accepted", "not in keyring"},
 		run(distrusted, "mirror", "--from", disk("signed"), "--workspace", w.path("wrong"), w.docker("/wrong"))...)
 	w.write("registries.d/team.yaml", "docker: {}\n") // a server that does not answer is asked for a long time
@@ -135,7 +135,7 @@ func TestBundlePolicyDisk(t *testing.T) {
 	w.must("mirror", "-c", isc, "--policy", policy("key"), "file://"+w.path("disk"))
 	w.source.Shut()
 	o := w.must("mirror", "--from", "file://"+w.path("disk"), "--policy", policy("key"), "--workspace", w.path("site"), w.docker("/good"), "--dest-tls-verify=false")
-	w.says(o.stdout, "2 images verified, 1 accepted without a signature; 1 image was built")
+	w.says(o.stdout, "2 images verified, 1 accepted without verification; 1 image was built")
 	w.refuse(exitPartial, []string{"not mirrored: " + repository + ":v1.0.0", "no key of the policy matches"},
 		"mirror", "--from", "file://"+w.path("disk"), "--policy", policy("other"), "--workspace", w.path("other"), w.docker("/bad"), "--dest-tls-verify=false")
 	for name, want := range map[string]bool{"good/heron/bundle:v1.1.0": true, "good/heron-index:v4.20": true, "bad/heron/bundle:v1.1.0": false, "bad/heron-index:v4.20": false, "bad/heron/manager:v1": true} {

@@ -16,7 +16,7 @@ import (
 // signKeyFlag is the name of the flag.
 const signKeyFlag = "sign-key"
 
-// signFlags are the flags for signing archives and receipts.
+// signFlags are the flags for signing archives, receipts and plans.
 type signFlags struct {
 	key            string
 	passphraseFile string
@@ -25,21 +25,22 @@ type signFlags struct {
 	flags          *pflag.FlagSet
 }
 
-func (s *signFlags) addFlags(f *pflag.FlagSet) {
+// addFlags adds the flags. signs is what --sign-key does, for its description.
+func (s *signFlags) addFlags(f *pflag.FlagSet, signs string) {
 	s.flags = f
-	f.StringVar(&s.key, signKeyFlag, "", "sign the archive, or with --from the receipt, with this SSH key: a private key, or a public key (.pub) of ssh-agent")
+	f.StringVar(&s.key, signKeyFlag, "", signs+" with this SSH key: a private key, or a public key (.pub) of ssh-agent")
 	f.StringVar(&s.passphraseFile, "sign-passphrase-file", "", "file with the passphrase of --sign-key (default: prompt on the terminal)")
 }
 
-// check returns an error if flags were given and nothing can be signed.
-func (s *signFlags) check(signed bool) error {
+// check returns an error if flags were given and nothing can be signed. where says when something is.
+func (s *signFlags) check(signed bool, where string) error {
 	switch {
 	case s.key == "" && s.flags.Changed(signKeyFlag):
 		return usageHint("name the file, or leave it out", "--sign-key is empty")
 	case s.key == "" && s.passphraseFile != "":
 		return usagef("--sign-passphrase-file is for --sign-key")
 	case s.key != "" && !signed:
-		return usagef("--sign-key is for file:// destinations and for --from")
+		return usagef("--sign-key is for %s", where)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -10,38 +11,111 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
+// statusFlags are the flags of gantry status.
+type statusFlags struct {
+	registryFlags
+	workspace, form, name string
+	audit, turns          bool
+	last, maxNestedPaths  int
+}
+
 func (a *app) statusCommand() *cobra.Command {
-	var workspace, form string
+	var f statusFlags
 	c := &cobra.Command{
-		Use: "status",
+		Use: "status [docker://HOST[:PORT][/PREFIX]]",
 		Long: `Show the mirrors, archives and layouts that a workspace was used for, and how the last
 run of each configuration ended. Nothing but the workspace is read; gantry verify
 compares a mirror or an archive with what it should contain.
 
-` + exitCodes(nil),
+With a mirror, list the image sets that it has records of: who mirrored them and when,
+from which configuration, and what they contain. No workspace is needed. --turns also
+lists what they contained before.
+
+--audit shows the last entries of the audit log of the workspace and verifies that no
+entry was changed or removed.
+
+` + exitCodes(map[int]string{exitMismatch: "with --audit, the audit log was changed outside of Gantry", exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry status
-  gantry status --workspace gantry-workspace -o json`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if err := a.form(form, outputText, outputJSON); err != nil {
-				return err
-			}
-			status, err := gantry.Status(workspace)
-			if err != nil {
-				return err
-			}
-			for i := range status.Runs {
-				status.Runs[i].Message = redact.Text(flagNames(status.Runs[i].Message)) // earlier versions recorded it as it was
-			}
-			if a.output == outputJSON {
-				return a.encode(status)
-			}
-			return a.text(view.Status(status, a.columns()))
-		},
+  gantry status --workspace gantry-workspace -o json
+  gantry status docker://mirror.example.com:5000/ocp
+  gantry status docker://mirror.example.com:5000/ocp --name edge --turns
+  gantry status --audit --last -1 -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.status(cmd, &f, args) },
 	}
-	c.Flags().StringVar(&workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
-	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
+	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().BoolVar(&f.audit, "audit", false, "show the last entries of the audit log, and verify it")
+	c.Flags().IntVar(&f.last, "last", 20, "with --audit, number of entries; -1 is all")
+	c.Flags().StringVar(&f.name, "name", "", "list only this image set of the mirror")
+	c.Flags().BoolVar(&f.turns, "turns", false, "also list the earlier turns of each image set of the mirror")
+	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
+	f.registryFlags.addFlags(c.Flags())
+	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
 	return c
+}
+
+func (a *app) status(cmd *cobra.Command, f *statusFlags, args []string) error {
+	if err := a.form(f.form, outputText, outputJSON); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		return a.mirrorStatus(cmd, f, args[0])
+	}
+	for _, name := range []string{"name", "turns", "max-nested-paths"} {
+		if cmd.Flags().Changed(name) {
+			return usageHint("name the mirror, docker://HOST[:PORT][/PREFIX]", "--%s is for the image sets of a mirror", name)
+		}
+	}
+	if f.audit {
+		return a.showAudit(f.workspace, f.last)
+	}
+	status, err := gantry.Status(f.workspace)
+	if err != nil {
+		return err
+	}
+	for i := range status.Runs {
+		status.Runs[i].Message = redact.Text(flagNames(status.Runs[i].Message)) // earlier versions recorded it as it was
+	}
+	return a.result(status, func() string { return view.Status(status, a.columns()) })
+}
+
+// statusRetries is how often a request for records is repeated by default: a user waits for the answer.
+const statusRetries = 3
+
+// mirrorStatus prints the image sets of a mirror.
+func (a *app) mirrorStatus(cmd *cobra.Command, f *statusFlags, mirror string) error {
+	if f.audit {
+		return usageHint("leave out the mirror or the flag", "--audit is for a workspace, and %s is a mirror", redact.Address(mirror))
+	}
+	env := a.environment(&f.registryFlags)
+	if !cmd.Flags().Changed("retry-times") {
+		env.RetryTimes = statusRetries
+	}
+	state, err := gantry.MirrorStatus(cmd.Context(), gantry.MirrorStatusOptions{
+		Env: env, Mirror: mirror, Name: f.name, Turns: f.turns, MaxNestedPaths: f.maxNestedPaths,
+	})
+	if state == nil {
+		return err
+	}
+	if shown := a.result(state, func() string { return view.MirrorState(state, a.columns()) }); shown != nil {
+		return shown
+	}
+	return err
+}
+
+// showAudit prints the audit log of a workspace, also if it was changed.
+func (a *app) showAudit(workspace string, last int) error {
+	result, err := gantry.Audit(workspace, last)
+	if result == nil {
+		return err
+	}
+	if a.output == outputJSON {
+		return errors.Join(a.encode(result), err)
+	}
+	for i := range result.Last {
+		result.Last[i].Message = flagNames(result.Last[i].Message)
+	}
+	return errors.Join(a.text(view.Audit(result, a.columns())), err)
 }
 
 // stateDir returns the folder for what is kept beside workspaces, or "" if there is no home folder.

@@ -49,6 +49,11 @@ func TestTemplates(t *testing.T) {
 	w.write("rendered/catalog.yaml", text)
 	w.must("catalog", "validate", w.path("rendered"))
 	w.refuse(exitError, []string{"1 problem"}, "catalog", "validate", semver)
+	w.mkdir("only")
+	w.write("only/kites.yaml", w.read("semver.yaml"))
+	if o := w.gantry("catalog", "validate", w.path("only")); !strings.Contains(o.stdout, "kites.yaml:1: this is a catalog template") {
+		t.Errorf("the file of the template is not named:\n%s", o.stdout)
+	}
 	if o := w.gantry("catalog", "validate", semver); !strings.Contains(o.stdout, "semver.yaml:1: this is a catalog template") {
 		t.Errorf("validate printed %s", o.stdout)
 	}
@@ -107,12 +112,8 @@ catalogs:
 	w.must("mirror", "-c", config, "file://"+w.path("disk"))
 	w.must("mirror", "--from", "file://"+w.path("disk"), w.docker("/disk"))
 	for _, prefix := range []string{"direct/", "disk/"} {
-		repositories, err := w.mirror.Repositories(strings.TrimSuffix(prefix, "/"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		var names []string
-		for _, r := range repositories {
+		for _, r := range contentBelow(t, w.mirror, strings.TrimSuffix(prefix, "/")) {
 			names = append(names, strings.TrimPrefix(r.Name, prefix))
 		}
 		slices.Sort(names)

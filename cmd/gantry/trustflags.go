@@ -34,10 +34,10 @@ func (t *trustFlags) addFlags(f *pflag.FlagSet) {
 	t.flags = f
 	t.identity = &identityFlags{stdin: func() io.Reader { return os.Stdin }}
 	t.identity.addFlags(f)
-	repeatable(f, &t.verifyKeys, verifyKeyFlag, "accept only archives signed by this SSH key, a .pub file (may be repeated)")
-	f.StringVar(&t.allowedSigners, allowedSignersFlag, "", "accept only archives signed by a key of this allowed_signers file of ssh-keygen (default: ~/.config/gantry/allowed_signers, if it exists)")
-	f.StringVar(&t.signer, signerFlag, "", "the signer that the archive must have, as named in --allowed-signers: ops@example.com")
-	f.BoolVar(&t.require, requireSignatureFlag, false, "refuse archives that are not signed (default: true if keys are known); false refuses only invalid signatures")
+	repeatable(f, &t.verifyKeys, verifyKeyFlag, "accept only archives and plans signed by this SSH key, a .pub file (may be repeated)")
+	f.StringVar(&t.allowedSigners, allowedSignersFlag, "", "accept only archives and plans signed by a key of this allowed_signers file of ssh-keygen (default: ~/.config/gantry/allowed_signers, if it exists)")
+	f.StringVar(&t.signer, signerFlag, "", "the signer that the archive or plan must have, as named in --allowed-signers: ops@example.com")
+	f.BoolVar(&t.require, requireSignatureFlag, false, "refuse archives and plans that are not signed (default: true if keys are known); false refuses only invalid signatures")
 }
 
 // given returns one of the flags that were given, or "".
@@ -48,6 +48,19 @@ func (t *trustFlags) given() string {
 		}
 	}
 	return ""
+}
+
+// keysOnly reports whether none of the flags for encrypted archives was given.
+func (t *trustFlags) keysOnly() bool {
+	return !t.flags.Changed(identityFlag) && !t.flags.Changed(identityPassphraseFlag)
+}
+
+// requires reports whether a signature is required by a flag, and not only by allowed_signers of the user.
+func (t *trustFlags) requires() bool {
+	if t.flags.Changed(requireSignatureFlag) {
+		return t.require
+	}
+	return len(t.verifyKeys) > 0 || t.flags.Changed(allowedSignersFlag) || t.flags.Changed(signerFlag)
 }
 
 // check returns an error if flags were given and no archive is read.

@@ -21,24 +21,26 @@ type verifyFlags struct {
 	maxNestedPaths int
 	blobs          bool
 	readBlobs      bool
+	resources      string
 }
 
 func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use: "verify {file://DIR... | oci://DIR | {-c FILE | --plan FILE | --from file://DIR} docker://HOST[:PORT][/PREFIX]}",
+		Use: "verify {file://DIR... | oci://DIR | [-c FILE | --plan FILE | --from file://DIR] docker://HOST[:PORT][/PREFIX]}",
 		Long: `Check content without changing it:
 
   file://DIR    read every byte of an archive, in all its folders, and list damaged
                 volumes and entries with the images that they affect
   oci://DIR     read every blob of a layout, and list damaged and missing ones
-  docker://...  request every image of a plan from a mirror, with its tags and
-                platforms; with --blobs, also every blob and its length; with
-                --read-blobs, read every manifest and blob. gantry mirror --check-blobs
-                copies blobs that the mirror lost.
+  docker://...  request every image of a plan from a mirror, with its tags,
+                platforms, signatures and referrers, and what its cluster resources
+                name; with --blobs, also every blob and its length; with --deep,
+                read every manifest and blob.
 
 The plan is made from a configuration (-c), or read from a file (--plan) or from
-an archive (--from).
+an archive (--from). Otherwise, the records in the mirror have the plans of all
+its image sets; --name selects one.
 
 ` + exitCodes(map[int]string{
 			exitMismatch: "content is damaged or missing, or the archive is not signed as required",
@@ -47,10 +49,10 @@ an archive (--from).
 		Example: `  gantry verify file:///media/disk
   gantry verify file:///media/disk1 file:///media/disk2
   gantry verify --verify-key ops.pub file:///media/disk
+  gantry verify docker://mirror.example.com:5000/ocp
   gantry verify -c imageset.yaml docker://mirror.example.com:5000/ocp
-  gantry verify -c imageset.yaml --blobs docker://mirror.example.com:5000/ocp
+  gantry verify -c imageset.yaml --deep docker://mirror.example.com:5000/ocp
   gantry verify --plan plan.json docker://mirror.example.com:5000
-  gantry verify -c imageset.yaml oci://layout
   gantry verify --from file:///media/disk docker://mirror.example.com:5000`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,6 +70,8 @@ an archive (--from).
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
 	c.Flags().BoolVar(&f.blobs, "blobs", false, "also request every blob from the mirror, and list images with missing or truncated blobs")
 	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "read every manifest and blob of the mirror, and compare it with its digest")
+	c.Flags().BoolVar(&f.readBlobs, "deep", false, "the same as --read-blobs")
+	c.Flags().StringVar(&f.resources, "resources", "", "verify the cluster resources in this folder; the default is the one in the workspace")
 	return c
 }
 
@@ -79,6 +83,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) err
 	o := gantry.VerifyOptions{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Locations: locations, Plan: f.plan, From: f.from,
 		Name: f.name, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Blobs: f.blobs, ReadBlobs: f.readBlobs,
+		Resources: f.resources,
 	}
 	if err := errors.Join(o.Check(), f.checkWorkspace()); err != nil {
 		return err

@@ -175,7 +175,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{[]string{"set manifest"}, []string{"file://" + w.dir}},
 		{[]string{"no such file", "that the disk is mounted"}, []string{"file://" + w.path("absent")}},
 		{[]string{"set none of --config"}, []string{"-c", "x", "file://" + w.dir}},
-		{[]string{"set one of --config"}, []string{"docker://localhost:1"}},
+		{[]string{"the plan has a name"}, []string{"--plan", "x", "--name", "y", "docker://localhost:1"}},
 		{[]string{"set one of --config"}, []string{"-c", "x", "--plan", "y", "docker://localhost:1"}},
 		{[]string{"absent.json"}, []string{"--plan", w.path("absent.json"), "docker://localhost:1"}},
 		{[]string{"absent.yaml"}, []string{"-c", w.path("absent.yaml"), "docker://localhost:1"}},

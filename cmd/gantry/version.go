@@ -37,9 +37,9 @@ func (a *app) printVersion(form string) error {
 	}
 	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
 	if form != outputText {
-		all := map[string]any{"version": v, "go": runtime.Version(), "platform": platform}
+		all := versionDocument{Version: v, Go: runtime.Version(), Platform: platform}
 		if _, ok := ocmirror.Name(a.calledAs); ok { // where scripts look for it
-			all["clientVersion"] = map[string]string{"gitVersion": v, "goVersion": runtime.Version(), "platform": platform}
+			all.ClientVersion = &clientVersion{GitVersion: v, GoVersion: runtime.Version(), Platform: platform}
 		}
 		return a.print(form, all)
 	}
@@ -56,4 +56,20 @@ func buildVersion() string {
 		return info.Main.Version
 	}
 	return "(devel)"
+}
+
+// A versionDocument is what gantry version -o json prints.
+type versionDocument struct {
+	// ClientVersion has the same under the names of oc mirror, if the program has its name.
+	ClientVersion *clientVersion `json:"clientVersion,omitempty"`
+	Go            string         `json:"go"`
+	Platform      string         `json:"platform"`
+	Version       string         `json:"version"`
+}
+
+// A clientVersion is a version as oc mirror prints it.
+type clientVersion struct {
+	GitVersion string `json:"gitVersion"`
+	GoVersion  string `json:"goVersion"`
+	Platform   string `json:"platform"`
 }

@@ -98,19 +98,16 @@ func TestWebFiles(t *testing.T) {
 	}
 	w.storesSignatures("data", "4.18.1-x86_64", "4.18.2-x86_64", "4.19.1-x86_64", "4.19.2-x86_64", "4.20.2-x86_64")
 
-	// A second run writes the same bytes. Without releases, the files and their folders are
-	// removed.
+	// A second run writes the same bytes. When releases are no longer wanted and are pruned, the files
+	// and their folders are removed.
 	before := w.web("data")
 	w.must("mirror", "-c", w.path("data.yaml"), w.docker("/data"), "--workspace", w.path("data"))
 	if diff := cmp.Diff(before, w.web("data")); diff != "" {
 		t.Errorf("the second run wrote different files (-first +second):\n%s", diff)
 	}
-	if err := os.Remove(filepath.Join(w.path("data"), "mirrors", strings.ReplaceAll(w.mirror.Host, ":", "-")+"-data.json")); err != nil {
-		files, _ := filepath.Glob(filepath.Join(w.path("data"), "mirrors", "*"))
-		t.Fatal(err, files)
-	}
 	cfg := w.config("data.yaml", "  additionalImages: [{name: "+w.source.Host+"/quay.io/openshift-release-dev/ocp-release:4.18.1-x86_64}]\n")
 	w.must("mirror", "-c", cfg, w.docker("/data"), "--workspace", w.path("data"))
+	w.must("prune", w.docker("/data"), "--yes", "--workspace", w.path("data"))
 	folders, err := filepath.Glob(filepath.Join(w.path("data"), "cluster-resources", "*", "*"))
 	folders = slices.DeleteFunc(folders, func(path string) bool {
 		return slices.Contains([]string{"components", "skeletons"}, filepath.Base(filepath.Dir(path)))

@@ -30,7 +30,7 @@ var verbs = []struct {
 	words, gantry string
 }{
 	{Mirror, "", "mirror"},
-	{Delete, "delete", ""},
+	{Delete, "delete", "delete"},
 	{ListOperators, "list operators", "list operators"},
 	{ListReleases, "list releases", "list releases"},
 	{ListUpdates, "list updates", "plan"},
@@ -131,7 +131,7 @@ func Lookup(name string) (Flag, bool) {
 	return Flag{}, false
 }
 
-// Instead returns what to do in place of giving the flag to a command of Gantry.
+// Instead returns what to do in place of giving the flag to a command of Gantry, "" if other commands of Gantry have it.
 func (f Flag) Instead() string {
 	switch f.Effect {
 	case Renamed:
@@ -141,18 +141,13 @@ func (f Flag) Instead() string {
 	case Refused:
 		return f.Text
 	case Special:
-		if own := specialInstead[f.Name]; own != "" {
-			return own
-		}
-		return onlyMirror
+		return specialInstead[f.Name]
 	case Same:
-		return onlyMirror
+		return ""
 	default:
 		return "leave it out: " + f.Text
 	}
 }
-
-const onlyMirror = "leave it out: it is a flag of gantry mirror"
 
 // specialInstead has what to do in place of flags whose effect is Special and that gantry mirror does
 // not have.

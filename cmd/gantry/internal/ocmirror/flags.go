@@ -7,7 +7,9 @@ const (
 	useLogin        = "use gantry login: other users of this machine can see command lines"
 	noProfile       = "Gantry writes no profiles"
 	ociCatalogs     = "catalogs with oci:// in the configuration are mirrored like others"
-	nothingDeleted  = "leave it out: Gantry deletes nothing yet"
+	deletedAnyway   = "images are deleted with their signatures and other referrers"
+	noCacheToDelete = "Gantry has no cache registry; its cache has no content of mirrors, and removes what is old by itself"
+	noV1Images      = "images of version 1 are in no record of the mirror; write them in the list with imageReference"
 	layersForOne    = "`--parallel-images` with this number, up to 100, and `--parallel-layers 1`"
 	verifiesPolicy  = "`--policy FILE` with the file of `--policy`, or else `--secure-policy`: policy.json of the machine. No effect with `--from`, as in oc mirror"
 )
@@ -104,12 +106,12 @@ var flags = []Flag{
 	{"cpu-prof", "", Bool, everyVerb, "2", Ignored, noProfile},
 	{"mem-prof", "", Bool, everyVerb, "2", Ignored, noProfile},
 
-	{"generate", "", Bool, Delete, "2", Refused, nothingDeleted},
-	{"delete-yaml-file", "", Text, Delete, "2", Refused, nothingDeleted},
-	{"delete-id", "", Text, Delete, "2", Refused, nothingDeleted},
-	{"force-cache-delete", "", Bool, Delete, "2", Refused, nothingDeleted},
-	{"delete-signatures", "", Bool, Delete, "2", Refused, nothingDeleted},
-	{"delete-v1-images", "", Bool, Delete, "2", Refused, nothingDeleted},
+	{"generate", "", Bool, Delete, "2", Same, ""},
+	{"delete-yaml-file", "", Text, Delete, "2", Same, ""},
+	{"delete-id", "", Text, Delete, "2", Same, ""},
+	{"force-cache-delete", "", Bool, Delete, "2", Ignored, noCacheToDelete},
+	{"delete-signatures", "", Bool, Delete, "2", Honored, deletedAnyway},
+	{"delete-v1-images", "", Bool, Delete, "2", Ignored, noV1Images},
 
 	{"catalogs", "", Bool, ListOperators, "1, 2", Same, ""},
 	{"catalog", "", Text, ListOperators, "1, 2", Same, ""},

@@ -27,7 +27,8 @@ var forms = []form{
 	{Describe, "describe DIR", "gantry archive inspect file://DIR"},
 	{Init, "init", "gantry config init"},
 	{Version, "version [--output json|yaml]", "gantry version [-o json|yaml]"},
-	{Delete, "delete ...", "nothing is deleted; exit status 10"},
+	{Delete, "delete --generate -c FILE --workspace file://DIR docker://HOST/PREFIX", "gantry delete --generate -c FILE --workspace DIR docker://HOST/PREFIX"},
+	{Delete, "delete --delete-yaml-file FILE docker://HOST/PREFIX", "gantry delete --delete-yaml-file FILE docker://HOST/PREFIX"},
 }
 
 // helpAbout follows the usage in the help.

@@ -92,7 +92,7 @@ func (l *line) each(special func(g given) error) error {
 				name = g.Text
 			}
 			switch {
-			case !l.has(name) || l.verb != Mirror && name == "config":
+			case !l.has(name) || l.verb&(Mirror|Delete) == 0 && name == "config":
 				l.unneeded(g.Name)
 			case g.Takes != Bool:
 				l.add(name, g.value)

@@ -22,6 +22,11 @@ func ownFlags(command string) *pflag.FlagSet {
 	}
 	f.StringP("output", "o", "", "")
 	f.BoolP("quiet", "q", false, "")
+	if command == "delete" {
+		f.Bool("generate", false, "")
+		f.String("delete-id", "", "")
+		f.String("delete-yaml-file", "", "")
+	}
 	if command == "mirror" {
 		for _, name := range strings.Fields("dest-tls-verify dest-plain-http strict-archive remove-signatures ignore-release-signature resources-only check-blobs") {
 			f.Bool(name, false, "")
@@ -225,7 +230,7 @@ var samples = map[Kind][]string{Text: {"x"}, Bool: {"true", "false"}, Int: {"3"}
 // names it, or is refused, in every command that has it.
 func TestEveryFlag(t *testing.T) {
 	t.Parallel()
-	arguments := map[Verb]string{Mirror: "docker://r.example.com/x", ListUpdates: "a.yaml", Describe: "d", Delete: "docker://r.example.com/x"}
+	arguments := map[Verb]string{Mirror: "docker://r.example.com/x", ListUpdates: "a.yaml", Describe: "d", Delete: "--generate docker://r.example.com/x"}
 	for i := range flags {
 		f := &flags[i]
 		for _, known := range verbs {
@@ -233,6 +238,9 @@ func TestEveryFlag(t *testing.T) {
 				continue
 			}
 			base := strings.TrimSpace(known.words + " " + arguments[known.verb])
+			if f.Name == "generate" {
+				base = known.words
+			}
 			for _, value := range samples[f.Takes] {
 				name := "--" + f.Name
 				got := result(base+" "+name+"="+value, testOptions(nil))
@@ -250,7 +258,7 @@ func TestEveryFlag(t *testing.T) {
 				}
 			}
 		}
-		if f.Instead() == "" {
+		if f.Instead() == "" && f.Effect != Same && f.Effect != Special {
 			t.Errorf("--%s: nothing to do in its place", f.Name)
 		}
 	}

@@ -9,9 +9,17 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// delete refuses to delete, after the whole command line was checked.
-func (*line) delete() error {
-	return refuse("delete repositories or tags with the registry's own tools", "nothing was deleted: Gantry deletes nothing yet")
+// delete translates a command line that lists what is deleted, or deletes what a list has.
+func (l *line) delete() error {
+	if err := l.each(l.common); err != nil {
+		return err
+	}
+	if !truth(l.value("generate")) && l.value("config") != "" && l.value("delete-yaml-file") != "" {
+		l.drop("-c")
+		l.noEffect("config", "only what the list has is deleted")
+	}
+	l.folders(defaultWorkspace)
+	return nil
 }
 
 // listOperators translates list operators.

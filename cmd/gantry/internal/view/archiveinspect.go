@@ -71,6 +71,9 @@ func writeSet(b *strings.Builder, s *gantry.InspectedSet, width int) {
 		}
 		b.WriteString("\n")
 	}
+	if s.Deltas > 0 {
+		fmt.Fprintf(b, "  carries %s (%s) as deltas (%s)\n", Number(s.Deltas, "blob", "blobs"), progress.Bytes(s.RebuiltBytes), progress.Bytes(s.DeltaBytes))
+	}
 	if len(s.Features) > 0 {
 		fmt.Fprintf(b, "  format features: %s\n", strings.Join(s.Features, ", "))
 	}

@@ -30,6 +30,9 @@ func ArchiveContent(l *gantry.ArchiveContent, width int) string {
 		if x.MediaType != "" {
 			what = Printable(x.MediaType)
 		}
+		if x.DeltaOf != "" {
+			what = fmt.Sprintf("delta of %s (%s)", x.DeltaOf, progress.Bytes(x.BlobSize))
+		}
 		if x.Parts > 0 {
 			what += fmt.Sprintf(", part %d of %d", x.Part, x.Parts)
 		}

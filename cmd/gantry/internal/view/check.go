@@ -24,14 +24,49 @@ func (c *OperatorCheck) Text() string {
 		writeOperator(&b, o)
 	}
 	writeBlocks(&b, "", c.Upgrades.Platform)
-	for _, x := range c.Upgrades.Conflicts {
-		fmt.Fprintf(&b, "note: packages %s provide %s (%s); OLM installs only one of them in a cluster\n", strings.Join(x.Packages, ", "), x.Kind, x.Group)
+	for _, note := range c.Upgrades.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
 	}
+	writeOffered(&b, &c.Upgrades)
+	writeConflicts(&b, c.Upgrades.Conflicts)
 	for _, r := range c.Extensions {
 		writeResolved(&b, r)
 	}
 	writeCRDSafety(&b, c.CRDSafety)
 	return b.String()
+}
+
+// writeConflicts writes a line for packages that provide the same APIs.
+func writeConflicts(b *strings.Builder, all []upgrade.Conflict) {
+	var order []string
+	apis := map[string][]string{}
+	for _, x := range all {
+		packages := strings.Join(x.Packages, ", ")
+		if apis[packages] == nil {
+			order = append(order, packages)
+		}
+		apis[packages] = append(apis[packages], x.Kind+" ("+x.Group+")")
+	}
+	for _, packages := range order {
+		fmt.Fprintf(b, "note: packages %s provide %s, and OLM installs only one of them in a cluster; choose one\n", packages, firstOf(apis[packages]))
+	}
+}
+
+// writeOffered lists the heads that do not fit the clusters.
+func writeOffered(b *strings.Builder, r *upgrade.Report) {
+	if len(r.Offered) == 0 {
+		return
+	}
+	version := "OpenShift " + r.ClusterVersion
+	if r.Kubernetes != "" {
+		version += " (Kubernetes " + r.Kubernetes + ")"
+	}
+	fmt.Fprintf(b, "Heads that do not fit %s:\n", version)
+	for _, o := range r.Offered {
+		fmt.Fprintf(b, "  %s %s, channel %s of %s\n", o.Package, o.Version, o.Channel, o.Catalog)
+		writeBlocks(b, "    ", o.Blocks)
+	}
+	b.WriteString("  to fix it: mirror another version of them (minVersion, maxVersion or channels in the configuration), or a newer catalog\n")
 }
 
 func writeOperator(b *strings.Builder, o upgrade.Result) {
@@ -52,7 +87,7 @@ func writeOperator(b *strings.Builder, o upgrade.Result) {
 	}
 	writeFixes(b, "  ", o.Fixes)
 	if n := len(o.Unnamed); n > 0 {
-		fmt.Fprintf(b, "  note: it runs %s that no bundle of the mirror names, so that pods may not start again: %s\n", Number(n, "image", "images"), firstOf(o.Unnamed))
+		fmt.Fprintf(b, "  note: it runs %s that no bundle of the mirror names, so that pods may not start again: %s\n    to fix it: add %s to installed of the catalog in the configuration, or update the operator\n", Number(n, "image", "images"), firstOf(o.Unnamed), runs)
 	}
 	for _, note := range o.Notes {
 		fmt.Fprintf(b, "  note: %s\n", note)

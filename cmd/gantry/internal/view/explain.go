@@ -15,11 +15,16 @@ func Explanation(e plan.Explanation) string {
 		fmt.Fprintf(&b, "%s of package %s, catalog %s\n", x.Name, x.Package, x.Catalog)
 		if f := x.Features; f != nil {
 			fmt.Fprintf(&b, "  declares %s\n", Features(f.Supported, f.Unsupported))
+		} else if x.FeaturesUnknown {
+			b.WriteString("  its features are unknown: the catalog is not in the cache; gantry explain -c FILE reads it\n")
 		}
 		writeKeptFor(&b, "  ", x)
 	}
 	for _, x := range e.Releases {
 		fmt.Fprintf(&b, "release %s\n", x.Name)
+		if x.Erratum != "" {
+			fmt.Fprintf(&b, "  erratum %s\n", OneLine(x.Erratum))
+		}
 		writeTakenFor(&b, "  ", x)
 	}
 	writeExplainedCharts(&b, e.Charts)
@@ -40,7 +45,12 @@ func Explanation(e plan.Explanation) string {
 			}
 			fmt.Fprintf(&b, "  becomes %s%s, %s\n", x.Repository, at, progress.Bytes(x.Size))
 		}
-		if x.RewrittenFrom != "" {
+		if x.Format != "" {
+			fmt.Fprintf(&b, "  converted to the media types of %s from %s, as %s\n", FormatName(x.Format), x.RewrittenFrom, x.Digest)
+			if x.NamedBy != "" {
+				fmt.Fprintf(&b, "  clusters do not find it, because they request the digest of the original (named by %s)\n", x.NamedBy)
+			}
+		} else if x.RewrittenFrom != "" {
 			fmt.Fprintf(&b, "  smaller index of %s, as %s\n", x.RewrittenFrom, x.Digest)
 		}
 		if x.NotRewritten != "" {

@@ -16,7 +16,7 @@ func Features(supported, unsupported []string) string {
 	return strings.Join(all, ", ")
 }
 
-// maxFeatures is the number of operators that writeFeatures lists; JSON has all.
+// maxFeatures is the number of operators that writeFeatures lists.
 const maxFeatures = 20
 
 // writeFeatures writes the features that the operators of a catalog declare.
@@ -27,7 +27,7 @@ func writeFeatures(b *strings.Builder, c plan.Catalog) {
 	fmt.Fprintf(b, "  Features that operators declare\n")
 	for i, f := range c.Features {
 		if i == maxFeatures {
-			fmt.Fprintf(b, "    and %d more; -o json lists all\n", len(c.Features)-i)
+			fmt.Fprintf(b, "    and %d more; gantry list operators -o wide lists all\n", len(c.Features)-i)
 			break
 		}
 		fmt.Fprintf(b, "    %s  %s\n", f.Bundle, Features(f.Supported, f.Unsupported))

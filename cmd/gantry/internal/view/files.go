@@ -24,15 +24,19 @@ func writePlannedFiles(b *strings.Builder, p *plan.Plan) {
 	b.WriteByte('\n')
 }
 
-// writeFiles writes how the files that were mirrored are fetched.
-func writeFiles(b *strings.Builder, r *gantry.MirrorResult) {
+// writeFiles writes how the files that were mirrored are fetched. flags are those that gantry pull needs.
+func writeFiles(b *strings.Builder, r *gantry.MirrorResult, flags []string) {
 	if len(r.Files) == 0 {
 		return
 	}
 	b.WriteString("Files:\n")
+	more := ""
+	for _, flag := range flags {
+		more += " " + ShellWord(flag)
+	}
 	var lines []string
 	for _, f := range r.Files {
-		lines = append(lines, fmt.Sprintf("gantry pull %s %s --to FILE", ShellWord(r.Destination), ShellWord(f.Name)))
+		lines = append(lines, fmt.Sprintf("gantry pull %s %s --to FILE%s", ShellWord(r.Destination), ShellWord(f.Name), more))
 	}
 	List(b, lines)
 }
@@ -40,13 +44,20 @@ func writeFiles(b *strings.Builder, r *gantry.MirrorResult) {
 // writeProgram writes which program is beside an archive.
 func writeProgram(b *strings.Builder, r *gantry.MirrorResult) {
 	if p := r.Program; p != nil {
-		fmt.Fprintf(b, "Carry this program for %s, too: %s (%s), with %s.sha256.\n", p.Platform, p.File, progress.Bytes(p.Size), p.File)
+		more := ""
+		if p.Signature != nil {
+			more = " and " + p.File + ".sha256.sig"
+		}
+		fmt.Fprintf(b, "Carry this program for %s, too: %s (%s), with %s.sha256%s.\n", p.Platform, p.File, progress.Bytes(p.Size), p.File, more)
 	}
 }
 
 // Files returns a list of files as a table for a screen of this width; 0 is no limit. NAME is what gantry
 // pull is given.
 func Files(l *gantry.FileList, width int) string {
+	if len(l.Files) == 0 {
+		return OneLine(l.From) + " has no files.\n"
+	}
 	var rows strings.Builder
 	t := newTable(&rows, width)
 	fmt.Fprintln(t, "NAME\tSIZE\tSHA256")

@@ -14,16 +14,25 @@ import (
 
 // Mirrored returns the result of a run as text, and the next steps. Failures has what was not mirrored.
 // notesAt is a clause that says where the notes of the plan are; if it is empty, they are not
-// mentioned.
-func Mirrored(r *gantry.MirrorResult, notesAt string) string {
+// mentioned. pullFlags are the flags of gantry pull for the destination.
+func Mirrored(r *gantry.MirrorResult, notesAt string, pullFlags []string) string {
 	var b strings.Builder
+	writeMissingBefore(&b, r.MissingBefore)
 	writeCopied(&b, r)
 	writeCheckedBlobs(&b, r.Report.Blobs)
 	writeOmitted(&b, r.Archive)
+	writeDeltas(&b, r.Archive)
 	if r.Blocked > 0 {
 		fmt.Fprintf(&b, "Blocked by the configuration: %s, which catalogs may still list.\n", Number(r.Blocked, "image", "images"))
 	}
+	if n := r.UnsignedImages; n > 0 && (r.Report == nil || r.Report.Copied+r.Report.Present > 0) {
+		fmt.Fprintf(&b, "%s no signature.\n", Number(n, "image has", "images have"))
+	}
+	if n := len(r.Converted); n > 0 {
+		fmt.Fprintf(&b, "%s converted to other media types and other digests than at their sources; their signatures are left out.\n", Number(n, "image is", "images are"))
+	}
 	writeVerified(&b, r.Verified)
+	writeGate(&b, r.Gate)
 	if n := len(r.Notes); n > 0 && notesAt != "" {
 		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
 	}
@@ -31,7 +40,10 @@ func Mirrored(r *gantry.MirrorResult, notesAt string) string {
 		writeResources(&b, r.Resources)
 	}
 	writeCharts(&b, r)
-	writeFiles(&b, r)
+	writeFiles(&b, r, pullFlags)
+	if r.RepairRequest != "" {
+		fmt.Fprintf(&b, "Repair request, for blobs that could not be rebuilt from deltas: %s\n", r.RepairRequest)
+	}
 	if r.Receipt != "" {
 		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
 	}
@@ -48,11 +60,15 @@ func Failures(report *mirror.Report) []string {
 		first, more := alike[0], alike[1:]
 		same := ""
 		if len(more) > 0 {
-			same = "\n    and, for the same reason, " + Number(len(more), "more image", "more images") + ":"
+			one, many := "more image", "more images"
+			if plan.IsFileSource(first.Source) && plan.IsFileSource(more[0].Source) {
+				one, many = "more file", "more files"
+			}
+			same = "\n    and, for the same reason, " + Number(len(more), one, many) + ":"
 		}
-		texts = append(texts, fmt.Sprintf("not mirrored: %s\n    %s%s", first.Source, first.Reason, same))
+		texts = append(texts, fmt.Sprintf("not mirrored: %s\n    %s%s", plan.SourceText(first.Source), first.Reason, same))
 		for _, x := range more {
-			texts = append(texts, "not mirrored: "+x.Source)
+			texts = append(texts, "not mirrored: "+plan.SourceText(x.Source))
 		}
 	}
 	for _, x := range report.Excluded {

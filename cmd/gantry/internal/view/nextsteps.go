@@ -14,6 +14,8 @@ import (
 func writeNextSteps(b *strings.Builder, r *gantry.MirrorResult) {
 	switch {
 	case r.Report.Unfinished:
+	case r.Shard != nil:
+		writeShard(b, r)
 	case r.Resources != nil && len(r.Resources.Files) > 0:
 		writeApply(b, r.Resources)
 	case r.Archive != nil && !r.Archive.Empty:
@@ -41,6 +43,7 @@ func writeApply(b *strings.Builder, f *gantry.ResourceFiles) {
 		fmt.Fprintf(b, "  to apply it, add its name to --for %s\n", f.Applied.For)
 	}
 	if len(f.Applied.Components) == 0 {
+		fmt.Fprintf(b, "Nothing to apply for %s: there is no Kustomization.\n", f.Applied.For)
 		return
 	}
 	program := "oc"
@@ -48,6 +51,16 @@ func writeApply(b *strings.Builder, f *gantry.ResourceFiles) {
 		program = "kubectl"
 	}
 	fmt.Fprintf(b, "To configure clusters:\n  %s apply -k %s\n", program, ShellWord(f.Dir))
+}
+
+// writeShard writes whether a shard is complete, and what to do when all are.
+func writeShard(b *strings.Builder, r *gantry.MirrorResult) {
+	if !r.Shard.Complete() {
+		fmt.Fprintf(b, "Shard %s is not complete: %s could not be copied. Run it again.\n", r.Shard.Shard, Number(r.Shard.Failed, "image", "images"))
+		return
+	}
+	_, count, _ := strings.Cut(r.Shard.Shard, "/")
+	fmt.Fprintf(b, "Shard %s is complete. Nothing is published yet; when all %s are, run this command once with --finish %s in place of --shard.\n", r.Shard.Shard, count, count)
 }
 
 // writeCarry writes the files of an archive and the command for the disconnected side.

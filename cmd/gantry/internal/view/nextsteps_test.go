@@ -46,7 +46,7 @@ To configure clusters:
 		}}, "Cluster resources: d (1 file)\nTo configure clusters:\n  kubectl apply -k d\n"},
 		"an update service": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
 			Dir: "d", Files: []string{"a.yaml"}, Applied: &resources.Kustomized{For: "openshift-4.20", LeftOut: []resources.LeftOut{{Component: "update-service", Reason: "needs an operator", Optional: true}}},
-		}}, "Cluster resources: d (1 file)\nNot applied: update-service, which needs an operator\n  to apply it, add its name to --for openshift-4.20\n"},
+		}}, "Cluster resources: d (1 file)\nNot applied: update-service, which needs an operator\n  to apply it, add its name to --for openshift-4.20\nNothing to apply for openshift-4.20: there is no Kustomization.\n"},
 		"no resources": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{Dir: "w"}}, ""},
 		"an archive": {gantry.MirrorResult{Destination: "file:///media/disk", Archive: written}, `Sequence 2 at file:///media/disk; carry all of these:
   gantry-000002.0001.tar  4.0 MiB
@@ -69,7 +69,7 @@ On the disconnected side, with the path of the folder there:
 		if tc.result.Report == nil {
 			tc.result.Report = &mirror.Report{}
 		}
-		got := Mirrored(&tc.result, "")
+		got := Mirrored(&tc.result, "", nil)
 		if _, rest, _ := strings.Cut(got, "\n"); rest != tc.want && (name != "an archive without content" || strings.Contains(rest, "carry all")) {
 			t.Errorf("%s:\n%s\nwant after the first line:\n%s", name, got, tc.want)
 		}
@@ -107,10 +107,10 @@ func TestNotes(t *testing.T) {
 		t.Errorf("a plan does not print all notes:\n%s", got)
 	}
 	r := &gantry.MirrorResult{Report: &mirror.Report{}, Notes: p.Notes}
-	if got := Mirrored(r, "gantry plan -c a.yaml prints them"); !strings.Contains(got, "\n54 notes about the plan: gantry plan -c a.yaml prints them.\n") {
+	if got := Mirrored(r, "gantry plan -c a.yaml prints them", nil); !strings.Contains(got, "\n54 notes about the plan: gantry plan -c a.yaml prints them.\n") {
 		t.Errorf("after a run:\n%s", got)
 	}
-	if got := Mirrored(r, ""); strings.Contains(got, "note") {
+	if got := Mirrored(r, "", nil); strings.Contains(got, "note") {
 		t.Errorf("at a site:\n%s", got)
 	}
 }

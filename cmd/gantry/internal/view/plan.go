@@ -43,7 +43,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) st
 		fmt.Fprintf(&b, "Missing at the source\n")
 		var lines []string
 		for _, x := range p.Missing {
-			lines = append(lines, fmt.Sprintf("%s\n      required by %s\n      %s", x.Source, requiredBy(x.Reasons), x.Message))
+			lines = append(lines, fmt.Sprintf("%s\n      required by %s\n      %s", plan.SourceText(x.Source), requiredBy(x.Reasons), x.Message))
 		}
 		List(&b, lines)
 		b.WriteByte('\n')
@@ -245,6 +245,9 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *m
 	}
 	t := newTable(b, width)
 	fmt.Fprintf(t, "Images\t%d\t(%s)\n", p.Totals.Images, Kinds(count))
+	if unsigned, all := p.Unsigned(); unsigned > 0 {
+		fmt.Fprintf(t, "Signed\t%d\t(of %s that can have a signature; %d without)\n", all-unsigned, Number(all, "image", "images"), unsigned)
+	}
 	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
 	if toCopy != nil {
 		fmt.Fprintf(t, "To copy\t%s\t(%d images, to %s)\n", progress.Bytes(toCopy.Bytes), toCopy.Images, destination)

@@ -2,20 +2,67 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// writeRewritten writes which images get smaller indexes, and which keep their digests, by the reason.
+// FormatName returns a format as texts call it.
+func FormatName(f manifest.Format) string {
+	if f == manifest.Docker {
+		return "Docker"
+	}
+	return "OCI"
+}
+
+// writeConverted writes which images were converted, and which of them clusters do not find.
+func writeConverted(b *strings.Builder, p *plan.Plan) {
+	var converted []string
+	lost := map[string][]string{}
+	for _, img := range p.Images {
+		line := fmt.Sprintf("%s  becomes %s", img.Source, Short(img.Digest))
+		switch {
+		case img.RewrittenFrom == "":
+		case img.NamedBy == "":
+			converted = append(converted, line)
+		default:
+			if by := requiredBy(img.Reasons); by != "" {
+				line += "\n      required by " + by
+			}
+			lost[img.NamedBy] = append(lost[img.NamedBy], line)
+		}
+	}
+	writeLines(b, "Converted to the media types of "+FormatName(p.Format), converted)
+	for _, by := range slices.Sorted(maps.Keys(lost)) {
+		writeLines(b, "Converted to the media types of "+FormatName(p.Format)+", but clusters do not find them, because they request the digests of the originals (named by "+by+")", lost[by])
+	}
+}
+
+// writeLines writes a list with a title, and an empty line after it.
+func writeLines(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	b.WriteString(title + "\n")
+	List(b, lines)
+	b.WriteByte('\n')
+}
+
+// writeRewritten writes which images get smaller indexes, and which keep their digests, by the reason. With
+// a format, it writes which were converted.
 func writeRewritten(b *strings.Builder, p *plan.Plan) {
+	if p.Format != "" {
+		writeConverted(b, p)
+	}
 	var rewritten []string
 	kept := map[string][]string{}
 	var reasons []string
 	for _, img := range p.Images {
 		switch {
-		case img.RewrittenFrom != "":
+		case img.RewrittenFrom != "" && p.Format == "":
 			rewritten = append(rewritten, fmt.Sprintf("%s  becomes %s", img.Source, Short(img.Digest)))
 		case img.NotRewritten != "":
 			if kept[img.NotRewritten] == nil {
@@ -28,17 +75,9 @@ func writeRewritten(b *strings.Builder, p *plan.Plan) {
 			kept[img.NotRewritten] = append(kept[img.NotRewritten], line)
 		}
 	}
-	list := func(title string, lines []string) {
-		if len(lines) == 0 {
-			return
-		}
-		b.WriteString(title + "\n")
-		List(b, lines)
-		b.WriteByte('\n')
-	}
-	list("Smaller indexes, with the selected platforms", rewritten)
+	writeLines(b, "Smaller indexes, with the selected platforms", rewritten)
 	slices.Sort(reasons)
 	for _, why := range reasons {
-		list("Not rewritten, so mirrored with all platforms: "+why, kept[why])
+		writeLines(b, "Not rewritten, so mirrored with all platforms: "+why, kept[why])
 	}
 }

@@ -12,7 +12,7 @@ func writeVerified(b *strings.Builder, v *gantry.VerifiedSignatures) {
 	if v == nil {
 		return
 	}
-	fmt.Fprintf(b, "Signatures by %s: %s verified, %d accepted without a signature", v.Policy, Number(v.Verified, "image", "images"), v.Unsigned)
+	fmt.Fprintf(b, "Signatures by %s: %s verified, %d accepted without verification", v.Policy, Number(v.Verified, "image", "images"), v.Unsigned)
 	if v.Refused > 0 {
 		fmt.Fprintf(b, ", %d refused", v.Refused)
 	}

@@ -17,7 +17,7 @@ func Status(s *gantry.WorkspaceStatus, width int) string {
 	}
 	var b strings.Builder
 	t := newTable(&b, width)
-	fmt.Fprintln(t, "DESTINATION\tCONFIGURATION\tLAST RUN\tRESULT")
+	fmt.Fprintln(t, "DESTINATION\tCONFIGURATION\tLAST RUN\tPLAN\tRESULT")
 	for _, r := range s.Runs {
 		destination, name, at := r.Destination, r.Name, "-"
 		if destination == "" {
@@ -29,12 +29,20 @@ func Status(s *gantry.WorkspaceStatus, width int) string {
 		if !r.Started.IsZero() {
 			at = r.Started.UTC().Format(time.RFC3339)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", OneLine(destination), OneLine(name), at, runResult(r))
+		plan := "-"
+		if r.Plan != "" {
+			plan = Short(r.Plan)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", OneLine(destination), OneLine(name), at, plan, runResult(r))
 	}
 	_ = t.Flush() // into memory
 	for _, r := range s.Runs {
 		if r.Message != "" {
-			fmt.Fprintf(&b, "\n%s failed:\n  %s\n", OneLine(r.Destination), strings.ReplaceAll(r.Message, "\n", "\n  "))
+			how := "failed"
+			if r.Result == state.RunPartial {
+				how = "is partial"
+			}
+			fmt.Fprintf(&b, "\n%s %s:\n  %s\n", OneLine(r.Destination), how, strings.ReplaceAll(r.Message, "\n", "\n  "))
 		}
 	}
 	return Trimmed(b.String())
@@ -43,10 +51,17 @@ func Status(s *gantry.WorkspaceStatus, width int) string {
 // runResult describes how a run ended.
 func runResult(r state.Run) string {
 	var text string
+	if r.Repair {
+		return repairResult(r)
+	}
 	switch r.Result {
 	case state.RunComplete:
 		text = fmt.Sprintf("complete: %s, %d copied", Number(r.Images, "image", "images"), r.Copied)
 	case state.RunPartial:
+		if r.Failed == 0 && r.Message != "" { // everything was mirrored
+			text = fmt.Sprintf("PARTIAL: %s, %d copied, not pruned completely", Number(r.Images, "image", "images"), r.Copied)
+			break
+		}
 		text = fmt.Sprintf("PARTIAL: %d of %s unavailable", r.Failed, Number(r.Images, "image is", "images are"))
 	case state.RunFailed:
 		text = "FAILED"
@@ -61,4 +76,22 @@ func runResult(r state.Run) string {
 		text = fmt.Sprintf("sequence %d, %s", r.Sequence, text)
 	}
 	return text
+}
+
+// repairResult describes how a run ended that wrote the repair of an archive.
+func repairResult(r state.Run) string {
+	content := fmt.Sprintf("%d of %s", r.Copied, Number(r.Images, "manifest or blob", "manifests and blobs"))
+	text := fmt.Sprintf("repair of sequence %d, ", r.Sequence)
+	switch r.Result {
+	case state.RunComplete:
+		return text + "complete: " + content + " copied"
+	case state.RunInterrupted:
+		return text + "INTERRUPTED: run the same command again to continue"
+	case state.RunStarted:
+		return text + "not ended: it is running, or it was killed"
+	}
+	if r.Failed > 0 {
+		return text + fmt.Sprintf("FAILED: the sources do not have %d of %s", r.Failed, Number(r.Images, "manifest or blob", "manifests and blobs"))
+	}
+	return text + "FAILED"
 }

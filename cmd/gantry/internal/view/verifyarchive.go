@@ -27,7 +27,7 @@ func VerifiedArchive(r *gantry.VerifiedArchive) string {
 		}
 		writeUnread(&b, r)
 		for _, p := range r.Programs {
-			fmt.Fprintf(&b, "The program %s beside it has the SHA-256 %s. The signature of an archive does not cover it.\n", p.File, p.SHA256.Encoded())
+			writeVerifiedProgram(&b, p)
 		}
 		return b.String()
 	}
@@ -88,4 +88,17 @@ func earlierText(e *airgap.EarlierSets) string {
 		what = fmt.Sprintf("%d blobs and manifests (%s) of its images are there", e.Content, progress.Bytes(e.Bytes))
 	}
 	return fmt.Sprintf("It builds on sequence %s, whose folder was not named: %s.\n", strings.Join(names, ", "), what)
+}
+
+// writeVerifiedProgram writes what is known of a program beside an archive.
+func writeVerifiedProgram(b *strings.Builder, p gantry.AddedProgram) {
+	fmt.Fprintf(b, "The program %s beside it has the SHA-256 %s. ", p.File, p.SHA256.Encoded())
+	switch {
+	case p.NoChecksum:
+		fmt.Fprintf(b, "It has no checksum (%s.sha256) and no signature.\n", p.File)
+	case p.Signature == nil:
+		b.WriteString("It is not signed.\n")
+	default:
+		fmt.Fprintf(b, "It is signed %s.\n", Signed(*p.Signature))
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // VerifiedLayout returns the result of verifying a layout as text.
@@ -32,7 +33,7 @@ func VerifiedLayout(r *gantry.VerifiedLayout) string {
 		fmt.Fprintf(&b, "Missing in %s\n", r.Layout)
 		var lines []string
 		for _, l := range r.Missing {
-			lines = append(lines, l.Source+"\n      "+l.Problem)
+			lines = append(lines, plan.SourceText(l.Source)+"\n      "+l.Problem)
 		}
 		List(&b, lines)
 	}

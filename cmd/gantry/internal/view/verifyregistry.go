@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // VerifiedRegistry returns the result of verifying a registry as text.
@@ -20,27 +22,88 @@ func VerifiedRegistry(r *gantry.VerifiedRegistry) string {
 		case gantry.BlobsNotChecked:
 		}
 		fmt.Fprintf(&b, "All %d images are at %s%s.\n", r.Images, r.Destination, blobs)
-		writeVerified(&b, r.Verified)
-		writeRefused(&b, r.Refused)
-		return b.String()
+	} else {
+		writeMissing(&b, r)
 	}
-	fmt.Fprintf(&b, "Missing at %s\n", r.Destination)
+	for _, set := range r.ImageSets {
+		fmt.Fprintf(&b, "Image set %s, turn %d of %s: %s", set.Name, set.Turn, set.LastRun.Format("2006-01-02 15:04 UTC"), Number(set.Images, "image", "images"))
+		if set.Missing > 0 {
+			fmt.Fprintf(&b, ", %d missing or incomplete", set.Missing)
+		}
+		b.WriteString(".\n")
+	}
+	writeVerified(&b, r.Verified)
+	writeRefused(&b, r.Refused)
+	writeVerifiedResources(&b, r.Resources)
+	return b.String()
+}
+
+// writeMissing writes the images that are missing at the mirror, with what needs them.
+func writeMissing(b *strings.Builder, r *gantry.VerifiedRegistry) {
+	fmt.Fprintf(b, "Missing at %s\n", r.Destination)
+	List(b, missingLines(r.Missing, func(repository string) string { return r.Names[repository].Name() }))
+}
+
+// missingLines returns images that are missing at a mirror, with what needs them. nameOf returns the
+// repository of the mirror for one of the plan.
+func missingLines(missing []mirror.MissingImage, nameOf func(string) string) []string {
 	var lines []string
-	for _, m := range r.Missing {
-		line := m.Source
+	for _, m := range missing {
+		line := plan.SourceText(m.Source)
 		if m.Repository != "" {
 			at := ":" + strings.Join(m.Tags, ", ")
 			if len(m.Tags) == 0 {
 				at = "@" + m.Digest.String()
 			}
-			line += "\n      as " + r.Names[m.Repository].Name() + at
+			line += "\n      as " + nameOf(m.Repository) + at
 		}
-		lines = append(lines, line+"\n      "+m.Problem)
+		line += "\n      " + m.Problem
+		if names := requiredBy(m.Reasons); names != "" {
+			line += "\n      needed by " + names
+		}
+		lines = append(lines, line)
 	}
-	List(&b, lines)
-	writeVerified(&b, r.Verified)
-	writeRefused(&b, r.Refused)
-	return b.String()
+	return lines
+}
+
+// writeMissingBefore writes what a repair found.
+func writeMissingBefore(b *strings.Builder, missing []mirror.MissingImage) {
+	if len(missing) == 0 {
+		return
+	}
+	b.WriteString("Missing before the repair\n")
+	List(b, missingLines(missing, func(repository string) string { return repository }))
+}
+
+// writeVerifiedResources writes what was found about the cluster resources.
+func writeVerifiedResources(b *strings.Builder, r *gantry.VerifiedResources) {
+	switch {
+	case r == nil:
+		b.WriteString("The workspace has no cluster resources of this mirror, so none were verified (--resources).\n")
+		return
+	case len(r.Problems) == 0:
+		fmt.Fprintf(b, "The %d cluster resources in %s lead to content of the mirror.\n", r.Files, r.Dir)
+	default:
+		fmt.Fprintf(b, "Problems in the cluster resources in %s\n", r.Dir)
+		List(b, resourceLines(r.Problems))
+	}
+	if len(r.Unchecked) > 0 {
+		b.WriteString("Not checked\n")
+		List(b, resourceLines(r.Unchecked))
+	}
+}
+
+func resourceLines(all []gantry.ResourceProblem) (lines []string) {
+	for _, p := range all {
+		var about []string
+		for _, text := range []string{p.File, p.Object, p.Image} {
+			if text != "" {
+				about = append(about, OneLine(text))
+			}
+		}
+		lines = append(lines, strings.Join(about, ", ")+"\n      "+OneLine(p.Problem))
+	}
+	return lines
 }
 
 // writeRefused writes the images that the signature policy does not accept.
@@ -51,7 +114,7 @@ func writeRefused(b *strings.Builder, all []gantry.RefusedImage) {
 	b.WriteString("Refused by the signature policy\n")
 	var lines []string
 	for _, r := range all {
-		lines = append(lines, r.Source+"\n      "+r.Reason)
+		lines = append(lines, plan.SourceText(r.Source)+"\n      "+r.Reason)
 	}
 	List(b, lines)
 }

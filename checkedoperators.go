@@ -1,0 +1,70 @@
+package gantry
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/plan/build"
+)
+
+// operators returns the operators that clusters run. With a configuration, their packages are found as a plan
+// finds them.
+func (c *operatorCheck) operators(ctx context.Context) ([]installed.Operator, error) {
+	if c.selected.Config == nil {
+		return c.selected.Clusters, nil
+	}
+	return build.Identify(ctx, c.selected.Config, c.sources.Plan(), c.selected.Clusters)
+}
+
+// contents returns what catalogs have, at the mirror and at the publisher.
+func contents(catalogs []upgrade.Catalog) []*catalog.Catalog {
+	var all []*catalog.Catalog
+	for _, k := range catalogs {
+		all = append(all, k.Kept, k.Source)
+	}
+	return all
+}
+
+// samePackages reports whether two lists of the same operators have the same packages.
+func samePackages(a, b []installed.Operator) bool {
+	return slices.EqualFunc(a, b, func(a, b installed.Operator) bool { return a.Package == b.Package })
+}
+
+// ConfiguredOperators returns the operators of a configuration's installed lists. The lists do not
+// contain the generation of OLM, so each operator is returned for both. cfg may be nil.
+func ConfiguredOperators(cfg *imageset.Config) []installed.Operator {
+	var operators []installed.Operator
+	if cfg == nil {
+		return nil
+	}
+	for _, op := range cfg.Mirror.Operators {
+		for _, in := range op.Installed {
+			o := installed.Operator{Package: in.Package, Bundle: in.Bundle, Version: in.Version, Origin: in.Pos.String()}
+			if in.Channel != "" {
+				o.Channels = []string{in.Channel}
+			}
+			for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
+				o.Generation = generation
+				operators = append(operators, o)
+			}
+		}
+	}
+	return operators
+}
+
+// platformVersion returns the release that all clusters run, or "" if it is unknown or differs.
+func (s *Selected) platformVersion() string {
+	version := ""
+	for i, r := range s.Releases {
+		if i > 0 && r.Version != version {
+			return ""
+		}
+		version = r.Version
+	}
+	return version
+}

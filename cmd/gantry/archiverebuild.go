@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+func (a *app) archiveRebuildCommand() *cobra.Command {
+	var f archiveFlags
+	var form, to string
+	c := &cobra.Command{
+		Use:   "rebuild file://DIR... [--to DIR]",
+		Short: "Rebuild lost or damaged volumes from parity files",
+		Long: `Read all volumes and parity files of an archive that was written with
+gantry mirror --redundancy, and rebuild volumes that are missing or damaged. Any volumes
+can be rebuilt, as many as there are intact parity files; of volumes with damaged places,
+more, if the places are different ones. If too much is lost, nothing is written, and the
+damaged files are named.
+
+A rebuilt volume is compared with the set manifest, and then replaces the damaged file. If
+the disk is read-only, write the volumes to another folder with --to, and name that folder
+before the others when the archive is read.
+
+` + archiveHelp + `
+` + exitCodes(map[int]string{
+			exitOK:       "all volumes are intact now",
+			exitMismatch: "too much is lost; or\n" + helpArchive,
+		}),
+		Example: `  gantry archive rebuild file:///media/disk
+  gantry archive rebuild file:///media/dvd1 file:///media/dvd2 file:///media/dvd3 --to /srv/rebuilt
+  gantry verify file:///srv/rebuilt file:///media/dvd1 file:///media/dvd2 file:///media/dvd3`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.archiveRebuild(cmd.Context(), &f, form, to, args)
+		},
+	}
+	f.addFlags(c.Flags())
+	c.Flags().StringVar(&to, "to", "", "folder for rebuilt volumes (default: where the damaged file is, or the set manifest)")
+	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
+	return c
+}
+
+func (a *app) archiveRebuild(ctx context.Context, f *archiveFlags, form, to string, args []string) error {
+	if err := a.form(form, outputText, outputJSON); err != nil {
+		return err
+	}
+	o, err := f.options(a, args)
+	if err != nil {
+		return err
+	}
+	result, err := gantry.RebuildArchive(ctx, gantry.RebuildArchiveOptions{ArchiveOptions: o, To: to})
+	if err != nil {
+		return err
+	}
+	return a.result(result, func() string { return view.RebuiltArchive(result) })
+}

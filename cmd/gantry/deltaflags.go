@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+// deltaFlags are the flags that say how an archive carries changed blobs.
+type deltaFlags struct {
+	delta     string
+	deltaTime time.Duration
+	set       *pflag.FlagSet
+}
+
+func (d *deltaFlags) addFlags(f *pflag.FlagSet) {
+	d.set = f
+	f.StringVar(&d.delta, "delta", gantry.DeltaAuto, "how an archive carries blobs that resemble those of the site: auto, off (whole), or max (as small as possible, at any cost)")
+	f.DurationVar(&d.deltaTime, "delta-time", gantry.DefaultDeltaTime, "processor time that --delta auto may spend for each MB that a delta saves")
+}
+
+// apply sets the options whose flags were given.
+func (d *deltaFlags) apply(o *gantry.MirrorOptions) error {
+	if d.set.Changed("delta") {
+		if d.delta == "" {
+			return usageHint("use "+strings.Join(gantry.Deltas(), ", "), "--delta is empty")
+		}
+		o.Delta = d.delta
+	}
+	if d.set.Changed("delta-time") {
+		if d.deltaTime <= 0 {
+			return usageHint("use a duration such as 1s or 500ms", "--delta-time %s", d.deltaTime)
+		}
+		o.DeltaTime = d.deltaTime
+	}
+	return nil
+}

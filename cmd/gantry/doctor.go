@@ -1,0 +1,72 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+// doctorRetries is how often doctor repeats a request, unless the user says otherwise: who asks what is
+// wrong does not want to wait until it is better.
+const doctorRetries = 1
+
+func (a *app) doctorCommand() *cobra.Command {
+	var f registryFlags
+	var form string
+	var o gantry.DoctorOptions
+	c := &cobra.Command{
+		Use: "doctor docker://HOST[:PORT][/PREFIX]",
+		Long: `Look at everything that mirroring to a registry depends on, and print for each
+whether it is ok, a warning or a problem, with what to do: connection, proxy,
+certificates, clock, credentials (where they come from, never what they are), the
+disk of the workspace, and what the registry is able to do: nested paths, sparse
+indexes, referrers, mounts, deletion, media types, large manifests, uploads in parts.
+
+For that, a few small artifacts are pushed to the repository gantry/probe below the
+prefix, and to one below it, and deleted again. With --read-only, nothing is pushed.
+
+` + exitCodes(map[int]string{
+			exitOK:           "no problems; there may be warnings",
+			exitError:        "something prevents mirroring",
+			exitUnauthorized: helpUnauthorized,
+		}),
+		Example: `  gantry doctor docker://mirror.example.com:5000/ocp
+  gantry doctor -c imageset.yaml docker://mirror.example.com:5000/ocp
+  gantry doctor --read-only docker://mirror.example.com:5000 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.form(form, outputText, outputJSON); err != nil {
+				return err
+			}
+			o.Env, o.Mirror = a.environment(&f), args[0]
+			if !cmd.Flags().Changed("retry-times") {
+				o.Env.RetryTimes = doctorRetries
+			}
+			result, err := gantry.Doctor(cmd.Context(), o)
+			if result == nil {
+				return err
+			}
+			for i := range result.Findings {
+				found := &result.Findings[i]
+				found.Text, found.Remedy = flagNames(found.Text), flagNames(found.Remedy)
+			}
+			var shown error
+			if a.output == outputJSON {
+				shown = a.encode(result)
+			} else {
+				shown = a.text(view.Doctor(result))
+			}
+			if shown != nil {
+				return shown
+			}
+			return err
+		},
+	}
+	f.addFlags(c.Flags())
+	c.Flags().StringVarP(&o.Config, "config", "c", "", "also look at the registries that this configuration names")
+	c.Flags().StringVar(&o.Workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().BoolVar(&o.ReadOnly, "read-only", false, "push nothing; what the registry is able to do is not found out")
+	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
+	return c
+}

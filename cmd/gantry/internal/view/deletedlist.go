@@ -1,0 +1,62 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// DeletedList returns what was deleted of a list of images, and what stays.
+func DeletedList(r *gantry.DeleteResult) string {
+	var b strings.Builder
+	switch d := r.Deleted; {
+	case r.Refused:
+		fmt.Fprintf(&b, "Nothing was deleted from %s.\n", r.Mirror)
+	case r.Plan == nil:
+		fmt.Fprintf(&b, "Nothing was deleted from %s yet. Run it again to continue.\n", r.Mirror)
+	case d == nil:
+		fmt.Fprintf(&b, "Nothing to delete from %s: the mirror has none of the listed images, or they are wanted.\n", r.Mirror)
+	default:
+		fmt.Fprintf(&b, "Deleted from %s: %s and %s, %s that nothing else needs.\n", r.Mirror,
+			Number(d.Manifests, "manifest", "manifests"), Number(d.Tags, "tag", "tags"), progress.Bytes(d.Bytes))
+	}
+	section := func(title string, lines []string) {
+		if len(lines) > 0 {
+			b.WriteString("\n" + title + ":\n")
+			List(&b, lines)
+		}
+	}
+	var lines []string
+	for _, c := range r.Catalogs {
+		lines = append(lines, OneLine(c.Image+" ("+c.Catalog+", image set "+c.ImageSet+")"))
+	}
+	section("Published again without the bundles", lines)
+	if r.Deleted != nil {
+		section("Listed and deleted", oneLines(r.Images))
+	}
+	lines = nil
+	for _, s := range r.Stays {
+		lines = append(lines, OneLine(s.Image+": "+s.Reason))
+	}
+	section("Listed, but kept", lines)
+	section("Not in the mirror", oneLines(r.Absent))
+	if r.Resources != nil {
+		fmt.Fprintf(&b, "\nThe cluster resources in %s were written again: apply them.\n", r.Resources.Dir)
+	}
+	switch {
+	case r.NoRecords:
+		b.WriteString("\nThe mirror has no records of image sets. Not checked: whether catalogs, releases or clusters\nneed what was listed. Catalogs that name it were not changed.\n")
+	case r.Unrecorded > 0:
+		fmt.Fprintf(&b, "\n%s in no record of the mirror. Not checked: whether other catalogs or clusters\nneed them.\n", Number(r.Unrecorded, "listed image is", "listed images are"))
+	}
+	if len(r.ImageSets) > 0 {
+		fmt.Fprintf(&b, "\nRemove it from %s %s, too: the next\ngantry mirror brings back what is still selected.\n",
+			plural(len(r.ImageSets), "the configuration of the image set", "the configurations of the image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
+	}
+	if r.Deleted != nil {
+		b.WriteString("\n" + collectGarbage)
+	}
+	return b.String()
+}

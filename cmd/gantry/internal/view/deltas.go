@@ -1,0 +1,57 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/airgap/deltamaker"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// reasonTexts continue "carried whole: 3 blobs (10 MB) ".
+var reasonTexts = map[deltamaker.Reason]string{
+	deltamaker.NoBase:          "that resemble nothing at the site",
+	deltamaker.NotReproducible: "whose compression cannot be reproduced",
+	deltamaker.SavesLittle:     "that a delta would make little smaller",
+	deltamaker.TooCostly:       "that would cost too much processor time (--delta-time)",
+	deltamaker.NotProven:       "whose delta did not give the blob",
+	deltamaker.Unreadable:      "that could not be read to compare them",
+}
+
+// writeDeltas writes what an archive carries as deltas.
+func writeDeltas(b *strings.Builder, r *airgap.ExportResult) {
+	if r == nil || r.Deltas == nil || r.Empty {
+		return
+	}
+	d := r.Deltas
+	if d.Refused != "" {
+		fmt.Fprintf(b, "No deltas: %s.\n", d.Refused)
+		return
+	}
+	if d.Blobs > 0 {
+		fmt.Fprintf(b, "%s of %s carried as deltas of %s.\n", Number(d.Blobs, "blob", "blobs"), progress.Bytes(d.BlobBytes)+isAre(d.Blobs), progress.Bytes(d.Bytes))
+	}
+	var whole []string
+	for _, reason := range slices.Sorted(maps.Keys(d.Whole)) {
+		if reason != deltamaker.NoBase {
+			a := d.Whole[reason]
+			whole = append(whole, fmt.Sprintf("%s (%s) %s", Number(a.Blobs, "blob", "blobs"), progress.Bytes(a.Bytes), reasonTexts[reason]))
+		}
+	}
+	if len(whole) > 0 {
+		fmt.Fprintf(b, "Carried whole: %s.\n", strings.Join(whole, ", "))
+	}
+	if d.Blobs > 0 && d.SiteUnknown {
+		fmt.Fprintf(b, "The site needs a Gantry that reads deltas: version %s, which --with-gantry adds, or a later one. With --delta off, any version is enough.\n", d.Version)
+	}
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}

@@ -1,0 +1,29 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/doctor"
+)
+
+// Doctor returns the result of gantry doctor as text.
+func Doctor(r *gantry.DoctorResult) string {
+	var b strings.Builder
+	area := ""
+	count := map[doctor.State]int{}
+	for _, f := range r.Findings {
+		if f.Area != area {
+			area = f.Area
+			fmt.Fprintf(&b, "%s\n", area)
+		}
+		count[f.State]++
+		fmt.Fprintf(&b, "  %-8s %s: %s\n", f.State, OneLine(f.Name), OneLine(f.Text))
+		if f.Remedy != "" && f.State != doctor.OK {
+			fmt.Fprintf(&b, "           %s\n", OneLine(f.Remedy))
+		}
+	}
+	fmt.Fprintf(&b, "%s, %s with %s.\n", Number(count[doctor.Problem], "problem", "problems"), Number(count[doctor.Warning], "warning", "warnings"), r.Mirror)
+	return b.String()
+}

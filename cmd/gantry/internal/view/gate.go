@@ -1,0 +1,33 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gantry-mirror/gantry"
+)
+
+// writeGate writes what a gate decided about images, if it was asked.
+func writeGate(b *strings.Builder, g *gantry.GateResult) {
+	if g == nil {
+		return
+	}
+	fmt.Fprintf(b, "Gate %s: %s accepted", g.Program, Number(g.Accepted, "image", "images"))
+	if g.Remembered > 0 {
+		fmt.Fprintf(b, " (%d in earlier runs)", g.Remembered)
+	}
+	if g.Refused > 0 {
+		fmt.Fprintf(b, ", %d refused", g.Refused)
+	}
+	if g.Failed > 0 {
+		fmt.Fprintf(b, ", %d not decided", g.Failed)
+	}
+	b.WriteString(".\n")
+}
+
+// Gate returns what a gate decided about images as text, or "" if it was not asked.
+func Gate(g *gantry.GateResult) string {
+	var b strings.Builder
+	writeGate(&b, g)
+	return b.String()
+}

@@ -1,0 +1,78 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+)
+
+// MirrorState returns the image sets of a mirror as a table for a screen of this width, 0 is no limit.
+func MirrorState(s *gantry.MirrorState, width int) string {
+	if len(s.ImageSets) == 0 {
+		return fmt.Sprintf("%s has no records of image sets. The next run of each configuration writes them.\n", s.Mirror)
+	}
+	var b strings.Builder
+	t := newTable(&b, width)
+	fmt.Fprintln(t, "IMAGE SET\tLAST RUN\tBY\tFROM\tTURN\tRUNS\tCONTENT")
+	row := func(name string, turn *setrecord.Turn) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", OneLine(name), turn.LastRun.Format(time.RFC3339), OneLine(whoRan(turn)), origin(turn), turn.Number, turn.Runs, setContent(turn.Content))
+	}
+	for i := range s.ImageSets {
+		set := &s.ImageSets[i]
+		row(set.Name, &set.Turn)
+		for j := range set.Turns {
+			row("", &set.Turns[j])
+		}
+	}
+	_ = t.Flush() // into memory
+	return Trimmed(b.String())
+}
+
+// whoRan returns "user@host", or "-" if neither is known.
+func whoRan(t *setrecord.Turn) string {
+	if t.User == "" && t.Host == "" {
+		return "-"
+	}
+	return strings.Trim(t.User+"@"+t.Host, "@")
+}
+
+// origin returns what a plan was made from, with the digest of the configuration or of the plan.
+func origin(t *setrecord.Turn) string {
+	if t.Configuration != "" {
+		return string(t.From) + " " + Short(t.Configuration)
+	}
+	return string(t.From) + ", plan " + Short(t.Plan)
+}
+
+// setContent returns a summary such as "2 catalogs (14 packages), 3 releases, 412 images, 104.3 GiB".
+func setContent(c setrecord.Content) string {
+	var parts []string
+	for _, part := range []struct {
+		n         int
+		one, many string
+	}{
+		{c.Catalogs, "catalog", "catalogs"}, {c.Releases, "release", "releases"}, {c.Images, "image", "images"},
+		{c.Charts, "chart", "charts"}, {c.Files, "file", "files"},
+	} {
+		if part.n == 0 {
+			continue
+		}
+		text := Number(part.n, part.one, part.many)
+		if part.one == "catalog" {
+			text += " (" + Number(c.Packages, "package", "packages") + ")"
+		}
+		parts = append(parts, text)
+	}
+	parts = append(parts, progress.Bytes(c.Bytes))
+	if c.Missing > 0 {
+		parts = append(parts, fmt.Sprintf("PARTIAL: %s missing", Number(c.Missing, "image", "images")))
+	}
+	if c.Withheld > 0 {
+		parts = append(parts, fmt.Sprintf("%d withheld", c.Withheld))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/escape"
+)
+
+func (a *app) planSBOMCommand() *cobra.Command {
+	var workspace, form string
+	c := &cobra.Command{
+		Use:   "sbom [PLAN]",
+		Short: "Print what a plan mirrors as a bill of materials",
+		Long: `Print what a plan mirrors as a bill of materials: catalogs, packages, bundles, releases,
+charts, files and images with their digests and package URLs, and which of them contain
+or need each other. Bills of materials, attestations and signatures that are mirrored
+are referenced by the images that they belong to. PLAN is a file from gantry plan --lock;
+the default is the only plan of the workspace.
+
+The same plan gives the same bytes. The time of the document is $SOURCE_DATE_EPOCH.
+
+` + exitCodes(nil),
+		Example: `  gantry plan sbom plan.json > plan.cdx.json
+  gantry plan sbom plan.json -o spdx-json > plan.spdx.json`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(form, gantry.BillsOfMaterials()...); err != nil {
+				return err
+			}
+			text, err := gantry.BillOfMaterials(gantry.BillOfMaterialsOptions{
+				Env: a.environment(&registryFlags{}), Plan: strings.Join(args, ""), Workspace: workspace, Format: form, Version: buildVersion(),
+			})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s", escape.JSON(text))
+			return err
+		},
+	}
+	c.Flags().StringVar(&workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	formFlag(c.Flags(), &form, "format: cyclonedx-json (1.6) or spdx-json (2.3)", gantry.BillsOfMaterials()...)
+	return c
+}

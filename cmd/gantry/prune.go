@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+// pruneFlags are the flags of gantry prune.
+type pruneFlags struct {
+	registryFlags
+	options   gantry.PruneOptions
+	olderThan period
+	form      string
+}
+
+func (a *app) pruneCommand() *cobra.Command {
+	var f pruneFlags
+	c := &cobra.Command{
+		Use: "prune docker://HOST[:PORT][/PREFIX]",
+		Long: `Delete from a mirror what none of its image sets wants any more: images of earlier runs,
+with their signatures, and tags. Without --yes or --plan, nothing is deleted, and the
+plan is printed.
+
+What image sets want is in the records that gantry mirror writes to the mirror. Content
+that no record lists is never deleted, nor is anything that such content refers to, or
+that a published catalog names. The registry frees the space when it collects garbage.
+
+--forget gives an image set up: nothing that only it wants is wanted any more, and its
+records and cluster resources go, too.
+
+` + exitCodes(map[int]string{
+			exitPartial: "the registry refuses to delete, or some content could not be deleted;\nthe rest is consistent",
+			exitLocked:  helpLocked, exitUnauthorized: helpUnauthorized,
+		}),
+		Example: `  gantry prune docker://mirror.example.com:5000/ocp
+  gantry prune --yes docker://mirror.example.com:5000/ocp
+  gantry prune --keep-last 3 --older-than 30d docker://mirror.example.com:5000/ocp
+  gantry prune --forget edge docker://mirror.example.com:5000/ocp
+  gantry prune --save prune.json docker://mirror.example.com:5000/ocp
+  gantry prune --plan prune.json docker://mirror.example.com:5000/ocp`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.form(f.form, outputText, outputJSON); err != nil {
+				return err
+			}
+			if err := refuseEmpty(cmd.Flags(), "forget", "plan", "save"); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("keep-last") && f.options.KeepLast < 1 {
+				return usageHint("use a number above 0; 1 is the default", "--keep-last %d", f.options.KeepLast)
+			}
+			f.options.Mirror, f.options.OlderThan = args[0], time.Duration(f.olderThan)
+			return a.prune(cmd.Context(), f)
+		},
+	}
+	o := &f.options
+	f.registryFlags.addDestinationFlags(c.Flags())
+	c.Flags().StringVar(&o.Workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().BoolVar(&o.Yes, "yes", false, "delete; without it, only the plan is printed")
+	c.Flags().StringVar(&o.Plan, "plan", "", "delete what this plan lists, a file from gantry prune --save; it is refused if the records of the mirror changed since")
+	c.Flags().StringVar(&o.Save, "save", "", "write the plan to this file")
+	c.Flags().IntVar(&o.KeepLast, "keep-last", 0, "also keep what the last N states of each image set wanted, the current one included")
+	c.Flags().Var(&f.olderThan, "older-than", "also keep what an image set wanted within this time: 30d, 4w or 72h")
+	c.Flags().StringVar(&o.Forget, "forget", "", "give up the image set with this name: also delete what only it wants, and its records last")
+	_ = c.RegisterFlagCompletionFunc("forget", completeImageSets) // it is there, and new
+	c.Flags().BoolVar(&o.OnlyMirror, "only-mirror", false, "no other mirror on the registry contains this one or is below it: ignore records that the credentials cannot read")
+	c.Flags().IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
+	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	return c
+}
+
+func (a *app) prune(ctx context.Context, f pruneFlags) error {
+	o := f.options
+	o.Env = a.environment(&f.registryFlags)
+	result, err := gantry.Prune(ctx, o)
+	if result == nil {
+		return err
+	}
+	for _, text := range view.DeletionFailures(result.Deleted) {
+		a.warn("%s", text)
+	}
+	shown := a.text
+	if a.output == outputJSON {
+		shown = func(string) error { return a.encode(result) }
+	}
+	if shownErr := shown(view.Pruned(result)); shownErr != nil {
+		return shownErr
+	}
+	return err
+}
+
+// A period is a flag for a time span in days, weeks, or what time.ParseDuration reads.
+type period time.Duration
+
+func (p *period) String() string {
+	if *p == 0 {
+		return ""
+	}
+	return time.Duration(*p).String()
+}
+
+func (p *period) Type() string { return "duration" }
+
+// maxPeriod is the longest period: 100 years.
+const maxPeriod = 100 * 365 * 24 * time.Hour
+
+func (p *period) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(s, unit); ok {
+			var n int
+			if n, err = strconv.Atoi(number); err == nil && n > int(maxPeriod/length) {
+				err = errors.New("too long")
+			}
+			d = time.Duration(n) * length
+		}
+	}
+	if err != nil || d <= 0 || d > maxPeriod {
+		return fmt.Errorf("use a duration such as 30d, 4w or 72h")
+	}
+	*p = period(d)
+	return nil
+}

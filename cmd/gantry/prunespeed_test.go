@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Ten thousand images in a hundred repositories. Nine of ten have the tag of their digest, as most images
+// of catalogs do.
+const (
+	prunedRepositories = 100
+	prunedPerRepo      = 100
+)
+
+// prunedPlan is the plan of ten thousand images, and the text of their manifests.
+func prunedPlan(t *testing.T) (*plan.Plan, map[digest.Digest]string) {
+	t.Helper()
+	empty := ocispec.DescriptorEmptyJSON
+	p := &plan.Plan{Kind: plan.Kind, Version: plan.Version, Name: "large", Blobs: []plan.Blob{{Digest: empty.Digest, Size: empty.Size}}}
+	texts := map[digest.Digest]string{}
+	for i := range prunedRepositories * prunedPerRepo {
+		text := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"config":{"mediaType":%q,"digest":%q,"size":2},"layers":[],"annotations":{"n":"%d"}}`,
+			ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageConfig, empty.Digest, i)
+		d := digest.FromString(text)
+		texts[d] = text
+		p.Manifests = append(p.Manifests, plan.Manifest{Digest: d, MediaType: ocispec.MediaTypeImageManifest, Size: int64(len(text)), Blobs: []digest.Digest{empty.Digest}})
+		repository := fmt.Sprintf("team/image%02d", i%prunedRepositories)
+		img := plan.Image{
+			Source: "src.example.com/" + repository + "@" + d.String(), Kind: plan.AdditionalImage, Digest: d, Repository: repository,
+			Tags: []string{plan.DigestTag(d)}, Size: int64(len(text)) + 2, Reasons: []plan.Reason{{List: "additionalImages"}},
+		}
+		if i%10 == 0 {
+			tag := fmt.Sprintf("v1.%d", i/prunedRepositories)
+			img.Source, img.Tags = "src.example.com/"+repository+":"+tag, []string{tag}
+		}
+		p.Images = append(p.Images, img)
+	}
+	slices.SortFunc(p.Images, func(a, b plan.Image) int {
+		return strings.Compare(a.Repository+"\x00"+a.Source, b.Repository+"\x00"+b.Source)
+	})
+	slices.SortFunc(p.Manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	p.Totals = p.Count()
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return p, texts
+}
+
+// each calls f for 0 to n-1, eight at the same time.
+func each(t *testing.T, n int, f func(i int) error) {
+	t.Helper()
+	var g errgroup.Group
+	g.SetLimit(8)
+	for i := range n {
+		g.Go(func() error { return f(i) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recordTurns writes a record of an image set for each plan, one after the other.
+func (w *fixture) recordTurns(prefix string, plans ...*plan.Plan) {
+	w.t.Helper()
+	at := mirror.RegistryPath{Host: w.mirror.Host, Prefix: prefix}
+	var before *setrecord.Turn
+	for i, p := range plans {
+		names, err := at.Repositories(p)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		record := mirror.NewRecord(p, names, &mirror.Report{}, nil)
+		turn := setrecord.Turn{Name: p.Name, LastRun: time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan}
+		if before, err = setrecord.Write(w.t.Context(), mirror.NewImageSets(mustClient(w.t), at), layerStore{}, turn, before, &record, p.Write); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// TestPruneTenThousand prunes ten thousand images, and compares the time and the requests with those of
+// their deletions alone, at registries with and without the referrers API. GANTRY_TEST_PRUNE=5ms delays each
+// response as a network does, and GANTRY_TEST_PRUNE=distribution measures CNCF distribution.
+func TestPruneTenThousand(t *testing.T) {
+	t.Parallel()
+	long(t)
+	p, texts := prunedPlan(t)
+	kept, err := p.OnlyImages(p.Images[:10])
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, delay := os.Getenv("GANTRY_TEST_PRUNE"), time.Duration(0)
+	if at != "" && at != "distribution" {
+		if delay, err = time.ParseDuration(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, api := range map[string]bool{"with referrers API": true, "without referrers API": false} {
+		t.Run(name, func(t *testing.T) {
+			w := &fixture{t: t, dir: t.TempDir()}
+			switch {
+			case at != "distribution":
+				w.mirror = registrytest.New(t, registrytest.Options{})
+			case api:
+				t.Skip("CNCF distribution has no referrers API")
+			default:
+				w.mirror = registrytest.Start(t, registrytest.Options{})
+			}
+			w.surroundings(w.write("registries.conf", fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n", w.mirror.Host)), "")
+			w.pushPruned("site", p, texts)
+			w.pushPruned("floor", p, texts)
+			w.recordTurns("site", p, kept)
+			var rules []registrytest.Rule
+			if !api { // like CNCF distribution
+				rules = append(rules, registrytest.Rule{Path: "/referrers/", Action: registrytest.Refuse(http.StatusNotFound, "NOT_FOUND")})
+			}
+			if delay > 0 {
+				rules = append(rules, registrytest.Rule{Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+					<-time.After(delay)
+					next.ServeHTTP(rw, r)
+				}})
+			}
+			w.mirror.Script(rules...)
+			rest := p.Images[len(kept.Images):]
+			floor := w.deleteAll("floor", rest)
+			w.mirror.ResetLog()
+			began := time.Now()
+			w.must("prune", w.docker("/site"))
+			t.Logf("the plan took %.2fs: %v", time.Since(began).Seconds(), w.mirror.Requests())
+			w.mirror.ResetLog()
+			began = time.Now()
+			w.must("prune", "--yes", w.docker("/site"))
+			pruned := time.Since(began)
+			requests := w.mirror.Requests()
+			t.Logf("prune took %.2fs, %.2f x the deletions alone, which took %.2fs: %v", pruned.Seconds(), pruned.Seconds()/floor.Seconds(), floor.Seconds(), requests)
+			others := -requests["DELETE manifest"]
+			for _, n := range requests {
+				others += n
+			}
+			most := len(rest)/10 + 2*prunedRepositories
+			if api {
+				most += len(rest)
+			}
+			if n := requests["DELETE manifest"]; n < len(rest) || n > len(rest)+10 || others > most {
+				t.Errorf("prune made %d deletions and %d other requests, for %d images", n, others, len(rest))
+			}
+			// Other tests run at the same time.
+			if pruned > 3*floor+10*time.Second {
+				t.Errorf("prune took %s, and the deletions alone %s", pruned, floor)
+			}
+			mirrored := &rawReader{url: w.mirror.URL(), read: map[string]*rawManifest{}}
+			for i := range p.Images {
+				img := &p.Images[i]
+				if wanted := i < len(kept.Images); i%10 == 0 || wanted {
+					if found := mirrored.manifest(t, "site/"+img.Repository, img.Digest.String()) != nil; found != wanted {
+						t.Errorf("%s: found is %t", img.Source, found)
+					}
+				}
+			}
+		})
+	}
+}
+
+// pushPruned pushes the images of a plan below a prefix.
+func (w *fixture) pushPruned(prefix string, p *plan.Plan, texts map[digest.Digest]string) {
+	w.t.Helper()
+	client, images := w.mirror.Client(), map[string][]*plan.Image{}
+	for i := range p.Images {
+		img := &p.Images[i]
+		images[img.Repository] = append(images[img.Repository], img)
+	}
+	repositories := slices.Collect(maps.Keys(images))
+	each(w.t, len(repositories), func(i int) error {
+		blobs := [][]byte{[]byte("{}")}
+		for _, img := range images[repositories[i]] {
+			if _, err := client.PushRaw(w.t.Context(), prefix+"/"+img.Repository, img.Tags[0], ocispec.MediaTypeImageManifest, []byte(texts[img.Digest]), blobs...); err != nil {
+				return err
+			}
+			blobs = nil // the repository has it now
+		}
+		return nil
+	})
+}
+
+// deleteAll deletes images below a prefix, eight at the same time, and returns how long that took.
+func (w *fixture) deleteAll(prefix string, images []plan.Image) time.Duration {
+	w.t.Helper()
+	began := time.Now()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	defer client.CloseIdleConnections()
+	each(w.t, len(images), func(i int) error {
+		r, err := http.NewRequestWithContext(w.t.Context(), http.MethodDelete, w.mirror.URL()+"/v2/"+prefix+"/"+images[i].Repository+"/manifests/"+images[i].Digest.String(), nil)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusAccepted {
+			err = fmt.Errorf("DELETE %s: %s", r.URL, response.Status)
+		}
+		return joined(err, response.Body.Close())
+	})
+	return time.Since(began)
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// The functions in this file ask registries directly. They share no code with the program.
+
+// A rawManifest is what a manifest refers to.
+type rawManifest struct {
+	Digest    string `json:"-"`
+	Size      int64  `json:"-"`
+	Config    rawDescriptor
+	Layers    []rawDescriptor
+	Manifests []rawDescriptor
+}
+
+type rawDescriptor struct {
+	Digest string
+	Size   int64
+}
+
+// rawRequest sends a request to a registry.
+func rawRequest(t *testing.T, method, url string) (status int, header http.Header, body []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "+
+		"application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.docker.distribution.manifest.v2+json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err = io.ReadAll(response.Body)
+	if err = joined(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, body
+}
+
+func joined(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A rawReader reads manifests of a registry, each digest once.
+type rawReader struct {
+	url  string
+	read map[string]*rawManifest // by digest
+}
+
+// manifest reads a manifest; nil if the registry does not have it.
+func (c *rawReader) manifest(t *testing.T, repository, identifier string) *rawManifest {
+	t.Helper()
+	if m := c.read[identifier]; m != nil {
+		return m
+	}
+	status, header, body := rawRequest(t, http.MethodGet, c.url+"/v2/"+repository+"/manifests/"+identifier)
+	if status == http.StatusNotFound {
+		return nil
+	}
+	m := &rawManifest{Digest: header.Get("Docker-Content-Digest"), Size: int64(len(body))}
+	if err := json.Unmarshal(body, m); err != nil || status != http.StatusOK {
+		t.Fatalf("GET %s:%s: %d, %v\n%s", repository, identifier, status, err, body)
+	}
+	c.read[m.Digest] = m
+	return m
+}
+
+// tree returns an image with everything that its index lists.
+func (c *rawReader) tree(t *testing.T, repository, identifier string) []*rawManifest {
+	t.Helper()
+	m := c.manifest(t, repository, identifier)
+	if m == nil {
+		t.Errorf("%s has no %s@%s", c.url, repository, identifier)
+		return nil
+	}
+	all := []*rawManifest{m}
+	for _, child := range m.Manifests {
+		all = append(all, c.tree(t, repository, child.Digest)...)
+	}
+	return all
+}
+
+// storedManifests lists the manifests of content below a prefix, as repository@digest.
+func storedManifests(t *testing.T, s *registrytest.Server, prefix string) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, r := range contentBelow(t, s, prefix) {
+		for _, d := range r.Manifests {
+			all[r.Name+"@"+d.String()] = true
+		}
+		for tag, d := range r.Tags {
+			if !slices.Contains(r.Manifests, d) {
+				t.Errorf("%s:%s is %s, which is not there", r.Name, tag, d)
+			}
+		}
+	}
+	return all
+}
+
+// collectGarbage removes the blobs that no manifest of their repository refers to, as a registry does that
+// is stopped for it. It returns how many it removed.
+func (w *fixture) collectGarbage(prefix string) (removed int) {
+	w.t.Helper()
+	list, err := w.mirror.Repositories(prefix)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	reader := &rawReader{url: w.mirror.URL(), read: map[string]*rawManifest{}}
+	for _, r := range list {
+		used := map[string]bool{}
+		for _, d := range r.Manifests {
+			m := reader.manifest(w.t, r.Name, d.String())
+			if m == nil {
+				w.t.Fatalf("%s@%s is stored and cannot be read", r.Name, d)
+			}
+			for _, b := range append(m.Layers, m.Config) {
+				used[b.Digest] = true
+			}
+		}
+		for _, b := range r.Blobs {
+			if used[b.String()] {
+				continue
+			}
+			status, _, body := rawRequest(w.t, http.MethodDelete, w.mirror.URL()+"/v2/"+r.Name+"/blobs/"+b.String())
+			if status != http.StatusAccepted {
+				w.t.Fatalf("deleting blob %s of %s: %d\n%s", b, r.Name, status, body)
+			}
+			removed++
+		}
+	}
+	return removed
+}
+
+// without returns what is in a and not in b, sorted.
+func without(a, b map[string]bool) []string {
+	all := maps.Clone(a)
+	maps.DeleteFunc(all, func(key string, _ bool) bool { return b[key] })
+	return slices.Sorted(maps.Keys(all))
+}

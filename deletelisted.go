@@ -1,0 +1,231 @@
+package gantry
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// DeleteOptions says what Delete deletes from a mirror. DeleteYAMLFile and Mirror are required.
+type DeleteOptions struct {
+	Env *Env
+	// DeleteYAMLFile is a list of images that ListDeletions or oc mirror wrote.
+	DeleteYAMLFile string
+	// Mirror is docker://HOST[:PORT][/PREFIX].
+	Mirror string
+	// ListMirror is the name of the mirror in the list, docker://HOST[:PORT][/PREFIX], if it is not Mirror.
+	ListMirror string
+	// Name is the image set that loses the content; "" for every image set of the mirror.
+	Name string
+	// Workspace is the folder of the workspace, whose records and cluster resources are changed, too. The
+	// default is DefaultWorkspace.
+	Workspace string
+	// MaxNestedPaths is how many path components the registry allows, as in the runs that mirrored to it; 0
+	// is no limit.
+	MaxNestedPaths int
+	// OnlyMirror is the one of PruneOptions.
+	OnlyMirror bool
+	// Now returns the time. The default is time.Now.
+	Now func() time.Time
+}
+
+// A DeleteResult is the result of Delete. Its JSON is what gantry delete --delete-yaml-file --output json
+// prints.
+type DeleteResult struct {
+	Version int `json:"version"`
+	// Mirror is docker://HOST[:PORT][/PREFIX], and File the list.
+	Mirror string `json:"mirror"`
+	File   string `json:"file"`
+	// Catalogs were built again without bundles that were deleted, and published before that.
+	Catalogs []RepublishedCatalog `json:"catalogs,omitempty"`
+	// ImageSets are the image sets whose plans lost content: their next runs bring it back unless their
+	// configurations change.
+	ImageSets []string `json:"imageSets,omitempty"`
+	// Images are the listed images that were deleted, or were to be deleted.
+	Images []string `json:"images"`
+	// Stays are listed images that stay.
+	Stays []StayingImage `json:"stays,omitempty"`
+	// Absent are listed images that the mirror did not have.
+	Absent []string `json:"absent,omitempty"`
+	// Unrecorded is how many of the listed images no record of the mirror has: what needs them is unknown.
+	// NoRecords means that the mirror has no records at all.
+	Unrecorded int  `json:"unrecorded,omitempty"`
+	NoRecords  bool `json:"noRecords,omitempty"`
+	// Plan, Refused, Deleted and Resources are those of a PruneResult. Plan is nil if it was not made.
+	Plan      *prune.DeletionPlan `json:"plan,omitempty"`
+	Refused   bool                `json:"refused,omitempty"`
+	Deleted   *prune.Report       `json:"deleted,omitempty"`
+	Resources *ResourceFiles      `json:"resources,omitempty"`
+}
+
+// A RepublishedCatalog is a catalog that was built again without bundles.
+type RepublishedCatalog struct {
+	ImageSet string `json:"imageSet"`
+	// Catalog is its name in the plan, Image its tag in the mirror.
+	Catalog string        `json:"catalog"`
+	Image   string        `json:"image"`
+	Digest  digest.Digest `json:"digest"`
+}
+
+func (o *DeleteOptions) check() error {
+	switch {
+	case o.DeleteYAMLFile == "":
+		return inputHint("set Options.DeleteYAMLFile to a file of gantry delete --generate", "no list of images")
+	case !strings.HasPrefix(o.Mirror, RegistryScheme):
+		return inputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
+	case o.ListMirror != "" && !strings.HasPrefix(o.ListMirror, RegistryScheme):
+		return inputHint("write docker://HOST[:PORT][/PREFIX]", "Options.ListMirror %q is not a mirror registry", o.ListMirror)
+	}
+	return nil
+}
+
+// Delete deletes the images of a list from a mirror, with what belongs to them. First, the plans of the image
+// sets lose the bundles, releases, charts and additional images that these are: catalogs are built again without
+// them and published, and the smaller plans are recorded. Images that a plan still has stay, and so does what
+// anything refers to that neither a record nor the list has. If some content could not be deleted, Delete
+// returns the result and an error of kind advice.Partial. Called again, it continues.
+func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
+	e, closeEnv := o.Env.orDefault()
+	defer closeEnv()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	to, err := e.OpenDestination(o.Mirror, DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	if err != nil {
+		return nil, err
+	}
+	t := to.Registry()
+	listed, err := e.readListedImages(&o, t)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.OpenSession(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	leased, release, err := s.lease(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := s.beginAudit("delete", o.Mirror, o.Name); err != nil {
+		return nil, err
+	}
+	result := &DeleteResult{Version: 1, Mirror: t.String(), File: o.DeleteYAMLFile, Images: []string{}}
+	pruned := &PruneResult{Version: 1}
+	err = s.deleteListed(leased, &o, t, listed, result, pruned)
+	result.Plan, result.Refused, result.Deleted = pruned.Plan, pruned.Refused, pruned.Deleted
+	if pruned.Resources != nil {
+		result.Resources = pruned.Resources
+	}
+	return result, s.auditDeletions(leased, pruned, lost(leased, t, err))
+}
+
+// deleteListed is Delete with the lease of the mirror.
+func (s *Session) deleteListed(ctx context.Context, o *DeleteOptions, t *RegistryDestination, listed *listedImages, result *DeleteResult, pruned *PruneResult) error {
+	e := s.env
+	if err := listed.resolve(ctx, t); err != nil {
+		return err
+	}
+	if err := s.syncRecords(ctx, t); err != nil {
+		return err
+	}
+	if err := s.mayDelete(ctx, t, pruned); err != nil {
+		return err
+	}
+	if err := s.checkDeletable(ctx, o, t, listed); err != nil {
+		return err
+	}
+	listed.begin()
+	changed, err := s.shrink(ctx, t, o, listed, result)
+	if err != nil {
+		return err
+	}
+	if changed {
+		if result.Resources, err = s.knownResources(ctx, t, true); err != nil {
+			return err
+		}
+	}
+	r, err := e.readTurns(ctx, &PruneOptions{Yes: true, OnlyMirror: o.OnlyMirror, Now: o.Now, listed: listed}, s, t, nil)
+	if err != nil {
+		return err
+	}
+	result.NoRecords = len(r.sets) == 0
+	if result.Unrecorded, err = listed.addForeign(ctx, r); err != nil {
+		return err
+	}
+	p, err := r.plan(ctx)
+	if err != nil {
+		return err
+	}
+	p.Turns = nil // they list what is not deleted
+	pruned.Plan = p
+	listed.report(r, p, result)
+	if p.Empty() {
+		return nil
+	}
+	if err := r.checkKept(p); err != nil {
+		return err
+	}
+	return r.execute(ctx, s, p, p, pruned)
+}
+
+// mayDelete returns an error if the registry does not delete.
+func (s *Session) mayDelete(ctx context.Context, t *RegistryDestination, pruned *PruneResult) error {
+	r := &recordedTurns{env: s.env, to: t}
+	_, err := r.probe(ctx)
+	pruned.Refused = err != nil
+	return err
+}
+
+// report sorts the images of the list into those that are deleted, that stay, and that do not exist.
+func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *DeleteResult) {
+	deleted, kept := map[imagePlace]bool{}, map[imagePlace]string{}
+	tags := map[string]bool{}
+	for i := range p.Manifests {
+		deleted[imagePlace{p.Manifests[i].Repository, p.Manifests[i].Digest}] = true
+	}
+	for _, t := range p.Tags {
+		tags[t.Repository+":"+t.Tag] = true
+	}
+	for _, k := range p.Kept {
+		kept[imagePlace{k.Repository, k.Digest}] = k.Reason
+	}
+	for i := range l.items {
+		item := &l.items[i]
+		at := reference.Reference{Host: item.Image.Host, Path: item.Image.Path, Digest: item.Digest}
+		place, name := imagePlace{at.Path, at.Digest}, item.Image.String()
+		_, wanted := r.all.Has(at)
+		reason := kept[place]
+		if reason == "" {
+			reason = kept[imagePlace{at.Path, ""}]
+		}
+		if because := l.wanted[place]; because != "" {
+			if reason = l.named[place]; reason == "" {
+				reason = because
+			}
+		}
+		switch {
+		case item.Digest == "":
+			result.Absent = append(result.Absent, name)
+		case tags[at.Path+":"+item.Image.Tag], deleted[place] && reason == "":
+			result.Images = append(result.Images, name)
+		case reason != "":
+			result.Stays = append(result.Stays, StayingImage{item.Source, name, reason})
+		case wanted:
+			result.Stays = append(result.Stays, StayingImage{item.Source, name, "something that is wanted refers to it"})
+		default:
+			result.Absent = append(result.Absent, name)
+		}
+	}
+	result.Stays = sortStaying(result.Stays)
+}

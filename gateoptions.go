@@ -1,0 +1,82 @@
+package gantry
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/gate"
+)
+
+// DefaultGateParallel is the default of Gates.GateParallel.
+const DefaultGateParallel = 4
+
+// Gates are programs that decide what may be mirrored (package gate). The zero value asks none.
+type Gates struct {
+	// Gate is asked about each image. An image that it refuses is handled like one that is missing at its
+	// source.
+	Gate string
+	// GatePlan is asked about the whole plan. If it refuses, the run ends with an error.
+	GatePlan string
+	// GateParallel is how many programs run at the same time. The default is DefaultGateParallel.
+	GateParallel int
+	// GateTimeout is how long a program may take for one answer. The default is gate.DefaultTimeout.
+	GateTimeout time.Duration
+	// GateValid is for how long the workspace remembers that Gate accepted an image. The default asks in
+	// each run.
+	GateValid time.Duration
+}
+
+// check returns an error if the options contradict each other.
+func (g *Gates) check() error {
+	switch {
+	case g.GateParallel < 0 || g.GateTimeout < 0 || g.GateValid < 0:
+		return inputf("Options.GateParallel, Options.GateTimeout and Options.GateValid cannot be negative")
+	case g.Gate == "" && (g.GateParallel != 0 || g.GateValid != 0):
+		return inputHint("set Options.Gate, or leave it out", "Options.GateParallel and Options.GateValid are for Options.Gate")
+	case g.Gate == "" && g.GatePlan == "" && g.GateTimeout != 0:
+		return inputHint("set Options.Gate or Options.GatePlan, or leave it out", "Options.GateTimeout is for gates")
+	}
+	return nil
+}
+
+// gates are the programs of Gates.
+type gates struct {
+	Gates
+	image, plan *gate.Program // nil if not asked
+}
+
+// findGates finds the programs.
+func (e *Env) findGates(g Gates) (*gates, error) {
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	if g.GateParallel == 0 {
+		g.GateParallel = DefaultGateParallel
+	}
+	found := &gates{Gates: g}
+	var err error
+	if found.image, err = e.findGate("Options.Gate", g.Gate, g.GateTimeout); err != nil {
+		return nil, err
+	}
+	found.plan, err = e.findGate("Options.GatePlan", g.GatePlan, g.GateTimeout)
+	return found, err
+}
+
+func (e *Env) findGate(option, name string, timeout time.Duration) (*gate.Program, error) {
+	if name == "" {
+		return nil, nil
+	}
+	p, err := gate.Find(name, gate.Options{Environ: os.Environ(), Timeout: timeout})
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, inputHint("make it executable: chmod +x", "%s: %w", option, err)
+	case errors.Is(err, exec.ErrDot):
+		return nil, inputHint("name it with its folder: ./"+name, "%s: %w", option, err)
+	case err != nil:
+		return nil, inputHint("name one program, without arguments: a path, or a name in PATH", "%s: %w", option, err)
+	}
+	return p, nil
+}

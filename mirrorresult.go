@@ -1,0 +1,75 @@
+package gantry
+
+import (
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/state/shard"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A MirrorResult is what a run did. Its JSON is what gantry mirror --output json prints.
+type MirrorResult struct {
+	Version     int    `json:"version"`
+	Destination string `json:"destination"`
+	// PlanDigest is the digest of the plan: of the file of Options.Plan, or of the plan that was made or read
+	// from the archive, before anything that turned out to be unavailable was removed.
+	PlanDigest digest.Digest `json:"planDigest,omitempty"`
+	// PlanSignature is the one of the plan in Options.Plan; nil if it is not signed.
+	PlanSignature *sshsig.Verdict `json:"planSignature,omitempty"`
+	// Signature is the one of the archive that was read; nil if it is not signed.
+	Signature *sshsig.Verdict `json:"signature,omitempty"`
+	Report    *mirror.Report  `json:"report"`
+	// Verified is what the signature policy found; nil if none was applied.
+	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
+	// UnsignedImages is how many images of the plan have no signature, whatever a policy requires
+	// (plan.Plan.Unsigned).
+	UnsignedImages int `json:"unsignedImages"`
+	// MissingBefore is what RepairMissing found before it copied; nil without it.
+	MissingBefore []mirror.MissingImage `json:"missingBefore,omitempty"`
+	// Gate is what the gate decided about images; nil without one.
+	Gate *GateResult `json:"gate,omitempty"`
+	// Notes are those of the plan. Blocked is how many images mirror.blockedImages removed from it.
+	Notes   []string `json:"notes,omitempty"`
+	Blocked int      `json:"blocked,omitempty"`
+	// SmallerIndexes are the images whose index was rewritten, or was requested to be.
+	SmallerIndexes []SmallerIndex `json:"smallerIndexes,omitempty"`
+	// Converted are the images that were converted to other media types.
+	Converted []ConvertedImage `json:"converted,omitempty"`
+	Resources *ResourceFiles   `json:"resources,omitempty"`
+	// ImageSet is what was recorded in the mirror; nil for other destinations.
+	ImageSet *ImageSetRecord `json:"imageSet,omitempty"`
+	Transfer *Transfer       `json:"transfer,omitempty"`
+	// Shard is the result of the shard that was copied, as it is in the mirror; nil for a whole plan.
+	Shard *shard.Result `json:"shard,omitempty"`
+	// Archive is the archive that was written; nil for other destinations.
+	Archive *airgap.ExportResult `json:"archive,omitempty"`
+	// Pruned is what Prune deleted; nil without it, and if the run is not complete.
+	Pruned *PruneResult `json:"pruned,omitempty"`
+	// Receipt is the file that lists what the mirror has of the archive that was read, or "".
+	Receipt string `json:"receipt,omitempty"`
+	// RepairRequest is the file that requests the blobs that could not be rebuilt from deltas, or "".
+	RepairRequest string `json:"repairRequest,omitempty"`
+	// Replaced are the catalogs that replace others at the destination.
+	Replaced []ReplacedCatalog `json:"replaced,omitempty"`
+	// Warnings are those about the configuration.
+	Warnings []ConfigProblem `json:"warnings,omitempty"`
+	// Charts are the Helm charts at the destination. Of an archive, they are installed when it is mirrored to a
+	// registry.
+	Charts []MirroredChart `json:"charts,omitempty"`
+	// Files are the files at the destination.
+	Files []MirroredFile `json:"files,omitempty"`
+	// Program is the program beside the archive; nil without WithGantry.
+	Program *AddedProgram `json:"program,omitempty"`
+
+	// Plan is what was copied.
+	Plan *plan.Plan `json:"-"`
+	// ToCopy is what would be copied; nil without DryRun.
+	ToCopy *mirror.ToCopy `json:"-"`
+	// Withheld are the catalogs and releases that name images which are missing at their sources.
+	Withheld []plan.Publishable `json:"-"`
+	// Repaired is the repair that was written; nil without Repair.
+	Repaired *airgap.Repaired `json:"-"`
+}

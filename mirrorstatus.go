@@ -1,0 +1,138 @@
+package gantry
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+)
+
+// MirrorStatusOptions says which mirror MirrorStatus reads.
+type MirrorStatusOptions struct {
+	Env *Env
+	// Mirror is docker://HOST[:PORT][/PREFIX].
+	Mirror string
+	// Name is an image set; "" is all.
+	Name string
+	// Turns also reads the earlier turns of each image set.
+	Turns bool
+	// MaxNestedPaths is how many path components the registry allows; 0 is no limit.
+	MaxNestedPaths int
+}
+
+// A MirrorState lists the image sets of a mirror. Its JSON is what gantry status docker://HOST -o json prints.
+type MirrorState struct {
+	Version   int           `json:"version"`
+	Mirror    string        `json:"mirror"`
+	ImageSets []MirroredSet `json:"imageSets"`
+	// Total is what all image sets want, with content that several want counted for each.
+	Total setrecord.Content `json:"total"`
+}
+
+// A MirroredSet is an image set in a mirror.
+type MirroredSet struct {
+	setrecord.Turn
+	// Turns are the earlier turns, the newest first; only if they were requested.
+	Turns []setrecord.Turn `json:"earlier,omitempty"`
+}
+
+// MirrorStatus reads the records that a mirror has of its image sets. It needs no workspace. If some records
+// cannot be read, it returns the others and an error.
+func MirrorStatus(ctx context.Context, o MirrorStatusOptions) (*MirrorState, error) {
+	e, done := o.Env.orDefault()
+	defer done()
+	opened, err := e.OpenDestination(o.Mirror, DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	if err != nil {
+		return nil, err
+	}
+	t := opened.Registry()
+	if t == nil {
+		return nil, inputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
+	}
+	turns, failed := t.currentTurns(ctx, o.Name)
+	if turns == nil && failed != nil {
+		return nil, adviseUnreadable(t, failed)
+	}
+	s := &MirrorState{Version: 1, Mirror: t.String(), ImageSets: []MirroredSet{}}
+	for _, turn := range turns {
+		set := MirroredSet{Turn: turn}
+		if o.Turns {
+			earlier, err := t.turnsBefore(ctx, &turn)
+			failed, set.Turns = errors.Join(failed, err), earlier
+		}
+		s.ImageSets = append(s.ImageSets, set)
+		add(&s.Total, turn.Content)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return s, adviseUnreadable(t, failed)
+}
+
+// adviseUnreadable adds a hint to the error of records that cannot be read, unless it has one.
+func adviseUnreadable(t *RegistryDestination, err error) error {
+	if err == nil || advice.Hint(err) != "" || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return advice.Wrap(advice.KindOf(err), err, "run again; if the error stays, the registry lost or altered what the record consists of: delete the tags of that record in "+t.imageSets().Repository().Name()+", and run gantry mirror for the image set, which writes its record again")
+}
+
+// currentTurns returns the current turns of the image sets of a mirror, or of one image set, which must exist.
+func (t *RegistryDestination) currentTurns(ctx context.Context, name string) ([]setrecord.Turn, error) {
+	if name == "" {
+		return setrecord.Current(ctx, t.imageSets())
+	}
+	listed, err := t.listed(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := setrecord.CurrentOf(ctx, t.imageSets(), listed)
+	if err != nil {
+		return nil, err
+	}
+	return []setrecord.Turn{*turn}, nil
+}
+
+// listed returns an image set in the list of a mirror.
+func (t *RegistryDestination) listed(ctx context.Context, name string) (*setrecord.Listed, error) {
+	sets, err := setrecord.List(ctx, t.imageSets())
+	if err != nil {
+		return nil, err
+	}
+	for i := range sets {
+		if sets[i].Tag == setrecord.Tag(name) {
+			return &sets[i], nil
+		}
+	}
+	return nil, inputHint("gantry status "+t.String()+" lists those that it has", "%s has no record of the image set %q", t, name)
+}
+
+// turnsBefore returns the turns of an image set before the current one, the newest first.
+func (t *RegistryDestination) turnsBefore(ctx context.Context, current *setrecord.Turn) ([]setrecord.Turn, error) {
+	listed, err := t.listed(ctx, current.Name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := setrecord.History(ctx, t.imageSets(), listed)
+	var before []setrecord.Turn
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Tag() != current.Tag() {
+			before = append(before, all[i])
+		}
+	}
+	return before, err
+}
+
+// add adds the numbers of one image set to a sum.
+func add(sum *setrecord.Content, c setrecord.Content) {
+	sum.Catalogs += c.Catalogs
+	sum.Packages += c.Packages
+	sum.Releases += c.Releases
+	sum.Images += c.Images
+	sum.Charts += c.Charts
+	sum.Files += c.Files
+	sum.Bytes += c.Bytes
+	sum.Missing += c.Missing
+	sum.Withheld += c.Withheld
+}

@@ -1,0 +1,104 @@
+package gantry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// A VerifiedRegistry is the result for a registry, as gantry verify --output json prints it.
+type VerifiedRegistry struct {
+	Version     int                   `json:"version"`
+	Destination string                `json:"destination"`
+	Images      int                   `json:"images"` // that should be there
+	Missing     []mirror.MissingImage `json:"lacking"`
+	// ImageSets are those whose records in the mirror were verified; nil if another plan was.
+	ImageSets []VerifiedImageSet `json:"imageSets,omitempty"`
+	// Verified is what the signature policy found at the mirror; nil if none was applied. Refused are the
+	// images that it does not accept.
+	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
+	Refused  []RefusedImage      `json:"refused,omitempty"`
+
+	// Resources is what was found about the cluster resources; nil if the workspace has none.
+	Resources *VerifiedResources `json:"resources,omitempty"`
+
+	// Blobs is which blobs were checked.
+	Blobs BlobCheck `json:"blobs"`
+	// Names are the repositories of the mirror, by the plan's repositories.
+	Names map[string]reference.Reference `json:"-"`
+}
+
+// verifyRegistry asks a registry for every image of a plan, and for what the cluster resources name.
+func (e *Env) verifyRegistry(ctx context.Context, o *VerifyOptions, t *RegistryDestination, trust *imagePolicy, p *plan.Plan) (*VerifyResult, error) {
+	to, err := t.Push(p)
+	if err != nil {
+		return nil, err
+	}
+	where := o.Locations[0]
+	total := len(p.Images) + len(p.Missing)
+	what := number(total, "image", "images")
+	if t.checkBlobs {
+		what += " and " + number(len(p.Blobs), "blob", "blobs")
+	}
+	e.say("looking for %s at %s", what, where)
+	missing, err := mirror.Verify(ctx, p, to, mirror.Options{Streams: t.Streams, Log: e.logger(), CheckBlobs: t.checkBlobs, ReadBlobs: t.readBlobs})
+	if err != nil {
+		return nil, err
+	}
+	r := &VerifiedRegistry{
+		Version: 1, Destination: where, Images: total, Missing: append([]mirror.MissingImage{}, missing...), Blobs: t.blobCheck(), Names: t.names,
+	}
+	if trust != nil {
+		if r.Verified, r.Refused, err = e.judgeMirror(ctx, trust, t, p); err != nil {
+			return nil, err
+		}
+	}
+	if r.Resources, err = e.verifyResources(ctx, t, p, missing, o.Resources, o.Workspace); err != nil {
+		return nil, err
+	}
+	return &VerifyResult{Registry: r}, r.mismatch(t.readBlobs)
+}
+
+// mismatch returns the error about what is missing; nil if nothing is.
+func (r *VerifiedRegistry) mismatch(read bool) error {
+	var texts, hints []string
+	say := func(text, hint string) {
+		texts = append(texts, text)
+		if !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
+		}
+	}
+	if n := len(r.Missing); n > 0 {
+		hint := "mirror again to copy them"
+		switch {
+		case read:
+			hint = "mirror again with Options.ReadBlobs to copy them"
+		case slices.ContainsFunc(r.Missing, func(l mirror.MissingImage) bool { return len(l.Blobs) > 0 }):
+			hint = "mirror again with Options.CheckBlobs to copy them"
+		}
+		say(numberOf(n, r.Images)+" are not in the mirror as planned", hint)
+	}
+	if n := len(r.Refused); n > 0 && len(r.Missing) == 0 {
+		say("the signature policy does not accept "+numberOf(n, r.Images), "mirror again with Options.Policy to copy signatures that are missing")
+	}
+	if r.Resources != nil && len(r.Resources.Problems) > 0 {
+		hint := "write the cluster resources again with gantry resources"
+		if newer := r.Resources.newer; len(newer) > 0 { // the workspace knows less than the mirror
+			hint = fmt.Sprintf("mirror again here, which writes them for all image sets: since the last run here, %s", strings.Join(newer, ", "))
+		}
+		say(number(len(r.Resources.Problems), "problem", "problems")+" in the cluster resources", hint)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return advice.New(advice.Mismatch, strings.Join(hints, "; "), "%s", strings.Join(texts, ", "))
+}
+
+// numberOf returns "2 of 10 images".
+func numberOf(n, total int) string { return fmt.Sprintf("%d of %d images", n, total) }
