@@ -19,12 +19,28 @@ VERSION ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./bin/gantry and ./bin/gantry-helm
 	$(PLAIN) $(GO) build -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))' -o $(BIN)/gantry ./cmd/gantry
 	$(PLAIN) $(GO) build -C cmd/gantry-helm -ldflags '-s -w' -o $(CURDIR)/$(BIN)/gantry-helm .
+
+# The platforms of the container image, and where it is pushed to (make image IMAGE_PUSH=registry.example.com/tools/gantry:v1).
+IMAGE_PLATFORMS ?= linux/amd64,linux/arm64
+IMAGE_PUSH ?=
+comma := ,
+
+.PHONY: image
+image: ## make a container image in ./bin/image, without a container engine; IMAGE_PUSH=HOST/REPOSITORY:TAG also pushes it
+	@set -e; for platform in $(subst $(comma), ,$(IMAGE_PLATFORMS)); do \
+		out=$(CURDIR)/$(BIN)/programs/$$(echo $$platform | tr / -); export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		$(PLAIN) $(GO) build -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))' -o $$out/gantry ./cmd/gantry; \
+		$(PLAIN) $(GO) build -C cmd/gantry-helm -ldflags '-s -w' -o $$out/gantry-helm .; \
+	done
+	$(PLAIN) $(GO) build -C cmd/containerimage -o $(CURDIR)/$(BIN)/containerimage .
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} $(BIN)/containerimage -programs $(BIN)/programs -platforms $(IMAGE_PLATFORMS) \
+		-zoneinfo "$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" -to $(BIN)/image -version "$(VERSION)" -revision "$$(git rev-parse HEAD 2>/dev/null)" $(if $(IMAGE_PUSH),-push $(IMAGE_PUSH))
 
 .PHONY: man
 man: ## write manual pages to ./bin/man
@@ -41,7 +57,10 @@ test-long: ## run all tests in full length, without the race detector
 	$(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 30m ./...
 	cd cmd/bench && $(PLAIN) $(GO) test -vet=off ./...
 	cd cmd/gantry-helm && $(PLAIN) $(GO) test -vet=off ./...
+	cd cmd/containerimage && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/crdcheck && $(PLAIN) $(GO) test -vet=off ./...
+	cd .ci/tools/deploycheck && $(PLAIN) $(GO) test -vet=off ./...
+	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) test -vet=off ./...
 
 .PHONY: demo
 demo: build ## mirror sample catalogs and releases directly and over signed disks, and check the result
@@ -52,6 +71,16 @@ bench: build ## compare the speed with other tools in PATH; BENCH="-preset small
 	cd cmd/bench && $(PLAIN) $(GO) build -o $(CURDIR)/$(BIN)/bench .
 	$(BIN)/bench -gantry $(BIN)/gantry -o $(BIN)/bench.md -o $(BIN)/bench.json $(BENCH)
 
+# The corpus needs about 4 GB in this folder, and npm, apt-get and python3. If an old version is no longer offered, the others are measured.
+DELTA_CORPUS ?= $(BIN)/corpus
+
+.PHONY: delta-corpus
+delta-corpus: ## build layers of real programs and measure deltas between them; DELTA_CORPUS=DIR keeps them in DIR; takes an hour
+	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) build -o $(CURDIR)/$(BIN)/deltacorpus .
+	mkdir -p $(DELTA_CORPUS)
+	-$(BIN)/deltacorpus build -dir $(DELTA_CORPUS)
+	$(BIN)/deltacorpus measure -dir $(DELTA_CORPUS) -json $(BIN)/deltas.json -o $(BIN)/deltas.md
+
 .PHONY: bench-go
 bench-go: ## run the Go benchmarks of single functions
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -61,6 +90,7 @@ lint: $(LINT) ## run golangci-lint
 	$(PLAIN) $(LINT) run ./...
 	cd cmd/bench && $(PLAIN) $(CURDIR)/$(LINT) run ./...
 	cd cmd/gantry-helm && $(PLAIN) $(CURDIR)/$(LINT) run ./...
+	cd cmd/containerimage && $(PLAIN) $(CURDIR)/$(LINT) run ./...
 
 $(LINT): .ci/tools/lint/go.mod .ci/tools/lint/go.sum
 	cd .ci/tools/lint && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
