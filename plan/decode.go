@@ -239,6 +239,8 @@ func (d *decoder) image(img *Image) error {
 	}
 	one(d, &img.Digest)
 	one(d, &img.Repository)
+	one(d, &img.ArtifactType)
+	one(d, &img.PredicateType)
 	d.because(img.Reasons)
 	img.Tags, img.Reasons = fit(img.Tags), fit(img.Reasons)
 	return img.check()

@@ -125,7 +125,7 @@ func (img *Image) check() error {
 		}
 	}
 	return in("image", img.Source, checkDigest("the digest", img.Digest), img.checkSource(want), checkKind(img.Kind),
-		checkText("the catalog", img.Catalog), checkReasons(img.Reasons), checkSigners(img.Signers), CheckSignatures(img.Signatures))
+		checkTexts("the catalog", img.Catalog, "the artifact type", img.ArtifactType, "the predicate type", img.PredicateType), checkReasons(img.Reasons), checkSigners(img.Signers), CheckSignatures(img.Signatures))
 }
 
 func (m *Missing) check() error {

@@ -28,6 +28,9 @@ type ExplainedImage struct {
 	// are "" for most images.
 	Subject digest.Digest `json:"subject,omitempty"`
 	Of      string        `json:"of,omitempty"`
+	// ArtifactType and PredicateType are those of the image.
+	ArtifactType  string `json:"artifactType,omitempty"`
+	PredicateType string `json:"predicateType,omitempty"`
 	// RewrittenFrom and NotRewritten are those of the image.
 	RewrittenFrom digest.Digest `json:"rewrittenFrom,omitempty"`
 	NotRewritten  string        `json:"notRewritten,omitempty"`
@@ -127,7 +130,7 @@ func (p *Plan) Explain(name string) Explanation {
 			places = append(places, img.Repository+":"+tag)
 		}
 		if called(img.Source, name) || string(img.Digest) == name || name != "" && string(img.RewrittenFrom) == name || slices.Contains(places, name) || isComponent(img, name) || name != "" && p.fileName(&img) == name {
-			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), Signers: img.Signers, Signatures: len(img.Signatures)}
+			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), ArtifactType: img.ArtifactType, PredicateType: img.PredicateType, Signers: img.Signers, Signatures: len(img.Signatures)}
 			x.File, x.RewrittenFrom, x.NotRewritten = p.fileName(&img), img.RewrittenFrom, img.NotRewritten
 			if x.NamedBy = img.NamedBy; img.RewrittenFrom != "" {
 				x.Format = p.Format

@@ -160,6 +160,11 @@ type Image struct {
 	// Subject is the manifest that this image is a signature, attestation, bill of materials or other
 	// referrer of. It is "" for other images, and in plans of earlier versions.
 	Subject digest.Digest `json:"subject,omitempty"`
+	// ArtifactType is the type of a ReferrerImage: its artifactType, or else the media type of its config or of
+	// itself. PredicateType is what a sigstore bundle with an attestation states, by its annotation. Both are ""
+	// for other images, and in plans of earlier versions.
+	ArtifactType  string `json:"artifactType,omitempty"`
+	PredicateType string `json:"predicateType,omitempty"`
 	// Size is the size of all manifests and blobs of the image in bytes, including those that other
 	// images share.
 	Size    int64    `json:"size"`

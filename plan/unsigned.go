@@ -2,16 +2,16 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 )
 
 // Unsigned counts the images of the plan that are mirrored without a signature, among those that can have one: not
 // those that Gantry builds, charts, files, and what belongs to other images. An image counts once, whatever its
-// names in the mirror. It has a signature if the plan has a signature or referrer of it or of all the images of its
-// index, an OpenPGP signature, or a signer. The images of a release are covered by the signatures of its payload.
-// The type of referrers is not in the plan, so that any referrer counts. Whether signatures are valid is for a
-// signature policy.
+// names in the mirror. It has a signature if the plan has a signature of it or of all the images of its index, an
+// OpenPGP signature, or a signer. The images of a release are covered by the signatures of its payload. Whether
+// signatures are valid is for a signature policy.
 func (p *Plan) Unsigned() (unsigned, all int) {
 	contents, err := p.Contents()
 	if err != nil {
@@ -19,7 +19,7 @@ func (p *Plan) Unsigned() (unsigned, all int) {
 	}
 	signed := map[place]bool{}
 	for i := range p.Images {
-		if img := &p.Images[i]; img.Kind == SignatureImage || img.Kind == ReferrerImage {
+		if img := &p.Images[i]; img.Signs() {
 			signed[place{img.Repository, img.Subject}] = true
 		}
 	}
@@ -38,6 +38,28 @@ func (p *Plan) Unsigned() (unsigned, all int) {
 		}
 	}
 	return unsigned, len(count)
+}
+
+// The types of referrers that are signatures. Bundles of sigstore are attestations, too: PredicateType says which.
+const (
+	sigstoreBundle = "application/vnd.dev.sigstore.bundle" // and a version
+	signPredicate  = "https://sigstore.dev/cosign/sign/v1"
+	cosignArtifact = "application/vnd.dev.cosign.artifact.sig." // and a version
+	notation       = "application/vnd.cncf.notary."             // "signature" or "v2.signature"
+)
+
+// Signs reports whether an image is a signature: of cosign at its tag, or a referrer that is a sigstore bundle with a
+// signature, or an artifact of cosign or notation. Any referrer may be one in plans of earlier versions, which
+// do not have its type.
+func (img *Image) Signs() bool {
+	switch t := img.ArtifactType; {
+	case img.Kind != ReferrerImage:
+		return img.Kind == SignatureImage
+	case strings.HasPrefix(t, sigstoreBundle):
+		return img.PredicateType == "" || img.PredicateType == signPredicate
+	default:
+		return t == "" || strings.HasPrefix(t, cosignArtifact) || strings.HasPrefix(t, notation) && strings.HasSuffix(t, "signature")
+	}
 }
 
 // canBeSigned reports whether an image has a publisher who can have signed it.

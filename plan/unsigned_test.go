@@ -17,6 +17,11 @@ func TestUnsigned(t *testing.T) {
 		}
 		return img
 	}
+	referrer := func(artifactType, predicate string) Image {
+		img := image("sig", ReferrerImage, of("one"))
+		img.ArtifactType, img.PredicateType = artifactType, predicate
+		return img
+	}
 	for _, tc := range []struct {
 		name          string
 		images        []Image
@@ -26,7 +31,14 @@ func TestUnsigned(t *testing.T) {
 		{"no signature", []Image{image("one", AdditionalImage, "")}, 1, 1},
 		{"two names", []Image{image("one", AdditionalImage, ""), image("one", RelatedImage, "")}, 1, 1},
 		{"a tag", []Image{image("one", AdditionalImage, ""), image("sig", SignatureImage, of("one"))}, 0, 1},
-		{"a referrer", []Image{image("one", AdditionalImage, ""), image("sig", ReferrerImage, of("one"))}, 0, 1},
+		{"a bundle of sigstore", []Image{image("one", AdditionalImage, ""), referrer("application/vnd.dev.sigstore.bundle.v0.3+json", "")}, 0, 1},
+		{"a bundle of cosign 3", []Image{image("one", AdditionalImage, ""), referrer("application/vnd.dev.sigstore.bundle.v0.3+json", "https://sigstore.dev/cosign/sign/v1")}, 0, 1},
+		{"an attestation", []Image{image("one", AdditionalImage, ""), referrer("application/vnd.dev.sigstore.bundle.v0.3+json", "https://slsa.dev/provenance/v1")}, 1, 1},
+		{"an artifact of cosign", []Image{image("one", AdditionalImage, ""), referrer("application/vnd.dev.cosign.artifact.sig.v1+json", "")}, 0, 1},
+		{"an SBOM of cosign", []Image{image("one", AdditionalImage, ""), referrer("application/vnd.dev.cosign.artifact.sbom.v1+json", "")}, 1, 1},
+		{"a signature of notation", []Image{image("one", AdditionalImage, ""), referrer("application/vnd.cncf.notary.signature", "")}, 0, 1},
+		{"an SBOM", []Image{image("one", AdditionalImage, ""), referrer("application/spdx+json", "")}, 1, 1},
+		{"a referrer of an earlier plan", []Image{image("one", AdditionalImage, ""), image("sig", ReferrerImage, of("one"))}, 0, 1},
 		{"of another image", []Image{image("one", AdditionalImage, ""), image("sig", SignatureImage, of("two"))}, 1, 1},
 		{"a bill of materials", []Image{image("one", AdditionalImage, ""), image("sbom", SBOMImage, of("one"))}, 1, 1},
 		{"an index", []Image{image("index", AdditionalImage, ""), image("sig", SignatureImage, of("index"))}, 0, 1},

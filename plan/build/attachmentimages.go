@@ -180,7 +180,7 @@ func (w *attacher) add(repository string, r *sourceRepository, s *sourceSubject)
 			w.refused = append(w.refused, a.source)
 			continue
 		}
-		img := plan.Image{Source: a.source, Kind: a.kind, Digest: a.digest, Repository: repository, Tags: []string{}, Subject: s.digest, Reasons: reasons}
+		img := plan.Image{Source: a.source, Kind: a.kind, Digest: a.digest, Repository: repository, Tags: []string{}, Subject: s.digest, ArtifactType: a.artifactType, PredicateType: a.predicateType, Reasons: reasons}
 		if a.tag != "" {
 			img.Tags = []string{a.tag}
 		}

@@ -31,7 +31,10 @@ type attachment struct {
 	tag     string // "" for a referrer
 	digest  digest.Digest
 	subject digest.Digest
-	err     error // why it cannot be mirrored
+	// artifactType and predicateType are those of a referrer (plan.Image).
+	artifactType, predicateType string
+
+	err error // why it cannot be mirrored
 }
 
 // A sourceSubject is a manifest in a repository of a source that may have attachments.
@@ -297,6 +300,9 @@ func (f *attachmentFinder) read(ctx context.Context, s *sourceSubject, a *attach
 		return nil
 	}
 	a.digest = desc.Digest
+	if a.kind == plan.ReferrerImage {
+		a.artifactType, a.predicateType = artifactOf(desc.MediaType, raw)
+	}
 	if a.err = f.graph.add(desc, raw); a.err == nil {
 		a.err = f.graph.resolve(ctx, &imageRequest{source: a.source, kind: a.kind, all: true}, desc, 0)
 	}

@@ -99,6 +99,58 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
+// TestArtifactTypes checks the types of referrers in a plan, and that only signatures count as such.
+func TestArtifactTypes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, artifactType, configType, predicate string
+		want, wantPredicate                       string
+		unsigned                                  int
+	}{
+		{name: "its artifactType", artifactType: "application/spdx+json", configType: "a/b", want: "application/spdx+json", unsigned: 1},
+		{name: "the type of its config", configType: "application/vnd.cncf.notary.signature", want: "application/vnd.cncf.notary.signature"},
+		{name: "its own type", want: ocispec.MediaTypeImageManifest, unsigned: 1},
+		{name: "no text", artifactType: "a/b\x1b[2J", want: ocispec.MediaTypeImageManifest, unsigned: 1},
+		{name: "too long", artifactType: strings.Repeat("a", 256), want: ocispec.MediaTypeImageManifest, unsigned: 1},
+		{
+			name: "an attestation", artifactType: "application/vnd.dev.sigstore.bundle.v0.3+json", predicate: "https://slsa.dev/provenance/v1",
+			want: "application/vnd.dev.sigstore.bundle.v0.3+json", wantPredicate: "https://slsa.dev/provenance/v1", unsigned: 1,
+		},
+		{
+			name: "a signature", artifactType: "application/vnd.dev.sigstore.bundle.v0.3+json", predicate: "https://sigstore.dev/cosign/sign/v1",
+			want: "application/vnd.dev.sigstore.bundle.v0.3+json", wantPredicate: "https://sigstore.dev/cosign/sign/v1",
+		},
+	} {
+		w := newSignedFixture(t, true)
+		img := w.image("signed")
+		w.push(signedRepo+":v1", img)
+		desc := w.json(ocispec.MediaTypeImageManifest, map[string]any{
+			"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageManifest, "artifactType": tc.artifactType,
+			"config":      ocispec.Descriptor{MediaType: tc.configType, Digest: w.put("", []byte("{}")).Digest, Size: 2},
+			"layers":      []ocispec.Descriptor{},
+			"subject":     ocispec.Descriptor{MediaType: img.MediaType, Digest: img.Digest, Size: img.Size},
+			"annotations": map[string]string{"dev.sigstore.bundle.predicateType": tc.predicate},
+		})
+		w.push(signedRepo, desc)
+		w.list(signedRepo, img.Digest, desc)
+		p := w.plan("  additionalImages: [{name: '" + signedRepo + ":v1'}]\n")
+		at := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.ReferrerImage })
+		if at < 0 {
+			t.Errorf("%s: no referrer in the plan; missing %v", tc.name, p.Missing)
+			continue
+		}
+		if got := p.Images[at]; got.ArtifactType != tc.want || got.PredicateType != tc.wantPredicate {
+			t.Errorf("%s: %q with %q", tc.name, got.ArtifactType, got.PredicateType)
+		}
+		if unsigned, all := p.Unsigned(); unsigned != tc.unsigned || all != 1 {
+			t.Errorf("%s: %d of %d images unsigned", tc.name, unsigned, all)
+		}
+		if _, err := plan.Read(bytes.NewReader(jsonOf(t, p))); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
 // TestDigestTagsOfImagesWithReferrers checks that the tag for a list of referrers is left free, and that
 // such a tag of an image at a source is not read as a list.
 func TestDigestTagsOfImagesWithReferrers(t *testing.T) {

@@ -107,6 +107,37 @@ func subjectOf(raw []byte) digest.Digest {
 	return m.Subject.Digest
 }
 
+// predicateAnnotation is the annotation of a sigstore bundle that says what its attestation states.
+const predicateAnnotation = "dev.sigstore.bundle.predicateType"
+
+// artifactOf returns the type of a referrer, and what it states if it is an attestation; values that no plan can
+// have are left out.
+func artifactOf(mediaType string, raw []byte) (artifactType, predicate string) {
+	var m struct {
+		ArtifactType string            `json:"artifactType"`
+		Annotations  map[string]string `json:"annotations"`
+		Config       struct {
+			MediaType string `json:"mediaType"`
+		} `json:"config"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return mediaType, ""
+	}
+	usable := func(s string) bool {
+		return len(s) <= 255 && plan.CleanMessage(s) == s && !strings.ContainsAny(s, "\n\t")
+	}
+	artifactType = mediaType
+	for _, t := range []string{m.Config.MediaType, m.ArtifactType} {
+		if t != "" && usable(t) {
+			artifactType = t
+		}
+	}
+	if p := m.Annotations[predicateAnnotation]; usable(p) {
+		predicate = p
+	}
+	return artifactType, predicate
+}
+
 // isForeign reports whether a layer is fetched from its vendor and not from the registry (Windows
 // base layers).
 func isForeign(d ocispec.Descriptor) bool {

@@ -63,6 +63,13 @@ func Explanation(e plan.Explanation) string {
 			}
 			b.WriteString("\n")
 		}
+		if x.ArtifactType != "" {
+			fmt.Fprintf(&b, "  has the type %s", x.ArtifactType)
+			if x.PredicateType != "" {
+				fmt.Fprintf(&b, ", with %s", x.PredicateType)
+			}
+			b.WriteString("\n")
+		}
 		for _, s := range x.Signers {
 			fmt.Fprintf(&b, "  signed by %s (%s)\n", s.Name, s.Type)
 		}
