@@ -66,8 +66,3 @@ func (c *Import) SaveRequest(ctx context.Context) (string, error) {
 	}
 	return c.ws.SaveRepairRequest(r.Name, r.Sequence, r.Write)
 }
-
-// needsBases reports whether a blob needs bases that are not in the opened sets, and no mirror may have them.
-func (c *Import) needsBases(desc ocispec.Descriptor) bool {
-	return c.site == nil && len(c.Archive.MissingBases(desc)) > 0
-}

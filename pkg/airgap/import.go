@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive"
@@ -26,6 +27,8 @@ type Import struct {
 	from    []string
 	receipt *state.Receipt // of the mirror, before this import
 	lost    bool           // the mirror has lost content that was imported
+	// absentBases are the blobs that deltas are based on and that the mirror does not have, see checkBases.
+	absentBases map[digest.Digest]bool
 }
 
 // ImportOptions are the options of CheckImport.
@@ -97,6 +100,9 @@ func call(to func(text string), text string) {
 // note tells if content was found although the workspace did not know of its import.
 func (c *Import) findMissing(ctx context.Context, p *plan.Plan) (problem error, note string, err error) {
 	c.lost = false
+	if problem, err = c.checkBases(ctx, p); problem != nil || err != nil {
+		return problem, "", err
+	}
 	unknown := c.neverImported()
 	if len(unknown) == 0 {
 		if c.lost, err = c.mirrorEmptied(ctx, p); err != nil || !c.lost {
@@ -108,6 +114,7 @@ func (c *Import) findMissing(ctx context.Context, p *plan.Plan) (problem error, 
 	case err != nil:
 		return nil, "", err
 	case len(missing) > 0:
+		missing = c.basesOf(missing)
 		c.lost = c.lost || c.anyImported(missing)
 		return c.missingError(missing), "", nil
 	case c.site != nil && !c.lost && !c.hasAll(p):
@@ -196,7 +203,7 @@ func (c *Import) neverImported() []state.SetRef {
 
 // has reports whether content can be read from the archive.
 func (c *Import) has(desc ocispec.Descriptor) bool {
-	return c.Archive.CheckContent(desc) == nil && !c.needsBases(desc)
+	return c.Archive.CheckContent(desc) == nil && !c.lacksBases(desc)
 }
 
 // hasAll reports whether the archives in the folders have all content of the plan.
