@@ -154,19 +154,7 @@ func (o *DiffOptions) outlineArchive(ctx context.Context, folder string, sequenc
 
 // outlineConfig makes the plan of the configuration.
 func (o *DiffOptions) outlineConfig(ctx context.Context, e *Env, c *ComparedContent) (*plan.Outline, error) {
-	selected, err := o.Selection.loadConfig(e)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.ReleaseTrust.check(); err != nil {
-		return nil, err
-	}
-	s, err := e.OpenSession(workspaceDir(o.Workspace))
-	if err != nil {
-		return nil, err
-	}
-	defer s.release()
-	p, err := s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, nil, nil, selected, false)
+	p, err := e.planConfig(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name, Workspace: o.Workspace})
 	if err != nil {
 		return nil, err
 	}

@@ -62,19 +62,7 @@ func (o *ExplainOptions) plan(ctx context.Context) (*plan.Plan, string, error) {
 	}
 	e, done := o.Env.orDefault()
 	defer done()
-	selected, err := o.Selection.loadConfig(e)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := o.ReleaseTrust.check(); err != nil {
-		return nil, "", err
-	}
-	s, err := e.OpenSession(workspaceDir(o.Workspace))
-	if err != nil {
-		return nil, "", err
-	}
-	defer s.release()
-	p, err := s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: planName("", o.Config)}, nil, nil, selected, false)
+	p, err := e.planConfig(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: planName("", o.Config), Workspace: o.Workspace})
 	return p, o.Config, err
 }
 

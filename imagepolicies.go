@@ -160,7 +160,7 @@ func newImagePolicy(r *policy.Requirement, signers []string) (resources.ImagePol
 // trimPEM returns PEM without what is around it, which clusters refuse.
 func trimPEM(text []byte) []byte { return []byte(strings.TrimSpace(string(text)) + "\n") }
 
-// withoutFailed returns the policies without the repositories of which an image or signature was not
+// withoutFailed returns the policies without the repositories whose images or signatures were not all
 // copied: nodes would refuse what they find there.
 func withoutFailed(all []resources.ImagePolicy, report *mirror.Report) []resources.ImagePolicy {
 	var out []resources.ImagePolicy

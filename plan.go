@@ -72,6 +72,23 @@ type PlanResult struct {
 	Replaced []ReplacedCatalog
 }
 
+// planConfig makes the plan of the configuration that o names, by o's Selection, ReleaseTrust, Name and Workspace. It is not saved.
+func (e *Env) planConfig(ctx context.Context, o PlanOptions) (*plan.Plan, error) {
+	selected, err := o.Selection.loadConfig(e)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.ReleaseTrust.check(); err != nil {
+		return nil, err
+	}
+	s, err := e.OpenSession(workspaceDir(o.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	return s.makePlan(ctx, o, nil, nil, selected, false)
+}
+
 // Plan resolves everything that a configuration asks for, and saves the plan in the workspace, unless
 // Installed or Dependencies make it a trial. It copies nothing. If images are missing at their sources, it returns the plan and a *PartialError.
 func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {

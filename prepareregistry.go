@@ -138,19 +138,7 @@ func (o *PrepareOptions) plan(ctx context.Context, e *Env) (*plan.Plan, error) {
 		}
 		return p, err
 	}
-	selected, err := o.Selection.loadConfig(e)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.ReleaseTrust.check(); err != nil {
-		return nil, err
-	}
-	s, err := e.OpenSession(workspaceDir(o.Workspace))
-	if err != nil {
-		return nil, err
-	}
-	defer s.release()
-	p, err := s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust}, nil, nil, selected, false)
+	p, err := e.planConfig(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Workspace: o.Workspace})
 	if err == nil && len(p.Missing) > 0 {
 		e.warn("%s at their sources; their repositories are created when they are mirrored", number(len(p.Missing), "image is missing", "images are missing"))
 	}

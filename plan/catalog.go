@@ -52,7 +52,7 @@ type Catalog struct {
 	// bundle. The selection was made as if they had not been published yet.
 	TooYoung []YoungBundle `json:"tooYoung,omitempty"`
 	// Unlisted are images that bundles use and do not list in relatedImages, sorted by package, bundle and
-	// image. A note has the number of bundles of which this is unknown.
+	// image. A note has the number of bundles for which this is unknown.
 	Unlisted []UnlistedImage `json:"unlistedImages,omitempty"`
 	// Features are the features that the heads of the default channels declare, sorted by package. Heads
 	// that declare none are left out. Read accepts them, and Write leaves them out.

@@ -44,7 +44,7 @@ var chartSchemes = []string{"https://", "http://", ChartScheme}
 // ChartScheme begins the source of a chart that is a local file or folder.
 const ChartScheme = "chart://"
 
-// IsChartSource reports whether a source is that of a chart which is not in a registry. Its artifact is
+// IsChartSource reports whether a source names a chart that is not in a registry. Its artifact is
 // only in the cache, or in the archive that it is read from.
 func IsChartSource(source string) bool {
 	return slices.ContainsFunc(chartSchemes, func(scheme string) bool { return strings.HasPrefix(source, scheme) })

@@ -299,7 +299,7 @@ func TestImagePolicyDisk(t *testing.T) {
 	}
 }
 
-// TestImagePolicySite: an archive of which the site's policy accepts less is mirrored only as far as that.
+// TestImagePolicySite: if the site's policy accepts less of an archive, only that is mirrored.
 func TestImagePolicySite(t *testing.T) {
 	t.Parallel()
 	w, _, _, _, _ := policySource(t)

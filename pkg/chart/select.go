@@ -10,9 +10,9 @@ import (
 // A Selection says which versions of a chart are wanted. The zero value is the newest one that is no
 // pre-release.
 type Selection struct {
-	// Version is a version, or a range of which the newest version is wanted.
+	// Version is a version, or a range whose newest version is wanted.
 	Version string
-	// Versions is a range of which all versions are wanted.
+	// Versions is a range whose versions are all wanted.
 	Versions string
 	// Newest, if it is not 0, limits Versions ("*" if it is empty) to the newest ones.
 	Newest int

@@ -33,7 +33,7 @@ func writeText(w *bufio.Writer, d *Drawing) error {
 	return nil
 }
 
-// A row is the line of one node: columns, the first of which has the tree, and the edges into it.
+// A row is the line of one node: columns (the first has the tree) and the edges into it.
 type row struct {
 	columns [3]string
 	words   string

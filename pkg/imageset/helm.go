@@ -26,9 +26,9 @@ type HelmRepository struct {
 type Chart struct {
 	Pos  Position
 	Name string
-	// Version is a version, or a range of which the newest version is selected.
+	// Version is a version, or a range whose newest version is selected.
 	Version string
-	// Versions is a range of which all versions are selected; Newest limits their number.
+	// Versions is a range whose versions are all selected; Newest limits their number.
 	Versions string
 	Newest   int64
 	// Path is the archive or folder of a local chart, as written in the file. A relative path is relative

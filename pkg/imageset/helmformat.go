@@ -45,7 +45,7 @@ func chartObject(required string) object[Chart] {
 	o := object[Chart]{
 		fields: []field[Chart]{
 			text("name", "The name of the chart.", func(c *Chart) *string { return &c.Name }, grammar{}),
-			text("version", "The version of the chart, or a range of which the newest version is mirrored; the newest version if omitted.",
+			text("version", "The version of the chart, or a range whose newest version is mirrored; the newest version if omitted.",
 				func(c *Chart) *string { return &c.Version }, chartRange().lateIn()),
 			text("versions", "A range of versions such as \">=1.2.0 <2.0.0\", which are all mirrored; \"*\" is every version.",
 				func(c *Chart) *string { return &c.Versions }, chartRange()),

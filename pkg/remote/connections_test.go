@@ -50,6 +50,6 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 	wg.Wait()
 	if n := opened.Load(); n > 2*width {
-		t.Errorf("%d connections for %d requests, of which %d may be under way", n, 64*4*4, width)
+		t.Errorf("%d connections for %d requests, and %d may be under way", n, 64*4*4, width)
 	}
 }

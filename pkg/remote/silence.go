@@ -13,7 +13,7 @@ type stallError struct {
 	peer    *peer
 	idle    time.Duration
 	storing bool // after the last byte of an upload
-	slow    bool // in the middle of a body, of which a minimum should have passed
+	slow    bool // in the middle of a body, and a minimum of it should have passed
 }
 
 func (e *stallError) Error() string {

@@ -112,7 +112,7 @@ func TestLimits(t *testing.T) {
 		"none": {Options{}, 0},
 		// A ping, then GET, POST and PUT: the first is free.
 		"requests": {Options{Limits: only(limits.Host{RequestsPerSecond: 10})}, 300 * time.Millisecond},
-		// A MiB in each direction, of which a twentieth is free.
+		// A MiB in each direction; a twentieth of it is free.
 		"bytes":        {Options{Rate: 1 << 20}, 1900 * time.Millisecond},
 		"bytes of one": {Options{Limits: only(limits.Host{Rate: 1 << 20})}, 1900 * time.Millisecond},
 		"the smaller":  {Options{Limits: only(limits.Host{Rate: 2 << 20}), Rate: 1 << 20}, 1900 * time.Millisecond},

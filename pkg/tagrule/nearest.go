@@ -22,7 +22,7 @@ func Count(tags []string) int {
 }
 
 // Nearest explains, as a hint, why none of the tags matches, and lists those that come nearest. It is for
-// tags of which Match returns none.
+// tags when Match returns none.
 func (s *Selector) Nearest(tags []string) string {
 	failed := map[string][]Tag{}
 	for _, name := range tags {

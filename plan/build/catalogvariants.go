@@ -100,7 +100,7 @@ func (v *catalogVariantSet) add(ctx context.Context, op imageset.Operator, ops [
 }
 
 // variantOf returns the entry for a catalog that the template of another one names. Its tag in the
-// mirror is that of its source, since OLM computes it.
+// mirror is the name of its source, since OLM computes it.
 func variantOf(op imageset.Operator, ref reference.Reference) imageset.Operator {
 	v := op
 	v.Catalog, v.TargetCatalogSourceTemplate, v.TargetClusterCatalogTemplate, v.TargetTag = ref.String(), "", "", ""

@@ -101,7 +101,7 @@ func TestCatalogListedAsImage(t *testing.T) {
 }
 
 // TestDigestInOneOfTwoRepositories checks that an image is found if only one of two repositories
-// has its digest, regardless of which is asked first.
+// has its digest, whichever is asked first.
 func TestDigestInOneOfTwoRepositories(t *testing.T) {
 	for range 20 {
 		w := newFixture(t)

@@ -21,7 +21,7 @@ import (
 )
 
 // childVerb is the command that the program runs itself with, so that the peak memory of a process is
-// that of one task.
+// the memory of one task.
 const childVerb = "measure-task"
 
 const (

@@ -16,7 +16,7 @@
 // exist are not made again.
 //
 // measure encodes the newer layer of each pair as a delta against the older one, in a process of its
-// own so that the memory is that of one delta, rebuilds the compressed layers from it and compares
+// own, so that its memory is for one delta, rebuilds the compressed layers from it and compares
 // their digests. The result is a table in Markdown.
 //
 // It is a separate module because it compresses with libraries that Gantry does not need.

@@ -110,7 +110,7 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// A channel of 150 entries, each of which skips 1,000 names that do not exist.
+// A channel of 150 entries that each skip 1,000 names that do not exist.
 func BenchmarkInspect(b *testing.B) {
 	var entries []catalog.Entry
 	for i := range 150 {

@@ -7,8 +7,8 @@
 // same way in many versions, on all processors:
 //
 //   - zlib 1.2.6 to 1.3.1 at levels 1 to 9, and 1.2.0.5 to 1.2.5 if nothing is flushed. Level 0
-//     was rewritten in zlib 1.2.11 and corrected in 1.2.12; the output here is that of 1.2.12 and
-//     later. Versions of zlib that are tuned for one processor (zlib-ng, Cloudflare, Chromium,
+//     was rewritten in zlib 1.2.11 and corrected in 1.2.12; the output here is what 1.2.12 writes, and
+//     later versions. Versions of zlib that are tuned for one processor (zlib-ng, Cloudflare, Chromium,
 //     Intel) write something else.
 //   - pigz 2.3.4 to 2.8 at levels 1 to 9 with zlib 1.2.6 or later, without --rsyncable.
 //   - gzip 1.5 to 1.12 at levels 1 to 9 without --rsyncable. Earlier versions sometimes differ in

@@ -10,7 +10,7 @@ import (
 )
 
 // TestReadContents checks that all manifests are returned in order, also those with problems that the
-// operator accepts, and that the payload is that of Read.
+// operator accepts, and that the payload is what Read returns.
 func TestReadContents(t *testing.T) {
 	t.Parallel()
 	m := newMemory()

@@ -15,7 +15,7 @@ const (
 	signatureAnnotation = "release.openshift.io/verification-config-map"
 )
 
-// wanted are words of which every needed manifest contains one. Other manifests are not parsed.
+// wanted are words; every needed manifest contains one of them. Other manifests are not parsed.
 var wanted = []string{policyKind, signatureAnnotation}
 
 // An object is the part of a manifest that is read.

@@ -25,7 +25,7 @@ const (
 	streamsDir      = "imagestreams"
 )
 
-// Limits on the image streams, of which a release has about 50 for each architecture.
+// Limits on the image streams. A release has about 50 for each architecture.
 const (
 	maxStreamFile  = 1 << 20 // bytes
 	maxStreamFiles = 4096

@@ -62,7 +62,7 @@ func made(t testing.TB, updates ...string) *graph.Graph {
 	return g
 }
 
-// chain returns the updates of a minor version with n releases, each of which updates to all later
+// chain returns the updates of a minor version with n releases that each update to all later
 // ones.
 func chain(minor, releases int) []string {
 	var updates []string

@@ -16,7 +16,7 @@ const (
 	notThere            = ": it is missing" // of mirror.Verify
 )
 
-// testPlans compares mirrors, each of which lacks one thing, with a plan.
+// testPlans compares mirrors that each lack one thing with a plan.
 func testPlans(t *testing.T, all *site) {
 	digestOf := func(name string) digest.Digest { return all.fixture.Payload(name).Digest }
 	strange := func(name string) []byte { return all.strange(t, digestOf(name)) }

@@ -62,7 +62,7 @@ func ParseRate(text string) (Rate, error) {
 	return Rate(rate), nil
 }
 
-// String returns the rate as ParseRate reads it, in the largest unit of which it is a whole number.
+// String returns the rate as ParseRate reads it, in the largest unit that gives a whole number.
 func (r Rate) String() string {
 	for _, u := range units {
 		if r != 0 && int64(r)%u.bytes == 0 {

@@ -24,12 +24,11 @@ import (
 	"slices"
 
 	"github.com/blang/semver/v4"
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/signature/simplesigning"
 )
 
 const (
@@ -47,8 +46,6 @@ const (
 	MaxPayload = 64 << 10
 	// maxSignatures limits how many signatures of an image are read.
 	maxSignatures = 128
-
-	payloadType = "cosign container image signature"
 )
 
 // Tag returns the tag of the signatures of the image d: "sha256-<hex>.sig".
@@ -151,7 +148,7 @@ func (s Signature) verify(payload []byte, repository string, d digest.Digest, ke
 	if !slices.ContainsFunc(keys, func(key crypto.PublicKey) bool { return made(key, payload, s.Bytes) }) {
 		return errors.New("no key of the policy matches")
 	}
-	name, signed, err := readPayload(payload)
+	name, signed, err := simplesigning.Read(payload, simplesigning.Cosign)
 	switch {
 	case err != nil:
 		return err
@@ -166,37 +163,4 @@ func (s Signature) verify(payload []byte, repository string, d digest.Digest, ke
 		return fmt.Errorf("it names another repository, %s", name)
 	}
 	return nil
-}
-
-// readPayload returns the image name and the digest that were signed. As in containers/image, the
-// critical part must have exactly its known members; the optional part is up to the signer.
-func readPayload(text []byte) (name string, d digest.Digest, err error) {
-	var whole struct {
-		Critical jsontext.Value `json:"critical"`
-		Optional jsontext.Value `json:"optional"`
-	}
-	var critical struct {
-		Type  string `json:"type"`
-		Image struct {
-			Digest digest.Digest `json:"docker-manifest-digest"`
-		} `json:"image"`
-		Identity struct {
-			Reference string `json:"docker-reference"`
-		} `json:"identity"`
-	}
-	known := jsonv2.RejectUnknownMembers(true)
-	err = jsonv2.Unmarshal(text, &whole, known)
-	if err == nil && whole.Critical == nil {
-		err = errors.New("critical is missing")
-	}
-	if err == nil {
-		err = jsonv2.Unmarshal(whole.Critical, &critical, known)
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("reading the signed text: %w", err)
-	}
-	if critical.Type != payloadType {
-		return "", "", fmt.Errorf("type %q, want %q", critical.Type, payloadType)
-	}
-	return critical.Identity.Reference, critical.Image.Digest, nil
 }

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/signature/simplesigning"
 )
 
 // A Root says who may sign. Exactly one of Keys, Fulcio and PKI is set.
 type Root struct {
-	// Keys are public keys, any of which may sign: RSA, ECDSA or Ed25519.
+	// Keys are public keys: RSA, ECDSA or Ed25519. Any of them may sign.
 	Keys []crypto.PublicKey
 	// Fulcio accepts keys with a certificate that Fulcio issued to one identity. It requires Rekor.
 	Fulcio *Fulcio
@@ -53,7 +55,7 @@ func (r *Root) Verify(s Signature, payload []byte, now time.Time) (Statement, er
 	if err != nil {
 		return Statement{}, err
 	}
-	name, d, err := readPayload(payload)
+	name, d, err := simplesigning.Read(payload, simplesigning.Cosign)
 	if err != nil {
 		return Statement{}, err
 	}

@@ -2,14 +2,13 @@ package gpg
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/signature/simplesigning"
 )
 
 // An ImageSignature is a valid OpenPGP signature of an image.
@@ -38,7 +37,7 @@ func OpenImage(body []byte, keyrings []Keyring, now time.Time) (ImageSignature, 
 			}
 			continue
 		}
-		name, d, err := readImagePayload(text)
+		name, d, err := simplesigning.Read(text, simplesigning.OpenPGP)
 		return ImageSignature{Key: s.Key, Reference: name, Digest: d}, err
 	}
 	return ImageSignature{}, errors.New(strings.Join(reasons, "; "))
@@ -48,34 +47,4 @@ func OpenImage(body []byte, keyrings []Keyring, now time.Time) (ImageSignature, 
 func IsSignature(body []byte) bool {
 	_, err := readMessage(body)
 	return err == nil
-}
-
-// readImagePayload returns the image name and the digest that were signed.
-func readImagePayload(text []byte) (name string, d digest.Digest, err error) {
-	var whole struct {
-		Critical jsontext.Value `json:"critical"`
-		Optional jsontext.Value `json:"optional"`
-	}
-	var critical struct {
-		Type  string `json:"type"`
-		Image struct {
-			Digest digest.Digest `json:"docker-manifest-digest"`
-		} `json:"image"`
-		Identity struct {
-			Reference string `json:"docker-reference"`
-		} `json:"identity"`
-	}
-	known := jsonv2.RejectUnknownMembers(true)
-	if err = jsonv2.Unmarshal(text, &whole, known); err == nil {
-		err = jsonv2.Unmarshal(whole.Critical, &critical, known)
-	}
-	switch {
-	case err != nil:
-		return "", "", fmt.Errorf("reading the signed text: %w", err)
-	case critical.Type != signatureType:
-		return "", "", fmt.Errorf("type %q, want %q", critical.Type, signatureType)
-	case critical.Image.Digest.Validate() != nil:
-		return "", "", fmt.Errorf("it signs %q, which is not a digest", critical.Image.Digest)
-	}
-	return critical.Identity.Reference, critical.Image.Digest, nil
 }

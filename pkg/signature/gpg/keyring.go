@@ -14,7 +14,7 @@ import (
 // maxKeyring is more than any keyring needs, in bytes.
 const maxKeyring = 1 << 20
 
-// A Keyring is a set of public keys, any of which may sign.
+// A Keyring is a set of public keys. Any of them may sign.
 type Keyring struct {
 	// Name says where the keys come from, for messages: "verifier-public-key-redhat".
 	Name     string

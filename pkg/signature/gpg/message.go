@@ -30,6 +30,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/signature/simplesigning"
 )
 
 const (
@@ -37,8 +39,6 @@ const (
 	MaxSize = 50 << 10
 	// maxUnpacked is the largest size of a decompressed signature, in bytes.
 	maxUnpacked = 256 << 10
-
-	signatureType = "atomic container signature"
 )
 
 // A Signature is a signature that a keyring trusts.
@@ -213,8 +213,8 @@ func readPayload(text []byte, d digest.Digest) (reference string, err error) {
 		return "", fmt.Errorf("reading the signed text: %w", err)
 	}
 	switch c := p.Critical; {
-	case c.Type != signatureType:
-		return "", fmt.Errorf("type %q, want %q", c.Type, signatureType)
+	case c.Type != simplesigning.OpenPGP:
+		return "", fmt.Errorf("type %q, want %q", c.Type, simplesigning.OpenPGP)
 	case strings.TrimSpace(c.Identity.Reference) == "":
 		return "", errors.New("it does not name the image")
 	case c.Image.Digest != d.String():

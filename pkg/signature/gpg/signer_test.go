@@ -24,6 +24,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/opencontainers/go-digest"
 	frozen "golang.org/x/crypto/openpgp" //nolint:staticcheck // what clusters verify with
+
+	"github.com/gantry-mirror/gantry/pkg/signature/simplesigning"
 )
 
 // now is the time of verification, signed the time of the signatures.
@@ -225,7 +227,7 @@ func clusterAccepts(body, keys []byte, d digest.Digest, now time.Time) ([]byte, 
 	if err := jsonv2.Unmarshal(content, &p, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return nil, err
 	}
-	if p.Critical.Type != signatureType || p.Critical.Identity.Reference == "" || p.Critical.Image.Digest != d.String() {
+	if p.Critical.Type != simplesigning.OpenPGP || p.Critical.Identity.Reference == "" || p.Critical.Image.Digest != d.String() {
 		return nil, errors.New("of something else")
 	}
 	return content, nil
