@@ -103,7 +103,11 @@ func roundTrip(t testing.TB, target []byte, bases ...[]byte) ([]byte, Stats) {
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	big := random(1, 5<<18+17)
+	unit, zeros := 1<<18, 5<<19
+	if testing.Short() {
+		unit, zeros = 1<<17, 1<<19 // still more than one piece
+	}
+	big := random(1, 5*unit+17)
 	edited := bytes.Clone(big)
 	for i := 100; i < len(edited); i += 4099 {
 		edited[i]++
@@ -120,17 +124,17 @@ func TestRoundTrip(t *testing.T) {
 		{"empty base", []byte("abc"), [][]byte{nil}, 40},
 		{"short", []byte("a"), [][]byte{[]byte("b")}, 40},
 		{"the same", big, [][]byte{big}, 60},
-		{"shorter", big[:1<<19], [][]byte{big}, 100},
-		{"the end", big[1<<19:], [][]byte{big}, 200},
+		{"shorter", big[:2*unit], [][]byte{big}, 100},
+		{"the end", big[2*unit:], [][]byte{big}, 200},
 		{"longer", append(bytes.Clone(big), "more"...), [][]byte{big}, 200},
 		{"twice", append(bytes.Clone(big), big...), [][]byte{big}, 500},
 		{"edited", edited, [][]byte{big}, 5000},
-		{"halves exchanged", append(bytes.Clone(big[1<<19:]), big[:1<<19]...), [][]byte{big}, 500},
+		{"halves exchanged", append(bytes.Clone(big[2*unit:]), big[:2*unit]...), [][]byte{big}, 500},
 		{"insertion", append(append(bytes.Clone(big[:234567]), "inserted"...), big[234567:]...), [][]byte{big}, 300},
-		{"two bases", append(bytes.Clone(big[1<<20:]), edited[:1<<20]...), [][]byte{edited[:1<<20], big[1<<20:]}, 500},
-		{"across bases", big, [][]byte{big[:1<<19], nil, big[1<<19:]}, 500},
-		{"zeros", make([]byte, 5<<19), [][]byte{big}, 1000},
-		{"zeros from zeros", make([]byte, 5<<19), [][]byte{make([]byte, 3<<19)}, 1000},
+		{"two bases", append(bytes.Clone(big[4*unit:]), edited[:4*unit]...), [][]byte{edited[:4*unit], big[4*unit:]}, 500},
+		{"across bases", big, [][]byte{big[:2*unit], nil, big[2*unit:]}, 500},
+		{"zeros", make([]byte, zeros), [][]byte{big}, 1000},
+		{"zeros from zeros", make([]byte, zeros), [][]byte{make([]byte, zeros*3/5)}, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,9 +156,9 @@ func TestRoundTrip(t *testing.T) {
 
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	a, b, c := random(1, 200_000), random(2, 1_500_000), random(3, 70_000)
+	a, b, c := random(1, 200_000), random(2, 600_000), random(3, 70_000)
 	changed := bytes.Clone(b)
-	copy(changed[700_000:], "something else")
+	copy(changed[300_000:], "something else")
 	base := layer(t, file{"usr/", nil}, file{"usr/a", a}, file{"usr/lib/libb.so.1.2.3", b}, file{"usr/c", c}, file{"usr/empty", nil})
 	target := layer(t, file{"usr/", nil}, file{"opt/moved", a}, file{"usr/c", append([]byte("x"), c...)}, file{"usr/empty", nil},
 		file{"usr/lib/libb.so.1.3", changed}, file{"usr/new", random(4, 1000)}, file{"usr/" + strings.Repeat("long/", 60), nil})
@@ -171,7 +175,11 @@ func TestMembers(t *testing.T) {
 // TestRandomEdits compares what is rebuilt after edits of all kinds, with a base of text, a program-like base and a random one.
 func TestRandomEdits(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 12
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		base := sample(r, r.IntN(300_000))
 		target := edit(r, base, r.IntN(40))

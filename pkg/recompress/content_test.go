@@ -13,10 +13,15 @@ import (
 	"time"
 )
 
-// contents returns content of many kinds. Long ones are several blocks long.
+// contents returns content of many kinds. Long ones are several blocks long. With -short, they are as
+// short as that permits.
 func contents(t *testing.T) map[string][]byte {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
+	parts, members := 1, 100
+	if testing.Short() {
+		parts, members = 3, 25
+	}
 	random := make([]byte, 300_000)
 	for i := range random {
 		random[i] = byte(r.Uint32())
@@ -25,15 +30,15 @@ func contents(t *testing.T) map[string][]byte {
 		"empty":          {},
 		"one byte":       {'x'},
 		"short":          []byte("a few words, a few words"),
-		"zeros":          make([]byte, 300_000),
-		"random":         random[:200_000],
-		"words":          words(r, 200_000),
+		"zeros":          make([]byte, 300_000/parts),
+		"random":         random[:max(100_000, 200_000/parts)],
+		"words":          words(r, 200_000/parts),
 		"exactly 64 KiB": words(r, 64<<10),
-		"mixed":          bytes.Join([][]byte{words(r, 70_000), random[:90_000], make([]byte, 70_000), sample(), words(r, 20_000)}, nil),
-		"tar":            tarOf(t, r),
+		"mixed":          bytes.Join([][]byte{words(r, 70_000/parts), random[:90_000/parts], make([]byte, 70_000/parts), sample()[:sampleSize/parts], words(r, 20_000/parts)}, nil),
+		"tar":            tarOf(t, r, members),
 	}
 	if self, err := os.ReadFile(os.Args[0]); err == nil { // a program, in the format of this system
-		all["program"] = self[:min(len(self), 300_000)]
+		all["program"] = self[:min(len(self), 300_000/parts)]
 	}
 	return all
 }
@@ -46,11 +51,11 @@ func words(r *rand.Rand, n int) []byte {
 	return b.Bytes()[:n]
 }
 
-func tarOf(t *testing.T, r *rand.Rand) []byte {
+func tarOf(t *testing.T, r *rand.Rand, members int) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for i := range 100 {
+	for i := range members {
 		content := words(r, r.IntN(9000))
 		h := &tar.Header{Name: fmt.Sprintf("usr/share/doc/%d", i), Mode: 0o644, Size: int64(len(content)), ModTime: time.Unix(int64(i), 0)}
 		if err := w.WriteHeader(h); err != nil {

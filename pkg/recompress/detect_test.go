@@ -153,6 +153,9 @@ func TestUncompressed(t *testing.T) {
 func TestNotReproducible(t *testing.T) {
 	t.Parallel()
 	content := contents(t)["mixed"]
+	if testing.Short() {
+		content = content[:60_000] // most candidates compress all of it
+	}
 	good := encode(t, must(t, "go-gzip"), 6, 0, gzipHeader(0), content)
 	changed := bytes.Clone(good)
 	changed[len(changed)-6] ^= 1 // the checksum

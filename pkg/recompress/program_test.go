@@ -3,6 +3,7 @@ package recompress
 import (
 	"bytes"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,11 @@ while True:
     f.write(b)
 f.close()`
 	all := contents(t)
-	content := bytes.Repeat(bytes.Join([][]byte{all["tar"], all["program"], all["random"], all["mixed"]}, nil), 2)
+	generated := bytes.Join([][]byte{all["tar"], all["random"], all["mixed"]}, nil)
+	content := append(bytes.Clone(generated), all["program"]...)
+	if !testing.Short() {
+		content = bytes.Repeat(content, 2)
+	}
 	for _, test := range []struct {
 		name    string
 		command []string
@@ -28,7 +33,7 @@ f.close()`
 		{"gnu-gzip", []string{"gzip", "-LEVEL"}, "1269"},
 		{"gnu-gzip", []string{"gzip", "-n", "-LEVEL"}, "6"},
 		{"pigz", []string{"pigz", "-p", "2", "-LEVEL"}, "1269"},
-		{"pigz", []string{"pigz", "-p", "2", "-b", "512", "-LEVEL"}, "6"},
+		{"pigz", []string{"pigz", "-p", "2", "-b", "64", "-LEVEL"}, "6"},
 		{"pigz", []string{"pigz", "-p", "1", "-LEVEL"}, "6"},
 		{"pigz-independent", []string{"pigz", "-i", "-p", "2", "-LEVEL"}, "6"},
 	} {
@@ -39,8 +44,14 @@ f.close()`
 		for _, level := range strings.Split(test.levels, "") {
 			t.Run(test.command[0]+" "+level, func(t *testing.T) {
 				t.Parallel()
-				if testing.Short() && level != "6" {
-					t.Skip("one level is enough in short mode")
+				if testing.Short() && (level != "6" || slices.Contains(test.command, "-n")) {
+					t.Skip("one level of each is enough in short mode")
+				}
+				content := content
+				if slices.Contains(test.command, "-b") {
+					// The size is found if one of the first blocks ends with a mark. That depends on the content, so the
+					// content must be the same each time.
+					content = generated
 				}
 				var args []string
 				for _, a := range test.command[1:] {
