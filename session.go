@@ -32,6 +32,8 @@ const (
 	// graphAge is how long the update graphs of published catalogs are kept after they were last used: a disk may
 	// be written once in a quarter.
 	graphAge = 400 * 24 * time.Hour
+	// downloadCache is the folder for parts of files in the cache.
+	downloadCache = "downloads"
 )
 
 // A Session is a workspace that is open and locked for this run, with the client and the cache for
@@ -69,7 +71,8 @@ func (e *Env) OpenSession(dir string) (*Session, error) {
 	if err == nil {
 		now := time.Now()
 		old := now.Add(-cacheAge)
-		err = errors.Join(cache.Expire(old, cacheSmall), state.OpenSnapshots(cacheDir).Expire(old), graphs.Expire(now.Add(-graphAge)), deltamaker.Expire(filepath.Join(cacheDir, deltaCache), now.Add(-graphAge)))
+		err = errors.Join(cache.Expire(old, cacheSmall), state.OpenSnapshots(cacheDir).Expire(old), graphs.Expire(now.Add(-graphAge)), deltamaker.Expire(filepath.Join(cacheDir, deltaCache), now.Add(-graphAge)),
+			mirror.Downloads{Dir: filepath.Join(cacheDir, downloadCache)}.Expire(old))
 	}
 	if err != nil {
 		return nil, errors.Join(e.adviseCache(err), ws.Close())
@@ -77,6 +80,7 @@ func (e *Env) OpenSession(dir string) (*Session, error) {
 	sources := &Sources{
 		Origin: mirror.NewOrigin(client, cache), cache: cache, snapshots: state.OpenSnapshots(cacheDir), warn: func(text string) { e.warn("%s", text) },
 	}
+	sources.Origin.KeepDownloads(filepath.Join(cacheDir, downloadCache))
 	return &Session{Workspace: ws, env: e, sources: sources, client: client, graphs: graphs}, nil
 }
 

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // A blobCopy is a blob while it is copied to the repositories that need it.
@@ -64,6 +69,7 @@ func (r *run) pushBlob(ctx context.Context, unique *blob) error {
 		if err == nil {
 			b.known = append(b.known, h.repository)
 			r.addToJournal(b, h)
+			r.forgetDownload(b.blob)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -167,6 +173,14 @@ func (r *run) addToJournal(b *blobCopy, h *target) {
 		r.journalWarning.Do(func() {
 			r.Log.Warn("the journal cannot be written; after an interruption, more content is sent again", "error", err)
 		})
+	}
+}
+
+// forgetDownload tells the source that a file need not be kept for another run.
+func (r *run) forgetDownload(b *blob) {
+	source, ok := r.source.(interface{ Stored(d digest.Digest) })
+	if ok && slices.ContainsFunc(b.sources(), plan.IsFileSource) {
+		source.Stored(b.desc.Digest)
 	}
 }
 

@@ -40,6 +40,9 @@ type Origin struct {
 	// referrers are those of layouts, by folder: string -> func.
 	referrers sync.Map
 
+	// downloads keeps files of web servers while they are copied.
+	downloads Downloads
+
 	mu      sync.Mutex
 	layouts map[string]*layout.Layout
 	// repositories are those that were read, by their names in sources: parsing a reference costs

@@ -20,7 +20,7 @@ import (
 // the digest of the plan.
 func (o *Origin) file(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	if address, ok := plan.FileAddress(source); ok {
-		return o.client.WebFile(ctx, address, desc, offset)
+		return o.webFile(ctx, address, desc, offset)
 	}
 	path, ok := plan.FilePath(source)
 	if !ok {

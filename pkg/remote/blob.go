@@ -100,6 +100,8 @@ type blob struct {
 	hasStream bool // for its requests
 	desc      ocispec.Descriptor
 	file      *webFile // nil for a blob of a registry
+	// version is the validator of what was read in an earlier run, until the first request is answered.
+	version string
 
 	body     io.ReadCloser // nil if it must be opened again
 	ends     int64         // the offset of its end, which may be early
@@ -128,15 +130,23 @@ func (b *blob) open(ctx context.Context) error {
 	if b.off > 0 {
 		// Both ends: some registries do not support a range without the second.
 		r.header.Set("Range", fmt.Sprintf("bytes=%d-%d", b.off, b.desc.Size-1))
+		if b.version != "" {
+			r.header.Set("If-Range", b.version)
+		}
 	}
 	resp, err := b.at.h.do(ctx, r)
 	if err == nil && b.off > 0 && b.rangeRefused(resp) {
 		drain(resp.Body)
 		r.header.Del("Range")
+		r.header.Del("If-Range")
 		resp, err = b.at.h.do(ctx, r)
 	}
 	if err != nil {
 		return err
+	}
+	if b.version != "" && resp.StatusCode == http.StatusOK {
+		_ = resp.Body.Close()
+		return b.at.h.failure(r, ErrChanged)
 	}
 	rest, total := b.desc.Size, b.desc.Size
 	b.ends = b.desc.Size
@@ -166,7 +176,10 @@ func (b *blob) open(ctx context.Context) error {
 			return b.at.h.broken(r, err)
 		}
 	}
-	b.body = resp.Body
+	b.body, b.version = resp.Body, ""
+	if b.file != nil && b.file.validator == "" {
+		b.file.validator = validatorOf(resp)
+	}
 	return nil
 }
 

@@ -18,6 +18,7 @@ type webFile struct {
 	h          *host
 	url        *url.URL
 	credential keychain.Credential
+	validator  string // of the first response
 }
 
 // webFile returns the file at an address, with the credential for its host and path, as GetAuthenticated
@@ -50,7 +51,17 @@ func (f *webFile) request(method string) *request {
 // WebFile is Blob for a file at an http or https address: it opens the file from an offset for reading
 // once, compares its size with desc, and from offset 0 its digest, and continues a body that breaks off.
 // Credentials are those of GetAuthenticated.
+//
+// The reader has a method Validator: it names the version of the file that the server has, "" if the server does
+// not say.
 func (c *Client) WebFile(ctx context.Context, address string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	return c.ContinueWebFile(ctx, address, desc, offset, "")
+}
+
+// ContinueWebFile is WebFile for a file whose first bytes, up to the offset, were read in an earlier run, when the
+// server had the version that validator names. If it has another one now, the error matches ErrChanged. With an
+// empty validator, only the digest shows whether the bytes belong together.
+func (c *Client) ContinueWebFile(ctx context.Context, address string, desc ocispec.Descriptor, offset int64, validator string) (io.ReadCloser, error) {
 	f, err := c.webFile(ctx, address)
 	if err != nil {
 		return nil, err
@@ -62,11 +73,34 @@ func (c *Client) WebFile(ctx context.Context, address string, desc ocispec.Descr
 	if offset == desc.Size && offset > 0 {
 		return http.NoBody, nil
 	}
-	b.file, b.at = f, hostRef{h: f.h}
+	b.file, b.at, b.version = f, hostRef{h: f.h}, validator
 	if err := c.retry(ctx, b.open); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// Validator returns the validator of the version that is read.
+func (b *blob) Validator() string {
+	if b.file == nil {
+		return ""
+	}
+	return b.file.validator
+}
+
+// maxValidator is how many bytes a validator has at most; longer ones are not used.
+const maxValidator = 1 << 10
+
+// validatorOf returns what If-Range can have (RFC 9110, 13.1.5): a strong ETag, or else the time of the last change.
+func validatorOf(resp *http.Response) string {
+	v := resp.Header.Get("ETag")
+	if v == "" || strings.HasPrefix(v, "W/") {
+		v = resp.Header.Get("Last-Modified")
+	}
+	if len(v) > maxValidator {
+		return ""
+	}
+	return v
 }
 
 // WebSize returns the size of the file at an http or https address in bytes, or -1 if the server does not

@@ -110,6 +110,79 @@ func TestWebFile(t *testing.T) {
 	}
 }
 
+// TestContinueWebFile continues a file that an earlier run read in part.
+func TestContinueWebFile(t *testing.T) {
+	const text = "0123456789"
+	desc := ocispec.Descriptor{Digest: digest.FromString(text), Size: 10}
+	const changed = "Wed, 21 Oct 2015 07:28:00 GMT"
+	for _, tc := range []struct {
+		name, tag, modified  string
+		validator            string // of the first response
+		next                 string // the tag of the server then
+		ranges, isOther, cut bool
+	}{
+		{name: "the same version", tag: `"a"`, validator: `"a"`, next: `"a"`, ranges: true},
+		{name: "another version", tag: `"a"`, validator: `"a"`, next: `"b"`, ranges: true, isOther: true},
+		{name: "no ranges", tag: `"a"`, validator: `"a"`, next: `"a"`, isOther: true},
+		{name: "the time of the last change", modified: changed, validator: changed, ranges: true},
+		{name: "a weak tag", tag: `W/"a"`, modified: changed, validator: changed, next: `W/"a"`, ranges: true},
+		{name: "none", ranges: true},
+		{name: "neither that nor ranges"},
+		{name: "too long", tag: `"` + strings.Repeat("a", 1<<10) + `"`, ranges: true},
+		{name: "broken off again", tag: `"a"`, validator: `"a"`, next: `"a"`, ranges: true, cut: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tag, cut := tc.tag, false
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if w.Header().Set("Last-Modified", tc.modified); tc.modified == "" {
+					w.Header().Del("Last-Modified")
+				}
+				if tag != "" {
+					w.Header().Set("ETag", tag)
+				}
+				if !tc.ranges {
+					r.Header.Del("Range")
+				}
+				if cut {
+					cut = false
+					w.Header().Set("Content-Range", "bytes 4-9/10")
+					w.Header().Set("Content-Length", "6")
+					w.WriteHeader(http.StatusPartialContent)
+					_, _ = io.WriteString(w, text[4:6])
+					return
+				}
+				modified, _ := http.ParseTime(tc.modified)
+				http.ServeContent(w, r, "", modified, strings.NewReader(text))
+			}))
+			t.Cleanup(server.Close)
+			c := newClient(t, remote.Options{Clock: newClock()})
+			body, err := c.WebFile(t.Context(), server.URL, desc, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			validator := body.(interface{ Validator() string }).Validator()
+			if err := body.Close(); err != nil || validator != tc.validator {
+				t.Errorf("validator %q, %v; want %q", validator, err, tc.validator)
+			}
+			tag, cut = tc.next, tc.cut
+			body, err = c.ContinueWebFile(t.Context(), server.URL, desc, 4, validator)
+			if tc.isOther {
+				if !errors.Is(err, remote.ErrChanged) {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(body)
+			if err := errors.Join(err, body.Close()); err != nil || string(got) != text[4:] {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
 func TestWebSize(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
