@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/deletion"
 )
@@ -27,9 +29,12 @@ type DeletionListOptions struct {
 	Mirror string
 	// Name is the image set that loses the content; "" for every image set of the mirror.
 	Name string
-	// Workspace is the folder of the workspace. The files are written to the folder delete in it. The default
-	// is DefaultWorkspace.
+	// Workspace is the folder of the workspace. The files are written to the folder delete in it, or in the folder
+	// working-dir of it. The default is DefaultWorkspace.
 	Workspace string
+	// Layout is GantryLayout or OCMirrorLayout, whose folder is working-dir/delete. The default is the one of the
+	// workspace.
+	Layout string
 	// DeleteID is added to the names of the files.
 	DeleteID string
 	// MaxNestedPaths is how many path components the registry allows, as in the runs that mirrored to it; 0
@@ -85,6 +90,8 @@ func (o *DeletionListOptions) check() error {
 		return inputHint("set Options.Config to a DeleteImageSetConfiguration", "no configuration")
 	case !strings.HasPrefix(o.Mirror, RegistryScheme):
 		return inputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
+	case o.Layout != "" && !slices.Contains(Layouts(), o.Layout):
+		return inputHint("give "+strings.Join(Layouts(), " or "), "Options.Layout %q", o.Layout)
 	case len(o.DeleteID) > maxDeletionID || strings.Trim(strings.ToLower(o.DeleteID), "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || strings.Contains(o.DeleteID, "..") || strings.ContainsAny(o.DeleteID, `/\`):
 		return inputHint("use letters, digits, dots, _ and -", "Options.DeleteID %q cannot be part of a file name", o.DeleteID)
 	}
@@ -113,12 +120,16 @@ func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, e
 		return nil, err
 	}
 	t := to.Registry()
-	dir := workspaceDir(o.Workspace)
-	s, err := e.OpenSession(dir)
+	s, err := e.OpenSession(workspaceDir(o.Workspace))
 	if err != nil {
 		return nil, err
 	}
 	defer s.release()
+	if o.Layout != "" {
+		if err := s.UseLayout(state.FileLayout(o.Layout), false); err != nil {
+			return nil, err
+		}
+	}
 	d := &deletions{selector: deletion.New(config), name: o.Name, wanted: map[imagePlace]string{}, choices: map[string]*deletion.Choice{}}
 	r, err := e.readTurns(ctx, &PruneOptions{Now: time.Now, OnlyMirror: true}, s, t, d)
 	if err != nil {
@@ -133,7 +144,7 @@ func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, e
 	}
 	list := d.list(r, p)
 	list.Version, list.Mirror = 1, t.String()
-	return list, list.write(filepath.Join(dir, "delete"), o.DeleteID, config.Text, d.choices)
+	return list, list.write(filepath.Join(s.FilesDir(), "delete"), o.DeleteID, config.Text, d.choices)
 }
 
 // The names of the files of oc mirror. An ID is added to them.

@@ -30,6 +30,9 @@ type DeleteOptions struct {
 	MaxNestedPaths int
 	// OnlyMirror is the one of PruneOptions.
 	OnlyMirror bool
+	// DryRun only returns what would be deleted, and which catalogs would be published again. Nothing changes in
+	// the mirror, which is not asked whether it deletes, and no lease is needed.
+	DryRun bool
 	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 }
@@ -41,6 +44,8 @@ type DeleteResult struct {
 	// Mirror is docker://HOST[:PORT][/PREFIX], and File the list.
 	Mirror string `json:"mirror"`
 	File   string `json:"file"`
+	// DryRun means that nothing was published or deleted.
+	DryRun bool `json:"dryRun,omitempty"`
 	// Catalogs were built again without bundles that were deleted, and published before that.
 	Catalogs []RepublishedCatalog `json:"catalogs,omitempty"`
 	// ImageSets are the image sets whose plans lost content: their next runs bring it back unless their
@@ -112,6 +117,13 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 		return nil, err
 	}
 	defer s.release()
+	result := &DeleteResult{Version: 1, Mirror: t.String(), File: o.DeleteYAMLFile, DryRun: o.DryRun, Images: []string{}}
+	pruned := &PruneResult{Version: 1}
+	if o.DryRun {
+		err := s.deleteListed(ctx, &o, t, listed, result, pruned)
+		result.Plan = pruned.Plan
+		return result, err
+	}
 	leased, release, err := s.lease(ctx, t)
 	if err != nil {
 		return nil, err
@@ -120,8 +132,6 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	if err := s.beginAudit("delete", o.Mirror, o.Name); err != nil {
 		return nil, err
 	}
-	result := &DeleteResult{Version: 1, Mirror: t.String(), File: o.DeleteYAMLFile, Images: []string{}}
-	pruned := &PruneResult{Version: 1}
 	err = s.deleteListed(leased, &o, t, listed, result, pruned)
 	result.Plan, result.Refused, result.Deleted = pruned.Plan, pruned.Refused, pruned.Deleted
 	if pruned.Resources != nil {
@@ -130,17 +140,19 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	return result, s.auditDeletions(leased, pruned, lost(leased, t, err))
 }
 
-// deleteListed is Delete with the lease of the mirror.
+// deleteListed is Delete with the lease of the mirror, or a dry run.
 func (s *Session) deleteListed(ctx context.Context, o *DeleteOptions, t *RegistryDestination, listed *listedImages, result *DeleteResult, pruned *PruneResult) error {
 	e := s.env
 	if err := listed.resolve(ctx, t); err != nil {
 		return err
 	}
-	if err := s.syncRecords(ctx, t); err != nil {
-		return err
-	}
-	if err := s.mayDelete(ctx, t, pruned); err != nil {
-		return err
+	if !o.DryRun {
+		if err := s.syncRecords(ctx, t); err != nil {
+			return err
+		}
+		if err := s.mayDelete(ctx, t, pruned); err != nil {
+			return err
+		}
 	}
 	if err := s.checkDeletable(ctx, o, t, listed); err != nil {
 		return err
@@ -150,12 +162,12 @@ func (s *Session) deleteListed(ctx context.Context, o *DeleteOptions, t *Registr
 	if err != nil {
 		return err
 	}
-	if changed {
+	if changed && !o.DryRun {
 		if result.Resources, err = s.knownResources(ctx, t, true); err != nil {
 			return err
 		}
 	}
-	r, err := e.readTurns(ctx, &PruneOptions{Yes: true, OnlyMirror: o.OnlyMirror, Now: o.Now, listed: listed}, s, t, nil)
+	r, err := e.readTurns(ctx, &PruneOptions{Yes: !o.DryRun, OnlyMirror: o.OnlyMirror, Now: o.Now, listed: listed}, s, t, nil)
 	if err != nil {
 		return err
 	}
@@ -173,7 +185,7 @@ func (s *Session) deleteListed(ctx context.Context, o *DeleteOptions, t *Registr
 	if p.Empty() {
 		return nil
 	}
-	if err := r.checkKept(p); err != nil {
+	if err := r.checkKept(p); err != nil || o.DryRun {
 		return err
 	}
 	return r.execute(ctx, s, p, p, pruned)

@@ -84,6 +84,14 @@ func (r *recordedTurns) removeListed(ctx context.Context, s *Session, o *DeleteO
 	if !choice.Touches(p) {
 		return false, nil // everything that was selected has to stay
 	}
+	if o.DryRun {
+		if err := at.addRepublished(turn.Name, removed, result); err != nil {
+			return false, err
+		}
+		result.ImageSets = append(result.ImageSets, turn.Name)
+		r.listed.smaller[turn.Name] = removed.Plan
+		return true, nil
+	}
 	if len(removed.Catalogs) > 0 {
 		if err := s.publishAgain(ctx, &at, turn.Name, removed, content, result); err != nil {
 			return false, err
@@ -181,8 +189,20 @@ func (s *Session) publishAgain(ctx context.Context, t *RegistryDestination, set 
 	}
 	for i := range part.Catalogs {
 		c := &part.Catalogs[i]
-		ref := t.names[c.Repository].WithTag(c.Tag).String()
 		s.audit(audit.Entry{Event: audit.CatalogPublished, Name: set, Subject: c.Name(), Digest: string(c.Digest)})
+	}
+	return t.addRepublished(set, removed, result)
+}
+
+// addRepublished adds the catalogs of a plan that were built again to the result.
+func (t *RegistryDestination) addRepublished(set string, removed *build.Removed, result *DeleteResult) error {
+	part, err := removed.Plan.OnlyCatalogs(removed.Catalogs)
+	if err != nil {
+		return err
+	}
+	for i := range part.Catalogs {
+		c := &part.Catalogs[i]
+		ref := t.names[c.Repository].WithTag(c.Tag).String()
 		result.Catalogs = append(result.Catalogs, RepublishedCatalog{ImageSet: set, Catalog: c.Name(), Image: ref, Digest: c.Digest})
 	}
 	return nil

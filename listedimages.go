@@ -25,6 +25,8 @@ type listedImages struct {
 	places  map[imagePlace]bool
 	// choices are what the current plans lose, by image set.
 	choices map[string]*deletion.Choice
+	// smaller are plans without what is listed that a dry run did not record, by image set.
+	smaller map[string]*plan.Plan
 	// wanted has why a listed image of a current plan stays, and named a better reason for some.
 	wanted, named map[imagePlace]string
 }
@@ -55,7 +57,7 @@ func (e *Env) readListedImages(o *DeleteOptions, t *RegistryDestination) (*liste
 		}
 		ref.Host, ref.Path = t.Host, strings.TrimPrefix(t.Prefix+"/"+rest, "/")
 	}
-	return &listedImages{name: o.Name, removes: f.Removes, items: f.Items, places: map[imagePlace]bool{}, choices: map[string]*deletion.Choice{}, wanted: map[imagePlace]string{}, named: map[imagePlace]string{}}, nil
+	return &listedImages{name: o.Name, removes: f.Removes, items: f.Items, places: map[imagePlace]bool{}, choices: map[string]*deletion.Choice{}, smaller: map[string]*plan.Plan{}, wanted: map[imagePlace]string{}, named: map[imagePlace]string{}}, nil
 }
 
 // resolve asks the mirror which images are under the tags of a list that has no digests.
@@ -116,6 +118,14 @@ func (l *listedImages) begin() {
 		clear(l.choices)
 		clear(l.wanted)
 	}
+}
+
+// notRecorded returns the plan of an image set without what is listed, if a dry run did not record it.
+func (l *listedImages) notRecorded(set string) *plan.Plan {
+	if l == nil {
+		return nil
+	}
+	return l.smaller[set]
 }
 
 // addCurrent adds the current plan of an image set.

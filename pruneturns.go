@@ -129,6 +129,12 @@ func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 	if err := r.keepPublished(ctx, set); err != nil {
 		return err
 	}
+	last := len(set.turns) - 1
+	smaller := r.listed.notRecorded(set.current().Name)
+	if smaller != nil {
+		set.wanted[last] = false
+		last = -1
+	}
 	for i := range set.turns {
 		turn := &set.turns[i]
 		if i+1 < len(set.turns) && set.turns[i+1].Plan == turn.Plan && set.turns[i+1].MaxNestedPaths == turn.MaxNestedPaths && !set.wanted[i] && set.partly[i] == nil {
@@ -147,10 +153,10 @@ func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 		switch {
 		case set.forgotten:
 			want = func(*plan.Image) bool { return false }
-		case i+1 == len(set.turns) && r.listed != nil:
+		case i == last && r.listed != nil:
 			r.listed.addCurrent(turn.Name, p, names)
 			want = nil
-		case i+1 == len(set.turns):
+		case i == last:
 			if want, err = r.deletions.add(turn, p, names); err != nil {
 				return err
 			}
@@ -168,7 +174,18 @@ func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 			return fmt.Errorf("reading turn %d of the image set %q: %w", turn.Number, turn.Name, err)
 		}
 	}
-	return nil
+	if smaller == nil {
+		return nil
+	}
+	next := prune.Turn{ImageSet: set.current().Name, Number: set.current().Number + 1}
+	path := r.to.RegistryPath
+	path.MaxNestedPaths = set.current().MaxNestedPaths
+	names, err := path.Repositories(smaller)
+	if err != nil {
+		return err
+	}
+	r.listed.addCurrent(next.ImageSet, smaller, names)
+	return r.all.Add(next, smaller, names, nil)
 }
 
 // readPlan reads the plan of a turn, and returns it with its repositories in the mirror.

@@ -11,12 +11,12 @@ import (
 
 // deleteFlags are the flags of gantry delete.
 type deleteFlags struct {
-	registryFlags
+	deletionFlags
 	options  gantry.DeleteOptions
 	config   string
 	generate bool
 	deleteID string
-	form     string
+	layout   string
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -31,15 +31,15 @@ in the format of oc mirror, and a copy of the configuration. Nothing is deleted.
 
 --delete-yaml-file deletes what such a list has, with signatures. Catalogs are built again
 without the listed bundles and published before that. What anything else wants stays. The next
-gantry mirror brings everything back that its configuration still selects.
+gantry mirror brings everything back that its configuration still selects. With --dry-run, it
+prints what would be deleted, and nothing changes.
 
-` + exitCodes(map[int]string{
-			exitPartial: "the registry refuses to delete, or some content could not be deleted;\nthe rest is consistent",
-			exitLocked:  helpLocked, exitUnauthorized: helpUnauthorized,
-		}),
+` + deletionExits(),
 		Example: `  gantry delete --generate -c delete.yaml docker://mirror.example.com:5000/ocp
   gantry delete --generate -c delete.yaml --delete-id v4.19 docker://mirror.example.com:5000/ocp
   gantry delete --generate -c delete.yaml --name edge docker://mirror.example.com:5000/ocp
+  gantry delete --dry-run --delete-yaml-file gantry-workspace/delete/delete-images.yaml \
+    docker://mirror.example.com:5000/ocp
   gantry delete --delete-yaml-file gantry-workspace/delete/delete-images.yaml \
     docker://mirror.example.com:5000/ocp`,
 		Args: cobra.ExactArgs(1),
@@ -52,12 +52,16 @@ gantry mirror brings everything back that its configuration still selects.
 			}
 			f.options.Mirror = args[0]
 			switch o := &f.options; {
-			case f.generate && (o.DeleteYAMLFile != "" || o.ListMirror != "" || o.OnlyMirror):
+			case f.generate && o.DryRun:
+				return usageHint("leave it out", "--dry-run is for --delete-yaml-file: --generate deletes nothing")
+			case f.generate && (o.DeleteYAMLFile != "" || o.ListMirror != "" || f.onlyMirror):
 				return usageHint("leave it out, or run gantry delete again without --generate", "--delete-yaml-file, --list-mirror and --only-mirror are for the second step, which deletes")
 			case f.generate:
 				return a.listDeletions(cmd.Context(), f)
 			case o.DeleteYAMLFile == "":
 				return usageHint("set --generate -c FILE to list what a configuration selects, or --delete-yaml-file FILE to delete what a list has", "nothing was deleted: no list of images")
+			case f.layout != "":
+				return usageHint("leave it out, or set --generate", "--layout is for --generate, which writes files")
 			case f.config != "":
 				return usageHint("leave it out, or set --generate", "-c is for --generate: only the list is deleted")
 			}
@@ -65,25 +69,23 @@ gantry mirror brings everything back that its configuration still selects.
 		},
 	}
 	o := &f.options
-	f.registryFlags.addDestinationFlags(c.Flags())
+	f.addFlags(c)
 	c.Flags().StringVarP(&f.config, "config", "c", "", "the DeleteImageSetConfiguration, with --generate")
 	c.Flags().StringVar(&o.Name, "name", "", "only this image set loses content; what others have stays (default: all image sets of the mirror)")
 	_ = c.RegisterFlagCompletionFunc("name", completeImageSets) // it is there, and new
-	c.Flags().StringVar(&o.Workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
 	c.Flags().BoolVar(&f.generate, "generate", false, "list what would be deleted")
 	c.Flags().StringVar(&o.DeleteYAMLFile, "delete-yaml-file", "", "delete what this list has, a file from gantry delete --generate or oc mirror delete --generate")
 	c.Flags().StringVar(&o.ListMirror, "list-mirror", "", "the name of the mirror in the list, docker://HOST[:PORT][/PREFIX], if it is another one")
 	c.Flags().StringVar(&f.deleteID, "delete-id", "", "with --generate: add this to the names of the files")
-	c.Flags().BoolVar(&o.OnlyMirror, "only-mirror", false, "no other mirror on the registry contains this one or is below it: ignore records that the credentials cannot read")
-	c.Flags().IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "with --delete-yaml-file: show what would be deleted, and delete nothing")
+	c.Flags().StringVar(&f.layout, "layout", "", "with --generate, folder of the files in the workspace: gantry for delete, or oc-mirror for working-dir/delete (default: what the workspace uses, or gantry)")
 	return c
 }
 
 func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 	o := gantry.DeletionListOptions{
 		Env: a.environment(&f.registryFlags), Config: f.config, Mirror: f.options.Mirror, Name: f.options.Name,
-		Workspace: f.options.Workspace, DeleteID: f.deleteID, MaxNestedPaths: f.options.MaxNestedPaths,
+		Workspace: f.workspace, Layout: f.layout, DeleteID: f.deleteID, MaxNestedPaths: f.nested,
 	}
 	list, err := gantry.ListDeletions(ctx, o)
 	if err != nil {
@@ -97,20 +99,10 @@ func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 
 func (a *app) delete(ctx context.Context, f deleteFlags) error {
 	o := f.options
-	o.Env = a.environment(&f.registryFlags)
+	o.Env, o.Workspace, o.OnlyMirror, o.MaxNestedPaths = a.environment(&f.registryFlags), f.workspace, f.onlyMirror, f.nested
 	result, err := gantry.Delete(ctx, o)
 	if result == nil {
 		return err
 	}
-	for _, text := range view.DeletionFailures(result.Deleted) {
-		a.warn("%s", text)
-	}
-	shown := a.text
-	if a.output == outputJSON {
-		shown = func(string) error { return a.encode(result) }
-	}
-	if shownErr := shown(view.DeletedList(result)); shownErr != nil {
-		return shownErr
-	}
-	return err
+	return a.showDeletion(result.Deleted, result, view.DeletedList(result), err)
 }

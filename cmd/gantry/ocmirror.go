@@ -121,11 +121,8 @@ func (a *app) sayUnneeded(given *pflag.FlagSet) {
 // withoutFlag returns what to do without a flag of other commands. What a command without --dry-run would delete is
 // shown another way.
 func withoutFlag(cmd *cobra.Command, name string) string {
-	switch {
-	case name == "dry-run" && cmd.Flags().Lookup("yes") != nil:
+	if name == "dry-run" && cmd.Flags().Lookup("yes") != nil {
 		return "leave it out: without --yes, nothing is deleted"
-	case name == "dry-run" && cmd.Flags().Lookup("generate") != nil:
-		return "use --generate, which lists what would be deleted and deletes nothing"
 	}
 	return cmd.CommandPath() + " --help lists the flags"
 }

@@ -16,10 +16,9 @@ import (
 
 // pruneFlags are the flags of gantry prune.
 type pruneFlags struct {
-	registryFlags
+	deletionFlags
 	options   gantry.PruneOptions
 	olderThan period
-	form      string
 }
 
 func (a *app) pruneCommand() *cobra.Command {
@@ -37,10 +36,7 @@ that a published catalog names. The registry frees the space when it collects ga
 --forget gives an image set up: nothing that only it wants is wanted any more, and its
 records and cluster resources go, too.
 
-` + exitCodes(map[int]string{
-			exitPartial: "the registry refuses to delete, or some content could not be deleted;\nthe rest is consistent",
-			exitLocked:  helpLocked, exitUnauthorized: helpUnauthorized,
-		}),
+` + deletionExits(),
 		Example: `  gantry prune docker://mirror.example.com:5000/ocp
   gantry prune --yes docker://mirror.example.com:5000/ocp
   gantry prune --keep-last 3 --older-than 30d docker://mirror.example.com:5000/ocp
@@ -63,8 +59,7 @@ records and cluster resources go, too.
 		},
 	}
 	o := &f.options
-	f.registryFlags.addDestinationFlags(c.Flags())
-	c.Flags().StringVar(&o.Workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	f.addFlags(c)
 	c.Flags().BoolVar(&o.Yes, "yes", false, "delete; without it, only the plan is printed")
 	c.Flags().StringVar(&o.Plan, "plan", "", "delete what this plan lists, a file from gantry prune --save; it is refused if the records of the mirror changed since")
 	c.Flags().StringVar(&o.Save, "save", "", "write the plan to this file")
@@ -72,30 +67,17 @@ records and cluster resources go, too.
 	c.Flags().Var(&f.olderThan, "older-than", "also keep what an image set wanted within this time: 30d, 4w or 72h")
 	c.Flags().StringVar(&o.Forget, "forget", "", "give up the image set with this name: also delete what only it wants, and its records last")
 	_ = c.RegisterFlagCompletionFunc("forget", completeImageSets) // it is there, and new
-	c.Flags().BoolVar(&o.OnlyMirror, "only-mirror", false, "no other mirror on the registry contains this one or is below it: ignore records that the credentials cannot read")
-	c.Flags().IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	o := f.options
-	o.Env = a.environment(&f.registryFlags)
+	o.Env, o.Workspace, o.OnlyMirror, o.MaxNestedPaths = a.environment(&f.registryFlags), f.workspace, f.onlyMirror, f.nested
 	result, err := gantry.Prune(ctx, o)
 	if result == nil {
 		return err
 	}
-	for _, text := range view.DeletionFailures(result.Deleted) {
-		a.warn("%s", text)
-	}
-	shown := a.text
-	if a.output == outputJSON {
-		shown = func(string) error { return a.encode(result) }
-	}
-	if shownErr := shown(view.Pruned(result)); shownErr != nil {
-		return shownErr
-	}
-	return err
+	return a.showDeletion(result.Deleted, result, view.Pruned(result), err)
 }
 
 // A period is a flag for a time span in days, weeks, or what time.ParseDuration reads.

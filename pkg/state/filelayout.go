@@ -51,6 +51,9 @@ func (w *Workspace) filePrefix() string {
 	return workingDir + "/"
 }
 
+// FilesDir returns the folder of files that users read.
+func (w *Workspace) FilesDir() string { return filepath.Join(w.dir, w.filePrefix()) }
+
 // SaveFile writes a file that users read, for example "logs/errors.txt", and returns its path.
 func (w *Workspace) SaveFile(name string, text []byte) (string, error) {
 	name = w.filePrefix() + name

@@ -16,6 +16,9 @@ func DeletedList(r *gantry.DeleteResult) string {
 		fmt.Fprintf(&b, "Nothing was deleted from %s.\n", r.Mirror)
 	case r.Plan == nil:
 		fmt.Fprintf(&b, "Nothing was deleted from %s yet. Run it again to continue.\n", r.Mirror)
+	case r.DryRun && !r.Plan.Empty():
+		p := r.Plan
+		fmt.Fprintf(&b, "To delete from %s: %s.\n", r.Mirror, sums("%s and %s in %s, %s that nothing else needs", p.Totals.Manifests, p.Totals.Tags, p.Totals.Repositories, p.Totals.Bytes))
 	case d == nil:
 		fmt.Fprintf(&b, "Nothing to delete from %s: the mirror has none of the listed images, or they are wanted.\n", r.Mirror)
 	default:
@@ -32,9 +35,15 @@ func DeletedList(r *gantry.DeleteResult) string {
 	for _, c := range r.Catalogs {
 		lines = append(lines, OneLine(c.Image+" ("+c.Catalog+", image set "+c.ImageSet+")"))
 	}
-	section("Published again without the bundles", lines)
-	if r.Deleted != nil {
-		section("Listed and deleted", oneLines(r.Images))
+	switch {
+	case r.DryRun:
+		section("To publish again without the bundles", lines)
+		section("Listed and to be deleted", oneLines(r.Images))
+	default:
+		section("Published again without the bundles", lines)
+		if r.Deleted != nil {
+			section("Listed and deleted", oneLines(r.Images))
+		}
 	}
 	lines = nil
 	for _, s := range r.Stays {
@@ -55,7 +64,10 @@ func DeletedList(r *gantry.DeleteResult) string {
 		fmt.Fprintf(&b, "\nRemove it from %s %s, too: the next\ngantry mirror brings back what is still selected.\n",
 			plural(len(r.ImageSets), "the configuration of the image set", "the configurations of the image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
 	}
-	if r.Deleted != nil {
+	switch {
+	case r.DryRun:
+		b.WriteString("\nNothing was deleted, and nothing else was changed. To delete: leave --dry-run out.\n")
+	case r.Deleted != nil:
 		b.WriteString("\n" + collectGarbage)
 	}
 	return b.String()

@@ -147,5 +147,9 @@ func code(text string) string {
 
 // block returns lines as a block of code.
 func block(text string) string {
-	return "```\n" + strings.ReplaceAll(Printable(text), "```", "~~~") + "\n```\n"
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.ReplaceAll(Printable(strings.TrimRight(line, "\n")), "```", "~~~") + "\n")
+	}
+	return "```\n" + b.String() + "```\n"
 }

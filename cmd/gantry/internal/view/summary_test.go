@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -59,6 +60,10 @@ func TestSummary(t *testing.T) {
 	got, warnings, _ := strings.Cut(got, "\n## Warnings\n")
 	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(warnings, "- `a warning of") {
 		t.Errorf("- want, + got:\n%s\nwarnings: %s", diff, warnings)
+	}
+	s.Result = &gantry.MirrorResult{Report: &mirror.Report{}, Resources: &gantry.ResourceFiles{Dir: "w/cluster-resources", Files: []string{"idms.yaml"}, Applied: &resources.Kustomized{Components: []string{"mirror-sets"}}}}
+	if got := Summary(s, ""); !strings.HasSuffix(got, "## Next step\n\n```\nTo configure clusters:\n  oc apply -k w/cluster-resources\n```\n") {
+		t.Errorf("%s", got)
 	}
 	failed := Summary(&gantry.RunSummary{Run: state.Run{Destination: "file:///disk", Started: began, Ended: began, Result: state.RunFailed}}, "it failed")
 	if !strings.HasPrefix(failed, "# `-` to `file:///disk`: failed\n\n`it failed`\n") {

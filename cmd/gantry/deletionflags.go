@@ -1,0 +1,51 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/prune"
+)
+
+// deletionFlags are the flags of verbs that delete content from a mirror.
+type deletionFlags struct {
+	registryFlags
+	workspace  string
+	onlyMirror bool
+	nested     int
+	form       string
+}
+
+// addFlags adds the flags to a command.
+func (f *deletionFlags) addFlags(c *cobra.Command) {
+	f.registryFlags.addDestinationFlags(c.Flags())
+	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().BoolVar(&f.onlyMirror, "only-mirror", false, "no other mirror on the registry contains this one or is below it: ignore records that the credentials cannot read")
+	c.Flags().IntVar(&f.nested, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
+	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+}
+
+// deletionExits is the part of a help about the exit status of such a verb.
+func deletionExits() string {
+	return exitCodes(map[int]string{
+		exitPartial: "the registry refuses to delete, or some content could not be deleted;\nthe rest is consistent",
+		exitLocked:  helpLocked, exitUnauthorized: helpUnauthorized,
+	})
+}
+
+// showDeletion prints the result of such a verb, as a document or as text, after what was not deleted. It returns the error
+// of the verb, or of printing.
+func (a *app) showDeletion(report *prune.Report, document any, text string, err error) error {
+	for _, line := range view.DeletionFailures(report) {
+		a.warn("%s", line)
+	}
+	show := func() error { return a.text(text) }
+	if a.output == outputJSON {
+		show = func() error { return a.encode(document) }
+	}
+	if err := show(); err != nil {
+		return err
+	}
+	return err
+}
