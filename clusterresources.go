@@ -178,12 +178,15 @@ func (s *Session) compareObjects(t *RegistryDestination, r *clusterResources, ou
 	if err != nil {
 		return err
 	}
+	written := before
 	before, after := resources.Applied(before), resources.Applied(slices.Concat(r.files, r.support))
 	kept := resources.Kept(before, after, r.files)
 	if out.Objects, err = resources.Compare(before, slices.Concat(after, kept)); err != nil {
 		return err
 	}
-	out.Objects.Unchanged -= len(resources.ObjectNames(kept))
+	out.Objects.NotApplied = resources.ObjectNames(kept)
+	out.Objects.Unchanged -= len(out.Objects.NotApplied)
+	out.Objects.AddDropped(written, slices.Concat(r.files, r.support))
 	out.Applied = &r.applied
 	if !r.target.Kubernetes {
 		effect := resources.Nodes(before, slices.Concat(after, kept))
@@ -214,6 +217,7 @@ func (s *Session) compareObjects(t *RegistryDestination, r *clusterResources, ou
 			}
 			return slices.Contains(others, n)
 		})
+		out.Objects.NotApplied = slices.DeleteFunc(out.Objects.NotApplied, func(n resources.ObjectName) bool { return slices.Contains(others, n) })
 		// So would setting them back.
 		out.Objects.Settings = slices.DeleteFunc(out.Objects.Settings, func(s resources.Setting) bool { return slices.Contains(others, s.ObjectName) })
 	}

@@ -109,3 +109,24 @@ func withoutComponents(files map[string]string) map[string]string {
 func allText(files map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Values(files)), "")
 }
+
+// TestResourcesForOtherClusters checks that objects which an earlier target applied are mentioned with the command
+// that deletes them, when they are no longer applied and when they are no longer written.
+func TestResourcesForOtherClusters(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, registrytest.Options{})
+	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
+	ws := w.path("ws")
+	w.must("mirror", "-c", w.path("isc.yaml"), w.docker("/ocp"), "--workspace", ws, "--for", "openshift-4.20")
+	const itms = "oc delete imagetagmirrorset itms-generic-0\n"
+	o := w.must("resources", "--workspace", ws, "--for", "kubernetes")
+	w.says(o.stdout, "1 object no longer applied: ImageTagMirrorSet itms-generic-0; clusters that have it keep it until it is deleted:\n    "+itms)
+	if o = w.must("resources", "--workspace", ws); strings.Contains(o.stdout, "oc delete") {
+		t.Errorf("mentioned twice:\n%s", o.stdout)
+	}
+	o = w.must("resources", "--workspace", ws, "--for", "openshift-4.12")
+	w.says(o.stdout, "1 object removed: ImageTagMirrorSet itms-generic-0; in clusters that have it:\n    "+itms)
+	if o = w.must("resources", "--workspace", ws); strings.Contains(o.stdout, "oc delete") {
+		t.Errorf("mentioned twice:\n%s", o.stdout)
+	}
+}

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"os/exec"
@@ -241,6 +242,32 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestAddDropped checks that objects which are no longer written are removed, also if the last Kustomization did not
+// apply them.
+func TestAddDropped(t *testing.T) {
+	files := func(target string, opts Options) []File {
+		manifests, support, _ := everything(t, target, opts)
+		return slices.Concat(manifests, support)
+	}
+	before, after := files("kubernetes", Options{}), files("openshift-4.12", Options{ICSP: true})
+	c, err := Compare(Applied(before), Applied(after))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		c.AddDropped(before, after)
+	}
+	var kinds []string
+	for _, n := range c.Removed {
+		if n.Kind == "ImageDigestMirrorSet" || n.Kind == "ImageTagMirrorSet" {
+			kinds = append(kinds, n.Kind)
+		}
+	}
+	if diff := cmp.Diff([]string{"ImageDigestMirrorSet", "ImageTagMirrorSet"}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestKustomizeBuilds builds the folder with kustomize itself.
 func TestKustomizeBuilds(t *testing.T) {
 	if testing.Short() {
@@ -260,9 +287,11 @@ func TestKustomizeBuilds(t *testing.T) {
 	run := exec.CommandContext(t.Context(), "go", "run", ".", dir)
 	run.Dir = filepath.Join("..", "..", ".ci", "tools", "kustomize")
 	run.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off")
-	out, err := run.CombinedOutput()
+	var messages bytes.Buffer // such as those about modules that are downloaded
+	run.Stderr = &messages
+	out, err := run.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s", err, messages.Bytes())
 	}
 	all, err := readObjects(File{"all.yaml", out})
 	if err != nil {

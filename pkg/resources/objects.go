@@ -47,6 +47,9 @@ type Changes struct {
 	Changed []ObjectName    `json:"changed"`
 	Removed []ObjectName    `json:"removed"`
 	Renamed []RenamedObject `json:"renamed,omitempty"`
+	// NotApplied are objects that the Kustomization applied before, and whose component it now leaves out. The
+	// manifests still have them, and clusters keep them.
+	NotApplied []ObjectName `json:"notApplied,omitempty"`
 	// Settings are objects of clusters that only the files before change. Clusters need them: they are set
 	// back, and not deleted.
 	Settings []Setting `json:"settings,omitempty"`
@@ -55,7 +58,22 @@ type Changes struct {
 }
 
 // Any reports whether there is a difference.
-func (c *Changes) Any() bool { return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.Settings) > 0 }
+func (c *Changes) Any() bool {
+	return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.NotApplied)+len(c.Settings) > 0
+}
+
+// AddDropped adds to Removed the objects of the files before that no longer are in those after, whether the
+// Kustomization applied them or not: an earlier one may have, for other clusters.
+func (c *Changes) AddDropped(before, after []File) {
+	manifests := slices.DeleteFunc(slices.Clone(before), func(f File) bool { return IsSupport(f.Name) })
+	now := ObjectNames(after)
+	for _, n := range ObjectNames(manifests) {
+		if !slices.Contains(now, n) && !slices.Contains(c.Removed, n) {
+			c.Removed = append(c.Removed, n)
+		}
+	}
+	slices.SortFunc(c.Removed, compareNames)
+}
 
 // Compare returns how the objects in the files after differ from those before. A file may contain
 // several YAML documents or a list. Files before that are not manifests are ignored: the user may have

@@ -31,7 +31,7 @@ func PlannedResources(f *gantry.ResourceFiles) string {
 
 // first reports whether the changes are those of a first run.
 func first(c *resources.Changes) bool {
-	return len(c.Changed)+len(c.Removed)+len(c.Settings)+c.Unchanged == 0
+	return len(c.Changed)+len(c.Removed)+len(c.NotApplied)+len(c.Settings)+c.Unchanged == 0
 }
 
 // writeObjects writes which objects of a cluster the manifests add, replace and no longer have, and
@@ -70,6 +70,14 @@ func writeObjects(b *strings.Builder, c *resources.Changes) {
 	if len(gone) > 0 {
 		fmt.Fprintf(b, "  %s; in clusters that have %s:\n", objects(gone, "removed"), pronoun)
 		writeDelete(b, gone)
+	}
+	if len(c.NotApplied) > 0 {
+		rest := "clusters that have them keep them until they are deleted"
+		if len(c.NotApplied) == 1 {
+			rest = "clusters that have it keep it until it is deleted"
+		}
+		fmt.Fprintf(b, "  %s; %s:\n", objects(c.NotApplied, "no longer applied"), rest)
+		writeDelete(b, c.NotApplied)
 	}
 	writeSettings(b, c.Settings)
 }

@@ -41,6 +41,11 @@ func TestObjects(t *testing.T) {
 			Renamed: []resources.RenamedObject{{From: source("old"), To: source("new")}},
 		},
 		`Cluster resources that a run would change in dir:
+  2 objects no longer applied: CatalogSource openshift-marketplace/x, ImageTagMirrorSet z; clusters that have them keep them until they are deleted:
+    oc delete catalogsource -n openshift-marketplace x
+    oc delete imagetagmirrorset z
+`: {NotApplied: []resources.ObjectName{source("x"), set("z")}},
+		`Cluster resources that a run would change in dir:
   2 objects no longer changed: Image cluster, OperatorHub cluster; clusters keep the settings until they are set back:
     oc patch image.config.openshift.io cluster --type merge -p '{"spec":{"additionalTrustedCA":null}}'
     oc patch operatorhub.config.openshift.io cluster --type merge -p '{"spec":{"disableAllDefaultSources":false}}'
