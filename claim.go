@@ -106,6 +106,9 @@ func (s *Session) admitTo(t *RegistryDestination, p *plan.Plan, given string, op
 	if err != nil {
 		return nil, err
 	}
+	if before != nil {
+		t.format = before.Format
+	}
 	mine := mirror.NewRecord(p, t.names, &mirror.Report{}, before)
 	if before != nil && given == "" {
 		if gone := state.Abandoned(*before, mine); len(gone) > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -118,6 +119,8 @@ type RegistryDestination struct {
 	renameCatalogs bool
 	// suffix is the one of the names of mirror sets, and suffixNote why it is used; see nameObjects.
 	suffix, suffixNote string
+	// format is the one of the record of the image set that is mirrored.
+	format manifest.Format
 	// recorded are the records that the mirror itself has, by image set, and unreadable the tags of those
 	// warnedTags are the tags of other image sets that were warned about.
 	warnedTags map[string]bool

@@ -315,6 +315,9 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if err != nil {
 		return nil, err
 	}
+	if err := e.checkFormatKept(&o, t.Registry(), p); err != nil {
+		return nil, err
+	}
 	result := &MirrorResult{Version: 1, Destination: o.Destination, PlanDigest: sum, PlanSignature: approved.signer(), Plan: p, Verified: s.accepted.summary(), Gate: s.gated}
 	result.UnsignedImages, _ = result.Plan.Unsigned()
 	if selected != nil && have == nil {

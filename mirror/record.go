@@ -23,7 +23,7 @@ func NewRecord(p *plan.Plan, names map[string]reference.Reference, report *Repor
 	for _, f := range report.Failed {
 		failed[copied{f.Source, f.Repository}] = true
 	}
-	r := state.Record{Images: make([]resources.Image, 0, len(p.Images)), Selections: map[string]digest.Digest{}, Runs: 1}
+	r := state.Record{Images: make([]resources.Image, 0, len(p.Images)), Selections: map[string]digest.Digest{}, Format: p.Format, Runs: 1}
 	for _, img := range p.Images {
 		source, err := reference.Parse(img.Source)
 		if err != nil || img.Kind == plan.CatalogImage || failed[copied{img.Source, img.Repository}] {

@@ -128,3 +128,37 @@ func TestDestFormatRefusesArtifacts(t *testing.T) {
 	cfg := w.config("imageset.yaml", "  files:\n  - path: "+w.path("notes.txt")+"\n")
 	w.refuse(exitUsage, []string{"the configuration has files, which are OCI artifacts"}, "mirror", "-c", cfg, "--dest-format", "docker", w.docker("/no"))
 }
+
+// TestDestFormatForgotten checks that a run without the format of the run before is refused, on other hosts, too, before
+// anything is copied, and that keep changes it. A plan has its format in it: that is a warning.
+func TestDestFormatForgotten(t *testing.T) {
+	t.Parallel()
+	w, _ := rewriteFixture(t)
+	cfg := w.config("imageset.yaml", "  operators:\n  - catalog: dir://"+w.path("catalog")+"\n    targetCatalog: op/catalog\n  additionalImages:\n  - name: images.example.net/tools/app:v1\n")
+	w.must("mirror", "-c", cfg, "--dest-format", "docker", w.docker("/ocp"))
+	w.must("plan", "-c", cfg, "--lock", w.path("plan.json"))
+	digestOf := func() string {
+		got, err := w.mirror.Client().Pull(t.Context(), "ocp/tools/app", "v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Digest.String()
+	}
+	converted := digestOf()
+	refused := []string{"mirrored to " + w.docker("/ocp") + " with --dest-format docker", "set --dest-format to docker as before, or to keep"}
+	w.refuse(exitUsage, refused, "mirror", "-c", cfg, w.docker("/ocp"))
+	w.refuse(exitUsage, refused, "mirror", "-c", cfg, w.docker("/ocp"), "--dry-run")
+	w.refuse(exitUsage, refused, "mirror", "-c", cfg, w.docker("/ocp"), "--workspace", w.path("other"))
+	if digestOf() != converted {
+		t.Error("the image was replaced")
+	}
+	w.must("mirror", "-c", cfg, w.docker("/elsewhere"), "--workspace", w.path("other"))
+	w.must("mirror", "-c", cfg, "--dest-format", "docker", w.docker("/ocp"))
+	w.says(w.must("mirror", "--plan", w.path("plan.json"), w.docker("/ocp"), "--dry-run").stderr, "its images are converted no longer")
+	w.must("mirror", "-c", cfg, "--dest-format", "keep", w.docker("/ocp"))
+	if digestOf() == converted {
+		t.Error("the image was not replaced")
+	}
+	w.must("mirror", "-c", cfg, w.docker("/ocp"))
+	w.must("mirror", "-c", cfg, w.docker("/ocp"), "--workspace", w.path("third"))
+}

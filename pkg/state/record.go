@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -31,6 +32,8 @@ type Record struct {
 	Names []resources.CatalogName `json:"names,omitempty"`
 	// ImagePolicies verify the signatures of images.
 	ImagePolicies []resources.ImagePolicy `json:"imagePolicies,omitempty"`
+	// Format is the one that images were converted to; "" if they have the media types of their sources.
+	Format manifest.Format `json:"format,omitempty"`
 	// Runs counts the runs that wrote the record.
 	Runs int `json:"turn,omitempty"`
 }

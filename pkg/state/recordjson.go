@@ -32,6 +32,9 @@ func (r *Record) Write(w io.Writer) error {
 	if len(r.ImagePolicies) > 0 {
 		rest = append(rest, field{"imagePolicies", r.ImagePolicies})
 	}
+	if r.Format != "" {
+		rest = append(rest, field{"format", r.Format})
+	}
 	for _, field := range rest {
 		_, _ = out.WriteString(", \"" + field.name + "\": ")
 		if err := enc.Encode(field.value); err != nil {
@@ -72,6 +75,8 @@ func readRecord(dec *json.Decoder) (Record, error) {
 			err = dec.Decode(&r.Names)
 		case "imagePolicies":
 			err = dec.Decode(&r.ImagePolicies)
+		case "format":
+			err = dec.Decode(&r.Format)
 		case "turn":
 			err = dec.Decode(&r.Runs)
 		default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -81,6 +82,11 @@ func readField(dec *json.Decoder, name json.Token, to *state.Record) error {
 		})
 	case "imagePolicies":
 		return readList(dec, &to.ImagePolicies, (*resources.ImagePolicy).Check)
+	case "format":
+		if err := readValue(dec, &to.Format); err != nil || to.Format == "" || slices.Contains(manifest.Formats(), string(to.Format)) {
+			return err
+		}
+		return fmt.Errorf("%.100q is unknown", to.Format)
 	case "graphData":
 		if err := readValue(dec, &to.GraphData); err != nil || to.GraphData == nil {
 			return err
