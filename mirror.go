@@ -181,11 +181,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if o.Repair != "" {
 		return e.repair(ctx, o)
 	}
-	gate, err := e.windowGate(&o)
-	if err == nil && gate != nil {
-		err = gate.Wait(ctx) // before anything is locked
-	}
-	if err != nil {
+	if _, err := e.waitForWindow(ctx, &o); err != nil {
 		return nil, err
 	}
 	var selected *Selected

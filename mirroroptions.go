@@ -130,9 +130,6 @@ func (o *MirrorOptions) Check() error {
 	if _, err := o.windows(); err != nil {
 		return err
 	}
-	if len(o.Window) > 0 && o.Repair != "" {
-		return inputf("Options.Window is not for Options.Repair")
-	}
 	if err := o.checkShards(); err != nil {
 		return err
 	}

@@ -36,8 +36,6 @@ func (o *MirrorOptions) checkRepair() error {
 		return inputHint("leave it out: a repair has no parity files", "Options.Redundancy cannot be combined with Options.Repair")
 	case o.Gate != "" || o.GatePlan != "":
 		return inputHint("leave them out: the content of the request was in an archive before", "Options.Gate and Options.GatePlan cannot be combined with Options.Repair")
-	case len(o.Window) > 0:
-		return inputHint("leave it out", "Options.Window cannot be combined with Options.Repair")
 	case o.DryRun:
 		return inputHint("leave it out: the request lists everything that is written", "Options.DryRun cannot be combined with Options.Repair")
 	}
@@ -57,6 +55,13 @@ func (e *Env) repair(ctx context.Context, o MirrorOptions) (done *MirrorResult, 
 	}
 	if err := o.ReleaseTrust.check(); err != nil {
 		return nil, err
+	}
+	gate, err := e.waitForWindow(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	if gate != nil {
+		opts.Wait = gate.Wait
 	}
 	s, err := e.OpenSession(workspaceDir(o.Workspace))
 	if err != nil {

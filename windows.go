@@ -1,6 +1,7 @@
 package gantry
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -37,4 +38,14 @@ func (e *Env) windowGate(o *MirrorOptions) (*window.Gate, error) {
 		e.TuneWindow(g)
 	}
 	return g, nil
+}
+
+// waitForWindow waits until the gate of Options.Window is open, before anything is locked, and returns it; nil if there is
+// none.
+func (e *Env) waitForWindow(ctx context.Context, o *MirrorOptions) (*window.Gate, error) {
+	gate, err := e.windowGate(o)
+	if err != nil || gate == nil {
+		return nil, err
+	}
+	return gate, gate.Wait(ctx)
 }

@@ -48,6 +48,8 @@ type RepairOptions struct {
 	Streams int
 	// Fatal reports whether an error of a source or of the folder ends the run.
 	Fatal func(error) bool
+	// Wait, if not nil, is called before each manifest or blob is fetched. It may delay that.
+	Wait func(context.Context) error
 	// Watch, if not nil, is called when fetching begins. done returns how many manifests and blobs
 	// are done. The returned stop function is called at the end.
 	Watch func(done func() int64) (stop func())
@@ -209,6 +211,11 @@ func fetchAll(ctx context.Context, source image.Reader, w *archive.Writer, r *st
 	g.SetLimit(max(opts.Streams, 1))
 	for i, want := range r.Content {
 		g.Go(func() error {
+			if opts.Wait != nil {
+				if err := opts.Wait(ctx); err != nil {
+					return err
+				}
+			}
 			err := fetch(ctx, source, w, want)
 			done.Add(1)
 			if ctx.Err() != nil {

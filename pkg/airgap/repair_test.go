@@ -1,6 +1,7 @@
 package airgap
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -273,4 +274,26 @@ func TestReadRequest(t *testing.T) {
 	refused(t, err, advice.Input, "other.json: ")
 	_, err = ReadRequest(filepath.Join(dir, "absent"), true)
 	refused(t, err, advice.Input, "reading the repair request: ", "no such file")
+}
+
+// TestRepairWaits checks that nothing is fetched until Wait returns, and that its error ends the repair.
+func TestRepairWaits(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.months(1)
+	lost := []digest.Digest{layerOf("shared"), layerOf("layer 1")}
+	w.spoil("disk1", content(lost...))
+	r, err := w.request(false, "disk1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := errors.New("closed")
+	opts := RepairOptions{Dir: w.path("repair"), Wait: func(context.Context) error { return closed }}
+	if _, err := Repair(t.Context(), w.ws, r, memory{w, gone(lost...)}, opts); !errors.Is(err, closed) {
+		t.Errorf("%v", err)
+	}
+	opts.Wait = func(context.Context) error { return nil }
+	if _, err := Repair(t.Context(), w.ws, r, memory{fixture: w}, opts); err != nil {
+		t.Error(err)
+	}
 }
