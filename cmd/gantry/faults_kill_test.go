@@ -18,8 +18,8 @@ import (
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// endTime limits how long the program may take to end after a signal. The program aims to end
-// within five seconds, but machines that run tests are slow.
+// endTime limits how long tests wait for the program, for example until it ends after a signal. It ends
+// within two seconds (TestInterrupt), but machines that run tests are slow.
 const endTime = 30 * time.Second
 
 // journalled returns how many blobs are in the journal of a run.

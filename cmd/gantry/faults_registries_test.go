@@ -192,7 +192,7 @@ func (s *faultFixture) run(name string, clock remote.Clock, idle time.Duration) 
 // returns those that are.
 func goroutinesOf(t *testing.T, run string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), endTime)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

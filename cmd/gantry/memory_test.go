@@ -47,7 +47,7 @@ func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
 	}
 	for _, tc := range []struct{ held, want int }{{0, garbage}, {128 << 20, leastGarbage}} {
 		held := make([]byte, tc.held)
-		for end := time.Now().Add(20 * time.Second); percent() != tc.want && time.Now().Before(end); {
+		for end := time.Now().Add(endTime); percent() != tc.want && time.Now().Before(end); {
 			runtime.GC()
 			<-time.After(10 * time.Millisecond)
 		}

@@ -31,12 +31,12 @@ const answer = `{"version":1,"nodes":[
 {"version":"4.20.1","payload":"quay.io/example/release@sha256:1","metadata":{"io.openshift.upgrades.graph.release.channels":"stable-4.20"}}],
 "edges":[[0,1]],"conditionalEdges":[]}`
 
-// client returns the program's Getter with short retries.
-func client(t *testing.T) *remote.Client {
+// client returns the program's Getter with short retries. idle is how long it waits for data.
+func client(t *testing.T, idle time.Duration) *remote.Client {
 	t.Helper()
 	c, err := remote.New(remote.Options{
 		CertDirs: []string{}, Proxy: http.ProxyURL(nil),
-		Retry: remote.Retry{Times: 2, Delay: time.Millisecond}, IdleTimeout: 100 * time.Millisecond,
+		Retry: remote.Retry{Times: 2, Delay: time.Millisecond}, IdleTimeout: idle,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func says(status int, body string) http.HandlerFunc {
 
 func TestGraph(t *testing.T) {
 	url, asked := serve(t, says(http.StatusOK, answer))
-	s := &update.Service{URL: url + "/v1/graph?token=s3cret&channel=x", Get: client(t)}
+	s := &update.Service{URL: url + "/v1/graph?token=s3cret&channel=x", Get: client(t, time.Minute)}
 	g, from, err := s.Graph(t.Context(), "stable-4.20", "amd64")
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,11 @@ func TestResponses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			url, asked := serve(t, tt.answer)
-			g, _, err := (&update.Service{URL: url, Get: client(t)}).Graph(t.Context(), "stable-4.20", "amd64")
+			idle := time.Minute
+			if tt.name == "slow" {
+				idle = 100 * time.Millisecond
+			}
+			g, _, err := (&update.Service{URL: url, Get: client(t, idle)}).Graph(t.Context(), "stable-4.20", "amd64")
 			if err == nil || g != nil || tt.want != nil && !errors.Is(err, tt.want) {
 				t.Fatalf("got %v, %v, want an error that is %v", g, err, tt.want)
 			}
@@ -214,7 +218,7 @@ func TestResponses(t *testing.T) {
 
 func TestUnknownChannel(t *testing.T) {
 	url, _ := serve(t, says(http.StatusOK, `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`))
-	s := &update.Service{URL: url, Get: client(t), Channels: []string{"stable-4.20", "eus-4.18"}}
+	s := &update.Service{URL: url, Get: client(t, time.Minute), Channels: []string{"stable-4.20", "eus-4.18"}}
 	_, _, err := s.Graph(t.Context(), "stabel-4.20", release.Multi)
 	var unknown *update.UnknownChannelError
 	if !errors.As(err, &unknown) {
