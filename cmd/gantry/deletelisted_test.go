@@ -303,10 +303,7 @@ func (w *fixture) interruptDelete(list string) {
 	w.t.Helper()
 	cmd := w.process(w.t.Context(), "delete", "--delete-yaml-file", list, w.docker("/site"), "--workspace", w.path("workspace"))
 	interrupt, run := interruptible(cmd)
-	w.mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Nth: 2, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(rw, r)
-		interrupt()
-	}})
+	w.mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Nth: 2, Action: withoutResponse(interrupt)})
 	var exit *exec.ExitError
 	if err := run(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
 		w.t.Fatal(err)

@@ -27,9 +27,9 @@ func TestDeltaKilled(t *testing.T) {
 	ctx, kill := context.WithCancel(t.Context()) // which ends the process with SIGKILL
 	defer kill()
 	cmd := w.process(ctx, append(w.from("disk2"), "--workspace", w.path("inside"))...)
-	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Nth: 1, Action: func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Nth: 1, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 		_, _ = io.CopyN(io.Discard, r.Body, 100)
-		kill()
+		kills(kill)(rw, r, next)
 	}})
 	if err := cmd.Run(); err == nil {
 		t.Fatal("the run was not killed")

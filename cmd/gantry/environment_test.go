@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +157,16 @@ func interruptible(cmd *exec.Cmd) (interrupt func(), run func() error) {
 		return cmd.Wait()
 	}
 	return interrupt, run
+}
+
+// withoutResponse returns an action that passes a request on and calls do, which ends the program. The program gets no
+// response, so that it cannot be done before that.
+func withoutResponse(do func()) registrytest.Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(httptest.NewRecorder(), r)
+		do()
+		registrytest.NoResponse()(w, r, next)
+	}
 }
 
 // environ returns the environment of a separate process.

@@ -75,10 +75,7 @@ func TestLease(t *testing.T) {
 
 	killed, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/site/gantry-lease/manifests/current", Nth: 1, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(rw, r)
-		cancel()
-	}})
+	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/site/gantry-lease/manifests/current", Nth: 1, Action: withoutResponse(cancel)})
 	if err := w.process(killed, line("three")...).Run(); err == nil {
 		t.Fatal("the run was not killed")
 	}

@@ -162,12 +162,7 @@ func TestPruneInterrupted(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	interrupt, run := interruptible(cmd)
-	w.mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Nth: 4, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(rw, r)
-		interrupt()
-	}}, registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(rw, r)
-	}})
+	w.mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Nth: 4, Action: withoutResponse(interrupt)})
 	var exit *exec.ExitError
 	if err := run(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
 		t.Fatalf("%v\n%s", err, &stderr)

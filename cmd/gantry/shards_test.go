@@ -29,6 +29,14 @@ func (w *fixture) contentOf(prefix string) map[string]registrytest.Repository {
 	return all
 }
 
+// kills returns an action that ends the program with kill. The registry does not see the request.
+func kills(kill func()) registrytest.Action {
+	return func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+		kill()
+		registrytest.NoResponse()(rw, r, next)
+	}
+}
+
 // TestShards copies a plan as four processes with workspaces of their own at the same time. One of them is killed
 // while it copies, and when it is almost done. At the end, the registry has the same content as after one run.
 func TestShards(t *testing.T) {
@@ -44,13 +52,15 @@ func TestShards(t *testing.T) {
 	w.refuse(exitMismatch, []string{"4 shards of the plan are not complete", "shard 3/4 was not run", "--shard 1/4, 2/4, 3/4, 4/4"}, finish...)
 
 	killed, kill := context.WithCancel(t.Context())
-	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/site/.*/blobs/uploads/", Nth: 2, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) { kill() }})
+	defer kill()
+	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/site/.*/blobs/uploads/", Nth: 2, Action: kills(kill)})
 	if err := w.process(killed, line(2)...).Run(); err == nil {
 		t.Fatal("the run was not killed")
 	}
 
-	killed, kill = context.WithCancel(t.Context())
-	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/site/gantry-shards/manifests/.*2-of-4", Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) { kill() }})
+	killed, killLater := context.WithCancel(t.Context())
+	defer killLater()
+	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/site/gantry-shards/manifests/.*2-of-4", Action: kills(killLater)})
 	var runs []*exec.Cmd
 	var outputs [4]bytes.Buffer
 	for i := range 4 {
