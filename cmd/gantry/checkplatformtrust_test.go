@@ -70,6 +70,7 @@ func TestCheckPlatformKeys(t *testing.T) {
 // has no keys, either.
 func TestCheckPlatformUnverified(t *testing.T) {
 	t.Parallel()
+	long(t) // the root package tests the findings, TestCheckPlatform the verb
 	u := releasetest.Small()
 	u.Releases[0].Flaws.NoKeys = true
 	w := &provenMirror{newPlatformFixture(t, u), "ocp"}

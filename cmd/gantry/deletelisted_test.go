@@ -112,6 +112,7 @@ func TestDelete(t *testing.T) {
 // the catalog that loses it is published without it.
 func TestDeleteShared(t *testing.T) {
 	t.Parallel()
+	long(t) // packages plan/deletion and mirror/prune test what stays, TestDelete the verb
 	w := newFixture(t, registrytest.Options{})
 	const packages = "    packages:\n    - name: lantern\n    - name: tidewater\n"
 	const both = "  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n" + packages + "  - catalog: registry.example.com/acme/operator-index:v4.20\n    targetCatalog: acme/copy\n" + packages
@@ -225,6 +226,7 @@ func TestDeleteRefused(t *testing.T) {
 // catalog stays that the list has.
 func TestDeleteUnknownMirror(t *testing.T) {
 	t.Parallel()
+	long(t) // TestPruneUnknownMirror refuses for the same reasons
 	w, list := deletable(t)
 	before := w.mirrored("site")
 	unchanged := func() {

@@ -73,6 +73,7 @@ func documentedScript(t *testing.T, text string) string {
 // TestDocumentedScanners runs the scripts of chapter 17 as gates, with programs that behave as Trivy and Grype.
 func TestDocumentedScanners(t *testing.T) {
 	t.Parallel()
+	long(t) // TestGate runs programs of the user
 	for name, program := range map[string]string{"trivy": fakeTrivy, "grype": fakeGrype} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

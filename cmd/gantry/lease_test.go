@@ -96,6 +96,9 @@ func TestLeaseRefused(t *testing.T) {
 		"not found": registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN"),
 		"read only": registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED"),
 	} {
+		if testing.Short() && name != "denied" {
+			continue // the others only in full length
+		}
 		w.mirror.Script(registrytest.Rule{Path: "/gantry-lease/", Action: refusal})
 		prefix := strings.ReplaceAll(name, " ", "-")
 		o := w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/"+prefix), "--workspace", w.path(prefix))

@@ -194,6 +194,7 @@ func TestMirrorToALayout(t *testing.T) {
 
 func TestMirrorNestedPaths(t *testing.T) {
 	t.Parallel()
+	long(t) // TestScripts/nested-paths mirrors with a limit
 	w := newFixture(t, registrytest.Options{})
 	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/team"), "--max-nested-paths", "2")
 	flat := func(path string) string { return "team/" + strings.ReplaceAll(path, "/", "-") }
@@ -206,6 +207,9 @@ func TestMirrorWithCredentialsAndTLS(t *testing.T) {
 	t.Parallel()
 	for name, auth := range map[string]registrytest.Auth{"basic": registrytest.BasicAuth, "token": registrytest.TokenAuth} {
 		t.Run(name, func(t *testing.T) {
+			if auth == registrytest.BasicAuth {
+				long(t) // package remote tests both schemes
+			}
 			w := newFixture(t, registrytest.Options{TLS: true, Auth: auth})
 			isc := w.path("imageset.yaml")
 			w.refuse(exitError, []string{"certificate", "--dest-cert-dir"}, "mirror", "-c", isc, w.docker(""))

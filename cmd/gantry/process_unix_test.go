@@ -86,6 +86,7 @@ func TestHangup(t *testing.T) {
 // TestHangupIgnored checks that a run continues under nohup.
 func TestHangupIgnored(t *testing.T) {
 	t.Parallel()
+	long(t) // TestHangup has the signal that is not ignored
 	w := newFixture(t, registrytest.Options{})
 	cmd := w.process(t.Context(), "mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--workspace", w.path("workspace"))
 	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh"}, cmd.Args...)

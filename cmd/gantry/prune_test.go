@@ -95,6 +95,7 @@ func (w *fixture) lastRun() state.Run {
 // contains it, and that records are found with a limit of path components.
 func TestPruneOverlap(t *testing.T) {
 	t.Parallel()
+	long(t) // package mirror/prune tests what stays, TestPruneWithArchives the verb
 	w := prunable(t, registrytest.Options{})
 	// The first mirror had netcheck in site/tools/netcheck, and so has the second one below it.
 	other := w.config("other.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n    targetRepo: netcheck\n")

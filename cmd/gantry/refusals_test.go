@@ -122,6 +122,7 @@ func closedPort(t *testing.T) string {
 
 func TestMissingImage(t *testing.T) {
 	t.Parallel()
+	long(t) // TestScripts/missing mirrors to a registry, TestArchiveWithMissingImages to a disk
 	w := newFixture(t, registrytest.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(registrytest.Rule{Path: "/lantern/store/manifests/", Action: registrytest.Status(404)})
@@ -268,6 +269,7 @@ func TestLockedLayout(t *testing.T) {
 // blob, for a mirror and for an archive, and runs it again.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
+	long(t) // TestHangup and TestReleaseInterrupted interrupt runs, TestKilledWritingAnArchive one to a disk
 	w := newFixture(t, registrytest.Options{})
 	isc, disk := w.path("imageset.yaml"), "file://"+w.path("disk")
 	for _, args := range [][]string{{"-c", isc, w.docker("/direct")}, {"-c", isc, disk}} {

@@ -75,6 +75,7 @@ func (w *fixture) configMapVolume(name string, files map[string]string) string {
 // end, the registry has the same content as after one run.
 func TestKubernetesJob(t *testing.T) {
 	t.Parallel()
+	long(t) // TestShardsIncomplete runs and joins shards, package shardjob makes the Jobs
 	w := newFixture(t, registrytest.Options{})
 	line := []string{"plan", "-c", w.path("imageset.yaml"), "--lock", w.path("plan.json"), "--kubernetes-job", "2", "--kubernetes-image", "registry.example.com/gantry:v1", w.docker("/site")}
 	o := w.must(line...)

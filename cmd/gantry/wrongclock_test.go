@@ -122,16 +122,22 @@ func TestWrongClocks(t *testing.T) {
 		w.must("verify", "-c", isc, "--name", "direct", w.docker("/site"), "--workspace", w.path("near"))
 		w.must("verify", w.docker("/site"), "--workspace", w.path("inside"))
 	}
-	// The first two states of the mirror have no earlier one whose time shows that the clock is back.
-	for _, difference := range []time.Duration{-oneYear, -oneYear, 0, oneYear, 0} {
-		run(difference)
-	}
-	for _, difference := range []time.Duration{oneYear, -oneYear} {
-		w.mirror.Script(dated(difference))
+	w.knowsCompressors("inside")
+	if testing.Short() {
+		run(-oneYear)
+		run(0)
+	} else {
+		// The first two states of the mirror have no earlier one whose time shows that the clock is back.
+		for _, difference := range []time.Duration{-oneYear, -oneYear, 0, oneYear, 0} {
+			run(difference)
+		}
+		for _, difference := range []time.Duration{oneYear, -oneYear} {
+			w.mirror.Script(dated(difference))
+			run(0)
+		}
+		w.mirror.Script()
 		run(0)
 	}
-	w.mirror.Script()
-	run(0)
 
 	reached, resume := make(chan struct{}), make(chan struct{})
 	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/gantry-image-sets/manifests/", Nth: 1, Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
