@@ -106,7 +106,8 @@ var rules = []rule{
 	// Parity is computed from any files.
 	{from: "./pkg/parity", never: []string{"net/http/...", "./archive"}},
 	// Compressors know nothing of what they compress.
-	{from: "./pkg/recompress/...", never: []string{"net/http/...", "./archive/...", "./pkg/delta/..."}},
+	{from: "./pkg/recompress/...", never: []string{"net/http/...", "./archive/...", "./pkg/delta/...", "./pkg/packed"}},
+	{from: "./pkg/packed", never: []string{"net/http/...", "./archive/...", "./pkg/delta/..."}},
 	// Packages for images and drawings serve both catalogs and releases.
 	{from: "./pkg/image/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/delta", never: []string{"net/http/...", "./archive", "./plan/...", "./pkg/remote/..."}},

@@ -55,7 +55,7 @@ func (c *comparer) compare(p piece, r *result) error {
 	rest := c.buffer
 	for _, s := range p.segments {
 		if s.copied >= 0 {
-			r.copy(s.copied, s.end-s.start)
+			r.copy(s.copied, s.end-s.start, false)
 			continue
 		}
 		t := rest[:s.end-s.start]
@@ -69,8 +69,8 @@ func (c *comparer) compare(p piece, r *result) error {
 	return nil
 }
 
-func (r *result) copy(from, n int64) {
-	r.operations = append(r.operations, operation{from: from, copied: n})
+func (r *result) copy(from, n int64, short bool) {
+	r.operations = append(r.operations, operation{from: from, copied: n, short: short})
 	r.matched += n
 }
 
@@ -92,18 +92,19 @@ func (c *comparer) add(r *result, start int64, t []byte, runs []run) {
 		r.insert(t[at:run.target])
 		at = run.target + run.length
 		from := c.window.address(run.window)
-		r.differ(start+int64(run.target), t[run.target:at], from, c.window.content[run.window:run.window+run.length])
-		r.copy(from, int64(run.length))
+		short := r.differ(start+int64(run.target), t[run.target:at], from, c.window.content[run.window:run.window+run.length])
+		r.copy(from, int64(run.length), short)
 	}
 	r.insert(t[at:])
 }
 
-// differ adds the words of t that differ from those of b. t begins at start in the target, and b at the address from.
-func (r *result) differ(start int64, t []byte, from int64, b []byte) {
+// differ adds the words of t that differ from those of b, and reports whether the last one has fewer than four bytes. t begins at start in the target, and b
+// at the address from.
+func (r *result) differ(start int64, t []byte, from int64, b []byte) (short bool) {
 	for i := 0; i < len(t); {
 		i += common(t[i:], b[i:])
 		if i >= len(t) {
-			return
+			break
 		}
 		c := change{copied: r.matched + int64(i), from: uint32(from + int64(i)), at: uint32(start + int64(i)), mask: wordMask(len(t) - i)}
 		c.target, c.base = word(t[i:]), word(b[i:])
@@ -114,7 +115,9 @@ func (r *result) differ(start int64, t []byte, from int64, b []byte) {
 		}
 		r.changes = append(more(r.changes), c)
 		i += c.width()
+		short = c.mask != math.MaxUint32
 	}
+	return short
 }
 
 // more returns s with room for another element. Memory for many changes grows in few large steps: append would leave four times as much behind.

@@ -11,6 +11,8 @@ import (
 	"math"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/gantry-mirror/gantry/pkg/packed"
 )
 
 // ErrMismatch is returned by Decode if the rebuilt content is not the one that the header announces: a base has other content than the writer had.
@@ -18,7 +20,8 @@ var ErrMismatch = errors.New("the rebuilt content has another checksum than the 
 
 // DecodeOptions of Decode.
 type DecodeOptions struct {
-	MaxContentSize int64 // 0: no limit. A delta that announces more is refused before anything is written
+	MaxContentSize int64  // 0: no limit. A delta that announces more is refused before anything is written
+	Temp           string // the folder for a temporary file with what compressed parts of bases unpack to; "" is the one of the system
 }
 
 // Decode reads a delta and writes the uncompressed content of its target to w. It opens every base once, by its index in the header; closing them is the
@@ -39,26 +42,35 @@ func (h *Header) Decode(ctx context.Context, w io.Writer, r io.Reader, open func
 	if o.MaxContentSize > 0 && h.ContentSize > o.MaxContentSize {
 		return invalid("it announces %d bytes; at most %d are allowed", h.ContentSize, o.MaxContentSize)
 	}
-	content, sizes := make([]io.ReaderAt, len(h.Bases)), make([]int64, len(h.Bases))
+	bases := make([]Base, len(h.Bases))
 	for i, b := range h.Bases {
-		base, err := open(i, b)
+		content, err := open(i, b)
 		if err != nil {
 			return fmt.Errorf("opening base %s: %w", b.Digest, err)
 		}
-		content[i], sizes[i] = base, b.ContentSize
+		bases[i] = Base{b.Digest, content, b.ContentSize}
 	}
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(frameLimit), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return err
 	}
 	defer z.Close()
-	sum := sha256.New()
-	d := &decoder{bases: newPages(newAddresses(content, sizes)), predictor: new(predictor)}
-	d.out = bufio.NewWriterSize(io.MultiWriter(w, sum), chunk)
 	in := bufio.NewReaderSize(r, chunk)
+	u, err := h.readUnpacked(ctx, in, z, bases, o)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	sum := sha256.New()
+	packing, err := u.table.NewWriter(io.MultiWriter(w, sum))
+	if err != nil {
+		return err
+	}
+	d := &decoder{bases: newPages(u.addresses), predictor: new(predictor), out: packing}
+	size := h.ContentSize + packed.Unpacked(u.table.Target)
 	var f frame
 	for {
-		if err := f.read(in, z, h.ContentSize-d.done); err != nil {
+		if err := f.read(in, z, size-d.done); err != nil {
 			return fmt.Errorf("reading the delta after %d bytes of content: %w", d.done, err)
 		}
 		if f.length == 0 {
@@ -68,8 +80,8 @@ func (h *Header) Decode(ctx context.Context, w io.Writer, r io.Reader, open func
 			return fmt.Errorf("rebuilding content at %d: %w", d.done, err)
 		}
 	}
-	if d.done != h.ContentSize {
-		return invalid("it describes %d bytes instead of %d", d.done, h.ContentSize)
+	if d.done != size {
+		return invalid("it describes %d bytes instead of %d", d.done, size)
 	}
 	if _, err := in.ReadByte(); err != io.EOF {
 		if err == nil {
@@ -77,7 +89,7 @@ func (h *Header) Decode(ctx context.Context, w io.Writer, r io.Reader, open func
 		}
 		return err
 	}
-	if err := d.out.Flush(); err != nil {
+	if err := d.out.Close(); err != nil {
 		return fmt.Errorf("writing content: %w", err)
 	}
 	if [sha256.Size]byte(sum.Sum(nil)) != h.ContentHash {
@@ -91,8 +103,8 @@ const chunk = 64 << 10 // bytes that are copied at once
 type decoder struct {
 	bases     *pages
 	predictor *predictor
-	out       *bufio.Writer
-	done      int64 // bytes of content
+	out       *packed.Writer
+	done      int64 // bytes of content, unpacked
 	buffer    [chunk]byte
 
 	streams [streams]fields // of the frame
@@ -151,7 +163,7 @@ func (d *decoder) frame(ctx context.Context, f *frame) error {
 
 func (d *decoder) write(b []byte) error {
 	if _, err := d.out.Write(b); err != nil {
-		return fmt.Errorf("writing content: %w", err)
+		return fmt.Errorf("writing content: %w", mismatch(err))
 	}
 	d.done += int64(len(b))
 	return nil

@@ -9,6 +9,9 @@
 // that differ are stored. That is what makes deltas of programs small: code that moved has the same bytes except for addresses. A changed address is
 // predicted from earlier ones, see predict.go. Content that is not a tar file is one member.
 //
+// Files in layers have compressed parts: the entries of jars, and the debugging information of Go programs. Encode finds them in changed members with
+// package packed, and compares what they unpack to. Decode unpacks the same parts of the bases, and compresses those of the target to the same bytes.
+//
 // Memory does not depend on the size of content: both sides are io.ReaderAt, usually temporary files, and work is done in pieces of less than a megabyte.
 // The same input and effort give the same bytes, whatever the number of workers.
 //
@@ -63,18 +66,26 @@ type Options struct {
 	Effort  Effort
 	Workers int // 0: one per core, as far as memory allows
 
+	// Temp is the folder for a temporary file with what compressed parts of members unpack to; "" is the one of the system.
+	Temp string
+	// Compressors reports whether the reader reproduces a compressor, as recompress.Supported lists it. Nil accepts those of this program.
+	Compressors func(requires string) bool
+
 	// Budget, if not nil, is called from one goroutine at a time: after each piece of the target with the time that all workers spent, the bytes of the
-	// target that are done and the bytes of the delta so far. If it returns false, Encode ends with ErrTooCostly.
+	// target that are done and the bytes of the delta so far; and before that with zeros, after each compressed part that was examined. If it returns
+	// false, Encode ends with ErrTooCostly.
 	Budget func(spent time.Duration, targetDone, deltaSoFar int64) bool
 }
 
-// Stats describes a delta that was written. Bytes are of uncompressed content.
+// Stats describes a delta that was written. Bytes are of uncompressed content, with its compressed parts unpacked.
 type Stats struct {
 	Size     int64 // of the delta
 	Matched  int64 // bytes copied from bases, with or without differences
 	Changed  int64 // bytes of Matched that differ
 	Inserted int64 // bytes that are in no base
 	Members  MemberStats
+	Unpacked int           // compressed parts of the target that were compared unpacked
+	Requires []string      // what the reader has to reproduce for that, as recompress.Supported lists it
 	Time     time.Duration // spent by all workers
 }
 

@@ -15,15 +15,14 @@ func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options)
 	e := &encoder{effort: o.Effort.parameters(), options: o, target: t, w: w}
 	e.workers = e.effort.workers(o.Workers)
 	h := &Header{Digest: t.Digest, Size: t.Size, ContentSize: t.ContentSize, Recipe: t.Recipe}
-	content, sizes := make([]io.ReaderAt, len(bases)), make([]int64, len(bases))
-	for i, b := range bases {
+	for _, b := range bases {
 		h.Bases = append(h.Bases, BaseInfo{Digest: b.Digest, ContentSize: b.Size})
-		content[i], sizes[i] = b.Content, b.Size
 	}
 	if err := h.check(); err != nil {
 		return Stats{}, err
 	}
-	e.bases = newAddresses(content, sizes)
+	e.unpacked = &unpacked{}
+	defer func() { e.unpacked.close() }()
 	pieces, err := e.plan(ctx, h, bases)
 	if err != nil {
 		return Stats{}, err
@@ -32,24 +31,36 @@ func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options)
 	if err != nil {
 		return Stats{}, err
 	}
-	if err := e.write(header); err != nil {
+	level := zstd.WithEncoderLevel(e.effort.level)
+	z, err := zstd.NewWriter(nil, level, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(4<<20), zstd.WithLowerEncoderMem(true))
+	if err != nil {
 		return Stats{}, err
 	}
-	if err := e.run(ctx, pieces); err != nil {
+	defer func() { _ = z.Close() }() // it has nothing to write
+	table, err := encodeTable(&e.unpacked.table, z)
+	if err != nil {
+		return Stats{}, err
+	}
+	if err := e.write(append(header, table...)); err != nil {
+		return Stats{}, err
+	}
+	if err := e.run(ctx, pieces, z); err != nil {
 		return Stats{}, err
 	}
 	return e.stats, e.write([]byte{0})
 }
 
 type encoder struct {
-	effort  effort
-	workers int
-	options Options
-	target  Target
-	bases   *addresses
-	anchors *anchors
-	w       io.Writer
-	stats   Stats
+	effort   effort
+	workers  int
+	options  Options
+	target   Target
+	unpacked *unpacked
+	bases    *addresses
+	anchors  *anchors
+	w        io.Writer
+	stats    Stats
+	charging sync.Mutex // guards stats.Time, and is held while Options.Budget is called, before the first piece
 }
 
 func (e *encoder) write(b []byte) error {
@@ -97,9 +108,16 @@ func (e *encoder) plan(ctx context.Context, h *Header, bases []Base) ([]piece, e
 	}
 	h.ContentHash = target.SHA256
 
+	pairings := newPairs(from).all(target, &e.stats.Members)
+	u, err := e.unpack(ctx, target, pairings, bases)
+	if err != nil {
+		return nil, err
+	}
+	e.unpacked, e.bases = u, u.addresses
+	e.stats.Unpacked, e.stats.Requires = len(u.table.Target), u.requires()
 	var pieces []piece
 	spent, err := measure(func() error {
-		pieces = cut(target, newPairs(from), &e.stats.Members, e.effort)
+		pieces = cut(target, pairings, u, e.effort)
 		changed := e.changed(pieces)
 		size := int64(0)
 		for _, s := range changed {
@@ -142,13 +160,7 @@ func (e *encoder) changed(pieces []piece) []span {
 }
 
 // run compares the pieces with several workers, and writes their results in order.
-func (e *encoder) run(ctx context.Context, pieces []piece) error {
-	level := zstd.WithEncoderLevel(e.effort.level)
-	z, err := zstd.NewWriter(nil, level, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(4<<20), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = z.Close() }() // it has nothing to write
+func (e *encoder) run(ctx context.Context, pieces []piece, z *zstd.Encoder) error {
 	g, ctx := errgroup.WithContext(ctx)
 	type job struct {
 		piece  int
@@ -180,7 +192,7 @@ func (e *encoder) run(ctx context.Context, pieces []piece) error {
 	})
 	for range min(e.workers, len(pieces)) {
 		g.Go(func() error {
-			c := newComparer(e.target.Content, e.bases, e.anchors, e.effort)
+			c := newComparer(e.unpacked.target, e.bases, e.anchors, e.effort)
 			for j := range work {
 				spent, err := measure(func() error { return c.compare(pieces[j.piece], j.result) })
 				if err != nil {

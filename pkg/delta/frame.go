@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -34,6 +33,7 @@ const (
 type operation struct {
 	from             int64
 	copied, inserted int64
+	short            bool // the last change has fewer than four bytes, so that what is copied next cannot be joined
 }
 
 // frame collects streams.
@@ -43,12 +43,11 @@ type frame struct {
 
 	packed []byte // memory for the compressed streams
 
-	last     operation // not yet in the streams
-	count    int       // operations, with the last
-	end      int64     // address after the last copy in the streams
-	copied   int64     // bytes copied, without the last operation's
-	changed  int64     // position in the copied bytes after the last change
-	cutShort bool      // the last change has fewer than four bytes
+	last    operation // not yet in the streams
+	count   int       // operations, with the last
+	end     int64     // address after the last copy in the streams
+	copied  int64     // bytes copied, without the last operation's
+	changed int64     // position in the copied bytes after the last change
 }
 
 func (f *frame) size() int {
@@ -77,9 +76,10 @@ func (f *frame) add(r *result, p *predictor) {
 		p.learn(c)
 		f.changed = c.copied + int64(c.width())
 	}
-	for i, o := range r.operations {
-		joined := f.count > 0 && (o.copied == 0 || f.last.inserted == 0 && o.from == f.last.from+f.last.copied && (i != 0 || !f.cutShort))
+	for _, o := range r.operations {
+		joined := f.count > 0 && (o.copied == 0 || f.last.inserted == 0 && o.from == f.last.from+f.last.copied && !f.last.short)
 		if joined {
+			f.last.short = f.last.short || o.short
 			f.last.copied += o.copied
 			f.last.inserted += o.inserted
 		} else {
@@ -88,9 +88,6 @@ func (f *frame) add(r *result, p *predictor) {
 			f.count++
 		}
 		f.length += o.copied + o.inserted
-	}
-	if n := len(r.changes); n > 0 {
-		f.cutShort = r.changes[n-1].mask != math.MaxUint32
 	}
 	f.streams[streamBytes] = append(f.streams[streamBytes], r.inserted...)
 }

@@ -9,16 +9,16 @@ import (
 // Addresses join the contents of all bases: the content of a base follows the content of the base before it.
 const maxAddress = 1 << 43
 
-// pairing is what a member of the target is compared with: a member of a base, by its addresses.
+// pairing is what a member of the target is compared with: a member of a base.
 type pairing struct {
-	start, offset, end int64
-	same               bool // the content is the same
-	ok                 bool
+	baseMember
+	same bool // the content is the same
+	ok   bool
 }
 
 type baseMember struct {
 	Member
-	shift int64 // address of the base's first byte
+	base int // index
 }
 
 // pairs finds the member of a base for members of the target.
@@ -30,10 +30,9 @@ type pairs struct {
 
 func newPairs(bases []*Members) *pairs {
 	p := &pairs{byPath: map[string][]baseMember{}, byHash: map[[hashedContent]byte]baseMember{}, bySimilar: map[string][]baseMember{}}
-	shift := int64(0)
-	for _, base := range bases {
+	for i, base := range bases {
 		for _, m := range base.Files {
-			b := baseMember{Member: m, shift: shift}
+			b := baseMember{Member: m, base: i}
 			p.byPath[m.Path] = append(p.byPath[m.Path], b)
 			if m.Size == 0 {
 				continue
@@ -47,9 +46,17 @@ func newPairs(bases []*Members) *pairs {
 				}
 			}
 		}
-		shift += base.Size
 	}
 	return p
+}
+
+// all returns what the members of the target are compared with, and counts them.
+func (p *pairs) all(target *Members, s *MemberStats) []pairing {
+	out := make([]pairing, len(target.Files))
+	for i, m := range target.Files {
+		out[i] = p.find(m, s)
+	}
+	return out
 }
 
 // find returns what m is compared with, and counts it.
@@ -79,9 +86,7 @@ func (p *pairs) find(m Member, s *MemberStats) pairing {
 	return pairing{}
 }
 
-func (b baseMember) pairing(same bool) pairing {
-	return pairing{start: b.shift + b.Start, offset: b.shift + b.Offset, end: b.shift + b.End, same: same, ok: true}
-}
+func (b baseMember) pairing(same bool) pairing { return pairing{baseMember: b, same: same, ok: true} }
 
 // closest returns the member whose size is most like the given one, the first of several.
 func closest(list []baseMember, size int64) (baseMember, bool) {

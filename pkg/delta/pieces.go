@@ -24,19 +24,20 @@ func (p *piece) end() int64 { return p.segments[len(p.segments)-1].end }
 const maxSegments = 4096
 
 // cut divides the target into pieces.
-func cut(target *Members, p *pairs, s *MemberStats, e effort) []piece {
-	c := cutter{effort: e}
-	for _, m := range target.Files {
-		pair := p.find(m, s)
+func cut(target *Members, pairings []pairing, u *unpacked, e effort) []piece {
+	c := cutter{effort: e, unpacked: u}
+	for i, m := range target.Files {
+		pair := pairings[i]
 		switch {
 		case pair.ok && pair.same && m.Size > 0:
-			c.work(m.Start, m.Offset, span{pair.start, pair.offset})
-			c.copied(m.Offset, m.Offset+m.Size, pair.offset)
-			c.work(m.Offset+m.Size, m.End, span{pair.offset + m.Size, pair.end})
+			content := c.near(pair.base, pair.Offset, pair.Offset+pair.Size)
+			c.compared(m.Start, m.Offset, c.near(pair.base, pair.Start, pair.Offset))
+			c.copied(c.position(m.Offset), c.position(m.Offset+m.Size), content.start)
+			c.compared(m.Offset+m.Size, m.End, c.near(pair.base, pair.Offset+pair.Size, pair.End))
 		case pair.ok:
-			c.work(m.Start, m.End, span{pair.start, pair.end})
+			c.changed(m, pair)
 		default:
-			c.work(m.Start, m.End, span{})
+			c.compared(m.Start, m.End, span{})
 		}
 	}
 	c.flush()
@@ -44,9 +45,38 @@ func cut(target *Members, p *pairs, s *MemberStats, e effort) []piece {
 }
 
 type cutter struct {
+	*unpacked
 	effort effort
 	piece  piece // not complete
 	pieces []piece
+}
+
+// changed adds a member that is compared with one of a base: each unpacked part with the one that has its name, and what is between two such parts with what
+// is between these in the base.
+func (c *cutter) changed(m Member, pair pairing) {
+	at, from := m.Start, pair.Start
+	old := within(c.oldNames[pair.base], pair.Member)
+	byName := newPartners(old)
+	for _, s := range within(c.newNames, m) {
+		i, ok := byName.find(s.Name)
+		if !ok {
+			continue
+		}
+		if from > old[i].Start { // the order is another one
+			if from = pair.Start; i > 0 {
+				from = old[i-1].End()
+			}
+		}
+		c.compared(at, s.Start, c.near(pair.base, from, old[i].Start))
+		c.compared(s.Start, s.End(), c.near(pair.base, old[i].Start, old[i].End()))
+		at, from = s.End(), old[i].End()
+	}
+	c.compared(at, m.End, c.near(pair.base, from, pair.End))
+}
+
+// compared adds a range of the target that is compared with near.
+func (c *cutter) compared(start, end int64, near span) {
+	c.work(c.position(start), c.position(end), near)
 }
 
 func (c *cutter) copied(start, end, from int64) {

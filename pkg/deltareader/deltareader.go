@@ -32,8 +32,8 @@ type Builder struct {
 	slots chan struct{}
 }
 
-// New returns a Builder. dir is the folder for temporary files, which have the uncompressed content of bases; ""
-// is the one of the system. Close removes the files.
+// New returns a Builder. dir is the folder for temporary files, which have the uncompressed content of bases and
+// what compressed parts of it unpack to; "" is the one of the system. Close removes the files.
 func New(dir string) *Builder {
 	return &Builder{bases: bases{dir: dir}, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
@@ -179,8 +179,8 @@ func (j *job) write(ctx context.Context, to io.Writer, file io.Reader, recipe *r
 	if err != nil {
 		return err
 	}
-	_, err = delta.Decode(ctx, blob, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return j.bases[i].file, nil }, delta.DecodeOptions{})
-	return errors.Join(err, blob.Close())
+	_, err = delta.Decode(ctx, blob, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return j.bases[i].file, nil }, delta.DecodeOptions{Temp: j.builder.bases.dir})
+	return explainSpace(errors.Join(err, blob.Close()), j.builder.bases.dir)
 }
 
 // Read implements io.Reader.

@@ -24,7 +24,7 @@ import (
 
 // cacheVersion changes when deltas of earlier versions are not to be used any more, or when blobs that were carried
 // whole may have a delta now.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // maxEntry limits the description of a delta in the cache, in bytes.
 const maxEntry = 64 << 10
@@ -36,7 +36,7 @@ type entry struct {
 	BlobSize int64               `json:"blobSize,omitempty"`
 	Digest   digest.Digest       `json:"delta,omitempty"` // of the delta file
 	Bases    []archive.DeltaBase `json:"bases,omitempty"`
-	Requires string              `json:"requires,omitempty"`
+	Requires []string            `json:"requires,omitempty"`
 
 	file   string // the delta file
 	size   int64  // of the delta file

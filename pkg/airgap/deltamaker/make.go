@@ -171,7 +171,7 @@ func (m *maker) change(ctx context.Context, c *Change) error {
 	if made.cached {
 		m.result.Cached++
 	}
-	m.result.Requires = append(m.result.Requires, made.Requires)
+	m.result.Requires = append(m.result.Requires, made.Requires...)
 	return nil
 }
 

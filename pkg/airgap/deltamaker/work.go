@@ -33,6 +33,8 @@ type work struct {
 	recipe  *recompress.Recipe
 	bases   []workBase
 	delta   *os.File
+	// requires are the compressors for parts of the content, which the delta describes unpacked.
+	requires []string
 }
 
 // A workBase is a base with its uncompressed content.
@@ -195,11 +197,16 @@ func (w *work) detect(ctx context.Context) error {
 		return context.Cause(ctx)
 	case err != nil:
 		return &wholeError{NotReproducible, err}
-	case w.Compressors != nil && !slices.Contains(w.Compressors, recipe.Requires()):
+	case !w.reproduced(recipe.Requires()):
 		return &wholeError{NotReproducible, fmt.Errorf("the site does not reproduce %s", recipe.Requires())}
 	}
 	w.recipe = recipe
 	return nil
+}
+
+// reproduced reports whether the site reproduces a compressor.
+func (m *maker) reproduced(requires string) bool {
+	return m.Compressors == nil || slices.Contains(m.Compressors, requires)
 }
 
 // encode writes the delta.
@@ -219,7 +226,8 @@ func (w *work) encode(ctx context.Context) error {
 	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: w.content, ContentSize: w.size, Recipe: raw}
 	w.encoding.Lock()
 	defer w.encoding.Unlock()
-	stats, err := delta.Encode(ctx, w.delta, target, bases, delta.Options{Effort: w.Effort, Budget: w.budget})
+	stats, err := delta.Encode(ctx, w.delta, target, bases, delta.Options{Effort: w.Effort, Budget: w.budget, Temp: w.Temp, Compressors: w.reproduced})
+	w.requires = stats.Requires
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -247,8 +255,8 @@ func (w *work) allowed(saved int64) time.Duration {
 }
 
 // budget reports whether a delta that is this far may be worth its time.
-func (w *work) budget(spent time.Duration, done, size int64) bool {
-	if w.Effort == delta.Max || done == 0 {
+func (w *work) budget(spent time.Duration, _, size int64) bool {
+	if w.Effort == delta.Max {
 		return true
 	}
 	// The rest is expected to be like the first part, and at best as if nothing had to be carried for it.
@@ -269,12 +277,15 @@ func (w *work) prove(ctx context.Context) (*entry, error) {
 	}
 	own := sha256.New()
 	file := io.TeeReader(io.NewSectionReader(w.delta, 0, size), own)
-	_, err = delta.Decode(ctx, out, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return w.bases[i].content, nil }, delta.DecodeOptions{})
+	_, err = delta.Decode(ctx, out, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return w.bases[i].content, nil }, delta.DecodeOptions{Temp: w.Temp})
 	if err = errors.Join(err, out.Close()); err == nil {
 		_, err = io.Copy(io.Discard, file)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return nil, err
 	}
 	if err == nil && sum.Digest() != w.change.Blob.Digest {
 		err = fmt.Errorf("the delta gives %s", sum.Digest())
@@ -284,7 +295,7 @@ func (w *work) prove(ctx context.Context) (*entry, error) {
 		return nil, &wholeError{NotProven, err}
 	}
 	e := &entry{
-		Blob: w.change.Blob.Digest, BlobSize: w.change.Blob.Size, Digest: digest.NewDigest(digest.SHA256, own), Requires: w.recipe.Requires(), size: size,
+		Blob: w.change.Blob.Digest, BlobSize: w.change.Blob.Size, Digest: digest.NewDigest(digest.SHA256, own), Requires: append(w.requires, w.recipe.Requires()), size: size,
 	}
 	for _, b := range w.bases {
 		e.Bases = append(e.Bases, b.DeltaBase)
