@@ -206,7 +206,12 @@ func (s *Session) recordRun(ctx context.Context, t *RegistryDestination, run set
 	var before *setrecord.Turn
 	own, known := t.recorded[run.Name]
 	if known {
-		if before = &own.Turn; before.Host != run.Host && before.Configuration != run.Configuration && before.Configuration != "" && run.Configuration != "" {
+		before = &own.Turn
+		// Another workspace may have recorded runs that began no turn. Prune finds their manifests through this one.
+		if last, err := setrecord.Last(ctx, repository, run.Name); err == nil && last.Tag() == before.Tag() {
+			before = last
+		}
+		if before.Host != run.Host && before.Configuration != run.Configuration && before.Configuration != "" && run.Configuration != "" {
 			s.env.say("the image set %q was last mirrored by %s from another configuration; if both are in use, set Options.Name to another name in one of them", run.Name, owner(before))
 		}
 	}

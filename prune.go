@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/space"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
@@ -203,7 +204,10 @@ func (e *Env) prune(ctx context.Context, o *PruneOptions, s *Session, t *Registr
 	slices.Sort(result.ImageSets)
 	if o.Save != "" {
 		if err := durable.Write(o.Save, p.Write); err != nil {
-			return nil, advice.Wrap(advice.Input, fmt.Errorf("writing the plan: %w", err), "")
+			if err = fmt.Errorf("writing the plan: %w", err); !space.IsFull(err) {
+				err = advice.Wrap(advice.Input, err, "")
+			}
+			return nil, err
 		}
 		result.Saved = o.Save
 	}

@@ -285,3 +285,6 @@ func (t *RegistryDestination) findShardImages(ctx context.Context, n int, whole,
 	}
 	return incomplete
 }
+
+// sharded reports whether a run copies a shard, or publishes what shards copied: hosts and shards have workspaces of their own.
+func (o *MirrorOptions) sharded() bool { return o.Shard != (plan.Shard{}) || o.Finish != 0 }

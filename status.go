@@ -65,7 +65,7 @@ func (s *Session) beginRun(o *MirrorOptions, t Destination, have *archive.Archiv
 	if have != nil {
 		r.Sequence = have.Selected().Sequence
 	}
-	if dir, err := filepath.Abs(workspaceDir(o.Workspace)); err == nil {
+	if dir, err := filepath.Abs(workspaceDir(o.Workspace)); err == nil && !o.sharded() {
 		r.dir, r.other = dir, s.otherWorkspace(dir, &r.Run)
 	}
 	r.save(o.writesNothing())
@@ -91,11 +91,17 @@ func (s *Session) otherWorkspace(dir string, r *state.Run) string {
 	return last
 }
 
+// hasRun reports whether a workspace had a run of an image set to a destination. Image sets may have workspaces of their own.
+func hasRun(workspace, destination, name string) bool {
+	runs, err := state.Runs(workspace)
+	return err == nil && slices.ContainsFunc(runs, func(r state.Run) bool { return r.Destination == destination && r.Name == name })
+}
+
 // planned sets the name of the image set and the digest of the plan, and warns if another workspace was used for the destination.
 func (r *recordedRun) planned(name string, sum digest.Digest, dry bool) {
 	e := r.session.env
 	r.Name, r.Plan = name, sum
-	if r.other != "" {
+	if r.other != "" && hasRun(r.other, r.Destination, name) {
 		e.warn("the workspace %s was not used for %s before; the last run used %s, which has the history and the cluster resources of earlier runs; set Options.Workspace to %s to continue with it",
 			r.dir, r.Destination, r.other, r.other)
 	}

@@ -61,6 +61,11 @@ func TestMirrorBothDirections(t *testing.T) {
 	if !strings.Contains(again.stderr, "elsewhere was not used for "+w.docker("/carried")+" before; the last run used "+w.path("far")) || !strings.Contains(again.stderr, "set --workspace to "+w.path("far")) {
 		t.Errorf("of another workspace, stderr has\n%s", again.stderr)
 	}
+	// Image sets may have workspaces of their own.
+	edge := w.must("mirror", "-c", w.config("edge.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n"), w.docker("/carried"), "--workspace", w.path("edge"))
+	if strings.Contains(edge.stderr, "was not used for") {
+		t.Errorf("of another image set, stderr has\n%s", edge.stderr)
+	}
 	w.gantry("mirror", "-c", w.config("broken.yaml", "  additionalImages:\n  - name: images.example.net/no/such:v1\n"), "oci://"+w.path("layout"))
 	status := w.must("status").stdout
 	w.says(status, "DESTINATION", w.docker("/direct")+" ", "complete: ", disk+" ", "sequence 1, complete: ", "FAILED\n", "\noci://"+w.path("layout")+" failed:\n  ")

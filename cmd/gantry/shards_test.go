@@ -100,6 +100,9 @@ func TestShards(t *testing.T) {
 			t.Errorf("the end wrote to %s: %s", name, r.Path)
 		}
 	}
+	if strings.Contains(o.stderr, "was not used for") {
+		t.Errorf("hosts have workspaces of their own:\n%s", o.stderr)
+	}
 	if !strings.Contains(o.stdout, "Cluster resources: ") {
 		t.Errorf("the end wrote no cluster resources:\n%s", o.stdout)
 	}

@@ -5,8 +5,8 @@
 // that follow. The number and the hash of the last line are also kept outside the file, as its [Head]:
 // the end of the file cannot be removed either. An entry is on the disk before the head names it.
 //
-// After a crash, the file may have entries that the head does not name yet, which is no damage, and
-// end in a part of a line. That part is removed when the next entry is appended, and an entry with the
+// After a crash, the file may have entries that the head does not name yet, which is no damage (a head is
+// missing only as long as there is one entry), and end in a part of a line. That part is removed when the next entry is appended, and an entry with the
 // event [Recovered] has its length and hash. If the file does not match its head, it is never changed:
 // an entry with the event [Damaged] says so, and Verify returns the damage from then on.
 //

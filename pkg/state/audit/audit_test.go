@@ -149,6 +149,31 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestLostHead checks that a log without a head, whose end may be missing, is detected, also after more entries. Before
+// its first head is saved, a log has one entry.
+func TestLostHead(t *testing.T) {
+	f := newFixture(t)
+	f.add(start, "a")
+	f.head = Head{}
+	if r := f.verify(); len(r.Problems) > 0 {
+		t.Errorf("%q", r.Problems)
+	}
+	f.add(start, "b", "c")
+	if r := f.verify(); len(r.Problems) > 0 || r.Entries != 3 {
+		t.Errorf("%+v", r)
+	}
+	lines := bytes.SplitAfter(f.text(), []byte("\n"))
+	f.replace(bytes.Join(lines[:2], nil))
+	f.head = Head{}
+	if r := f.verify(); len(r.Problems) != 1 {
+		t.Errorf("%q", r.Problems)
+	}
+	f.add(start, "d")
+	if r := f.verify(); len(r.Problems) != 1 || r.Last[len(r.Last)-1].Subject != "d" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestHeadNotSaved checks that an entry without a saved head is kept.
 func TestHeadNotSaved(t *testing.T) {
 	f := newFixture(t)

@@ -102,7 +102,10 @@ func (l *Log) resume(f *os.File, now time.Time) (size int64, entries []Entry, er
 		}
 		l.head = Head{Sequence: last.Sequence, Hash: hash(line)}
 	}
-	if l.head.Sequence < expected.Sequence || l.head.Sequence == expected.Sequence && l.head.Hash != expected.Hash {
+	switch {
+	case expected.Sequence == 0 && l.head.Sequence > 1:
+		entries = append(entries, Entry{Time: now, Event: Damaged, Message: fmt.Sprintf("the number and hash of the last entry were lost: it is not known whether entries after %d were removed", l.head.Sequence)})
+	case l.head.Sequence < expected.Sequence || l.head.Sequence == expected.Sequence && l.head.Hash != expected.Hash:
 		entries = append(entries, Entry{Time: now, Event: Damaged, Message: fmt.Sprintf(
 			"the log was changed outside of Gantry: it ended with entry %d and the hash %s, and should have ended with entry %d and the hash %s", l.head.Sequence, l.head.Hash, expected.Sequence, expected.Hash)})
 	}

@@ -42,7 +42,10 @@ func Verify(in io.Reader, head Head, last int) (*Result, error) {
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF) && len(line) == 0:
-			if !reached {
+			switch {
+			case head.Sequence == 0 && r.Head.Sequence > 1:
+				r.Problems = append(r.Problems, "the number and hash of the last entry are missing, so it is not known whether the log has its end")
+			case !reached:
 				r.Problems = append(r.Problems, fmt.Sprintf("the end is missing: there are %d entries, and %d were written", r.Head.Sequence, head.Sequence))
 			}
 			return r, nil

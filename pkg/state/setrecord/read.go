@@ -62,6 +62,11 @@ func Current(ctx context.Context, r Reader) ([]Turn, error) {
 	return all, errors.Join(failed...)
 }
 
+// Last returns the last run of an image set, by its tag.
+func Last(ctx context.Context, r Reader, name string) (*Turn, error) {
+	return readTurn(ctx, r, Tag(name), Tag(name))
+}
+
 // CurrentOf returns the current turn of an image set: the one of its tag, or a newer one, whose run ended
 // before it could move that tag.
 func CurrentOf(ctx context.Context, r Reader, set *Listed) (*Turn, error) {
