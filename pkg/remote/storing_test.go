@@ -39,7 +39,7 @@ func TestUnsentBytesAreNotStored(t *testing.T) {
 	defer close(done)
 	c, err := New(Options{
 		Side: Destination, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
-		MinRate: 4 << 20, IdleTimeout: 20 * time.Millisecond, SilentTimeout: time.Minute, Retry: Retry{Times: -1},
+		MinRate: 4 << 20, IdleTimeout: 500 * time.Millisecond, SilentTimeout: time.Minute, Retry: Retry{Times: -1},
 	})
 	if err != nil {
 		t.Fatal(err)
