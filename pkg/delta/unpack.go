@@ -119,11 +119,17 @@ func changedFiles(target *Members, pairings []pairing) []*changedFile {
 // unpack unpacks the streams of changed members and of what these are compared with.
 func (e *encoder) unpack(ctx context.Context, target *Members, pairings []pairing, bases []Base) (_ *unpacked, err error) {
 	u := &unpacked{table: packed.Table{Bases: make([][]packed.Stream, len(bases))}, oldNames: make([][]packed.Named, len(bases))}
-	files := changedFiles(target, pairings)
-	if err := e.each(ctx, files, func(ctx context.Context, f *changedFile) error { return e.find(ctx, f, bases) }); err != nil {
-		return nil, err
+	var files []*changedFile
+	limits := newStreamLimits(len(bases))
+	for _, f := range changedFiles(target, pairings) { // one at a time, so that there are never many more streams than a table may have
+		if err := e.find(ctx, f, bases); err != nil {
+			return nil, err
+		}
+		if limits.allow(f) {
+			files = append(files, f)
+		}
 	}
-	if files = limitStreams(files, len(bases)); len(files) == 0 {
+	if len(files) == 0 {
 		return u, u.view(e.target, bases)
 	}
 	if u.store, err = packed.NewStore(e.options.Temp); err != nil {
@@ -166,7 +172,7 @@ func (e *encoder) charged(f func() error) error {
 // find lists the streams that are not the same in both versions of a file.
 func (e *encoder) find(ctx context.Context, f *changedFile, bases []Base) error {
 	return e.charged(func() error {
-		packs := false
+		count := 0
 		for i := range f.targets {
 			t := &f.targets[i]
 			found, err := packed.Find(e.target.Content, t.Offset, t.Size)
@@ -174,9 +180,12 @@ func (e *encoder) find(ctx context.Context, f *changedFile, bases []Base) error 
 				return fmt.Errorf("target: %w", err)
 			}
 			t.File = found
-			packs = packs || len(found.Streams) > 0
+			if count += len(found.Streams); count > packed.MaxStreams {
+				f.targets = nil
+				return nil
+			}
 		}
-		if !packs {
+		if count == 0 {
 			return nil
 		}
 		base := bases[f.base]
@@ -248,24 +257,31 @@ func pick[T any](all []T, wanted func(i int) bool) []T {
 	return out
 }
 
-// limitStreams keeps what a table may have. The files whose streams remain are returned.
-func limitStreams(files []*changedFile, bases int) []*changedFile {
+// streamLimits keep what a table may have.
+type streamLimits struct {
+	left   int // streams
+	target packed.Limit
+	bases  []packed.Limit
+}
+
+func newStreamLimits(bases int) *streamLimits {
+	return &streamLimits{left: packed.MaxStreams, bases: make([]packed.Limit, bases)}
+}
+
+// allow drops the streams of a file that are too many. It reports whether any of the target remain.
+func (l *streamLimits) allow(f *changedFile) bool {
 	count := 0
-	target, old := packed.Limit{}, make([]packed.Limit, bases)
-	return slices.DeleteFunc(files, func(f *changedFile) bool {
-		n, streams := len(f.old), 0
-		for i := range f.targets {
-			t := &f.targets[i]
-			t.Streams = pick(t.Streams, func(i int) bool { return target.Allow(t.Streams[i].Stream) })
-			streams += len(t.Streams)
-		}
-		if n += streams; streams == 0 || n > packed.MaxStreams-count {
-			return true
-		}
-		count += n
-		f.old = pick(f.old, func(i int) bool { return old[f.base].Allow(f.old[i].Stream) })
+	for i := range f.targets {
+		t := &f.targets[i]
+		t.Streams = pick(t.Streams, func(i int) bool { return l.target.Allow(t.Streams[i].Stream) })
+		count += len(t.Streams)
+	}
+	if count == 0 || count+len(f.old) > l.left {
 		return false
-	})
+	}
+	f.old = pick(f.old, func(i int) bool { return l.bases[f.base].Allow(f.old[i].Stream) })
+	l.left -= count + len(f.old)
+	return true
 }
 
 // detect unpacks the streams of a file and finds their recipes. Streams of the target without a recipe stay as they are, and those of the base with the same

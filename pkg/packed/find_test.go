@@ -279,6 +279,29 @@ func TestZip64(t *testing.T) {
 	}
 }
 
+// TestZipLimits has a zip file that refers to the same nested one again and again, and one with long names.
+func TestZipLimits(t *testing.T) {
+	t.Parallel()
+	var small []entry
+	for i := range 3000 {
+		small = append(small, entry{fmt.Sprintf("%0400d", i), []byte("x"), true})
+	}
+	inner := jar(t, small...)
+	file := jar(t, entry{"a.jar", inner, true}, entry{"b.txt", words(1, 3000), false}, entry{strings.Repeat("n", maxZipName+1), words(2, 3000), false})
+	if found := find(t, file); len(found) != 1 || found[0].Name != "b.txt" {
+		t.Errorf("%+v", found)
+	}
+	var f File
+	left := int64(maxDirectory)
+	s := &source{content: bytes.NewReader(file), size: int64(len(file))}
+	for range 20 {
+		s.entries(&f, "", 1, &left)
+	}
+	if left < 0 || left > int64(len(inner)) {
+		t.Errorf("%d bytes are left", left)
+	}
+}
+
 func FuzzFind(f *testing.F) {
 	a := words(1, 500)
 	f.Add(jar(f, entry{"a.txt", a, false}, entry{"in.jar", jar(f, entry{"b", a, false}), true}))

@@ -16,7 +16,8 @@ const (
 	zipDeflate     = 8
 	zipEncrypted   = 1
 	maxZipComment  = 1<<16 - 1
-	maxDirectory   = 16 << 20 // bytes of a central directory
+	maxDirectory   = 16 << 20 // bytes of the central directories of a file and the zip files in it
+	maxZipName     = 512      // bytes; entries with longer names are left out
 	maxZipNesting  = 2        // zip files in zip files
 	zip64Size      = 1<<32 - 1
 	zip64Count     = 1<<16 - 1
@@ -27,13 +28,15 @@ const (
 // format zip64 are left out.
 func (s *source) zip() File {
 	var f File
-	s.entries(&f, "", 1)
+	left := int64(maxDirectory)
+	s.entries(&f, "", 1, &left)
 	return f
 }
 
-// entries adds the streams of the zip file that s is, with a prefix to their names.
-func (s *source) entries(f *File, prefix string, depth int) {
-	directory, shift, count := s.directory()
+// entries adds the streams of the zip file that s is, with a prefix to their names. left is how long central directories may still be.
+func (s *source) entries(f *File, prefix string, depth int, left *int64) {
+	directory, shift, count := s.directory(*left)
+	*left -= int64(len(directory))
 	for range count {
 		if s.err != nil || len(directory) < zipEntrySize || string(directory[:4]) != zipEntry || len(f.Streams) == maxFileStreams {
 			return
@@ -46,8 +49,12 @@ func (s *source) entries(f *File, prefix string, depth int) {
 		if next > len(directory) {
 			return
 		}
-		name := prefix + string(directory[zipEntrySize:zipEntrySize+nameSize])
+		raw := directory[zipEntrySize : zipEntrySize+nameSize]
 		directory = directory[next:]
+		if len(prefix)+len(raw) > maxZipName {
+			continue
+		}
+		name := prefix + string(raw)
 		if flags&zipEncrypted != 0 || packed == zip64Size || unpacked == zip64Size || local == zip64Size {
 			continue
 		}
@@ -68,7 +75,7 @@ func (s *source) entries(f *File, prefix string, depth int) {
 			f.Streams = s.add(f.Streams, name, at, packed, unpacked)
 		} else if at <= s.size-packed {
 			inner := &source{content: s.content, start: s.start + at, size: packed}
-			inner.entries(f, name+"!", depth+1)
+			inner.entries(f, name+"!", depth+1, left)
 		}
 	}
 }
@@ -78,8 +85,8 @@ func isNestedZip(name string) bool {
 	return i > 0 && bytes.Contains([]byte(nestedZipNames), []byte(name[i:])) && name[i] == '.'
 }
 
-// directory reads the central directory. shift is how far the positions in it are from those in the file, which may begin with something else.
-func (s *source) directory() (b []byte, shift int64, count int) {
+// directory reads the central directory, if it is not longer than limit. shift is how far the positions in it are from those in the file, which may begin with something else.
+func (s *source) directory(limit int64) (b []byte, shift int64, count int) {
 	tail := make([]byte, min(s.size, zipEndSize+maxZipComment))
 	s.read(tail, s.size-int64(len(tail)))
 	for i := len(tail) - zipEndSize; i >= 0 && s.err == nil; i-- {
@@ -90,7 +97,7 @@ func (s *source) directory() (b []byte, shift int64, count int) {
 		count = int(binary.LittleEndian.Uint16(end[10:]))
 		size, at := int64(binary.LittleEndian.Uint32(end[12:])), int64(binary.LittleEndian.Uint32(end[16:]))
 		start := s.size - int64(len(end)) - size
-		if count == zip64Count || size > maxDirectory || at > start || start < 0 {
+		if count == zip64Count || size > limit || at > start || start < 0 {
 			return nil, 0, 0
 		}
 		b = make([]byte, size)
