@@ -71,7 +71,7 @@ func (e *Env) watchDeltas(total int64) (done func(n int64), end func()) {
 }
 
 // setArchive sets the archive that was written. The copy found the blobs that are carried as deltas, because they were
-// made before it: they do not count as found.
+// made before it: they do not count as found. Making them took time, so there is no rate.
 func (r *MirrorResult) setArchive(a *airgap.ExportResult) {
 	r.Archive = a
 	if a == nil || a.Deltas == nil || r.Report == nil {
@@ -80,5 +80,8 @@ func (r *MirrorResult) setArchive(a *airgap.ExportResult) {
 	r.Report.BlobsFound = max(0, r.Report.BlobsFound-int64(a.Deltas.Blobs))
 	if r.Transfer != nil {
 		r.Transfer.BytesFound = max(0, r.Transfer.BytesFound-a.Deltas.BlobBytes)
+		if a.Deltas.Blobs > 0 {
+			r.Transfer.BytesPerSecond = 0
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
@@ -79,6 +80,9 @@ func ExtractImages(ctx context.Context, o ExtractOptions) (*Extracted, error) {
 	if p, err = airgap.PickImages(p, o.Images); err != nil {
 		return nil, err
 	}
+	if err := have.CheckTempDir(mirror.Content(p)); err != nil {
+		return nil, err
+	}
 	return e.extractImages(ctx, source, p, o.To)
 }
 
@@ -147,7 +151,14 @@ func (e *extractError) Error() string {
 
 // Advice returns advice.Partial and the remedy.
 func (e *extractError) Advice() (advice.Kind, string) {
-	return advice.Partial, "name all folders of the archive; if content is damaged or lost, run gantry archive repair-request"
+	hint := "name all folders of the archive; if content is damaged or lost, run gantry archive repair-request"
+	if slices.ContainsFunc(e.reasons, func(err error) bool {
+		var failed *archive.DeltaError
+		return errors.As(err, &failed) && failed.MissingBase
+	}) {
+		hint = "name the folders of the archives before it, too, or what has their content with ExtractOptions.Bases, such as the mirror; if content is damaged or lost, run gantry archive repair-request"
+	}
+	return advice.Partial, hint
 }
 
 // Unwrap returns the reasons.

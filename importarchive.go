@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
@@ -73,6 +74,9 @@ func (e *Env) checkImport(ctx context.Context, o *MirrorOptions, s *Session, t D
 			more, err := o.openArchive(sequence)
 			return more, o.From, err
 		}
+	}
+	if err := have.CheckTempDir(mirror.Content(p)); err != nil {
+		return nil, err
 	}
 	return airgap.CheckImport(ctx, s.Workspace, have, p, site, opts)
 }

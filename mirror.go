@@ -328,10 +328,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 				return nil, err
 			}
 		}
-		if result.ToCopy, err = t.Compare(ctx, p); err != nil {
-			return nil, err
-		}
-		if err := s.saveMapping(t, o.Destination, p, result.ToCopy); err != nil {
+		if err := s.preview(ctx, t, &o, p, result); err != nil {
 			return nil, err
 		}
 		if requested := j.Requested(); len(requested.Missing) > 0 {

@@ -55,6 +55,8 @@ type PlanResult struct {
 	Destination string
 	// ToCopy is what the destination does not have; nil without a destination.
 	ToCopy *mirror.ToCopy
+	// Deltas is what an archive would compare with what the site has; nil for other destinations.
+	Deltas *airgap.PlannedDeltas
 	// Resources are the cluster resources that a run would write; nil without a registry.
 	Resources *ResourceFiles
 	// Trial is set if the plan was not saved in the workspace, because Installed or Dependencies of
@@ -156,7 +158,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 	}
 	if t != nil {
 		if to, ok := t.(*archiveDestination); ok {
-			if err := e.prepareExport(ctx, s, to, airgap.ExportOptions{}, p); err != nil {
+			if err := e.prepareExport(ctx, s, to, airgap.ExportOptions{Deltas: &airgap.DeltaOptions{}}, p); err != nil {
 				return nil, err
 			}
 		}
@@ -182,6 +184,9 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 			return nil, err
 		}
 		if result.ToCopy, err = t.Compare(ctx, p); err != nil {
+			return nil, err
+		}
+		if result.Deltas, err = plannedDeltas(t, p); err != nil {
 			return nil, err
 		}
 		if o.OnStrand == OnStrandRefuse {

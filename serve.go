@@ -107,6 +107,9 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return fmt.Errorf("archive in %s: %w", strings.Join(dirs, ", "), err)
 	}
+	if err := have.CheckTempDir(images.Content()); err != nil {
+		return err
+	}
 	registry, err := registryserver.New(have, e.logger(), images.All())
 	if err != nil {
 		return fmt.Errorf("serving the archive in %s: %w", strings.Join(dirs, ", "), err)

@@ -62,6 +62,7 @@ type Archive struct {
 	deltas  map[digest.Digest]deltaAt            // by the digests of their blobs
 	blobOf  map[digest.Digest]ocispec.Descriptor // by the digests of the delta files
 	builder *deltareader.Builder                 // makes the blobs of deltas
+	tempDir string                               // of builder; "" is the one of the system
 
 	mu     sync.Mutex
 	chosen map[digest.Digest][]piece // of content with several copies

@@ -214,8 +214,11 @@ func (a *Archive) deltaError(ctx context.Context, at deltaAt, err error) error {
 	var damage *DamageError
 	var missing *deltareader.BaseError
 	var same *DeltaError
-	if ctx.Err() != nil || space.IsFull(err) || errors.As(err, &same) && same.Blob == at.Digest {
+	if ctx.Err() != nil || errors.As(err, &same) && same.Blob == at.Digest {
 		return err
+	}
+	if space.IsFull(err) {
+		return a.noSpace(ctx, at, err)
 	}
 	e := &DeltaError{Dir: a.dirNames(), Blob: at.Digest, Size: at.Size, MissingBase: errors.As(err, &missing), Err: err}
 	if errors.As(err, &damage) && !e.MissingBase {

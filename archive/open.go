@@ -27,7 +27,7 @@ func Inspect(dirs ...string) (*Archive, error) { return InspectWith(OpenOptions{
 // InspectWith is Inspect with options. It does not call opts.Ask.
 func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 	a := &Archive{entryLimit: maxEntries, log: cmp.Or(opts.Log, slog.New(slog.DiscardHandler)), chosen: map[digest.Digest][]piece{}}
-	a.builder = deltareader.New(opts.TempDir)
+	a.builder, a.tempDir = deltareader.New(opts.TempDir), opts.TempDir
 	if len(dirs) == 0 {
 		return nil, &notFoundError{what: "opening an archive: no folder is named", hint: "name the folder that it lies in"}
 	}

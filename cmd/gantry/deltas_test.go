@@ -45,16 +45,16 @@ func program(seed uint64, size, month int) []byte {
 	return b.Bytes()
 }
 
-// publish pushes the image of a month and returns its digest.
-func (w *deltaFixture) publish(month int) string {
+// publish pushes the image of a month, with more files, and returns its digest.
+func (w *deltaFixture) publish(month int, more ...registrytest.File) string {
 	w.t.Helper()
 	base := []registrytest.File{{Name: "usr/", Mode: 0o755}, {Name: "usr/base", Data: program(1, 200<<10, 0)}}
-	files := []registrytest.File{
+	files := append([]registrytest.File{
 		{Name: "app/", Mode: 0o755},
 		{Name: "app/server", Data: program(2, 900<<10, month), Mode: 0o755},
 		{Name: "app/same", Data: program(3, 100<<10, 0)},
 		{Name: fmt.Sprintf("app/lib.so.%d", month), Data: program(4, 300<<10, month)},
-	}
+	}, more...)
 	img, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "amd64"}, v1.Config{Labels: map[string]string{"month": fmt.Sprint(month)}}, base, files)
 	if err != nil {
 		w.t.Fatal(err)

@@ -80,8 +80,8 @@ var optionName = sync.OnceValue(func() *regexp.Regexp {
 
 // flagOf has the flags whose names do not follow from those of the options.
 var flagOf = map[string]string{
-	"SummaryFile": "summary",
-	"AuthFile":    "authfile", "SkipTLSVerify": "tls-verify=false", "Rate": "limit-rate", "ReleaseKeys": "release-key", "Identities": "identity", "RegistriesD": registriesDFlag,
+	"SummaryFile": "summary", "Bases": "base",
+	"AuthFile": "authfile", "SkipTLSVerify": "tls-verify=false", "Rate": "limit-rate", "ReleaseKeys": "release-key", "Identities": "identity", "RegistriesD": registriesDFlag,
 }
 
 // flagOfSide has the first part of the flags for one side of a run.

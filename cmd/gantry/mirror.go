@@ -283,7 +283,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	case f.resourcesOnly:
 		shown = a.showResources(result)
 	case f.dryRun:
-		shown = a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, destination, result.ToCopy, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
+		shown = a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
 	case err == nil || errors.As(err, &partial) || pruned:
 		shown = a.showResult(result, f.notesAt(), f.pullFlags(destination))
 	}

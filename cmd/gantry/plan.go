@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -133,7 +134,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 		if err := a.showJobs(result, jobs); err != nil {
 			return err
 		}
-	} else if err := a.showPlan(&shownPlan{1, result.Plan, result.Digest, destination, result.ToCopy, result.Resources, result.Replaced, result.Warnings, result.Verified, unsigned, result.Gate, result.Errata}); err != nil {
+	} else if err := a.showPlan(&shownPlan{1, result.Plan, result.Digest, destination, result.ToCopy, result.Deltas, result.Resources, result.Replaced, result.Warnings, result.Verified, unsigned, result.Gate, result.Errata}); err != nil {
 		return err
 	}
 	switch {
@@ -172,7 +173,9 @@ type shownPlan struct {
 	Digest      digest.Digest `json:"digest"`
 	Destination string        `json:"destination,omitempty"`
 	// Missing is what the destination does not have.
-	Missing   *mirror.ToCopy             `json:"missing,omitempty"`
+	Missing *mirror.ToCopy `json:"missing,omitempty"`
+	// Deltas is what an archive would compare with what the site has.
+	Deltas    *airgap.PlannedDeltas      `json:"deltas,omitempty"`
 	Resources *gantry.ResourceFiles      `json:"resources,omitempty"`
 	Replaced  []gantry.ReplacedCatalog   `json:"replaced,omitempty"`
 	Warnings  []gantry.ConfigProblem     `json:"warnings,omitempty"`
@@ -190,7 +193,7 @@ func (a *app) showPlan(p *shownPlan) error {
 	if a.output == outputJSON {
 		return a.encode(p)
 	}
-	return a.text(flagNames(view.Plan(p.Plan, p.Destination, p.Missing, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources)))
+	return a.text(flagNames(view.Plan(p.Plan, p.Destination, p.Missing, p.Deltas, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources)))
 }
 
 // nameFlagsInReplaced writes the names of flags into problems, in place of options.

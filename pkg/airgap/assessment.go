@@ -40,6 +40,10 @@ type EarlierSets struct {
 	Sequences []int `json:"sequences"`
 	Content   int   `json:"content"` // manifests and blobs
 	Bytes     int64 `json:"bytes"`
+	// Bases is how many blobs deltas of the archive are based on that are in none of the folders, and BaseBytes
+	// is their size.
+	Bases     int   `json:"bases,omitempty"`
+	BaseBytes int64 `json:"baseBytes,omitempty"`
 	// Plan reports whether the plan is in an earlier set too, so that the images are not known.
 	Plan bool `json:"plan,omitempty"`
 }
@@ -118,6 +122,12 @@ func (c *Assessment) Intact() bool {
 // earlier set.
 func (c *Assessment) missingFromSets(have *archive.Archive, p *plan.Plan) []archive.Damage {
 	var damage []archive.Damage
+	if c.Earlier != nil {
+		for _, b := range neededBases(have, p) {
+			c.Earlier.Bases++
+			c.Earlier.BaseBytes += b.Size
+		}
+	}
 	for desc := range mirror.Content(p) {
 		switch {
 		case have.Has(desc):

@@ -27,7 +27,7 @@ const checkStreams = 4
 // not have. Otherwise a blob that was lost since then is requested when it is needed, and everything else is imported.
 func (c *Import) checkBases(ctx context.Context, p *plan.Plan) (problem, err error) {
 	c.absentBases = nil
-	asked := c.neededBases(p)
+	asked := neededBases(c.Archive, p)
 	if c.site == nil || len(asked) == 0 {
 		return nil, nil
 	}
@@ -69,11 +69,11 @@ func (c *Import) checkBases(ctx context.Context, p *plan.Plan) (problem, err err
 }
 
 // neededBases returns the blobs that deltas of a plan are based on and that are in none of the folders, by repository.
-func (c *Import) neededBases(p *plan.Plan) []archive.DeltaBase {
+func neededBases(have *archive.Archive, p *plan.Plan) []archive.DeltaBase {
 	var all []archive.DeltaBase
 	seen := map[digest.Digest]bool{}
 	for desc := range mirror.Content(p) {
-		for _, b := range c.Archive.MissingBases(desc) {
+		for _, b := range have.MissingBases(desc) {
 			if !seen[b.Digest] {
 				seen[b.Digest] = true
 				all = append(all, b)

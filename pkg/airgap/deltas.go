@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/airgap/deltamaker"
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -49,23 +50,71 @@ type DeltaResult struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// makeDeltas makes the deltas of the archive of a plan.
-func (n *Export) makeDeltas(ctx context.Context, p *plan.Plan, e *archiveJob, source image.Reader) (*deltamaker.Result, error) {
-	n.deltas = nil
+// PlannedDeltas tells what an archive may carry as deltas. How much smaller these are is known only when they are made.
+type PlannedDeltas struct {
+	// Blobs is how many blobs are new at a site that has others of their repositories, and Bytes is their size.
+	Blobs int   `json:"blobs"`
+	Bytes int64 `json:"bytes"`
+	// SiteUnknown and Refused are those of DeltaResult.
+	SiteUnknown bool   `json:"siteUnknown,omitempty"`
+	Refused     string `json:"refused,omitempty"`
+}
+
+// PlanDeltas returns what the archive of a plan may carry as deltas. It downloads nothing. The result is nil if no
+// deltas are made, and if there is nothing to write.
+func (n *Export) PlanDeltas(p *plan.Plan) (*PlannedDeltas, error) {
+	e, err := n.job(p)
+	if err != nil || e.upToDate {
+		return nil, err
+	}
+	result, _, err := n.beginDeltas(e)
+	if result == nil || err != nil {
+		return nil, err
+	}
+	d := &PlannedDeltas{SiteUnknown: result.SiteUnknown, Refused: result.Refused}
+	if d.Refused == "" {
+		considered, err := n.chooser(p, e, nil).Consider()
+		if err != nil {
+			return nil, err
+		}
+		d.Blobs, d.Bytes = considered.Blobs, considered.Bytes
+	}
+	return d, nil
+}
+
+// beginDeltas returns whether deltas are made, and what the site reproduces. The result is nil if the archive has none.
+func (n *Export) beginDeltas(e *archiveJob) (*DeltaResult, *state.ArchiveReader, error) {
 	o := n.opts.Deltas
 	if o == nil || e.opts.Base == nil && e.unused == nil {
-		return &deltamaker.Result{}, nil
+		return nil, nil, nil
 	}
 	reads, seen, err := n.history.ws.SiteReader(n.history.name)
 	if err != nil {
+		return nil, nil, err
+	}
+	d := &DeltaResult{SiteUnknown: !seen, Version: o.Version}
+	if seen && !archive.ReadsDeltas(reads) {
+		d.Refused = "the newest receipt of the site is from a Gantry that does not read deltas"
+	}
+	return d, reads, nil
+}
+
+func (n *Export) chooser(p *plan.Plan, e *archiveJob, source image.Reader) *deltamaker.Chooser {
+	isNew := func(d digest.Digest) bool { return e.omitted == nil || !e.omitted.Has(d) }
+	return &deltamaker.Chooser{Plan: p, Site: n.history.base.receipt, Source: source, IsNew: isNew}
+}
+
+// makeDeltas makes the deltas of the archive of a plan.
+func (n *Export) makeDeltas(ctx context.Context, p *plan.Plan, e *archiveJob, source image.Reader) (*deltamaker.Result, error) {
+	d, reads, err := n.beginDeltas(e)
+	if err != nil {
 		return nil, err
 	}
-	n.deltas = &DeltaResult{SiteUnknown: !seen, Version: o.Version}
-	if seen && !archive.ReadsDeltas(reads) {
-		n.deltas.Refused = "the newest receipt of the site is from a Gantry that does not read deltas"
+	n.deltas = d
+	if d == nil || d.Refused != "" {
 		return &deltamaker.Result{}, nil
 	}
-	chooser := &deltamaker.Chooser{Plan: p, Site: n.history.base.receipt, Source: source, IsNew: func(d digest.Digest) bool { return e.omitted == nil || !e.omitted.Has(d) }}
+	o, chooser := n.opts.Deltas, n.chooser(p, e, source)
 	changes, err := chooser.Changes(ctx)
 	if err != nil {
 		return nil, err

@@ -116,6 +116,9 @@ func (w *ServableImages) missingContent(img *plan.Image, have *archive.Archive) 
 	return why, err
 }
 
+// Content iterates over the content of the plan.
+func (w *ServableImages) Content() iter.Seq[ocispec.Descriptor] { return mirror.Content(w.plan) }
+
 // All iterates over the images in the form that the registry takes. The slices of an image are
 // valid until the next one.
 func (w *ServableImages) All() iter.Seq[registryserver.Image] {

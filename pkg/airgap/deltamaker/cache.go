@@ -32,6 +32,7 @@ const maxEntry = 64 << 10
 // An entry is a delta in the cache, or the reason why there is none. Its JSON is beside the delta file.
 type entry struct {
 	Reason   Reason              `json:"reason,omitempty"`
+	Compared []digest.Digest     `json:"compared,omitempty"` // blobs that share files with one that is carried whole
 	Blob     digest.Digest       `json:"blob,omitempty"`
 	BlobSize int64               `json:"blobSize,omitempty"`
 	Digest   digest.Digest       `json:"delta,omitempty"` // of the delta file
@@ -50,7 +51,7 @@ func (m *maker) key(c *Change) string {
 	if m.Effort == delta.Max {
 		allowed = 0
 	}
-	fmt.Fprintln(h, cacheVersion, m.Effort, allowed, c.Blob.Digest)
+	fmt.Fprintln(h, cacheVersion, m.encodes(), m.Effort, allowed, c.Blob.Digest)
 	for _, name := range m.reproduces() { // a delta is proven by the program that made it
 		fmt.Fprintln(h, name)
 	}
@@ -74,6 +75,9 @@ func (m *maker) cached(key string, c *Change) (*entry, error) {
 	}
 	now := time.Now()
 	_ = os.Chtimes(m.path(key+".json"), now, now) // it is used, so it stays
+	if e.Reason == SavesLittle && m.similar.findsMore(c, e.Compared) {
+		return nil, nil // one of these may be more like it
+	}
 	if e.Reason != "" {
 		return nil, &wholeError{e.Reason, errors.New("as in an earlier run")}
 	}
@@ -143,9 +147,9 @@ func (m *maker) keep(key string, e *entry, w *work) error {
 	return m.keepEntry(key, e)
 }
 
-// keepReason remembers why there is no delta.
-func (m *maker) keepReason(key string, why Reason) error {
-	return m.keepEntry(key, &entry{Reason: why})
+// keepReason remembers why there is no delta, and which blobs that share files were looked at.
+func (m *maker) keepReason(key string, why Reason, compared []digest.Digest) error {
+	return m.keepEntry(key, &entry{Reason: why, Compared: compared})
 }
 
 func (m *maker) keepEntry(key string, e *entry) error {

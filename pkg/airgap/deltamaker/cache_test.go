@@ -2,11 +2,14 @@ package deltamaker
 
 import (
 	"os"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/recompress"
 )
 
@@ -47,6 +50,64 @@ func TestCacheOfSites(t *testing.T) {
 	}
 	if made := run(Change{Blob: now}, none); len(made.Deltas) > 0 || made.Whole[NoBase].Blobs != 1 {
 		t.Errorf("for a site without the base: %+v", made)
+	}
+}
+
+// TestReasonAgain checks when it is found out again that a delta saves little: if another layer shares files, if one
+// could not be read, and with another effort.
+func TestReasonAgain(t *testing.T) {
+	t.Parallel()
+	source := newMemory()
+	base := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 1), "b": text(2, 100<<10, 1)}))
+	other := source.add(layer(t, map[string][]byte{"c": text(3, 100<<10, 1)}))
+	now := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 2), "b": text(2, 100<<10, 2)}))
+	gone := ocispec.Descriptor{Digest: digest.FromString("gone"), Size: 100_000}
+	for name, tc := range map[string]struct {
+		first  []ocispec.Descriptor // the candidates of the first run
+		change func(t *testing.T, o *Options)
+		again  bool
+		want   Reason // of the second run
+	}{
+		"nothing changed": {[]ocispec.Descriptor{other}, func(*testing.T, *Options) {}, false, SavesLittle},
+		"effort":          {[]ocispec.Descriptor{other}, func(_ *testing.T, o *Options) { o.Effort = delta.Max }, true, ""},
+		"one was gone":    {[]ocispec.Descriptor{gone, other}, func(*testing.T, *Options) {}, true, SavesLittle},
+		"a layer with the same files": {[]ocispec.Descriptor{other}, func(t *testing.T, o *Options) {
+			o.Lookup = nil
+			if _, err := Make(t.Context(), []Change{{Blob: base, Source: "src", Candidates: []Candidate{candidate(other)}}}, source, *o); err != nil {
+				t.Fatal(err)
+			}
+			o.Lookup = func(d digest.Digest) (Candidate, bool) { return candidate(base), d == base.Digest }
+		}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reads := &memory{source.content, &sync.Mutex{}, map[digest.Digest]int{}}
+			o := Options{Cache: t.TempDir(), Time: time.Hour}
+			c := Change{Blob: now, Source: "src"}
+			for _, desc := range tc.first {
+				c.Candidates = append(c.Candidates, candidate(desc))
+			}
+			for run := range 2 {
+				if run == 1 {
+					tc.change(t, &o)
+				}
+				made, err := Make(t.Context(), []Change{c}, reads, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				made.Close()
+				want := SavesLittle
+				if run == 1 {
+					want = tc.want
+				}
+				if (made.Whole[want].Blobs == 1) == (want == "") || len(made.Deltas) == 1 != (want == "") {
+					t.Fatalf("run %d: %+v", run, made)
+				}
+			}
+			if again := reads.reads[now.Digest] == 2; again != tc.again {
+				t.Errorf("it was made %d times", reads.reads[now.Digest])
+			}
+		})
 	}
 }
 

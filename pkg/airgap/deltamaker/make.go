@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/regular"
@@ -136,6 +137,9 @@ type maker struct {
 	encoding sync.Mutex // held by the goroutine that encodes, which uses all processors
 	similar  similarLayers
 
+	sample  sync.Once
+	sampled string // what encodes returns
+
 	// supported replaces recompress.Supported; nil does not.
 	supported []string
 	// free returns the free space in a folder.
@@ -162,6 +166,9 @@ func (m *maker) change(ctx context.Context, c *Change) error {
 		m.result.Whole[whole.reason] = amount
 		m.Log.Debug("a blob is carried whole", "digest", c.Blob.Digest, "reason", whole.reason, "error", whole.cause)
 		return nil
+	case space.IsFull(err):
+		return advice.Wrap(advice.NoSpace, fmt.Errorf("%s has no space for the uncompressed content of layers, from which deltas are made: %w", cmp.Or(m.Temp, os.TempDir()), err),
+			"free some space, or set Options.Delta off")
 	case err != nil:
 		return fmt.Errorf("making the delta of %s: %w", c.Blob.Digest, err)
 	}
@@ -216,10 +223,10 @@ func (m *maker) delta(ctx context.Context, c *Change) (*entry, error) {
 		return nil, err
 	}
 	m.keepBlob(w)
-	if whole.reason == Unreadable || whole.reason == NoBase { // the next run may find more
+	if whole.reason == Unreadable || whole.reason == NoBase || w.skipped { // the next run may find more
 		return nil, err
 	}
-	return nil, errors.Join(err, m.keepReason(key, whole.reason))
+	return nil, errors.Join(err, m.keepReason(key, whole.reason, w.compared))
 }
 
 // carried returns the delta as an archive carries it.

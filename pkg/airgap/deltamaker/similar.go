@@ -50,11 +50,20 @@ func (s *similarLayers) any() bool {
 	return len(s.layers) > 0 && s.lookup != nil
 }
 
-// find returns the layers of the site that have the most files in common with a blob, and that are not among its
-// candidates.
-func (s *similarLayers) find(c *Change, members *delta.Members) []Candidate {
+// findsMore reports whether a layer of the site has files in common with a blob that is remembered, and is not among
+// those that were compared with it.
+func (s *similarLayers) findsMore(c *Change, compared []digest.Digest) bool {
 	s.load.Do(s.read)
-	files := fileHashes(members)
+	s.mu.Lock()
+	files := s.layers[c.Blob.Digest]
+	s.mu.Unlock()
+	return slices.ContainsFunc(s.find(c, files), func(o Candidate) bool { return !slices.Contains(compared, o.Digest) })
+}
+
+// find returns the layers of the site that have the most files in common with those of a blob, and that are not
+// among its candidates.
+func (s *similarLayers) find(c *Change, files []uint64) []Candidate {
+	s.load.Do(s.read)
 	if len(files) == 0 || s.lookup == nil {
 		return nil
 	}

@@ -26,13 +26,17 @@ const maxBasesAuto, maxBasesMax = 2, 4
 // A work is what is needed to make the delta of one blob.
 type work struct {
 	*maker
-	change  *Change
-	blob    *os.File // the blob
-	content *os.File // its uncompressed content
-	size    int64    // of content
-	recipe  *recompress.Recipe
-	bases   []workBase
-	delta   *os.File
+	change *Change
+	// compared are the bases that are considered because they share files, and skipped reports whether one that is
+	// better could not be read.
+	compared []digest.Digest
+	skipped  bool
+	blob     *os.File // the blob
+	content  *os.File // its uncompressed content
+	size     int64    // of content
+	recipe   *recompress.Recipe
+	bases    []workBase
+	delta    *os.File
 	// requires are the compressors for parts of the content, which the delta describes unpacked.
 	requires []string
 }
@@ -136,7 +140,11 @@ func (w *work) make(ctx context.Context) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	candidates := slices.Concat(w.change.Candidates, w.similar.find(w.change, members))
+	similar := w.similar.find(w.change, fileHashes(members))
+	for i := range similar {
+		w.compared = append(w.compared, similar[i].Digest)
+	}
+	candidates := slices.Concat(w.change.Candidates, similar)
 	if err := w.similar.remember(w.change.Blob.Digest, members); err != nil {
 		return nil, err
 	}
@@ -168,6 +176,7 @@ func (w *work) openBases(ctx context.Context, candidates []Candidate) error {
 		c := &candidates[i]
 		blob, err := w.download(ctx, c.Source, c.Descriptor())
 		if errors.As(err, new(*wholeError)) {
+			w.skipped = true
 			continue
 		}
 		if err != nil {

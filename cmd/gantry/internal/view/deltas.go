@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -32,7 +33,11 @@ func writeDeltas(b *strings.Builder, r *airgap.ExportResult) {
 		return
 	}
 	if d.Blobs > 0 {
-		fmt.Fprintf(b, "%s of %s carried as deltas of %s.\n", Number(d.Blobs, "blob", "blobs"), progress.Bytes(d.BlobBytes)+isAre(d.Blobs), progress.Bytes(d.Bytes))
+		as := " are carried as deltas of "
+		if d.Blobs == 1 {
+			as = " is carried as a delta of "
+		}
+		fmt.Fprintf(b, "%s of %s%s%s.\n", Number(d.Blobs, "blob", "blobs"), progress.Bytes(d.BlobBytes), as, progress.Bytes(d.Bytes))
 	}
 	var whole []string
 	for _, reason := range slices.Sorted(maps.Keys(d.Whole)) {
@@ -46,6 +51,17 @@ func writeDeltas(b *strings.Builder, r *airgap.ExportResult) {
 	}
 	if d.Blobs > 0 && d.SiteUnknown {
 		fmt.Fprintf(b, "The site needs a Gantry that reads deltas: version %s, which --with-gantry adds, or a later one. With --delta off, any version is enough.\n", d.Version)
+	}
+}
+
+// writePlannedDeltas writes a line of a table about what an archive may carry as deltas.
+func writePlannedDeltas(t io.Writer, d *airgap.PlannedDeltas) {
+	switch {
+	case d == nil:
+	case d.Refused != "":
+		fmt.Fprintf(t, "Deltas\tnone\t(%s)\n", d.Refused)
+	case d.Blobs > 0:
+		fmt.Fprintf(t, "Deltas\t%s\t(%s to copy, whole; writing the archive compares them with what the site has, and the sizes of their deltas are known then)\n", progress.Bytes(d.Bytes), Number(d.Blobs, "blob", "blobs"))
 	}
 }
 

@@ -97,13 +97,13 @@ func TestNotes(t *testing.T) {
     package y: two
     package z: three
 `
-	if got := Plan(p, "", nil, 0); !strings.Contains(got, want) {
+	if got := Plan(p, "", nil, nil, 0); !strings.Contains(got, want) {
 		t.Errorf("a plan:\n%s\nwant in it:\n%s", got, want)
 	}
 	for i := range 50 {
 		p.Notes = append(p.Notes, "r.example.com/b/index:v1: note "+strings.Repeat("x", i))
 	}
-	if got := Plan(p, "", nil, 0); strings.Count(got, "    note x") != 49 {
+	if got := Plan(p, "", nil, nil, 0); strings.Count(got, "    note x") != 49 {
 		t.Errorf("a plan does not print all notes:\n%s", got)
 	}
 	r := &gantry.MirrorResult{Report: &mirror.Report{}, Notes: p.Notes}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 // Plan returns a plan as text: what is kept of each package and why, the sizes, the notes, and what
-// has to be copied. toCopy may be nil. width is the width of the screen; 0 is no limit.
-func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) string {
+// has to be copied. toCopy and deltas may be nil. width is the width of the screen; 0 is no limit.
+func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airgap.PlannedDeltas, width int) string {
 	var b strings.Builder
 	for _, c := range p.Catalogs {
 		writeCatalog(&b, p, c, width)
@@ -53,7 +54,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) st
 		catalogs = append(catalogs, c.Name())
 	}
 	writeNotes(&b, p.Notes, catalogs)
-	writeTotals(&b, p, destination, toCopy, width)
+	writeTotals(&b, p, destination, toCopy, deltas, width)
 	return b.String()
 }
 
@@ -238,7 +239,7 @@ func requiredBy(because []plan.Reason) string {
 	return strings.Join(who, ", ")
 }
 
-func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *mirror.ToCopy, width int) {
+func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airgap.PlannedDeltas, width int) {
 	count := map[plan.ImageKind]int{}
 	for _, img := range p.Images {
 		count[img.Kind]++
@@ -257,5 +258,6 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *m
 		}
 		fmt.Fprintf(t, "Present\t%s\t(%d images%s)\n", progress.Bytes(toCopy.BytesPresent), toCopy.Present, where)
 	}
+	writePlannedDeltas(t, deltas)
 	_ = t.Flush() // into memory
 }

@@ -13,7 +13,7 @@ import (
 func Transfer(t *gantry.Transfer) string {
 	var b strings.Builder
 	b.WriteString("took " + shortTime(t.Seconds))
-	if t.BytesMoved > 0 {
+	if t.BytesPerSecond > 0 {
 		fmt.Fprintf(&b, ", %s/s", progress.Bytes(t.BytesPerSecond))
 	}
 	var sides []string

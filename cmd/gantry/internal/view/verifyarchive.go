@@ -85,7 +85,14 @@ func earlierText(e *airgap.EarlierSets) string {
 	}
 	what := "the content that it omits is there, its plan included"
 	if !e.Plan {
-		what = fmt.Sprintf("%d blobs and manifests (%s) of its images are there", e.Content, progress.Bytes(e.Bytes))
+		what = fmt.Sprintf("%s (%s) of its images%s there", Number(e.Content, "blob or manifest", "blobs and manifests"), progress.Bytes(e.Bytes), isAre(e.Content))
+		bases := fmt.Sprintf("%s (%s) that deltas are based on", Number(e.Bases, "blob", "blobs"), progress.Bytes(e.BaseBytes))
+		switch {
+		case e.Bases > 0 && e.Content > 0:
+			what = strings.TrimSuffix(what, isAre(e.Content)+" there") + " and " + bases + " are there"
+		case e.Bases > 0:
+			what = bases + isAre(e.Bases) + " there"
+		}
 	}
 	return fmt.Sprintf("It builds on sequence %s, whose folder was not named: %s.\n", strings.Join(names, ", "), what)
 }

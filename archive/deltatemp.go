@@ -1,0 +1,66 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/space"
+)
+
+// CheckTempDir returns an error if content is carried as deltas, and no file can be created in the folder for temporary
+// files that these need.
+func (a *Archive) CheckTempDir(content iter.Seq[ocispec.Descriptor]) error {
+	for desc := range content {
+		if _, ok := a.deltaFor(desc); ok {
+			return a.createTemporary()
+		}
+	}
+	return nil
+}
+
+func (a *Archive) createTemporary() error {
+	hint := "permit writing there"
+	if a.tempDir == "" {
+		hint = "set TMPDIR to a folder that can be written to"
+	}
+	err := os.MkdirAll(cmp.Or(a.tempDir, "."), 0o755)
+	var f *os.File
+	if err == nil {
+		f, err = os.CreateTemp(a.tempDir, "gantry-base-*")
+	}
+	if err != nil {
+		return advice.Wrap(advice.Failure, fmt.Errorf("creating a temporary file for blobs that are made from deltas: %w", err), hint)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// noSpace adds to the error of a full disk how much the bases of a delta need.
+func (a *Archive) noSpace(ctx context.Context, at deltaAt, err error) error {
+	var known *space.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	file, openErr := a.open(ctx, locations(a.blobs, at.File), 0, layout.Rest)
+	if openErr != nil {
+		return err
+	}
+	defer file.Close() // only read from
+	h, openErr := delta.ReadHeader(file)
+	if openErr != nil {
+		return err
+	}
+	var needed int64
+	for _, b := range h.Bases {
+		needed += b.ContentSize
+	}
+	return space.Full(space.Free, cmp.Or(a.tempDir, os.TempDir()), needed, err)
+}
