@@ -7,6 +7,9 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
+// PlannedDeltas tells what an archive may carry as deltas.
+type PlannedDeltas = airgap.PlannedDeltas
+
 // preview finds out what a run would copy.
 func (s *Session) preview(ctx context.Context, t Destination, o *MirrorOptions, p *plan.Plan, r *MirrorResult) (err error) {
 	if r.ToCopy, err = t.Compare(ctx, p); err != nil {
@@ -19,7 +22,7 @@ func (s *Session) preview(ctx context.Context, t Destination, o *MirrorOptions, 
 }
 
 // plannedDeltas returns what an archive would compare with what the site has; nil for other destinations.
-func plannedDeltas(t Destination, p *plan.Plan) (*airgap.PlannedDeltas, error) {
+func plannedDeltas(t Destination, p *plan.Plan) (*PlannedDeltas, error) {
 	if to, ok := t.(*archiveDestination); ok {
 		return to.export.PlanDeltas(p)
 	}

@@ -68,8 +68,8 @@ type MirrorResult struct {
 	Plan *plan.Plan `json:"-"`
 	// ToCopy is what would be copied, and PlannedDeltas what an archive would compare with what the site has;
 	// nil without DryRun.
-	ToCopy        *mirror.ToCopy        `json:"-"`
-	PlannedDeltas *airgap.PlannedDeltas `json:"-"`
+	ToCopy        *mirror.ToCopy `json:"-"`
+	PlannedDeltas *PlannedDeltas `json:"-"`
 	// Withheld are the catalogs and releases that name images which are missing at their sources.
 	Withheld []plan.Publishable `json:"-"`
 	// Repaired is the repair that was written; nil without Repair.

@@ -56,7 +56,7 @@ type PlanResult struct {
 	// ToCopy is what the destination does not have; nil without a destination.
 	ToCopy *mirror.ToCopy
 	// Deltas is what an archive would compare with what the site has; nil for other destinations.
-	Deltas *airgap.PlannedDeltas
+	Deltas *PlannedDeltas
 	// Resources are the cluster resources that a run would write; nil without a registry.
 	Resources *ResourceFiles
 	// Trial is set if the plan was not saved in the workspace, because Installed or Dependencies of

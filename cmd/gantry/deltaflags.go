@@ -19,7 +19,7 @@ type deltaFlags struct {
 func (d *deltaFlags) addFlags(f *pflag.FlagSet) {
 	d.set = f
 	f.StringVar(&d.delta, "delta", gantry.DeltaAuto, "how an archive carries blobs that resemble those of the site: auto, off (whole), or max (as small as possible, at any cost)")
-	f.DurationVar(&d.deltaTime, "delta-time", gantry.DefaultDeltaTime, "processor time that --delta auto may spend for each MB that a delta saves")
+	f.DurationVar(&d.deltaTime, "delta-time", gantry.DefaultDeltaTime, "processor time that --delta auto may spend for each MB that a delta saves: detecting the compressor, and comparing")
 }
 
 // apply sets the options whose flags were given.

@@ -10,7 +10,6 @@ import (
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -175,7 +174,7 @@ type shownPlan struct {
 	// Missing is what the destination does not have.
 	Missing *mirror.ToCopy `json:"missing,omitempty"`
 	// Deltas is what an archive would compare with what the site has.
-	Deltas    *airgap.PlannedDeltas      `json:"deltas,omitempty"`
+	Deltas    *gantry.PlannedDeltas      `json:"deltas,omitempty"`
 	Resources *gantry.ResourceFiles      `json:"resources,omitempty"`
 	Replaced  []gantry.ReplacedCatalog   `json:"replaced,omitempty"`
 	Warnings  []gantry.ConfigProblem     `json:"warnings,omitempty"`

@@ -19,7 +19,7 @@ var ErrNotReproducible = errors.New("the compression cannot be reproduced")
 type DetectOptions struct {
 	// MaxContent is the maximum length of the uncompressed content in bytes; 0 means 64 GiB.
 	MaxContent int64
-	// Now is the clock with which Report.Busy is measured; nil means time.Now.
+	// Now is the clock with which Report.Busy is measured; nil means processor time.
 	Now func() time.Time
 }
 
@@ -32,8 +32,8 @@ type Report struct {
 	// Wasted is the number of bytes of content that were compressed with the wrong ones, and 512 for each
 	// member.
 	Wasted int64
-	// Busy is the time that decompressing and compressing took, of all cores together. Waiting for
-	// the blob is included.
+	// Busy is the processor time that decompressing and compressing took, of all cores together. Where that
+	// cannot be measured, waiting for the blob is included.
 	Busy time.Duration
 }
 
@@ -71,9 +71,6 @@ func Detect(ctx context.Context, blob io.ReaderAt, size int64, o DetectOptions) 
 	d := &detection{blob: in, size: size, max: o.MaxContent, clock: stopwatch{now: o.Now}}
 	if d.max == 0 {
 		d.max = defaultMaxContent
-	}
-	if d.clock.now == nil {
-		d.clock.now = time.Now
 	}
 	r, err := d.run(ctx)
 	d.report.Busy = d.clock.busy()

@@ -114,7 +114,7 @@ func (p *pgzip) compress(last bool) error {
 	p.pending = append(p.pending, done)
 	work := func() {
 		if p.clock != nil {
-			defer p.clock.since(p.clock.now())
+			defer p.clock.start()()
 		}
 		done <- compressed{by: c, err: c.compress(last)}
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/cputime"
 )
 
 // readAheadAfter is the content of a member after which decompression gets a goroutine of its own, so
@@ -87,16 +89,27 @@ func fill(r io.Reader, b []byte) (int, error) {
 
 // A stopwatch adds up the time that several goroutines work.
 type stopwatch struct {
-	now func() time.Time
+	now func() time.Time // nil measures processor time
 	mu  sync.Mutex
 	sum time.Duration
 }
 
-func (s *stopwatch) since(start time.Time) {
-	end := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sum += end.Sub(start)
+// start begins to measure the work of a goroutine, which stop adds.
+func (s *stopwatch) start() (stop func()) {
+	elapsed := cputime.Start
+	if s.now != nil {
+		elapsed = func() func() time.Duration {
+			began := s.now()
+			return func() time.Duration { return s.now().Sub(began) }
+		}
+	}
+	end := elapsed()
+	return func() {
+		d := end()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sum += d
+	}
 }
 
 func (s *stopwatch) busy() time.Duration {
@@ -120,12 +133,12 @@ type watched struct {
 }
 
 func (w *watched) Write(p []byte) (int, error) {
-	defer w.clock.since(w.clock.now())
+	defer w.clock.start()()
 	return w.encoder.Write(p)
 }
 
 func (w *watched) Close() error {
-	defer w.clock.since(w.clock.now())
+	defer w.clock.start()()
 	return w.encoder.Close()
 }
 
@@ -136,6 +149,6 @@ type timed struct {
 }
 
 func (t *timed) Read(p []byte) (int, error) {
-	defer t.clock.since(t.clock.now())
+	defer t.clock.start()()
 	return t.r.Read(p)
 }

@@ -31,9 +31,10 @@ type work struct {
 	// better could not be read.
 	compared []digest.Digest
 	skipped  bool
-	blob     *os.File // the blob
-	content  *os.File // its uncompressed content
-	size     int64    // of content
+	detected time.Duration // processor time of finding recipe
+	blob     *os.File      // the blob
+	content  *os.File      // its uncompressed content
+	size     int64         // of content
 	recipe   *recompress.Recipe
 	bases    []workBase
 	delta    *os.File
@@ -200,7 +201,7 @@ func (w *work) openBases(ctx context.Context, candidates []Candidate) error {
 
 // detect finds the recipe of the blob.
 func (w *work) detect(ctx context.Context) error {
-	recipe, _, err := recompress.Detect(ctx, w.blob, w.change.Blob.Size, recompress.DetectOptions{})
+	recipe, report, err := recompress.Detect(ctx, w.blob, w.change.Blob.Size, recompress.DetectOptions{})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -209,7 +210,10 @@ func (w *work) detect(ctx context.Context) error {
 	case !w.reproduced(recipe.Requires()):
 		return &wholeError{NotReproducible, fmt.Errorf("the site does not reproduce %s", recipe.Requires())}
 	}
-	w.recipe = recipe
+	w.recipe, w.detected = recipe, report.Busy
+	if w.Effort == delta.Auto && w.detected > w.allowed(w.change.Blob.Size) {
+		return &wholeError{TooCostly, fmt.Errorf("finding out how it was compressed cost %s", w.detected)}
+	}
 	return nil
 }
 
@@ -249,8 +253,8 @@ func (w *work) encode(ctx context.Context) error {
 	if saved <= 0 || w.Effort == delta.Auto && float64(saved) < leastSaving*float64(blob.Size) {
 		return &wholeError{SavesLittle, fmt.Errorf("the delta has %d bytes, and the blob %d", stats.Size, blob.Size)}
 	}
-	if w.Effort == delta.Auto && stats.Time > w.allowed(saved) {
-		return &wholeError{TooCostly, fmt.Errorf("it cost %s and saves %d bytes", stats.Time, saved)}
+	if spent := w.detected + stats.Time; w.Effort == delta.Auto && spent > w.allowed(saved) {
+		return &wholeError{TooCostly, fmt.Errorf("it cost %s and saves %d bytes", spent, saved)}
 	}
 	return nil
 }
@@ -270,7 +274,7 @@ func (w *work) budget(spent time.Duration, _, size int64) bool {
 	}
 	// The rest is expected to be like the first part, and at best as if nothing had to be carried for it.
 	best := w.change.Blob.Size - size
-	return spent <= w.allowed(best)
+	return w.detected+spent <= w.allowed(best)
 }
 
 // prove applies the delta, compresses the result, and compares it with the blob.
