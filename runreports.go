@@ -32,7 +32,7 @@ type RunReports struct {
 	recorded *bool
 }
 
-// check returns an error if a file cannot be written because it has no folder.
+// check returns an error if a file cannot be written because it has no folder or is one, or if both are the same file.
 func (r *RunReports) check(dry bool) error {
 	for name, file := range map[string]string{"MetricsFile": r.MetricsFile, "SummaryFile": r.SummaryFile} {
 		if file == "" {
@@ -46,8 +46,22 @@ func (r *RunReports) check(dry bool) error {
 		} else if !info.IsDir() {
 			return inputf("Options.%s: %s is not a folder", name, filepath.Dir(file))
 		}
+		if isFolder(file) {
+			return inputHint("name a file", "Options.%s %s is a folder", name, file)
+		}
+	}
+	if r.MetricsFile != "" && r.SummaryFile != "" && absolutePath(r.MetricsFile) == absolutePath(r.SummaryFile) {
+		return inputHint("name another file in one of them", "Options.MetricsFile and Options.SummaryFile are the same file")
 	}
 	return nil
+}
+
+// absolutePath returns a path that begins at the root, or the path if the working directory is unknown.
+func absolutePath(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return filepath.Clean(path)
 }
 
 // Mirror copies what the destination does not have. If some content is unavailable, the rest is

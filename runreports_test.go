@@ -102,3 +102,33 @@ func TestRunReports(t *testing.T) {
 		}
 	}
 }
+
+// TestRunReportsRefused checks that files that cannot be written, or would replace each other, are refused before a run begins.
+func TestRunReportsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "run")
+	for want, r := range map[string]RunReports{
+		"is a folder":       {MetricsFile: dir},
+		"the same file":     {MetricsFile: file, SummaryFile: dir + "/./run"},
+		"no such file":      {SummaryFile: filepath.Join(dir, "none", "run")},
+		"is not a folder":   {SummaryFile: "runreports_test.go/run"},
+		"for runs that cop": {SummaryFile: file},
+	} {
+		if err := r.check(want == "for runs that cop"); err == nil || !strings.Contains(err.Error(), want) || advice.KindOf(err) != advice.Input {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	if err := (&RunReports{MetricsFile: file, SummaryFile: file + ".md"}).check(false); err != nil {
+		t.Error(err)
+	}
+	workspace := filepath.Join(dir, "file")
+	if err := os.WriteFile(workspace, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, closeEnv := (*Env)(nil).orDefault()
+	defer closeEnv()
+	if _, err := e.OpenSession(workspace); err == nil || !strings.Contains(advice.Hint(err), "Options.Workspace") {
+		t.Errorf("%v", err)
+	}
+}

@@ -102,7 +102,7 @@ func (e *Env) adviseCache(err error) error {
 
 // adviseWorkspace adds a hint to the error of a workspace that cannot be written to.
 func adviseWorkspace(err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR) {
 		return advice.Wrap(advice.Failure, err, "set Options.Workspace to a folder that can be written to")
 	}
 	return err
