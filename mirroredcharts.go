@@ -13,8 +13,10 @@ type MirroredChart struct {
 	Version string `json:"version"`
 	// Address is what helm install is given, with Version: oci://HOST/PATH; "" if the destination is no
 	// registry.
-	Address string        `json:"address,omitempty"`
-	Digest  digest.Digest `json:"digest"`
+	Address string `json:"address,omitempty"`
+	// PlainHTTP means that the registry of Address was reached by plain HTTP, which Helm needs to be told.
+	PlainHTTP bool          `json:"plainHTTP,omitempty"`
+	Digest    digest.Digest `json:"digest"`
 }
 
 // mirroredCharts returns the charts of a plan that are at the destination after a run.
@@ -32,6 +34,7 @@ func mirroredCharts(t Destination, p *plan.Plan, report *mirror.Report) []Mirror
 		out := MirroredChart{Name: c.Name, Version: c.Version, Digest: c.Digest}
 		if r := t.Registry(); r != nil {
 			out.Address = "oci://" + r.names[c.Repository].Name()
+			out.PlainHTTP = r.Client.UsesHTTP(r.Host)
 		}
 		all = append(all, out)
 	}

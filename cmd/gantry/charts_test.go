@@ -113,7 +113,9 @@ func TestChartsWithPasswords(t *testing.T) {
 	if refused.code != exitError || !strings.Contains(refused.stderr, "--src-cert-dir") {
 		t.Errorf("without the CA: %d\n%s", refused.code, refused.stderr)
 	}
-	w.must(slices.Concat([]string{"mirror", w.docker("/direct")}, from, mirror)...)
+	if o := w.must(slices.Concat([]string{"mirror", w.docker("/direct")}, from, mirror)...); !strings.Contains(o.stdout, "/charts/app --version 1.2.0\n") {
+		t.Errorf("how the chart is installed:\n%s", o.stdout)
+	}
 	w.must(slices.Concat([]string{"mirror", "file://" + w.path("disk")}, from)...)
 	w.must(slices.Concat([]string{"mirror", "--from", "file://" + w.path("disk"), w.docker("/carried"), "--workspace", w.path("far")}, mirror)...)
 	for _, prefix := range []string{"direct/", "carried/"} {
@@ -130,4 +132,17 @@ func TestChartsWithPasswords(t *testing.T) {
 			t.Errorf("%s contains the password", name)
 		}
 	}
+}
+
+// TestChartsWithoutTLS checks that the line which installs a chart from a mirror without TLS has the flag for Helm.
+func TestChartsWithoutTLS(t *testing.T) {
+	t.Parallel()
+	renderer, err := os.Executable() // TestMain has a renderer
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newFixture(t, registrytest.Options{})
+	cfg := w.config("charts.yaml", "  helm:\n    repositories:\n    - url: http://"+startCharts(t)+"\n      charts: [{name: podinfo, version: 5.0.0, values: {tag: '1.4'}}]\n")
+	o := w.must("mirror", "-c", cfg, w.docker("/charts"), "--helm-renderer", renderer, "--dest-tls-verify=false")
+	w.says(o.stdout, "helm install podinfo oci://"+w.mirror.Host+"/charts/charts/podinfo --version 5.0.0 --plain-http\n")
 }

@@ -147,5 +147,17 @@ func (c *Client) Authorities(host string) ([]byte, error) {
 	return all, nil
 }
 
+// UsesHTTP reports whether a host was reached by plain HTTP, because of Options or because it does not support TLS.
+func (c *Client) UsesHTTP(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, h := range c.hosts {
+		if key.host == name && h.probed.Load() && h.scheme == "http" {
+			return true
+		}
+	}
+	return false
+}
+
 // PlainHTTP reports whether the client speaks plain HTTP as Options says.
 func (c *Client) PlainHTTP() bool { return c.o.PlainHTTP }

@@ -20,7 +20,11 @@ func writeCharts(b *strings.Builder, r *gantry.MirrorResult) {
 	b.WriteString("Helm charts:\n")
 	var lines []string
 	for _, c := range r.Charts {
-		lines = append(lines, fmt.Sprintf("helm install %s %s --version %s", c.Name, c.Address, c.Version))
+		line := fmt.Sprintf("helm install %s %s --version %s", c.Name, c.Address, c.Version)
+		if c.PlainHTTP {
+			line += " --plain-http"
+		}
+		lines = append(lines, line)
 	}
 	List(b, lines)
 }
