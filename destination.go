@@ -121,9 +121,9 @@ type RegistryDestination struct {
 	suffix, suffixNote string
 	// format is the one of the record of the image set that is mirrored.
 	format manifest.Format
-	// recorded are the records that the mirror itself has, by image set, and unreadable the tags of those
 	// warnedTags are the tags of other image sets that were warned about.
 	warnedTags map[string]bool
+	// recorded are the records that the mirror itself has, by image set, and unreadable the tags of those
 	// that cannot be read. recordProblem is why no record can be read; see syncRecords.
 	recorded      map[string]recordedSet
 	unreadable    []string

@@ -57,7 +57,7 @@ func newDemo(program, dir string, out io.Writer) (*demo, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{planFile, archiveDir, nextDir, keyFile, keyFile + ".pub", nearSpace, farSpace, imageSetFile, registries, platformFile, releaseKeyFile, chartsFile, chartDir} {
+	for _, name := range []string{planFile, archiveDir, nextDir, keyFile, keyFile + ".pub", nearSpace, farSpace, imageSetFile, registries, platformFile, releaseKeyFile, contentFile, policyFile, imageKey, scriptFile, pulledFile, chartDir} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}

@@ -5,8 +5,8 @@
 // program like a user: it plans, mirrors to a disk and signs it, disconnects the source, verifies
 // the disk and mirrors from it to the first mirror. With a changed configuration, another disk
 // brings what is new. With the source connected again, it mirrors directly to the second mirror,
-// which also gets a Helm chart with the image that it names, and the platform releases of an update
-// path, from an update service and a signature store on loopback. It proves that the updates are
+// which also gets a Helm chart with the image that it names, whose signature a policy requires, a file, and
+// the platform releases of an update path, from an update service and a signature store on loopback. It proves that the updates are
 // possible from that mirror. At the end, it reads both mirrors with a client that shares no code with
 // Gantry, and pulls every image that the filtered catalogs name.
 //
@@ -44,7 +44,7 @@ func run(ctx context.Context, program, dir string) error {
 	}
 	defer d.close()
 	for _, step := range []func(context.Context) error{
-		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.carryWhatIsNew, d.mirrorDirectly, d.mirrorAgain, d.mirrorChart, d.platformReleases, d.verify,
+		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.carryWhatIsNew, d.mirrorDirectly, d.mirrorAgain, d.mirrorContent, d.platformReleases, d.verify,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // Under the name oc-mirror, the program takes the command lines of oc mirror. Package ocmirror
@@ -136,6 +138,15 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usageHint(withoutFlag(cmd, flag.Name), "%s has no flag --%s", cmd.CommandPath(), flag.Name)
 		case ok:
 			return usageHint(flag.Instead(), "the flag --%s of oc mirror is not supported", flag.Name)
+		}
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		if near := suggest.Nearest(unknown.GetSpecifiedName(), names); len(near) > 0 && len(unknown.GetSpecifiedName()) > 1 {
+			return usageHint(fmt.Sprintf("did you mean \"--%s\"?; run %s --help", near[0], cmd.CommandPath()), "%w", err)
 		}
 	}
 	return seeHelp(cmd, err)

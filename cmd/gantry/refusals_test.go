@@ -32,6 +32,7 @@ func TestBadInput(t *testing.T) {
 		args  []string
 	}{
 		{"an unknown flag", exitUsage, []string{"--destt", "--help"}, []string{"mirror", "--destt", "-c", isc, w.docker("")}},
+		{"a misspelled flag", exitUsage, []string{"unknown flag: --worspace; did you mean \"--workspace\"?; run gantry mirror --help"}, []string{"mirror", "--worspace", "ws", "-c", isc, w.docker("")}},
 		{"no destination", exitUsage, []string{"no destination", "docker://"}, []string{"mirror", "-c", isc}},
 		{"no source", exitUsage, []string{"--config", "--plan", "--from"}, []string{"mirror", w.docker("")}},
 		{"an unknown scheme", exitUsage, []string{"http://x", "docker://"}, []string{"mirror", "-c", isc, "http://x"}},

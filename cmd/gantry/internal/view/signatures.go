@@ -16,8 +16,12 @@ func writeVerified(b *strings.Builder, v *gantry.VerifiedSignatures) {
 	if v.Refused > 0 {
 		fmt.Fprintf(b, ", %d refused", v.Refused)
 	}
+	pronoun := "them"
+	if v.Built == 1 {
+		pronoun = "it"
+	}
 	if v.Built > 0 {
-		fmt.Fprintf(b, "; %s built on the connected side, which only the signature of the archive covers", Number(v.Built, "image was", "images were"))
+		fmt.Fprintf(b, "; %s made by Gantry, so that only the signature of an archive covers %s", Number(v.Built, "image was", "images were"), pronoun)
 	}
 	b.WriteString(".\n")
 	for _, s := range v.Signed {
