@@ -57,7 +57,7 @@ func checkFile(r *reader, at string, f *File) {
 		r.fault(join(at, "path"), "path cannot be combined with url", "remove one of them")
 		return
 	}
-	if _, given := r.at[join(at, "sha256")]; f.URL != "" && f.SHA256 == "" && !given {
+	if p, given := r.at[join(at, "sha256")]; f.URL != "" && f.SHA256 == "" && (!given || isEmpty(p.value)) {
 		r.fault(at, "field \"sha256\" is missing; a file with url needs it", "add the checksum that its publisher names")
 	}
 	f.SHA256 = strings.ToLower(f.SHA256)

@@ -156,6 +156,11 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
+// isEmpty reports whether a value is null or an empty text.
+func isEmpty(n *yaml.Node) bool {
+	return isNull(n) || resolve(n).Kind == yaml.ScalarNode && resolve(n).Value == ""
+}
+
 // describe describes a value for "found ..., expected ...".
 func describe(n *yaml.Node) string {
 	n = resolve(n)
