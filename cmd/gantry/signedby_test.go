@@ -135,7 +135,7 @@ func TestBundlePolicyDisk(t *testing.T) {
 	w.must("mirror", "-c", isc, "--policy", policy("key"), "file://"+w.path("disk"))
 	w.source.Shut()
 	o := w.must("mirror", "--from", "file://"+w.path("disk"), "--policy", policy("key"), "--workspace", w.path("site"), w.docker("/good"), "--dest-tls-verify=false")
-	w.says(o.stdout, "2 images verified, 1 accepted without verification; 1 image was built")
+	w.says(o.stdout, "2 images verified, 1 accepted without verification; 1 image was made by Gantry")
 	w.refuse(exitPartial, []string{"not mirrored: " + repository + ":v1.0.0", "no key of the policy matches"},
 		"mirror", "--from", "file://"+w.path("disk"), "--policy", policy("other"), "--workspace", w.path("other"), w.docker("/bad"), "--dest-tls-verify=false")
 	for name, want := range map[string]bool{"good/heron/bundle:v1.1.0": true, "good/heron-index:v4.20": true, "bad/heron/bundle:v1.1.0": false, "bad/heron-index:v4.20": false, "bad/heron/manager:v1": true} {
