@@ -211,7 +211,7 @@ func (f fault) run(t *testing.T, r *faultRun) {
 	at.Script(f.rules...)
 	clock, idle := &skipClock{}, 30*time.Second
 	if f.stalls {
-		idle, r.repeats = 400*time.Millisecond, true
+		idle, r.repeats = time.Second, true
 	}
 	report, err := r.copy(clock, idle)
 	at.Script()
