@@ -65,7 +65,7 @@ func TestServeDeltasLeaving(t *testing.T) {
 	s := serveDisk(w.fixture, fileScheme+w.path("disk2"), fileScheme+w.path("disk1"))
 	url := "http://" + s.Address + "/v2/org/app/blobs/" + w.layer(second)
 	for range 6 {
-		resp, err := http.Get(url) //nolint:noctx // it is closed
+		resp, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}

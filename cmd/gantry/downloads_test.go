@@ -45,7 +45,7 @@ func (s *breakingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(s.text[:s.part])
 		_ = http.NewResponseController(w).Flush()
 	}
-	panic(http.ErrAbortHandler)
+	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http has no other means
 }
 
 // TestFileContinuesInAnotherRun breaks the download of a large file in one run, and continues it in the next, to a

@@ -205,7 +205,7 @@ func (m *maker) delta(ctx context.Context, c *Change) (*entry, error) {
 	if len(c.Candidates) == 0 && !m.similar.any() {
 		return nil, &wholeError{NoBase, errNoBase}
 	}
-	key := m.key(c)
+	key := m.key(c) //nolint:contextcheck // the sample of the codec is small, and made once for all blobs
 	if found, err := m.cached(key, c); found != nil || err != nil {
 		return found, err
 	}
