@@ -84,7 +84,7 @@ func TestDeltaReceipt(t *testing.T) {
 	w.has(third)
 }
 
-// TestDeltaTwoSites imports one archive into two sites, of which one lost a base.
+// TestDeltaTwoSites imports one archive into two sites. One of them lost a base.
 func TestDeltaTwoSites(t *testing.T) {
 	t.Parallel()
 	long(t)

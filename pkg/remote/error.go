@@ -31,7 +31,7 @@ var (
 	ErrUntrusted = errors.New("not trusted")
 	// ErrMismatch means that the content does not have its digest or length.
 	ErrMismatch = errors.New("content does not match")
-	// ErrChanged means that a file on the web is not the version of which a part was read earlier, or that its
+	// ErrChanged means that a file on the web is not the version whose part was read earlier, or that its
 	// server cannot send a part.
 	ErrChanged = errors.New("the file was changed")
 	// ErrBlobUnknown means that the registry refuses a manifest because a blob or child manifest is

@@ -89,7 +89,7 @@ func (s series) check() error {
 	return nil
 }
 
-// measured returns the versions of which each is measured against the one before it, from old to
+// measured returns the versions; each is measured against the one before it, from old to
 // new; the first is only a base.
 func (s series) measured() []release {
 	if s.Pairs == 0 {
