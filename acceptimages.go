@@ -58,7 +58,7 @@ func (s *Session) acceptSources(ctx context.Context, of *imagePolicy, p *plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	return recorder.record(q, s.accepted.images), nil
+	return recorder.record(q, of.found.images), nil
 }
 
 // acceptArchived is acceptSources with the signatures in an archive.
@@ -124,7 +124,7 @@ func (s *Session) accept(ctx context.Context, of *imagePolicy, v *policy.Verifie
 	if err != nil {
 		return nil, err
 	}
-	s.accepted = &acceptedImages{found: found.summary(of.policy), images: found}
+	of.found = &acceptedImages{found: found.summary(of.policy), images: found}
 	return q, nil
 }
 

@@ -70,7 +70,7 @@ func (s *Session) auditError() error {
 const maxAuditedImages = 1000
 
 // auditResult records what a run did, and its end.
-func (s *Session) auditResult(r *state.Run, result *MirrorResult) {
+func (s *Session) auditResult(r *state.Run, g *GateResult, result *MirrorResult) {
 	end := audit.Entry{Event: audit.RunEnded, Name: r.Name, Digest: r.Plan.String(), Result: string(r.Result), Images: r.Images, Copied: r.Copied, Failed: r.Failed, Message: r.Message}
 	var entries []audit.Entry
 	if result != nil {
@@ -80,7 +80,7 @@ func (s *Session) auditResult(r *state.Run, result *MirrorResult) {
 		end.Bytes = result.Report.BytesCopied
 		entries = append(entries, auditReport(result.Report)...)
 	}
-	entries = append(entries, auditGate(s.gated)...)
+	entries = append(entries, auditGate(g)...)
 	s.audit(append(entries, end)...)
 }
 

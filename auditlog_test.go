@@ -34,7 +34,7 @@ func TestAudit(t *testing.T) {
 		g.Go(func() { s.audit(audit.Entry{Event: audit.Gate, Subject: "quay.io/a/b:v1", Result: "refused"}) })
 	}
 	g.Wait()
-	s.auditResult(&state.Run{Name: "zoo", Result: state.RunFailed, Failed: 1, Message: "get https://ci:hunter2@example.com/x: refused"}, &MirrorResult{
+	s.auditResult(&state.Run{Name: "zoo", Result: state.RunFailed, Failed: 1, Message: "get https://ci:hunter2@example.com/x: refused"}, nil, &MirrorResult{
 		Report: &mirror.Report{Failed: []mirror.Failure{{Source: "quay.io/a/b:v2", Reason: "not found"}}, Withheld: []mirror.Withheld{{Catalog: "quay.io/c:v4", Missing: []string{"quay.io/a/b:v2"}}}},
 	})
 	if err := errors.Join(s.auditError(), s.Close()); err != nil {

@@ -97,8 +97,8 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 	}
 	r := &clusterResources{mine: mirror.NewRecord(p, t.names, report, before)}
 	switch {
-	case s.accepted != nil:
-		policies, notes := s.accepted.images.imagePolicies(p)
+	case opts.accepted != nil:
+		policies, notes := opts.accepted.images.imagePolicies(p)
 		r.mine.ImagePolicies = withoutFailed(policies, report)
 		if opts.ImagePolicies != resources.NoImagePolicies {
 			r.notes = append(r.notes, notes...)

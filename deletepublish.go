@@ -180,7 +180,7 @@ func (s *Session) publishAgain(ctx context.Context, t *RegistryDestination, set 
 	if j.Job, err = mirror.NewJob(ctx, part, nil); err != nil {
 		return err
 	}
-	report, _, err := s.copy(ctx, MirrorOptions{OnError: OnErrorContinue}, j, nil)
+	report, _, err := s.copy(ctx, j, copyOptions{})
 	if err != nil {
 		return err
 	}

@@ -41,11 +41,11 @@ func (s *Selection) checkFormatOf(destination string) error {
 
 // checkFormatKept returns an error if a configuration without DestFormat would convert the images of an image set back that
 // were converted in its last run to a mirror. Plans and archives have their format in them, so that this is a warning.
-func (e *Env) checkFormatKept(o *MirrorOptions, t *RegistryDestination, p *plan.Plan) error {
+func (e *Env) checkFormatKept(configured bool, given string, t *RegistryDestination, p *plan.Plan) error {
 	switch {
-	case t == nil || t.format == "" || p.Format != "" || o.DestFormat != "":
+	case t == nil || t.format == "" || p.Format != "" || given != "":
 		return nil
-	case o.Config == "":
+	case !configured:
 		e.warn("the image set %q was mirrored to %s with media types converted to %s, and its images are converted no longer: those that had other digests are copied again, and gantry prune deletes the others", p.Name, t, t.format)
 		return nil
 	}

@@ -147,7 +147,7 @@ func (s *Session) passGate(ctx context.Context, g *gates, p *plan.Plan) (*plan.P
 		return nil, fmt.Errorf("Options.Gate: %w", err)
 	}
 	result := gateResult(g.image.Path(), questions)
-	s.gated = result
+	g.result = result
 	if result.Failed > 0 && result.Failed == len(questions) {
 		return nil, fmt.Errorf("Options.Gate: the program could decide about none of %s; the first: %w", number(len(questions), "image", "images"), questions[0].err)
 	}

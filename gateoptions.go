@@ -46,6 +46,15 @@ func (g *Gates) check() error {
 type gates struct {
 	Gates
 	image, plan *gate.Program // nil if not asked
+	result      *GateResult   // about the images of this run
+}
+
+// answers returns what the gate decided about images in this run; nil without one.
+func (g *gates) answers() *GateResult {
+	if g == nil {
+		return nil
+	}
+	return g.result
 }
 
 // findGates finds the programs.

@@ -60,6 +60,15 @@ type imagePolicy struct {
 	lookaside  string // the default
 	cosign     *cosignProgram
 	env        *Env
+	found      *acceptedImages // in this run
+}
+
+// accepted returns what the policy found in this run; nil without a policy.
+func (p *imagePolicy) accepted() *acceptedImages {
+	if p == nil {
+		return nil
+	}
+	return p.found
 }
 
 // imagePolicy reads the signature policy; nil if none is applied.

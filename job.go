@@ -125,19 +125,30 @@ func namesMissing(p *plan.Plan) []plan.Publishable {
 	return all
 }
 
+// copyOptions are options of one copy.
+type copyOptions struct {
+	// stopOnError ends the copy with the first image that fails.
+	stopOnError bool
+	// repair copies only what is missing in the registry, and found receives that.
+	repair bool
+	found  func([]mirror.MissingImage)
+	// windows are the times of the day at which it copies.
+	windows []string
+}
+
 // copy runs a job, and keeps the journal of a registry. Before and after, it cancels the uploads
 // that a killed run left open, and those that could not be cancelled during the run.
-func (s *Session) copy(ctx context.Context, o MirrorOptions, j *job, found func([]mirror.MissingImage)) (*mirror.Report, *Transfer, error) {
+func (s *Session) copy(ctx context.Context, j *job, o copyOptions) (*mirror.Report, *Transfer, error) {
 	e := s.env
 	streams, err := e.Streams()
 	if err != nil {
 		return nil, nil, err
 	}
-	gate, err := e.windowGate(&o)
+	gate, err := e.windowGate(o.windows)
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := mirror.Options{Streams: streams, Fatal: Fatal, StopOnError: o.OnError == OnErrorStop, Repair: o.RepairMissing, Found: found, Log: e.logger()}
+	opts := mirror.Options{Streams: streams, Fatal: Fatal, StopOnError: o.stopOnError, Repair: o.repair, Found: o.found, Log: e.logger()}
 	if gate != nil {
 		opts.Wait = gate.Wait
 	}

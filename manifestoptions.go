@@ -15,13 +15,15 @@ type manifestOptions struct {
 	resources.Options
 	// target is Options.For; "" keeps the one of the workspace.
 	target string
+	// accepted is what the signature policy of the run found; nil without one.
+	accepted *acceptedImages
 }
 
 // manifests returns how the cluster resources of a run are written.
 func (o *MirrorOptions) manifests() manifestOptions {
-	return manifestOptions{resources.Options{
+	return manifestOptions{Options: resources.Options{
 		MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace, ICSP: o.ICSP,
-	}, o.For}
+	}, target: o.For}
 }
 
 // saved returns the options as the workspace keeps them.

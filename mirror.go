@@ -168,6 +168,14 @@ type MirrorOptions struct {
 // writesNothing reports whether the destination does not change.
 func (o *MirrorOptions) writesNothing() bool { return o.DryRun || o.ResourcesOnly }
 
+// windows returns when the run copies: always, if it copies nothing.
+func (o *MirrorOptions) windows() []string {
+	if o.writesNothing() {
+		return nil
+	}
+	return o.Window
+}
+
 func (o *MirrorOptions) toArchive() bool  { return strings.HasPrefix(o.Destination, ArchiveScheme) }
 func (o *MirrorOptions) toRegistry() bool { return strings.HasPrefix(o.Destination, RegistryScheme) }
 
@@ -181,7 +189,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if o.Repair != "" {
 		return e.repair(ctx, o)
 	}
-	if _, err := e.waitForWindow(ctx, &o); err != nil {
+	if _, err := e.waitForWindow(ctx, o.windows()); err != nil {
 		return nil, err
 	}
 	var selected *Selected
@@ -200,7 +208,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if err != nil {
 		return nil, err
 	}
-	approved, err := e.approvePlan(&o)
+	approved, err := e.approvePlan(o.approval())
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +245,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 		to.opts.OCMirrorNames, to.opts.Replace = true, false // that tool's scripts find all volumes in the folder
 	}
 	run := s.beginRun(&o, t, have)
+	run.gates = gates
 	caller := ctx // the lease has a context of its own
 	defer func() { failure = run.end(caller, &o, done, failure) }()
 	if err := run.begin(&o); err != nil {
@@ -275,6 +284,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 		return nil, err
 	}
 	if o.ResourcesOnly {
+		policy.accepted = trust.accepted()
 		expected, err := s.admit(ctx, t, p, o.Name, policy)
 		if err != nil {
 			return nil, err
@@ -294,6 +304,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 			return nil, err
 		}
 	}
+	policy.accepted = trust.accepted()
 	if err := s.passPlanGate(ctx, gates, p, sum); err != nil {
 		return nil, err
 	}
@@ -311,10 +322,10 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkFormatKept(&o, t.Registry(), p); err != nil {
+	if err := e.checkFormatKept(o.Config != "", o.DestFormat, t.Registry(), p); err != nil {
 		return nil, err
 	}
-	result := &MirrorResult{Version: 1, Destination: o.Destination, PlanDigest: sum, PlanSignature: approved.signer(), Plan: p, Verified: s.accepted.summary(), Gate: s.gated}
+	result := &MirrorResult{Version: 1, Destination: o.Destination, PlanDigest: sum, PlanSignature: approved.signer(), Plan: p, Verified: trust.accepted().summary(), Gate: gates.answers()}
 	result.UnsignedImages, _ = result.Plan.Unsigned()
 	if selected != nil && have == nil {
 		result.Warnings = ConfigProblems(selected.Config.Warnings)
@@ -356,7 +367,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 			return nil, err
 		}
 	}
-	if result.Report, result.Transfer, err = s.copy(ctx, o, j, result.foundMissing); err != nil {
+	if result.Report, result.Transfer, err = s.copy(ctx, j, o.copying(result)); err != nil {
 		return result, err
 	}
 	p = j.Plan() // OnErrorPackage may have reduced it
@@ -385,7 +396,8 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	}
 	result.Charts, result.Files = mirroredCharts(t, p, result.Report), mirroredFiles(p, result.Report)
 	if o.Prune && result.Report.Complete() {
-		return result, s.pruneMirrored(ctx, t.Registry(), result)
+		result.Pruned, err = s.pruneMirrored(ctx, t.Registry(), result.ImageSet)
+		return result, err
 	}
 	if !result.Report.Complete() {
 		return result, newPartialError(result.Report, o.OnError).of(have, result.RepairRequest)

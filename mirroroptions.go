@@ -127,7 +127,7 @@ func (o *MirrorOptions) Check() error {
 	case o.ImagePolicyNamespace != "" && resources.CheckNamespace(o.ImagePolicyNamespace) != nil:
 		return inputf("Options.ImagePolicyNamespace: %w", resources.CheckNamespace(o.ImagePolicyNamespace))
 	}
-	if _, err := o.windows(); err != nil {
+	if _, err := parseWindows(o.Window); err != nil {
 		return err
 	}
 	if err := o.checkShards(); err != nil {

@@ -50,3 +50,12 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, trust, g, selected, !o.DryRun || !o.any())
 	}
 }
+
+// approval returns which plan the run copies. Archives have their plan, and trial runs copy nothing.
+func (o *MirrorOptions) approval() approval {
+	a := approval{Plan: o.Plan, RequireSignedPlan: o.RequireSignedPlan, Trust: o.Trust}
+	if len(o.From) == 0 && !o.DryRun {
+		a.Config = o.Config
+	}
+	return a
+}

@@ -75,3 +75,8 @@ type MirrorResult struct {
 	// Repaired is the repair that was written; nil without Repair.
 	Repaired *airgap.Repaired `json:"-"`
 }
+
+// copying returns the options for copying. What a registry misses is added to the result.
+func (o *MirrorOptions) copying(result *MirrorResult) copyOptions {
+	return copyOptions{stopOnError: o.OnError == OnErrorStop, repair: o.RepairMissing, found: result.foundMissing, windows: o.windows()}
+}

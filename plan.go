@@ -150,7 +150,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 	if err := s.passPlanGate(ctx, gates, p, sum); err != nil {
 		return nil, err
 	}
-	result := &PlanResult{Gate: s.gated, Plan: p, Digest: sum, Destination: o.Destination, Trial: o.any(), Verified: s.accepted.summary(), Warnings: ConfigProblems(selected.Config.Warnings)}
+	result := &PlanResult{Gate: gates.answers(), Plan: p, Digest: sum, Destination: o.Destination, Trial: o.any(), Verified: trust.accepted().summary(), Warnings: ConfigProblems(selected.Config.Warnings)}
 	if o.Errata {
 		if result.Errata, err = s.planErrata(ctx, p); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 				return nil, err
 			}
 		}
-		expected, err := s.admit(ctx, t, p, o.Name, manifestOptions{})
+		expected, err := s.admit(ctx, t, p, o.Name, manifestOptions{accepted: trust.accepted()})
 		if err != nil {
 			return nil, err
 		}

@@ -115,12 +115,21 @@ type approvedPlan struct {
 	signature *sshsig.Verdict // nil if it is not signed
 }
 
+// An approval says which plan a run copies, and who must have signed it.
+type approval struct {
+	// Plan is the file of the plan, and Config the configuration of a run that copies its plan without one.
+	Plan, Config string
+	// RequireSignedPlan refuses a plan that is not signed by a key of Trust, which is nil if no key is trusted.
+	RequireSignedPlan bool
+	Trust             func() (*sshsig.Policy, error)
+}
+
 // approvePlan reads the plan of a run, and checks its signature. It returns nil for a run without
 // Options.Plan, unless that is refused because only signed plans are accepted.
-func (e *Env) approvePlan(o *MirrorOptions) (*approvedPlan, error) {
+func (e *Env) approvePlan(o approval) (*approvedPlan, error) {
 	files := e.planSignerFiles()
 	if o.Plan == "" {
-		if o.Config != "" && len(o.From) == 0 && !o.DryRun && len(files) > 0 {
+		if o.Config != "" && len(files) > 0 {
 			return nil, &PlanSignatureError{Plan: "of " + o.Config, RequiredBy: files[0], Err: errNotAPlan}
 		}
 		return nil, nil

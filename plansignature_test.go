@@ -21,7 +21,7 @@ func TestMachineRequiresSignedPlans(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := e.approvePlan(&MirrorOptions{Plan: file}); err != nil || a.signer() != nil {
+	if a, err := e.approvePlan(approval{Plan: file}); err != nil || a.signer() != nil {
 		t.Fatal(a, err)
 	}
 	if err := os.WriteFile(filepath.Join(etc, "plan_signers"), []byte(key), 0o600); err != nil {
@@ -29,14 +29,14 @@ func TestMachineRequiresSignedPlans(t *testing.T) {
 	}
 	accept := func() (*sshsig.Policy, error) { return &sshsig.Policy{}, nil }
 	for _, o := range []MirrorOptions{{Plan: file}, {Plan: file, Trust: accept}, {Selection: Selection{Config: "x.yaml"}}} {
-		_, err := e.approvePlan(&o)
+		_, err := e.approvePlan(o.approval())
 		var refused *PlanSignatureError
 		if !errors.As(err, &refused) || advice.KindOf(err) != advice.Mismatch || !strings.HasPrefix(refused.RequiredBy, etc) {
 			t.Errorf("%+v: %v", o.Plan, err)
 		}
 	}
 	for _, o := range []MirrorOptions{{Selection: Selection{Config: "x.yaml"}, DryRun: true}, {From: []string{"file://x"}}, {Repair: "x"}} {
-		if _, err := e.approvePlan(&o); err != nil {
+		if _, err := e.approvePlan(o.approval()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -44,7 +44,7 @@ func TestMachineRequiresSignedPlans(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(etc, "plan_signers"), []byte("# none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.approvePlan(&MirrorOptions{Plan: file}); err == nil || !strings.Contains(err.Error(), "it has no keys") {
+	if _, err := e.approvePlan(approval{Plan: file}); err == nil || !strings.Contains(err.Error(), "it has no keys") {
 		t.Error(err)
 	}
 }

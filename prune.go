@@ -149,19 +149,18 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 }
 
 // pruneMirrored deletes what no image set of a mirror wants after a run that was complete.
-func (s *Session) pruneMirrored(ctx context.Context, t *RegistryDestination, result *MirrorResult) error {
-	if result.ImageSet == nil || result.ImageSet.Problem != "" {
-		return &mirroredError{advice.New(advice.Failure, "permit pushes to the repository of the records, and run again", "nothing was pruned, because the run is not recorded in the mirror")}
+func (s *Session) pruneMirrored(ctx context.Context, t *RegistryDestination, record *ImageSetRecord) (*PruneResult, error) {
+	if record == nil || record.Problem != "" {
+		return nil, &mirroredError{advice.New(advice.Failure, "permit pushes to the repository of the records, and run again", "nothing was pruned, because the run is not recorded in the mirror")}
 	}
-	var err error
-	result.Pruned, err = s.env.prune(ctx, &PruneOptions{Yes: true, Now: time.Now}, s, t, nil)
-	if result.Pruned != nil && result.Pruned.Deleted != nil {
-		s.audit(deletionEntries(result.Pruned.Plan, result.Pruned.Deleted, string(state.RunComplete))...)
+	pruned, err := s.env.prune(ctx, &PruneOptions{Yes: true, Now: time.Now}, s, t, nil)
+	if pruned != nil && pruned.Deleted != nil {
+		s.audit(deletionEntries(pruned.Plan, pruned.Deleted, string(state.RunComplete))...)
 	}
 	if err != nil {
-		return &mirroredError{fmt.Errorf("everything was mirrored; pruning: %w", err)}
+		return pruned, &mirroredError{fmt.Errorf("everything was mirrored; pruning: %w", err)}
 	}
-	return nil
+	return pruned, nil
 }
 
 // A mirroredError is the error of a run that mirrored everything, and then could not prune.

@@ -56,7 +56,7 @@ func (e *Env) repair(ctx context.Context, o MirrorOptions) (done *MirrorResult, 
 	if err := o.ReleaseTrust.check(); err != nil {
 		return nil, err
 	}
-	gate, err := e.waitForWindow(ctx, &o)
+	gate, err := e.waitForWindow(ctx, o.windows())
 	if err != nil {
 		return nil, err
 	}

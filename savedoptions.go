@@ -12,9 +12,9 @@ import (
 
 // manifests returns the options that are set.
 func (o *ResourcesOptions) manifests() manifestOptions {
-	return manifestOptions{resources.Options{
+	return manifestOptions{Options: resources.Options{
 		MirrorSourcePolicy: o.MirrorSourcePolicy, ImagePolicies: o.ImagePolicies, ImagePolicyNamespace: o.ImagePolicyNamespace, ICSP: o.ICSP != nil && *o.ICSP,
-	}, o.For}
+	}, target: o.For}
 }
 
 // manifestOptions returns how the cluster resources of a run are written. t is nil if they are for no registry.

@@ -43,10 +43,6 @@ type Session struct {
 	env     *Env
 	sources *Sources
 	client  *remote.Client // for the sources
-	// accepted is what the signature policy of the run found; nil without one.
-	accepted *acceptedImages
-	// gated is what the gate of the run decided about images; nil without one.
-	gated *GateResult
 	// audited is this run in the audit log, and auditing guards its error.
 	audited  auditedRun
 	auditing sync.Mutex

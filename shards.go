@@ -76,6 +76,7 @@ func (e *Env) mirrorShard(ctx context.Context, o MirrorOptions, trust *imagePoli
 	}
 	defer s.release()
 	run, caller := s.beginRun(&o, t, nil), ctx
+	run.gates = g
 	defer func() { failure = run.end(caller, &o, done, failure) }()
 	if err := run.begin(&o); err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (e *Env) mirrorShard(ctx context.Context, o MirrorOptions, trust *imagePoli
 	if err != nil {
 		return nil, err
 	}
-	result := &MirrorResult{Version: 1, Destination: o.Destination, PlanDigest: approved.digest, PlanSignature: approved.signer(), Plan: part, Verified: s.accepted.summary(), Gate: s.gated}
+	result := &MirrorResult{Version: 1, Destination: o.Destination, PlanDigest: approved.digest, PlanSignature: approved.signer(), Plan: part, Verified: trust.accepted().summary(), Gate: g.answers()}
 	result.UnsignedImages, _ = result.Plan.Unsigned()
 	if o.DryRun {
 		if result.ToCopy, err = t.Compare(ctx, part); err == nil && len(part.Missing) > 0 {
@@ -113,7 +114,7 @@ func (e *Env) mirrorShard(ctx context.Context, o MirrorOptions, trust *imagePoli
 	}
 	defer release()
 	defer func() { failure = lost(leased, r, failure) }()
-	if result.Report, result.Transfer, err = s.copy(leased, o, j, result.foundMissing); err != nil {
+	if result.Report, result.Transfer, err = s.copy(leased, j, o.copying(result)); err != nil {
 		return result, err
 	}
 	result.SmallerIndexes, result.Converted = smallerIndexes(part), convertedImages(part)

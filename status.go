@@ -48,6 +48,7 @@ func Status(workspace string) (*WorkspaceStatus, error) {
 // logged: nothing but the status depends on it.
 type recordedRun struct {
 	session *Session
+	gates   *gates // of the run; nil without one
 	state.Run
 	dir   string // of the workspace, absolute
 	other string // the workspace that was used for the destination before, if not this one
@@ -161,7 +162,7 @@ func (r *recordedRun) end(ctx context.Context, o *MirrorOptions, result *MirrorR
 	}
 	r.save(o.writesNothing())
 	began := r.session.auditError() == nil
-	r.session.auditResult(&r.Run, result)
+	r.session.auditResult(&r.Run, r.gates.answers(), result)
 	if auditErr := r.session.auditError(); auditErr != nil && began {
 		return errors.Join(err, auditErr)
 	}
