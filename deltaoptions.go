@@ -54,7 +54,7 @@ func (e *Env) deltaOptions(o *MirrorOptions) *airgap.DeltaOptions {
 		return nil
 	}
 	dir := filepath.Join(e.cacheDir(o.Workspace), deltaCache)
-	opts := &airgap.DeltaOptions{Time: o.DeltaTime, Cache: dir, Temp: dir, Watch: e.watchDeltas, Version: strings.TrimPrefix(e.UserAgent, "gantry/")}
+	opts := &airgap.DeltaOptions{Time: o.DeltaTime, Cache: dir, Temp: dir, Watch: func(total int64) (func(int64), func()) { return e.watchDeltas(total) }, Version: strings.TrimPrefix(e.UserAgent, "gantry/")}
 	if o.Delta == DeltaMax {
 		opts.Effort = delta.Max
 	}
