@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/mirror/prune"
@@ -71,7 +72,11 @@ func (l *listedImages) resolve(ctx context.Context, t *RegistryDestination) erro
 			continue
 		}
 		g.Go(func() (err error) {
-			item.Digest, err = registry.Resolve(resolving, item.Image.Path, item.Image.Tag)
+			identifier := item.Image.Tag
+			if hex, ok := strings.CutPrefix(identifier, "sha256-"); ok && plan.IsReferrersTag(identifier) {
+				identifier = digest.NewDigestFromEncoded(digest.SHA256, hex).String() // the image; the tag may name the list of its referrers
+			}
+			item.Digest, err = registry.Resolve(resolving, item.Image.Path, identifier)
 			return err
 		})
 	}
@@ -96,6 +101,9 @@ func (l *listedImages) resolveIn(p *plan.Plan, names map[string]reference.Refere
 	for i := range p.Images {
 		for _, tag := range p.Images[i].Tags {
 			tags[names[p.Images[i].Repository].WithTag(tag).String()] = &p.Images[i]
+			if d := p.Images[i].Digest; plan.IsDigestTag(tag, d) { // as lists of earlier versions and of oc mirror have it
+				tags[names[p.Images[i].Repository].WithTag(plan.ReferrersTag(d)).String()] = &p.Images[i]
+			}
 		}
 	}
 	for i := range l.items {
@@ -236,7 +244,7 @@ func (r *recordedTurns) addForeignSignatures(ctx context.Context, path string, o
 		return err
 	}
 	for _, item := range of {
-		prefix := plan.DigestTag(item.Digest) + "."
+		prefix := plan.ReferrersTag(item.Digest) + "."
 		for _, tag := range tags {
 			if !strings.HasPrefix(tag, prefix) {
 				continue

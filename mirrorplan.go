@@ -30,7 +30,10 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 		if err == nil && o.RemoveSignatures && trust == nil {
 			p, err = p.WithoutSignatures()
 		}
-		return rename(p, o.Name), err
+		if err != nil {
+			return nil, err
+		}
+		return rename(p, o.Name).WithDigestTags(), nil
 	case approved != nil:
 		p, err := s.loadPlan(ctx, approved.Plan, o.ReleaseTrust)
 		if err == nil {
@@ -42,7 +45,10 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 		if err == nil && o.RemoveSignatures {
 			p, err = p.WithoutSignatures()
 		}
-		if p = rename(p, o.Name); err == nil && !o.DryRun {
+		if err != nil {
+			return nil, err
+		}
+		if p = rename(p, o.Name).WithDigestTags(); !o.DryRun {
 			err = s.SavePlan(p.Name, p.Write)
 		}
 		return p, err

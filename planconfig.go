@@ -152,7 +152,9 @@ func (d *planDraft) image(img plan.Image) {
 	out := imageset.Image{Name: img.Source}
 	if d.pinned {
 		out.Name = ref.WithTag("").WithDigest(img.Digest).String()
-		out.TargetTag = firstTag(img.Tags)
+		if tag := firstTag(img.Tags); !plan.IsDigestTag(tag, img.Digest) {
+			out.TargetTag = tag
+		}
 	} else if tag := firstTag(img.Tags); ref.Tag != "" && tag != ref.Tag {
 		out.TargetTag = tag
 	}

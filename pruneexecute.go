@@ -180,7 +180,8 @@ func (r *recordedTurns) deleteRecords(ctx context.Context, tags []string, delete
 			_, err = registry.DeleteManifest(ctx, repository, d)
 		case deletesTags:
 			for _, tag := range leave {
-				err = errors.Join(err, registry.DeleteTag(ctx, repository, tag))
+				_, failed := registry.DeleteTag(ctx, repository, tag, d)
+				err = errors.Join(err, failed)
 			}
 		}
 		if err != nil {

@@ -201,6 +201,7 @@ func (r *recordedTurns) readPlan(ctx context.Context, turn *setrecord.Turn) (*pl
 	if err = errors.Join(err, text.Close()); err != nil {
 		return nil, nil, fmt.Errorf("reading the plan of turn %d of the image set %q: %w", turn.Number, turn.Name, err)
 	}
+	p = p.WithDigestTags()
 	path := r.to.RegistryPath
 	path.MaxNestedPaths = turn.MaxNestedPaths
 	names, err := path.Repositories(p)

@@ -162,7 +162,7 @@ func (s *Session) shardFor(ctx context.Context, o *MirrorOptions, trust *imagePo
 	if err != nil {
 		return nil, err
 	}
-	own := *part
+	own := *part.WithDigestTags()
 	return &own, nil
 }
 

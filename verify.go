@@ -182,7 +182,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
 	if to, ok := t.(*LayoutDestination); ok {
 		return e.verifyLayout(ctx, p, to.Dir)
 	}
-	result, err := e.verifyRegistry(ctx, &o, t.Registry(), trust, p)
+	result, err := e.verifyRegistry(ctx, &o, t.Registry(), trust, p.WithDigestTags())
 	if err == nil || result == nil || from == nil {
 		return result, err
 	}

@@ -87,7 +87,7 @@ func readRecordedPlan(ctx context.Context, sets *mirror.ImageSets, turn *setreco
 	if err != nil {
 		return nil, adviseRecord(fmt.Errorf("reading the plan of image set %s in %s: %w", turn.Name, sets.Repository().Name(), err))
 	}
-	return p, nil
+	return p.WithDigestTags(), nil
 }
 
 // adviseRecord adds a hint to the error of a record that was lost in part, or altered.

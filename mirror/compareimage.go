@@ -111,7 +111,7 @@ func (r *run) hasManifests(ctx context.Context, img *image, queries []manifestQu
 	r.count.queries.Add(int64(len(queries)))
 	for i, q := range queries {
 		g.Go(func() (err error) {
-			found[i], err = r.registry.HasManifest(ctx, img.repository, q.tag, manifestDescriptor(q.manifest))
+			found[i], err = r.hasTag(ctx, img, q.manifest, q.tag)
 			return err
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,7 +42,7 @@ func TestLookWaitsForFewAnswers(t *testing.T) {
 			d := m.index(m.image(children[0]), m.image(children[1]), m.image(children[2]), m.image(children[3]))
 			m.p.Images = append(m.p.Images, plan.Image{
 				Source: "src.example.com/" + repository + "@" + d.String(), Kind: plan.RelatedImage, Digest: d,
-				Repository: repository, Tags: []string{strings.Replace(d.String(), ":", "-", 1)},
+				Repository: repository, Tags: []string{plan.DigestTag(d)},
 			})
 		}
 	}

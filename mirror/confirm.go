@@ -95,7 +95,7 @@ func (r *run) provingTags(ctx context.Context, images []*image) map[string]bool 
 	wanted := map[string]bool{} // whether the tag is made of the digest
 	for _, img := range images {
 		for _, tag := range img.Tags {
-			if stable := plan.IsDigestTag(tag, img.Digest); stable || !used {
+			if stable := tag == plan.DigestTag(img.Digest); stable || !used {
 				wanted[tag] = stable
 			}
 		}
@@ -133,7 +133,7 @@ func (r *run) hasOtherTag(repository string, found []string) bool {
 			planned[tag] = true
 		}
 		if img.isReferrer() {
-			planned[plan.DigestTag(img.Subject)] = true // the registry may list it there
+			planned[plan.ReferrersTag(img.Subject)] = true // the registry may list it there
 		}
 	}
 	return slices.ContainsFunc(found, func(tag string) bool { return !planned[tag] })

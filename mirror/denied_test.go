@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // TestDenied checks that a refusal for some repositories fails only their images, each with one
@@ -80,7 +81,7 @@ func TestDeniedListIsOfOneRepository(t *testing.T) {
 	for _, repository := range []string{"org/a", "org/b", "org/c"} { // with one stream, the third is compared after one of the others
 		for i := range n {
 			d := m.image(fmt.Sprintf("%s %d", repository, i))
-			m.add(repository, strings.Replace(d.String(), ":", "-", 1), d)
+			m.add(repository, plan.DigestTag(d), d)
 		}
 	}
 	registry := newMemoryRegistry()

@@ -98,5 +98,5 @@ var signatureTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // isStableTag reports whether a tag stays with its image unless it is moved on purpose, because it
 // is made of the image's digest, or of the digest of the image that this one signs.
 func isStableTag(tag string, d digest.Digest) bool {
-	return plan.IsDigestTag(tag, d) || signatureTag().MatchString(tag)
+	return tag == plan.DigestTag(d) || signatureTag().MatchString(tag)
 }

@@ -23,7 +23,7 @@ func pinnedSample(t *testing.T, n int) (*maker, *memoryRegistry, map[string]refe
 		d := m.image(fmt.Sprintf("pinned %d", i))
 		m.p.Images = append(m.p.Images, plan.Image{
 			Source: "src.example.com/org/pinned@" + d.String(), Kind: plan.RelatedImage, Digest: d,
-			Repository: "org/pinned", Tags: []string{strings.Replace(d.String(), ":", "-", 1)},
+			Repository: "org/pinned", Tags: []string{plan.DigestTag(d)},
 		})
 	}
 	registry := newMemoryRegistry()

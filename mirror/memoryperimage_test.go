@@ -3,7 +3,6 @@ package mirror
 import (
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -27,7 +26,7 @@ func manyImages(t *testing.T, images int) *plan.Plan {
 	for i := range images {
 		repository := fmt.Sprintf("org/operand%04d", i/10)
 		d := m.image(fmt.Sprintf("base %d", i%4), repository, fmt.Sprintf("layer %d", i))
-		m.add(repository, strings.Replace(d.String(), ":", "-", 1), d)
+		m.add(repository, plan.DigestTag(d), d)
 		m.p.Images[i].Source = "quay.io/" + repository + "@" + d.String()
 	}
 	return m.plan()

@@ -62,7 +62,7 @@ func (r *run) examine(ctx context.Context, img *image, m *MissingImage) (err err
 // remembers which are present.
 func (r *run) problem(ctx context.Context, img *image) (problem string, children []digest.Digest, err error) {
 	has := func(m *plan.Manifest, tag string) (bool, error) {
-		ok, err := r.registry.HasManifest(ctx, img.repository, tag, manifestDescriptor(m))
+		ok, err := r.hasTag(ctx, img, m, tag)
 		if ok && err == nil && r.Repair {
 			r.intact.Store(pushKeyOf(img, m, []string{tag}), struct{}{})
 		}

@@ -88,6 +88,19 @@ func (s *registryDestination) ReadManifest(ctx context.Context, repository strin
 	return err
 }
 
+// AddTag implements tagAdder.
+func (s *registryDestination) AddTag(ctx context.Context, repository string, desc ocispec.Descriptor, tag string) error {
+	ref, err := s.reference(repository)
+	if err != nil {
+		return err
+	}
+	_, raw, err := s.client.Manifest(ctx, ref.WithDigest(desc.Digest))
+	if err != nil {
+		return err
+	}
+	return s.client.PushManifest(ctx, ref.WithTag(tag), desc.MediaType, raw)
+}
+
 // Blob implements blobReader.
 func (s *registryDestination) Blob(ctx context.Context, repository string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	ref, err := s.reference(repository)

@@ -57,6 +57,7 @@ type outlinedBundle struct {
 
 // Outline returns the outline of the plan. The plan need not be kept.
 func (p *Plan) Outline() *Outline {
+	p = p.WithDigestTags()
 	o := &Outline{content: make([]outlinedContent, 0, len(p.Manifests)+len(p.Blobs))}
 	sizes, bundles := map[digest.Digest]int64{}, map[[2]string]digest.Digest{}
 	for i := range p.Images {

@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // pinned is a configuration with images referenced only by digest, as in catalogs: single images
@@ -110,7 +111,7 @@ func (p *pinned) child(d digest.Digest) string {
 	return ""
 }
 
-func tagOf(d digest.Digest) string { return strings.Replace(d.String(), ":", "-", 1) }
+func tagOf(d digest.Digest) string { return plan.DigestTag(d) }
 
 func TestReceiptSavesRequests(t *testing.T) {
 	t.Parallel()

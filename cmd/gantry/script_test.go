@@ -170,8 +170,8 @@ func (w *scriptFixture) holds(ts *testscript.TestScript, neg bool, args []string
 		ts.Check(w.get(repository+"/tags/list", &tagged))
 		slices.Sort(tagged.Tags)
 		for _, tag := range tagged.Tags {
-			if len(tag) == len("sha256-")+64 {
-				tag = tag[:len("sha256-")+12] + "..."
+			if hex, ok := strings.CutSuffix(tag, ".image"); ok && strings.HasPrefix(tag, "sha256-") && len(hex) == len("sha256-")+64 {
+				tag = tag[:len("sha256-")+12] + "...image"
 			}
 			if at := strings.LastIndexByte(tag, '.'); strings.HasSuffix(repository, "image-sets") && len(tag)-at == 13 {
 				tag = tag[:at] + "..." // digits of a digest

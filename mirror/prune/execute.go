@@ -60,8 +60,14 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 	if deleteTags {
 		err := e.each(ctx, len(p.Tags), func(ctx context.Context, i int) error {
 			t := &p.Tags[i]
-			return e.delete(Failure{Repository: t.Repository, Digest: t.Digest, Tag: t.Tag, LastWanted: t.LastWanted}, Report{Tags: 1},
-				func() error { return e.registry.DeleteTag(ctx, t.Repository, t.Tag) })
+			done := Report{}
+			return e.delete(Failure{Repository: t.Repository, Digest: t.Digest, Tag: t.Tag, LastWanted: t.LastWanted}, &done, func() error {
+				deleted, err := e.registry.DeleteTag(ctx, t.Repository, t.Tag, t.Digest)
+				if deleted {
+					done.Tags = 1
+				}
+				return err
+			})
 		})
 		if err != nil {
 			return err
@@ -73,7 +79,7 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 			listed = true
 			err := e.each(ctx, len(p.Lists), func(ctx context.Context, i int) error {
 				l := &p.Lists[i]
-				return e.delete(Failure{Repository: l.Repository, Digest: l.Subject}, Report{},
+				return e.delete(Failure{Repository: l.Repository, Digest: l.Subject}, &Report{},
 					func() error { return e.registry.Unlist(ctx, l.Repository, l.Subject, l.Remove) })
 			})
 			if err != nil {
@@ -95,7 +101,7 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 		e.mu.Unlock()
 		err := e.each(ctx, n, func(ctx context.Context, i int) error {
 			m := &step[i]
-			return e.delete(Failure{Repository: m.Repository, Digest: m.Digest, LastWanted: m.LastWanted}, Report{Tags: len(m.Tags), Manifests: 1, Bytes: m.Bytes}, func() error {
+			return e.delete(Failure{Repository: m.Repository, Digest: m.Digest, LastWanted: m.LastWanted}, &Report{Tags: len(m.Tags), Manifests: 1, Bytes: m.Bytes}, func() error {
 				if published || stopped[m.Repository] {
 					return errStopped
 				}
@@ -122,11 +128,7 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 // it deletes a manifest may leave them.
 func (e *execution) deleteLeftTags(ctx context.Context, m *Manifest) error {
 	for _, tag := range m.Tags {
-		now, err := e.registry.Resolve(ctx, m.Repository, tag)
-		if err == nil && now == "" {
-			err = e.registry.DeleteTag(ctx, m.Repository, tag)
-		}
-		if err != nil {
+		if _, err := e.registry.DeleteTag(ctx, m.Repository, tag, m.Digest); err != nil {
 			return err
 		}
 	}
@@ -134,7 +136,7 @@ func (e *execution) deleteLeftTags(ctx context.Context, m *Manifest) error {
 }
 
 // delete calls f, and records what came of it. done is what is gone then.
-func (e *execution) delete(what Failure, done Report, f func() error) error {
+func (e *execution) delete(what Failure, done *Report, f func() error) error {
 	err := f()
 	if err != nil && err != errStopped && e.fatal(err) { //nolint:errorlint // it is not wrapped
 		return err

@@ -65,11 +65,14 @@ func (m *memory) push(repository string, s *stored, tags ...string) digest.Diges
 	if s.subject != "" && !m.api && len(tags) == 0 {
 		tag := strings.Replace(string(s.subject), ":", "-", 1)
 		list := []digest.Digest{}
-		if before := m.tags[repository][tag]; before != "" {
+		before := m.tags[repository][tag]
+		if before != "" && before != s.subject {
 			list = m.repos[repository][before].children
 		}
 		if !slices.Contains(list, d) {
-			delete(m.repos[repository], m.tags[repository][tag]) // the earlier list, which nothing names now
+			if before != s.subject { // an earlier version gave the tag to the image
+				delete(m.repos[repository], before) // the earlier list, which nothing names now
+			}
 			m.push(repository, newIndex("list", append(slices.Clip(list), d)...), tag)
 		}
 	}
@@ -146,14 +149,17 @@ func (m *memory) Referrers(_ context.Context, repository string, subject digest.
 	return list, m.api, m.request("referrers")
 }
 
-func (m *memory) DeleteTag(_ context.Context, repository, tag string) error {
+func (m *memory) DeleteTag(_ context.Context, repository, tag string, d digest.Digest) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.request("delete"); err != nil {
-		return err
+		return false, err
+	}
+	if now, ok := m.tags[repository][tag]; !ok || now != d && m.repos[repository][now] != nil {
+		return false, nil
 	}
 	delete(m.tags[repository], tag)
-	return nil
+	return true, nil
 }
 
 func (m *memory) DeleteManifest(_ context.Context, repository string, d digest.Digest) (bool, error) {

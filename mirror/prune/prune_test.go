@@ -150,8 +150,7 @@ func TestExecuteFailure(t *testing.T) {
 }
 
 // TestTagsOfDeletedManifests deletes tags whose manifests a registry deleted before it was interrupted: one that
-// is made of the digest, so that it is not requested while planning, and another one. A tag that names another
-// image by now stays.
+// is made of the digest, and another one. A tag that names another image by now stays.
 func TestTagsOfDeletedManifests(t *testing.T) {
 	t.Parallel()
 	m := newMemory(false)
@@ -167,7 +166,10 @@ func TestTagsOfDeletedManifests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Tag{{Repository: "pre/a", Tag: "v1", Digest: named.Digest, LastWanted: Turn{"set", 1}}}
+	want := []Tag{
+		{Repository: "pre/a", Tag: byDigest.Tags[0], Digest: byDigest.Digest, LastWanted: Turn{"set", 1}},
+		{Repository: "pre/a", Tag: "v1", Digest: named.Digest, LastWanted: Turn{"set", 1}},
+	}
 	if diff := cmp.Diff(want, p.Tags); diff != "" {
 		t.Errorf("the tags (-want +got):\n%s", diff)
 	}
@@ -278,5 +280,46 @@ func benchmarkPrune(b *testing.B, api bool) {
 			}
 		}
 		b.ReportMetric(float64(others), "other-requests")
+	}
+}
+
+// TestReferrersTagOfAWantedImage keeps the list of referrers of a wanted image, which has the tag that earlier
+// versions gave to the image itself. While the tag names the image, it stays and goes with it.
+func TestReferrersTagOfAWantedImage(t *testing.T) {
+	t.Parallel()
+	for name, list := range map[string]bool{"the image": false, "a list of referrers": true} {
+		for _, wanted := range []bool{true, false} {
+			m := newMemory(false)
+			img := single("pinned", "a", "")
+			earlier, other := plan.ReferrersTag(img.Digest), single("other", "a", "v1")
+			img.Tags = []string{earlier} // as an earlier version recorded it
+			before := mirrored(t, m, []worldImage{img, other}, []worldImage{other})
+			now := img
+			now.Tags = []string{plan.DigestTag(img.Digest)}
+			if wanted {
+				before = mirrored(t, m, []worldImage{img, other}, []worldImage{now})
+			}
+			m.tags["pre/a"][now.Tags[0]] = img.Digest
+			if list {
+				m.push("pre/a", newImage(img.Digest, "of the site"))
+			}
+			named := m.tags["pre/a"][earlier]
+			p, err := Make(t.Context(), before, m, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Execute(t.Context(), p, m, true, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			tags := m.tags["pre/a"]
+			switch stays := wanted || list; { // what others attached to an image keeps it
+			case len(p.Tags) != 0:
+				t.Errorf("%s, wanted %t: deletes the tags %+v", name, wanted, p.Tags)
+			case stays && (tags[earlier] != named || m.repos["pre/a"][named] == nil || tags[now.Tags[0]] != img.Digest || m.repos["pre/a"][img.Digest] == nil):
+				t.Errorf("%s, wanted %t: left are %v", name, wanted, tags)
+			case !stays && (tags[earlier] != "" || m.repos["pre/a"][img.Digest] != nil):
+				t.Errorf("%s, wanted %t: left are %v", name, wanted, tags)
+			}
+		}
 	}
 }

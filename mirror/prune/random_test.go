@@ -54,14 +54,14 @@ func (w *world) image(i int) worldImage {
 	case 0:
 		img.Tags = []string{fmt.Sprintf("v%d", w.r.IntN(4))}
 	default:
-		img.Tags = []string{plan.FreeDigestTag(img.Digest)}
+		img.Tags = []string{plan.DigestTag(img.Digest)}
 	}
 	for n := w.r.IntN(3); n > 0; n-- {
 		of := img.manifests[w.r.IntN(len(img.manifests))]
 		subject := digest.FromBytes(of.raw)
 		sig := worldImage{Image: plan.Image{Source: img.Source, Kind: plan.ReferrerImage, Repository: repository, Subject: subject}}
 		if w.r.IntN(2) == 0 {
-			sig.Kind, sig.Tags = plan.SignatureImage, []string{plan.DigestTag(subject) + ".sig"}
+			sig.Kind, sig.Tags = plan.SignatureImage, []string{plan.ReferrersTag(subject) + ".sig"}
 			sig.manifests = []*stored{newImage("", fmt.Sprintf("sig%d", w.r.Int()))}
 		} else {
 			sig.manifests = []*stored{newImage(subject, fmt.Sprintf("ref%d", w.r.Int()))}
@@ -154,7 +154,10 @@ func newWorld(seed uint64) *world {
 						if i < len(one.manifests)-1 {
 							tags = nil
 						}
-						w.push("pre/"+one.Repository, s, tags...)
+						d := w.push("pre/"+one.Repository, s, tags...)
+						if earlier := plan.ReferrersTag(d); len(tags) > 0 && plan.IsDigestTag(tags[0], d) && w.tags["pre/"+one.Repository][earlier] == "" && r.IntN(3) == 0 {
+							w.tags["pre/"+one.Repository][earlier] = d // as earlier versions tagged it
+						}
 					}
 				}
 			}
@@ -171,7 +174,7 @@ func newWorld(seed uint64) *world {
 		case 2:
 			w.foreign[repository+"@"+string(w.push(repository, newImage(d, "foreign")))] = true
 		case 3:
-			w.foreign[repository+"@"+string(w.push(repository, newImage("", "foreign"), plan.DigestTag(d)+".att"))] = true
+			w.foreign[repository+"@"+string(w.push(repository, newImage("", "foreign"), plan.ReferrersTag(d)+".att"))] = true
 		}
 	}
 	return w
@@ -212,6 +215,10 @@ func (w *world) stays() map[string]bool {
 			for _, tag := range img.Tags {
 				listed[repository+":"+tag] = append(listed[repository+":"+tag], img.Digest)
 				tags[repository+":"+tag] = tags[repository+":"+tag] || turn.wanted
+				if earlier := plan.ReferrersTag(img.Digest); plan.IsDigestTag(tag, img.Digest) {
+					listed[repository+":"+earlier] = append(listed[repository+":"+earlier], img.Digest)
+					tags[repository+":"+earlier] = tags[repository+":"+earlier] || turn.wanted
+				}
 			}
 			if img.Subject != "" {
 				belongs[repository+"@"+string(img.Subject)] = append(belongs[repository+"@"+string(img.Subject)], repository+"@"+string(img.Digest))

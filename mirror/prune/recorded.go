@@ -98,8 +98,17 @@ func (r *repository) place(d digest.Digest) *place {
 	return at
 }
 
-// tag adds a tag of a manifest.
+// tag adds a tag of a manifest. An image with a tag made of its digest may have the one of earlier versions and
+// of oc mirror, too, which stays and goes with the image.
 func (r *repository) tag(name string, d digest.Digest, turn Turn, wanted bool) {
+	r.addTag(name, d, turn, wanted)
+	if plan.IsDigestTag(name, d) {
+		r.addTag(plan.DigestTag(d), d, turn, wanted)
+		r.addTag(plan.ReferrersTag(d), d, turn, wanted)
+	}
+}
+
+func (r *repository) addTag(name string, d digest.Digest, turn Turn, wanted bool) {
 	t := r.tags[name]
 	if t == nil {
 		t = &recordedTag{}

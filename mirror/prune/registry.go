@@ -27,11 +27,11 @@ type Reader interface {
 // A Deleter is a registry that a mirror is in, as Execute changes it. Deleting what does not exist is no
 // error.
 type Deleter interface {
-	DeleteTag(ctx context.Context, repository, tag string) error
+	// DeleteTag deletes a tag if it names the manifest d, or one that does not exist. deleted is false if the
+	// tag names another manifest by now, or does not exist.
+	DeleteTag(ctx context.Context, repository, tag string, d digest.Digest) (deleted bool, err error)
 	// DeleteManifest deletes a manifest with all its tags. deleted is false if it did not exist.
 	DeleteManifest(ctx context.Context, repository string, d digest.Digest) (deleted bool, err error)
-	// Resolve is the method of Reader.
-	Resolve(ctx context.Context, repository, identifier string) (digest.Digest, error)
 	// Unlist removes manifests from the list of referrers that a tag stands for.
 	Unlist(ctx context.Context, repository string, subject digest.Digest, gone []digest.Digest) error
 }
@@ -84,9 +84,12 @@ func (r *Registry) Referrers(ctx context.Context, repository string, subject dig
 }
 
 // DeleteTag implements Deleter.
-func (r *Registry) DeleteTag(ctx context.Context, repository, tag string) error {
-	_, err := r.Client.DeleteTag(ctx, r.at(repository).WithTag(tag))
-	return err
+func (r *Registry) DeleteTag(ctx context.Context, repository, tag string, d digest.Digest) (bool, error) {
+	now, err := r.Resolve(ctx, repository, tag)
+	if err != nil || now != "" && now != d {
+		return false, err
+	}
+	return r.Client.DeleteTag(ctx, r.at(repository).WithTag(tag))
 }
 
 // DeleteManifest implements Deleter.

@@ -23,8 +23,7 @@ type survey struct {
 	maker *maker
 
 	mu sync.Mutex
-	// at is the manifest of each tag that the registry has. Tags that are made of the digest of the image
-	// that records list under them are not requested.
+	// at is the manifest of each tag that the registry has.
 	at map[string]digest.Digest
 	// present are unwanted manifests that the registry has.
 	present map[digest.Digest]bool
@@ -154,19 +153,13 @@ func (s *survey) describe(ctx context.Context, d digest.Digest, depth int) error
 // resolve finds the manifests of tags, a few at a time.
 func (s *survey) resolve(ctx context.Context, tags []string) error {
 	return s.maker.each(ctx, len(tags), func(ctx context.Context, i int) error {
-		tag := tags[i]
-		var d digest.Digest
-		if t := s.repository.tags[tag]; t != nil && len(t.names) == 1 && plan.IsDigestTag(tag, t.names[0]) {
-			d = t.names[0]
-		} else {
-			var err error
-			if d, err = s.maker.registry.Resolve(ctx, s.path, tag); err != nil {
-				return err
-			}
+		d, err := s.maker.registry.Resolve(ctx, s.path, tags[i])
+		if err != nil {
+			return err
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.at[tag] = d
+		s.at[tags[i]] = d
 		return nil
 	})
 }

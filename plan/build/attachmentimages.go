@@ -80,7 +80,6 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 	w.notes = append(w.notes, rewritten.notes(opts.Format)...)
 	w.notes = append(w.notes, w.notesOnRefused()...)
 	w.addFailures()
-	w.reserveTags()
 	w.images = merge(w.images)
 	return w.attachedImages, plan.CheckTags(w.images)
 }
@@ -218,21 +217,4 @@ func (w *attacher) addFailures() {
 		}
 	}
 	slices.SortFunc(w.attachedImages.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
-}
-
-// reserveTags renames the tags that are made of the digest of an image with referrers: registries
-// without the referrers API list the referrers under them.
-func (w *attacher) reserveTags() {
-	reserved := map[string]bool{}
-	for i := range w.images {
-		if img := &w.images[i]; img.Kind == plan.ReferrerImage {
-			reserved[img.Repository+":"+plan.DigestTag(img.Subject)] = true
-		}
-	}
-	for i := range w.images {
-		img := &w.images[i]
-		if len(img.Tags) == 1 && img.Tags[0] == plan.DigestTag(img.Digest) && reserved[img.Repository+":"+img.Tags[0]] {
-			img.Tags = []string{plan.FreeDigestTag(img.Digest)}
-		}
-	}
 }

@@ -151,9 +151,9 @@ func TestArtifactTypes(t *testing.T) {
 	}
 }
 
-// TestDigestTagsOfImagesWithReferrers checks that the tag for a list of referrers is left free, and that
-// such a tag of an image at a source is not read as a list.
-func TestDigestTagsOfImagesWithReferrers(t *testing.T) {
+// TestDigestTagsOfImages checks that the tag for a list of referrers is left free, whether an image has
+// referrers or not, and that such a tag of an image at a source is not read as a list.
+func TestDigestTagsOfImages(t *testing.T) {
 	t.Parallel()
 	w := newSignedFixture(t, true)
 	with, without := w.image("with"), w.image("without")
@@ -161,7 +161,7 @@ func TestDigestTagsOfImagesWithReferrers(t *testing.T) {
 	w.push(tagName(signedRepo, without.Digest, ""), without)
 	w.list(signedRepo, with.Digest, w.referrer(signedRepo, with.Digest, "bundle"))
 	p := w.plan("  additionalImages: [{name: '" + signedRepo + "@" + with.Digest.String() + "'}, {name: '" + signedRepo + "@" + without.Digest.String() + "'}]\n")
-	want := map[digest.Digest]string{with.Digest: "sha256-" + with.Digest.Encoded() + ".image", without.Digest: "sha256-" + without.Digest.Encoded()}
+	want := map[digest.Digest]string{with.Digest: "sha256-" + with.Digest.Encoded() + ".image", without.Digest: "sha256-" + without.Digest.Encoded() + ".image"}
 	got := map[digest.Digest]string{}
 	for _, img := range p.Images {
 		if img.Subject == "" {

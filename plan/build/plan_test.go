@@ -39,8 +39,8 @@ func TestPlan(t *testing.T) {
 	want := []string{
 		"dir:///cat -> cat:latest catalog",
 		"docker.io/library/centos:7 -> library/centos:7 related",
-		multi + " -> org/multi:sha256-" + hex(multi) + " related",
-		bundle + " -> org/op-bundle:sha256-" + hex(bundle) + " bundle",
+		multi + " -> org/multi:sha256-" + hex(multi) + ".image related",
+		bundle + " -> org/op-bundle:sha256-" + hex(bundle) + ".image bundle",
 		both + " -> org/operand:v1 related",
 		"quay.io/org/bytag:v7 -> org/bytag:v7 related",
 	}

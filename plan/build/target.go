@@ -26,6 +26,7 @@ func repository(source string, ref reference.Reference) string {
 type target struct {
 	resolvedImage
 	repo, tag string
+	reserved  string // the tag that was requested and that no image gets; "" if none
 }
 
 // isConfigured reports whether the configuration sets the repository or the tag.
@@ -62,10 +63,20 @@ func targetOf(r resolvedImage) (target, error) {
 	if t.tag == "" && w.ref == (reference.Reference{}) {
 		t.tag = "latest"
 	}
-	if t.tag == "" {
+	if t.tag == "" || plan.IsReferrersTag(t.tag) {
+		t.reserved = t.tag
 		t.tag = plan.DigestTag(r.digest)
 	}
 	return t, nil
+}
+
+// note returns a note on the tag that was requested, or configured, and that the image does not get; "" if
+// there is none. That of its own digest is the one that oc mirror and earlier versions gave to images.
+func (t target) note() string {
+	if t.reserved == "" || t.reserved == plan.ReferrersTag(t.digest) {
+		return ""
+	}
+	return fmt.Sprintf("%s gets the tag %s, because registries list referrers under %s", t.request.source, t.tag, t.reserved)
 }
 
 // assignTargets assigns repository and tags to every image. If two different images compete for one
@@ -82,6 +93,9 @@ func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, er
 		t, err := targetOf(r)
 		if err != nil {
 			return nil, nil, err
+		}
+		if note := t.note(); note != "" {
+			notes = append(notes, note)
 		}
 		targets = append(targets, t)
 	}

@@ -39,6 +39,36 @@ func TestInvalidFolderName(t *testing.T) {
 	}
 }
 
+// TestReservedTags gives no image the tag under which registries list referrers, also if a configuration or a
+// source asks for it.
+func TestReservedTags(t *testing.T) {
+	t.Parallel()
+	d := digest.FromString("1")
+	own, other := plan.ReferrersTag(d), plan.ReferrersTag(digest.FromString("2"))
+	for _, tc := range []struct {
+		name, source, configured string
+		note                     bool
+	}{
+		{"a digest", "", "", false},
+		{"its tag in a mirror of oc mirror", own, "", false},
+		{"its tag in a configuration with digests", "", own, false},
+		{"a list at the source", other, "", true},
+		{"a configured tag", "v1", other, true},
+	} {
+		ref := reference.Reference{Host: "h", Path: "a", Tag: tc.source}
+		if tc.source == "" {
+			ref.Digest = d
+		}
+		images, notes, err := assignTargets([]resolvedImage{{request: &imageRequest{source: ref.String(), ref: ref, tag: tc.configured}, digest: d}})
+		if err != nil || len(images) != 1 || len(images[0].Tags) != 1 || images[0].Tags[0] != plan.DigestTag(d) {
+			t.Errorf("%s: %+v, %v", tc.name, images, err)
+		}
+		if noted := len(notes) == 1 && strings.Contains(notes[0], "because registries list referrers under "+other); noted != tc.note || len(notes) > 1 {
+			t.Errorf("%s: notes %q", tc.name, notes)
+		}
+	}
+}
+
 func TestPlanNestedIndexes(t *testing.T) {
 	w := newFixture(t)
 	inner := w.image("deep")
