@@ -253,6 +253,7 @@ func (h *host) exchange(ctx context.Context, r *request, u *url.URL, authorizati
 	if r.sending != nil {
 		r.sending()
 	}
+	p.try(h.c.o.Clock.Now())
 	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
 		err = h.networkError(ctx, wctx, r, u, p, err)
