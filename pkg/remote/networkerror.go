@@ -36,9 +36,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 	switch {
 	case explainWatch(e, context.Cause(wctx)):
 	case errors.As(err, &address):
-		e = h.refused(r, r.redirectName(), fmt.Errorf("%s: %w", u.Host, address))
-		e.Hint = addressHint
-		return e
+		return h.refusedAddress(r, u, fmt.Errorf("%s: %w", u.Host, address))
 	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
 		e.Message = "it speaks plain HTTP, not TLS"
 		e.Hint = fmt.Sprintf("set %s if this is expected", side.option("PlainHTTP"))

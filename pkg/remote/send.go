@@ -225,10 +225,10 @@ func (h *host) exchange(ctx context.Context, r *request, u *url.URL, authorizati
 	if u.Host == h.addr {
 		name = h.name
 	}
-	by := h.origin(u)
+	by := h.origin(r, u)
 	if by.proxied {
 		if err := by.checkLiteral(u); err != nil {
-			return nil, h.refused(r, r.redirectName(), err)
+			return nil, h.refusedAddress(r, u, err)
 		}
 	}
 	p, err := h.c.peer(name, h.insecure, by)
