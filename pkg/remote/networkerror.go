@@ -36,6 +36,9 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 	switch {
 	case explainWatch(e, context.Cause(wctx)):
 	case errors.As(err, &address):
+		if u.Hostname() == address.addr.String() {
+			return h.refusedAddress(r, u, address)
+		}
 		return h.refusedAddress(r, u, fmt.Errorf("%s: %w", u.Host, address))
 	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
 		e.Message = "it speaks plain HTTP, not TLS"
