@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -43,6 +44,7 @@ func TestFilesForPlainMirror(t *testing.T) {
 		return result.Resources
 	}
 	mirrorTo(false)
+	checkPrefixHint(t, env(false), config, filepath.Join(dir, "other"), mirror.Host)
 	first := filesBelow(t, filepath.Join(ws, "hosts"), filepath.Join(ws, "install"))
 	for name, text := range first {
 		if strings.Contains(text, "https://"+mirror.Host) {
@@ -98,4 +100,18 @@ func filesBelow(t *testing.T, folders ...string) map[string]string {
 		}
 	}
 	return all
+}
+
+// checkPrefixHint checks that verifying a mirror without its prefix names the prefix.
+func checkPrefixHint(t *testing.T, e *Env, config, ws, host string) {
+	t.Helper()
+	for at, want := range map[string]string{
+		"":       "check the prefix: image sets were mirrored to docker://" + host + "/ocp",
+		"/wrong": "check the prefix: image sets were mirrored to docker://" + host + "/ocp",
+	} {
+		_, err := Verify(t.Context(), VerifyOptions{Env: e, Selection: Selection{Config: config}, Locations: []string{"docker://" + host + at}, Workspace: ws})
+		if advice.KindOf(err) != advice.Mismatch || !strings.Contains(advice.Text(err), want) {
+			t.Errorf("%q: %s, want %q", at, advice.Text(err), want)
+		}
+	}
 }
