@@ -7,13 +7,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 )
 
-// checkSince returns an error if Since, Full and Receipt contradict each other or the destination.
+// checkSince returns an error if Since, Full and Receipts contradict each other or the destination.
 func (o *MirrorOptions) checkSince() error {
 	var given []string
 	for _, option := range []struct {
 		name string
 		set  bool
-	}{{"Since", o.Since != ""}, {"Full", o.Full}, {"Receipt", o.Receipt != ""}} {
+	}{{"Since", o.Since != ""}, {"Full", o.Full}, {"Receipts", len(o.Receipts) > 0}} {
 		if option.set {
 			given = append(given, option.name)
 		}
@@ -28,9 +28,9 @@ func (o *MirrorOptions) checkSince() error {
 	return err
 }
 
-// since returns what an archive omits. The policy for Receipt is not set.
+// since returns what an archive omits. The policy for Receipts is not set.
 func (o *MirrorOptions) since() (airgap.Since, error) {
-	c := airgap.Since{Full: o.Full, Text: o.Since, Receipt: o.Receipt}
+	c := airgap.Since{Full: o.Full, Text: o.Since, Receipts: o.Receipts}
 	if o.Since == "" {
 		return c, nil
 	}

@@ -123,7 +123,7 @@ func (d *examination) examineMirror(ctx context.Context, path mirror.RegistryPat
 		return d.problem(ctx, "registry", "connection", err)
 	}
 	d.add(doctor.Connection(contact)...)
-	ok, err := d.examineCredentials(ctx, client, remote.Destination, at, !readOnly)
+	ok, err := d.examineCredentials(ctx, client, remote.Destination, at, at, !readOnly)
 	if err != nil || !ok {
 		return err
 	}
@@ -139,9 +139,9 @@ func (d *examination) examineMirror(ctx context.Context, path mirror.RegistryPat
 	return nil
 }
 
-// examineCredentials finds out where the credentials for a repository come from, and whether the registry
-// accepts them.
-func (d *examination) examineCredentials(ctx context.Context, client *remote.Client, which remote.Side, at reference.Reference, push bool) (ok bool, err error) {
+// examineCredentials finds out where the credentials for ref, which is at a registry, come from, and whether the
+// registry accepts them.
+func (d *examination) examineCredentials(ctx context.Context, client *remote.Client, which remote.Side, ref, at reference.Reference, push bool) (ok bool, err error) {
 	side := d.env.Source
 	if which == remote.Destination {
 		side = d.env.Destination
@@ -152,7 +152,7 @@ func (d *examination) examineCredentials(ctx context.Context, client *remote.Cli
 	}
 	cred, err := keys.Credential(ctx, at.Host, at.Path)
 	if err == nil {
-		err = client.CheckAccess(ctx, at, push)
+		err = client.CheckAccess(ctx, ref, push)
 	}
 	if err != nil {
 		return false, d.problem(ctx, "credentials", at.Host, err)
@@ -165,21 +165,26 @@ func (d *examination) examineCredentials(ctx context.Context, client *remote.Cli
 	return true, nil
 }
 
-// examineSource looks at the registry of a source.
-func (d *examination) examineSource(ctx context.Context, at reference.Reference) error {
+// examineSource looks at the registry that a source is read from.
+func (d *examination) examineSource(ctx context.Context, ref reference.Reference) error {
 	client, err := d.env.Client(remote.Source)
 	if err != nil {
 		return err
 	}
-	contact, err := client.Contact(ctx, at)
+	contact, err := client.Contact(ctx, ref)
 	if err != nil {
-		return d.problem(ctx, "configuration", at.Host, err)
+		return d.problem(ctx, "configuration", ref.Host, err)
 	}
-	text := "the source " + at.Host + " is reached at " + contact.Scheme + "://" + contact.Address
+	at := contact.Reference
+	text := "the source " + ref.Host + " is reached at "
+	if at.Host != ref.Host {
+		text = ref.Name() + " is read from " + at.Name() + " (registries.conf), reached at "
+	}
+	text += contact.Scheme + "://" + contact.Address
 	if contact.Proxy != "" {
 		text += " through the proxy " + contact.Proxy
 	}
-	d.add(doctor.Finding{Area: "configuration", Name: at.Host, State: doctor.OK, Text: text})
-	_, err = d.examineCredentials(ctx, client, remote.Source, at, false)
+	d.add(doctor.Finding{Area: "configuration", Name: ref.Host, State: doctor.OK, Text: text})
+	_, err = d.examineCredentials(ctx, client, remote.Source, ref, at, false)
 	return err
 }

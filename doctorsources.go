@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
 
 // releaseRepository is where the images of OpenShift's releases are.
@@ -20,8 +21,12 @@ const releaseRepository = "quay.io/openshift-release-dev/ocp-release"
 // examineConfiguration looks at the sources of a configuration: one repository of each registry, the update
 // services of release channels, chart repositories, and files.
 func (d *examination) examineConfiguration(ctx context.Context, m imageset.Mirror) error {
-	for _, at := range registriesOf(m) {
-		if err := d.examineSource(ctx, at); err != nil {
+	conf, err := d.env.registriesConf()
+	if err != nil {
+		return err
+	}
+	for _, ref := range registriesOf(m, conf) {
+		if err := d.examineSource(ctx, ref); err != nil {
 			return err
 		}
 	}
@@ -58,8 +63,9 @@ func (d *examination) examineConfiguration(ctx context.Context, m imageset.Mirro
 	return nil
 }
 
-// registriesOf returns one repository of each registry that a configuration names.
-func registriesOf(m imageset.Mirror) (all []reference.Reference) {
+// registriesOf returns one reference of each registry that a configuration names, and of each list of registries that
+// registries.conf has for it.
+func registriesOf(m imageset.Mirror, conf *registries.Config) (all []reference.Reference) {
 	var names []string
 	for _, c := range m.Operators {
 		names = append(names, c.Catalog)
@@ -84,16 +90,34 @@ func registriesOf(m imageset.Mirror) (all []reference.Reference) {
 			}
 		}
 	}
+	seen := map[string]bool{}
 	for _, name := range names {
 		ref, err := reference.Parse(name)
 		if err != nil || strings.Contains(name, "://") {
 			continue // a folder or layout
 		}
-		if !slices.ContainsFunc(all, func(have reference.Reference) bool { return have.Host == ref.Host }) {
-			all = append(all, ref.Repository())
+		if key := readFrom(conf, ref); !seen[key] {
+			seen[key] = true
+			all = append(all, ref)
 		}
 	}
 	return all
+}
+
+// readFrom returns the hosts that a reference is read from, and its own.
+func readFrom(conf *registries.Config, ref reference.Reference) string {
+	hosts := []string{ref.Host}
+	list, err := conf.Sources(ref)
+	if ref.Identifier() == "" {
+		list, err = conf.BlobSources(ref)
+	}
+	if err != nil {
+		hosts = append(hosts, "blocked")
+	}
+	for _, e := range list {
+		hosts = append(hosts, e.Reference.Host)
+	}
+	return strings.Join(hosts, " ")
 }
 
 // examineUpdateServices requests the graph of one channel of each product.

@@ -37,7 +37,7 @@ func (e *Env) prepareArchive(ctx context.Context, s *Session, t *archiveDestinat
 		return err
 	}
 	opts.Deltas = e.deltaOptions(o)
-	if o.Receipt != "" {
+	if len(o.Receipts) > 0 {
 		if opts.Since.Policy, err = o.policy(); err != nil {
 			return err
 		}

@@ -139,12 +139,13 @@ type MirrorOptions struct {
 	// Redundancy is the percentage of an archive's volumes for which parity files are added, 1 to 100. Lost or
 	// damaged volumes can be rebuilt from them, see RebuildArchive. 0 adds none.
 	Redundancy int
-	// Since, Full and Receipt say what an archive omits; only one may be set. Since is a sequence
-	// ("2") or a date ("2026-10-01") that the site has, Full omits nothing, and Receipt is a file
-	// that Mirror wrote at the site. The default omits what earlier archives of the workspace have.
-	Since   string
-	Full    bool
-	Receipt string
+	// Since, Full and Receipts say what an archive omits; only one may be set. Since is a sequence
+	// ("2") or a date ("2026-10-01") that the site has, Full omits nothing, and Receipts are files
+	// that Mirror wrote, one at each site that the archive is for: it omits what all of them have. The
+	// default omits what earlier archives of the workspace have.
+	Since    string
+	Full     bool
+	Receipts []string
 	// Delta is how an archive carries changed blobs: DeltaAuto, which is the default, DeltaOff or DeltaMax.
 	Delta string
 	// DeltaTime is how much processor time DeltaAuto may spend for each MB that a delta saves. The default is

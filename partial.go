@@ -104,7 +104,7 @@ func (e *PartialError) Advice() (advice.Kind, string) {
 		return advice.Partial, "bring " + e.request + " to the connected side, write what it requests with Options.Repair, and run again with that archive in Options.From, too"
 	}
 	if e.buildsOn && slices.ContainsFunc(e.reasons, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }) {
-		return advice.Partial, "add the listed archives to Options.From; or run again with Options.CheckBlobs, and write the next archive with Options.Receipt and the receipt of that run"
+		return advice.Partial, "add the listed archives to Options.From; or run again with Options.CheckBlobs, and write the next archive with Options.Receipts and the receipt of that run"
 	}
 	hint := "fix the listed problems"
 	if e.missing {

@@ -193,15 +193,24 @@ func (e *Env) Client(which remote.Side) (*remote.Client, error) {
 	return e.newClient(which, mine, keys)
 }
 
+// registriesConf reads registries.conf.
+func (e *Env) registriesConf() (*registries.Config, error) {
+	conf, err := registries.Load(registries.Options{Getenv: e.getenv, Home: e.Home, Log: e.logger()})
+	if err != nil {
+		return nil, advice.Wrap(advice.Input, err, "")
+	}
+	return conf, nil
+}
+
 // newClient makes the client for one side of a run with these credentials.
 func (e *Env) newClient(which remote.Side, mine Side, keys remote.Keychain) (*remote.Client, error) {
 	retry, err := e.retry()
 	if err != nil {
 		return nil, err
 	}
-	conf, err := registries.Load(registries.Options{Getenv: e.getenv, Home: e.Home, Log: e.logger()})
+	conf, err := e.registriesConf()
 	if err != nil {
-		return nil, advice.Wrap(advice.Input, err, "")
+		return nil, err
 	}
 	bound, err := e.bound()
 	if err != nil {

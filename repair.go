@@ -22,8 +22,8 @@ func (o *MirrorOptions) checkRepair() error {
 		return inputHint("write file://DIR", "Options.Repair writes an archive, and the destination is %q", redact.Address(o.Destination))
 	case o.Config != "" || o.Plan != "" || len(o.From) > 0 || o.any():
 		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies, Options.CompleteRelatedImages, Options.PlatformsMode, Options.DestFormat and Options.MinAge")
-	case o.Since != "" || o.Full || o.Receipt != "":
-		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Since, Options.Full and Options.Receipt")
+	case o.Since != "" || o.Full || len(o.Receipts) > 0:
+		return inputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Since, Options.Full and Options.Receipts")
 	case o.RepairMissing:
 		return inputHint("set one of them", "Options.RepairMissing repairs a mirror, and Options.Repair writes an archive")
 	case o.Name != "":

@@ -70,7 +70,8 @@ type mirrorAccess struct {
 	ca        string // certificates as PEM, without private keys
 }
 
-// access returns how clusters connect to a mirror: as this run does. A run that does not connect to it, and
+// access returns how clusters connect to a mirror: as this run does, by plain HTTP also without Options if the mirror
+// does not support TLS. A run that does not connect to it, and
 // that has no options for it, uses those of the last run.
 func (s *Session) access(t *RegistryDestination) (mirrorAccess, error) {
 	if t.offline && s.env.CertDir == "" && s.env.Destination.CertDir == "" && !s.env.Destination.PlainHTTP {
@@ -86,7 +87,7 @@ func (s *Session) access(t *RegistryDestination) (mirrorAccess, error) {
 	if err != nil {
 		return mirrorAccess{}, advice.Wrap(advice.Input, err, "")
 	}
-	return mirrorAccess{t.Client.PlainHTTP(), string(ca)}, nil
+	return mirrorAccess{s.env.Destination.PlainHTTP || t.Client.UsesHTTP(t.Host), string(ca)}, nil
 }
 
 // caFile returns the text of resources.CAFile, which is "" if the user put one into the folder or if the CA

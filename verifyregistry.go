@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -32,6 +33,8 @@ type VerifiedRegistry struct {
 	Blobs BlobCheck `json:"blobs"`
 	// Names are the repositories of the mirror, by the plan's repositories.
 	Names map[string]reference.Reference `json:"-"`
+
+	filled []string // mirrors at this registry that have records, if nothing is in this one
 }
 
 // verifyRegistry asks a registry for every image of a plan, and for what the cluster resources name.
@@ -54,6 +57,9 @@ func (e *Env) verifyRegistry(ctx context.Context, o *VerifyOptions, t *RegistryD
 	r := &VerifiedRegistry{
 		Version: 1, Destination: where, Images: total, Missing: append([]mirror.MissingImage{}, missing...), Blobs: t.blobCheck(), Names: t.names,
 	}
+	if total > 0 && len(missing) == total {
+		r.filled = t.filledPrefixes(ctx)
+	}
 	if trust != nil {
 		if r.Verified, r.Refused, err = e.judgeMirror(ctx, trust, t, p); err != nil {
 			return nil, err
@@ -64,6 +70,29 @@ func (e *Env) verifyRegistry(ctx context.Context, o *VerifyOptions, t *RegistryD
 	}
 	return &VerifyResult{Registry: r}, r.mismatch(t.readBlobs)
 }
+
+// filledPrefixes returns the mirrors at the registry of t that have records of image sets, without t, if the registry
+// lists its repositories.
+func (t *RegistryDestination) filledPrefixes(ctx context.Context) (mirrors []string) {
+	own := t.OwnRepository(setrecord.Repository)
+	paths, err := t.Client.Repositories(ctx, own, maxListedRepositories)
+	if err != nil {
+		return nil
+	}
+	for _, path := range paths {
+		prefix, ok := "", path == "gantry/"+setrecord.Repository
+		if !ok {
+			prefix, ok = strings.CutSuffix(path, "/gantry-"+setrecord.Repository)
+		}
+		if ok && path != own.Path {
+			mirrors = append(mirrors, strings.TrimSuffix(RegistryScheme+t.Host+"/"+prefix, "/"))
+		}
+	}
+	return mirrors
+}
+
+// maxListedRepositories is how many repositories are listed to find other prefixes: CNCF distribution refuses to list more.
+const maxListedRepositories = 1000
 
 // mismatch returns the error about what is missing; nil if nothing is.
 func (r *VerifiedRegistry) mismatch(read bool) error {
@@ -77,6 +106,10 @@ func (r *VerifiedRegistry) mismatch(read bool) error {
 	if n := len(r.Missing); n > 0 {
 		hint := "mirror again to copy them"
 		switch {
+		case n == r.Images && len(r.filled) > 0:
+			hint = "check the prefix: image sets were mirrored to " + strings.Join(r.filled, ", ")
+		case n == r.Images:
+			hint = "check the prefix of the mirror, docker://HOST[:PORT][/PREFIX], or mirror to copy them"
 		case read:
 			hint = "mirror again with Options.ReadBlobs to copy them"
 		case slices.ContainsFunc(r.Missing, func(l mirror.MissingImage) bool { return len(l.Blobs) > 0 }):

@@ -51,7 +51,7 @@ func (v *formatOrFile) Set(s string) error {
 // value would be ignored silently.
 func singleFlags() []string {
 	return []string{
-		"config", "plan", "repair", "lock", "to", "from", "receipt", "write-receipt", "output-dir", "digest", "catalog", "package", "channel", "version",
+		"config", "plan", "repair", "lock", "to", "from", "write-receipt", "output-dir", "digest", "catalog", "package", "channel", "version",
 		"since", "volume-size", "arch",
 	}
 }

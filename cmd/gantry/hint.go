@@ -80,7 +80,7 @@ var optionName = sync.OnceValue(func() *regexp.Regexp {
 
 // flagOf has the flags whose names do not follow from those of the options.
 var flagOf = map[string]string{
-	"SummaryFile": "summary", "Bases": "base",
+	"SummaryFile": "summary", "Bases": "base", "Receipts": "receipt",
 	"AuthFile": "authfile", "SkipTLSVerify": "tls-verify=false", "Rate": "limit-rate", "ReleaseKeys": "release-key", "Identities": "identity", "RegistriesD": registriesDFlag,
 }
 

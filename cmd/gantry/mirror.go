@@ -172,7 +172,7 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		RunReports: gantry.RunReports{MetricsFile: f.metricsFile, SummaryFile: f.summary, Summarize: summarize},
 		Redundancy: int(f.redundancy), WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
 		CreateRepositories: f.createRepos, RegistryAPI: f.api.options(),
-		Since: f.since, Full: f.full, Receipt: f.receipt,
+		Since: f.since, Full: f.full, Receipts: f.receipts,
 	}
 	// For archives, the keys may be those of earlier ones.
 	o.RequireSignedPlan = f.signedPlan || f.plan != "" && !strings.HasPrefix(destination, fileScheme) && f.archiveTrust.requires()
@@ -222,7 +222,7 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		f.sign.what = "the archive"
 	}
 	return o, errors.Join(f.sinceFlags.check(), f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads, signedArchives),
-		f.archiveTrust.check(reads || f.receipt != "" || toArchive && f.sign.key != "" || f.plan != "" && f.archiveTrust.keysOnly()), f.checkWorkspace())
+		f.archiveTrust.check(reads || len(f.receipts) > 0 || toArchive && f.sign.key != "" || f.plan != "" && f.archiveTrust.keysOnly()), f.checkWorkspace())
 }
 
 func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {

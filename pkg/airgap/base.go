@@ -20,7 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// Since selects what an archive may leave out. At most one of Full, Sequence, Date and Receipt is
+// Since selects what an archive may leave out. At most one of Full, Sequence, Date and Receipts is
 // set. The zero value leaves out what the newest archive of the series and its bases contain.
 type Since struct {
 	// Full leaves out nothing.
@@ -31,22 +31,23 @@ type Since struct {
 	Date     time.Time
 	// Text is Sequence or Date as the user wrote it, empty if neither is set.
 	Text string
-	// Receipt is the file of a receipt from the site. Policy is the policy for its signature; nil
-	// accepts any receipt.
-	Receipt string
-	Policy  *sshsig.Policy
+	// Receipts are the files of receipts, one from each site that the archive is for: it omits what all of them have.
+	// Policy is the policy for their signatures; nil accepts any receipt.
+	Receipts []string
+	Policy   *sshsig.Policy
 }
 
 // isSet reports whether the base was selected explicitly.
-func (s Since) isSet() bool { return s.Text != "" || s.Receipt != "" }
+func (s Since) isSet() bool { return s.Text != "" || len(s.Receipts) > 0 }
 
 // A BaseRange tells which earlier archives contain the omitted content.
 type BaseRange struct {
 	// First and Last are sequences. First is 0 if it is not known which archive of the series was
 	// full.
 	First, Last int
-	// Receipt reports whether the range comes from the receipt of the site, which goes up to Last.
-	Receipt bool
+	// Receipts is the number of receipts that the range comes from. Last is the last sequence that all of their sites
+	// imported.
+	Receipts int
 }
 
 // A base is what the next archive builds on.
@@ -88,7 +89,7 @@ func (l *history) chooseSince(s Since) error {
 		return nil
 	}
 	if len(l.exports) == 0 {
-		return advice.New(advice.Input, "leave out Options.Since, or set Options.Receipt to the receipt of the site", "this workspace wrote no archive of %q, and so no sequence %d", l.name, s.Sequence)
+		return advice.New(advice.Input, "leave out Options.Since, or set Options.Receipts to the receipt of the site", "this workspace wrote no archive of %q, and so no sequence %d", l.name, s.Sequence)
 	}
 	var have []string
 	for _, c := range l.exports {
@@ -110,7 +111,7 @@ func (l *history) baseFromExport(c state.Export) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("reading what sequence %d of %q contains: %w", c.Sequence, l.name, err)
-		return advice.Wrap(advice.Failure, err, "write all content with Options.Full, or set Options.Receipt to the receipt of the site")
+		return advice.Wrap(advice.Failure, err, "write all content with Options.Full, or set Options.Receipts to the receipt of the site")
 	}
 	l.base = &base{set: c.SetRef, plan: c.Plan, receipt: r, bases: l.basesUpTo(c.Sequence)}
 	return nil

@@ -104,7 +104,7 @@ func TestSinceRefuses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	_, err := w.write(w.ws, w.month(1), w.to("disk", Since{Sequence: 1, Text: "1"}))
-	refused(t, err, advice.Input, `this workspace wrote no archive of "ops", and so no sequence 1`, "Options.Receipt")
+	refused(t, err, advice.Input, `this workspace wrote no archive of "ops", and so no sequence 1`, "Options.Receipts")
 	w.months(2)
 	w.dated(10, 20)
 	_, err = w.write(w.ws, w.month(3), w.to("disk", Since{Sequence: 9, Text: "9"}))
@@ -114,7 +114,7 @@ func TestSinceRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.write(w.ws, w.month(3), w.to("disk", Since{}))
-	refused(t, err, advice.Failure, `reading what sequence 2 of "ops" contains`, "Options.Full", "Options.Receipt")
+	refused(t, err, advice.Failure, `reading what sequence 2 of "ops" contains`, "Options.Full", "Options.Receipts")
 	if got := w.sets("disk"); got != nil {
 		t.Errorf("refused, and the folder has %v", got)
 	}

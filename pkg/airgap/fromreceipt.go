@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -14,16 +15,42 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// baseFromReceipt builds on what a site has by its receipt.
-func (l *history) baseFromReceipt(file string, policy *sshsig.Policy) error {
-	r, err := readReceipt(file, policy)
-	if err != nil {
+// baseFromReceipts builds on what all sites have by their receipts.
+func (l *history) baseFromReceipts(files []string, policy *sshsig.Policy) error {
+	var all *state.Receipt
+	for _, file := range files {
+		r, err := readReceipt(file, policy)
+		if err != nil {
+			return err
+		}
+		if err := l.checkReceipt(file, r); err != nil {
+			return err
+		}
+		l.after = max(l.after, r.Sets[len(r.Sets)-1].Sequence)
+		if all == nil {
+			all = r
+			continue
+		}
+		all = commonReceipt(all, r)
+	}
+	if len(all.Sets) == 0 {
+		return advice.New(advice.Input, "write an archive for each site, or all content with Options.Full",
+			"by the receipts %s, the sites imported no archive in common", strings.Join(files, ", "))
+	}
+	if err := l.ws.SaveSiteReader(l.name, all.Reads); err != nil {
 		return err
 	}
+	last := all.Sets[len(all.Sets)-1]
+	l.base = &base{set: last, plan: all.Plan, receipt: all, bases: BaseRange{Last: last.Sequence, Receipts: len(files)}}
+	return nil
+}
+
+// checkReceipt returns an error if no archive of the history can build on a receipt.
+func (l *history) checkReceipt(file string, r *state.Receipt) error {
 	n := len(r.Sets)
 	switch {
 	case r.Name != l.name:
-		return advice.New(advice.Input, "set Options.Receipt to the receipt of this configuration, or Options.Name to the name in the receipt", "the receipt %s is of %q, and the archive would be of %q", file, r.Name, l.name)
+		return advice.New(advice.Input, "set Options.Receipts to the receipt of this configuration, or Options.Name to the name in the receipt", "the receipt %s is of %q, and the archive would be of %q", file, r.Name, l.name)
 	case n == 0:
 		return advice.New(advice.Input, "write all content with Options.Full", "by the receipt %s, the site imported no complete archive", file)
 	}
@@ -34,11 +61,6 @@ func (l *history) baseFromReceipt(file string, policy *sshsig.Policy) error {
 				"by the receipt %s, the site imported a sequence %d that this workspace did not write", file, c.Sequence)
 		}
 	}
-	if err := l.ws.SaveSiteReader(l.name, r.Reads); err != nil {
-		return err
-	}
-	l.base = &base{set: last, plan: r.Plan, receipt: r, bases: BaseRange{Last: last.Sequence, Receipt: true}}
-	l.after = max(l.after, last.Sequence)
 	return nil
 }
 

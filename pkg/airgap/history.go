@@ -49,8 +49,8 @@ func loadHistory(ctx context.Context, ws *state.Workspace, name, dir string, sin
 	var err error
 	switch {
 	case since.Full:
-	case since.Receipt != "":
-		err = l.baseFromReceipt(since.Receipt, since.Policy)
+	case len(since.Receipts) > 0:
+		err = l.baseFromReceipts(since.Receipts, since.Policy)
 	case since.isSet():
 		err = l.chooseSince(since)
 	default:

@@ -29,10 +29,10 @@ func TestReceipt(t *testing.T) {
 		want    BaseRange
 		words   []string
 	}{
-		"ours, no policy":     {"ops", nil, ours, false, BaseRange{Last: 1, Receipt: true}, nil},
-		"ours, signed":        {"ops", nil, ours, true, BaseRange{Last: 1, Receipt: true}, nil},
+		"ours, no policy":     {"ops", nil, ours, false, BaseRange{Last: 1, Receipts: 1}, nil},
+		"ours, signed":        {"ops", nil, ours, true, BaseRange{Last: 1, Receipts: 1}, nil},
 		"unsigned":            {"ops", nil, theirs, true, BaseRange{}, []string{"copy.json is refused", "not signed"}},
-		"unsigned, no policy": {"ops", nil, theirs, false, BaseRange{Last: 1, Receipt: true}, nil},
+		"unsigned, no policy": {"ops", nil, theirs, false, BaseRange{Last: 1, Receipts: 1}, nil},
 		"altered":             {"ops", func(f *importSite) { f.replace(ours, `"size":`, `"size":1`) }, ours, true, BaseRange{}, []string{"signed.json is refused"}},
 		"of another":          {"other", nil, ours, false, BaseRange{}, []string{`signed.json is of "ops", and the archive would be of "other"`, "Options.Name"}},
 		"absent":              {"ops", nil, "absent.json", false, BaseRange{}, []string{"reading the receipt: ", "no such file"}},
@@ -42,7 +42,7 @@ func TestReceipt(t *testing.T) {
 			f.rewrite(theirs, func(r *state.Receipt) { r.Sets[0].Set = digest.FromString("other") })
 		}, theirs, false, BaseRange{}, []string{"the site imported a sequence 1 that this workspace did not write", "Options.Full"}},
 		"of nothing whole":    {"ops", func(f *importSite) { f.rewrite(theirs, func(r *state.Receipt) { r.Sets = nil }) }, theirs, false, BaseRange{}, []string{"the site imported no complete archive", "Options.Full"}},
-		"of a later sequence": {"ops", func(f *importSite) { f.rewrite(theirs, func(r *state.Receipt) { r.Sets[0].Sequence = 7 }) }, theirs, false, BaseRange{Last: 7, Receipt: true}, nil},
+		"of a later sequence": {"ops", func(f *importSite) { f.rewrite(theirs, func(r *state.Receipt) { r.Sets[0].Sequence = 7 }) }, theirs, false, BaseRange{Last: 7, Receipts: 1}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +58,7 @@ func TestReceipt(t *testing.T) {
 			if tc.change != nil {
 				tc.change(f)
 			}
-			since := Since{Receipt: w.path(tc.file)}
+			since := Since{Receipts: []string{w.path(tc.file)}}
 			if tc.trusted {
 				since.Policy = w.trusting(public)
 			}
@@ -122,7 +122,7 @@ func TestReceiptHeals(t *testing.T) {
 	w.months(2)
 	f := w.importSite()
 	file := f.mustBring(w.month(1), "disk1")
-	w.must(w.month(3), "disk3", Since{Receipt: file})
+	w.must(w.month(3), "disk3", Since{Receipts: []string{file}})
 	f.mustBring(w.month(3), "disk3")
 	r := readBackReceipt(t, file)
 	if len(r.Sets) != 2 || r.Sets[1].Sequence != 3 || len(r.Repositories) != 3 {
@@ -153,7 +153,7 @@ func TestReceiptOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.rewrite("site.json", func(r *state.Receipt) { r.Sets[0].Sequence, r.Repositories = 7, nil })
-	got := w.must(w.month(2), "disk2", Since{Receipt: w.path("site.json")}).Result()
+	got := w.must(w.month(2), "disk2", Since{Receipts: []string{w.path("site.json")}}).Result()
 	if got.Sequence != 8 || got.BuildsOn != 0 || got.Omitted != nil || got.Bases != (BaseRange{}) {
 		t.Errorf("%+v", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"syscall"
 	"testing"
 	"time"
@@ -121,4 +122,86 @@ func TestBusyPlainHTTP(t *testing.T) {
 			t.Errorf("%d: %v, %v", status, ok, err)
 		}
 	}
+}
+
+// A server from which nothing came in this run is tried for ten seconds, whatever the number of retries: a registry, the
+// storage that it redirects to, its token realm, and a server of files. One that responded before is waited for.
+func TestFirstContactIsShort(t *testing.T) {
+	blob, desc := blobOf(10)
+	misspelled := &net.DNSError{Err: "server misbehaving", Name: "cdn.example", IsTemporary: true}
+	for name, tc := range map[string]struct {
+		down  string // the address that cannot be reached
+		cause error
+		retry Retry
+		read  func(t *testing.T, c *Client) error
+		least time.Duration // of the waits
+	}{
+		"a registry":         {down: "registry.example:80", cause: syscall.ECONNREFUSED, least: 3 * time.Second},
+		"its storage":        {down: "cdn.example:80", cause: syscall.ECONNREFUSED, least: 3 * time.Second},
+		"an unknown name":    {down: "cdn.example:80", cause: misspelled, least: 3 * time.Second},
+		"many retries":       {down: "registry.example:80", cause: syscall.ECONNREFUSED, retry: Retry{Times: 1000, Delay: time.Second}, least: 10 * time.Second},
+		"a long delay":       {down: "registry.example:80", cause: syscall.ECONNREFUSED, retry: Retry{Times: 5, Delay: time.Minute}},
+		"connections break":  {down: "registry.example:80", cause: syscall.ECONNRESET, least: 0},
+		"its token realm":    {down: "auth.example:80", cause: syscall.ECONNREFUSED, least: 3 * time.Second},
+		"a server of graphs": {down: "web.example:80", cause: syscall.ECONNREFUSED, least: 3 * time.Second, read: getGraph},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Options{Retry: tc.retry}, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case tc.down == "auth.example:80":
+					w.Header().Set("WWW-Authenticate", `Bearer realm="http://auth.example/token"`)
+					w.WriteHeader(http.StatusUnauthorized)
+				case r.URL.Path == "/v2/":
+				case r.Host == repo.Host && tc.down == "cdn.example:80":
+					http.Redirect(w, r, "http://cdn.example/x", http.StatusTemporaryRedirect)
+				default:
+					serve(blob)(w, r)
+				}
+			}, func(t *testing.T, c *Client) {
+				dial := c.dial
+				c.dial = func(ctx context.Context, network, addr string, check func(netip.Addr) error) (net.Conn, error) {
+					if addr == tc.down {
+						return nil, &net.OpError{Op: "dial", Net: network, Err: tc.cause}
+					}
+					return dial(ctx, network, addr, check)
+				}
+				read := tc.read
+				if read == nil {
+					read = func(t *testing.T, c *Client) error { _, err := c.Blob(t.Context(), repo, desc, 0); return err }
+				}
+				start := time.Now()
+				err := read(t, c)
+				if took := time.Since(start); !errors.Is(err, ErrUnreachable) || took > firstContact || took < tc.least {
+					t.Errorf("took %s: %v", took, err)
+				}
+			})
+		})
+	}
+}
+
+func getGraph(t *testing.T, c *Client) error {
+	_, err := c.Get(t.Context(), "http://web.example/graph", "", 100)
+	return err
+}
+
+// A registry that responded once and is restarted is waited for with all retries, and found again.
+func TestRestartedRegistryIsWaitedFor(t *testing.T) {
+	_, desc := blobOf(10)
+	inBubble(t, Options{}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, c *Client) {
+		if _, err := c.BlobExists(t.Context(), repo, desc); err != nil {
+			t.Fatal(err)
+		}
+		transport := c.peers[peerKey{hostKey: hostKey{repo.Host, false}}].transport
+		dial, back := transport.DialContext, time.Now().Add(40*time.Second)
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if time.Now().Before(back) {
+				return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+			}
+			return dial(ctx, network, addr)
+		}
+		transport.CloseIdleConnections()
+		if ok, err := c.BlobExists(t.Context(), repo, desc); err != nil || !ok {
+			t.Error(ok, err)
+		}
+	})
 }

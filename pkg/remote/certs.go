@@ -158,6 +158,3 @@ func (c *Client) UsesHTTP(name string) bool {
 	}
 	return false
 }
-
-// PlainHTTP reports whether the client speaks plain HTTP as Options says.
-func (c *Client) PlainHTTP() bool { return c.o.PlainHTTP }

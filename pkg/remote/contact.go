@@ -15,6 +15,8 @@ import (
 
 // A Contact is what one response of a registry shows about how it is reached.
 type Contact struct {
+	// Reference is what was asked for, at the registry that responded: with Source, registries.conf may name another one.
+	Reference reference.Reference
 	// Scheme is "https" or "http". Address is what is connected to, which differs from the host of
 	// references for Docker Hub, and Proxy the proxy in between, "" for none, without user and password.
 	Scheme, Address, Proxy string
@@ -36,19 +38,32 @@ type Contact struct {
 // limitHeaders are headers with which registries announce limits of requests.
 var limitHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After"}
 
-// Contact connects to the host of ref as every request does, and returns what its response shows. No
-// credential is sent.
-func (c *Client) Contact(ctx context.Context, ref reference.Reference) (*Contact, error) {
-	at, err := c.destination(ref)
+// Contact connects to where ref is read from, or written to, as every request does, and returns what the response
+// shows. No credential is sent. Without tag and digest, ref is any content of its repository.
+func (c *Client) Contact(ctx context.Context, ref reference.Reference) (out *Contact, err error) {
+	err = c.reach(ctx, ref, func(ctx context.Context, at hostRef) error {
+		out, err = c.contact(ctx, at)
+		return err
+	})
+	return out, err
+}
+
+// reach calls f for each endpoint of ref until one succeeds.
+func (c *Client) reach(ctx context.Context, ref reference.Reference, f func(context.Context, hostRef) error) error {
+	list, err := c.sources(ref, ref.Identifier() == "")
 	if err != nil {
-		return nil, err
+		return err
 	}
+	return c.readFrom(ctx, ref, list, false, f)
+}
+
+func (c *Client) contact(ctx context.Context, at hostRef) (*Contact, error) {
 	h := at.h
 	if err := h.probe(ctx); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
-	out := &Contact{Scheme: h.scheme, Address: h.addr, Authentication: h.challenge.scheme, Limits: map[string]string{}}
+	out := &Contact{Reference: at.ref, Scheme: h.scheme, Address: h.addr, Authentication: h.challenge.scheme, Limits: map[string]string{}}
 	h.mu.Unlock()
 	r := &request{op: "requesting the registry API", kind: "ping", method: http.MethodGet, url: h.base() + "/v2/"}
 	if err := h.admit(ctx); err != nil {

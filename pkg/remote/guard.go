@@ -18,23 +18,31 @@ import (
 //   - Loopback addresses are refused unless the registry is on this machine.
 //   - Private addresses are refused if the registry has a public one.
 //
+// The first rule is also for the addresses of files, charts, graphs and signatures that the user named: a metadata
+// service responds to everyone on its machine with secrets, and configurations are written by many.
+//
 // The dialer checks the addresses that names resolve to. A proxy resolves names itself: only
 // literal addresses are checked there.
 type origin struct {
 	server  bool       // a server named it
+	page    bool       // the user named it, and it is no registry
 	proxied bool       // a proxy connects to it
 	public  bool       // the address of the server that named it is public, or unknown
 	here    bool       // that server is on this machine
 	addr    netip.Addr // of that server, unless it is public
 }
 
-// origin returns who named the host of u.
-func (h *host) origin(u *url.URL) origin {
+// origin returns who named the host of u, to which r is sent.
+func (h *host) origin(r *request, u *url.URL) origin {
+	var own origin
+	if r.page() {
+		own = origin{page: true, proxied: h.proxied(u)}
+	}
 	if u.Host == h.addr {
-		return origin{}
+		return own
 	}
 	o := origin{server: true, proxied: h.proxied(u)}
-	addr, here := h.address()
+	addr, here := h.address(own)
 	switch {
 	case !addr.IsValid() || !isPrivate(addr) && !isLoopback(addr) && !isReserved(addr):
 		o.public = true
@@ -50,12 +58,12 @@ func (h *host) proxied(u *url.URL) bool {
 	return err == nil && proxy != nil
 }
 
-// address returns the address of the registry; an invalid one if it is unknown, as behind a proxy.
-func (h *host) address() (addr netip.Addr, here bool) {
+// address returns the address of the server that own was dialed at; an invalid one if it is unknown, as behind a proxy.
+func (h *host) address(own origin) (addr netip.Addr, here bool) {
 	if literal, ok := literalAddress(h.addr); ok && literal.IsValid() {
 		addr = literal
 	}
-	p, err := h.c.peer(h.name, h.insecure, origin{})
+	p, err := h.c.peer(h.name, h.insecure, own)
 	if err != nil {
 		return addr, false
 	}
@@ -69,11 +77,11 @@ func (h *host) address() (addr netip.Addr, here bool) {
 func (o origin) check(ip netip.Addr) error {
 	ip = plainAddress(ip)
 	switch {
-	case !o.server, o.addr.IsValid() && ip == o.addr:
+	case !o.server && !o.page, o.addr.IsValid() && ip == o.addr:
 		return nil
 	case isReserved(ip):
 		return &addressError{ip, "an address of this link or of a cloud's metadata service"}
-	case isLoopback(ip) && !o.here:
+	case o.server && isLoopback(ip) && !o.here:
 		return &addressError{ip, "an address of this machine, and the server that refers to it is not on this machine"}
 	case isPrivate(ip) && o.public:
 		return &addressError{ip, "a private address, and the server that refers to it is not at one"}
@@ -157,6 +165,6 @@ func isPrivate(ip netip.Addr) bool { return ip.IsPrivate() || shared.Contains(ip
 // of a cloud that is not on the link: of AWS (IPv6), Google (IPv6), Alibaba, Azure and Oracle.
 func isReserved(ip netip.Addr) bool {
 	return ip.IsLinkLocalUnicast() || ip.IsMulticast() || slices.Contains([]string{
-		"fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "255.255.255.255",
+		"fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "255.255.255.255",
 	}, ip.String())
 }

@@ -9,11 +9,13 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/keychain"
 )
 
 // A site is a set of names with their addresses; all of them lead to one server.
@@ -200,6 +202,130 @@ func TestDialChecksResolvedAddress(t *testing.T) {
 		}
 		if errors.As(err, &address) != o.server || o.server && !address.addr.IsLoopback() {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Passwords and identity tokens go over plain HTTP only to the host of the registry itself, and to this machine.
+func TestRealmOfPlainRegistry(t *testing.T) {
+	blob, desc := blobOf(10)
+	for name, tc := range map[string]struct {
+		realm     string
+		anonymous bool
+		sent      bool // the request
+	}{
+		"the registry":            {realm: "http://registry.lab/token", sent: true},
+		"another port of it":      {realm: "http://registry.lab:5001/token", sent: true},
+		"another host":            {realm: "http://auth.lab/token"},
+		"its own address":         {realm: "http://10.1.2.3/token"},
+		"another host, anonymous": {realm: "http://auth.lab/token", anonymous: true, sent: true},
+	} {
+		for kind, cred := range map[string]keychain.Credential{"password": {Username: "u", Password: "s3cret"}, "identity token": {IdentityToken: "s3cret"}} {
+			if tc.anonymous {
+				cred = keychain.Credential{}
+			}
+			asked, leaked := false, false
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/token":
+					asked = true
+					leaked = r.Header.Get("Authorization") != "" || r.FormValue("refresh_token") != ""
+					_, _ = io.WriteString(w, `{"token":"t"}`)
+				case r.Header.Get("Authorization") != "Bearer t":
+					w.Header().Set("WWW-Authenticate", `Bearer realm="`+tc.realm+`"`)
+					w.WriteHeader(http.StatusUnauthorized)
+				default:
+					serve(blob)(w, r)
+				}
+			}))
+			at := &site{addresses: map[string]string{"registry.lab": "10.1.2.3", "auth.lab": "10.1.2.4"}, listener: s.Listener.Addr()}
+			c, err := New(Options{PlainHTTP: true, Proxy: http.ProxyURL(nil), CertDirs: []string{}, Keychain: fixed(cred)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.dial = at.dial
+			ref := repo
+			ref.Host = "registry.lab"
+			_, err = c.BlobExists(t.Context(), ref, desc)
+			if tc.sent != (err == nil) || !tc.sent && !errors.Is(err, ErrRefused) {
+				t.Errorf("%s, %s: %v", name, kind, err)
+			}
+			if asked != tc.sent || leaked != (tc.sent && !tc.anonymous) {
+				t.Errorf("%s, %s: the realm was asked: %t, with credentials: %t", name, kind, asked, leaked)
+			}
+			if text := advice.Text(err); err != nil && (strings.Contains(text, "s3cret") || !strings.Contains(text, "https address")) {
+				t.Errorf("%s, %s: %s", name, kind, text)
+			}
+			c.Close()
+			s.Close()
+		}
+	}
+}
+
+// fixed has one credential for every host.
+type fixed keychain.Credential
+
+func (f fixed) Credential(context.Context, string, string) (keychain.Credential, error) {
+	return keychain.Credential(f), nil
+}
+
+// Files, charts and graphs are not read from addresses of this link and of metadata services, whether a configuration or a
+// redirect names them, by address or by a name that resolves to one. Servers on this machine and of the site are read.
+func TestMetadataServicesAreNotRead(t *testing.T) {
+	blob, desc := blobOf(10)
+	names := map[string]string{
+		"metadata.example": "169.254.169.254", "metadata6.example": "fd00:ec2::254", "link.example": "fe80::1", "pods.example": "fd00:ec2::23",
+		"mapped.example": "::ffff:169.254.169.254", "site.example": "10.1.2.3", "here.example": "127.0.0.1", "public.example": "203.0.113.7",
+	}
+	for host, ok := range map[string]bool{
+		"169.254.169.254": false, "[fe80::1]": false, "[fd00:ec2::254]": false, "[::ffff:169.254.169.254]": false, "100.100.100.200": false,
+		"metadata.example": false, "metadata6.example": false, "link.example": false, "pods.example": false, "mapped.example": false,
+		"site.example": true, "here.example": true, "127.0.0.1": true, "public.example": true,
+	} {
+		for _, redirected := range []bool{false, true} {
+			var target string
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/moved" {
+					http.Redirect(w, r, target, http.StatusFound)
+					return
+				}
+				serve(blob)(w, r)
+			}))
+			at := &site{addresses: names, listener: s.Listener.Addr()}
+			c, err := New(Options{Proxy: http.ProxyURL(nil), CertDirs: []string{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.dial = at.dial
+			target = "http://" + host + "/latest"
+			address, dialed := target, 1
+			if redirected {
+				address, dialed = "http://files.example/moved", 2
+				names["files.example"] = "10.1.2.3"
+				if host == "here.example" || host == "127.0.0.1" {
+					names["files.example"] = "127.0.0.1"
+				}
+			}
+			_, sizeErr := c.WebSize(t.Context(), address)
+			r, fileErr := c.WebFile(t.Context(), address, desc, 0)
+			if fileErr == nil {
+				_, fileErr = io.Copy(io.Discard, r)
+				_ = r.Close()
+			}
+			_, pageErr := c.Get(t.Context(), address, "", 100)
+			_, chartErr := c.GetAuthenticated(t.Context(), address, "", 100)
+			for what, err := range map[string]error{"size": sizeErr, "file": fileErr, "page": pageErr, "chart": chartErr} {
+				if ok != (err == nil) || !ok && !errors.Is(err, ErrRefused) {
+					t.Errorf("%s of %s, redirected %t: %v", what, host, redirected, err)
+				}
+			}
+			at.mu.Lock()
+			if got := slices.Compact(slices.Sorted(slices.Values(at.dialed))); !ok && len(got) != dialed-1 {
+				t.Errorf("%s, redirected %t: dialed %v", host, redirected, got)
+			}
+			at.mu.Unlock()
+			c.Close()
+			s.Close()
 		}
 	}
 }

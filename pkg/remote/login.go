@@ -53,12 +53,12 @@ type fileKeychain interface{ Files() []string }
 // the host cannot be reached after the usual retries, or if the credential is unavailable or refused,
 // which wraps ErrUnauthorized. With push, that there is no credential where one is required is such an
 // error, too. The requests that follow return every other error. If there are other credentials for
-// repositories below ref, none is sent.
+// repositories below ref, none is sent. Where a source is read from is decided as for Contact.
 func (c *Client) CheckAccess(ctx context.Context, ref reference.Reference, push bool) error {
-	at, err := c.destination(ref)
-	if err != nil {
-		return err
-	}
+	return c.reach(ctx, ref, func(ctx context.Context, at hostRef) error { return c.checkAccess(ctx, at, push) })
+}
+
+func (c *Client) checkAccess(ctx context.Context, at hostRef, push bool) error {
 	h := at.h
 	if err := h.probe(ctx); err != nil {
 		if ctx.Err() != nil {

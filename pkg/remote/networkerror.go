@@ -36,9 +36,10 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 	switch {
 	case explainWatch(e, context.Cause(wctx)):
 	case errors.As(err, &address):
-		e = h.refused(r, r.redirectName(), fmt.Errorf("%s: %w", u.Host, address))
-		e.Hint = addressHint
-		return e
+		if u.Hostname() == address.addr.String() {
+			return h.refusedAddress(r, u, address)
+		}
+		return h.refusedAddress(r, u, fmt.Errorf("%s: %w", u.Host, address))
 	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
 		e.Message = "it speaks plain HTTP, not TLS"
 		e.Hint = fmt.Sprintf("set %s if this is expected", side.option("PlainHTTP"))
@@ -63,7 +64,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 		e.unreachable = u.Host == h.addr
 		e.Hint = "check the host name, the network and the proxy settings (HTTPS_PROXY, NO_PROXY)"
 	case dialing(op):
-		e.Message = "it cannot be reached" + h.via(u) + ": " + op.Err.Error()
+		e.Message = "it cannot be reached" + at(op, u) + h.via(u) + ": " + op.Err.Error()
 		// The server may be restarting.
 		e.retryable = h.answered.Load() || errors.Is(err, syscall.ECONNREFUSED)
 		e.unreachable = u.Host == h.addr
@@ -82,6 +83,14 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 	}
 	e.Message = withoutSecrets(e.Message)
 	return e
+}
+
+// at returns " at ADDRESS:PORT", of the connection to u that failed, unless u has them.
+func at(op *net.OpError, u *url.URL) string {
+	if op.Op != "dial" || op.Addr == nil || op.Addr.String() == u.Host {
+		return ""
+	}
+	return " at " + op.Addr.String()
 }
 
 // dialing reports whether a connection could not be made.

@@ -17,6 +17,27 @@ type peer struct {
 
 	mu    sync.Mutex
 	muted time.Time // it was silent: no requests before this time
+	tried time.Time // when it was first requested
+}
+
+// firstContact limits the time of all attempts to reach a server that has not responded in this run. Its name or
+// port may be wrong, and nobody waits for that; a server that responded before may be restarting.
+const firstContact = 10 * time.Second
+
+// try records that a request is sent to the server.
+func (p *peer) try(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tried.IsZero() {
+		p.tried = now
+	}
+}
+
+// firstTried returns when the server was first requested.
+func (p *peer) firstTried() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tried
 }
 
 // A peerKey is how a peer is reached and trusted, and who named it: what a server named is dialed

@@ -15,7 +15,8 @@ import (
 // Retry is how often and when a request is retried.
 type Retry struct {
 	// Times is the number of retries; 0 means 8, -1 none. With the default delays, they take 46 to
-	// 92 seconds, in which a registry can be restarted.
+	// 92 seconds, in which a registry can be restarted. A server from which nothing has come in this
+	// run is tried for at most ten seconds.
 	Times int
 	// Delay is the time between attempts; 0 means half a second, then twice as long each time up to
 	// 30 s, minus a random part. Retry-After has precedence.
@@ -84,15 +85,18 @@ func (c *Client) retry(ctx context.Context, f func(context.Context) error) error
 func (c *Client) waitToRetry(ctx context.Context, err error, t *attempts) error {
 	n := t.n
 	d, ok := c.o.Retry.wait(err, n)
+	upTo := max(d, c.o.Retry.maxWait())
 	var e *Error
 	if errors.As(err, &e) && e.from != nil {
-		ok = e.from.worthRetry(e, t, ok && !t.waitedEnough(c, e))
+		ok = ok && !t.waitedEnough(c, e)
+		if since, first := e.firstContact(); first {
+			ok = ok && c.o.Clock.Now().Add(d).Sub(since) <= firstContact
+			upTo = min(upTo, firstContact)
+		}
+		ok = e.from.worthRetry(e, t, ok)
 	}
 	if !ok {
-		if n > 0 {
-			return fmt.Errorf("%w (after %d attempts)", err, n+1)
-		}
-		return err
+		return c.afterAttempts(err, n+1)
 	}
 	level := slog.LevelDebug
 	if e != nil && e.from != nil {
@@ -101,7 +105,7 @@ func (c *Client) waitToRetry(ctx context.Context, err error, t *attempts) error 
 			c.o.OnRetry(RetryEvent{Host: e.from.name, Attempt: n + 2, Wait: d, Err: e})
 		}
 		if e.from.trouble.shouldLog(c.o.Clock.Now(), e.unreachable) {
-			c.o.Log.Warn("a server does not respond properly; retrying its requests", "host", e.from.name, "err", e, "wait", d, "upTo", max(d, c.o.Retry.maxWait()))
+			c.o.Log.Warn("a server does not respond properly; retrying its requests", "host", e.from.name, "err", e, "wait", d, "upTo", upTo)
 		}
 	} else {
 		level = slog.LevelWarn
@@ -111,6 +115,30 @@ func (c *Client) waitToRetry(ctx context.Context, err error, t *attempts) error 
 		return interrupted(ctx, err)
 	}
 	return nil
+}
+
+// firstContact reports whether e is about a server from which nothing has come in this run, and since when it is
+// tried: no connection to it could be made, or it broke. A server that is silent is waited for as Options say.
+func (e *Error) firstContact() (since time.Time, ok bool) {
+	if e.peer == nil || e.silent > 0 || e.peer.heard.Load() > 0 {
+		return time.Time{}, false
+	}
+	return e.peer.firstTried(), true
+}
+
+// afterAttempts adds to the last error of n attempts how many there were, and at a first contact how long they took.
+func (c *Client) afterAttempts(err error, n int) error {
+	if n == 1 {
+		return err
+	}
+	took := ""
+	var e *Error
+	if errors.As(err, &e) {
+		if since, first := e.firstContact(); first {
+			took = " in " + c.o.Clock.Now().Sub(since).Round(time.Second).String()
+		}
+	}
+	return fmt.Errorf("%w (after %d attempts%s)", err, n, took)
 }
 
 // worthRetry reports whether a request that ended with e, after t.n attempts before, is retried; ok

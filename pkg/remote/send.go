@@ -225,10 +225,10 @@ func (h *host) exchange(ctx context.Context, r *request, u *url.URL, authorizati
 	if u.Host == h.addr {
 		name = h.name
 	}
-	by := h.origin(u)
+	by := h.origin(r, u)
 	if by.proxied {
 		if err := by.checkLiteral(u); err != nil {
-			return nil, h.refused(r, r.redirectName(), err)
+			return nil, h.refusedAddress(r, u, err)
 		}
 	}
 	p, err := h.c.peer(name, h.insecure, by)
@@ -253,6 +253,7 @@ func (h *host) exchange(ctx context.Context, r *request, u *url.URL, authorizati
 	if r.sending != nil {
 		r.sending()
 	}
+	p.try(h.c.o.Clock.Now())
 	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
 		err = h.networkError(ctx, wctx, r, u, p, err)

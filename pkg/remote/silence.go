@@ -108,5 +108,17 @@ func (r *request) redirectName() string {
 	return "a redirect"
 }
 
-// addressHint is the hint for an address that a registry must not name.
-const addressHint = "if the registry means this, have it name a host that is as public as itself: set its external address, or turn off redirects to its storage (CNCF distribution: storage.redirect.disable)"
+// refusedAddress returns an Error for an address that r must not be sent to.
+func (h *host) refusedAddress(r *request, u *url.URL, err error) *Error {
+	switch {
+	case u.Host == h.addr:
+		e := h.failure(r, err)
+		e.Hint = "name another server: addresses of this link and of metadata services are not read"
+		return e
+	case r.page():
+		return h.refused(r, r.redirectName(), err)
+	}
+	e := h.refused(r, r.redirectName(), err)
+	e.Hint = "if the registry means this, have it name a host that is as public as itself: set its external address, or turn off redirects to its storage (CNCF distribution: storage.redirect.disable)"
+	return e
+}

@@ -160,6 +160,11 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	if err != nil {
 		return token{}, h.refused(r, "the token realm", err)
 	}
+	if !cred.Anonymous() && !h.maySendTo(realm) {
+		e := h.refused(r, "the token realm", fmt.Errorf("credentials for %s are not sent to http://%s, another host, without TLS: %w", h.name, realm.Host, ErrRefused))
+		e.Hint = "if both are the same server, use the name of the realm for the registry; otherwise give the realm an https address"
+		return token{}, e
+	}
 	tr := &request{op: "fetching a token for " + r.op, kind: "token", repo: r.repo, scopes: r.scopes, method: http.MethodGet, header: http.Header{}, foreign: true}
 	query := realm.Query()
 	if s := ch.params["service"]; s != "" {
@@ -204,6 +209,12 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	}
 	t.scopes = slices.Clone(r.scopes)
 	return t, nil
+}
+
+// maySendTo reports whether credentials for the registry are sent to its token realm: with TLS, or to the host of the
+// registry itself or this machine.
+func (h *host) maySendTo(realm *url.URL) bool {
+	return realm.Scheme == "https" || hostOnly(realm.Host) == hostOnly(h.addr) || loopbackName(realm.Host)
 }
 
 // parseToken parses the response of a token endpoint. Its errors show nothing of it.

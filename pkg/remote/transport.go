@@ -19,9 +19,9 @@ const copyBuffer = 256 << 10
 
 var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
-// dialTimeout limits how long making a connection takes, and tlsTimeout the TLS handshake.
+// dialTimeout limits how long making a connection takes, with the lookup of its name, and tlsTimeout the TLS handshake.
 const (
-	dialTimeout = 20 * time.Second
+	dialTimeout = firstContact
 	tlsTimeout  = 20 * time.Second
 )
 

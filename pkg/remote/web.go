@@ -16,6 +16,10 @@ import (
 // web is the kind of requests to servers that are not registries.
 const web = "web"
 
+// page reports whether r is for a file, chart, graph or signature at an address that the user or a configuration named.
+// A call to the API of a registry's product is none.
+func (r *request) page() bool { return r.kind == web && !r.stays }
+
 // Get reads an http or https URL that does not belong to a registry, of at most limit bytes: an
 // update graph, a signature. accept is the Accept header; "" sends none. Retries, certificates,
 // proxies, limits and the rules for redirects are those of requests to registries. TLS is used if

@@ -7,7 +7,7 @@
 // installed.
 //
 // A cluster behind a mirror names its catalogs by the mirror. Their sources are read from the mirror
-// sets, or concluded from the path and the name of the catalog. What cannot be known has to be given.
+// sets, or concluded from the path below the prefix that these show. What cannot be known has to be given.
 package draft
 
 import (

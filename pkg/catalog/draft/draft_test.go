@@ -42,6 +42,8 @@ const (
 	// The same catalogs at a mirror.
 	mirroredRedHat = `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "metadata": {"name": "redhat-operators", "namespace": "openshift-marketplace"},
   "spec": {"image": "mirror.example.com:5000/ocp/redhat/redhat-operator-index@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}}`
+	ourTeam = `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "metadata": {"name": "redhat-operators", "namespace": "openshift-marketplace"},
+  "spec": {"image": "mirror.corp:5000/ourteam/redhat-operator-index:v4.18"}}`
 	mirroredCommunity = `{"apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog", "metadata": {"name": "community"},
   "spec": {"source": {"image": {"ref": "mirror.example.com:5000/ocp/operatorhubio/catalog:latest"}}}}`
 	mirrorSet = `{"apiVersion": "config.openshift.io/v1", "kind": "ImageDigestMirrorSet", "metadata": {"name": "idms-operator-0"},
@@ -99,6 +101,10 @@ func TestFromCluster(t *testing.T) {
 			want: quay("  - catalog: registry.redhat.io/redhat/redhat-operator-index:v4.18\n")},
 		"the catalog of a mirror, with the tag of the platform": {objects: []string{quayCSV, quaySubscription, mirroredRedHat, cluster418, mirrorSet},
 			want: quay("  # The cluster uses it as mirror.example.com:5000/ocp/redhat/redhat-operator-index@sha256:" + strings.Repeat("a", 64) + ".\n  - catalog: registry.redhat.io/redhat/redhat-operator-index:v4.18\n")},
+		"the catalog of a mirror whose prefix a namespace shows": {objects: []string{quayCSV, quaySubscription, mirroredRedHat, cluster418, strings.ReplaceAll(mirrorSet, `{"source": "quay.io", "mirrors": ["mirror.example.com:5000/ocp"]}`, `{"source": "registry.redhat.io/quay", "mirrors": ["mirror.example.com:5000/ocp/quay"]}`)},
+			want: quay("  # The cluster uses it as mirror.example.com:5000/ocp/redhat/redhat-operator-index@sha256:" + strings.Repeat("a", 64) + ".\n  - catalog: registry.redhat.io/redhat/redhat-operator-index:v4.18\n")},
+		"a catalog of a team, by a mirror set": {objects: []string{quayCSV, quaySubscription, ourTeam, cluster418, strings.ReplaceAll(mirrorSet, `{"source": "quay.io", "mirrors": ["mirror.example.com:5000/ocp"]}`, `{"source": "quay.io/team", "mirrors": ["mirror.corp:5000/ourteam"]}`)},
+			want: quay("  # The cluster uses it as mirror.corp:5000/ourteam/redhat-operator-index:v4.18.\n  - catalog: quay.io/team/redhat-operator-index:v4.18\n")},
 		"a given catalog": {objects: []string{quayCSV, quaySubscription, mirroredRedHat, cluster418}, options: draft.Options{Catalogs: map[string]string{"redhat-operators": "quay.io/my/index:v1"}},
 			want: quay("  - catalog: quay.io/my/index:v1\n")},
 		"an operator of OLM v1": {objects: []string{extension, community, other}, want: argo("  - catalog: quay.io/operatorhubio/catalog:latest\n")},
@@ -188,7 +194,10 @@ func TestFromClusterRefuses(t *testing.T) {
 		"any of two catalogs":   {objects: []string{anyExtension, community, other}, want: "argocd-operator: it may be from any of quay.io/operatorhubio/catalog:latest, quay.io/other/catalog:latest"},
 		"no mirror set":         {objects: []string{quaySubscription, strings.Replace(mirroredRedHat, "redhat/redhat-operator-index@", "my/index@", 1), mirrorSet}, want: "has no tag"},
 		"an unused name":        {objects: []string{cluster418}, options: draft.Options{Catalogs: map[string]string{"x": "quay.io/a/b:v1"}}, want: `nothing here is called "x"`},
-		"no tag and no release": {objects: []string{quaySubscription, mirroredRedHat}, want: "has no tag"},
+		"no tag and no release": {objects: []string{quaySubscription, mirroredRedHat, mirrorSet}, want: "has no tag"},
+		"a catalog of a team":   {objects: []string{quaySubscription, ourTeam, cluster418}, want: "mirror.corp:5000/ourteam/redhat-operator-index:v4.18 has the name of a catalog of Red Hat, and nothing says that it is from there"},
+		"a team at a mirror":    {objects: []string{quaySubscription, strings.Replace(ourTeam, "mirror.corp:5000/", "mirror.example.com:5000/", 1), cluster418, strings.ReplaceAll(mirrorSet, `{"source": "quay.io", "mirrors": ["mirror.example.com:5000/ocp"]}`, `{"source": "quay.io/a", "mirrors": ["mirror.example.com:5000/ocp/a"]}`)}, want: "has the name of a catalog of Red Hat"},
+		"no proof":              {objects: []string{quaySubscription, mirroredRedHat, cluster418}, want: "has the name of a catalog of Red Hat"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -236,6 +245,10 @@ func TestFromMirror(t *testing.T) {
 		if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "tools/cli") {
 			t.Errorf("notes: %q", d.Notes)
 		}
+	}
+	m.Catalogs[0] = draft.MirroredCatalog{Path: "ourteam/redhat-operator-index", Image: "mirror.example.com:5000/ocp/ourteam/redhat-operator-index:v1"}
+	if _, err := draft.FromMirror(m, draft.Options{}); err == nil || !strings.Contains(err.Error(), "has the name of a catalog of Red Hat") {
+		t.Errorf("a catalog of a team: %v", err)
 	}
 	m.Catalogs[0] = draft.MirroredCatalog{Path: "my/index", Image: "mirror.example.com:5000/ocp/my/index:v1"}
 	if _, err := draft.FromMirror(m, draft.Options{}); err == nil || !strings.Contains(err.Error(), "my/index: its image") {

@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// Where the catalogs of OperatorHub come from. A mirror serves them by the same path.
+// Where the catalogs of OperatorHub come from.
 const (
 	redHat      = "registry.redhat.io"
 	redHatPath  = "redhat/"
@@ -42,11 +42,15 @@ func (d *drafter) sourceOf(c installed.Catalog) (ref, why string) {
 	}
 	source, mirrored := d.unmirror(image)
 	element := path.Base(source.Path)
-	isIndex := slices.Contains(redHatIndexes(), element)
-	if isIndex && source.Host != redHat {
-		// A mirror has the path of the source, with a prefix or without its first elements.
-		source.Host, source.Path, mirrored = redHat, redHatPath+element, true
+	if slices.Contains(redHatIndexes(), element) && source.Host != redHat {
+		switch {
+		case d.hasPath(c, image, redHatPath+element):
+			source.Host, source.Path, mirrored = redHat, redHatPath+element, true
+		case !mirrored:
+			return "", fmt.Sprintf("its image %s has the name of a catalog of Red Hat, and nothing says that it is from there", c.Image)
+		}
 	}
+	isIndex := source.Host == redHat && source.Path == redHatPath+element
 	if source.Tag == "" {
 		source.Tag = d.tagOf(c, element, isIndex)
 	}
@@ -87,6 +91,27 @@ func (d *drafter) unmirror(image reference.Reference) (source reference.Referenc
 		}
 	}
 	return source, mirrored
+}
+
+// hasPath reports whether an image of a mirror has a path below the prefix of the mirror. Mirrors keep the path of the
+// source there. The prefix is what a mirror set adds to the path of its source, or what FromMirror was given.
+func (d *drafter) hasPath(c installed.Catalog, image reference.Reference, below string) bool {
+	if d.mirror != "" {
+		return c.Name == below
+	}
+	for _, rule := range d.cluster.Mirrors {
+		_, kept, nested := strings.Cut(rule.Source, "/")
+		for _, m := range rule.Mirrors {
+			prefix, ok := strings.TrimSuffix(m, "/"), true
+			if nested {
+				prefix, ok = strings.CutSuffix(prefix, "/"+kept)
+			}
+			if ok && image.Name() == prefix+"/"+below {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isMirror reports whether the host is a mirror: mirror sets redirect pulls to it.

@@ -246,7 +246,9 @@ func writeOmitted(b *strings.Builder, r *airgap.ExportResult) {
 // whereText returns where omitted content is, as the continuation of a sentence.
 func whereText(w airgap.BaseRange) string {
 	switch {
-	case w.Receipt:
+	case w.Receipts > 1:
+		return fmt.Sprintf("the sites of the %d receipts have, which imported the sequences up to %d", w.Receipts, w.Last)
+	case w.Receipts == 1:
 		return fmt.Sprintf("the site has according to its receipt, which covers the sequences up to %d", w.Last)
 	case w.First == 0:
 		return fmt.Sprintf("are in sequence %d and earlier ones", w.Last)
