@@ -44,14 +44,7 @@ func ConfiguredOperators(cfg *imageset.Config) []installed.Operator {
 	}
 	for _, op := range cfg.Mirror.Operators {
 		for _, in := range op.Installed {
-			o := installed.Operator{Package: in.Package, Bundle: in.Bundle, Version: in.Version, Origin: in.Pos.String()}
-			if in.Channel != "" {
-				o.Channels = []string{in.Channel}
-			}
-			for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
-				o.Generation = generation
-				operators = append(operators, o)
-			}
+			operators = append(operators, installed.Of(in, graph.Classic), installed.Of(in, graph.V1))
 		}
 	}
 	return operators
