@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -119,4 +120,53 @@ func TestInstalledIsRecordedOfArchives(t *testing.T) {
 	w.must("mirror", "-c", isc, disk("3"), "--workspace", w.path("fresh"), "--full")
 	w.refuse(exitMismatch, []string{"would strand 1 operator that clusters run (kite.v1.0.0)"}, site("3", "--allow-older")...)
 	w.must(site("3", "--allow-older", "--forget-installed")...)
+}
+
+// TestCheckMirror checks what a mirror has: after a run with --installed, and after one that strands the operator.
+func TestCheckMirror(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, registrytest.Options{})
+	source := w.chainCatalog("kites", "1.0.0", "1.1.0", "1.2.0", "1.3.0")
+	isc, csv, to := w.kites("all.yaml", source, "packages: [{name: kite}]"), w.csvOf("csv.json", "1.0.0"), w.docker("/ocp")
+	const reaches, stranded = "kite.v1.0.0 (OLM classic, kites): reaches the head", "kite.v1.0.0 (OLM classic, kites): STRANDED"
+	w.must("mirror", "-c", isc, to, "--installed", csv)
+	now := "What " + to + " has now:\n"
+	check := func(code int, words []string, args ...string) {
+		t.Helper()
+		o := w.gantry(append([]string{"check"}, args...)...)
+		for _, word := range words {
+			if !strings.Contains(o.stdout+o.stderr, word) {
+				t.Errorf("gantry check %v does not print %q", args, word)
+			}
+		}
+		if o.code != code || t.Failed() {
+			t.Fatalf("gantry check %v ended with %d, want %d\n%s%s", args, o.code, code, o.stdout, o.stderr)
+		}
+	}
+	elsewhere := []string{"--workspace", w.path("elsewhere")}
+	at := func(args ...string) []string { return append(append([]string{to, "--installed", csv}, elsewhere...), args...) }
+	check(exitOK, []string{reaches}, at()...)
+	check(exitOK, []string{"kite.v1.0.0", "reaches the head", "--installed is not given: checking 1 operator (kite.v1.0.0)"}, append([]string{to}, elsewhere...)...)
+	check(exitOK, []string{reaches + "\n", now + reaches}, "-c", isc, "--installed", csv)
+	check(exitOK, []string{now + "kite.v1.0.0"}, "-c", isc)
+	check(exitMismatch, []string{stranded, now + reaches}, append([]string{"-c", isc, "--installed", csv, to}, elsewhere...)...) // a fresh workspace keeps no path
+
+	w.must("mirror", "-c", isc, to, "--forget-installed")
+	check(exitMismatch, []string{stranded}, at()...)
+	check(exitMismatch, []string{now + stranded, "1 installed operator has no upgrade path"}, "-c", isc, "--installed", csv)
+	// A configuration that would close the gap has not been mirrored yet.
+	w.mkdir("fixed")
+	fixed := w.kites("fixed/all.yaml", source, "packages: [{name: kite}], installed: [{package: kite, bundle: kite.v1.0.0, channel: stable}]")
+	check(exitMismatch, []string{reaches, now + stranded, to + ": with this mirror 1 installed operator has no upgrade path", "mirror again"}, "-c", fixed, "--installed", csv)
+	w.must("mirror", "-c", fixed, "--name", "all", to)
+	check(exitOK, []string{reaches, now + reaches}, "-c", fixed, "--installed", csv)
+
+	// A registry without records is searched.
+	w.mirror.Script(registrytest.Rule{Path: "/v2/ocp/gantry-image-sets/", Action: registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN")})
+	check(exitOK, []string{reaches}, at()...)
+	w.mirror.Script()
+	check(exitUsage, []string{"has no catalogs"}, w.docker("/other"), "--installed", csv)
+	check(exitUsage, []string{"a mirror cannot be checked together"}, to, w.docker("/other"), "--installed", csv)
+	w.mirror.Shut()
+	check(exitOK, []string{reaches, "the catalogs that " + to + " has now were not checked"}, "-c", fixed, "--installed", csv, "--retry-times", "0")
 }
