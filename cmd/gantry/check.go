@@ -73,8 +73,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Use: "check {-c FILE [docker://MIRROR] | --plan FILE | docker://MIRROR | CATALOG... | file://DIR...} | check --platform docker://MIRROR",
 		Long: `Check whether OLM can update the operators that clusters run (--installed) with the
 content of a mirror, over which versions, and what may block an update. docker://MIRROR, a
-host and prefix, is checked with all its catalogs; with -c, so is what a run would publish
-(default: the mirrors that the workspace copied it to).
+host and prefix, is checked with all its catalogs, and with -c, what a run would publish, too.
 With --cluster-version, also list the heads that do not fit it, with --cluster-extension,
 resolve ClusterExtensions as OLM v1 would, and with --crd-safety, name the updates that
 OLM v1 refuses because of changed CustomResourceDefinitions.

@@ -106,7 +106,6 @@ func TestKeywords(t *testing.T) {
 		{`{type: object, allOf: [{x-kubernetes-validations: [{rule: a, message: ""}]}]}`, `{type: object, allOf: [{x-kubernetes-validations: [{rule: a, other: b}]}]}`, ""},
 		{`{type: object, oneOf: [{required: [a], nullable: false}]}`, `{type: object, oneOf: [{required: [a], default: null}]}`, ""},
 		{`{type: object, anyOf: [{minLength: 0}]}`, `{type: object, anyOf: [{}]}`, `otherChange|v1: spec.size: anyOf was changed from [{"minLength":0}] to [{}]`},
-		{`{type: object, not: {type: object, nullable: true}}`, `{type: object, not: {type: object}}`, `nullable|v1: spec.size[not]: nullable was removed: true`},
 		{`{type: object, additionalProperties: {x-kubernetes-preserve-unknown-fields: false}}`, `{type: object, additionalProperties: {}}`,
 			`otherChange|v1: spec.size{}: x-kubernetes-preserve-unknown-fields was removed: false`},
 	} {
