@@ -183,7 +183,9 @@ func TestReadRecordRefuses(t *testing.T) {
 		"no version":       func(r *state.Record) { r.Releases[0].Version = "" },
 		"graph":            func(r *state.Record) { r.GraphData.Host = "evil.example.com" },
 		"name":             func(r *state.Record) { r.Names[0].Name = "a\nb" },
-		"operator":         func(r *state.Record) { r.Clusters = &state.Clusters{Operators: []state.ClusterOperator{{Package: "a"}}} },
+		"operator": func(r *state.Record) {
+			r.Clusters = &state.Clusters{Operators: []state.ClusterOperator{{Package: "a"}}}
+		},
 		"OLM": func(r *state.Record) {
 			r.Clusters = &state.Clusters{Operators: []state.ClusterOperator{{Package: "a", Bundle: "b", OLM: "v2"}}}
 		},
