@@ -243,10 +243,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if err := run.begin(&o); err != nil {
 		return nil, err
 	}
-	made := selected // what the plan is made from
-	if have != nil {
-		made = nil
-	}
+	made := madeFrom(selected, have)
 	checked := t
 	if o.ResourcesOnly {
 		t.Registry().offline = o.again != nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -323,4 +324,12 @@ func (s *Selected) releases() []build.Cluster {
 		all = append(all, build.Cluster{Version: r.Version, Channel: r.Channel, Arch: r.Arch, Where: theRecord})
 	}
 	return all
+}
+
+// madeFrom returns what a plan is made from: nothing if it is the one of an archive.
+func madeFrom(selected *Selected, have *archive.Archive) *Selected {
+	if have != nil {
+		return nil
+	}
+	return selected
 }
