@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan/build"
 )
 
@@ -28,7 +29,8 @@ type CheckOptions struct {
 	// Plan is the file of a plan, in place of a configuration.
 	Plan string
 	// Catalogs are catalogs, in place of a configuration. They are checked as they are. They may also be the
-	// folders of an archive and of those that it builds on, each as file://DIR.
+	// folders of an archive and of those that it builds on, each as file://DIR, or one mirror: docker://HOST[:PORT][/PREFIX],
+	// also beside a configuration. With a configuration alone, the mirrors that the workspace copied it to are checked, too.
 	Catalogs []string
 	// Read has the signing policy and the identities that an archive is read with.
 	Read archive.OpenOptions
@@ -77,6 +79,9 @@ type CheckResult struct {
 	Extensions []ResolvedExtension
 	// CRDSafety is the result of CheckOptions.CRDSafety, or nil.
 	CRDSafety *CRDSafety
+	// Mirrored are checks of what the mirrors of a configuration have now. The rest of the result is about what a run of the
+	// configuration would publish.
+	Mirrored []MirroredCheck
 	// Platform is the result for updates of the platform. It is nil for operators.
 	Platform *proof.Report
 }
@@ -122,6 +127,10 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 		}
 		defer c.archive.close()
 	}
+	if err := c.recall(ctx); err != nil {
+		return nil, err
+	}
+	o = c.options
 	configured := ConfiguredOperators(c.selected.Config)
 	operators, err := c.operators(ctx)
 	if err != nil {
@@ -143,7 +152,7 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 	}
 	result := &CheckResult{}
 	result.Upgrades, err = upgrade.Check(operators, catalogs, upgrade.Options{
-		ClusterVersion: cmp.Or(o.ClusterVersion, c.selected.platformVersion()), Configured: configured,
+		ClusterVersion: c.clusterVersion(), Configured: configured,
 		Conditions: c.selected.Conditions,
 	})
 	if err != nil {
@@ -162,7 +171,37 @@ func (e *Env) checkOperators(ctx context.Context, o *CheckOptions) (*CheckResult
 			return nil, err
 		}
 	}
-	return result, result.operatorsError(c.selected.blockedVersion(result.Upgrades, o.ClusterVersion))
+	if o.Config != "" {
+		if result.Mirrored, err = c.checkMirrors(ctx, slices.Concat(operators, unreported(configured, operators))); err != nil {
+			return nil, err
+		}
+	}
+	if err := result.operatorsError(c.selected.blockedVersion(result.Upgrades, o.ClusterVersion)); err != nil {
+		return result, err
+	}
+	return result, mirroredNowError(result.Mirrored)
+}
+
+// clusterVersion returns the version of OpenShift that clusters run or will be updated to, "" if it is unknown.
+func (c *operatorCheck) clusterVersion() string {
+	return cmp.Or(c.options.ClusterVersion, c.selected.platformVersion())
+}
+
+// recall completes what clusters run by what earlier runs recorded of it, and finds the catalogs of a mirror.
+func (c *operatorCheck) recall(ctx context.Context) error {
+	o := c.options
+	switch {
+	case o.Config != "":
+		known, err := state.ReadClusters(workspaceDir(o.Workspace), planName("", o.Config))
+		if err != nil || known == nil {
+			return err
+		}
+		c.kept = recordedOperators(known.Operators, theRecord)
+		c.know(known.Operators)
+	case len(o.Catalogs) == 1 && isMirror(o.Catalogs[0]):
+		return c.useMirror(ctx, o.Catalogs[0])
+	}
+	return nil
 }
 
 // An operatorCheck is a check of operators.
@@ -175,12 +214,15 @@ type operatorCheck struct {
 	sources    *Sources
 	// archive has the catalogs to check; nil if they are not in an archive.
 	archive *operators
+	// kept are the recorded operators whose upgrade paths a run of the configuration keeps.
+	kept []installed.Operator
 }
 
 // newOperatorCheck checks the options and reads their files.
 func (e *Env) newOperatorCheck(o *CheckOptions) (*operatorCheck, error) {
 	given := 0
-	for _, is := range []bool{o.Config != "", o.Plan != "", len(o.Catalogs) > 0} {
+	ofConfig := o.Config != "" && len(o.Catalogs) == 1 && isMirror(o.Catalogs[0]) // the mirror of a configuration
+	for _, is := range []bool{o.Config != "", o.Plan != "", len(o.Catalogs) > 0 && !ofConfig} {
 		if is {
 			given++
 		}
@@ -188,6 +230,8 @@ func (e *Env) newOperatorCheck(o *CheckOptions) (*operatorCheck, error) {
 	switch {
 	case given != 1:
 		return nil, inputHint("set Options.Config, Options.Plan or a catalog", "one thing must be checked: a configuration, a plan or catalogs")
+	case len(o.Catalogs) > 1 && slices.ContainsFunc(o.Catalogs, isMirror):
+		return nil, inputHint("check them one after the other", "a mirror cannot be checked together with other catalogs")
 	case o.Dependencies && o.Config == "":
 		return nil, inputf("Options.Dependencies is for a configuration (Options.Config)")
 	case len(o.ClusterCatalog) > 0 && len(o.ClusterExtension) == 0:

@@ -20,6 +20,7 @@ func (c *operatorCheck) selectPackages(ctx context.Context, only func(pkg string
 		if err != nil {
 			return nil, err
 		}
+		options.Installed = c.kept
 		options.Now, options.MinAge, options.Warn = time.Now(), minAge, func(text string) { c.env.warn("%s", text) }
 		return build.Select(ctx, c.selected.Config, c.sources.Plan(), options)
 	case c.options.Plan != "":

@@ -15,10 +15,11 @@ import (
 // operators returns the operators that clusters run. With a configuration, their packages are found as a plan
 // finds them.
 func (c *operatorCheck) operators(ctx context.Context) ([]installed.Operator, error) {
+	all := slices.Concat(c.selected.Clusters, recordedOperators(c.selected.recorded.Operators, theRecord))
 	if c.selected.Config == nil {
-		return c.selected.Clusters, nil
+		return all, nil
 	}
-	return build.Identify(ctx, c.selected.Config, c.sources.Plan(), c.selected.Clusters)
+	return build.Identify(ctx, c.selected.Config, c.sources.Plan(), all)
 }
 
 // contents returns what catalogs have, at the mirror and at the publisher.
@@ -44,17 +45,19 @@ func ConfiguredOperators(cfg *imageset.Config) []installed.Operator {
 	}
 	for _, op := range cfg.Mirror.Operators {
 		for _, in := range op.Installed {
-			o := installed.Operator{Package: in.Package, Bundle: in.Bundle, Version: in.Version, Origin: in.Pos.String()}
-			if in.Channel != "" {
-				o.Channels = []string{in.Channel}
-			}
-			for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
-				o.Generation = generation
-				operators = append(operators, o)
-			}
+			operators = append(operators, installed.Of(in, graph.Classic), installed.Of(in, graph.V1))
 		}
 	}
 	return operators
+}
+
+// unreported returns the operators of a configuration that clusters do not report.
+func unreported(configured, reported []installed.Operator) []installed.Operator {
+	return slices.DeleteFunc(slices.Clone(configured), func(o installed.Operator) bool {
+		return slices.ContainsFunc(reported, func(r installed.Operator) bool {
+			return r.Package == o.Package && (o.Bundle == "" || r.Bundle == o.Bundle)
+		})
+	})
 }
 
 // platformVersion returns the release that all clusters run, or "" if it is unknown or differs.

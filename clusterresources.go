@@ -96,6 +96,9 @@ func (s *Session) resources(t *RegistryDestination, p *plan.Plan, report *mirror
 		return nil, err
 	}
 	r := &clusterResources{mine: mirror.NewRecord(p, t.names, report, before)}
+	if before != nil {
+		r.mine.Clusters = before.Clusters
+	}
 	switch {
 	case opts.accepted != nil:
 		policies, notes := opts.accepted.images.imagePolicies(p)
@@ -275,6 +278,7 @@ func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *
 	if err != nil {
 		return nil, nil, err
 	}
+	r.mine.Clusters = s.clusters
 	if err := s.SaveRecord(t.Key(), p.Name, &r.mine); err != nil {
 		return nil, nil, err
 	}

@@ -115,6 +115,8 @@ type RegistryDestination struct {
 	aliasOf string
 	// offline means that this run does not connect to the registry.
 	offline bool
+	// reached is closed when the registry was reached and accepted the credentials; nil if this run does not connect to it.
+	reached chan struct{}
 	// renameCatalogs forgets the names that catalogs have in cluster resources.
 	renameCatalogs bool
 	// suffix is the one of the names of mirror sets, and suffixNote why it is used; see nameObjects.

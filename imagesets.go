@@ -60,8 +60,11 @@ func (s *Session) saveRecordedSets(t *RegistryDestination, sets map[string]recor
 	return s.SaveRecordedSets(t.Key(), saved)
 }
 
-// knowRecords sets the records that the mirror itself has. Without a connection, they are those of the last run.
+// knowRecords sets the records that the mirror itself has, once. Without a connection, they are those of the last run.
 func (s *Session) knowRecords(ctx context.Context, t *RegistryDestination, offline bool) (err error) {
+	if t.recorded != nil || t.recordProblem != nil {
+		return nil //nolint:nilerr // syncRecords sent the warning
+	}
 	if !offline {
 		return s.syncRecords(ctx, t)
 	}

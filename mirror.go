@@ -104,7 +104,8 @@ type MirrorOptions struct {
 	// OnError is what to do when images are unavailable. The default is OnErrorContinue.
 	OnError string
 	// OnStrand is what to do when clusters may have installed operators that have no upgrade path in a catalog
-	// that replaces another one: OnStrandWarn, which is the default, or OnStrandRefuse.
+	// that replaces another one: OnStrandKnown, which is the default, OnStrandWarn or OnStrandRefuse. What is known is
+	// Installed, or else what an earlier run recorded of it.
 	OnStrand string
 	// AllowOlder replaces a catalog by an older one, and newer archives by an older one. The default refuses that.
 	AllowOlder bool
@@ -252,6 +253,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if err := run.begin(&o); err != nil {
 		return nil, err
 	}
+	made := madeFrom(selected, have)
 	checked := t
 	if o.ResourcesOnly {
 		t.Registry().offline = o.again != nil
@@ -331,7 +333,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if selected != nil && have == nil {
 		result.Warnings = ConfigProblems(selected.Config.Warnings)
 	}
-	if err := s.checkReplaced(ctx, &o, j, have == nil, result); err != nil {
+	if err := s.checkReplaced(ctx, &o, j, made, have == nil, result); err != nil {
 		return result, err
 	}
 	if o.DryRun {
@@ -374,6 +376,9 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	p = j.Plan() // OnErrorPackage may have reduced it
 	result.Plan, result.Notes, result.Blocked, result.Withheld = p, p.Notes, len(p.Blocked), namesMissing(p)
 	result.SmallerIndexes, result.Converted = smallerIndexes(p), convertedImages(p)
+	if err := s.recordClusters(ctx, t, p, made); err != nil {
+		return nil, err
+	}
 	if r := t.Registry(); r != nil {
 		s.env.sayOtherFiles(ctx, r, p, result.Report)
 		if result.Resources, result.ImageSet, err = s.saveResources(ctx, r, p, result.Report, policy, s.describeRun(r, &o, p, result.Report)); err != nil {

@@ -53,7 +53,7 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 		}
 		return p, err
 	default:
-		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, trust, g, selected, !o.DryRun || !o.any())
+		return s.makePlan(ctx, t, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, trust, g, selected, !o.DryRun || !o.any())
 	}
 }
 

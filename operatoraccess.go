@@ -19,7 +19,7 @@ type OperatorAccess struct {
 	Version int    `json:"version"`
 	Package string `json:"package"`
 	Bundle  string `json:"bundle"`
-	// Account is the ServiceAccount, as NAMESPACE/NAME.
+	// Account is the ServiceAccount, as NAMESPACE/NAME; "" if OLM uses none.
 	Account string `json:"account"`
 	// Missing are the rules to add. It is empty if the account has all permissions.
 	Missing []MissingRules `json:"missing"`
@@ -42,6 +42,13 @@ func CheckOperatorAccess(ctx context.Context, o OperatorInstallOptions, file str
 	defer done()
 	if o.OLM == OLMClassic {
 		return nil, inputHint("leave Options.Check out", "OLM classic installs with its own permissions, so that no role is needed")
+	}
+	controller, _, err := o.controller()
+	if err != nil {
+		return nil, err
+	}
+	if !controller.UsesAccount() {
+		return e.noAccess(ctx, &o, controller)
 	}
 	text, err := readRoles(file)
 	if err != nil {
@@ -70,6 +77,9 @@ func CheckOperatorAccess(ctx context.Context, o OperatorInstallOptions, file str
 	if len(accounts) == 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s has no binding of a ServiceAccount: all its roles count as bound to %s", file, account))
 	}
+	if note := controller.UncheckedNote(); note != "" {
+		out.Notes = append(out.Notes, note)
+	}
 	for _, name := range unknown {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s binds a role that is not in %s; it counts as empty", name, file))
 	}
@@ -84,6 +94,16 @@ func CheckOperatorAccess(ctx context.Context, o OperatorInstallOptions, file str
 		return out, nil
 	}
 	return out, advice.New(advice.Mismatch, "add the missing rules", "the ServiceAccount %s has not all permissions to install %s: %s missing", account, i.Bundle, number(total, "rule is", "rules are"))
+}
+
+// noAccess is the result for an OLM v1 that needs no account, once the bundle is known to be one that it installs.
+func (e *Env) noAccess(ctx context.Context, o *OperatorInstallOptions, controller install.Controller) (*OperatorAccess, error) {
+	i, err := e.installOperator(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	note := fmt.Sprintf("there is nothing to check: %s installs with its own rights, and ignores the ServiceAccount and its roles", controller)
+	return &OperatorAccess{Version: 1, Package: i.Package, Bundle: i.Bundle, Missing: []MissingRules{}, Notes: []string{note}}, nil
 }
 
 func readRoles(file string) ([]byte, error) {

@@ -54,6 +54,9 @@ type OperatorInstallOptions struct {
 	// OLM is OLMV1 (the default) or OLMClassic.
 	OLM string
 
+	// For is the OLM v1 of the cluster: "openshift-4.20" or "operator-controller-1.11". Since operator-controller 1.11, it
+	// installs with its own rights, and ServiceAccount and roles are left out. The default is before 1.11.
+	For string
 	// ServiceAccount is the account with which OLM v1 installs. The default is PACKAGE-installer.
 	ServiceAccount string
 	// CertManager says that OLM v1 has the certificates of webhooks made by cert-manager.
@@ -157,10 +160,11 @@ func (o *OperatorInstallOptions) check() error {
 		return inputf("Options.Package is missing: name the package")
 	case classic && o.OLM != OLMClassic:
 		return inputHint("set Options.OLM to "+OLMClassic+", or leave them out", "Options.Approval, Options.TrustedCA and proxies are settings of a Subscription")
-	case (o.ServiceAccount != "" || o.CertManager) && o.OLM == OLMClassic:
-		return inputHint("leave them out", "Options.ServiceAccount and Options.CertManager are for OLM v1")
+	case (o.ServiceAccount != "" || o.CertManager || o.For != "") && o.OLM == OLMClassic:
+		return inputHint("leave them out", "Options.ServiceAccount, Options.CertManager and Options.For are for OLM v1")
 	}
-	return nil
+	_, _, err = o.controller()
+	return err
 }
 
 // installV1 returns what installs a bundle of the catalog with OLM v1.
@@ -169,10 +173,30 @@ func (c *operatorCatalog) installV1(b *install.Bundle, o *OperatorInstallOptions
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
-	return install.V1(b, install.V1Options{
+	controller, note, err := o.controller()
+	if err != nil {
+		return nil, err
+	}
+	r, err := install.V1(b, install.V1Options{
 		InstallNamespace: o.InstallNamespace, Namespaces: o.Namespace, Channel: channel, ClusterCatalog: object.Name,
-		ServiceAccount: o.ServiceAccount, CertManager: o.CertManager,
+		ServiceAccount: o.ServiceAccount, CertManager: o.CertManager, Controller: controller,
 	})
+	if err == nil && note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	return r, err
+}
+
+// controller returns the version of OLM v1, and a note about what is assumed or "".
+func (o *OperatorInstallOptions) controller() (install.Controller, string, error) {
+	if o.For == "" {
+		return install.Controller{}, "the ServiceAccount and its roles are for an operator-controller before 1.11, as OpenShift " + install.OpenShiftWithAccount + " have; later ones ignore them: give Options.For to say which the cluster has", nil
+	}
+	c, note, err := install.ParseController(o.For)
+	if err != nil {
+		return c, "", inputf("Options.For %w", err)
+	}
+	return c, note, nil
 }
 
 // installClassic returns what installs a bundle of the catalog with OLM classic.

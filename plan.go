@@ -88,7 +88,7 @@ func (e *Env) planConfig(ctx context.Context, o PlanOptions) (*plan.Plan, error)
 		return nil, err
 	}
 	defer s.release()
-	return s.makePlan(ctx, o, nil, nil, selected, false)
+	return s.makePlan(ctx, nil, o, nil, nil, selected, false)
 }
 
 // Plan resolves everything that a configuration asks for, and saves the plan in the workspace, unless
@@ -138,7 +138,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 	}
 	defer s.release()
 	p, err := planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) {
-		return s.makePlan(ctx, o, trust, gates, selected, !o.any())
+		return s.makePlan(ctx, t, o, trust, gates, selected, !o.any())
 	})
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 			}
 		}
 		if r := t.Registry(); r != nil {
-			if err := s.syncRecords(ctx, r); err != nil {
+			if err := s.knowRecords(ctx, r, false); err != nil {
 				return nil, err
 			}
 			if err := s.nameObjects(r, workspaceDir(o.Workspace), p.Name, "", false); err != nil {
@@ -179,7 +179,11 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 				return nil, err
 			}
 		}
-		replaced := &replacedReader{session: s, to: t, images: s.sources.Origin, originals: true}
+		running, err := s.running(ctx, t, &o.Selection, selected, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		replaced := &replacedReader{session: s, to: t, images: s.sources.Origin, originals: true, running: running.all}
 		if result.Replaced, err = replaced.compare(ctx, p); err != nil {
 			return nil, err
 		}
@@ -210,8 +214,9 @@ func workspaceDir(workspace string) string {
 }
 
 // makePlan makes the plan of a configuration, and saves it in the workspace if save is set. The saved
-// plan is what the configuration asks for or what was copied: other commands use it as that.
-func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolicy, g *gates, selected *Selected, save bool) (*plan.Plan, error) {
+// plan is what the configuration asks for or what was copied: other commands use it as that. t, which may be nil, is where it
+// is copied to: it has the record of what clusters run.
+func (s *Session) makePlan(ctx context.Context, t Destination, o PlanOptions, trust *imagePolicy, g *gates, selected *Selected, save bool) (*plan.Plan, error) {
 	e := s.env
 	streams, err := e.Streams()
 	if err != nil {
@@ -219,6 +224,9 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolic
 	}
 	name := planName(o.Name, o.Config)
 	if err := s.claim(o.Name, o.Config, name); err != nil {
+		return nil, err
+	}
+	if err := s.recall(ctx, t, &o.Selection, name, selected); err != nil {
 		return nil, err
 	}
 	platform := selected.Config.Mirror.Platform
@@ -246,7 +254,7 @@ func (s *Session) makePlan(ctx context.Context, o PlanOptions, trust *imagePolic
 		return nil, err
 	}
 	p, err := build.Plan(ctx, selected.Config, name, from, build.Options{
-		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.Clusters, Clusters: selected.running(), Now: time.Now(), MinAge: minAge, Format: o.format(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
+		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.operators(), Clusters: selected.releases(), Now: time.Now(), MinAge: minAge, Format: o.format(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()

@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/plan"
@@ -18,6 +19,8 @@ import (
 // What a run does if a catalog replaces one from which clusters may have installed operators that have no upgrade
 // path in the new catalog.
 const (
+	// OnStrandKnown, the default, lists them, and is OnStrandRefuse if clusters are known to run one of them.
+	OnStrandKnown = "known"
 	// OnStrandWarn lists them and continues.
 	OnStrandWarn = "warn"
 	// OnStrandRefuse ends the run before anything is published.
@@ -25,12 +28,12 @@ const (
 )
 
 // OnStrands returns the values of MirrorOptions.OnStrand.
-func OnStrands() []string { return []string{OnStrandWarn, OnStrandRefuse} }
+func OnStrands() []string { return []string{OnStrandKnown, OnStrandWarn, OnStrandRefuse} }
 
 // checkOnStrand returns an error if the value of OnStrand is unknown.
 func checkOnStrand(value string) error {
 	if value != "" && !slices.Contains(OnStrands(), value) {
-		return inputHint("give "+strings.Join(OnStrands(), " or "), "Options.OnStrand %q", value)
+		return inputHint("give "+strings.Join(OnStrands(), ", "), "Options.OnStrand %q", value)
 	}
 	return nil
 }
@@ -46,6 +49,8 @@ type ReplacedCatalog struct {
 	Before digest.Digest `json:"before"`
 	After  digest.Digest `json:"after"`
 	upgrade.Replacement
+	// Installed are the stranded bundles that clusters run, as far as a run of the image set was told.
+	Installed []string `json:"installed,omitempty"`
 	// OlderSource is set if the source of the new catalog is older than the source of the other one.
 	OlderSource *OlderSource `json:"olderSource,omitempty"`
 	// Problem is why the catalogs could not be compared, or "".
@@ -86,6 +91,8 @@ type replacedReader struct {
 	images image.Reader
 	// originals reports whether the sources of the plan are available: they are not at a site.
 	originals bool
+	// running are the operators that clusters run, as far as that is known.
+	running []installed.Operator
 }
 
 // compare returns the catalogs of a plan that replace others, in the order of the plan. Catalogs that are not
@@ -139,8 +146,12 @@ func (r *replacedReader) one(ctx context.Context, p *plan.Plan, c plan.Catalog) 
 
 // checkReplaced compares the catalogs of a job with those that they replace, warns about what clusters lose, and
 // refuses what the options do not permit. Catalogs that are built again during the copy are compared, too.
-func (s *Session) checkReplaced(ctx context.Context, o *MirrorOptions, j *job, originals bool, result *MirrorResult) error {
-	r := &replacedReader{session: s, to: j.to, images: j.catalogs, originals: originals}
+func (s *Session) checkReplaced(ctx context.Context, o *MirrorOptions, j *job, made *Selected, originals bool, result *MirrorResult) error {
+	running, err := s.running(ctx, j.to, &o.Selection, made, j.Plan().Name)
+	if err != nil {
+		return err
+	}
+	r := &replacedReader{session: s, to: j.to, images: j.catalogs, originals: originals, running: running.all}
 	check := func(ctx context.Context, p *plan.Plan) error {
 		replaced, err := r.compare(ctx, p)
 		if err != nil {
@@ -153,6 +164,11 @@ func (s *Session) checkReplaced(ctx context.Context, o *MirrorOptions, j *job, o
 		s.env.warnReplaced(replaced)
 		if err := refuseOlder(replaced, o.AllowOlder); err != nil {
 			return err
+		}
+		if o.OnStrand != OnStrandWarn {
+			if err := refuseLost(p, replaced, running.mirrored); err != nil {
+				return err
+			}
 		}
 		return refuseStranded(replaced, o.OnStrand)
 	}
@@ -240,6 +256,53 @@ func refuseStranded(all []ReplacedCatalog, onStrand string) error {
 		err = advice.New(advice.Mismatch, "change the configuration as listed, or set Options.OnStrand to "+OnStrandWarn, "%s", text)
 	}
 	return &ReplacedError{Replaced: all, err: err}
+}
+
+// refuseLost returns a *ReplacedError if operators that clusters run lose their upgrade path, or if no catalog of the plan
+// has the package of one that was mirrored.
+func refuseLost(p *plan.Plan, replaced []ReplacedCatalog, mirrored []installed.Operator) error {
+	lost := gonePackages(p, mirrored)
+	where := "the catalogs of " + p.Name
+	for i := range replaced {
+		if r := &replaced[i]; len(r.Installed) > 0 {
+			if len(lost) == 0 {
+				where = "catalog " + r.Catalog
+			}
+			lost = append(lost, r.Installed...)
+		}
+	}
+	if slices.Sort(lost); len(lost) == 0 {
+		return nil
+	}
+	lost = slices.Compact(lost)
+	return &ReplacedError{Replaced: replaced, err: advice.New(advice.Mismatch,
+		"change the configuration as listed, give Options.Installed with what clusters run now, or set Options.ForgetInstalled if they no longer run these; Options.OnStrand "+OnStrandWarn+" publishes anyway",
+		"%s would strand %s that clusters run (%s), so nothing was published", where, number(len(lost), "operator", "operators"), strings.Join(lost[:min(len(lost), maxReplacedWarnings)], ", "))}
+}
+
+// gonePackages returns the operators of packages that no catalog of a plan has.
+func gonePackages(p *plan.Plan, mirrored []installed.Operator) []string {
+	has := map[string]bool{}
+	for _, c := range p.Catalogs {
+		for _, pkg := range c.Packages {
+			has[pkg.Name] = true
+		}
+	}
+	var gone []string
+	for _, o := range mirrored {
+		if !has[o.Package] {
+			gone = append(gone, runningName(o))
+		}
+	}
+	return gone
+}
+
+// runningName returns the bundle of an operator, or else the package and version.
+func runningName(o installed.Operator) string {
+	if o.Bundle != "" {
+		return o.Bundle
+	}
+	return o.Package + " " + o.Version
 }
 
 // refuseOlder returns a *ReplacedError if a catalog is older than the one that it replaces.

@@ -102,6 +102,11 @@ func (r *replacedReader) compareWith(ctx context.Context, c plan.Catalog, was sn
 			replaced.Replacement = upgrade.Replace(was.Catalog, after)
 		}
 	}
+	for _, o := range upgrade.Lost(was.Catalog, after, r.running) {
+		if name := runningName(o); !slices.Contains(replaced.Installed, name) {
+			replaced.Installed = append(replaced.Installed, name)
+		}
+	}
 	if !before.otherSource && !was.Created.IsZero() && is.Created.Before(was.Created) && !is.Created.IsZero() {
 		replaced.OlderSource = &OlderSource{Before: was.Created, After: is.Created}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/tagrule"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
@@ -28,6 +29,9 @@ type Selection struct {
 	// clusterextension, clusterversion, operatorcondition or clusteroperator -A -o json. The upgrade
 	// paths from the installed versions are kept.
 	Installed []string
+	// ForgetInstalled forgets what earlier runs recorded of Installed: those operators are gone. Without Installed
+	// and ForgetInstalled, the upgrade paths from there are kept.
+	ForgetInstalled bool
 	// Dependencies adds the operators that the selected ones require.
 	Dependencies bool
 	// CompleteRelatedImages adds the images that bundles use and do not list in relatedImages.
@@ -52,6 +56,9 @@ type Selected struct {
 	Releases []installed.ClusterVersion // of the files of Installed
 	// Conditions are what keeps these operators and releases from being updated.
 	Conditions []installed.Condition
+
+	// recorded is what an earlier run recorded of clusters, of the kinds that are not in the files of Installed.
+	recorded state.Clusters
 }
 
 // checkPath is the hint for a file that does not exist.

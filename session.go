@@ -48,6 +48,9 @@ type Session struct {
 	auditing sync.Mutex
 	// graphs are the update graphs of catalogs that were published.
 	graphs state.Snapshots
+	// before is what the last run recorded of clusters, and clusters what this run records; either may be nil.
+	before   *clustersBefore
+	clusters *state.Clusters
 }
 
 // OpenSession opens and locks the workspace in a folder, and makes the client for the sources.
@@ -112,12 +115,16 @@ func (t *RegistryDestination) during(ctx context.Context, path string, push bool
 	defer cancel(nil)
 	var g sync.WaitGroup
 	var refused error
+	reached := make(chan struct{})
+	t.reached = reached
 	g.Go(func() {
 		err := t.Client.CheckAccess(ctx, reference.Reference{Host: t.Host, Path: path}, push)
 		if err != nil && ctx.Err() == nil {
 			refused = err
 			cancel(err)
+			return
 		}
+		close(reached)
 	})
 	err := plan(ctx)
 	if err != nil {
@@ -128,6 +135,19 @@ func (t *RegistryDestination) during(ctx context.Context, path string, push bool
 		return refused
 	}
 	return err
+}
+
+// isReached waits until the registry was reached. It returns false if this run does not connect to it.
+func (t *RegistryDestination) isReached(ctx context.Context) (bool, error) {
+	if t.reached == nil {
+		return false, nil
+	}
+	select {
+	case <-t.reached:
+		return true, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 }
 
 // planned calls makePlan, and meanwhile checks whether a destination that is a registry can be reached

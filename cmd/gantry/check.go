@@ -70,9 +70,10 @@ func (f *platformFlags) stray() error {
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
-		Use: "check {-c FILE | --plan FILE | CATALOG... | file://DIR...} | check --platform docker://HOST[:PORT][/PREFIX]",
+		Use: "check {-c FILE [docker://MIRROR] | --plan FILE | docker://MIRROR | CATALOG... | file://DIR...} | check --platform docker://MIRROR",
 		Long: `Check whether OLM can update the operators that clusters run (--installed) with the
-content of a mirror, over which versions, and what may block an update.
+content of a mirror, over which versions, and what may block an update. docker://MIRROR, a
+host and prefix, is checked with all its catalogs, and with -c, what a run would publish, too.
 With --cluster-version, also list the heads that do not fit it, with --cluster-extension,
 resolve ClusterExtensions as OLM v1 would, and with --crd-safety, name the updates that
 OLM v1 refuses because of changed CustomResourceDefinitions.
@@ -85,8 +86,7 @@ signatures in a mirror, for the plans of the workspace, -c or --plan, or --from 
 			exitUnauthorized: helpUnauthorized,
 		}),
 		Example: `  gantry check -c imageset.yaml --installed csv.json --cluster-version 4.20.3
-  gantry check mirror.example.com:5000/org/catalog:v4.20 --installed csv.json -o json
-  gantry check -c imageset.yaml --cluster-extension extension.yaml
+  gantry check docker://mirror.example.com:5000/ocp --installed csv.json
   gantry check file:///media/disk --crd-safety
   gantry check --platform docker://mirror.example.com:5000/ocp
   gantry check --platform --from 4.18.20 --to 4.20.5 docker://mirror.example.com:5000/ocp`,
@@ -168,7 +168,7 @@ func (a *app) showCheck(form string, r *gantry.CheckResult) error {
 	for i := range r.Extensions {
 		r.Extensions[i].Error = flagNames(r.Extensions[i].Error)
 	}
-	c := &view.OperatorCheck{Version: 1, Upgrades: r.Upgrades, Extensions: r.Extensions, CRDSafety: r.CRDSafety}
+	c := &view.OperatorCheck{Version: 1, Upgrades: r.Upgrades, Extensions: r.Extensions, CRDSafety: r.CRDSafety, Mirrored: r.Mirrored}
 	if form != outputText {
 		return a.print(form, c)
 	}

@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 			w.must("plan", "-c", isc, "-o", lock)
 			w.must("mirror", "-c", isc, w.docker("/"+tc.name))
 
-			first, got := w.check(tc.code, append([]string{"-c", isc}, ask...)...)
+			first, got := w.check(tc.code, append([]string{"-c", isc, "--workspace", w.path("fresh-" + tc.name)}, ask...)...)
 			if got.route() != tc.route {
 				t.Errorf("of the configuration: %s, want %s", got.route(), tc.route)
 			}
@@ -104,7 +104,8 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	// Here --installed does not change what is kept. Dependencies are kept with their upgrade paths.
-	_, r := w.check(exitOK, append([]string{"-c", w.path("heads.yaml"), "--dependencies"}, ask...)...)
+	fresh := []string{"-c", w.path("heads.yaml"), "--dependencies", "--workspace", w.path("fresh")}
+	_, r := w.check(exitOK, append(fresh, ask...)...)
 	if want := "otter.v1.0.0 reaches v1.1.1(replaces) v1.2.0(replaces) v1.3.0(replaces)"; r.route() != want {
 		t.Errorf("with dependencies: %s, want %s", r.route(), want)
 	}

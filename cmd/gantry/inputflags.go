@@ -17,6 +17,7 @@ type inputs struct {
 	plan      string
 	name      string // of the plan; "" is the name of the file
 	workspace string
+	forget    bool // what earlier runs recorded of installed operators
 	// removeSignatures leaves out signatures and other referrers of images.
 	removeSignatures bool
 }
@@ -37,7 +38,12 @@ func (in *inputs) addFlags(f *pflag.FlagSet) {
 }
 
 // onStrandUsage is the help of --on-strand.
-const onStrandUsage = "if operators that clusters may have installed have no upgrade path in a new catalog: warn, or refuse before anything is published"
+const onStrandUsage = "if operators that clusters may have installed have no upgrade path in a new catalog: warn, refuse before anything is published, or known: refuse if clusters run one by --installed or its record"
+
+// addForget adds --forget-installed, for commands that plan for a mirror.
+func addForget(f *pflag.FlagSet, in *inputs) {
+	f.BoolVar(&in.forget, "forget-installed", false, "what earlier runs recorded of --installed is out of date: keep and check no upgrade paths from there")
+}
 
 // checkWorkspace returns an error if the name is empty, as with an unset variable of a script.
 func (in *inputs) checkWorkspace() error {
@@ -66,6 +72,7 @@ func (r *releaseFlags) trust() gantry.ReleaseTrust {
 // selection returns the values of the flags.
 func (in *inputs) selection() gantry.Selection {
 	s := in.selectFlags.selection()
+	s.ForgetInstalled = in.forget
 	s.CompleteRelatedImages, s.PlatformsMode, s.DestFormat, s.MinAge = in.complete, in.platforms, in.format, in.minAge
 	return s
 }

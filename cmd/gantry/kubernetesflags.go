@@ -62,7 +62,7 @@ func (k *kubernetesFlags) options(f *planFlags, output, destination string) (gan
 // compared returns the destination that the plan is compared with. For Jobs it is none, unless another flag requires
 // it: the registry may be one that only pods can connect to.
 func (f *planFlags) compared(destination string) string {
-	if f.kubernetes.used() && !f.exitCode && !f.allowOlder && f.onStrand == gantry.OnStrandWarn {
+	if f.kubernetes.used() && !f.exitCode && !f.allowOlder && f.onStrand == gantry.OnStrandKnown {
 		return ""
 	}
 	return destination
@@ -82,7 +82,8 @@ func (f *planFlags) podArguments() (args []string) {
 		{"dest-plain-http", f.dest.plainHTTP},
 		{"max-nested-paths=" + strconv.Itoa(f.maxNestedPaths), f.maxNestedPaths != 0},
 		{"allow-older", f.allowOlder},
-		{"on-strand=" + f.onStrand, f.onStrand != gantry.OnStrandWarn},
+		{"forget-installed", f.forget},
+		{"on-strand=" + f.onStrand, f.onStrand != gantry.OnStrandKnown},
 	} {
 		if flag.set {
 			args = append(args, "--"+flag.name)

@@ -136,7 +136,8 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "like --check-blobs, and also read every manifest and blob at a registry and compare it with its digest")
 	c.Flags().BoolVar(&f.repairMissing, "repair-missing", false, "request every manifest and blob from a registry, and copy nothing but what is missing; with --read-blobs, also what is damaged")
 	c.Flags().StringVar(&f.onError, "on-error", gantry.OnErrorContinue, "if images are unavailable: stop, continue without them, or package: also exclude the packages that name them")
-	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandWarn, onStrandUsage)
+	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandKnown, onStrandUsage)
+	addForget(c.Flags(), &f.inputs)
 	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "replace catalogs at the destination by older ones, or import an archive that is older than the last one")
 	c.Flags().BoolVar(&f.withGantry, "with-gantry", false, "also write this program beside the volumes of an archive, with its SHA-256")
 	c.Flags().StringVar(&f.failures, "failures", "", "write what is not at the destination to this file, one JSON object per line")
@@ -196,7 +197,7 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		}
 	}
 	if f.onStrand == "" {
-		return o, usageHint("use "+strings.Join(gantry.OnStrands(), " or "), "--on-strand %q", f.onStrand)
+		return o, usageHint("use "+strings.Join(gantry.OnStrands(), ", "), "--on-strand %q", f.onStrand)
 	}
 	if f.onError == "" {
 		return o, usageHint("use "+strings.Join(gantry.OnErrors(), " or "), "--on-error %q", f.onError)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/catalog/install"
 )
 
 const helpMissingAccess = "--check found that permissions are missing, or the archive is\ndamaged or not signed as required"
@@ -30,7 +31,9 @@ layout, or at its source. For OLM v1: a ServiceAccount with the fewest permissio
 run it, a ClusterExtension pinned to the version, and roles for users. For OLM classic: an
 OperatorGroup and a Subscription. Nothing is applied. Notes are on stderr.
 
---check lists the permissions for OLM v1 that roles in a file, such as the output of
+operator-controller before 1.11 (OpenShift ` + install.OpenShiftWithAccount + `) requires the account. 1.11 (July 2026)
+ignores it: with --for operator-controller-1.11, account, roles and field are left out.
+--check lists the permissions of the account that roles in a file, such as the output of
 oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
 
 ` + exitCodes(map[int]string{exitMismatch: helpMissingAccess, exitUnauthorized: helpUnauthorized}),
@@ -56,6 +59,7 @@ oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
 	fs.StringVar(&o.InstallNamespace, "install-namespace", "", "namespace in which the operator runs (default: what its publisher suggests, or PACKAGE)")
 	fs.StringVar(&o.OLM, "olm", gantry.OLMV1, "generation of OLM: v1 or classic")
 	offer(fs, "olm", []string{gantry.OLMV1, gantry.OLMClassic})
+	fs.StringVar(&o.For, "for", "", "v1: what the cluster has, openshift-4.20 or operator-controller-1.11 (default: operator-controller before 1.11)")
 	fs.StringVar(&o.ServiceAccount, "service-account", "", "v1: ServiceAccount that installs (default: PACKAGE-installer)")
 	fs.BoolVar(&o.CertManager, "cert-manager", false, "v1: cert-manager makes the certificates of webhooks, not the service CA of OpenShift")
 	fs.StringVar(&f.check, "check", "", "v1: list what the roles in this file, or - for stdin, do not permit")
@@ -120,6 +124,7 @@ func (a *app) operatorCheck(ctx context.Context, o gantry.OperatorInstallOptions
 	switch {
 	case f.form == outputJSON:
 		err = a.encode(access)
+	case access.Account == "": // the note says why
 	case len(access.Missing) == 0:
 		a.say("nothing is missing: ServiceAccount %s can install %s", access.Account, access.Bundle)
 	default:

@@ -141,7 +141,28 @@ func TestOperatorInstall(t *testing.T) {
 	w.says(old.stdout, "startingCSV: heron.v1.0.0", "installPlanApproval: Manual", "source: cs-heron-index-v4-20", "targetNamespaces:\n  - a\n", "inject-trusted-cabundle", "name: HTTPS_PROXY")
 	w.says(old.stderr, "create namespace a first", "approve the install plan")
 
+	o11 := w.must("operator", "install", "heron", "--for", "operator-controller-1.11")
+	for _, word := range []string{"ccount", "heron-installer", "escalate"} {
+		if strings.Contains(o11.stdout, word) {
+			t.Errorf("for an OLM that ignores the account, the objects contain %q:\n%s", word, o11.stdout)
+		}
+	}
+	w.says(o11.stdout, "kind: ClusterExtension", "kind: Namespace", "name: heron-api-view")
+	if o := w.must("operator", "install", "heron", "--for", "openshift-4.20"); o.stdout != want || strings.Contains(o.stderr, "--for") {
+		t.Errorf("for OpenShift 4.20:\n%s%s", o.stdout, o.stderr)
+	}
+	w.says(w.must("operator", "install", "heron").stderr, "for an operator-controller before 1.11, as OpenShift 4.18 to 5.1 have", "give --for")
+	w.says(w.must("operator", "install", "heron", "--for", "openshift-5.9").stderr, "the one of 5.1 is assumed")
+	w.refuse(exitUsage, []string{"--for", "operator-controller-1.11"}, "operator", "install", "heron", "--for", "kubernetes")
+	w.refuse(exitUsage, []string{"--for are for OLM v1"}, "operator", "install", "heron", "--for", "openshift-4.20", "--olm", "classic")
+	w.refuse(exitUsage, []string{"--service-account has no effect"}, "operator", "install", "heron", "--for", "operator-controller-1.11", "--service-account", "x")
+
 	role := w.write("role.yaml", want)
+	checked := w.must("operator", "install", "heron", "--check", w.path("absent.yaml"), "--for", "operator-controller-1.11")
+	if w.says(checked.stderr, "there is nothing to check: operator-controller 1.11"); checked.stdout != "" {
+		t.Errorf("the check prints %s", checked.stdout)
+	}
+	w.says(w.must("operator", "install", "heron", "--check", role, "--for", "openshift-4.18").stderr, "does not check the permissions of the account beforehand", "nothing is missing")
 	w.says(w.must("operator", "install", "heron", "--check", role).stderr, "nothing is missing: ServiceAccount heron-nest/heron-installer can install heron.v1.1.0")
 	const rule = "- verbs: [get, list, watch]\n  apiGroups: [\"\"]\n  resources: [namespaces]\n"
 	w.says(want, rule)

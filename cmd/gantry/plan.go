@@ -74,7 +74,8 @@ plan also where only signed plans are accepted.
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 5 if content has to be copied to the destination")
 	c.Flags().BoolVar(&f.errata, "errata", false, "list the errata of releases, and the builds and errata that the labels of images name")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
-	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandWarn, onStrandUsage)
+	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandKnown, onStrandUsage)
+	addForget(c.Flags(), &f.inputs)
 	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "with --on-strand=refuse: do not end with 4 because a catalog is older than the one that it replaces")
 	c.AddCommand(a.planSBOMCommand())
 	return c
@@ -85,7 +86,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 		return usageHint("name a destination", "--exit-code compares the plan with a destination")
 	}
 	if f.onStrand == "" {
-		return usageHint("use "+strings.Join(gantry.OnStrands(), " or "), "--on-strand %q", f.onStrand)
+		return usageHint("use "+strings.Join(gantry.OnStrands(), ", "), "--on-strand %q", f.onStrand)
 	}
 	if err := f.checkWorkspace(); err != nil {
 		return err

@@ -109,7 +109,7 @@ func TestReplacedInRegistry(t *testing.T) {
 
 	// Another workspace reads the published catalog from the mirror.
 	w.refuse(exitMismatch, []string{strandedKite}, mirror(second, "--on-strand=refuse", "--workspace", w.path("other"))...)
-	w.refuse(exitUsage, []string{`--on-strand "stop"`, "warn or refuse"}, mirror(second, "--on-strand=stop")...)
+	w.refuse(exitUsage, []string{`--on-strand "stop"`, "known, warn, refuse"}, mirror(second, "--on-strand=stop")...)
 	w.refuse(exitUsage, []string{"name a destination"}, "plan", "-c", second, "--on-strand=refuse")
 	layout, notCompared := "oci://"+w.path("layout"), []string{"--on-strand refuse and --allow-older are for docker:// and file:// destinations"}
 	w.refuse(exitUsage, notCompared, "mirror", "-c", second, layout, "--on-strand=refuse")

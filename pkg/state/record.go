@@ -34,6 +34,8 @@ type Record struct {
 	ImagePolicies []resources.ImagePolicy `json:"imagePolicies,omitempty"`
 	// Format is the one that images were converted to; "" if they have the media types of their sources.
 	Format manifest.Format `json:"format,omitempty"`
+	// Clusters is what clusters run; nil if a version wrote the record that did not record it.
+	Clusters *Clusters `json:"clusters,omitempty"`
 	// Runs counts the runs that wrote the record.
 	Runs int `json:"turn,omitempty"`
 }

@@ -35,6 +35,9 @@ func (r *Record) Write(w io.Writer) error {
 	if r.Format != "" {
 		rest = append(rest, field{"format", r.Format})
 	}
+	if r.Clusters != nil {
+		rest = append(rest, field{"clusters", r.Clusters})
+	}
 	for _, field := range rest {
 		_, _ = out.WriteString(", \"" + field.name + "\": ")
 		if err := enc.Encode(field.value); err != nil {
@@ -77,6 +80,8 @@ func readRecord(dec *json.Decoder) (Record, error) {
 			err = dec.Decode(&r.ImagePolicies)
 		case "format":
 			err = dec.Decode(&r.Format)
+		case "clusters":
+			err = dec.Decode(&r.Clusters)
 		case "turn":
 			err = dec.Decode(&r.Runs)
 		default:

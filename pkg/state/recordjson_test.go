@@ -26,6 +26,7 @@ func TestRecordWriteAndRead(t *testing.T) {
 	full.Updates = []release.UpdatePath{{Arch: "amd64", Channel: "stable-4.20", Hops: []release.Hop{{From: "4.20.0", To: "4.20.1", Acks: []release.Ack{{Name: "ack"}}}}}}
 	full.Names = []resources.CatalogName{{Source: "h/org/index:v1", Target: ":v2", Place: "mirror.example.com/org/index:v2", Name: "index-v2"}}
 	full.Runs = 3
+	full.Clusters = &Clusters{Operators: []ClusterOperator{{Package: "kite", Bundle: "kite.v1.0.0", Version: "1.0.0", Channel: "stable", OLM: OLMV1}}, Releases: []ClusterRelease{{Version: "4.20.1"}}}
 	for _, r := range []Record{{}, full} {
 		var text bytes.Buffer
 		if err := r.Write(&text); err != nil {

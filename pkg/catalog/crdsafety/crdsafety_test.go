@@ -97,6 +97,17 @@ func TestKeywords(t *testing.T) {
 		{`{type: object}`, `{type: object, properties: {a: {type: string, default: x, minLength: 3}}}`, ""},
 		{`{type: string, description: a}`, `{type: string, description: b}`, ""},
 		{`{type: string}`, `{type: string, unknown-keyword: b}`, ""},
+		// What the API server does not keep is no change within keywords that are compared as a whole either.
+		{`{type: object, additionalProperties: {type: string, nullable: false}}`, `{type: object, additionalProperties: {type: string}}`, ""},
+		{`{type: object, additionalProperties: {type: string}}`, `{type: object, additionalProperties: {type: string, default: null}}`, ""},
+		{`{type: object, anyOf: [{x-kubernetes-validations: [], required: [a]}]}`, `{type: object, anyOf: [{required: [a]}]}`, ""},
+		{`{type: object, not: {required: [a]}}`, `{type: object, not: {required: [a], unknown-keyword: b, enum: [], pattern: ""}}`, ""},
+		{`{type: object, not: {properties: {a: {type: array, items: {type: string, uniqueItems: false}}}}}`, `{type: object, not: {properties: {a: {type: array, items: {type: string}}}}}`, ""},
+		{`{type: object, allOf: [{x-kubernetes-validations: [{rule: a, message: ""}]}]}`, `{type: object, allOf: [{x-kubernetes-validations: [{rule: a, other: b}]}]}`, ""},
+		{`{type: object, oneOf: [{required: [a], nullable: false}]}`, `{type: object, oneOf: [{required: [a], default: null}]}`, ""},
+		{`{type: object, anyOf: [{minLength: 0}]}`, `{type: object, anyOf: [{}]}`, `otherChange|v1: spec.size: anyOf was changed from [{"minLength":0}] to [{}]`},
+		{`{type: object, additionalProperties: {x-kubernetes-preserve-unknown-fields: false}}`, `{type: object, additionalProperties: {}}`,
+			`otherChange|v1: spec.size{}: x-kubernetes-preserve-unknown-fields was removed: false`},
 	} {
 		want := []string{}
 		if tc.want != "" {

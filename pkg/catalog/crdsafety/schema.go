@@ -101,35 +101,17 @@ func flattenOne(value any, path string, depth int, fields map[string]node) error
 	return nil
 }
 
-// text returns the value of a keyword as JSON, or "" if it has the zero value, which is the same as
-// none. Descriptions and examples do not count in oneOf.
+// text returns the value of a keyword as JSON, or "" if it is none. Descriptions and examples do not count in oneOf.
 func (n node) text(key string) string {
-	value := n[key]
+	value := plain(key, n[key])
 	if key == keyOneOf {
 		value = withoutTexts(value)
 	}
-	switch x := value.(type) {
-	case nil:
+	if value == nil {
 		return ""
-	case bool:
-		if !x && key != "default" && key != "example" && key != keyAdditional {
-			return ""
-		}
-	case string:
-		if x == "" && key != "default" && key != "example" {
-			return ""
-		}
-	case []any:
-		if len(x) == 0 && key != "default" && key != "example" {
-			return ""
-		}
-		if key == "enum" || key == keyOneOf || key == "required" { // sets
-			return "[" + strings.Join(texts(x), ",") + "]"
-		}
-	case map[string]any:
-		if len(x) == 0 && key != "default" && key != "example" && key != keyAdditional {
-			return ""
-		}
+	}
+	if list, ok := value.([]any); ok && (key == "enum" || key == keyOneOf || key == "required") { // sets
+		return "[" + strings.Join(texts(list), ",") + "]"
 	}
 	return textOf(value)
 }

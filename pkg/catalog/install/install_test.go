@@ -154,10 +154,12 @@ func TestGolden(t *testing.T) {
 		return func(b *Bundle) (*Result, error) { return Classic(b, o) }
 	}
 	for name, install := range map[string]func(*Bundle) (*Result, error){
-		"v1":      v1(V1Options{}),
-		"v1-own":  v1(V1Options{InstallNamespace: "lamps", Namespaces: []string{"lamps"}, ServiceAccount: "installer", CertManager: true}),
-		"v1-one":  v1(V1Options{InstallNamespace: "lamps", Namespaces: []string{"sea"}}),
-		"classic": classic(ClassicOptions{}),
+		"v1":     v1(V1Options{}),
+		"v1-own": v1(V1Options{InstallNamespace: "lamps", Namespaces: []string{"lamps"}, ServiceAccount: "installer", CertManager: true}),
+		// operator-controller has its own rights.
+		"v1-own-rights": v1(V1Options{Controller: Controller{1, 11}}),
+		"v1-one":        v1(V1Options{InstallNamespace: "lamps", Namespaces: []string{"sea"}}),
+		"classic":       classic(ClassicOptions{}),
 		"classic-several": classic(ClassicOptions{
 			InstallNamespace: "lamps", Namespaces: []string{"sea", "lamps", "sea"}, Manual: true, TrustedCA: true,
 			Proxy: Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://proxy.example.com:3128", No: ".cluster.local,10.0.0.0/8"},

@@ -43,6 +43,7 @@ func TestRefused(t *testing.T) {
 		{"several of single", []string{modes, one}, V1Options{Namespaces: []string{"a", "b"}}, "one namespace or all", "cannot watch several namespaces"},
 		{"a namespace that is none", nil, V1Options{Namespaces: []string{"A"}}, `the watched namespace "A"`, `the watched namespace "A"`},
 		{"an install namespace that is none", nil, V1Options{InstallNamespace: "a.b"}, `the namespace "a.b"`, `the namespace "a.b"`},
+		{"an account without effect", nil, V1Options{ServiceAccount: "installer", Controller: Controller{1, 11}}, "Options.ServiceAccount has no effect: operator-controller 1.11 installs with its own rights", ""},
 		{"an account that is none", nil, V1Options{ServiceAccount: "a b"}, `the ServiceAccount "a b"`, ""},
 		{"invalid template", []string{`'{"kind"`, `'{"kind`}, V1Options{}, "suggested-namespace-template", "suggested-namespace-template"},
 		{"webhook of no deployment", []string{webhook, strings.Replace(webhook, "keeper", "gone", 1)}, V1Options{}, "needs a deployment lighthouse-gone", ""},

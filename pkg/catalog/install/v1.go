@@ -25,6 +25,8 @@ type V1Options struct {
 	// CertManager says that OLM uses cert-manager for the certificates of webhooks. The default is the
 	// service CA of OpenShift, which needs no objects.
 	CertManager bool
+	// Controller is the version of OLM v1. The default is one that uses the ServiceAccount, which all versions accept.
+	Controller Controller
 }
 
 // catalogLabel is the label with which catalogd marks a ClusterCatalog with its name.
@@ -33,8 +35,8 @@ const catalogLabel = "olm.operatorframework.io/metadata.name"
 // maxVersion is the limit of spec.source.catalog.version in the CRD.
 const maxVersion = 64
 
-// V1 returns what installs a bundle with OLM v1: a Namespace, a ServiceAccount with the fewest permissions,
-// a ClusterExtension that is pinned to the version of the bundle, and ClusterRoles for the users of its
+// V1 returns what installs a bundle with OLM v1: a Namespace, a ServiceAccount with the fewest permissions if the version uses
+// one, a ClusterExtension that is pinned to the version of the bundle, and ClusterRoles for the users of its
 // APIs. A bundle that every OLM v1 refuses is an error of kind Input.
 func V1(b *Bundle, o V1Options) (*Result, error) {
 	if err := b.checkV1(); err != nil {
@@ -48,9 +50,9 @@ func V1(b *Bundle, o V1Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Namespace: namespace, Account: rbac.Account{Namespace: namespace, Name: cmp.Or(o.ServiceAccount, b.Package+"-installer")}}
-	if !isSubdomain(r.Account.Name) {
-		return nil, advice.New(advice.Input, "use lower case letters, digits, dashes and dots", "the ServiceAccount %q cannot be a name in a cluster", r.Account.Name)
+	r := &Result{Namespace: namespace}
+	if r.Account, err = b.account(namespace, &o); err != nil {
+		return nil, err
 	}
 	if !everywhere(watched) {
 		r.Watched = watched
@@ -59,15 +61,33 @@ func V1(b *Bundle, o V1Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Needs, r.own = rendered.needs(b.Package)
-	r.grants = rendered.grants
-	r.Objects = append(r.Objects, namespaceObject, Object{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(namespace, r.Account.Name)})
-	r.Objects = append(r.Objects, r.roles()...)
+	r.Objects = append(r.Objects, namespaceObject)
+	if o.Controller.UsesAccount() {
+		r.Needs, r.own = rendered.needs(b.Package)
+		r.grants = rendered.grants
+		r.Objects = append(r.Objects, Object{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(namespace, r.Account.Name)})
+		r.Objects = append(r.Objects, r.roles()...)
+	}
 	r.Objects = append(r.Objects, b.userRoles()...)
 	r.Objects = append(r.Objects, b.clusterExtension(&o, r))
 	r.v1Notes(b, rendered, &o)
 	r.kindNotes(b)
 	return r, nil
+}
+
+// account returns the ServiceAccount that installs, none if the version of OLM v1 uses none.
+func (b *Bundle) account(namespace string, o *V1Options) (rbac.Account, error) {
+	if !o.Controller.UsesAccount() {
+		if o.ServiceAccount != "" {
+			return rbac.Account{}, advice.New(advice.Input, "leave it out", "Options.ServiceAccount has no effect: %s installs with its own rights", o.Controller)
+		}
+		return rbac.Account{}, nil
+	}
+	a := rbac.Account{Namespace: namespace, Name: cmp.Or(o.ServiceAccount, b.Package+"-installer")}
+	if !isSubdomain(a.Name) {
+		return a, advice.New(advice.Input, "use lower case letters, digits, dashes and dots", "the ServiceAccount %q cannot be a name in a cluster", a.Name)
+	}
+	return a, nil
 }
 
 // checkV1 returns an error if OLM v1 refuses the bundle whatever its version and configuration, or if the
@@ -127,9 +147,9 @@ func (b *Bundle) clusterExtension(o *V1Options, r *Result) Object {
 	if o.ClusterCatalog != "" {
 		from["selector"] = Object{"matchLabels": Object{catalogLabel: o.ClusterCatalog}}
 	}
-	spec := Object{
-		"namespace": r.Namespace, "serviceAccount": Object{"name": r.Account.Name},
-		"source": Object{"sourceType": "Catalog", "catalog": from},
+	spec := Object{"namespace": r.Namespace, "source": Object{"sourceType": "Catalog", "catalog": from}}
+	if o.Controller.UsesAccount() {
+		spec["serviceAccount"] = Object{"name": r.Account.Name}
 	}
 	if len(r.Watched) > 0 {
 		spec["config"] = Object{"configType": "Inline", "inline": Object{"watchNamespace": r.Watched[0]}}
@@ -153,6 +173,9 @@ func (r *Result) v1Notes(b *Bundle, rendered *rendering, o *V1Options) {
 		if r.Watched[0] != r.Namespace {
 			r.note("create namespace %s first", r.Watched[0])
 		}
+	}
+	if !o.Controller.UsesAccount() {
+		rendered = &rendering{} // its notes are about the account
 	}
 	for _, t := range rendered.bound {
 		r.note("the installer may bind the role %s, which the bundle does not contain, so that its rules are unknown", t.name)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 )
 
 // A substitutesText is a substitutes template: a complete catalog, and bundles that take the places of others in its
@@ -44,12 +45,17 @@ func readSubstitutes(name string, raw []byte) (*substitutesText, error) {
 		}
 		t.entries = append(t.entries, found[0])
 	}
+	bases := map[string]bool{}
 	for i, s := range t.substitutions {
-		if s.Name == "" || s.Base == "" || s.Name == s.Base {
+		switch {
+		case s.Name == "" || s.Base == "" || s.Name == s.Base:
 			return nil, fmt.Errorf("substitutions[%d]: it needs name, the image of a bundle, and base, the name of another bundle", i)
+		case bases[s.Base]:
+			return nil, fmt.Errorf("substitutions[%d]: the bundle %s has a substitute already", i, s.Base)
 		}
+		bases[s.Base] = true
 	}
-	return t, nil
+	return t, valid("entries", t.entries)
 }
 
 // images returns the images of the new bundles.
@@ -123,7 +129,42 @@ func (t *substitutesText) catalog(bundles map[string]*catalog.Meta) ([]*catalog.
 		}
 		metas[i] = m
 	}
-	return metas, nil
+	if err := t.checkVersions(metas, bundles); err != nil {
+		return nil, err
+	}
+	return metas, valid("the catalog after the substitutions", metas)
+}
+
+// valid returns an error if OLM rejects the catalog of these objects, as opm does for this template.
+func valid(what string, metas []*catalog.Meta) error {
+	c, err := catalog.New(metas)
+	if err == nil {
+		err = validate.Catalog(c)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// checkVersions returns an error if a bundle takes the place of one that is not older.
+func (t *substitutesText) checkVersions(metas []*catalog.Meta, bundles map[string]*catalog.Meta) error {
+	c, err := catalog.New(metas)
+	if err != nil {
+		return err
+	}
+	for i, s := range t.substitutions {
+		m := bundles[s.Name]
+		p := c.Package(m.Package)
+		is, was := p.Bundle(m.Name), p.Bundle(s.Base)
+		if was == nil || is.VersionErr != nil || was.VersionErr != nil {
+			continue // what is wrong with them is found with the rest of the catalog
+		}
+		if catalog.NewVersionRelease(was.Version, was.Release).Compare(catalog.NewVersionRelease(is.Version, is.Release)) >= 0 {
+			return fmt.Errorf("substitutions[%d]: the bundle %s (%s) is not older than its substitute %s (%s)", i, was.Name, was.Version, is.Name, is.Version)
+		}
+	}
+	return nil
 }
 
 // substitute gives a bundle the place of another one, which it skips, and reports whether the channel has that one.

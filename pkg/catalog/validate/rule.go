@@ -31,6 +31,7 @@ const (
 	BundleVersion   Rule = "bundle-version"   // an invalid version or release, or both build metadata and a release
 	BundleImage     Rule = "bundle-image"     // no image and no manifests, or an image that is not a reference
 	RelatedImage    Rule = "related-image"    // a related image that is not a reference
+	SubstituteCycle Rule = "substitute-cycle" // bundles that substitute each other in a cycle; only a Validator finds it
 	VersionTwice    Rule = "version-twice"    // two bundles of one version in a package
 
 	DeprecationTwice  Rule = "deprecation-twice"  // two olm.deprecations of a package, or two entries about the same object

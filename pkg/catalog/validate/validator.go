@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"errors"
+	"slices"
 	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -14,11 +16,14 @@ type Validator struct {
 
 	mu      sync.Mutex
 	checked map[*catalog.Bundle][]Problem // of properties; nil for most bundles
+	places  map[*catalog.Bundle]string    // the bundle whose place it takes; none for most bundles
+
+	encoded []string // the annotation that names it, in base64
 }
 
 // NewValidator returns a validator.
 func NewValidator() *Validator {
-	return &Validator{checked: map[*catalog.Bundle][]Problem{}}
+	return &Validator{checked: map[*catalog.Bundle][]Problem{}, places: map[*catalog.Bundle]string{}, encoded: encodedSubstitutesFor()}
 }
 
 // Options returns the options with which to read the catalog.
@@ -35,17 +40,34 @@ func (j *Validator) check(b *catalog.Bundle) {
 	defer j.idle.Put(r)
 	r.problems = nil
 	r.properties(b)
-	if len(r.problems) == 0 {
+	place := substituted(b, j.encoded)
+	if len(r.problems) == 0 && place == "" {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.checked[b] = r.problems
+	if len(r.problems) > 0 {
+		j.checked[b] = r.problems
+	}
+	if place != "" {
+		j.places[b] = place
+	}
 }
 
-// Catalog reports why OLM rejects the catalog, as [Catalog] does.
+// Catalog reports why OLM rejects the catalog, as [Catalog] does, and bundles that substitute each other in a cycle: a
+// file-based catalog is served with them, but opm cannot build on their bundles.
 func (j *Validator) Catalog(c *catalog.Catalog) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return check(c, j.checked)
+	err := check(c, j.checked)
+	r := report{}
+	for _, p := range c.Packages {
+		r.cycles(p, j.places)
+	}
+	if len(r.problems) == 0 {
+		return err
+	}
+	all := &Error{}
+	_ = errors.As(err, &all)
+	return &Error{Problems: append(slices.Clone(all.Problems), r.problems...)}
 }

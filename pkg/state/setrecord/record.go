@@ -87,6 +87,11 @@ func readField(dec *json.Decoder, name json.Token, to *state.Record) error {
 			return err
 		}
 		return fmt.Errorf("%.100q is unknown", to.Format)
+	case "clusters":
+		if err := readValue(dec, &to.Clusters); err != nil || to.Clusters == nil {
+			return err
+		}
+		return checkClusters(to.Clusters)
 	case "graphData":
 		if err := readValue(dec, &to.GraphData); err != nil || to.GraphData == nil {
 			return err
@@ -203,6 +208,32 @@ func checkRelease(r *state.Release) error {
 		}
 	}
 	return checkMirrored(r.Mirror)
+}
+
+func checkClusters(c *state.Clusters) error {
+	if len(c.Operators)+len(c.Releases) > maxOthers {
+		return fmt.Errorf("it has more than %d entries", maxOthers)
+	}
+	for _, o := range c.Operators {
+		if err := checkTexts(o.Package, o.Bundle+o.Version); err != nil {
+			return err
+		}
+		if err := checkVisible(o.Channel); err != nil {
+			return err
+		}
+		if !slices.Contains([]string{"", state.OLMClassic, state.OLMV1}, o.OLM) {
+			return fmt.Errorf("the generation %.100q of OLM is unknown", o.OLM)
+		}
+	}
+	for _, r := range c.Releases {
+		if err := checkTexts(r.Version); err != nil {
+			return err
+		}
+		if err := checkVisible(r.Channel, string(r.Arch)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkMirrored returns an error unless a reference is in the mirror, and has a tag or digest.

@@ -183,6 +183,15 @@ func TestReadRecordRefuses(t *testing.T) {
 		"no version":       func(r *state.Record) { r.Releases[0].Version = "" },
 		"graph":            func(r *state.Record) { r.GraphData.Host = "evil.example.com" },
 		"name":             func(r *state.Record) { r.Names[0].Name = "a\nb" },
+		"operator": func(r *state.Record) {
+			r.Clusters = &state.Clusters{Operators: []state.ClusterOperator{{Package: "a"}}}
+		},
+		"OLM": func(r *state.Record) {
+			r.Clusters = &state.Clusters{Operators: []state.ClusterOperator{{Package: "a", Bundle: "b", OLM: "v2"}}}
+		},
+		"release": func(r *state.Record) {
+			r.Clusters = &state.Clusters{Releases: []state.ClusterRelease{{Version: "4.20.1", Channel: "a\x1b"}}}
+		},
 	} {
 		n, err := neutral(valid, "mirror.example.com:5000", "ocp")
 		if err != nil {

@@ -15,6 +15,7 @@ type OperatorCheck struct {
 	Upgrades   upgrade.Report             `json:"upgrades"`
 	Extensions []gantry.ResolvedExtension `json:"extensions,omitempty"`
 	CRDSafety  *gantry.CRDSafety          `json:"crdSafety,omitempty"`
+	Mirrored   []gantry.MirroredCheck     `json:"mirrored,omitempty"`
 }
 
 // Text returns the check as text.
@@ -33,6 +34,16 @@ func (c *OperatorCheck) Text() string {
 		writeResolved(&b, r)
 	}
 	writeCRDSafety(&b, c.CRDSafety)
+	for _, m := range c.Mirrored {
+		fmt.Fprintf(&b, "What %s has now:\n", m.At)
+		for _, o := range m.Upgrades.Operators {
+			writeOperator(&b, o)
+		}
+		writeBlocks(&b, "", m.Upgrades.Platform)
+		for _, note := range m.Upgrades.Notes {
+			fmt.Fprintf(&b, "note: %s\n", note)
+		}
+	}
 	return b.String()
 }
 

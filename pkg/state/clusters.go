@@ -1,0 +1,81 @@
+package state
+
+import (
+	"errors"
+	"os"
+
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// Clusters is what clusters run, as far as the runs of an image set were given it. A run without such files keeps
+// the upgrade paths from there.
+type Clusters struct {
+	// Operators are the installed operators whose packages the image set has.
+	Operators []ClusterOperator `json:"operators,omitempty"`
+	// Releases are the platform releases of clusters.
+	Releases []ClusterRelease `json:"releases,omitempty"`
+}
+
+// A ClusterOperator is an installed operator. Either Bundle or Version may be empty.
+type ClusterOperator struct {
+	Package string `json:"package"`
+	Bundle  string `json:"bundle,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Channel is the channel that it follows, "" if that is any or unknown.
+	Channel string `json:"channel,omitempty"`
+	// OLM is the generation of OLM that installed it, OLMClassic or OLMV1; "" if it is unknown.
+	OLM string `json:"olm,omitempty"`
+}
+
+// The generations of OLM in records.
+const (
+	OLMClassic = "classic"
+	OLMV1      = "v1"
+)
+
+// A ClusterRelease is the platform release that a cluster runs, and the channel that it follows.
+type ClusterRelease struct {
+	Version string       `json:"version"`
+	Channel string       `json:"channel,omitempty"`
+	Arch    release.Arch `json:"arch,omitempty"`
+}
+
+// clustersFile has what clusters run, by image set. Mirrors have it in their records, too; archives do not.
+const clustersFile = "clusters.json"
+
+const damagedClusters = "if it is damaged, remove it, and give the next run the files about clusters again"
+
+// Clusters returns what clusters run according to the last run of an image set, nil if it is unknown.
+func (w *Workspace) Clusters(name string) (*Clusters, error) {
+	all, err := readMap[*Clusters](w, clustersFile, damagedClusters)
+	return all[name], err
+}
+
+// SaveClusters saves what clusters run according to a run of an image set. Nil removes it.
+func (w *Workspace) SaveClusters(name string, c *Clusters) error {
+	all, err := readMap[*Clusters](w, clustersFile, damagedClusters)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c != nil:
+		all[name] = c
+	case all[name] == nil:
+		return nil
+	default:
+		delete(all, name)
+	}
+	return saveMap(w, clustersFile, all)
+}
+
+// ReadClusters is Clusters without locking the workspace in dir, which need not exist.
+func ReadClusters(dir, name string) (c *Clusters, err error) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	err = readUnlocked(dir, func(w *Workspace) (err error) {
+		c, err = w.Clusters(name)
+		return err
+	})
+	return c, err
+}
