@@ -20,7 +20,10 @@ type CatalogListing struct {
 
 // A ListedOperator is a package of a catalog.
 type ListedOperator struct {
-	Name           string            `json:"name"`
+	Name string `json:"name"`
+	// DisplayName is what the newest bundle is called for people; "" if the catalog does not say so, or if
+	// bundles were not read.
+	DisplayName    string            `json:"displayName,omitempty"`
 	DefaultChannel string            `json:"defaultChannel"`
 	Deprecated     string            `json:"deprecated,omitempty"` // the message of its publisher
 	Channels       []OperatorChannel `json:"channels"`
@@ -48,29 +51,38 @@ type OperatorBundle struct {
 // ListPackages lists the packages of a catalog, or the bundles of one of them.
 func ListPackages(ctx context.Context, o PackagesOptions) (*CatalogListing, error) {
 	var mu sync.Mutex
-	declared := map[*catalog.Bundle]*excerpt.Features{}
+	known := map[*catalog.Bundle]declared{}
 	packages, err := o.packages(ctx, func(b *catalog.Bundle) {
-		f := featuresOf(b)
+		d := declaredBy(b)
 		mu.Lock()
 		defer mu.Unlock()
-		declared[b] = f
+		known[b] = d
 	})
 	if err != nil {
 		return nil, err
 	}
-	features := featuresOf
-	if len(declared) > 0 { // the text of bundles is gone
-		features = func(b *catalog.Bundle) *excerpt.Features { return declared[b] }
+	read := declaredBy
+	if len(known) > 0 { // the text of bundles is gone
+		read = func(b *catalog.Bundle) declared { return known[b] }
 	}
-	return newCatalogListing(o.Catalog, packages, o.Package != "", o.Channel, features), nil
+	return newCatalogListing(o.Catalog, packages, o.Package != "", o.Channel, read), nil
 }
 
+// declared is what a bundle says about itself.
+type declared struct {
+	features    *excerpt.Features
+	displayName string
+}
+
+// declaredBy reads what a bundle, which may be nil, says about itself.
+func declaredBy(b *catalog.Bundle) declared { return declared{featuresOf(b), excerpt.DisplayName(b)} }
+
 // newCatalogListing lists packages of a catalog, with or without their bundles. If channel is not
-// empty, other channels are left out. features returns what a bundle declares; it may be called with nil.
-func newCatalogListing(catalogName string, packages []*catalog.Package, bundles bool, channel string, features func(*catalog.Bundle) *excerpt.Features) *CatalogListing {
+// empty, other channels are left out. read returns what a bundle declares; it may be called with nil.
+func newCatalogListing(catalogName string, packages []*catalog.Package, bundles bool, channel string, read func(*catalog.Bundle) declared) *CatalogListing {
 	l := &CatalogListing{Version: 1, Catalog: catalogName, Packages: []ListedOperator{}}
 	for _, p := range packages {
-		listed := listPackage(p, bundles, features)
+		listed := listPackage(p, bundles, read)
 		if channel != "" {
 			listed.Channels = slices.DeleteFunc(listed.Channels, func(c OperatorChannel) bool { return c.Name != channel })
 		}
@@ -80,31 +92,39 @@ func newCatalogListing(catalogName string, packages []*catalog.Package, bundles 
 }
 
 // listPackage lists a package, with or without its bundles, newest first.
-func listPackage(p *catalog.Package, bundles bool, features func(*catalog.Bundle) *excerpt.Features) ListedOperator {
+func listPackage(p *catalog.Package, bundles bool, read func(*catalog.Bundle) declared) ListedOperator {
 	deprecated := map[string]string{}
 	for _, d := range p.Deprecations {
 		for _, e := range d.Entries {
 			deprecated[e.Schema+"/"+e.Name] = e.Message
 		}
 	}
-	l := ListedOperator{Name: p.Name, DefaultChannel: p.DefaultChannel, Deprecated: deprecated[catalog.SchemaPackage+"/"], Channels: []OperatorChannel{}}
+	l := ListedOperator{Name: p.Name, DisplayName: read(newestBundle(p)).displayName, DefaultChannel: p.DefaultChannel, Deprecated: deprecated[catalog.SchemaPackage+"/"], Channels: []OperatorChannel{}}
 	for _, c := range p.Channels {
 		ch := OperatorChannel{Name: c.Name, Deprecated: deprecated[catalog.SchemaChannel+"/"+c.Name]}
 		if heads := graph.Inspect(c.Entries).Heads; len(heads) > 0 {
 			ch.Head = heads[0]
 			ch.Version = versionOf(p, ch.Head)
-			ch.Features = features(p.Bundle(ch.Head))
+			ch.Features = read(p.Bundle(ch.Head)).features
 		}
 		if bundles {
 			entries := slices.Clone(c.Entries)
 			slices.SortStableFunc(entries, func(x, y catalog.Entry) int { return compareBundles(p.Bundle(y.Name), p.Bundle(x.Name)) })
 			for _, e := range entries {
-				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name], features(p.Bundle(e.Name))})
+				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name], read(p.Bundle(e.Name)).features})
 			}
 		}
 		l.Channels = append(l.Channels, ch)
 	}
 	return l
+}
+
+// newestBundle returns the bundle with the highest version, or nil if there is none.
+func newestBundle(p *catalog.Package) *catalog.Bundle {
+	if len(p.Bundles) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(p.Bundles, compareBundles)
 }
 
 // featuresOf returns the features that a bundle declares, or nil if there are none or it cannot be read.

@@ -25,7 +25,7 @@ func TestListPackageOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listing := newCatalogListing("c", c.Packages, true, "stable", featuresOf)
+	listing := newCatalogListing("c", c.Packages, true, "stable", declaredBy)
 	var got []string
 	for _, b := range listing.Packages[0].Channels[0].Bundles {
 		got = append(got, b.Name)
@@ -33,7 +33,7 @@ func TestListPackageOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.10", "a.9", "a.1-r2", "a.1-r1", "a.1", "a.none"}, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
-	if slices.ContainsFunc(newCatalogListing("c", c.Packages, true, "other", featuresOf).Packages, func(p ListedOperator) bool { return len(p.Channels) > 0 }) {
+	if slices.ContainsFunc(newCatalogListing("c", c.Packages, true, "other", declaredBy).Packages, func(p ListedOperator) bool { return len(p.Channels) > 0 }) {
 		t.Error("the listing of one channel has others")
 	}
 }

@@ -198,7 +198,7 @@ func (r *faultRun) copy(clock remote.Clock, idle time.Duration) (report *mirror.
 		defer a.Close()
 		return mirror.Run(r.t.Context(), r.plan, a, proven{mirror.NewRegistryDestination(to, r.names)}, mirror.WithProof(opts))
 	default:
-		return mirror.Run(r.t.Context(), r.plan, origin(r.t, from), mirror.NewRegistryDestination(to, r.names), opts)
+		return mirror.Run(r.t.Context(), r.plan, origin(r.t, from), proven{mirror.NewRegistryDestination(to, r.names)}, mirror.WithProof(opts))
 	}
 }
 

@@ -201,6 +201,23 @@ func (o *Origin) Blob(ctx context.Context, source string, desc ocispec.Descripto
 	return o.client.Blob(ctx, repo, desc, offset)
 }
 
+// UnhashedBlob is Blob that leaves it to the caller to compare the content of a registry with its digest.
+func (o *Origin) UnhashedBlob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	if !isRegistrySource(source) || o.cache.Has(desc) {
+		return o.Blob(ctx, source, desc, offset)
+	}
+	repo, err := o.repository(source)
+	if err != nil {
+		return nil, err
+	}
+	return o.client.UnhashedBlob(ctx, repo, desc, offset)
+}
+
+// isRegistrySource reports whether a source is a repository of a registry.
+func isRegistrySource(source string) bool {
+	return !plan.IsFileSource(source) && !plan.IsChartSource(source) && !strings.HasPrefix(source, dirScheme) && !strings.HasPrefix(source, ociScheme)
+}
+
 // blobThroughCache is Blob, but the blob is read into the cache first.
 func (o *Origin) blobThroughCache(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	if !o.isCached(ctx, desc) && !strings.HasPrefix(source, ociScheme) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	images "github.com/gantry-mirror/gantry/pkg/image"
 )
 
 // A blob is sent without being hashed if it has at least minUnhashed bytes, and if that is worth the
@@ -71,7 +73,16 @@ func (r *run) unhashed(ctx context.Context, b *blobCopy, h *target, hashed Open)
 	if !r.proof.verifies {
 		return nil
 	}
-	return &unhashedUpload{run: r, from: source, blob: b, target: h, hashed: hashed}
+	return &unhashedUpload{run: r, from: source, blob: b, target: h, hashed: hashed, remote: isRemote(r.source)}
+}
+
+// isRemote reports whether a source has to request what it reads.
+func isRemote(source images.Reader) bool {
+	if o, ok := source.(*Overlay); ok {
+		source = o.Source
+	}
+	_, ok := source.(*Origin)
+	return ok
 }
 
 // An unhashedUpload is a blob on its way to a registry that alone compares it with its digest. It is
@@ -83,13 +94,17 @@ type unhashedUpload struct {
 	blob   *blobCopy
 	target *target
 	hashed Open // opens the blob as every other
+	remote bool // the source has to request the blob again to hash it
 	opened bool
 	intact bool // hashed since
 }
 
 // open is an Open. If it is called again, the upload broke off or was refused.
 func (u *unhashedUpload) open(ctx context.Context, offset int64) (io.ReadCloser, error) {
-	if u.opened && !u.intact {
+	switch {
+	case u.opened && u.remote: // nothing is read twice: from its beginning, it is hashed on the way
+		return u.hashed(ctx, offset)
+	case u.opened && !u.intact:
 		if err := u.check(ctx); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -291,5 +292,44 @@ func TestRefusalOfIntactBlob(t *testing.T) {
 	}
 	if n := r.from.hashed[content.large]; n == 0 {
 		t.Error("the blob was not hashed after it was refused")
+	}
+}
+
+// TestDamagedBlobOfARegistry checks that a blob that a source registry has damaged is sent once, refused by the mirror,
+// which compares it, and named as damage of the source.
+func TestDamagedBlobOfARegistry(t *testing.T) {
+	t.Parallel()
+	r := newFaultRun(t, newFaultContent(t), registryToRegistry, "")
+	r.dest = rt.Serve(t, rt.Options{}, rt.Memory())
+	var err error
+	if r.names, err = (mirror.RegistryPath{Host: r.dest.Host}).Repositories(r.plan); err != nil {
+		t.Fatal(err)
+	}
+	large, size := r.content.large, int64(0)
+	for _, b := range r.plan.Blobs {
+		if b.Digest == large {
+			size = b.Size
+		}
+	}
+	r.source.Script(rt.Rule{Method: http.MethodGet, Path: "/blobs/" + large.String(), Action: func(w http.ResponseWriter, q *http.Request, _ http.Handler) {
+		http.ServeContent(w, q, "", time.Time{}, bytes.NewReader(make([]byte, size)))
+	}})
+	report, err := r.copy(&skipClock{}, time.Minute)
+	if err != nil || len(report.Failed) == 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for _, f := range report.Failed {
+		if !errors.Is(f.Err, remote.ErrMismatch) || !strings.Contains(f.Reason, r.source.Host) {
+			t.Errorf("%s failed with %v", f.Repository, f.Err)
+		}
+	}
+	refused := 0
+	for _, q := range r.dest.Log() {
+		if q.Kind() == "PUT upload" && q.Digest() == large && q.Status == http.StatusBadRequest {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("the mirror refused the blob %d times", refused)
 	}
 }

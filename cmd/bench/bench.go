@@ -54,7 +54,7 @@ func bench(ctx context.Context, o options) (err error) {
 			return errors.Join(fmt.Errorf("measuring %s: %w", name, err), b.write())
 		}
 	}
-	return b.write()
+	return errors.Join(b.write(), b.compare(o.most))
 }
 
 // write prints the table and writes the requested files.

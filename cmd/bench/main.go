@@ -82,6 +82,7 @@ type options struct {
 	latency  time.Duration
 	dir      string
 	workload string
+	most     float64 // times the floor's time; 0 is no limit
 	out      []string
 }
 
@@ -97,6 +98,7 @@ func parseFlags(args []string) (options, error) {
 	f.DurationVar(&o.latency, "latency", 0, "round-trip time to each registry, added by a proxy")
 	f.StringVar(&o.dir, "dir", "", "folder for registries and archives (default: /dev/shm if it has room, otherwise the folder for temporary files)")
 	f.StringVar(&o.workload, "workload", filepath.Join("..", "shared", "tools", "workload"), "module that makes workloads and contains a floor; if it does not exist (for example, none), bench makes its own")
+	f.Float64Var(&o.most, "most", 0, "fail if a copy takes more than this many times the floor's time; 0 is no limit")
 	f.Func("o", "file for the result: every measurement if the name ends in .json, otherwise the table (may be repeated; the table is always printed)", func(s string) error {
 		o.out = append(o.out, s)
 		return nil
@@ -121,8 +123,8 @@ func parseFlags(args []string) (options, error) {
 			return o, err
 		}
 	}
-	if o.rounds < 1 || o.latency < 0 {
-		return o, errors.New("-rounds must be at least 1 and -latency at least 0")
+	if o.rounds < 1 || o.latency < 0 || o.most < 0 {
+		return o, errors.New("-rounds must be at least 1, and -latency and -most at least 0")
 	}
 	return o, nil
 }

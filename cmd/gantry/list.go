@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
 func (a *app) listCommand() *cobra.Command {
@@ -101,6 +102,9 @@ func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 			return a.print(f.form, catalogsDocument{1, found})
 		}
 		return a.print(f.form, versionsDocument{1, found})
+	}
+	if a.isOcMirror() {
+		return a.text(view.OCMirrorCatalogs(f.version, found))
 	}
 	return a.text(strings.Join(found, "\n") + "\n")
 }

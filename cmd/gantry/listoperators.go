@@ -12,13 +12,17 @@ func (a *app) listOperators(ctx context.Context, f readFlags, form, arg, pkg, ch
 	if err := a.form(form, outputText, outputWide, outputJSON, outputYAML); err != nil {
 		return err
 	}
+	scripts := form == outputText && a.isOcMirror()
 	listing, err := gantry.ListPackages(ctx, gantry.PackagesOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: form != outputText,
+		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: form != outputText || scripts,
 	})
 	if err != nil {
 		return err
 	}
-	if form != outputText && form != outputWide {
+	switch {
+	case scripts:
+		return a.text(view.OCMirrorOperators(listing, pkg != "", channel != ""))
+	case form != outputText && form != outputWide:
 		return a.print(form, listing)
 	}
 	return a.text(view.CatalogListing(listing, pkg != "", form == outputWide, a.columns()))

@@ -75,6 +75,12 @@ func (a *app) listReleases(ctx context.Context, f listReleasesFlags) error {
 		return err
 	case f.form != outputText:
 		return errors.Join(err, a.print(f.form, l))
+	case a.isOcMirror() && len(f.from) == 0 && !f.sizes: // others are not in oc mirror
+		version := ""
+		if f.channels {
+			version = f.version
+		}
+		return errors.Join(err, a.text(view.OCMirrorReleases(l, version)))
 	}
 	return errors.Join(err, a.text(view.Releases(l, a.columns())))
 }

@@ -252,7 +252,11 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	}
 	o.Trust = func() (*sshsig.Policy, error) { return a.policy(&f.archiveTrust) }
 	o.Env = a.environment(&f.registryFlags)
+	a.copies = a.newOcMirrorLog()
 	result, err := gantry.Mirror(ctx, o)
+	if logErr := a.copies.end(result, f.workspace, f.layout); logErr != nil {
+		return errors.Join(err, logErr)
+	}
 	if result != nil && result.Report != nil {
 		for i := range result.Report.Failed {
 			result.Report.Failed[i].Reason = flagNames(result.Report.Failed[i].Reason)

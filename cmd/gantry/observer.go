@@ -19,6 +19,7 @@ func (o *observer) Progress(what string, read func() progress.Reading) (stop fun
 
 // Copy shows how far a copy is, until end is called.
 func (o *observer) Copy(c gantry.Copy) (end func()) {
+	o.app.copies.begin(c.Plan)
 	if o.app.events != nil {
 		o.app.events.Plan(c.Plan)
 		c.Meter.Observer = o.app.events.Copy(c.Name, flagNames)

@@ -27,14 +27,14 @@ func (a *app) commandLine(args []string) (*cobra.Command, []string, error) {
 	if ocmirror.IsCompletion(args) {
 		return ocmirror.Completion(name, complete(1, dockerScheme, fileScheme)), args, nil
 	}
-	to, err := ocmirror.Translate(args, ocmirror.Options{Name: name, Flags: flagsOf(a.command(everyVerb)), Getenv: a.getenv})
+	to, err := ocmirror.Translate(args, ocmirror.Options{Name: name, Version: buildVersion(), Flags: flagsOf(a.command(everyVerb)), Getenv: a.getenv})
 	if err != nil {
 		return nil, nil, err
 	}
 	if to.Help != "" {
 		return &cobra.Command{Use: name, RunE: func(*cobra.Command, []string) error { return a.text(to.Help) }}, []string{}, nil
 	}
-	a.notes, a.setenv = to.Notes, to.Env
+	a.notes, a.setenv, a.versionText = to.Notes, to.Env, to.Version
 	return a.command(named(to.Args)), to.Args, nil
 }
 

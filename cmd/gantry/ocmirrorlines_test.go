@@ -64,8 +64,11 @@ func (w *fixture) folder() string {
 	return dir
 }
 
-// versionShown matches what differs between builds in the line of gantry version.
-var versionShown = regexp.MustCompile(`^gantry .*`)
+// versionShown matches what differs between builds in the line of the version.
+var versionShown = regexp.MustCompile(`GitVersion:.*`)
+
+// logLine matches the lines of oc mirror during a copy, which are the same for all.
+var logLine = regexp.MustCompile(`(?m)^[0-9/]{10} [0-9:]{8} .*\n`)
 
 // TestOcMirrorLines runs all command lines that people run under the name of oc mirror, and compares the
 // exit status and the first line with the table in the documentation.
@@ -105,8 +108,8 @@ func TestOcMirrorLines(t *testing.T) {
 		if err != nil {
 			text = stderr.String()
 		}
-		first, _, _ := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n")
-		first = versionShown.ReplaceAllString(strings.ReplaceAll(first, w.mirror.Host, example), "gantry ...")
+		first, _, _ := strings.Cut(strings.TrimPrefix(logLine.ReplaceAllString(text, ""), "---\n"), "\n")
+		first = versionShown.ReplaceAllString(strings.ReplaceAll(first, w.mirror.Host, example), "GitVersion:...")
 		if cmd.ProcessState.ExitCode() != exitOK {
 			first, _, _ = strings.Cut(strings.TrimPrefix(lastError(text, w.mirror.Host, example), "gantry: "), "; ")
 		}

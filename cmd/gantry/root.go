@@ -46,6 +46,8 @@ type app struct {
 	// notes are printed before a command runs, and setenv is added to its environment.
 	notes  []string
 	setenv map[string]string
+	// versionText is what version prints under the name of oc mirror.
+	versionText string
 	// env, if set, replaces the environment of the process. Tests that run in parallel have one each.
 	env map[string]string
 	// envs are the environments of package gantry, by the flags for registries.
@@ -65,6 +67,8 @@ type app struct {
 	people *slog.Logger
 	screen *progress.Screen // stderr, after the flags are read
 	events *view.Events     // nil without --progress json
+	// copies is what a copy prints under the name of oc mirror; otherwise nil.
+	copies *ocMirrorLog
 	// raw ends the raw mode of the terminal; nil if it is not in that mode.
 	raw atomic.Pointer[func() error]
 }

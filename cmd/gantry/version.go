@@ -38,10 +38,14 @@ func (a *app) printVersion(form string) error {
 	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
 	if form != outputText {
 		all := versionDocument{Version: v, Go: runtime.Version(), Platform: platform}
-		if _, ok := ocmirror.Name(a.calledAs); ok { // where scripts look for it
-			all.ClientVersion = &clientVersion{GitVersion: v, GoVersion: runtime.Version(), Platform: platform}
+		if a.isOcMirror() {
+			build := ocmirror.NewBuild(v)
+			all.ClientVersion = &build
 		}
 		return a.print(form, all)
+	}
+	if a.versionText != "" {
+		return a.text(a.versionText)
 	}
 	_, err := fmt.Fprintf(a.stdout, "gantry %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
@@ -61,15 +65,8 @@ func buildVersion() string {
 // A versionDocument is what gantry version -o json prints.
 type versionDocument struct {
 	// ClientVersion has the same under the names of oc mirror, if the program has its name.
-	ClientVersion *clientVersion `json:"clientVersion,omitempty"`
-	Go            string         `json:"go"`
-	Platform      string         `json:"platform"`
-	Version       string         `json:"version"`
-}
-
-// A clientVersion is a version as oc mirror prints it.
-type clientVersion struct {
-	GitVersion string `json:"gitVersion"`
-	GoVersion  string `json:"goVersion"`
-	Platform   string `json:"platform"`
+	ClientVersion *ocmirror.Build `json:"clientVersion,omitempty"`
+	Go            string          `json:"go"`
+	Platform      string          `json:"platform"`
+	Version       string          `json:"version"`
 }

@@ -14,3 +14,8 @@ func NewLineReader(c *catalog.Catalog) (io.ReadSeeker, error) {
 	}
 	return l.reader(), nil
 }
+
+// Reflect answers a request of the reflection service.
+func Reflect(request []byte) ([]byte, error) {
+	return reflection{registryService}.answer(request, map[string]bool{})
+}

@@ -10,7 +10,6 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
-	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -51,9 +50,7 @@ func Registry(c *catalog.Catalog) (http.Handler, error) {
 	handle(mux, registryService, "GetDefaultBundleThatProvides", connect.NewUnaryHandler, r.getDefaultBundleThatProvides, options)
 	handle(mux, experimentalService, "ExperimentalListPackageCustomSchemas", connect.NewServerStreamHandler, r.listCustomSchemas, options)
 	mux.Handle(grpchealth.NewHandler(healthy(names), options))
-	reflector := grpcreflect.NewStaticReflector(names...)
-	mux.Handle(grpcreflect.NewHandlerV1(reflector, options))
-	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector, options))
+	reflection(names).handle(mux, options)
 	return onlyHTTP2(mux), nil
 }
 

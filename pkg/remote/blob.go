@@ -55,6 +55,15 @@ func (c *Client) Blob(ctx context.Context, repo reference.Reference, desc ocispe
 	return c.blob(ctx, repo, desc, offset, false)
 }
 
+// UnhashedBlob is Blob without the comparison with the digest, for a receiver that makes it. The length is compared.
+func (c *Client) UnhashedBlob(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
+	body, err := c.blob(ctx, repo, desc, offset, false)
+	if b, ok := body.(*blob); ok && err == nil {
+		b.hash = nil
+	}
+	return body, err
+}
+
 // BlobForUpload is Blob for the source of an upload to the same host. It uses the stream of the
 // upload: uploads that wait for a second stream would wait for each other.
 func (c *Client) BlobForUpload(ctx context.Context, repo reference.Reference, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {

@@ -122,6 +122,6 @@ var flags = []Flag{
 	{"filter-by-archs", "", Text, ListReleases, "1, 2", Same, ""},
 	{"registry", "", Text, Init, "1", Ignored, "state is kept in the workspace, not in a registry"},
 	{"output", "", Text, Init | Version, "1, 2", Same, ""},
-	{"short", "", Bool, Version, "1, 2", Honored, "the version is one line"},
+	{"short", "", Bool, Version, "1, 2", Honored, "the version is printed as there"},
 	{"version", "", Bool, Mirror, "2", Special, "`gantry version`"},
 }

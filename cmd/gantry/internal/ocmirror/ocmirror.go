@@ -35,8 +35,8 @@ func Name(program string) (name string, ok bool) {
 
 // Options are what a translation depends on apart from the command line.
 type Options struct {
-	// Name is the name that the program was called by.
-	Name string
+	// Name is the name that the program was called by, and Version the version of Gantry.
+	Name, Version string
 	// Flags returns the flags of a command of Gantry, such as "list operators", or nil.
 	Flags func(command string) *pflag.FlagSet
 	// Getenv reads the environment.
@@ -55,6 +55,8 @@ type Command struct {
 	Env map[string]string
 	// Help is a text to print. If it is set, nothing else is.
 	Help string
+	// Version is the text that version prints; "" for other commands.
+	Version string
 }
 
 // Translate translates the arguments of oc mirror. Its errors are of kind Input.
@@ -67,7 +69,7 @@ func Translate(args []string, o Options) (Command, error) {
 		return Command{Help: help(l.verb, o.Name, l.all)}, nil
 	}
 	if l.verb == Mirror && l.asksVersion() {
-		l.verb, l.flags = Version, nil
+		l.verb, l.flags, l.asks = Version, nil, true
 	}
 	if l.Typed && (l.verb != Mirror && len(l.args) > 1 || l.verb == Mirror && len(l.args) != 1) {
 		return Command{}, refuse("run "+o.Name+" --help", "this is no command line of oc mirror")
@@ -92,7 +94,11 @@ func Translate(args []string, o Options) (Command, error) {
 		return Command{}, err
 	}
 	_, own := l.verb.words()
-	return Command{Args: slices.Concat(strings.Fields(own), l.out, l.args), Notes: l.notes, Env: l.env}, nil
+	c := Command{Args: slices.Concat(strings.Fields(own), l.out, l.args), Notes: l.notes, Env: l.env}
+	if l.verb == Version {
+		c.Version = l.versionText()
+	}
+	return c, nil
 }
 
 // refuse returns an error about the command line.

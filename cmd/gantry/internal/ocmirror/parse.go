@@ -21,6 +21,7 @@ type line struct {
 	verb  Verb
 	help  bool
 	all   bool // with help: every flag
+	asks  bool // for the version, without a verb
 	flags []given
 	args  []string
 	rest  []string // what was not parsed yet

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// isOcMirror reports whether the program was called by a name of oc mirror.
+func (a *app) isOcMirror() bool {
+	_, ok := ocmirror.Name(a.calledAs)
+	return ok
+}
+
+// An ocMirrorLog is what a run prints of the lines of oc mirror, and the text of its log file.
+type ocMirrorLog struct {
+	view.OCMirrorLog
+	app   *app
+	began time.Time
+	text  strings.Builder
+}
+
+// newOcMirrorLog returns the log of a run, or nil if the program has its own name.
+func (a *app) newOcMirrorLog() *ocMirrorLog {
+	if !a.isOcMirror() {
+		return nil
+	}
+	return &ocMirrorLog{OCMirrorLog: view.OCMirrorLog{Now: time.Now}, app: a, began: time.Now()}
+}
+
+// begin prints that a copy begins. It may be called on nil.
+func (l *ocMirrorLog) begin(p *plan.Plan) {
+	if l != nil {
+		_ = l.print(l.Begin(p)) // the result is printed later, and fails like this
+	}
+}
+
+// end prints how many images are at the destination, and writes the log file to the folder of oc mirror if the
+// workspace is that. It may be called on nil.
+func (l *ocMirrorLog) end(r *gantry.MirrorResult, workspace, layout string) error {
+	if l == nil || r == nil || r.Report == nil || r.Plan == nil {
+		return nil
+	}
+	results := l.Results(r.Plan, r.Report)
+	if results == "" {
+		return nil // nothing was copied
+	}
+	l.text.WriteString(plain(l.Images(r.Report)))
+	err := l.print(results)
+	if layout != gantry.OCMirrorLayout {
+		return err
+	}
+	file := filepath.Join(workspace, "logs", "oc-mirror-"+l.began.Format("20060102_150405")+".log")
+	return errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), durable.WriteFile(file, []byte(l.text.String())))
+}
+
+// print adds lines to the log, and prints them on stdout unless that is JSON.
+func (l *ocMirrorLog) print(lines string) error {
+	l.text.WriteString(plain(lines))
+	if !l.app.talks() {
+		return nil
+	}
+	return l.app.text(lines)
+}
