@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -64,11 +65,11 @@ func CompareArchives(ctx context.Context, o CompareArchivesOptions) (*ArchiveDif
 		}
 	}
 	d := &ArchiveDifference{Version: 1}
-	before, err := outlineArchive(ctx, old, &d.Old)
+	before, err := outlineArchive(ctx, old, now.Folders, &d.Old)
 	if err != nil {
 		return nil, err
 	}
-	after, err := outlineArchive(ctx, now, &d.New)
+	after, err := outlineArchive(ctx, now, old.Folders, &d.New)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +95,9 @@ func secondNewest(folder string) (int, error) {
 	return sequences[len(sequences)-2], nil
 }
 
-// outlineArchive returns the outline of the plan of one archive, and describes the archive in c.
-func outlineArchive(ctx context.Context, o ArchiveOptions, c *ComparedArchive) (*plan.Outline, error) {
+// outlineArchive returns the outline of the plan of one archive, and describes the archive in c. An archive that had nothing
+// to carry leaves its plan out: it is then read from the archive in other, the folders of the one to compare with.
+func outlineArchive(ctx context.Context, o ArchiveOptions, other []string, c *ComparedArchive) (*plan.Outline, error) {
 	have, err := OpenArchive(o)
 	if err != nil {
 		return nil, err
@@ -104,8 +106,20 @@ func outlineArchive(ctx context.Context, o ArchiveOptions, c *ComparedArchive) (
 	s := have.Selected()
 	*c = ComparedArchive{Archive: o.Folders[0], Name: s.Series, Sequence: s.Sequence, Plan: have.PlanDigest()}
 	p, err := airgap.OpenedPlan(ctx, have)
-	if err != nil {
+	if err == nil {
+		return p.Outline(), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) || len(s.BuildsOn) == 0 {
 		return nil, err
 	}
-	return p.Outline(), nil
+	o.Sequence, o.Folders = s.Sequence, slices.Concat(o.Folders, other)
+	if both, openErr := OpenArchive(o); openErr == nil {
+		defer func() { _ = both.Close() }() // only read from
+		if p, readErr := airgap.OpenedPlan(ctx, both); readErr == nil && both.Selected().SetRef == s.SetRef {
+			return p.Outline(), nil
+		}
+	}
+	last := s.BuildsOn[len(s.BuildsOn)-1]
+	return nil, inputHint(fmt.Sprintf("name the folder of gantry-%06d in its place: both have one plan", last.Sequence),
+		"%s had nothing to carry in sequence %d, so that its plan is only in an earlier archive", c.Archive, s.Sequence)
 }

@@ -147,7 +147,7 @@ func (o *DiffOptions) outline(ctx context.Context, e *Env, what, like string, c 
 
 func (o *DiffOptions) outlineArchive(ctx context.Context, folder string, sequence int, c *ComparedContent) (*plan.Outline, error) {
 	var a ComparedArchive
-	outline, err := outlineArchive(ctx, ArchiveOptions{Folders: []string{folder}, Sequence: sequence, Read: o.Read}, &a)
+	outline, err := outlineArchive(ctx, ArchiveOptions{Folders: []string{folder}, Sequence: sequence, Read: o.Read}, nil, &a)
 	*c = ComparedContent{Kind: "archive", Source: folder, Name: a.Name, Sequence: a.Sequence}
 	return outline, err
 }

@@ -70,6 +70,9 @@ func writeContent(to string, body io.Reader, size int64) error {
 		return inputf("Options.To %s: %w", to, err)
 	}
 	if regular {
+		if err := refuseLink(to, file); err != nil {
+			return err
+		}
 		if err := space.Check(filepath.Dir(file), size); err != nil {
 			return err
 		}

@@ -393,6 +393,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	}
 	if have != nil {
 		result.Signature = SignatureOf(have)
+		result.ArchiveRead = s.env.sayRead(have)
 		if result.RepairRequest, err = imported.SaveRequest(ctx); err != nil {
 			return nil, err
 		}

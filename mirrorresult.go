@@ -3,8 +3,10 @@ package gantry
 import (
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/state/shard"
 	"github.com/gantry-mirror/gantry/plan"
@@ -21,7 +23,9 @@ type MirrorResult struct {
 	PlanSignature *sshsig.Verdict `json:"planSignature,omitempty"`
 	// Signature is the one of the archive that was read; nil if it is not signed.
 	Signature *sshsig.Verdict `json:"signature,omitempty"`
-	Report    *mirror.Report  `json:"report"`
+	// ArchiveRead is how much of that archive was read: damage in the rest is not noticed. It is nil without From.
+	ArchiveRead *archive.Reading `json:"archiveRead,omitempty"`
+	Report      *mirror.Report   `json:"report"`
 	// Verified is what the signature policy found; nil if none was applied.
 	Verified *VerifiedSignatures `json:"verifiedSignatures,omitempty"`
 	// UnsignedImages is how many images of the plan have no signature, whatever a policy requires
@@ -79,4 +83,19 @@ type MirrorResult struct {
 // copying returns the options for copying. What a registry misses is added to the result.
 func (o *MirrorOptions) copying(result *MirrorResult) copyOptions {
 	return copyOptions{stopOnError: o.OnError == OnErrorStop, repair: o.RepairMissing, found: result.foundMissing, windows: o.windows()}
+}
+
+// sayRead says how much of an archive an import read and compared with its digests. What it did not need may be damaged, and
+// the next import or a rebuild may need it.
+func (e *Env) sayRead(have *archive.Archive) *archive.Reading {
+	r := have.Reading()
+	rest := progress.Bytes(r.Size - r.Read)
+	if r.ParityFiles > 0 {
+		rest += " and " + number(r.ParityFiles, "parity file", "parity files")
+	}
+	if n := len(r.Repaired); n > 0 {
+		e.warn("%s in the archive, for which intact copies were read: keep these, or run gantry verify and copy the damaged files again", number(n, "place is damaged", "places are damaged"))
+	}
+	e.say("%s of the archive were read and are intact; the rest, %s, was not needed and not checked: gantry verify checks it", progress.Bytes(r.Read), rest)
+	return &r
 }

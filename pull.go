@@ -96,7 +96,7 @@ func PullFile(ctx context.Context, o PullOptions) (*PulledFile, error) {
 		out.Present, err = s.write(ctx, f, out.To, o.Force)
 		return out, err
 	}
-	return out, s.copy(ctx, f, o.Output)
+	return out, altered(s.copy(ctx, f, o.Output))
 }
 
 // find returns the file with a name, or with NAME@sha256:DIGITS.

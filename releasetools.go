@@ -210,7 +210,7 @@ func (s *releaseSource) extractTools(ctx context.Context, p *payload.Payload, se
 		t := releaseTool(x.Tool, p)
 		t.Digest, t.Size = x.Digest, x.Size
 		if !force {
-			if present, err := isPresent(ctx, filepath.Join(dir, t.File), &t); err != nil || present {
+			if present, err := isPresent(ctx, root, &t); err != nil || present {
 				err = errors.Join(err, d.Discard())
 				if err == nil {
 					list.add(t, x.Notes)
@@ -239,23 +239,22 @@ func (l *ReleaseToolList) add(t ReleaseTool, notes []string) {
 	l.Tools, l.Notes = append(l.Tools, t), append(l.Notes, notes...)
 }
 
-// isPresent reports whether a path has the content of a tool. Other content is an error.
-func isPresent(ctx context.Context, path string, t *ReleaseTool) (bool, error) {
+// isPresent reports whether a folder has a tool. Other content of that name is an error.
+func isPresent(ctx context.Context, root *os.Root, t *ReleaseTool) (bool, error) {
 	f := MirroredFile{Name: t.File, Size: t.Size, SHA256: t.Digest, Executable: true}
-	same, err := hasContent(ctx, path, f)
+	if info, err := root.Lstat(t.File); err == nil && !info.Mode().IsRegular() {
+		return false, exists(filepath.Join(root.Name(), t.File))
+	}
+	same, err := hasContent(ctx, root, t.File, f)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
 		return false, err
 	case !same:
-		return false, exists(path)
+		return false, exists(filepath.Join(root.Name(), t.File))
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return false, err
-	}
-	return true, makeProgram(path, info, f)
+	return true, makeProgram(root, t.File, f)
 }
 
 // componentSources returns where an image of the release may be. A mirror has it beside the release

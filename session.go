@@ -64,6 +64,9 @@ func (e *Env) OpenSession(dir string) (*Session, error) {
 	if err != nil {
 		return nil, adviseWorkspace(err)
 	}
+	ws.OnDamage = func(name string) {
+		e.warn("%s in the workspace was altered or damaged since Gantry wrote it: it is not used, and is written again", name)
+	}
 	cacheDir := e.cacheDir(dir)
 	cache, err := layout.Create(cacheDir, layout.Options{NoSync: true})
 	graphs := state.OpenGraphs(cacheDir)

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -130,7 +131,8 @@ func (s *fileSource) copyRest(ctx context.Context, f MirroredFile, w io.Writer, 
 	return nil
 }
 
-// write writes a file to a path, and reports whether it already had this content.
+// write writes a file to a path that the user named, and reports whether it already had this content. A symbolic link
+// to a file is refused: its target has another name than the user sees.
 func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force bool) (present bool, err error) {
 	file, isRegular, err := durable.Resolve(to)
 	switch info, statErr := os.Stat(to); {
@@ -139,21 +141,12 @@ func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force
 	case err != nil:
 		return false, inputf("Options.To %s: %w", to, err)
 	case !isRegular:
-		return false, durable.Write(to, func(w io.Writer) error { return s.copy(ctx, f, w) })
-	case statErr == nil:
-		same, err := hasContent(ctx, file, f)
-		if err != nil {
-			return false, err
-		}
-		if same {
-			s.meter.found(f.Size)
-			return true, makeProgram(file, info, f)
-		}
-		if !force {
-			return false, exists(to)
-		}
+		return false, altered(durable.Write(to, func(w io.Writer) error { return s.copy(ctx, f, w) }))
 	}
-	dir, base := filepath.Split(file)
+	if err := refuseLink(to, file); err != nil {
+		return false, err
+	}
+	dir, base := filepath.Split(to)
 	if dir == "" {
 		dir = "."
 	}
@@ -162,6 +155,40 @@ func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force
 		return false, inputf("Options.To: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	return s.writeIn(ctx, f, root, base, force)
+}
+
+// refuseLink returns an error if a path that the user named is a symbolic link to a file.
+func refuseLink(path, target string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return inputHint("set Options.To to "+target+" if that is the file to write", "%s is a symbolic link", path)
+	}
+	return nil
+}
+
+// writeIn writes a file of a folder, and reports whether it already had this content. The file is not written through a
+// symbolic link.
+func (s *fileSource) writeIn(ctx context.Context, f MirroredFile, root *os.Root, base string, force bool) (present bool, err error) {
+	path := filepath.Join(root.Name(), base)
+	switch info, err := root.Lstat(base); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return false, inputf("Options.To: %w", err)
+	case !info.Mode().IsRegular():
+		return false, inputHint("remove it, or name another folder", "%s exists and is not a regular file, but %s", path, kindOfFile(info))
+	default:
+		same, err := hasContent(ctx, root, base, f)
+		if err != nil {
+			return false, err
+		}
+		if same {
+			s.meter.found(f.Size)
+			return true, makeProgram(root, base, f)
+		}
+		if !force {
+			return false, exists(path)
+		}
+	}
 	mode := fs.FileMode(0o644)
 	if f.Executable {
 		mode = 0o755
@@ -173,17 +200,32 @@ func (s *fileSource) write(ctx context.Context, f MirroredFile, to string, force
 	if err != nil {
 		return false, err
 	}
-	if err := s.fill(ctx, f, p, dir); err != nil {
-		return false, err
+	if err := s.fill(ctx, f, p, root.Name()); err != nil {
+		return false, altered(err)
 	}
 	if err := p.Commit(base); err != nil {
 		return false, err
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return false, err
+	return false, makeProgram(root, base, f) // the part of an earlier run may have been no program
+}
+
+// kindOfFile says what a file is that is not regular.
+func kindOfFile(info fs.FileInfo) string {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case info.IsDir():
+		return "a folder"
 	}
-	return false, makeProgram(file, info, f) // the part of an earlier run may have been no program
+	return "a device or a pipe"
+}
+
+// altered returns an error about content that was altered as one of verification.
+func altered(err error) error {
+	if !isMismatch(err) || advice.KindOf(err) == advice.Mismatch {
+		return err
+	}
+	return advice.Wrap(advice.Mismatch, err, "mirror it again, or write the archive or layout again")
 }
 
 // partialKey is how many digits of its digest identify a file that an earlier run wrote in part.
@@ -228,7 +270,7 @@ func (s *fileSource) fillFrom(ctx context.Context, f MirroredFile, p *durable.Pa
 
 // isMismatch reports whether content is not what its digest says.
 func isMismatch(err error) bool {
-	return errors.Is(err, remote.ErrMismatch) || err != nil && advice.KindOf(err) == advice.Mismatch
+	return errors.Is(err, remote.ErrMismatch) || errors.As(err, new(*layout.CorruptError)) || err != nil && advice.KindOf(err) == advice.Mismatch
 }
 
 // exists returns the error for a file that would be replaced.
@@ -237,8 +279,8 @@ func exists(path string) error {
 }
 
 // hasContent reports whether a regular file has the content of f.
-func hasContent(ctx context.Context, path string, f MirroredFile) (same bool, err error) {
-	have, info, err := regular.OpenPath(path)
+func hasContent(ctx context.Context, root *os.Root, name string, f MirroredFile) (same bool, err error) {
+	have, info, err := regular.Open(root, name)
 	if err != nil {
 		return false, err
 	}
@@ -252,9 +294,13 @@ func hasContent(ctx context.Context, path string, f MirroredFile) (same bool, er
 }
 
 // makeProgram lets a program be executed by those who can read it.
-func makeProgram(path string, info fs.FileInfo, f MirroredFile) error {
-	if mode := info.Mode().Perm(); f.Executable && mode&0o100 == 0 {
-		return os.Chmod(path, mode|mode>>2&0o111)
+func makeProgram(root *os.Root, name string, f MirroredFile) error {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); f.Executable && info.Mode().IsRegular() && mode&0o100 == 0 {
+		return root.Chmod(name, mode|mode>>2&0o111)
 	}
 	return nil
 }

@@ -69,6 +69,8 @@ type Archive struct {
 	// bases reads what deltas are based on and the archive does not have; may be nil.
 	bases    BaseReader
 	failures map[digest.Digest]*DeltaError // by the digests of the blobs
+	intact   map[*entry]bool               // that were read to their end
+	repaired []string                      // damage for which an intact copy was read
 }
 
 // A location is an entry and the volume that contains it.
@@ -201,7 +203,7 @@ func (a *Archive) unusableVolumes(needs func(int, digest.Digest) bool) []Damage 
 			}
 			d := a.volumeProblem(m, i)
 			if a.replaceable(m, i) {
-				a.log.Warn("a volume is damaged; reading its content from a repair", "problem", d.String())
+				a.addRepaired("a volume is damaged; reading its content from a repair", d.String())
 				continue
 			}
 			unusable = append(unusable, d)

@@ -93,8 +93,11 @@ func (a *Archive) decryptSet(c *manifestCopy) error {
 	if err == nil {
 		inner, err = parseInner(plain, c.outer)
 	}
-	if err != nil {
+	if errors.As(err, new(versionError)) {
 		return fmt.Errorf("reading %s in %s: %w", c.set.id().inner(), a.dirs[c.dir], err)
+	}
+	if err != nil {
+		return &DamageError{Dir: a.dirs[c.dir], Damage: []Damage{{File: c.set.id().inner(), Problem: err.Error()}}}
 	}
 	c.set, c.key = inner, key
 	return nil

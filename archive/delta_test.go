@@ -34,33 +34,49 @@ type deltaLine struct {
 func deltaMonths(t *testing.T, n int, change func(o *Options)) *deltaLine {
 	t.Helper()
 	s := &deltaLine{}
-	layer := newSample(7, 60_000)
-	raw := layer.bytes[layer.Entries[1].Digest]
-	for month := range n {
-		raw = bytes.Clone(raw)
-		copy(raw[1000*month:], "another month")
-		now := &sample{bytes: map[digest.Digest][]byte{}, plan: []byte{'{', byte('0' + month), '}'}}
-		now.Name, now.Plan = "prod", writeBytes(now.plan)
-		s.layers = append(s.layers, now.add("application/vnd.oci.image.layer.v1.tar", raw))
-		now.add("", []byte{'c', byte(month)})
-		opts := Options{VolumeSize: 64 << 10}
-		if month > 0 {
-			last := s.layers[month-1]
-			opts.Base = &Base{
-				Sets: s.sets, Has: func(digest.Digest) bool { return false },
-				HasBlob: func(d digest.Digest) bool { return d == last.Digest },
-			}
-			now.Deltas = []CarriedDelta{carried(t, s.layers[month], raw, last, s.samples[month-1].bytes[last.Digest])}
-		}
-		if change != nil {
-			change(&opts)
-		}
-		dir := filepath.Join(t.TempDir(), "disk")
-		now.write(t, dir, opts)
-		info := newest(t, dir)
-		s.samples, s.dirs, s.sets = append(s.samples, now), append(s.dirs, dir), append(s.sets, info.SetRef)
+	for range n {
+		s.write(t, change, nil)
 	}
 	return s
+}
+
+// write writes the archive of the next month. tamper may be nil, or changes its deltas.
+func (s *deltaLine) write(t *testing.T, change func(o *Options), tamper func(t *testing.T, c CarriedDelta) CarriedDelta) {
+	t.Helper()
+	month := len(s.layers)
+	var raw []byte
+	if month == 0 {
+		layer := newSample(7, 60_000)
+		raw = layer.bytes[layer.Entries[1].Digest]
+	} else {
+		raw = s.samples[month-1].bytes[s.layers[month-1].Digest]
+	}
+	raw = bytes.Clone(raw)
+	copy(raw[1000*month:], "another month")
+	now := &sample{bytes: map[digest.Digest][]byte{}, plan: []byte{'{', byte('0' + month), '}'}}
+	now.Name, now.Plan = "prod", writeBytes(now.plan)
+	s.layers = append(s.layers, now.add("application/vnd.oci.image.layer.v1.tar", raw))
+	now.add("", []byte{'c', byte(month)})
+	opts := Options{VolumeSize: 64 << 10}
+	if month > 0 {
+		last := s.layers[month-1]
+		opts.Base = &Base{
+			Sets: s.sets, Has: func(digest.Digest) bool { return false },
+			HasBlob: func(d digest.Digest) bool { return d == last.Digest },
+		}
+		made := carried(t, s.layers[month], raw, last, s.samples[month-1].bytes[last.Digest])
+		if tamper != nil {
+			made = tamper(t, made)
+		}
+		now.Deltas = []CarriedDelta{made}
+	}
+	if change != nil {
+		change(&opts)
+	}
+	dir := filepath.Join(t.TempDir(), "disk")
+	now.write(t, dir, opts)
+	info := newest(t, dir)
+	s.samples, s.dirs, s.sets = append(s.samples, now), append(s.dirs, dir), append(s.sets, info.SetRef)
 }
 
 // carried returns the delta of a layer that is based on another one.

@@ -112,7 +112,7 @@ func readSet(root *os.Root, sequence int) (*set, digest.Digest, error) {
 }
 
 // readManifest reads a set manifest and compares it with its checksum file. It returns the digest
-// of the text. A problem with it is a *DamageError.
+// of the text. A problem with it is a *DamageError, except for a set of another version of Gantry.
 func readManifest(root *os.Root, id setID) (*set, digest.Digest, error) {
 	name := id.manifest()
 	damaged := func(file, problem string) error {
@@ -147,8 +147,11 @@ func readManifest(root *os.Root, id setID) (*set, digest.Digest, error) {
 	if is, readErr := whole.digest(); readErr != nil || is != d {
 		return nil, "", damaged(name, "it was altered while it was read")
 	}
-	if err != nil {
+	if errors.As(err, new(versionError)) {
 		return nil, "", fmt.Errorf("reading %s in %s: %w", name, root.Name(), err)
+	}
+	if err != nil {
+		return nil, "", damaged(name, err.Error())
 	}
 	if s.id() != id {
 		return nil, "", damaged(name, fmt.Sprintf("it is the set manifest %s: it was renamed", s.id().manifest()))

@@ -63,12 +63,12 @@ func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
 	case version.Format == nil:
 		return nil, fmt.Errorf("it has no format")
 	case *version.Format > format:
-		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with a later Gantry", *version.Format, format)
+		return nil, versionError(fmt.Sprintf("it is of format %d, this Gantry reads format %d: read it with a later Gantry", *version.Format, format))
 	case *version.Format < format:
-		return nil, fmt.Errorf("it is of format %d, this Gantry reads format %d: read it with the Gantry that wrote it, or write it again", *version.Format, format)
+		return nil, versionError(fmt.Sprintf("it is of format %d, this Gantry reads format %d: read it with the Gantry that wrote it, or write it again", *version.Format, format))
 	}
 	if unknown := slices.DeleteFunc(slices.Clone(version.Features), func(f string) bool { return slices.Contains(knownFeatures, f) }); len(unknown) > 0 {
-		return nil, fmt.Errorf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(unknown))
+		return nil, versionError(fmt.Sprintf("it uses %s, which this Gantry does not know: read it with a Gantry of the version that wrote it, or a later one", quoted(unknown)))
 	}
 	if _, err := text.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -91,6 +91,11 @@ func parse(text io.ReadSeeker, unfinished bool, outer *set) (*set, error) {
 	}
 	return s, c.complete()
 }
+
+// A versionError means that a set is of another version of Gantry, and not that it is damaged.
+type versionError string
+
+func (e versionError) Error() string { return string(e) }
 
 // entriesIn reads the entries of all volumes into one slice, which grows only if it is too small.
 func entriesIn(all []entry) json.Options {

@@ -159,7 +159,7 @@ func (a *Archive) choosePieces(ctx context.Context, have []location) ([]piece, e
 		return nil, damage
 	}
 	for _, d := range damage.Damage {
-		a.log.Warn("content is damaged; reading it from an intact copy", "problem", d.String())
+		a.addRepaired("content is damaged; reading it from an intact copy", d.String())
 	}
 	a.mu.Lock()
 	a.chosen[d] = chosen

@@ -113,7 +113,11 @@ func (a *Archive) open(ctx context.Context, have []location, offset int64, check
 	if err != nil {
 		return nil, err
 	}
-	return &contentReader{ReadCloser: body, archive: a, pieceReader: j, pieces: pieces}, nil
+	c := &contentReader{ReadCloser: body, archive: a, pieceReader: j, pieces: pieces, left: -1}
+	if offset == 0 {
+		c.left = e.length()
+	}
+	return c, nil
 }
 
 // readAll reads content that fits into memory.
@@ -141,11 +145,16 @@ type contentReader struct {
 	archive     *Archive
 	pieceReader *pieceReader
 	pieces      []piece
+	left        int64 // bytes to read; negative if reading began later, or is at its end
 }
 
 func (c *contentReader) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if err == nil || err == io.EOF {
+		if c.left -= int64(n); c.left == 0 {
+			c.archive.setIntact(c.pieces)
+			c.left = -1
+		}
 		return n, err
 	}
 	what, ok := readProblem(err)

@@ -18,10 +18,8 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
-	"github.com/gantry-mirror/gantry/pkg/recompress"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 // asProgram is the environment variable that makes the test binary run as the program.
@@ -168,20 +166,6 @@ func withoutResponse(do func()) registrytest.Action {
 		next.ServeHTTP(httptest.NewRecorder(), r)
 		do()
 		registrytest.NoResponse()(w, r, next)
-	}
-}
-
-// knowsCompressors notes in a workspace what the program reproduces. Each program finds that out at its first
-// import, and with the race detector that takes 15 seconds.
-func (w *fixture) knowsCompressors(workspace string) {
-	w.t.Helper()
-	ws, err := state.Open(w.path(workspace))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ws.Compressors(recompress.Supported)
-	if err := ws.Close(); err != nil {
-		w.t.Fatal(err)
 	}
 }
 

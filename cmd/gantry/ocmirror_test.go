@@ -49,7 +49,6 @@ func TestOcMirror(t *testing.T) {
 	} {
 		w.runNamed(line, files...)
 	}
-	w.knowsCompressors("work/working-dir")
 	w.runNamed("-c isc.yaml --from work {R}/d2m --v2", "work/working-dir/cluster-resources/itms-oc-mirror.yaml")
 	if a, b := stored(t, w.mirror, "m2m"), stored(t, w.mirror, "d2m"); len(a) != 1 || len(a) != len(b) {
 		t.Errorf("the mirror has %v below m2m and %v below d2m", a, b)

@@ -86,9 +86,6 @@ func TestPromptForDisks(t *testing.T) {
 	to := func(site string) []string {
 		return []string{"mirror", m.docker("/" + site), "--workspace", m.path("at-" + site), "--from", m.disks[1]}
 	}
-	for _, workspace := range []string{"at-none", "at-site", "at-late"} {
-		m.knowsCompressors(workspace)
-	}
 	o := m.answered([]string{"", "never"}, to("none")...)
 	if o.code != exitMismatch || !strings.Contains(o.stderr, moved[0]) {
 		t.Errorf("nothing was answered, and it ended with %d\n%s", o.code, o.stderr)
@@ -119,7 +116,6 @@ func TestPromptForAnotherArchive(t *testing.T) {
 	m.writeMonth(2)
 	m.writeMonth(3)
 	file := m.path("site.json")
-	m.knowsCompressors("at-site")
 	o := m.answered([]string{m.disks[3], m.disks[1]}, append(m.importArgs("site", 2), "--write-receipt", file)...)
 	if o.code != exitOK {
 		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)

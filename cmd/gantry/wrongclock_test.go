@@ -122,7 +122,6 @@ func TestWrongClocks(t *testing.T) {
 		w.must("verify", "-c", isc, "--name", "direct", w.docker("/site"), "--workspace", w.path("near"))
 		w.must("verify", w.docker("/site"), "--workspace", w.path("inside"))
 	}
-	w.knowsCompressors("inside")
 	if testing.Short() {
 		run(-oneYear)
 		run(0)

@@ -3,6 +3,7 @@ package airgap
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ func (n *Export) siteBefore() (*state.Receipt, int, error) {
 		if err == nil {
 			n.before, err = state.ReadReceipt(f)
 			err = errors.Join(err, f.Close())
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, 0, nil // it was damaged, and the user removed it: all content is written
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading what sequence %d of %q contains: %w", newest.Sequence, l.name, err)

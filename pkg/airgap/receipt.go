@@ -55,7 +55,7 @@ func (c *Import) WriteReceipt(ctx context.Context, p *plan.Plan, report *mirror.
 		return "", nil
 	}
 	newest := c.Archive.Selected()
-	r := &state.Receipt{Name: newest.Series, Reads: archive.Reader(c.ws.Compressors(recompress.Supported))}
+	r := &state.Receipt{Name: newest.Series, Reads: archive.Reader(recompress.Supported())}
 	if c.receipt != nil {
 		r.Sets, r.Plan = c.receipt.Sets, c.receipt.Plan
 	}

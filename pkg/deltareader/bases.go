@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -67,7 +68,7 @@ func (b *bases) finish(ctx context.Context, found *base, known bool, size int64,
 		}
 		err := found.err
 		if err == nil && found.size != size {
-			err = fmt.Errorf("it has %d bytes uncompressed, and the delta needs one with %d", found.size, size)
+			err = unfitError(fmt.Sprintf("it has %d bytes uncompressed, and the delta needs one with %d", found.size, size))
 		}
 		if err == nil {
 			return found, nil
@@ -177,22 +178,32 @@ func (b *bases) store(body io.ReadCloser, size int64) (*os.File, int64, error) {
 	return f, n, nil
 }
 
+// An unfitError says what a delta expects of a base that it is not.
+type unfitError string
+
+func (e unfitError) Error() string { return string(e) }
+
 // uncompress writes the content of a blob, which must not have more than limit bytes, and reads the blob to its
 // end, so that its digest is compared.
 func uncompress(to io.Writer, blob io.Reader, limit int64) (n int64, err error) {
 	content, err := recompress.Uncompress(blob)
+	if err == nil {
+		n, err = io.Copy(to, io.LimitReader(content, limit+1))
+		err = errors.Join(err, content.Close())
+	}
+	if errors.As(err, new(*fs.PathError)) {
+		return n, err // of the temporary file
+	}
+	if _, readErr := io.Copy(io.Discard, blob); readErr != nil {
+		return n, errors.Join(err, readErr)
+	}
 	if err != nil {
-		return 0, err
+		return n, unfitError(err.Error())
 	}
-	n, err = io.Copy(to, io.LimitReader(content, limit+1))
-	if err == nil && n > limit {
-		err = fmt.Errorf("it has more than %d bytes uncompressed", limit)
+	if n > limit {
+		return n, unfitError(fmt.Sprintf("it has more than %d bytes uncompressed", limit))
 	}
-	if err := errors.Join(err, content.Close()); err != nil {
-		return n, err
-	}
-	_, err = io.Copy(io.Discard, blob)
-	return n, err
+	return n, nil
 }
 
 // closeTemporary closes and removes a temporary file.

@@ -58,7 +58,8 @@ func (b *Builder) Close() error {
 	return nil
 }
 
-// A BaseError reports that a base cannot be read.
+// A BaseError reports that a base cannot be read. A base that is intact and that the delta does not fit is none: the
+// delta is wrong then.
 type BaseError struct {
 	Base digest.Digest
 	Err  error
@@ -85,6 +86,9 @@ func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			if errors.As(err, new(unfitError)) {
+				return nil, fmt.Errorf("the delta does not fit %s, which it is based on: %w", want.Digest, err)
+			}
 			return nil, &BaseError{want.Digest, err}
 		}
 		job.bases = append(job.bases, x)
@@ -110,7 +114,26 @@ func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
 		_ = write.CloseWithError(err) // always nil
 		_ = file.Close()              // only read from
 	})
-	return layout.Verified(ctx, job, d.Blob, "what was made from the delta")
+	body, err := layout.Verified(ctx, job, d.Blob, "what was made from the delta")
+	if err != nil {
+		return nil, errors.Join(err, job.Close())
+	}
+	return &made{body, job}, nil
+}
+
+// made reads a blob. Its end is returned only after the decoder ended without an error, too: a delta that gives the blob and
+// announces another content was altered.
+type made struct {
+	io.ReadCloser
+	job *job
+}
+
+func (m *made) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	if (err == nil || err == io.EOF) && m.job.err != nil {
+		return 0, m.job.err
+	}
+	return n, err
 }
 
 // readHeader reads and checks the header of the delta file.
@@ -171,6 +194,7 @@ type job struct {
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 	once    sync.Once
+	err     error // of making the blob, as far as it was read
 }
 
 // write writes the blob.
@@ -184,7 +208,13 @@ func (j *job) write(ctx context.Context, to io.Writer, file io.Reader, recipe *r
 }
 
 // Read implements io.Reader.
-func (j *job) Read(p []byte) (int, error) { return j.read.Read(p) }
+func (j *job) Read(p []byte) (int, error) {
+	n, err := j.read.Read(p)
+	if err != nil && err != io.EOF {
+		j.err = err
+	}
+	return n, err
+}
 
 // Close ends the job.
 func (j *job) Close() error {

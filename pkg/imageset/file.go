@@ -34,7 +34,7 @@ func fileObject() object[File] {
 			text("path", "The path of the file, relative to the working directory.", func(f *File) *string { return &f.Path }, grammar{}),
 			text("sha256", "The SHA-256 of the file in hexadecimal. It is required with url.", func(f *File) *string { return &f.SHA256 }, checksum()),
 			text("target", "The name of the file in the mirror, which may have folders; the last part of url or path if omitted.",
-				func(f *File) *string { return &f.Target }, grammar{check: checkFileName}),
+				func(f *File) *string { return &f.Target }, grammar{check: checkFileName, spaces: true}),
 			flag("executable", "Set to true if the file is a program; a file with path is one if its mode says so.", func(f *File) *bool { return &f.Executable }),
 		},
 		removed: map[string]string{
@@ -66,7 +66,10 @@ func checkFile(r *reader, at string, f *File) {
 		return // it was reported
 	}
 	f.URL = u.Scheme + f.URL[len(u.Scheme):] // in lower case
-	if _, given := r.at[join(at, "target")]; f.Target != "" || given {
+	if p, given := r.at[join(at, "target")]; f.Target != "" || given {
+		if given && isEmpty(p.value) {
+			r.fault(join(at, "target"), "target is empty", "remove it, or write a name such as tools/oc.tar.gz")
+		}
 		return
 	}
 	field := "path"

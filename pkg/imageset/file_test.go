@@ -31,3 +31,21 @@ func TestFileWithoutChecksum(t *testing.T) {
 		}
 	}
 }
+
+// TestTargetOfFile checks that an empty target is none, and that spaces around one are no part of a name.
+func TestTargetOfFile(t *testing.T) {
+	t.Parallel()
+	const head = "apiVersion: mirror.openshift.io/v2alpha1\nkind: ImageSetConfiguration\nmirror:\n  files:\n  - path: a.iso\n    target: "
+	for target, want := range map[string]string{
+		`""`: "target is empty", "~": "target is empty", `"x "`: "has leading or trailing space", `" x"`: "has leading or trailing space",
+		`"x."`: "has a space or a dot at its end", `"a/x "`: "has leading or trailing space", `"a /x"`: "has a space or a dot at its end", "[x]": "found a list", "x": "", ".bashrc": "",
+	} {
+		c, err := imageset.Parse("a.yaml", []byte(head+target+"\n"))
+		if err == nil {
+			err = c.Usable()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", target, err, want)
+		}
+	}
+}

@@ -39,8 +39,9 @@ type Layout struct {
 
 // Options configure how a layout is written.
 type Options struct {
-	// NoSync does not sync files to the disk. It is for a cache, which may lose its latest content:
-	// a blob that a power failure damaged is detected when it is read.
+	// NoSync does not sync blobs to the disk. It is for a cache, which may lose its latest content:
+	// a blob that a power failure damaged is detected when it is read. In a cache, a missing or
+	// damaged oci-layout is written again, whatever else the folder contains.
 	NoSync bool
 }
 
@@ -97,8 +98,10 @@ func create(dir string, opts Options, before time.Time) (*Layout, error) {
 		return nil, err
 	}
 	l := &Layout{root: root, disk: durable.Folder{Root: root, NoSync: opts.NoSync}}
-	err = l.check()
-	if errors.Is(err, fs.ErrNotExist) {
+	switch err = l.check(); {
+	case opts.NoSync && (errors.Is(err, fs.ErrNotExist) || errors.As(err, new(markerError))):
+		err = l.writeMarkers()
+	case errors.Is(err, fs.ErrNotExist):
 		err = l.initialize()
 	}
 	if err == nil {
@@ -143,15 +146,20 @@ func (l *Layout) check() error {
 	}
 	var marker ocispec.ImageLayout
 	if err := json.Unmarshal(raw, &marker); err != nil {
-		return fmt.Errorf("reading %s: %w", ocispec.ImageLayoutFile, err)
+		return markerError(fmt.Sprintf("%s is damaged: %v", ocispec.ImageLayoutFile, err))
 	}
 	if marker.Version != ocispec.ImageLayoutVersion {
-		return fmt.Errorf("%s has version %q; Gantry reads %s", ocispec.ImageLayoutFile, marker.Version, ocispec.ImageLayoutVersion)
+		return markerError(fmt.Sprintf("%s has version %q; Gantry reads %s", ocispec.ImageLayoutFile, marker.Version, ocispec.ImageLayoutVersion))
 	}
 	return nil
 }
 
-// initialize creates an empty layout. The oci-layout file is written last.
+// A markerError means that the oci-layout file is damaged, or of another version.
+type markerError string
+
+func (e markerError) Error() string { return string(e) }
+
+// initialize creates an empty layout in a folder without other files.
 func (l *Layout) initialize() error {
 	names, err := fs.ReadDir(l.root.FS(), ".")
 	if err != nil {
@@ -163,13 +171,20 @@ func (l *Layout) initialize() error {
 			return advice.New(advice.Failure, "name an empty folder or a new one", "the folder is not an OCI layout and contains %s", n)
 		}
 	}
+	return l.writeMarkers()
+}
+
+// writeMarkers writes what makes the folder a layout, and syncs it, also in a cache. The oci-layout
+// file is written last.
+func (l *Layout) writeMarkers() error {
+	disk := durable.Folder{Root: l.root}
 	if err := l.root.MkdirAll(blobDir(digest.SHA256), 0o755); err != nil {
 		return err
 	}
 	if _, err := l.root.Lstat(ocispec.ImageIndexFile); errors.Is(err, fs.ErrNotExist) {
 		index, err := EncodeIndex(ocispec.Index{})
 		if err == nil {
-			err = l.disk.WriteFile(ocispec.ImageIndexFile, index)
+			err = disk.WriteFile(ocispec.ImageIndexFile, index)
 		}
 		if err != nil {
 			return err
@@ -179,7 +194,7 @@ func (l *Layout) initialize() error {
 	if err != nil {
 		return err
 	}
-	return l.disk.WriteFile(ocispec.ImageLayoutFile, marker)
+	return disk.WriteFile(ocispec.ImageLayoutFile, marker)
 }
 
 // path returns the path of a file in the layout, for messages.

@@ -15,11 +15,10 @@ const fingerprintSize = 8
 const fingerprintBlock = 64 << 10
 
 // Supported returns what this build of the program reproduces, as Recipe.Requires describes it: the
-// names of compressors with level and fingerprint, sorted as compressors are tried. It compresses a
-// sample with each, which takes about 0.8 s of one core and 50 MB, once.
-func Supported() []string { return supported() }
-
-var supported = sync.OnceValue(func() []string {
+// names of compressors with level and fingerprint, sorted as compressors are tried. In a build with the
+// versions of Go and of the libraries that fingerprints.txt is for, it compresses nothing; in another
+// one, it compresses a sample with what differs, which takes up to 0.8 s of one core and 50 MB.
+func Supported() []string {
 	var all []string
 	for _, c := range compressors() {
 		for _, level := range c.levels {
@@ -30,18 +29,30 @@ var supported = sync.OnceValue(func() []string {
 		}
 	}
 	return all
-})
+}
 
 // fingerprint returns the hash of what the compressor makes of the sample, without a gzip header. It
-// uses e, which may be nil, if this program did not compute it yet: some encoders have tables of 40 MB.
+// uses e, which may be nil, if it is not known yet: some encoders have tables of 40 MB.
 func fingerprint(c compressor, level int, e encoder) (string, error) {
 	if c.format == uncompressed {
 		return "", nil
+	}
+	if f, ok := known()[c.name+":"+strconv.Itoa(level)]; ok {
+		return f, nil
 	}
 	key := candidate{name: c.name, level: level}
 	if f, ok := fingerprints.Load(key); ok {
 		return f.(string), nil
 	}
+	f, err := computeFingerprint(c, level, e)
+	if err == nil {
+		fingerprints.Store(key, f)
+	}
+	return f, err
+}
+
+// computeFingerprint is fingerprint for one that is not known.
+func computeFingerprint(c compressor, level int, e encoder) (string, error) {
 	size := 0
 	if c.size != nil && !c.size.rare {
 		size = fingerprintBlock
@@ -69,9 +80,7 @@ func fingerprint(c compressor, level int, e encoder) (string, error) {
 	if err := e.Close(); err != nil {
 		return "", fmt.Errorf("compressing a sample with %s: %w", c.name, err)
 	}
-	f := hex.EncodeToString(sum.Sum(nil)[:fingerprintSize])
-	fingerprints.Store(key, f)
-	return f, nil
+	return hex.EncodeToString(sum.Sum(nil)[:fingerprintSize]), nil
 }
 
 // fingerprints has those that were computed: candidate to string. They never change.

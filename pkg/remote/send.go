@@ -253,13 +253,16 @@ func (h *host) exchange(ctx context.Context, r *request, u *url.URL, authorizati
 	if r.sending != nil {
 		r.sending()
 	}
-	p.try(h.c.o.Clock.Now())
+	started := h.c.o.Clock.Now()
+	p.try(started)
 	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
 		err = h.networkError(ctx, wctx, r, u, p, err)
+		h.logExchange(ctx, req, started, nil, err)
 		w.stop()
 		return nil, err
 	}
+	h.logExchange(ctx, req, started, resp, nil)
 	p.heard.Add(1)
 	p.mute(time.Time{})
 	if u.Host == h.addr {

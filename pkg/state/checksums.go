@@ -184,6 +184,7 @@ func (c *checksums) write() error {
 
 // keep replaces a state file by the text that fill writes, and lists its checksum.
 func (w *Workspace) keep(name string, fill func(io.Writer) error) error {
+	w.noteDamage(name)
 	d, err := w.disk.Draft(path.Dir(name))
 	if err == nil {
 		sum := sha256.New()
@@ -204,6 +205,20 @@ func (w *Workspace) keep(name string, fill func(io.Writer) error) error {
 		return fmt.Errorf("writing %s: %w", filepath.Join(w.dir, filepath.FromSlash(name)), err)
 	}
 	return nil
+}
+
+// noteDamage calls OnDamage if a file that is going to be replaced does not match its checksum.
+func (w *Workspace) noteDamage(name string) {
+	if w.OnDamage == nil {
+		return
+	}
+	f, err := w.openState(name)
+	switch {
+	case err == nil:
+		_ = f.Close() // only read
+	case errors.Is(err, ErrAltered):
+		w.OnDamage(name)
+	}
 }
 
 // keepText is keep for a text. It does not write a file that has that text.

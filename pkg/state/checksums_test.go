@@ -52,6 +52,47 @@ func fillState(t *testing.T, w *Workspace, text string) {
 	}
 }
 
+// TestDamageOfReplacedFiles damages the files that a run replaces without reading them first: each is named once, and is
+// right afterwards.
+func TestDamageOfReplacedFiles(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir)
+	save := func(text string) error {
+		write := func(out io.Writer) error { _, err := io.WriteString(out, text); return err }
+		return errors.Join(w.SavePlan("ops", write), w.SaveLease("m", text), w.SaveRun(Run{Destination: "docker://m", Message: text}))
+	}
+	if err := save("first"); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{"plans/ops.json", leasesFile, runsFile}
+	for fault, damage := range map[string]func([]byte) []byte{
+		"empty":         func([]byte) []byte { return nil },
+		"zeros":         func(b []byte) []byte { return make([]byte, len(b)) },
+		"a flipped bit": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+	} {
+		var named []string
+		w.OnDamage = func(name string) { named = append(named, name) }
+		for _, name := range files {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), damage(text), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(save("second"), save("third")); err != nil {
+			t.Errorf("%s: %v", fault, err)
+		}
+		if !slices.Equal(named, files) {
+			t.Errorf("%s: %v are damaged, want %v", fault, named, files)
+		}
+		if id := w.Lease("m"); id != "third" {
+			t.Errorf("%s: the lease is %q", fault, id)
+		}
+	}
+}
+
 // TestAlteredState alters one letter of each state file: it is not used, and the error names it.
 func TestAlteredState(t *testing.T) {
 	dir := t.TempDir()

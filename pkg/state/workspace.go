@@ -55,6 +55,10 @@ type Workspace struct {
 	lock *lockfile.Lock
 	// layout is the one of files that are written.
 	layout FileLayout
+
+	// OnDamage, if set, is called for a state file that is replaced and was altered or damaged: a plan, leases.json
+	// or runs.json, which a run need not read.
+	OnDamage func(name string)
 }
 
 // Open opens the workspace in dir, which it creates if necessary, and locks it. If another process
