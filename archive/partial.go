@@ -56,12 +56,11 @@ func (w *Writer) chooseSet(c Content) (resumed bool, err error) {
 	}
 	if old := w.unfinished(l); old != nil {
 		if w.opts.couldBe(old.set.id()) {
-			w.opts.firstVolume = old.set.FirstVolume
-			w.packing, err = w.opts.pack(c, old.set.Sequence, old.set.Parent, old.set.Encryption)
-			if err != nil {
+			var same bool
+			if w.packing, same, err = w.opts.packLike(c, old.set, old.digest); err != nil {
 				return false, err
 			}
-			if w.matches(old.set, old.digest) {
+			if same {
 				return true, w.takeBackVolumes(l)
 			}
 		}

@@ -18,6 +18,9 @@ type SetInfo struct {
 	// Manifest is the name of the set manifest. Dir is the folder that has it, as it was given. It
 	// is empty for a set that is built on and not present.
 	Manifest, Dir string
+	// Recovered is how the set manifest was found if it is in no folder: RecoveredCopy or
+	// RecoveredHeaders. Dir then has a volume.
+	Recovered string
 	// Problem is why a set without Dir is not read: "missing", or what is wrong with its set
 	// manifest.
 	Problem string
@@ -96,6 +99,9 @@ func (a *Archive) info(m *member) SetInfo {
 	}
 	if info.Encrypted && !info.NeedsIdentity {
 		info.Features = slices.Sorted(slices.Values(append([]string{featureEncrypted}, s.Features...)))
+	}
+	if m.recovery != nil {
+		info.Recovered = m.recovery.kind
 	}
 	info.BuildsOn = append(info.BuildsOn, s.BuildsOn...)
 	for _, h := range s.Omitted {

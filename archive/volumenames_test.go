@@ -48,8 +48,8 @@ func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 	write(first, opts)
 	write(first, opts) // nothing to do
 	write(second, opts)
-	want(1, "mirror_000003.tar", "mirror_000004.tar")
-	want(2, "mirror_000005.tar", "mirror_000006.tar", "mirror_000007.tar")
+	want(1, "mirror_000003.tar", "mirror_000004.tar", "mirror_000005.tar")
+	want(2, "mirror_000006.tar", "mirror_000007.tar", "mirror_000008.tar", "mirror_000009.tar")
 	for sequence := range 2 {
 		a, err := OpenWith(OpenOptions{Sequence: sequence + 1}, dir)
 		if err != nil {
@@ -64,7 +64,7 @@ func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 	write(newSample(3, 100), opts)
 	left := fileNamesIn(t, dir)
 	slices.Sort(left)
-	if diff := cmp.Diff([]string{"gantry-000003.0001.tar", "gantry-000003.json", "gantry-000003.json.sha256", "mirror_000002.tar"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"gantry-000003.0001.tar", "gantry-000003.0002.tar", "gantry-000003.json", "gantry-000003.json.sha256", "mirror_000002.tar"}, left); diff != "" {
 		t.Error(diff)
 	}
 }
