@@ -57,6 +57,9 @@ type VolumeInfo struct {
 	Problem string
 }
 
+// Missing reports whether no file was found for the volume.
+func (v *VolumeInfo) Missing() bool { return v.Problem == problemMissing }
+
 // Sets returns the repairs of the newest set, the newest set, and then the sets that it builds on,
 // newest first, each after its repairs. Sets that are in no folder or cannot be read come last. Of
 // these, only sequence, digest, name and problem are known.
