@@ -51,7 +51,7 @@ func describeTar(name string, text io.Reader) notFoundError {
 		case err != nil:
 			n = maxForeignFiles
 		case IsOCMirrorPath(h.Name):
-			return notFoundError{name + " is an archive that oc mirror wrote", "gantry mirror --from file://DIR docker://MIRROR imports it"}
+			return notFoundError{name + " is an archive that oc mirror wrote", "gantry archive convert file://DIR --to NEW makes an archive of it that Gantry reads"}
 		case strings.HasPrefix(h.Name, "publish/"), strings.HasPrefix(h.Name, "v2/"), strings.HasPrefix(name, "mirror_seq"):
 			return notFoundError{name + " is an archive of oc mirror version 1, which Gantry cannot read", "write one from the same configuration; content that the mirror already has is not copied again"}
 		}
@@ -66,5 +66,5 @@ func describeTar(name string, text io.Reader) notFoundError {
 // what it archives: blobs as a registry stores them, its working directory, and the configuration.
 func IsOCMirrorPath(path string) bool {
 	path = strings.TrimPrefix(path, "./")
-	return strings.HasPrefix(path, "docker/registry/v2/") || strings.HasPrefix(path, "working-dir/") || strings.HasPrefix(path, "isc_") && strings.HasSuffix(path, ".yaml")
+	return strings.HasPrefix(path, "docker/registry/v2/") || strings.HasPrefix(path, "working-dir/") || strings.HasPrefix(path, "isc_")
 }

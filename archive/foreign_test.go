@@ -43,8 +43,8 @@ func TestForeignArchive(t *testing.T) {
 	}{
 		"empty":            {"mirror_000001.tar", nil, "mirror_000001.tar is empty: it has 0 bytes", "copy it again"},
 		"zeros":            {"mirror_000001.tar", make([]byte, 4096), "begins with zeros", "copy it again"},
-		"of oc mirror":     {"mirror_000002.tar", tarOf(t, "docker/registry/v2/repositories/a/_layers/sha256/x/link"), "mirror_000002.tar is an archive that oc mirror wrote", "--from"},
-		"its last part":    {"mirror_000002.tar", tarOf(t, "isc_2026-01-01T00:00:00Z.yaml", "working-dir/info"), "is an archive that oc mirror wrote", "--from"},
+		"of oc mirror":     {"mirror_000002.tar", tarOf(t, "docker/registry/v2/repositories/a/_layers/sha256/x/link"), "mirror_000002.tar is an archive that oc mirror wrote", "gantry archive convert"},
+		"its last part":    {"mirror_000002.tar", tarOf(t, "isc_2026-01-01T00:00:00Z.yaml", "working-dir/info"), "is an archive that oc mirror wrote", "gantry archive convert"},
 		"of its version 1": {"mirror_seq1_000000.tar", tarOf(t, "publish/.metadata.json"), "is an archive of oc mirror version 1", "same configuration"},
 		"compressed":       {"mirror_000001.tar", []byte{0x1f, 0x8b, 8, 0}, "is compressed", "decompress"},
 		"text":             {"mirror_000001.tar", []byte("<html>not found"), "is not a tar file", "name the folder"},
