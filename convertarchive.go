@@ -14,11 +14,11 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/airgap/convert"
 	"github.com/gantry-mirror/gantry/pkg/ocarchive"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/convert"
 )
 
 // ConvertArchiveOptions says which archives of oc mirror ConvertArchive reads, and what it writes.

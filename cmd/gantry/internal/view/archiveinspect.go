@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry"
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -62,9 +61,9 @@ func writeSet(b *strings.Builder, s *gantry.InspectedSet, width int) {
 	fmt.Fprintf(b, "  %s in %s, volumes of at most %s\n", content,
 		Number(len(s.Volumes), "volume", "volumes"), progress.Bytes(s.VolumeSize))
 	switch s.Recovered {
-	case archive.RecoveredCopy:
+	case "copy":
 		fmt.Fprintf(b, "  %s is missing; its copy in a volume is the same, byte for byte\n", s.Manifest)
-	case archive.RecoveredHeaders:
+	case "headers":
 		fmt.Fprintf(b, "  %s is missing; whether it was signed, and what it builds on, is not known\n", s.Manifest)
 	}
 	if len(s.BuildsOn) > 0 {

@@ -137,7 +137,7 @@ func TestNames(t *testing.T) {
 		if len(c.Plan.Releases) != 1 || r.Version != "4.20.5" || len(r.Signatures) != 1 || string(r.Signatures[0].Body) != "signed" {
 			t.Errorf("%s: releases %+v", name, c.Plan.Releases)
 		}
-		if n := len(c.Plan.Notes); n != 1 || !strings.Contains(c.Plan.Notes[0], "2 images came from are not in the archive") {
+		if n := len(c.Plan.Notes); n != 1 || !strings.Contains(c.Plan.Notes[0], "2 images came from are not in the archive, so that the mirror sets name the registry unknown.invalid") {
 			t.Errorf("%s: notes %q", name, c.Plan.Notes)
 		}
 		for _, m := range c.Plan.Manifests {

@@ -210,7 +210,7 @@ func (c *Conversion) finish() {
 	slices.SortFunc(p.Images, plan.CompareImages)
 	c.known.addTo(p)
 	if n := c.known.unknownIn(p); n > 0 {
-		c.note(fmt.Sprintf("the registries that %d images came from are not in the archive, so that no mirror set leads clusters to them: use their names in the mirror", n))
+		c.note(fmt.Sprintf("the registries that %d images came from are not in the archive, so that the mirror sets name the registry "+unknownRegistry+": request them by their names in the mirror", n))
 	}
 	slices.Sort(p.Notes)
 	p.Totals = p.Count()

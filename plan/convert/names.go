@@ -247,7 +247,7 @@ func (n *names) addRelease(t ocarchive.Tag) error {
 	}
 	r := plan.Release{
 		Product: release.OCP, Version: t.Tag[:i], Arch: arch, Source: releaseSource + "@" + string(t.Digest), Digest: t.Digest,
-		Repository: t.Repository, Tag: t.Tag, Reasons: []plan.ReleaseReason{{Reason: "release"}}, Unverified: true,
+		Repository: t.Repository, Tag: t.Tag, Reasons: []plan.ReleaseReason{{Reason: "release"}},
 	}
 	for _, file := range n.from.Files(ocarchive.WorkingDir + "signatures/") {
 		if strings.HasSuffix(file, "-sha256-"+t.Digest.Encoded()) {
