@@ -126,7 +126,7 @@ func (e *Env) writeConverted(ctx context.Context, c *convert.Conversion, from *o
 		return progress.Reading{Total: c.Plan.Totals.Bytes, Done: moved.Load(), Moved: moved.Load()}
 	})
 	for desc := range mirror.Content(c.Plan) {
-		if err = w.PutBlob(ctx, "", desc, func(_ context.Context, offset int64) (io.ReadCloser, error) { return from.Blob(desc.Digest) }); err != nil {
+		if err = w.PutBlob(ctx, "", desc, func(context.Context, int64) (io.ReadCloser, error) { return from.Blob(desc.Digest) }); err != nil {
 			break
 		}
 		moved.Add(desc.Size)

@@ -89,7 +89,8 @@ func (a *Archive) completeHeaders(s *set, id setID, dir int) (manifestCopy, erro
 // gives, or 0.
 func firstVolumeOf(volumes []labelled) int {
 	first := 0
-	for i, v := range volumes {
+	for i := range volumes {
+		v := &volumes[i]
 		m := volumeFile().FindStringSubmatch(v.name)
 		if m == nil {
 			return 0

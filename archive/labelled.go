@@ -78,7 +78,8 @@ func listWithVolumes(root *os.Root, dir int) (*listing, error) {
 func unlisted(lists []*listing, series *string) []int {
 	var all []int
 	for _, l := range lists {
-		for _, v := range l.labelled {
+		for i := range l.labelled {
+			v := &l.labelled[i]
 			has := func(l *listing) bool { return slices.Contains(l.sets, v.label.Sequence) }
 			other := series != nil && v.label.Key == "" && v.label.Name != *series
 			if !v.label.Repair && !other && !slices.ContainsFunc(lists, has) {

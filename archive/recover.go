@@ -49,9 +49,9 @@ var errNoSet = fmt.Errorf("there is no such set: %w", fs.ErrNotExist)
 func (a *Archive) recoverSet(lists []*listing, id setID) (manifestCopy, error) {
 	var volumes []labelled
 	for _, l := range lists {
-		for _, v := range l.labelled {
-			if v.id() == id {
-				volumes = append(volumes, v)
+		for i := range l.labelled {
+			if v := &l.labelled[i]; v.id() == id {
+				volumes = append(volumes, *v)
 			}
 		}
 	}
@@ -60,15 +60,17 @@ func (a *Archive) recoverSet(lists []*listing, id setID) (manifestCopy, error) {
 	}
 	slices.SortStableFunc(volumes, func(v, w labelled) int { return cmp.Compare(v.label.Volume, w.label.Volume) })
 	same := volumes[0].label
-	for _, v := range volumes {
+	for i := range volumes {
+		v := &volumes[i]
 		if same.Volume = v.label.Volume; v.label != same {
 			return manifestCopy{}, mixedSets("opening the archive in %s: %s and %s are volumes of two different sets with the sequence %d, and %s, which would tell them apart, is missing",
 				a.dirNames(), volumes[0].name, v.name, id.sequence, id.manifest())
 		}
 	}
 	var bad []error
-	for _, v := range volumes {
-		c, err := a.readCopy(&v)
+	for i := range volumes {
+		v := &volumes[i]
+		c, err := a.readCopy(v)
 		switch {
 		case err == nil:
 			a.log.Warn("the set manifest is missing; its copy in a volume is used", "missing", id.manifest(), "volume", v.name, "dir", a.dirs[v.dir])

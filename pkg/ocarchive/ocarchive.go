@@ -71,7 +71,7 @@ type place struct {
 	path   string
 	offset int64
 	size   int64
-	time   time.Time
+	unix   int64 // when it was written
 }
 
 // volumeName matches the names of volumes.
@@ -162,7 +162,7 @@ func (a *Archive) addVolume(root *os.Root, dir, name string) error {
 		if h.Size > info.Size()-at {
 			return fmt.Errorf("it is cut off in %.100q", h.Name)
 		}
-		if err := a.add(strings.TrimPrefix(h.Name, "./"), place{file: f, offset: at, size: h.Size, time: h.ModTime}); err != nil {
+		if err := a.add(strings.TrimPrefix(h.Name, "./"), place{file: f, offset: at, size: h.Size, unix: h.ModTime.Unix()}); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (a *Archive) addTree(root *os.Root, at string) error {
 		if at == "." {
 			rel = path
 		}
-		return a.add(rel, place{from: root, path: path, size: info.Size(), time: info.ModTime()})
+		return a.add(rel, place{from: root, path: path, size: info.Size(), unix: info.ModTime().Unix()})
 	})
 }
 
@@ -325,7 +325,7 @@ func (a *Archive) ReadFile(path string) ([]byte, error) {
 }
 
 // Time returns when a file of the working directory was last written.
-func (a *Archive) Time(path string) time.Time { return a.files[path].time }
+func (a *Archive) Time(path string) time.Time { return time.Unix(a.files[path].unix, 0) }
 
 // Configuration returns the newest configuration in the archive, and its path. An error wraps
 // fs.ErrNotExist if there is none.

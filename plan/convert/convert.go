@@ -89,11 +89,12 @@ func (c *Conversion) configuration() (*imageset.Config, error) {
 		return nil, err
 	}
 	config, err := imageset.Parse(path, text)
-	if err != nil {
+	var problem *imageset.Error
+	if errors.As(err, &problem) {
 		c.note(fmt.Sprintf("the configuration %s in the archive cannot be read, so that its catalogs are images like others: %v", path, err))
 		return &imageset.Config{}, nil
 	}
-	return config, nil
+	return config, err
 }
 
 func (c *Conversion) note(text string) {

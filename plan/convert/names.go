@@ -358,11 +358,11 @@ func (n *names) sourceOf(t ocarchive.Tag) string {
 // addTo adds the catalogs and releases whose images are in the plan.
 func (n *names) addTo(p *plan.Plan) {
 	p.Notes = append(p.Notes, n.notes...)
-	for _, img := range p.Images {
-		switch img.Kind {
+	for i := range p.Images {
+		switch img := &p.Images[i]; img.Kind {
 		case plan.CatalogImage:
-			for _, k := range n.catalogs {
-				if k.Name() == img.Catalog {
+			for name := range n.catalogs {
+				if k := n.catalogs[name]; k.Name() == img.Catalog {
 					k.Digest = img.Digest
 					p.Catalogs = append(p.Catalogs, k)
 				}
