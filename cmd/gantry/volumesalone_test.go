@@ -21,7 +21,10 @@ func TestVolumesAlone(t *testing.T) {
 	if err != nil || len(tars) == 0 {
 		t.Fatalf("volumes %v, %v", tars, err)
 	}
-	alone := t.TempDir()
+	alone := w.path("alone")
+	if err := os.Mkdir(alone, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for i, file := range tars {
 		if err := os.Rename(file, filepath.Join(alone, string(rune('z'-i))+".download")); err != nil {
 			t.Fatal(err)

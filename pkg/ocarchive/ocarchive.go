@@ -31,7 +31,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
@@ -229,7 +228,7 @@ func (a *Archive) add(path string, at place) error {
 
 func (a *Archive) addStored(path string, at place) {
 	if m := blobPath().FindStringSubmatch(path); m != nil {
-		if d := digest.NewDigestFromEncoded(digest.Algorithm(m[1]), m[2]); layout.CheckDigest(d) == nil {
+		if d := digest.NewDigestFromEncoded(digest.Algorithm(m[1]), m[2]); reference.IsKnownDigest(d) {
 			a.blobs[d] = at
 		}
 	} else if m := tagPath().FindStringSubmatch(path); m != nil {
@@ -259,8 +258,8 @@ func (a *Archive) Tags() ([]Tag, error) {
 			return nil, fmt.Errorf("reading the link of %s:%s: %w", name.Repository, name.Tag, err)
 		}
 		d := digest.Digest(strings.TrimSpace(string(raw)))
-		if err := layout.CheckDigest(d); err != nil {
-			return nil, fmt.Errorf("the link of %s:%s: %w", name.Repository, name.Tag, err)
+		if !reference.IsKnownDigest(d) {
+			return nil, fmt.Errorf("the link of %s:%s has %.80q, which is not a digest", name.Repository, name.Tag, d)
 		}
 		all = append(all, Tag{name, d})
 	}
