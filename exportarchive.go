@@ -69,7 +69,7 @@ func (e *Env) prepareExport(ctx context.Context, s *Session, t *archiveDestinati
 	if t.export, err = airgap.PrepareExport(ctx, s.Workspace, p, opts); err != nil {
 		return err
 	}
-	if reason := t.export.FullReason(); reason != "" {
+	if reason := t.export.Remark(); reason != "" {
 		e.say("%s", reason)
 	}
 	return nil

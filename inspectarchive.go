@@ -67,11 +67,14 @@ type Inspection struct {
 
 // An InspectedSet is one archive of a series, or a repair.
 type InspectedSet struct {
-	Sequence   int             `json:"sequence"`
-	Set        digest.Digest   `json:"set"`
-	Repair     bool            `json:"repair,omitempty"`
-	Manifest   string          `json:"manifest"`
-	Folder     string          `json:"folder,omitempty"` // empty if it is not in the folders
+	Sequence int           `json:"sequence"`
+	Set      digest.Digest `json:"set"`
+	Repair   bool          `json:"repair,omitempty"`
+	Manifest string        `json:"manifest"`
+	Folder   string        `json:"folder,omitempty"` // empty if it is not in the folders
+	// Recovered is "copy" or "headers" if the set manifest is missing and was read from the copy of it in a
+	// volume, or made from the headers of the volumes.
+	Recovered  string          `json:"recovered,omitempty"`
 	Parent     digest.Digest   `json:"parent,omitempty"`
 	Plan       digest.Digest   `json:"plan,omitempty"`
 	VolumeSize int64           `json:"volumeSize,omitempty"`
@@ -154,7 +157,7 @@ func newInspection(have *archive.Archive, folders []string, others []int) *Inspe
 
 func (r *Inspection) add(s archive.SetInfo) {
 	set := InspectedSet{
-		Sequence: s.Sequence, Set: s.Set, Repair: s.Repair, Manifest: s.Manifest, Folder: s.Dir, Parent: s.Parent, Plan: s.Plan,
+		Sequence: s.Sequence, Set: s.Set, Repair: s.Repair, Manifest: s.Manifest, Folder: s.Dir, Recovered: s.Recovered, Parent: s.Parent, Plan: s.Plan,
 		VolumeSize: s.VolumeSize, Features: s.Features, Content: s.Content, Bytes: s.ContentBytes,
 		Encrypted: s.Encrypted, Locked: s.NeedsIdentity,
 		Omitted: s.Omitted, OmittedBytes: s.OmittedBytes, Deltas: s.Deltas, DeltaBytes: s.DeltaBytes, RebuiltBytes: s.RebuiltBytes,

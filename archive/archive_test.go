@@ -224,7 +224,7 @@ func TestRoundTrip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			tc.sample.write(t, dir, Options{VolumeSize: tc.size})
+			tc.sample.write(t, dir, Options{VolumeSize: tc.size, withoutCopy: true})
 			tc.sample.check(t, dir)
 			want := []string{"gantry-000001.json", "gantry-000001.json.sha256"}
 			for i := range tc.volumes {
@@ -369,13 +369,16 @@ func TestOpenWithoutArchive(t *testing.T) {
 			t.Errorf("Open = %v, want %q", err, want)
 		}
 	}
-	open("gantry-000001.json")
+	open("gantry-000001.0001.tar")
 	s := newSample(1, 1000)
 	s.write(t, dir, Options{})
 	if err := os.Remove(filepath.Join(dir, setName(1))); err != nil {
 		t.Fatal(err)
 	}
-	open("bring gantry-000001.json too")
+	if err := os.Truncate(filepath.Join(dir, volumeName(1, 1)), 100); err != nil {
+		t.Fatal(err)
+	}
+	open("copy the volumes again")
 	dir = t.TempDir()
 	w, err := Create(t.Context(), dir, s.content(), Options{})
 	if err != nil {

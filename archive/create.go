@@ -114,12 +114,11 @@ func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Wr
 		}
 		c.packedPlan = &packedPlan{plain: e.head.Plan, file: *e.plan}
 	}
-	opts.firstVolume = e.head.FirstVolume
-	p, err := opts.pack(c, id.sequence, e.head.Parent, e.head.Encryption)
+	p, ok, err := opts.packLike(c, &e.head, e.identity)
 	if err != nil {
 		return nil, err
 	}
-	if !p.matches(&e.head, e.identity) || e.outer != nil && e.outer.checkInnerFile(root) != nil {
+	if !ok || e.outer != nil && e.outer.checkInnerFile(root) != nil {
 		return nil, nil
 	}
 	p.fillFrom(e)

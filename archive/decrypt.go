@@ -12,6 +12,7 @@ import (
 
 	"filippo.io/age"
 	"filippo.io/age/armor"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/layout"
@@ -76,7 +77,7 @@ func (a *Archive) decryptSet(c *manifestCopy) error {
 	if c.set.Encryption == nil {
 		return nil
 	}
-	raw, err := c.set.readInnerFile(a.folders[c.dir])
+	raw, err := a.readInner(c)
 	if err != nil || len(a.identities) == 0 {
 		return err
 	}
@@ -101,6 +102,17 @@ func (a *Archive) decryptSet(c *manifestCopy) error {
 	}
 	c.set, c.key = inner, key
 	return nil
+}
+
+// readInner returns the age file with the inner set manifest of an encrypted set.
+func (a *Archive) readInner(c *manifestCopy) ([]byte, error) {
+	if c.recovery == nil {
+		return c.set.readInnerFile(a.folders[c.dir])
+	}
+	if digest.FromBytes(c.recovery.inner) != c.set.Encryption.Manifest {
+		return nil, &DamageError{Dir: a.dirs[c.dir], Damage: []Damage{{File: c.set.id().inner(), Problem: "it is missing, and the copy in a volume differs from it"}}}
+	}
+	return c.recovery.inner, nil
 }
 
 // encryptedError returns an EncryptedError for a set. why is the reason that it does not open, or

@@ -211,6 +211,9 @@ func TestEncryptedIsAge(t *testing.T) {
 		}
 		for _, e := range m.set.Volumes[i].Entries[1:] {
 			file := raw[e.Encrypted.Offset:][:e.Encrypted.Size]
+			if e.Path == copyPath { // what is encrypted in it is an age file of its own
+				continue
+			}
 			plain, err := age.Decrypt(bytes.NewReader(file), m.key)
 			if err != nil {
 				t.Fatal(err)

@@ -16,6 +16,7 @@ type existingSet struct {
 	parts    map[string]digest.Digest // by path
 	outer    *set                     // an encrypted set; nil for others
 	plan     *entry                   // the compressed plan; nil if the set has none, or is encrypted
+	copySum  digest.Digest            // of the copy of the set manifest; "" if it has none, or is encrypted
 }
 
 // readExisting reads a set with readManifest.
@@ -32,12 +33,15 @@ func readExisting(root *os.Root, id setID) (*existingSet, error) {
 	}
 	for i := range s.Volumes {
 		for j := range s.Volumes[i].Entries {
-			if f := &s.Volumes[i].Entries[j]; f.Path == planPath {
+			switch f := &s.Volumes[i].Entries[j]; f.Path {
+			case planPath:
 				e.plan = &entry{Path: planPath, Digest: f.Digest, Size: f.Size}
+			case copyPath:
+				e.copySum = f.Digest
 			}
 		}
 	}
-	if !s.split() {
+	if !s.split() && e.copySum == "" {
 		return e, nil
 	}
 	e.parts = map[string]digest.Digest{}
@@ -57,4 +61,21 @@ func (p *packing) fillFrom(e *existingSet) {
 	for f := range p.set.inParts() {
 		f.Part.Digest = e.parts[f.path()]
 	}
+	if f, _ := p.copyEntry(); f != nil {
+		f.Digest = e.copySum
+	}
+}
+
+// packLike is pack for a set that may be the one with this head and identity. Sets that earlier
+// versions wrote have no copy of the set manifest. ok is false if it is another set.
+func (o *Options) packLike(c Content, head *set, identity digest.Digest) (p *packing, ok bool, err error) {
+	o.firstVolume = head.FirstVolume
+	for range 2 {
+		p, err = o.pack(c, head.Sequence, head.Parent, head.Encryption)
+		if err != nil || p.matches(head, identity) {
+			return p, err == nil, err
+		}
+		o.withoutCopy = !o.withoutCopy
+	}
+	return p, false, nil
 }

@@ -44,6 +44,9 @@ func (w *Writer) finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := w.writeCopy(ctx); err != nil {
+		return err
+	}
 	if err := w.writeManifest(ctx); err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func (w *Writer) finish(ctx context.Context) error {
 func (w *Writer) writeManifest(ctx context.Context) error {
 	id, disk := w.set.id(), durable.Folder{Root: w.partial}
 	final := w.digest
-	if w.set.split() || w.encrypter != nil { // the digests of parts and files are known now
+	if e, _ := w.copyEntry(); e != nil || w.set.split() || w.encrypter != nil { // all digests are known now
 		var err error
 		if final, _, err = WriteFunc(w.outer.write).measure(); err != nil {
 			return err
@@ -105,7 +108,7 @@ func (w *Writer) sign(ctx context.Context, disk durable.Folder, manifest digest.
 func (w *Writer) finishVolume(ctx context.Context, i int) error {
 	v, f := &w.set.Volumes[i], w.volumes[i]
 	for j := range v.Entries {
-		if e := &v.Entries[j]; e.Path != "" {
+		if e := &v.Entries[j]; e.Path != "" && e.Path != copyPath {
 			if err := w.writeFile(ctx, i, e, w.files[e.Path]); err != nil {
 				return err
 			}

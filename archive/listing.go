@@ -20,11 +20,13 @@ import (
 
 // A listing is the files of archives in a folder, by sequence.
 type listing struct {
-	sets    []int            // sequences with a set manifest, ascending
-	repairs []int            // sequences with the set manifest of a repair, ascending
-	files   map[int][]string // all files of a sequence, those of its repair too
-	partial bool             // a run is, or was, writing
-	foreign string           // a volume with a name of oc mirror, or ""
+	sets      []int            // sequences with a set manifest, ascending
+	repairs   []int            // sequences with the set manifest of a repair, ascending
+	files     map[int][]string // all files of a sequence, those of its repair too
+	partial   bool             // a run is, or was, writing
+	foreign   string           // a volume with a name of oc mirror, or ""
+	foreignIs notFoundError    // what it is, if listWithVolumes looked
+	labelled  []labelled       // volumes by their labels, if listWithVolumes looked for them
 	// highestVolume is the highest number of mirror_000001.tar and so on, or 0.
 	highestVolume int
 }

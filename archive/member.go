@@ -23,12 +23,14 @@ type member struct {
 	set *set
 	// outer is the set as it is in the set manifest, and key opens its files. If the set is not
 	// encrypted, or cannot be opened, they are set and nil.
-	outer   *set
-	key     age.Identity
-	digest  digest.Digest // of the set manifest
-	name    string        // of the set manifest
-	dir     int           // the folder that has it, by its number
-	volumes []foundVolume // by volume
+	outer  *set
+	key    age.Identity
+	digest digest.Digest // of the set manifest
+	name   string        // of the set manifest
+	dir    int           // the folder that has it, by its number
+	// recovery is not nil if no folder has the set manifest; dir has a volume then.
+	recovery *recovery
+	volumes  []foundVolume // by volume
 }
 
 // volumePosition describes a volume for a person who looks for it.

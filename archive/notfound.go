@@ -9,14 +9,15 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// whyNotFound explains why folders without a set manifest are no archive.
+// whyNotFound explains why folders without a set manifest, and without volumes that have a label, are
+// no archive.
 func whyNotFound(lists []*listing) error {
-	high, repair, foreign := 0, 0, ""
+	high, repair, foreign := 0, 0, notFoundError{}
 	for _, l := range lists {
 		if l.partial {
 			return &notFoundError{"writing it was not finished", "run that again"}
 		}
-		high, foreign = max(high, l.highest()), cmp.Or(foreign, l.foreign)
+		high, foreign = max(high, l.highest()), cmp.Or(foreign, l.foreignIs)
 		for _, sequence := range l.repairs {
 			repair = max(repair, sequence)
 		}
@@ -25,12 +26,12 @@ func whyNotFound(lists []*listing) error {
 	case repair > 0:
 		return &notFoundError{setID{repair, true}.manifest() + " repairs a set that is missing", "bring " + setName(repair) + " and its volumes too"}
 	case high > 0:
-		return &notFoundError{"it has volumes and no set manifest", "bring " + setName(high) + " too"}
+		return &notFoundError{"it has files of " + setName(high) + ", but neither that nor volumes with a label", "copy the volumes again; they may be cut off or damaged"}
 	}
-	if foreign != "" {
-		return &notFoundError{foreign + " is of an archive of oc mirror, which cannot be read, or its set manifest is missing", "bring " + setName(1) + " and what belongs to it, or write one from the same configuration; content that the mirror already has is not copied again"}
+	if foreign != (notFoundError{}) {
+		return &foreign
 	}
-	return &notFoundError{"there is none, since there is no set manifest such as " + setName(1), "name the folder that has it"}
+	return &notFoundError{"there is none: there are no volumes such as " + (setID{sequence: 1}).volume(1) + ", and no set manifest", "name the folder that has them"}
 }
 
 // openFolder opens a folder of an archive.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -85,6 +84,7 @@ type manifestCopy struct {
 	set    *set
 	digest digest.Digest
 	decryption
+	recovery *recovery // nil if the folder has the set manifest
 }
 
 // load finds the set with this sequence, 0 for the newest, and everything that belongs to it.
@@ -92,7 +92,7 @@ func (a *Archive) load(sequence int) error {
 	var lists []*listing
 	newest := 0
 	for i, root := range a.folders {
-		l, err := list(root)
+		l, err := listWithVolumes(root, i)
 		if err != nil {
 			return fmt.Errorf("opening the archive in %s: %w", a.dirs[i], err)
 		}
@@ -101,6 +101,9 @@ func (a *Archive) load(sequence int) error {
 			newest = max(newest, n)
 		}
 	}
+	for _, n := range unlisted(lists, a.seriesOf(lists, newest)) {
+		newest = max(newest, n)
+	}
 	if sequence == 0 {
 		sequence = newest
 	}
@@ -108,7 +111,7 @@ func (a *Archive) load(sequence int) error {
 		return fmt.Errorf("opening the archive in %s: %w", a.dirNames(), whyNotFound(lists))
 	}
 	first, err := a.readCopies(lists, sequence)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, errNoSet) {
 		return &notFoundError{fmt.Sprintf("opening the archive in %s: it has no %s", a.dirNames(), setName(sequence)), "the newest is " + setName(newest)}
 	}
 	if err != nil {
@@ -126,7 +129,7 @@ func (a *Archive) load(sequence int) error {
 		return err
 	}
 	for _, c := range sets {
-		m := &member{set: c.set, outer: c.outer, key: c.key, digest: c.digest, name: c.set.id().manifest(), dir: c.dir}
+		m := &member{set: c.set, outer: c.outer, key: c.key, digest: c.digest, name: c.set.id().manifest(), dir: c.dir, recovery: c.recovery}
 		a.members = append(a.members, m)
 		a.findVolumes(m, 0)
 	}
@@ -147,7 +150,7 @@ func (a *Archive) collectSets(lists []*listing, first manifestCopy) ([]manifestC
 			known[b] = true
 			c, err := a.readCopies(lists, b.Sequence)
 			switch {
-			case errors.Is(err, fs.ErrNotExist):
+			case errors.Is(err, errNoSet):
 				a.absent = append(a.absent, missingSet{SetRef: b})
 			case errors.As(err, new(*MixedSetsError)):
 				return nil, err
@@ -160,7 +163,7 @@ func (a *Archive) collectSets(lists []*listing, first manifestCopy) ([]manifestC
 				if errors.As(err, &damage) {
 					a.manifestDamage = append(a.manifestDamage, damage.Damage...)
 				}
-			case c.digest != b.Set:
+			case c.digest != b.Set && !c.fromHeaders():
 				return nil, mixedSets("opening the archive in %s: %s in %s is another set (%s) than the one that %s builds on (%s): they are of different series",
 					a.dirNames(), setName(b.Sequence), a.dirs[c.dir], c.digest, setName(sets[i].set.Sequence), b.Set)
 			case c.set.Name != first.set.Name && !c.needsIdentity() && !first.needsIdentity():
@@ -206,7 +209,6 @@ func mixedSets(format string, args ...any) *MixedSetsError {
 // readCopies reads the set manifest of a sequence from the folders that have it. A damaged copy is
 // skipped if another is intact.
 func (a *Archive) readCopies(lists []*listing, sequence int) (found manifestCopy, err error) {
-	err = fs.ErrNotExist
 	var bad []error
 	for i, root := range a.folders {
 		if _, ok := slices.BinarySearch(lists[i].sets, sequence); !ok {
@@ -230,6 +232,12 @@ func (a *Archive) readCopies(lists []*listing, sequence int) (found manifestCopy
 	if found.set == nil && len(bad) > 0 {
 		return found, errors.Join(bad...)
 	}
+	if found.set == nil {
+		if found, err = a.recoverSet(lists, setID{sequence: sequence}); err == nil {
+			err = a.decryptSet(&found)
+		}
+		return found, err
+	}
 	for _, passed := range bad {
 		a.log.Warn("a set manifest is damaged; using another copy", "used", a.dirs[found.dir], "error", passed)
 		var damage *DamageError
@@ -248,37 +256,49 @@ func (a *Archive) readCopies(lists []*listing, sequence int) (found manifestCopy
 func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 	repair := setID{of.set.Sequence, true}
 	var found []manifestCopy
-	for i, root := range a.folders {
-		if !slices.Contains(lists[i].repairs, of.set.Sequence) {
-			continue
-		}
-		s, d, err := readManifest(root, repair)
-		c := manifestCopy{dir: i, set: s, digest: d}
+	add := func(c manifestCopy, err error) {
 		if err == nil {
-			err = a.decryptSet(&c)
-			s = c.set
+			err = a.acceptRepair(&c, of)
 		}
 		switch {
-		case err == nil && (s.Repairs == nil || *s.Repairs != state.SetRef{Sequence: of.set.Sequence, Set: of.digest}):
-			err = fmt.Errorf("it repairs another set than %s in %s", setName(of.set.Sequence), a.dirs[of.dir])
-		case err == nil && s.unknownContent(of.set) != "":
-			err = fmt.Errorf("it has %s, which %s in %s does not have so", s.unknownContent(of.set), setName(of.set.Sequence), a.dirs[of.dir])
-		case err == nil && slices.ContainsFunc(found, func(c manifestCopy) bool { return c.digest == d }):
-			continue
-		case err == nil:
-			_, err = a.signatureOf(c)
-		}
-		if err != nil {
-			a.log.Warn("skipping a repair", "file", repair.manifest(), "dir", a.dirs[i], "error", err)
+		case err != nil:
+			a.log.Warn("skipping a repair", "file", repair.manifest(), "dir", a.dirs[c.dir], "error", err)
 			var damage *DamageError
 			if errors.As(err, &damage) {
 				a.manifestDamage = append(a.manifestDamage, damage.Damage...)
 			}
-			continue
+		case !slices.ContainsFunc(found, func(have manifestCopy) bool { return have.digest == c.digest }):
+			found = append(found, c)
 		}
-		found = append(found, c)
+	}
+	listed := false
+	for i, root := range a.folders {
+		if slices.Contains(lists[i].repairs, of.set.Sequence) {
+			listed = true
+			s, d, err := readManifest(root, repair)
+			add(manifestCopy{dir: i, set: s, digest: d}, err)
+		}
+	}
+	if c, err := a.recoverSet(lists, repair); !listed && !errors.Is(err, errNoSet) {
+		add(c, err)
 	}
 	return found
+}
+
+// acceptRepair returns why a repair is not one of a set. It opens the repair.
+func (a *Archive) acceptRepair(c *manifestCopy, of manifestCopy) error {
+	if err := a.decryptSet(c); err != nil {
+		return err
+	}
+	s := c.set
+	switch {
+	case s.Repairs == nil || *s.Repairs != state.SetRef{Sequence: of.set.Sequence, Set: of.digest}:
+		return fmt.Errorf("it repairs another set than %s in %s", setName(of.set.Sequence), a.dirs[of.dir])
+	case s.unknownContent(of.set) != "":
+		return fmt.Errorf("it has %s, which %s in %s does not have so", s.unknownContent(of.set), setName(of.set.Sequence), a.dirs[of.dir])
+	}
+	_, err := a.signatureOf(*c)
+	return err
 }
 
 // unknownContent returns content of a repair that the repaired set does not have with the same size

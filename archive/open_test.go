@@ -245,7 +245,7 @@ func TestVolumesOnSeveralMedia(t *testing.T) {
 func TestAsk(t *testing.T) {
 	s := newSample(1, 9000, 9000, 9000)
 	dir, second, third := t.TempDir(), t.TempDir(), t.TempDir()
-	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	s.write(t, dir, Options{VolumeSize: 16 << 10, withoutCopy: true})
 	for n, to := range map[int]string{2: second, 3: third} {
 		if err := os.Rename(filepath.Join(dir, volumeName(1, n)), filepath.Join(to, volumeName(1, n))); err != nil {
 			t.Fatal(err)

@@ -66,10 +66,9 @@ func (o *Options) pack(c Content, sequence int, parent digest.Digest, was *encry
 	if err != nil {
 		return nil, err
 	}
-	if err := p.packEntries(files, entries); err != nil {
+	if err := p.packEntries(o, files, entries, was); err != nil {
 		return nil, err
 	}
-	p.set.Features = p.set.features()
 	if err := p.setLabels(key); err != nil {
 		return nil, err
 	}

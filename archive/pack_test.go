@@ -13,7 +13,7 @@ import (
 
 // pack calls Options.pack with default options.
 func pack(c Content, sequence int, parent digest.Digest, volumeSize int64) (*packing, error) {
-	return (&Options{VolumeSize: volumeSize}).pack(c, sequence, parent, nil)
+	return (&Options{VolumeSize: volumeSize, withoutCopy: true}).pack(c, sequence, parent, nil)
 }
 
 // blobs returns descriptors of the given sizes, without content.

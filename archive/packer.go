@@ -18,8 +18,9 @@ type packer struct {
 	open      int     // the volumes before have no room for anything
 }
 
-// packEntries adds files and content to volumes.
-func (p *packing) packEntries(files, content []entry) error {
+// packEntries adds files and content to volumes, and then the copy of the set manifest. was is how the
+// set is encrypted.
+func (p *packing) packEntries(o *Options, files, content []entry, was *encryption) error {
 	l := &packer{set: p.set, encrypter: p.encrypter}
 	if err := l.addVolume(); err != nil {
 		return err
@@ -35,7 +36,8 @@ func (p *packing) packEntries(files, content []entry) error {
 			return err
 		}
 	}
-	return nil
+	p.set.Features = p.set.features()
+	return p.addCopy(o, l, was)
 }
 
 // addVolume begins a volume.

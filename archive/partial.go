@@ -56,12 +56,11 @@ func (w *Writer) chooseSet(c Content) (resumed bool, err error) {
 	}
 	if old := w.unfinished(l); old != nil {
 		if w.opts.couldBe(old.set.id()) {
-			w.opts.firstVolume = old.set.FirstVolume
-			w.packing, err = w.opts.pack(c, old.set.Sequence, old.set.Parent, old.set.Encryption)
-			if err != nil {
+			var same bool
+			if w.packing, same, err = w.opts.packLike(c, old.set, old.digest); err != nil {
 				return false, err
 			}
-			if w.matches(old.set, old.digest) {
+			if same {
 				return true, w.takeBackVolumes(l)
 			}
 		}
@@ -88,7 +87,7 @@ func (w *Writer) chooseSet(c Content) (resumed bool, err error) {
 	}
 	w.opts.firstVolume = 0
 	if w.opts.OCMirrorNames && w.opts.Repair == nil {
-		w.opts.firstVolume = l.highestVolume + 1
+		w.opts.firstVolume = max(l.highestVolume, w.highestNamed(l)) + 1
 	}
 	w.packing, err = w.opts.pack(c, sequence, parent, nil)
 	return false, err
@@ -132,6 +131,18 @@ func (w *Writer) newest(l *listing) (*set, digest.Digest) {
 		}
 	}
 	return nil, ""
+}
+
+// highestNamed returns the highest number of a volume with a name of oc mirror that a set in the folder
+// has, also if the volume was carried away: two disks of a series have different names.
+func (w *Writer) highestNamed(l *listing) int {
+	high := 0
+	for _, sequence := range l.sets {
+		if s, _, err := readSet(w.root, sequence); err == nil && s.FirstVolume > 0 {
+			high = max(high, s.FirstVolume+len(s.Volumes)-1)
+		}
+	}
+	return high
 }
 
 // unfinished returns the set that an interrupted run was writing. It returns nil if there is none,

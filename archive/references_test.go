@@ -178,7 +178,7 @@ func TestNothingNewIsSmall(t *testing.T) {
 	if len(p.set.Volumes) != 1 || total >= 64<<10 {
 		t.Errorf("%d volumes, %d bytes", len(p.set.Volumes), total)
 	}
-	if diff := cmp.Diff([]string{"gantry/000101.0001.json", markerPath, sumsPath}, paths(p.set)); diff != "" {
+	if diff := cmp.Diff([]string{"gantry/000101.0001.json", markerPath, sumsPath, copyPath}, paths(p.set)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := parseSet(encoded(t, p.set)); err != nil {

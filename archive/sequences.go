@@ -8,7 +8,7 @@ import (
 )
 
 // Sequences returns the sequences of the set manifests in the folders dirs, in ascending order and
-// each once. It does not read the manifests. If there are none, the error wraps fs.ErrNotExist.
+// each once, and of volumes without a set manifest. It does not read the manifests. If there are none, the error wraps fs.ErrNotExist.
 func Sequences(dirs ...string) ([]int, error) {
 	var all []int
 	var lists []*listing
@@ -20,6 +20,7 @@ func Sequences(dirs ...string) ([]int, error) {
 		lists = append(lists, l)
 		all = append(all, l.sets...)
 	}
+	all = append(all, unlisted(lists, nil)...)
 	if len(all) == 0 {
 		return nil, fmt.Errorf("looking for archives in %s: %w", strings.Join(dirs, ", "), whyNotFound(lists))
 	}
@@ -33,5 +34,5 @@ func listDir(dir string) (l *listing, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	return list(root)
+	return listWithVolumes(root, 0)
 }

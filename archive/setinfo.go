@@ -18,6 +18,9 @@ type SetInfo struct {
 	// Manifest is the name of the set manifest. Dir is the folder that has it, as it was given. It
 	// is empty for a set that is built on and not present.
 	Manifest, Dir string
+	// Recovered is how the set manifest was found if it is in no folder: RecoveredCopy or
+	// RecoveredHeaders. Dir then has a volume.
+	Recovered string
 	// Problem is why a set without Dir is not read: "missing", or what is wrong with its set
 	// manifest.
 	Problem string
@@ -53,6 +56,9 @@ type VolumeInfo struct {
 	// there is none, "" if nothing is wrong.
 	Problem string
 }
+
+// Missing reports whether no file was found for the volume.
+func (v *VolumeInfo) Missing() bool { return v.Problem == problemMissing }
 
 // Sets returns the repairs of the newest set, the newest set, and then the sets that it builds on,
 // newest first, each after its repairs. Sets that are in no folder or cannot be read come last. Of
@@ -96,6 +102,9 @@ func (a *Archive) info(m *member) SetInfo {
 	}
 	if info.Encrypted && !info.NeedsIdentity {
 		info.Features = slices.Sorted(slices.Values(append([]string{featureEncrypted}, s.Features...)))
+	}
+	if m.recovery != nil {
+		info.Recovered = m.recovery.kind
 	}
 	info.BuildsOn = append(info.BuildsOn, s.BuildsOn...)
 	for _, h := range s.Omitted {

@@ -122,8 +122,8 @@ func (s *set) split() bool {
 	return false
 }
 
-// identity returns the digest of the set manifest as it was before the digests of parts were known.
-// Two packings of the same content have the same.
+// identity returns the digest of the set manifest as it was before the digests of parts and of its
+// copy were known. Two packings of the same content have the same.
 func (s *set) identity() (digest.Digest, error) {
 	bare := *s
 	bare.Volumes = slices.Clone(s.Volumes)
@@ -131,6 +131,9 @@ func (s *set) identity() (digest.Digest, error) {
 		v := &bare.Volumes[i]
 		v.Entries = slices.Clone(v.Entries)
 		for j := range v.Entries {
+			if v.Entries[j].isCopy() {
+				v.Entries[j].Digest = zeroSum
+			}
 			if p := v.Entries[j].Part; p != nil {
 				without := *p
 				without.Digest = ""

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -75,6 +76,13 @@ func (a *Archive) signatureOf(c manifestCopy) (sshsig.Verdict, error) {
 	if len(refused) > 0 {
 		return sshsig.Verdict{}, refused[0]
 	}
+	if c.recovery != nil && c.recovery.signature != nil {
+		verdict, err := a.policy.Check(SignatureNamespace, bytes.NewReader(c.recovery.copied), c.recovery.signature)
+		if err != nil {
+			err = &SignatureError{Dir: a.dirs[c.dir], File: id.signature() + " in " + copyPath, Err: err}
+		}
+		return verdict, err
+	}
 	verdict, err := a.checkSignature(c, nil)
 	if err != nil {
 		err = &SignatureError{Dir: a.dirs[c.dir], File: id.manifest(), Err: err}
@@ -101,7 +109,7 @@ func (a *Archive) signatureDamage() []Damage {
 				continue
 			}
 			if err == nil {
-				_, err = a.checkSignature(manifestCopy{dir: m.dir, set: m.outer, digest: m.digest}, armored)
+				_, err = a.checkSignature(manifestCopy{dir: m.dir, set: m.outer, digest: m.digest, recovery: m.recovery}, armored)
 			}
 			if err != nil && !errors.As(err, new(*sshsig.UntrustedError)) {
 				damage = append(damage, Damage{File: id.signature(), Problem: fmt.Sprintf("it is not the signature of %s: %v", id.manifest(), err)})
@@ -114,6 +122,9 @@ func (a *Archive) signatureDamage() []Damage {
 // checkSignature checks the signature of a set manifest, which is read again and must be what was
 // read before.
 func (a *Archive) checkSignature(c manifestCopy, armored []byte) (sshsig.Verdict, error) {
+	if c.recovery != nil {
+		return a.policy.Check(SignatureNamespace, bytes.NewReader(c.recovery.text), armored)
+	}
 	f, _, err := regular.Open(a.folders[c.dir], c.set.id().manifest())
 	if err != nil {
 		return sshsig.Verdict{}, err

@@ -233,6 +233,9 @@ func TestSignedInTwoFolders(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	s := newSample(1, 3000)
 	s.write(t, one, Options{Sign: mallory.sign})
+	if err := os.CopyFS(two, os.DirFS(one)); err != nil {
+		t.Fatal(err)
+	}
 	s.write(t, two, Options{Sign: ops.sign})
 	for _, dirs := range [][]string{{one, two}, {two, one}} {
 		if v, err := opened(ops.policy, dirs...); err != nil || v.Principal != "ops@example.com" {

@@ -112,9 +112,9 @@ func TestEveryFrameByteCounts(t *testing.T) {
 
 func TestDamageIsNamed(t *testing.T) {
 	s, dir := newSample(1, 9000, 9000, 9000), t.TempDir()
-	s.write(t, dir, Options{VolumeSize: 16 << 10})
+	s.write(t, dir, Options{VolumeSize: 16 << 10, withoutCopy: true})
 	other := t.TempDir()
-	newSample(2, 9000, 9000, 9000).write(t, other, Options{VolumeSize: 16 << 10})
+	newSample(2, 9000, 9000, 9000).write(t, other, Options{VolumeSize: 16 << 10, withoutCopy: true})
 	v := func(n int) string { return filepath.Join(dir, volumeName(1, n)) }
 	missing := func(n int) string {
 		return fmt.Sprintf("%s (sequence 1, volume %d of 4) is not in %s", volumeName(1, n), n, dir)

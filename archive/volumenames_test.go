@@ -48,8 +48,8 @@ func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 	write(first, opts)
 	write(first, opts) // nothing to do
 	write(second, opts)
-	want(1, "mirror_000003.tar", "mirror_000004.tar")
-	want(2, "mirror_000005.tar", "mirror_000006.tar", "mirror_000007.tar")
+	want(1, "mirror_000003.tar", "mirror_000004.tar", "mirror_000005.tar")
+	want(2, "mirror_000006.tar", "mirror_000007.tar", "mirror_000008.tar", "mirror_000009.tar")
 	for sequence := range 2 {
 		a, err := OpenWith(OpenOptions{Sequence: sequence + 1}, dir)
 		if err != nil {
@@ -59,12 +59,20 @@ func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 			t.Errorf("sequence %d: %v", sequence+1, err)
 		}
 	}
+	// Volumes that were carried away keep their numbers.
+	for _, name := range []string{"mirror_000006.tar", "mirror_000007.tar", "mirror_000008.tar", "mirror_000009.tar"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(newSample(4, 100), opts)
+	want(3, "mirror_000010.tar", "mirror_000011.tar")
 	// Later archives may have other names. What they replace is removed with its volumes.
 	opts.OCMirrorNames, opts.Replace = false, true
 	write(newSample(3, 100), opts)
 	left := fileNamesIn(t, dir)
 	slices.Sort(left)
-	if diff := cmp.Diff([]string{"gantry-000003.0001.tar", "gantry-000003.json", "gantry-000003.json.sha256", "mirror_000002.tar"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"gantry-000004.0001.tar", "gantry-000004.0002.tar", "gantry-000004.json", "gantry-000004.json.sha256", "mirror_000002.tar"}, left); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -57,8 +57,10 @@ type Options struct {
 	WatchParity func(total int64, done func() int64) (stop func())
 	Log         *slog.Logger
 
-	// firstVolume is the FirstVolume of the set that is packed.
+	// firstVolume is the FirstVolume of the set that is packed. withoutCopy means that it has no copy
+	// of its manifest, as those that earlier versions wrote.
 	firstVolume int
+	withoutCopy bool
 
 	// Both are replaced in tests.
 	freeSpace   func(dir string) (int64, error)

@@ -224,6 +224,15 @@ func TestArchiveRefuses(t *testing.T) {
 	if err := os.CopyFS(volumes, os.DirFS(w.path("disk"))); err != nil {
 		t.Fatal(err)
 	}
+	tars, err := filepath.Glob(filepath.Join(volumes, "*.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tars {
+		if err := os.Truncate(name, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Remove(filepath.Join(volumes, "gantry-000001.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -236,10 +245,10 @@ func TestArchiveRefuses(t *testing.T) {
 		}{
 			{exitUsage, []string{"file://DIR"}, []string{w.path("disk")}},
 			{exitUsage, []string{"file://DIR"}, []string{fileScheme}},
-			{exitUsage, []string{"there is none", "name the folder that has it"}, []string{fileScheme + empty}},
+			{exitUsage, []string{"there is none", "name the folder that has them"}, []string{fileScheme + empty}},
 			{exitUsage, []string{"no such file", "check the path, and that the disk is mounted"}, []string{fileScheme + w.path("absent")}},
 			{exitUsage, []string{"name the folder that it lies in"}, []string{fileScheme + w.path("disk/gantry-000001.json")}},
-			{exitUsage, []string{"bring gantry-000001.json too"}, []string{fileScheme + volumes}},
+			{exitUsage, []string{"neither that nor volumes with a label", "copy the volumes again"}, []string{fileScheme + volumes}},
 			{exitMismatch, []string{"not signed"}, []string{disk, "--verify-key", key + ".pub"}},
 		} {
 			if verb[0] == "diff" {

@@ -114,7 +114,7 @@ func TestArchivesFlag(t *testing.T) {
 	for _, verb := range []string{"mirror", "verify"} {
 		var stdout, stderr bytes.Buffer
 		run([]string{verb, "--from", fileScheme + dir, "--workspace", t.TempDir(), "docker://127.0.0.1:1"}, &stdout, &stderr)
-		if !strings.Contains(stderr.String(), "there is no set manifest") {
+		if !strings.Contains(stderr.String(), "there is none: there are no volumes") {
 			t.Errorf("%s --from %q: %s", verb, dir, stderr.String())
 		}
 	}

@@ -103,6 +103,8 @@ var rules = []rule{
 	{from: "./pkg/state/audit", never: []string{"net/http/...", "./pkg/remote/..."}},
 	{from: "./pkg/state/shard", never: []string{"net/http/...", "./pkg/remote/...", "./plan/..."}},
 	{from: "./pkg/state/lease", never: []string{"net/http/...", "./pkg/remote/..."}},
+	// Archives of oc mirror are files.
+	{from: "./pkg/ocarchive", never: []string{"net/http/...", "./archive", "./plan/..."}},
 	// Parity is computed from any files.
 	{from: "./pkg/parity", never: []string{"net/http/...", "./archive"}},
 	// Compressors know nothing of what they compress.

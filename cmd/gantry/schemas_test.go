@@ -44,6 +44,7 @@ func documents() []document {
 		{"archive-extract", "archive extract", gantry.Extracted{}},
 		{"archive-extract-files", "archive extract", gantry.ExtractedFiles{}},
 		{"archive-inspect", "archive inspect", gantry.Inspection{}},
+		{"archive-convert", "archive convert", gantry.ConvertedArchive{}},
 		{"archive-rebuild", "archive rebuild", gantry.RebuiltArchive{}},
 		{"archive-list", "archive list", gantry.ArchiveImages{}},
 		{"archive-list-blobs", "archive list", gantry.ArchiveContent{}},

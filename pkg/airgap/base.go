@@ -66,8 +66,10 @@ func (l *history) chooseNewest(ctx context.Context) error {
 		}
 	}
 	switch n := len(l.exports); {
+	case l.newest != nil && l.newest.Sequence >= l.after && len(l.carried) > 0:
+		return l.baseFromCarried(ctx)
 	case l.newest != nil && l.newest.Sequence >= l.after && !l.intact:
-		l.fullReason = l.damagedReason()
+		l.remark = l.damagedReason()
 		return nil
 	case l.newest != nil && (n == 0 || l.newest.Sequence > l.exports[n-1].Sequence):
 		return l.baseFromFolder(ctx)
@@ -75,6 +77,21 @@ func (l *history) chooseNewest(ctx context.Context) error {
 		return l.baseFromExport(l.exports[n-1])
 	}
 	return nil
+}
+
+// baseFromCarried builds on the newest archive in the folder, whose volumes are elsewhere.
+func (l *history) baseFromCarried(ctx context.Context) error {
+	i := slices.IndexFunc(l.exports, func(c state.Export) bool { return c.SetRef == l.newest.SetRef })
+	var err error
+	if i >= 0 {
+		err = l.baseFromExport(l.exports[i])
+	} else if err = l.checkSigner(l.dir, l.newest.SetRef); err == nil {
+		err = l.baseFromFolder(ctx)
+	}
+	if l.base != nil {
+		l.remark = l.carriedRemark()
+	}
+	return err
 }
 
 // chooseSince builds on an earlier archive of the history.
@@ -85,7 +102,7 @@ func (l *history) chooseSince(s Since) error {
 		}
 	}
 	if s.Sequence == 0 {
-		l.fullReason = fmt.Sprintf("no archive of %q was written before %s, so that all content is written", l.name, s.Text)
+		l.remark = fmt.Sprintf("no archive of %q was written before %s, so that all content is written", l.name, s.Text)
 		return nil
 	}
 	if len(l.exports) == 0 {
@@ -126,7 +143,7 @@ func (l *history) baseFromFolder(ctx context.Context) error {
 	}
 	p, err := ReadPlan(ctx, have)
 	if err := errors.Join(err, have.Close()); err != nil {
-		l.fullReason = fmt.Sprintf("what %s in %s contains cannot be read, so all content is written again: %v", l.newest.Manifest, l.dir, err)
+		l.remark = fmt.Sprintf("what %s in %s contains cannot be read, so all content is written again: %v", l.newest.Manifest, l.dir, err)
 		return nil
 	}
 	set := l.newest.SetRef
@@ -134,7 +151,11 @@ func (l *history) baseFromFolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(filepath.Join(l.dir, l.newest.Manifest))
+	file := filepath.Join(l.dir, l.newest.Manifest)
+	if l.newest.Recovered != "" {
+		file = l.newest.Volumes[0].Path
+	}
+	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}

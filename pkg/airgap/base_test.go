@@ -63,8 +63,8 @@ func TestSince(t *testing.T) {
 			p := w.month(3)
 			n := w.must(p, "disk", tc.since)
 			got := n.Result()
-			if got.Sequence != 3 || got.BuildsOn != tc.buildsOn || got.Bases != tc.where || n.FullReason() != tc.remark || got.Empty || got.AlreadyPresent {
-				t.Errorf("%+v, %q", got, n.FullReason())
+			if got.Sequence != 3 || got.BuildsOn != tc.buildsOn || got.Bases != tc.where || n.Remark() != tc.remark || got.Empty || got.AlreadyPresent {
+				t.Errorf("%+v, %q", got, n.Remark())
 			}
 			have := w.open("disk")
 			brought := 0
@@ -218,6 +218,32 @@ func TestFolder(t *testing.T) {
 			w.forget()
 			w.spoil("disk", func(e archive.EntryInfo) bool { return e.Set.Sequence == 2 && itsPlan(e) })
 		}, 3, 0, "cannot be read, so all content is written again"},
+		"the volumes of the newest were carried away": {func(w *fixture) {
+			if err := os.Remove(w.path("disk/gantry-000002.0001.tar")); err != nil {
+				w.t.Fatal(err)
+			}
+		}, 3, 2, "gantry-000002.0001.tar of sequence 2 in "},
+		"all volumes were carried away": {func(w *fixture) {
+			for _, name := range []string{"disk/gantry-000001.0001.tar", "disk/gantry-000002.0001.tar"} {
+				if err := os.Remove(w.path(name)); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+		}, 3, 2, "is elsewhere, and this archive builds on sequence 2"},
+		"carried away, and no history": {func(w *fixture) {
+			w.forget()
+			if err := os.Remove(w.path("disk/gantry-000002.0001.tar")); err != nil {
+				w.t.Fatal(err)
+			}
+		}, 3, 0, "cannot be read, so all content is written again"},
+		"the set manifests were carried away, and no history": {func(w *fixture) {
+			w.forget()
+			for _, name := range []string{"disk/gantry-000001.json", "disk/gantry-000002.json"} {
+				if err := os.Remove(w.path(name)); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+		}, 3, 2, ""},
 		"the folder was emptied": {func(w *fixture) {
 			if err := os.RemoveAll(w.path("disk")); err != nil {
 				w.t.Fatal(err)
@@ -231,8 +257,8 @@ func TestFolder(t *testing.T) {
 			w.must(w.month(2), "disk", Since{})
 			tc.change(w)
 			n := w.must(w.month(3), "disk", Since{})
-			if got := n.Result(); got.Sequence != tc.sequence || got.BuildsOn != tc.buildsOn || !strings.Contains(n.FullReason(), tc.remark) || tc.remark == "" && n.FullReason() != "" {
-				t.Errorf("%+v, %q", got, n.FullReason())
+			if got := n.Result(); got.Sequence != tc.sequence || got.BuildsOn != tc.buildsOn || !strings.Contains(n.Remark(), tc.remark) || tc.remark == "" && n.Remark() != "" {
+				t.Errorf("%+v, %q", got, n.Remark())
 			}
 			all, err := w.ws.Exports("ops")
 			if last := all[len(all)-1]; err != nil || last.Sequence != tc.sequence || last.Set != n.Result().Set || last.Full != (tc.buildsOn == 0) {

@@ -72,7 +72,7 @@ func setSecret(ctx context.Context, ws *state.Workspace, e *archive.Encryption) 
 
 // FullReason returns why all content is written although the site may have some of it, as a
 // sentence without its full stop. It is empty if there is nothing to explain.
-func (n *Export) FullReason() string { return n.history.fullReason }
+func (n *Export) Remark() string { return n.history.remark }
 
 // DropsEncryption reports whether the previous archive is encrypted and this one will not be.
 func (n *Export) DropsEncryption() bool { return n.history.dropsEncryption(n.opts.Archive.Encrypt) }

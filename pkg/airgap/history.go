@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -25,13 +26,14 @@ type history struct {
 	series  string           // of the newest archive in the folder, or ""
 	newest  *archive.SetInfo // the newest archive in the folder, if it is of this plan
 	intact  bool             // whether newest was found with all its volumes
+	carried []string         // the volumes of newest that are elsewhere, if nothing else is wrong with it
 	// unidentified reports whether the newest archive in the folder is encrypted and not in the
 	// history of this workspace.
 	unidentified bool
 	signing      *SigningPolicy // nil if nothing is signed
 	base         *base          // nil if the next archive leaves out nothing
 	baseChosen   bool           // the base was selected, whatever the folder has
-	fullReason   string         // why all content is written, for people
+	remark       string         // why all content is written, or which volumes are elsewhere, for people
 }
 
 // loadHistory reads the history of a series and chooses what its next archive builds on.
@@ -110,12 +112,48 @@ func (l *history) inspectFolder() error {
 		return err
 	}
 	info := have.Selected()
+	if info.Recovered == archive.RecoveredHeaders {
+		return have.Close() // which set it is, is not known for certain
+	}
 	l.identify(&info)
 	l.intact = !slices.ContainsFunc(info.Volumes, func(v archive.VolumeInfo) bool { return v.Problem != "" })
+	l.carried = carriedVolumes(&info)
 	if l.series = info.Series; l.series == l.name && !l.unidentified {
 		l.newest = &info
 	}
 	return have.Close()
+}
+
+// carriedVolumes returns the volumes of an archive that are missing, if no other volume is damaged: they
+// were carried away, or moved to another disk.
+func carriedVolumes(info *archive.SetInfo) (names []string) {
+	for _, v := range info.Volumes {
+		switch {
+		case v.Problem == "":
+		case v.Missing():
+			names = append(names, v.Name)
+		default:
+			return nil
+		}
+	}
+	return names
+}
+
+// carriedRemark names the volumes that are elsewhere.
+func (l *history) carriedRemark() string {
+	names := strings.Join(l.carried[:min(len(l.carried), 3)], ", ")
+	if more := len(l.carried) - 3; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s of sequence %d in %s %s elsewhere, and this archive builds on sequence %d; Options.Full writes all content",
+		names, l.newest.Sequence, l.dir, plural(len(l.carried), "is", "are"), l.newest.Sequence)
+}
+
+func plural(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }
 
 // identify fills in from the history what an encrypted archive does not tell.

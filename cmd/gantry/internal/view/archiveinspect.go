@@ -60,6 +60,12 @@ func writeSet(b *strings.Builder, s *gantry.InspectedSet, width int) {
 	}
 	fmt.Fprintf(b, "  %s in %s, volumes of at most %s\n", content,
 		Number(len(s.Volumes), "volume", "volumes"), progress.Bytes(s.VolumeSize))
+	switch s.Recovered {
+	case "copy":
+		fmt.Fprintf(b, "  %s is missing; its copy in a volume is the same, byte for byte\n", s.Manifest)
+	case "headers":
+		fmt.Fprintf(b, "  %s is missing; whether it was signed, and what it builds on, is not known\n", s.Manifest)
+	}
 	if len(s.BuildsOn) > 0 {
 		var on []string
 		for _, base := range s.BuildsOn {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+)
+
+// archiveConvertFlags are the flags of gantry archive convert.
+type archiveConvertFlags struct {
+	form, to, name, volumeSize string
+	sign                       signFlags
+	encrypt                    encryptFlags
+}
+
+func (a *app) archiveConvertCommand() *cobra.Command {
+	f := archiveConvertFlags{}
+	c := &cobra.Command{
+		Use:   "convert file://DIR... --to DIR",
+		Short: "Make an archive of archives that oc mirror wrote",
+		Long: `Read archives of oc mirror, version 2 (mirror_000001.tar and so on), and write an archive
+with their images, under the names that oc mirror gives them in a mirror, to the folder
+--to. gantry mirror --from imports it. No registry is needed.
+
+Name the folders of several archives oldest first: each has only the blobs that earlier
+ones do not have. Instead of earlier ones, name the cache of oc mirror at the site (its
+--cache-dir), which has what was imported. Of images that no folder has completely, the
+names are printed, the others are converted, and the command ends with 3.
+
+What the archives do not tell is in the notes of the plan, which the command prints.
+
+` + exitCodes(map[int]string{
+			exitPartial:  "images are incomplete; the archive has the others",
+			exitMismatch: "a file of oc mirror is damaged, or nothing is complete",
+			exitNoSpace:  helpNoSpace,
+		}),
+		Example: `  gantry archive convert file:///media/disk --to /srv/converted
+  gantry archive convert file:///media/october file:///media/november --to /srv/converted
+  gantry archive convert file:///home/ops file:///media/november --to /srv/converted   # with the cache
+  gantry mirror --from file:///srv/converted docker://mirror.example.com:5000/ocp`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		f.sign.stdin = cmd.InOrStdin()
+		return a.archiveConvert(cmd.Context(), &f, args)
+	}
+	c.Flags().StringVar(&f.to, "to", "", "folder that the archive is written to")
+	c.Flags().StringVar(&f.name, "name", gantry.ConvertedName, "name of the series of archives")
+	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "maximum size of volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl")
+	f.sign.addFlags(c.Flags(), "sign the archive")
+	f.encrypt.addFlags(c.Flags())
+	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	return c
+}
+
+func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags, args []string) error {
+	if err := a.form(f.form, outputText, outputJSON); err != nil {
+		return err
+	}
+	if f.to == "" {
+		return usageHint("name a folder with --to", "no folder for the archive")
+	}
+	o := gantry.ConvertArchiveOptions{Env: a.environment(&registryFlags{}), Folders: args, To: f.to, Name: f.name}
+	var err error
+	if f.volumeSize != "" {
+		if o.VolumeSize, err = archive.ParseVolumeSize(f.volumeSize); err != nil {
+			return usagef("--volume-size: %w", err)
+		}
+	}
+	if o.SigningKey, err = a.signKey(ctx, f.sign); err != nil {
+		return err
+	}
+	if o.EncryptTo, err = a.encryption(&f.encrypt); err != nil {
+		return err
+	}
+	result, err := gantry.ConvertArchive(ctx, o)
+	if result == nil {
+		return err
+	}
+	return cmp.Or(a.result(result, func() string { return view.ConvertedArchive(result) }), err)
+}
