@@ -26,6 +26,8 @@ type job struct {
 	// again is called before the rest of a plan is copied without packages whose images are missing. Nil does
 	// nothing.
 	again func(ctx context.Context, part *plan.Plan) error
+	// announce is called before the first push to a registry. Nil does nothing.
+	announce func(ctx context.Context)
 }
 
 // newJob returns the job of a plan. have is the archive to read from, or nil to read from the
@@ -159,6 +161,7 @@ func (s *Session) copy(ctx context.Context, o MirrorOptions, j *job, found func(
 		}
 		e.cancelUploads(ctx, r.Client, uploads)
 		r.Client.LogSessions(uploads)
+		opts.BeforePush = j.announce
 		opts.Journal, finish = journal, func(finished bool) error {
 			e.cancelUploads(ctx, r.Client, uploads)
 			return errors.Join(journal.Done(finished), uploads.Close())

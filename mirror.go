@@ -356,6 +356,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 			return nil, err
 		}
 	}
+	j.announce = func(ctx context.Context) { s.announceRun(ctx, t.Registry(), j.Plan()) }
 	if result.Report, result.Transfer, err = s.copy(ctx, o, j, result.foundMissing); err != nil {
 		return result, err
 	}
