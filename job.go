@@ -168,5 +168,8 @@ func (s *Session) copy(ctx context.Context, o MirrorOptions, j *job, found func(
 		}
 	}
 	report, took, err := e.runJob(ctx, j, opts)
+	if err == nil && o.TagUntagged {
+		err = j.to.Registry().tagUntagged(ctx, j.Plan())
+	}
 	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
 }
