@@ -345,8 +345,14 @@ func (h *history) run() {
 	}
 	for set := range h.sets {
 		h.begin(false, h.args(set, "prune", "--yes", h.to(set))...)
-		if o := h.gantry(h.args(set, "prune", h.to(set))...); !strings.HasPrefix(o.stdout, "Nothing to delete") {
+		o := h.gantry(h.args(set, "prune", h.to(set))...)
+		if !strings.HasPrefix(o.stdout, "Nothing to delete") {
 			h.t.Errorf("prune has more to delete:\n%s", o.stdout)
+		}
+		// What a killed run pushed and others refer to stays in its record.
+		pending := func(tag string) bool { return strings.HasSuffix(tag, ".pending") }
+		if !strings.Contains(o.stdout, "but kept") && slices.ContainsFunc(h.recorded(h.prefix(set)), pending) {
+			h.t.Errorf("a run is recorded that did not end:\n%s", o.stdout)
 		}
 	}
 	h.checkMirror("prune")
