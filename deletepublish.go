@@ -93,7 +93,7 @@ func (r *recordedTurns) removeListed(ctx context.Context, s *Session, o *DeleteO
 		return true, nil
 	}
 	if len(removed.Catalogs) > 0 {
-		if err := s.publishAgain(ctx, &at, turn.Name, removed, content, result); err != nil {
+		if err := s.publishAgain(ctx, &at, turn, removed, content, result); err != nil {
 			return false, err
 		}
 	}
@@ -107,9 +107,11 @@ func (r *recordedTurns) removeListed(ctx context.Context, s *Session, o *DeleteO
 		return false, err
 	}
 	record := withoutRemoved(before, p, removed.Plan, names)
-	if _, err := setrecord.Write(ctx, r.records, s.sources.cache, now, turn, record, removed.Plan.Write); err != nil {
+	written, err := setrecord.Write(ctx, r.records, s.sources.cache, now, turn, record, removed.Plan.Write)
+	if err != nil {
 		return false, fmt.Errorf("recording the image set %q without what is deleted: %w", turn.Name, err)
 	}
+	s.removeAnnounced(ctx, &at, written)
 	result.ImageSets = append(result.ImageSets, turn.Name)
 	return true, s.SaveRecord(r.to.Key(), turn.Name, record)
 }
@@ -169,8 +171,9 @@ func (l *listedImages) addRemoved(p *plan.Plan, removed *build.Removed, names ma
 	}
 }
 
-// publishAgain publishes catalogs of a plan that were built again.
-func (s *Session) publishAgain(ctx context.Context, t *RegistryDestination, set string, removed *build.Removed, content image.Reader, result *DeleteResult) error {
+// publishAgain publishes catalogs of the plan of a turn that were built again.
+func (s *Session) publishAgain(ctx context.Context, t *RegistryDestination, turn *setrecord.Turn, removed *build.Removed, content image.Reader, result *DeleteResult) error {
+	set := turn.Name
 	part, err := removed.Plan.OnlyCatalogs(removed.Catalogs)
 	if err != nil {
 		return err
@@ -180,6 +183,7 @@ func (s *Session) publishAgain(ctx context.Context, t *RegistryDestination, set 
 	if j.Job, err = mirror.NewJob(ctx, part, nil); err != nil {
 		return err
 	}
+	j.announce = func(ctx context.Context) { s.announce(ctx, t, removed.Plan, turn) }
 	report, _, err := s.copy(ctx, j, copyOptions{})
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -130,6 +131,8 @@ type RegistryDestination struct {
 	recorded      map[string]recordedSet
 	unreadable    []string
 	recordProblem error
+	// announced are the plans that this run recorded in the mirror before it pushed.
+	announced []setrecord.Pending
 }
 
 // Registry returns t.

@@ -228,6 +228,7 @@ func (s *Session) recordRun(ctx context.Context, t *RegistryDestination, run set
 		return out, nil
 	}
 	out.Turn, out.Runs, out.NewTurn = turn.Number, turn.Runs, before == nil || before.Number != turn.Number
+	s.removeAnnounced(ctx, t, turn)
 	t.recorded[run.Name] = recordedSet{Turn: *turn}
 	return out, s.saveRecordedSets(t, t.recorded)
 }

@@ -26,6 +26,8 @@ type job struct {
 	// again is called before the rest of a plan is copied without packages whose images are missing. Nil does
 	// nothing.
 	again func(ctx context.Context, part *plan.Plan) error
+	// announce is called before the first push to a registry. Nil does nothing.
+	announce func(ctx context.Context)
 }
 
 // newJob returns the job of a plan. have is the archive to read from, or nil to read from the
@@ -134,6 +136,8 @@ type copyOptions struct {
 	found  func([]mirror.MissingImage)
 	// windows are the times of the day at which it copies.
 	windows []string
+	// tagUntagged gives tags to the manifests in a registry that have none.
+	tagUntagged bool
 }
 
 // copy runs a job, and keeps the journal of a registry. Before and after, it cancels the uploads
@@ -170,11 +174,15 @@ func (s *Session) copy(ctx context.Context, j *job, o copyOptions) (*mirror.Repo
 		}
 		e.cancelUploads(ctx, r.Client, uploads)
 		r.Client.LogSessions(uploads)
+		opts.BeforePush = j.announce
 		opts.Journal, finish = journal, func(finished bool) error {
 			e.cancelUploads(ctx, r.Client, uploads)
 			return errors.Join(journal.Done(finished), uploads.Close())
 		}
 	}
 	report, took, err := e.runJob(ctx, j, opts)
+	if err == nil && o.tagUntagged {
+		err = j.to.Registry().tagUntagged(ctx, j.Plan())
+	}
 	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
 }

@@ -92,6 +92,8 @@ type MirrorOptions struct {
 	// Prune deletes from a registry what none of its image sets wants any more, as the function Prune does,
 	// after a run that is complete.
 	Prune bool
+	// TagUntagged gives tags to the manifests of the plan that have none, for garbage collection that deletes those.
+	TagUntagged bool
 	// RemoveSignatures leaves out the signatures and other referrers of images, as mirror.signatures:
 	// remove does in Config.
 	RemoveSignatures bool
@@ -370,6 +372,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 			return nil, err
 		}
 	}
+	j.announce = func(ctx context.Context) { s.announceRun(ctx, t.Registry(), j.Plan()) }
 	if result.Report, result.Transfer, err = s.copy(ctx, j, o.copying(result)); err != nil {
 		return result, err
 	}

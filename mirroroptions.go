@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // Check returns an error if options contradict each other. Mirror calls it first.
@@ -19,6 +20,8 @@ func (o *MirrorOptions) Check() error {
 		return inputHint("give "+strings.Join(Layouts(), " or "), "Options.Layout %q", o.Layout)
 	}
 	switch {
+	case o.TagUntagged && (!o.toRegistry() || o.Repair != "" || o.Shard != (plan.Shard{})):
+		return inputf("Options.TagUntagged is for docker:// destinations, and not for Options.Shard")
 	case o.CreateRepositories && (!o.toRegistry() || o.Repair != ""):
 		return inputf("Options.CreateRepositories is for docker:// destinations")
 	case o.CreateRepositories && o.ResourcesOnly:

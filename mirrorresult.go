@@ -82,7 +82,7 @@ type MirrorResult struct {
 
 // copying returns the options for copying. What a registry misses is added to the result.
 func (o *MirrorOptions) copying(result *MirrorResult) copyOptions {
-	return copyOptions{stopOnError: o.OnError == OnErrorStop, repair: o.RepairMissing, found: result.foundMissing, windows: o.windows()}
+	return copyOptions{stopOnError: o.OnError == OnErrorStop, repair: o.RepairMissing, found: result.foundMissing, windows: o.windows(), tagUntagged: o.TagUntagged}
 }
 
 // sayRead says how much of an archive an import read and compared with its digests. What it did not need may be damaged, and

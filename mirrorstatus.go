@@ -3,6 +3,7 @@ package gantry
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
@@ -26,6 +27,9 @@ type MirrorState struct {
 	Version   int           `json:"version"`
 	Mirror    string        `json:"mirror"`
 	ImageSets []MirroredSet `json:"imageSets"`
+	// Pending are runs that push, or that ended before they were recorded. They are listed until a later run of the image
+	// set is recorded.
+	Pending []setrecord.Pending `json:"pending,omitempty"`
 	// Total is what all image sets want, with content that several want counted for each.
 	Total setrecord.Content `json:"total"`
 }
@@ -63,6 +67,14 @@ func MirrorStatus(ctx context.Context, o MirrorStatusOptions) (*MirrorState, err
 		}
 		s.ImageSets = append(s.ImageSets, set)
 		add(&s.Total, turn.Content)
+	}
+	pending, err := setrecord.AllPending(ctx, t.imageSets())
+	failed = errors.Join(failed, err)
+	for _, run := range pending {
+		recorded := func(turn setrecord.Turn) bool { return turn.Name == run.Name && turn.Runs > run.Runs }
+		if (o.Name == "" || o.Name == run.Name) && !slices.ContainsFunc(turns, recorded) {
+			s.Pending = append(s.Pending, run)
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

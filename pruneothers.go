@@ -65,10 +65,29 @@ func (r *recordedTurns) addOtherMirror(ctx context.Context, other *recordedTurns
 	}
 	for i := range sets {
 		if err := r.addOther(ctx, other, &sets[i]); err != nil {
-			return advice.Wrap(advice.Failure, fmt.Errorf("reading the records of the mirror %s: %w", other.to, err), "nothing can be deleted while a record of a mirror that may have repositories in common with this one cannot be read")
+			return otherUnread(other, err)
+		}
+	}
+	if err := other.readPending(ctx); err != nil {
+		return otherUnread(other, err)
+	}
+	for _, run := range other.pending {
+		p, names, err := other.readPlan(ctx, run.Turn())
+		if err != nil {
+			return otherUnread(other, err)
+		}
+		turn := run.turn()
+		turn.ImageSet = other.to.String() + " " + turn.ImageSet
+		if err := r.all.Add(turn, p, names, nil); err != nil {
+			return otherUnread(other, err)
 		}
 	}
 	return nil
+}
+
+// otherUnread returns the error of a record of another mirror that cannot be read.
+func otherUnread(other *recordedTurns, err error) error {
+	return advice.Wrap(advice.Failure, fmt.Errorf("reading the records of the mirror %s: %w", other.to, err), "nothing can be deleted while a record of a mirror that may have repositories in common with this one cannot be read")
 }
 
 // adviseOther returns the error of reading a repository of another mirror, if any, with a hint. That the

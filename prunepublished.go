@@ -11,13 +11,17 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 // keepPublished finds the content of earlier turns that the current one needs: catalogs that are still
 // published since the newer one was withheld, with everything they name, the releases before one that was
 // withheld, and images that are missing at their sources.
-func (r *recordedTurns) keepPublished(ctx context.Context, set *turnsOfSet) error {
+func (r *recordedTurns) keepPublished(ctx context.Context, set *turnsOfSet) (err error) {
+	if set.record, err = setrecord.ReadRecord(ctx, r.records, set.current()); err != nil {
+		return err
+	}
 	p, names, err := r.readPlan(ctx, set.current())
 	if err != nil {
 		return err
@@ -53,6 +57,11 @@ func (r *recordedTurns) keepPublished(ctx context.Context, set *turnsOfSet) erro
 		img := &set.record.Images[i]
 		if need.missing[img.Source.String()] {
 			r.all.AddImage(prune.Turn{ImageSet: set.current().Name}, inMirror(img.Mirror, img.Source), img.Source.String(), true)
+		}
+	}
+	if !set.forgotten {
+		if err := r.keepPublishedByPending(ctx, set.current().Name, need.published); err != nil {
+			return err
 		}
 	}
 	for i := len(set.turns) - 2; i >= 0 && !need.empty(); i-- {

@@ -23,7 +23,8 @@ type recordedTurns struct {
 	records *mirror.ImageSets
 	sets    []turnsOfSet
 	all     prune.Recorded
-	tags    []string // of all turns, sorted
+	tags    []string // of all turns and pending runs, sorted
+	pending []*pendingRun
 	// deletes means that what is not wanted is deleted; onlyMirror is PruneOptions.OnlyMirror.
 	deletes, onlyMirror bool
 	// forget is PruneOptions.Forget.
@@ -61,9 +62,6 @@ func (e *Env) readTurns(ctx context.Context, o *PruneOptions, s *Session, t *Reg
 	if err != nil {
 		return nil, err
 	}
-	if len(listed) == 0 && r.listed == nil {
-		return nil, inputHint("run gantry mirror to it once: it records what an image set wants, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
-	}
 	now := r.now(o)
 	names := map[string]bool{}
 	for i := range listed {
@@ -81,7 +79,15 @@ func (e *Env) readTurns(ctx context.Context, o *PruneOptions, s *Session, t *Reg
 		}
 		r.sets = append(r.sets, set)
 	}
-	slices.Sort(r.tags)
+	if err := r.readPending(ctx); err != nil {
+		return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while it cannot be read what runs pushed that did not end")
+	}
+	if len(listed)+len(r.pending) == 0 && r.listed == nil {
+		return nil, inputHint("run gantry mirror to it once: it records what an image set wants, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
+	}
+	for _, run := range r.pending {
+		names[run.Name] = true
+	}
 	if o.Forget != "" && !names[o.Forget] {
 		return nil, unknownSet(t, o.Forget, names)
 	}
@@ -89,6 +95,14 @@ func (e *Env) readTurns(ctx context.Context, o *PruneOptions, s *Session, t *Reg
 		if err := s.checkRecorded(t, names); err != nil {
 			return nil, err
 		}
+	}
+	for i := range r.sets {
+		if err := r.keepPublished(ctx, &r.sets[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.addPending(ctx); err != nil {
+		return nil, err
 	}
 	for i := range r.sets {
 		if err := r.addSet(ctx, &r.sets[i]); err != nil {
@@ -123,12 +137,6 @@ func (s *Session) checkRecorded(t *RegistryDestination, names map[string]bool) e
 // addSet adds what the turns of an image set list.
 func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 	var err error
-	if set.record, err = setrecord.ReadRecord(ctx, r.records, set.current()); err != nil {
-		return err
-	}
-	if err := r.keepPublished(ctx, set); err != nil {
-		return err
-	}
 	last := len(set.turns) - 1
 	smaller := r.listed.notRecorded(set.current().Name)
 	if smaller != nil {
@@ -291,6 +299,11 @@ func (r *recordedTurns) removable(needed func(prune.Turn) bool) []string {
 			tags = append(tags, own...)
 		case len(own) == len(set.turns) && !needed(prune.Turn{ImageSet: set.current().Name}):
 			tags = append(append(tags, own...), setrecord.Tag(set.current().Name))
+		}
+	}
+	for _, run := range r.pending {
+		if !run.wanted && run.partly == nil && !needed(run.turn()) {
+			tags = append(tags, run.Tag())
 		}
 	}
 	slices.Sort(tags)

@@ -114,6 +114,7 @@ func (e *Env) mirrorShard(ctx context.Context, o MirrorOptions, trust *imagePoli
 	}
 	defer release()
 	defer func() { failure = lost(leased, r, failure) }()
+	j.announce = func(ctx context.Context) { s.announceShard(ctx, r, rename(approved.Plan, o.Name)) }
 	if result.Report, result.Transfer, err = s.copy(leased, j, o.copying(result)); err != nil {
 		return result, err
 	}

@@ -128,7 +128,12 @@ func (r *recordedRun) begin(o *MirrorOptions) error {
 	if o.writesNothing() {
 		return nil
 	}
-	return r.session.beginAudit("mirror", r.Destination, r.Name)
+	if err := r.session.beginAudit("mirror", r.Destination, r.Name); err != nil {
+		return err
+	}
+	r.Audited = true
+	r.save(false) // a log that is gone later is noticed, also if this run is killed
+	return nil
 }
 
 // end records how the run ended with err, and returns that with the error of the audit log, if any.

@@ -136,6 +136,7 @@ func (r *run) sendBlob(ctx context.Context, b *blobCopy, h *target) (string, err
 		opened.Store(true)
 		return body(ctx, offset)
 	}
+	r.beforePush(ctx)
 	if r.registry != nil && len(b.known) > 0 {
 		mounted, err := r.registry.MountBlob(ctx, h.repository, b.descriptor(), b.known[0], open)
 		if err != nil {

@@ -77,3 +77,9 @@ func (s *ImageSets) PutManifest(ctx context.Context, tag, mediaType string, raw 
 	}
 	return d, err
 }
+
+// Remove deletes a manifest with its tags.
+func (s *ImageSets) Remove(ctx context.Context, d digest.Digest) error {
+	_, err := s.client.DeleteManifest(ctx, s.repository.WithDigest(d))
+	return err
+}

@@ -20,6 +20,7 @@ const maxFutileChecks = 8
 // present, accepted and lost. What is missing is then pushed again, and the manifest once more.
 func (r *run) writeManifest(ctx context.Context, img *image, m *plan.Manifest, raw []byte, tags []string) error {
 	desc := manifestDescriptor(m)
+	r.beforePush(ctx)
 	err := r.destination.PutManifest(ctx, img.repository, desc, raw, tags)
 	if err == nil || r.registry == nil {
 		return err

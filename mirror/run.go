@@ -59,6 +59,8 @@ type Options struct {
 	// Wait, if set, is called before each blob and each image begins. It returns when it may begin, or
 	// with an error that ends the run.
 	Wait func(context.Context) error
+	// BeforePush, if set, is called once, before the first blob or manifest is written.
+	BeforePush func(context.Context)
 	// Meter, if set, measures the progress.
 	Meter *Meter
 	Log   *slog.Logger
@@ -162,6 +164,7 @@ type run struct {
 	pending      atomic.Int64          // images that are not finished
 	batches      map[string]*pushBatch // by repository
 
+	firstPush      sync.Once // calls BeforePush
 	journalWarning sync.Once // logs once that the journal cannot be written
 	count          counts
 	proof          proof // that the registry compares content with digests
@@ -234,6 +237,13 @@ func (r *run) copy(ctx context.Context) error {
 		return err
 	}
 	return r.finalError()
+}
+
+// beforePush is called before each write to the destination.
+func (r *run) beforePush(ctx context.Context) {
+	if r.BeforePush != nil {
+		r.firstPush.Do(func() { r.BeforePush(ctx) })
+	}
 }
 
 // mayBegin waits until new transfers may begin.

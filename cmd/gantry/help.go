@@ -21,7 +21,7 @@ type flagGroup struct {
 // most users need: the short help describes only them.
 var flagGroups = []flagGroup{
 	{"Source", []string{"src-authfile", "src-cert-dir", "src-tls-verify", "src-plain-http"}},
-	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "create-repositories", "registry-kind", "registry-token-file", "max-nested-paths", "mirror-source-policy", "prune", "resources-only", "layout", "icsp", "resource-name", "rename-catalogs", "check-blobs", "read-blobs", "repair-missing"}},
+	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "create-repositories", "registry-kind", "registry-token-file", "max-nested-paths", "mirror-source-policy", "prune", "tag-untagged", "resources-only", "layout", "icsp", "resource-name", "rename-catalogs", "check-blobs", "read-blobs", "repair-missing"}},
 	{"Several hosts", []string{"shard", "finish", kubernetesJobFlag, kubernetesImageFlag, kubernetesClaimFlag}},
 	{"Archive", []string{"since", "full", "receipt", "write-receipt", "volume-size", "redundancy", "strict-archive", "delta", "delta-time", "with-gantry", "repair", "encrypt-to"}},
 	{"Trust", []string{

@@ -69,6 +69,7 @@ type mirrorFlags struct {
 	summary        string
 	window         []string
 	prune          bool
+	tagUntagged    bool
 	createRepos    bool
 	api            apiFlags
 }
@@ -79,8 +80,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 		Use: "mirror {-c FILE | --plan FILE | --from file://DIR | --repair FILE} DESTINATION",
 		Long: `Copy the content that the destination does not have yet. A destination is
   docker://HOST[:PORT][/PREFIX]  a registry; cluster resources are written to the workspace
-  file://DIR                     an archive with the content that earlier ones do not have
-  oci://DIR                      an OCI image layout
+  file://DIR, oci://DIR          an archive with the content that earlier ones do not have, an OCI image layout
 
 ` + exitCodes(map[int]string{
 			exitPartial:  "some images are unavailable, the rest is consistent; the list is on stderr",
@@ -127,6 +127,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.resourcesOnly, "resources-only", false, "write the cluster resources for what would be in the registry, and copy nothing")
 	c.Flags().BoolVar(&f.prune, "prune", false, "after a complete run to a registry, delete what none of its image sets wants any more, as gantry prune --yes does")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
+	c.Flags().BoolVar(&f.tagUntagged, "tag-untagged", false, "give the images of indexes and referrers tags, so that garbage collection which deletes untagged manifests keeps them")
 	c.Flags().BoolVar(&f.createRepos, "create-repositories", false, "create the repositories or projects that the plan needs on Amazon ECR, Harbor or Quay, as gantry registry prepare does")
 	f.api.addFlags(c.Flags())
 	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "maximum size of an archive's volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl (default: archiveSize of the configuration)")
@@ -172,7 +173,7 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		Window: f.window, OnError: f.onError, OnStrand: f.onStrand, AllowOlder: f.allowOlder, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, For: f.target, ICSP: f.icsp, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
 		RunReports: gantry.RunReports{MetricsFile: f.metricsFile, SummaryFile: f.summary, Summarize: summarize},
 		Redundancy: int(f.redundancy), WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
-		CreateRepositories: f.createRepos, RegistryAPI: f.api.options(),
+		CreateRepositories: f.createRepos, TagUntagged: f.tagUntagged, RegistryAPI: f.api.options(),
 		Since: f.since, Full: f.full, Receipts: f.receipts,
 	}
 	// For archives, the keys may be those of earlier ones.

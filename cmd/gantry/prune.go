@@ -19,6 +19,8 @@ type pruneFlags struct {
 	deletionFlags
 	options   gantry.PruneOptions
 	olderThan period
+	others    bool
+	selected  []string
 }
 
 func (a *app) pruneCommand() *cobra.Command {
@@ -36,11 +38,15 @@ that a published catalog names. The registry frees the space when it collects ga
 --forget gives an image set up: nothing that only it wants is wanted any more, and its
 records and cluster resources go, too.
 
+--others lists what no record has: content of other clients and of other tools. With --select
+and --save, it writes a list of some of it for gantry delete. It deletes nothing.
+
 ` + deletionExits(),
 		Example: `  gantry prune docker://mirror.example.com:5000/ocp
   gantry prune --yes docker://mirror.example.com:5000/ocp
   gantry prune --keep-last 3 --older-than 30d docker://mirror.example.com:5000/ocp
   gantry prune --forget edge docker://mirror.example.com:5000/ocp
+  gantry prune --others docker://mirror.example.com:5000/ocp
   gantry prune --save prune.json docker://mirror.example.com:5000/ocp
   gantry prune --plan prune.json docker://mirror.example.com:5000/ocp`,
 		Args: cobra.ExactArgs(1),
@@ -54,6 +60,17 @@ records and cluster resources go, too.
 			if cmd.Flags().Changed("keep-last") && f.options.KeepLast < 1 {
 				return usageHint("use a number above 0; 1 is the default", "--keep-last %d", f.options.KeepLast)
 			}
+			if f.others {
+				for _, name := range []string{"yes", "plan", "keep-last", "older-than", "forget"} {
+					if cmd.Flags().Changed(name) {
+						return usageHint("gantry delete --delete-yaml-file deletes what --others --select SELECTION --save FILE wrote", "--others deletes nothing, so --%s cannot be combined with it", name)
+					}
+				}
+				return a.pruneOthers(cmd.Context(), args[0], f)
+			}
+			if len(f.selected) > 0 {
+				return usageHint("add --others", "--select is for --others")
+			}
 			f.options.Mirror, f.options.OlderThan = args[0], time.Duration(f.olderThan)
 			return a.prune(cmd.Context(), f)
 		},
@@ -66,6 +83,8 @@ records and cluster resources go, too.
 	c.Flags().IntVar(&o.KeepLast, "keep-last", 0, "also keep what the last N states of each image set wanted, the current one included")
 	c.Flags().Var(&f.olderThan, "older-than", "also keep what an image set wanted within this time: 30d, 4w or 72h")
 	c.Flags().StringVar(&o.Forget, "forget", "", "give up the image set with this name: also delete what only it wants, and its records last")
+	c.Flags().BoolVar(&f.others, "others", false, "list what the mirror has and no record lists; nothing is deleted")
+	c.Flags().StringArrayVar(&f.selected, "select", nil, "with --others and --save, what the list for gantry delete has: REPOSITORY, REPOSITORY/*, REPOSITORY:TAG or REPOSITORY@DIGEST; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("forget", completeImageSets) // it is there, and new
 	return c
 }
@@ -78,6 +97,17 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 		return err
 	}
 	return a.showDeletion(result.Deleted, result, view.Pruned(result), err)
+}
+
+// pruneOthers lists what no record has.
+func (a *app) pruneOthers(ctx context.Context, mirror string, f pruneFlags) error {
+	result, err := gantry.ListUnrecorded(ctx, gantry.UnrecordedOptions{
+		Env: a.environment(&f.registryFlags), Mirror: mirror, MaxNestedPaths: f.nested, OnlyMirror: f.onlyMirror, Select: f.selected, Save: f.options.Save,
+	})
+	if err != nil {
+		return err
+	}
+	return a.result(result, func() string { return view.Unrecorded(result) })
 }
 
 // A period is a flag for a time span in days, weeks, or what time.ParseDuration reads.

@@ -81,6 +81,7 @@ func documents() []document {
 		{"operator-install-check", "operator install", gantry.OperatorAccess{}},
 		{"plan", "plan", shownPlan{}},
 		{"prune", "prune", gantry.PruneResult{}},
+		{"prune-others", "prune", gantry.Unrecorded{}},
 		{"pull", "pull", gantry.PulledFile{}},
 		{"pull-list", "pull", gantry.FileList{}},
 		{"registry-prepare", "registry prepare", gantry.PreparedRegistry{}},

@@ -197,6 +197,18 @@ func (r *Recorded) Has(ref reference.Reference) (recorded, wanted bool) {
 	return true, repo.manifests[ref.Digest].wanted
 }
 
+// HasTag reports whether records list a tag of a repository.
+func (r *Recorded) HasTag(repository, tag string) bool {
+	repo := r.repositories[repository]
+	return repo != nil && repo.tags[tag] != nil
+}
+
+// Repositories returns the paths of all repositories, sorted.
+func (r *Recorded) Repositories() []string { return slices.Sorted(maps.Keys(r.repositories)) }
+
+// SubjectOfTag returns the digest that a tag of a signature or of a list of referrers is made of.
+func SubjectOfTag(tag string) (digest.Digest, bool) { return subjectOfTag(tag) }
+
 // describe adds what a manifest contains. Plans may list different children of the same index, since
 // their platforms differ.
 func (r *Recorded) describe(m *plan.Manifest) {

@@ -177,6 +177,12 @@ func (s *survey) judge(ctx context.Context, tag string, d digest.Digest) error {
 	if known == nil {
 		return s.judgeUnknown(ctx, tag, d)
 	}
+	if tag == plan.OwnTag(d) { // it goes and stays with the manifest
+		if !known.wanted {
+			s.present[d] = true
+		}
+		return nil
+	}
 	isIts := recorded != nil && slices.Contains(recorded.names, d)
 	switch {
 	case isIts && !recorded.wanted && known.wanted:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
@@ -21,13 +22,23 @@ const (
 // ReadAudit returns an error then.
 func (w *Workspace) Audit() *audit.Log {
 	head, _ := w.auditHead() // as documented
-	return audit.New(w.disk.Root, auditFile, head, func(head audit.Head) error {
+	log := audit.New(w.disk.Root, auditFile, head, func(head audit.Head) error {
 		text, err := json.Marshal(head)
 		if err != nil {
 			return err
 		}
 		return w.keepText(auditHeadFile, append(text, '\n'))
 	})
+	if head.Sequence == 0 && w.hadAudit() {
+		log.Removed()
+	}
+	return log
+}
+
+// hadAudit reports whether a run that the workspace knows has entries in the audit log.
+func (w *Workspace) hadAudit() bool {
+	runs, err := w.readRuns()
+	return err == nil && slices.ContainsFunc(runs, func(r Run) bool { return r.Audited })
 }
 
 func (w *Workspace) auditHead() (head audit.Head, err error) {
@@ -54,6 +65,8 @@ func ReadAudit(dir string, last int) (result *audit.Result, err error) {
 			result = &audit.Result{Last: []audit.Entry{}}
 			if head.Sequence > 0 {
 				result.Problems = []string{fmt.Sprintf("%s is missing, with %d entries", auditFile, head.Sequence)}
+			} else if w.hadAudit() {
+				result.Problems = []string{fmt.Sprintf("%s and %s are missing, and runs wrote to them", auditFile, auditHeadFile)}
 			}
 		} else if err == nil {
 			result, err = audit.Verify(f, head, last)

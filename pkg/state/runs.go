@@ -63,6 +63,8 @@ type Run struct {
 	// read. They are zero if unknown.
 	LastSuccess time.Time `json:"lastSuccess,omitzero"`
 	Content     time.Time `json:"content,omitzero"`
+	// Audited means that this run or an earlier one of the destination has entries in the audit log.
+	Audited bool `json:"audited,omitempty"`
 }
 
 // SaveRun replaces the last run of a destination and an image set, or the last repair, and keeps when one was complete. If the list of runs is damaged, a
@@ -77,6 +79,7 @@ func (w *Workspace) SaveRun(r Run) error {
 		same := o.Destination == r.Destination && o.Repair == r.Repair && (o.Name == r.Name || o.Name == "")
 		if same {
 			r.keepSuccess(o)
+			r.Audited = r.Audited || o.Audited
 		}
 		return same
 	})

@@ -22,12 +22,17 @@ type Log struct {
 	head   Head
 	// keep saves the head.
 	keep func(Head) error
+	// removed means that the log had entries, and that the file and its head are gone.
+	removed bool
 }
 
 // New returns the log of this name in a folder, with the head that keep saved last.
 func New(folder *os.Root, name string, head Head, keep func(Head) error) *Log {
 	return &Log{folder: folder, name: name, head: head, keep: keep}
 }
+
+// Removed says that the log had entries, and that the file and its head are gone: the next entry says so.
+func (l *Log) Removed() { l.removed = true }
 
 // Append writes entries to the disk. If that fails, the log is as before.
 func (l *Log) Append(now time.Time, entries ...Entry) (err error) {
@@ -103,6 +108,9 @@ func (l *Log) resume(f *os.File, now time.Time) (size int64, entries []Entry, er
 		l.head = Head{Sequence: last.Sequence, Hash: hash(line)}
 	}
 	switch {
+	case l.removed && size == 0:
+		l.removed = false
+		entries = append(entries, Entry{Time: now, Event: Damaged, Message: "the log was removed outside of Gantry, with the number and hash of its last entry"})
 	case expected.Sequence == 0 && l.head.Sequence > 1:
 		entries = append(entries, Entry{Time: now, Event: Damaged, Message: fmt.Sprintf("the number and hash of the last entry were lost: it is not known whether entries after %d were removed", l.head.Sequence)})
 	case l.head.Sequence < expected.Sequence || l.head.Sequence == expected.Sequence && l.head.Hash != expected.Hash:

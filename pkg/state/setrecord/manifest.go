@@ -113,23 +113,30 @@ func parseManifest(raw []byte) (*Turn, error) {
 			return nil, fmt.Errorf("annotation %s%s: %w", annotation, f.name, err)
 		}
 	}
-	for i, layer := range []struct {
-		to        *ocispec.Descriptor
-		mediaType string
-	}{{&t.RecordLayer, RecordType}, {&t.PlanLayer, PlanType}} {
-		l := m.Layers[i]
-		if l.MediaType != layer.mediaType && (m.MediaType != manifest.DockerImage || l.MediaType != manifest.DockerLayer) {
-			return nil, fmt.Errorf("layer %d has the media type %.100q and not %s", i+1, l.MediaType, layer.mediaType)
-		}
-		if err := checkDigest(l.Digest); err != nil {
-			return nil, fmt.Errorf("layer %d: %w", i+1, err)
-		}
-		if l.Size < 1 || l.Size > maxLayer {
-			return nil, fmt.Errorf("layer %d has %d bytes, and the limit is %d", i+1, l.Size, maxLayer)
-		}
-		*layer.to = ocispec.Descriptor{MediaType: layer.mediaType, Digest: l.Digest, Size: l.Size}
+	var err error
+	if t.RecordLayer, err = parseLayer(&m, 0, RecordType); err == nil {
+		t.PlanLayer, err = parseLayer(&m, 1, PlanType)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return t, nil
+}
+
+// parseLayer returns a layer of a manifest, which must have the media type unless the manifest has the form of
+// manifest.DockerArtifact.
+func parseLayer(m *ocispec.Manifest, i int, mediaType string) (ocispec.Descriptor, error) {
+	l := m.Layers[i]
+	if l.MediaType != mediaType && (m.MediaType != manifest.DockerImage || l.MediaType != manifest.DockerLayer) {
+		return l, fmt.Errorf("layer %d has the media type %.100q and not %s", i+1, l.MediaType, mediaType)
+	}
+	if err := checkDigest(l.Digest); err != nil {
+		return l, fmt.Errorf("layer %d: %w", i+1, err)
+	}
+	if l.Size < 1 || l.Size > maxLayer {
+		return l, fmt.Errorf("layer %d has %d bytes, and the limit is %d", i+1, l.Size, maxLayer)
+	}
+	return ocispec.Descriptor{MediaType: mediaType, Digest: l.Digest, Size: l.Size}, nil
 }
 
 // formatTime returns a time in UTC and full seconds.

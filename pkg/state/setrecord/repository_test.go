@@ -73,16 +73,23 @@ func (m *memory) PutBlob(ctx context.Context, desc ocispec.Descriptor, open Open
 
 func (m *memory) PutManifest(_ context.Context, tag, _ string, raw []byte) (digest.Digest, error) {
 	m.requests++
-	t, err := parseManifest(raw)
-	if err != nil {
-		return "", err
+	var layers []ocispec.Descriptor
+	if run, err := parsePending(raw); err == nil {
+		layers = append(layers, run.PlanLayer)
+	} else {
+		t, err := parseManifest(raw)
+		if err != nil {
+			return "", err
+		}
+		layers = append(layers, t.RecordLayer, t.PlanLayer)
 	}
-	for _, l := range []ocispec.Descriptor{t.RecordLayer, t.PlanLayer} {
+	for _, l := range layers {
 		if _, ok := m.blobs[l.Digest]; !ok {
 			return "", ErrIncomplete
 		}
 	}
 	if m.docker {
+		var err error
 		if raw, _, err = manifest.DockerArtifact(raw); err != nil {
 			return "", err
 		}

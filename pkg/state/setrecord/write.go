@@ -36,7 +36,7 @@ type Store interface {
 var ErrIncomplete = errors.New("the mirror does not have the content of the record")
 
 // Write records a run. t has the name of the image set, LastRun, and what describes the run; Write returns
-// it with the rest. before is the current turn of the image set, nil if there is none. If record and plan are
+// it with the rest. If t has Runs, no run is counted: the last one is recorded again, without what was deleted. before is the current turn of the image set, nil if there is none. If record and plan are
 // those of before, only the manifest of the last run is written. plan writes the JSON of the plan and may be
 // called twice.
 func Write(ctx context.Context, w Writer, store Store, t Turn, before *Turn, record *state.Record, plan func(io.Writer) error) (*Turn, error) {
@@ -51,9 +51,15 @@ func Write(ctx context.Context, w Writer, store Store, t Turn, before *Turn, rec
 	if err != nil {
 		return nil, err
 	}
-	t.Number, t.Runs, t.Since, t.Previous = 1, 1, t.LastRun, ""
+	again := t.Runs > 0
+	t.Number, t.Since, t.Previous = 1, t.LastRun, ""
+	if !again {
+		t.Runs = 1
+	}
 	if before != nil {
-		t.Runs, t.Previous = before.Runs+1, before.Manifest
+		if t.Previous = before.Manifest; !again {
+			t.Runs = before.Runs + 1
+		}
 		t.Number = before.Number + 1
 		if t.SameContent(before) {
 			t.Number, t.Since, t.RecordLayer, t.PlanLayer = before.Number, before.Since, before.RecordLayer, before.PlanLayer
@@ -65,36 +71,46 @@ func Write(ctx context.Context, w Writer, store Store, t Turn, before *Turn, rec
 			}
 		}
 	}
-	layers := []struct {
-		to        *ocispec.Descriptor
-		mediaType string
-		write     func(io.Writer) error
-	}{{&t.RecordLayer, RecordType, r.Write}, {&t.PlanLayer, PlanType, plan}}
-	config := ocispec.DescriptorEmptyJSON
-	blobs := []ocispec.Descriptor{{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size}}
-	if _, err := store.Write(ctx, config.MediaType, func(w io.Writer) error {
-		_, err := w.Write(config.Data)
-		return err //nolint:wrapcheck // Write wraps it
-	}); err != nil {
-		return nil, fmt.Errorf("storing the record: %w", err)
-	}
-	for _, l := range layers {
-		if *l.to, err = store.Write(ctx, l.mediaType, compress(l.write)); err != nil {
-			return nil, fmt.Errorf("storing the record: %w", err)
-		}
-		blobs = append(blobs, *l.to)
-	}
-	for _, b := range blobs {
-		err := w.PutBlob(ctx, b, func(ctx context.Context, offset int64) (io.ReadCloser, error) { return store.Blob(ctx, b, offset) })
-		if err != nil {
-			return nil, fmt.Errorf("writing the record to the mirror: %w", err)
-		}
+	if err := putLayers(ctx, w, store, []layer{{&t.RecordLayer, RecordType, r.Write}, {&t.PlanLayer, PlanType, plan}}); err != nil {
+		return nil, err
 	}
 	// A run that ends between the two has begun the turn: see CurrentOf.
 	if err := putManifest(ctx, w, &t, t.Tag()); err != nil {
 		return nil, err
 	}
 	return &t, putManifest(ctx, w, &t, Tag(t.Name))
+}
+
+// A layer is one of an artifact, with what it contains.
+type layer struct {
+	to        *ocispec.Descriptor
+	mediaType string
+	write     func(io.Writer) error
+}
+
+// putLayers writes layers and the empty config, and sets the descriptors of the layers.
+func putLayers(ctx context.Context, w Writer, store Store, layers []layer) (err error) {
+	config := ocispec.DescriptorEmptyJSON
+	blobs := []ocispec.Descriptor{{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size}}
+	if _, err := store.Write(ctx, config.MediaType, func(w io.Writer) error {
+		_, err := w.Write(config.Data)
+		return err //nolint:wrapcheck // Write wraps it
+	}); err != nil {
+		return fmt.Errorf("storing the record: %w", err)
+	}
+	for _, l := range layers {
+		if *l.to, err = store.Write(ctx, l.mediaType, compress(l.write)); err != nil {
+			return fmt.Errorf("storing the record: %w", err)
+		}
+		blobs = append(blobs, *l.to)
+	}
+	for _, b := range blobs {
+		err := w.PutBlob(ctx, b, func(ctx context.Context, offset int64) (io.ReadCloser, error) { return store.Blob(ctx, b, offset) })
+		if err != nil {
+			return fmt.Errorf("writing the record to the mirror: %w", err)
+		}
+	}
+	return nil
 }
 
 func putManifest(ctx context.Context, w Writer, t *Turn, tag string) error {

@@ -12,7 +12,7 @@ import (
 
 // MirrorState returns the image sets of a mirror as a table for a screen of this width, 0 is no limit.
 func MirrorState(s *gantry.MirrorState, width int) string {
-	if len(s.ImageSets) == 0 {
+	if len(s.ImageSets)+len(s.Pending) == 0 {
 		return fmt.Sprintf("%s has no records of image sets. The next run of each configuration writes them.\n", s.Mirror)
 	}
 	var b strings.Builder
@@ -29,6 +29,10 @@ func MirrorState(s *gantry.MirrorState, width int) string {
 		}
 	}
 	_ = t.Flush() // into memory
+	for i := range s.Pending {
+		run := &s.Pending[i]
+		fmt.Fprintf(&b, "\nA run of %s by %s has begun to push at %s, and has no record: it is running, or was killed. Run it again.\n", OneLine(run.Name), OneLine(whoRan(run.Turn())), run.Since.Format(time.RFC3339))
+	}
 	return Trimmed(b.String())
 }
 

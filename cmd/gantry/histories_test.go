@@ -1,0 +1,363 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// TestHistories makes random histories of a mirror: two image sets grow, shrink and pin images by digest, images change at
+// their source, other clients push tags and referrers, runs of mirror, prune and delete are killed at random requests. In
+// the end, both image sets are mirrored and pruned, and the registry collects garbage, without and with
+// --delete-untagged. Each time, everything that is wanted is complete, nothing of others changed, and nothing is left
+// that nobody wants. $GANTRY_HISTORIES is the number of histories, $GANTRY_HISTORY the seed of the only one.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	n, first := 3, uint64(time.Now().UnixNano()%1_000_000)*1000
+	if !testing.Short() {
+		n = 20
+	}
+	if text := os.Getenv("GANTRY_HISTORIES"); text != "" {
+		n, _ = strconv.Atoi(text)
+	}
+	if text := os.Getenv("GANTRY_HISTORY"); text != "" {
+		first, _ = strconv.ParseUint(text, 10, 64)
+		n = 1
+	}
+	for i := range n {
+		seed := first + uint64(i)
+		if !t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { newHistory(t, seed).run() }) {
+			t.Fatalf("GANTRY_HISTORY=%d repeats this one", seed)
+		}
+	}
+}
+
+// The images of a history: the first ones have no referrers, and are also pinned by digest.
+const (
+	historyImages   = 8
+	historyPinnable = 4
+)
+
+// A history is what happened to a mirror.
+type history struct {
+	*fixture
+	r   *rand.Rand
+	log []string
+	// at are the images at the source, by number, and versions how often they changed.
+	at       [historyImages]digest.Digest
+	versions [historyImages]int
+	// sets are the image sets: their images, and whether each is pinned to a digest ("" is the tag).
+	sets [2]map[int]digest.Digest
+	// pinned are the images that were ever pinned by digest: no other client attaches anything to them.
+	pinned map[digest.Digest]bool
+	// foreign are the manifests of others in the mirror, by "repository:tag" or "repository@digest", and lists their entries of lists of
+	// referrers, by "repository@subject".
+	foreign map[string]digest.Digest
+	lists   map[string][]digest.Digest
+	count   int
+	// sparse means that the second image set is one platform in a mirror of its own on the same registry.
+	sparse bool
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	t.Helper()
+	h := &history{
+		fixture: &fixture{t: t, dir: rt.TempDir(t), source: rt.Start(t, rt.Options{}), mirror: rt.Start(t, rt.Options{Alone: true, Sparse: true})},
+		r:       rand.New(rand.NewPCG(seed, 25)), sparse: seed%3 == 0, pinned: map[digest.Digest]bool{}, foreign: map[string]digest.Digest{}, lists: map[string][]digest.Digest{},
+	}
+	h.surroundings(h.write("registries.conf", ""), "")
+	for i := range h.at {
+		h.change(i)
+	}
+	for i := range h.sets {
+		h.sets[i] = map[int]digest.Digest{}
+		h.edit(i)
+	}
+	t.Cleanup(func() {
+		if t.Failed() || testing.Verbose() {
+			t.Logf("the history:\n%s", strings.Join(h.log, "\n"))
+		}
+	})
+	return h
+}
+
+func (h *history) say(format string, args ...any) {
+	h.log = append(h.log, fmt.Sprintf(format, args...))
+}
+
+func (h *history) check(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func imageOf(i int) string { return fmt.Sprintf("org/app%d", i) }
+
+// content returns an image, or an index of two, with a layer of its own and one that others share.
+func (h *history) content(name string, index bool) rt.Content {
+	image := func(name string) v1.Image {
+		shared, err := rt.SizedImage(fmt.Sprint("shared", h.r.IntN(4)), 3000)
+		h.check(err)
+		layers, err := shared.Layers()
+		h.check(err)
+		img, err := rt.SizedImage(name, 500)
+		h.check(err)
+		img, err = mutate.AppendLayers(img, layers...)
+		h.check(err)
+		return img
+	}
+	if !index {
+		return image(name)
+	}
+	var parts []mutate.IndexAddendum
+	for _, arch := range []string{"amd64", "arm64"} {
+		parts = append(parts, mutate.IndexAddendum{Add: image(name + arch), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+	}
+	return mutate.AppendManifests(empty.Index, parts...)
+}
+
+// change pushes another image to a tag of the source, sometimes with a signature and referrers.
+func (h *history) change(i int) {
+	h.versions[i]++
+	name := fmt.Sprintf("%s %d", imageOf(i), h.versions[i])
+	content := h.content(name, i%2 == 1)
+	d, err := h.source.Client().Push(h.t.Context(), imageOf(i), "v1", content)
+	h.check(err)
+	h.at[i] = d
+	h.say("the source has another app%d: %s", i, d)
+	if i < historyPinnable {
+		return
+	}
+	if h.r.IntN(2) == 0 {
+		_, err := h.source.Client().PushSignature(h.t.Context(), imageOf(i), d, ".sig", name)
+		h.check(err)
+	}
+	if h.r.IntN(2) == 0 {
+		h.attach(h.source, imageOf(i), d, name)
+	}
+}
+
+// attach adds a referrer of a manifest and its entry in the list of referrers, and returns it.
+func (h *history) attach(to *rt.Server, repository string, subject digest.Digest, text string) digest.Digest {
+	raw := get(h.t, to, repository, subject.String())
+	r, err := to.Client().PushReferrer(h.t.Context(), repository, rt.Referrer{
+		Subject: ocispec.Descriptor{MediaType: raw.MediaType, Digest: subject, Size: int64(len(raw.raw))}, ArtifactType: "application/x-history", Text: text,
+	})
+	h.check(err)
+	var list []ocispec.Descriptor
+	if now := get(h.t, to, repository, fallbackTag(subject)); now != nil {
+		list = now.Manifests
+	}
+	h.check(to.Client().PushReferrersTag(h.t.Context(), repository, subject, append(list, r)...))
+	return r.Digest
+}
+
+func fallbackTag(subject digest.Digest) string { return "sha256-" + subject.Encoded() }
+
+// edit changes what an image set wants.
+func (h *history) edit(set int) {
+	want := h.sets[set]
+	most := 2 + h.r.IntN(3)
+	if h.r.IntN(3) == 0 {
+		most = 1 // shrink
+	}
+	clear(want)
+	for range most {
+		i := h.r.IntN(historyImages)
+		want[i] = ""
+		if i < historyPinnable && h.r.IntN(3) == 0 {
+			want[i] = h.at[i]
+			h.pinned[h.at[i]] = true
+		}
+	}
+	var stanza strings.Builder
+	stanza.WriteString("  additionalImages:\n")
+	for i := range historyImages {
+		d, ok := want[i]
+		name := h.source.Host + "/" + imageOf(i) + ":v1"
+		if d != "" {
+			name = h.source.Host + "/" + imageOf(i) + "@" + d.String()
+		}
+		if ok {
+			fmt.Fprintf(&stanza, "  - name: %s\n", name)
+			if h.sparse && set == 1 {
+				stanza.WriteString(onePlatform)
+			}
+		}
+	}
+	h.config(h.setName(set)+".yaml", stanza.String())
+	h.say("the image set %s wants %v", h.setName(set), want)
+}
+
+// onePlatform selects a platform of an image.
+const onePlatform = "    platforms:\n    - os: linux\n      architecture: amd64\n"
+
+// to returns the mirror of an image set, and prefix the path of its repositories.
+func (h *history) to(set int) string { return h.docker("/" + h.prefix(set)) }
+
+func (h *history) prefix(set int) string {
+	if h.sparse && set == 1 {
+		return "n"
+	}
+	return "m"
+}
+
+func (h *history) setName(set int) string { return string(rune('a' + set)) }
+
+// args returns the arguments of a verb for an image set and its workspace.
+func (h *history) args(set int, args ...string) []string {
+	return append(args, "--workspace", h.path("workspace-"+h.setName(set)))
+}
+
+func (h *history) mirrorArgs(set int) []string {
+	args := h.args(set, "mirror", "-c", h.path(h.setName(set)+".yaml"), h.to(set))
+	if h.sparse {
+		args = append(args, "--tag-untagged") // see the garbage collection of run
+	}
+	return args
+}
+
+// begin runs the program to its end, or, sometimes, kills it when it sends a random request to the mirror.
+func (h *history) begin(may bool, args ...string) {
+	h.t.Helper()
+	if !may || h.r.IntN(2) == 0 {
+		if o := h.gantry(args...); o.code != exitOK {
+			h.t.Fatalf("%s ended with %d\n%s%s", strings.Join(args, " "), o.code, o.stdout, o.stderr)
+		}
+		h.say("%s", args[0])
+		return
+	}
+	at, served := 1+h.r.IntN(50), h.r.IntN(2) == 0
+	cmd := h.process(h.t.Context(), args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	kill, run := killable(cmd)
+	h.mirror.Script(rt.Rule{Nth: at, Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		kill()
+		if served {
+			next.ServeHTTP(w, r)
+		}
+		rt.Reset()(w, r, next)
+	}})
+	err := run()
+	h.mirror.Script()
+	h.mirror.Shut()
+	h.mirror.Open()
+	h.say("%s, killed at request %d (served %t): %v", args[0], at, served, err)
+	if err != nil && !strings.Contains(err.Error(), "killed") {
+		h.t.Fatalf("%v\n%s", err, &stderr)
+	}
+}
+
+// step does one thing at random.
+func (h *history) step() {
+	set := h.r.IntN(2)
+	switch h.r.IntN(10) {
+	case 0, 1, 2:
+		h.edit(set)
+		h.begin(true, h.mirrorArgs(set)...)
+	case 3:
+		h.begin(true, h.mirrorArgs(set)...)
+	case 4:
+		if len(h.recorded(h.prefix(set))) > 0 {
+			h.begin(true, h.args(set, "prune", "--yes", h.to(set))...)
+		}
+	case 5:
+		h.change(h.r.IntN(historyImages))
+	case 6:
+		h.remove(set)
+	default:
+		h.foreigner()
+	}
+}
+
+// remove deletes an image of an image set with a list, and from its configuration.
+func (h *history) remove(set int) {
+	images := slices.Sorted(maps.Keys(h.sets[set]))
+	if len(images) < 2 {
+		return
+	}
+	h.begin(false, h.mirrorArgs(set)...)
+	gone := images[h.r.IntN(len(images))]
+	name := h.source.Host + "/" + imageOf(gone) + ":v1"
+	if d := h.sets[set][gone]; d != "" {
+		name = h.source.Host + "/" + imageOf(gone) + "@" + d.String()
+	}
+	h.write("delete.yaml", "kind: DeleteImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\ndelete:\n  additionalImages:\n  - name: "+name+"\n")
+	h.begin(false, h.args(set, "delete", "--generate", "--name", h.setName(set), "-c", h.path("delete.yaml"), h.to(set))...)
+	h.say("delete %s of %s", name, h.setName(set))
+	h.begin(true, h.args(set, "delete", "--name", h.setName(set), "--delete-yaml-file", h.path("workspace-"+h.setName(set)+"/delete/delete-images.yaml"), h.to(set))...)
+	delete(h.sets[set], gone)
+	text := h.read(h.setName(set) + ".yaml")
+	h.write(h.setName(set)+".yaml", strings.ReplaceAll(strings.ReplaceAll(text, "  - name: "+name+"\n"+onePlatform, ""), "  - name: "+name+"\n", ""))
+}
+
+// foreigner pushes a tag or a referrer of another client to a repository of the mirror.
+func (h *history) foreigner() {
+	i := h.r.IntN(historyImages)
+	repository := "m/" + imageOf(i)
+	h.count++
+	tag := fmt.Sprintf("site-%d", h.count)
+	now := get(h.t, h.mirror, repository, "v1")
+	switch kind := h.r.IntN(4); {
+	case kind == 0 && now != nil: // another tag for what was mirrored
+		_, err := h.mirror.Client().PushRaw(h.t.Context(), repository, tag, now.MediaType, now.raw)
+		h.check(err)
+		h.foreign[repository+":"+tag] = now.digest
+	case kind == 1 && now != nil && i >= historyPinnable && !h.pinned[now.digest]:
+		d := h.attach(h.mirror, repository, now.digest, tag)
+		h.foreign[repository+"@"+d.String()] = d
+		h.lists[repository+"@"+now.digest.String()] = append(h.lists[repository+"@"+now.digest.String()], d)
+	default:
+		d, err := h.mirror.Client().Push(h.t.Context(), repository, tag, h.content(tag, h.r.IntN(2) == 0))
+		h.check(err)
+		h.foreign[repository+":"+tag] = d
+	}
+	h.say("another client pushed %s:%s, or a referrer of %s", repository, tag, imageOf(i))
+}
+
+func (h *history) run() {
+	for range 6 + h.r.IntN(8) {
+		h.step()
+	}
+	for set := range h.sets {
+		h.begin(false, h.mirrorArgs(set)...)
+	}
+	for set := range h.sets {
+		h.begin(h.r.IntN(3) == 0, h.args(set, "prune", "--yes", h.to(set))...)
+	}
+	for set := range h.sets {
+		h.begin(false, h.args(set, "prune", "--yes", h.to(set))...)
+		o := h.gantry(h.args(set, "prune", h.to(set))...)
+		if !strings.HasPrefix(o.stdout, "Nothing to delete") {
+			h.t.Errorf("prune has more to delete:\n%s", o.stdout)
+		}
+		// What a killed run pushed and others refer to stays in its record.
+		pending := func(tag string) bool { return strings.HasSuffix(tag, ".pending") }
+		if !strings.Contains(o.stdout, "but kept") && slices.ContainsFunc(h.recorded(h.prefix(set)), pending) {
+			h.t.Errorf("a run is recorded that did not end:\n%s", o.stdout)
+		}
+	}
+	h.checkMirror("prune")
+	h.check(h.mirror.CollectGarbage(h.t.Context(), false))
+	h.checkMirror("garbage collection")
+	h.check(h.mirror.CollectGarbage(h.t.Context(), true))
+	h.checkMirror("garbage collection with --delete-untagged")
+}

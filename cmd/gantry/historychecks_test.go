@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// A gotManifest is a manifest as a registry has it.
+type gotManifest struct {
+	MediaType string
+	Manifests []ocispec.Descriptor
+	Subject   *ocispec.Descriptor
+	digest    digest.Digest
+	raw       []byte
+}
+
+// get returns a manifest, nil if the registry does not have it.
+func get(t *testing.T, from *rt.Server, repository, name string) *gotManifest {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from.URL()+"/v2/"+repository+"/manifests/"+name, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, accept := range []string{ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.list.v2+json"} {
+		req.Header.Add("Accept", accept)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode == http.StatusNotFound {
+		return nil
+	}
+	m := &gotManifest{digest: digest.FromBytes(raw), raw: raw}
+	if err := json.Unmarshal(raw, m); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s of %s: %s %v", name, repository, resp.Status, err)
+	}
+	m.MediaType = resp.Header.Get("Content-Type")
+	return m
+}
+
+// recorded returns the tags of the records in a mirror.
+func (h *history) recorded(prefix string) (tags []string) {
+	all, err := h.mirror.Repositories(".")
+	h.check(err)
+	for _, r := range all {
+		if r.Name == prefix+"/gantry-image-sets" {
+			tags = slices.Collect(maps.Keys(r.Tags))
+		}
+	}
+	return tags
+}
+
+// closure adds a manifest with everything that belongs to it: children, and signatures and referrers with their lists.
+func (h *history) closure(from *rt.Server, repository, name string, to map[digest.Digest]bool) {
+	m := get(h.t, from, repository, name)
+	if m == nil || to[m.digest] {
+		return
+	}
+	to[m.digest] = true
+	for _, child := range m.Manifests {
+		h.closure(from, repository, child.Digest.String(), to)
+	}
+	if m.Subject != nil {
+		h.closure(from, repository, m.Subject.Digest.String(), to)
+	}
+	for _, ending := range []string{"", ".sig"} {
+		h.closure(from, repository, fallbackTag(m.digest)+ending, to)
+	}
+}
+
+// checkMirror checks the mirror after something happened to it.
+func (h *history) checkMirror(after string) {
+	h.t.Helper()
+	fail := func(format string, args ...any) {
+		h.t.Helper()
+		h.t.Errorf("after "+after+": "+format, args...)
+	}
+	for set := range h.sets {
+		// The cluster resources of a workspace lack what the other one mirrored since.
+		if o := h.gantry("verify", "--deep", h.to(set), "--workspace", h.path("none")); o.code != exitOK {
+			fail("verify ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+	}
+	allowed := map[string]map[digest.Digest]bool{}
+	at := func(repository string) map[digest.Digest]bool {
+		if allowed[repository] == nil {
+			allowed[repository] = map[digest.Digest]bool{}
+		}
+		return allowed[repository]
+	}
+	for n, set := range h.sets {
+		for i, d := range set {
+			tag, name := "v1", "v1"
+			if d != "" {
+				tag, name = fallbackTag(d), d.String()
+			}
+			repository := h.prefix(n) + "/" + imageOf(i)
+			wanted := get(h.t, h.source, imageOf(i), name)
+			if got := get(h.t, h.mirror, repository, tag); got == nil || got.digest != wanted.digest {
+				fail("%s:%s is not %s", repository, tag, wanted.digest)
+			}
+			if _, err := h.mirror.Client().Pull(h.t.Context(), repository, tag); err != nil && h.prefix(n) == "m" { // the other one lacks platforms
+				fail("%v", err)
+			}
+			h.closure(h.source, imageOf(i), name, at(repository))
+		}
+	}
+	for name, d := range h.foreign {
+		repository, tag, tagged := strings.Cut(name, ":site-")
+		if tag = "site-" + tag; !tagged {
+			repository, tag, _ = strings.Cut(name, "@")
+		}
+		if got, err := h.mirror.Client().Pull(h.t.Context(), repository, tag); err != nil || got.Digest != d {
+			fail("%s of another client is not %s: %v", name, d, err)
+		}
+		h.closure(h.mirror, repository, tag, at(repository))
+	}
+	for name, entries := range h.lists {
+		repository, subject, _ := strings.Cut(name, "@")
+		list := get(h.t, h.mirror, repository, fallbackTag(digest.Digest(subject)))
+		for _, d := range entries {
+			if list == nil || !slices.ContainsFunc(list.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {
+				fail("the list of referrers of %s does not have %s of another client", name, d)
+			}
+		}
+	}
+	h.checkLeft(allowed, fail)
+}
+
+// checkLeft checks that the mirror has nothing else, beside what belongs to that.
+func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, fail func(string, ...any)) {
+	h.t.Helper()
+	all, err := h.mirror.Repositories(".")
+	h.check(err)
+	for _, r := range all {
+		if strings.Contains(r.Name, "/gantry-") {
+			continue
+		}
+		for changed := true; changed; { // lists of referrers, and what they list
+			before := len(allowed[r.Name])
+			for _, d := range slices.Collect(maps.Keys(allowed[r.Name])) {
+				delete(allowed[r.Name], d)
+				h.closure(h.mirror, r.Name, d.String(), allowed[r.Name])
+				allowed[r.Name][d] = true
+			}
+			changed = len(allowed[r.Name]) != before
+		}
+		for _, d := range r.Manifests {
+			m := get(h.t, h.mirror, r.Name, d.String())
+			if m == nil || allowed[r.Name][d] {
+				continue
+			}
+			// Another client that adds a referrer pushes another list under the same tag. The one before is left to it.
+			replaced := m.MediaType == ocispec.MediaTypeImageIndex && slices.ContainsFunc(slices.Collect(maps.Keys(h.lists)), func(name string) bool { return strings.HasPrefix(name, r.Name+"@") })
+			if !replaced {
+				fail("nobody wants %s@%s: %s", r.Name, d, m.raw)
+			}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package state
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/state/audit"
+)
+
+// TestRemovedAudit checks that a log is missed that was removed with its head, by the status and by the next run, and
+// that a workspace without a log is none of that.
+func TestRemovedAudit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	shut := func(w *Workspace) {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	open := func() *Workspace {
+		w, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	problems := func() string {
+		r, err := ReadAudit(dir, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(r.Problems, "\n")
+	}
+	w := open()
+	run := Run{Destination: "docker://m.example.com", Name: "a", Result: RunStarted}
+	if err := w.SaveRun(run); err != nil { // of a version without the log, or killed before its first entry
+		t.Fatal(err)
+	}
+	if got := problems(); got != "" {
+		t.Errorf("no log yet: %s", got)
+	}
+	run.Audited = true
+	err := w.Audit().Append(time.Now(), audit.Entry{Event: audit.RunBegan})
+	if err == nil {
+		err = w.SaveRun(run)
+	}
+	if run.Audited = false; err == nil {
+		err = w.SaveRun(run) // the next run, which was killed at once
+	}
+	shut(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := problems(); got != "" {
+		t.Errorf("an unchanged log: %s", got)
+	}
+	for _, name := range []string{auditFile, auditHeadFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := problems(); !strings.Contains(got, "audit.ndjson and audit-head.json are missing") {
+		t.Errorf("%q", got)
+	}
+	w = open()
+	log := w.Audit()
+	for range 2 {
+		if err := log.Append(time.Now(), audit.Entry{Event: audit.RunBegan}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shut(w)
+	if got := problems(); strings.Count(got, "the log was removed outside of Gantry") != 1 {
+		t.Errorf("%q", got)
+	}
+}

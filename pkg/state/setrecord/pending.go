@@ -1,0 +1,184 @@
+package setrecord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	specs "github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+)
+
+// PendingType is the artifact type of a [Pending].
+const PendingType = "application/vnd.gantry.image-set.pending.v1"
+
+// pendingEnding ends the tags of pending runs. They begin like tags that belong to no image set, so that versions which
+// do not know them read the records all the same.
+const pendingEnding = ".pending"
+
+// A Pending is a run that may have pushed content of a plan, and that no turn has. A run that pushes something writes it
+// first, so that the content is known whenever the run ends, and removes it after its own record. It is an artifact with the
+// plan as its only layer. Its JSON is part of what gantry status docker://HOST -o json prints.
+type Pending struct {
+	// Name is the name of the image set, and Runs how many of its runs were recorded when this one began.
+	Name string `json:"name"`
+	Runs int    `json:"runs"`
+	// Since is when the run began, in UTC and full seconds. Host, User and Version (of Gantry) are those of the run.
+	Since   time.Time `json:"since"`
+	Host    string    `json:"host,omitempty"`
+	User    string    `json:"user,omitempty"`
+	Version string    `json:"version,omitempty"`
+	// Plan is the digest of the JSON of the plan, MaxNestedPaths the limit that repositories are named with.
+	Plan           digest.Digest `json:"plan"`
+	MaxNestedPaths int           `json:"maxNestedPaths,omitempty"`
+
+	// Manifest is the digest of the manifest that it was read from, PlanLayer the compressed layer.
+	Manifest  digest.Digest      `json:"manifest"`
+	PlanLayer ocispec.Descriptor `json:"planLayer"`
+}
+
+// Tag returns the tag, the same for all runs that push the same.
+func (p *Pending) Tag() string {
+	d := digest.FromString(fmt.Sprintf("%s\n%s\n%d\n", p.Name, p.Plan, p.MaxNestedPaths))
+	return "sha256-" + d.Encoded() + pendingEnding
+}
+
+// Turn returns what the run wants in the form of a turn, for OpenPlan.
+func (p *Pending) Turn() *Turn {
+	return &Turn{Name: p.Name, Number: 1, Runs: p.Runs, Since: p.Since, LastRun: p.Since, Host: p.Host, User: p.User, Version: p.Version, Plan: p.Plan, MaxNestedPaths: p.MaxNestedPaths, Manifest: p.Manifest, PlanLayer: p.PlanLayer}
+}
+
+// fields are the annotations.
+func (p *Pending) fields() []field {
+	return []field{
+		{"name", p.Name, parseText(&p.Name, true)},
+		{"runs", optional(p.Runs), parseNumber(&p.Runs, 0)},
+		{"since", formatTime(p.Since), parseTime(&p.Since)},
+		{"host", p.Host, parseText(&p.Host, false)},
+		{"user", p.User, parseText(&p.User, false)},
+		{"version", p.Version, parseText(&p.Version, false)},
+		{"plan", string(p.Plan), parseDigest(&p.Plan, true)},
+		{"max-nested-paths", optional(p.MaxNestedPaths), parseNumber(&p.MaxNestedPaths, 0)},
+	}
+}
+
+// Announce writes that a run is going to push the content of a plan. p has the name of the image set and what describes the
+// run; Announce returns it with the rest. It writes nothing and returns nil if the current turn, which may be nil, has
+// the same plan.
+func Announce(ctx context.Context, w Writer, store Store, p Pending, current *Turn, plan func(io.Writer) error) (*Pending, error) {
+	var err error
+	if p.Plan, err = digestOf(plan); err != nil {
+		return nil, err
+	}
+	if current != nil && current.Plan == p.Plan && current.MaxNestedPaths == p.MaxNestedPaths {
+		return nil, nil
+	}
+	layers := []layer{{&p.PlanLayer, PlanType, plan}}
+	if err := putLayers(ctx, w, store, layers); err != nil {
+		return nil, err
+	}
+	raw, err := p.manifest()
+	if err != nil {
+		return nil, fmt.Errorf("making the manifest of a run of image set %q: %w", p.Name, err)
+	}
+	if p.Manifest, err = w.PutManifest(ctx, p.Tag(), ocispec.MediaTypeImageManifest, raw); err != nil {
+		return nil, fmt.Errorf("writing to the mirror what the run pushes: %w", err)
+	}
+	return &p, nil
+}
+
+// manifest returns the manifest of the run. The layer must be set.
+func (p *Pending) manifest() ([]byte, error) {
+	annotations := map[string]string{ocispec.AnnotationCreated: formatTime(p.Since)}
+	for _, f := range p.fields() {
+		if f.text != "" {
+			annotations[annotation+f.name] = f.text
+		}
+	}
+	config := ocispec.DescriptorEmptyJSON
+	raw, err := json.Marshal(ocispec.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: PendingType,
+		Config:      ocispec.Descriptor{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size},
+		Layers:      []ocispec.Descriptor{p.PlanLayer},
+		Annotations: annotations,
+	})
+	if err == nil {
+		_, err = parsePending(raw) // what is written can be read
+	}
+	return raw, err
+}
+
+// parsePending returns what the manifest of a pending run says.
+func parsePending(raw []byte) (*Pending, error) {
+	if len(raw) > maxManifest {
+		return nil, fmt.Errorf("its manifest has %d bytes, and the limit is %d", len(raw), maxManifest)
+	}
+	var m ocispec.Manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("reading the manifest: %w", err)
+	}
+	switch {
+	case m.ArtifactType != PendingType:
+		return nil, advice.New(advice.Failure, "update Gantry; if another program wrote it, remove the tag",
+			"it is not one that this version of Gantry reads: its artifact type is %.100q", m.ArtifactType)
+	case len(m.Layers) != 1:
+		return nil, fmt.Errorf("it has %d layers instead of one", len(m.Layers))
+	}
+	p := &Pending{Manifest: digest.FromBytes(raw)}
+	for _, f := range p.fields() {
+		if err := f.parse(m.Annotations[annotation+f.name]); err != nil {
+			return nil, fmt.Errorf("annotation %s%s: %w", annotation, f.name, err)
+		}
+	}
+	var err error
+	if p.PlanLayer, err = parseLayer(&m, 0, PlanType); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// AllPending returns the runs that did not end with a record, or not yet, the oldest first. It makes one request, and one for
+// each of them.
+func AllPending(ctx context.Context, r Reader) ([]Pending, error) {
+	tags, err := r.Tags(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the runs of the mirror that did not end: %w", err)
+	}
+	var all []Pending
+	slices.Sort(tags)
+	for _, tag := range tags {
+		if !isOther(tag) || !strings.HasSuffix(tag, pendingEnding) {
+			continue
+		}
+		_, raw, err := r.Manifest(ctx, tag)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it ended meanwhile
+		}
+		var p *Pending
+		if err == nil {
+			p, err = parsePending(raw)
+		}
+		if err == nil && p.Tag() != tag {
+			err = fmt.Errorf("its content is the one of %s", p.Tag())
+		}
+		if err != nil {
+			host, prefix := r.Mirror()
+			return nil, fmt.Errorf("reading the run %s of the mirror %s: %w", tag, join(host, prefix), err)
+		}
+		all = append(all, *p)
+	}
+	slices.SortStableFunc(all, func(a, b Pending) int { return a.Since.Compare(b.Since) })
+	return all, nil
+}

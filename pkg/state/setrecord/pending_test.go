@@ -1,0 +1,117 @@
+package setrecord
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/manifest"
+)
+
+func announce(t *testing.T, m *memory, name, plan string, current *Turn) *Pending {
+	t.Helper()
+	run := Pending{Name: name, Since: time.Unix(1700000000, 0).UTC(), Host: "h", MaxNestedPaths: 2}
+	if current != nil {
+		run.Runs = current.Runs
+	}
+	got, err := Announce(t.Context(), m, store{}, run, current, func(w io.Writer) error {
+		_, err := io.WriteString(w, plan)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestPending checks what a run writes before it pushes: it is read back in both forms, is no image set for versions that
+// do not know it, and is not written for the plan of the current turn.
+func TestPending(t *testing.T) {
+	for _, docker := range []bool{false, true} {
+		m := newMemory()
+		m.docker = docker
+		if all, err := AllPending(t.Context(), m); err != nil || len(all) > 0 {
+			t.Fatal(all, err)
+		}
+		first := announce(t, m, "two words", "plan 1", nil)
+		turn := write(t, m, "two words", nil, record("a"), "plan 1")
+		second := announce(t, m, "two words", "plan 2", turn)
+		if second.Runs != 1 || first.Tag() == second.Tag() || first.Tag() == announce(t, m, "x", "plan 1", nil).Tag() {
+			t.Errorf("%+v %+v", first, second)
+		}
+		m.requests = 0
+		turn.MaxNestedPaths = 2
+		if got := announce(t, m, "two words", "plan 1", turn); got != nil || m.requests != 0 {
+			t.Errorf("%+v after %d requests", got, m.requests)
+		}
+		sets, err := List(t.Context(), m)
+		if err != nil || len(sets) != 1 || !sets[0].Has(turn) && sets[0].Tag != Tag("two words") {
+			t.Errorf("%+v, %v", sets, err)
+		}
+		all, err := AllPending(t.Context(), m)
+		if err != nil || len(all) != 3 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		for i := range all {
+			if want := digest.FromBytes(m.tags[all[i].Tag()]); all[i].Manifest != want {
+				t.Errorf("%s and not %s", all[i].Manifest, want)
+			}
+			if all[i].Tag() == second.Tag() {
+				second.Manifest = all[i].Manifest // PutManifest of the test returns it, too
+				if diff := cmp.Diff(*second, all[i]); diff != "" {
+					t.Error(diff)
+				}
+				if got := readPlan(t, m, all[i].Turn()); got != "plan 2" {
+					t.Errorf("the plan %q", got)
+				}
+			}
+		}
+		m.tags[first.Tag()] = m.tags[second.Tag()]
+		if _, err := AllPending(t.Context(), m); err == nil || !strings.Contains(err.Error(), first.Tag()) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// FuzzPending checks that a manifest of a pending run that is accepted is written and read back equal.
+func FuzzPending(f *testing.F) {
+	p := &Pending{
+		Name: "one", Runs: 40, Since: time.Unix(1700000000, 0).UTC(), Host: "h", User: "ü", Version: "v1", Plan: digest.FromString("p"), MaxNestedPaths: 3,
+		PlanLayer: ocispec.Descriptor{MediaType: PlanType, Digest: digest.FromString("l"), Size: 10},
+	}
+	raw, err := p.manifest()
+	if err != nil {
+		f.Fatal(err)
+	}
+	docker, _, err := manifest.DockerArtifact(raw)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Add(docker)
+	f.Add(bytes.Replace(raw, []byte(`"40"`), []byte(`"-1"`), 1))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := parsePending(raw)
+		if err != nil {
+			return
+		}
+		again, err := p.manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := parsePending(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Manifest = p.Manifest
+		if diff := cmp.Diff(p, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
