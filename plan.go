@@ -204,7 +204,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 	return result, nil
 }
 
-// workspaceDir returns the folder that Options.Workspace names.
+// workspaceDir returns the folder of an option Workspace.
 func workspaceDir(workspace string) string {
 	return strings.TrimPrefix(cmp.Or(workspace, DefaultWorkspace), ArchiveScheme)
 }

@@ -116,7 +116,7 @@ type approvedPlan struct {
 }
 
 // approvePlan reads the plan of a run, and checks its signature. It returns nil for a run without
-// Options.Plan, unless that is refused because only signed plans are accepted.
+// MirrorOptions.Plan, unless that is refused because only signed plans are accepted.
 func (e *Env) approvePlan(o *MirrorOptions) (*approvedPlan, error) {
 	files := e.planSignerFiles()
 	if o.Plan == "" {
@@ -196,7 +196,7 @@ func (a *approvedPlan) check(file string, policy *sshsig.Policy) error {
 	return err
 }
 
-// digestOf returns the digest of the plan in Options.Plan, or of another one without that.
+// digestOf returns the digest of the plan in MirrorOptions.Plan, or of another one without that.
 func (a *approvedPlan) digestOf(p *plan.Plan) (digest.Digest, error) {
 	if a == nil {
 		return p.Digest()

@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/window"
 )
 
-// windows parses Options.Window.
+// windows parses MirrorOptions.Window.
 func (o *MirrorOptions) windows() (all []window.Window, err error) {
 	for _, text := range o.Window {
 		w, err := window.Parse(text)
@@ -21,7 +21,7 @@ func (o *MirrorOptions) windows() (all []window.Window, err error) {
 	return all, nil
 }
 
-// windowGate returns the gate that is closed outside of Options.Window, or nil if there is none.
+// windowGate returns the gate that is closed outside of MirrorOptions.Window, or nil if there is none.
 func (e *Env) windowGate(o *MirrorOptions) (*window.Gate, error) {
 	all, err := o.windows()
 	if err != nil || len(all) == 0 || o.writesNothing() {
@@ -40,7 +40,7 @@ func (e *Env) windowGate(o *MirrorOptions) (*window.Gate, error) {
 	return g, nil
 }
 
-// waitForWindow waits until the gate of Options.Window is open, before anything is locked, and returns it; nil if there is
+// waitForWindow waits until the gate of MirrorOptions.Window is open, before anything is locked, and returns it; nil if there is
 // none.
 func (e *Env) waitForWindow(ctx context.Context, o *MirrorOptions) (*window.Gate, error) {
 	gate, err := e.windowGate(o)

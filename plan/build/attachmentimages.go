@@ -90,7 +90,7 @@ func isReleaseImage(k plan.ImageKind) bool {
 	return k == plan.ReleaseImage || k == plan.ComponentImage || k == plan.BootImage
 }
 
-// hasAttachments reports whether an image may have signatures at its source: built images have none.
+// subjectsOf returns the repository in which an image may have signatures, or nil: built images have none.
 func (f *attachmentFinder) subjectsOf(img *plan.Image) *sourceRepository {
 	if img.Kind == plan.GraphImage || f.sources.Attachments == nil && !isReleaseImage(img.Kind) {
 		return nil
