@@ -47,6 +47,6 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 		}
 		return p, err
 	default:
-		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, trust, g, selected, !o.DryRun || !o.any())
+		return s.makePlan(ctx, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures, everyTag: o.CheckBlobs || o.ReadBlobs || o.RepairMissing}, trust, g, selected, !o.DryRun || !o.any())
 	}
 }

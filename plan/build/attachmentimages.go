@@ -49,7 +49,7 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 			}
 		}
 	}
-	f := &attachmentFinder{graph: graph, sources: sources, opts: opts, repositories: map[string]*sourceRepository{}}
+	f := &attachmentFinder{graph: graph, sources: sources, opts: opts, repositories: map[string]*sourceRepository{}, known: map[string]digest.Digest{}}
 	for i := range images {
 		f.addImage(&images[i], of)
 	}
@@ -104,6 +104,7 @@ func (f *attachmentFinder) addImage(img *plan.Image, of releasePolicies) {
 	if r == nil {
 		return
 	}
+	r.roots = append(r.roots, img.Digest)
 	for _, d := range f.graph.reachable(img.Digest) {
 		if f.graph.node(d).built {
 			continue // no source has signatures of it
