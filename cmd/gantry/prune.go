@@ -36,7 +36,7 @@ that a published catalog names. The registry frees the space when it collects ga
 --forget gives an image set up: nothing that only it wants is wanted any more, and its
 records and cluster resources go, too.
 
-` + deletionExits(),
+` + deletionExits(""),
 		Example: `  gantry prune docker://mirror.example.com:5000/ocp
   gantry prune --yes docker://mirror.example.com:5000/ocp
   gantry prune --keep-last 3 --older-than 30d docker://mirror.example.com:5000/ocp
