@@ -16,6 +16,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
+// OpenShiftWithAccount are the versions of OpenShift whose OLM v1 uses the account of a ClusterExtension.
+const OpenShiftWithAccount = install.OpenShiftWithAccount
+
 // The generations of OLM, for OperatorInstallOptions.
 const (
 	OLMV1      = "v1"

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/catalog/install"
 )
 
 const helpMissingAccess = "--check found that permissions are missing, or the archive is\ndamaged or not signed as required"
@@ -31,7 +30,7 @@ layout, or at its source. For OLM v1: a ServiceAccount with the fewest permissio
 run it, a ClusterExtension pinned to the version, and roles for users. For OLM classic: an
 OperatorGroup and a Subscription. Nothing is applied. Notes are on stderr.
 
-operator-controller before 1.11 (OpenShift ` + install.OpenShiftWithAccount + `) requires the account. 1.11 (July 2026)
+operator-controller before 1.11 (OpenShift ` + gantry.OpenShiftWithAccount + `) requires the account. 1.11 (July 2026)
 ignores it: with --for operator-controller-1.11, account, roles and field are left out.
 --check lists the permissions of the account that roles in a file, such as the output of
 oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.

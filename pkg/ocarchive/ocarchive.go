@@ -314,8 +314,8 @@ func (a *Archive) Files(below string) (paths []string) {
 	return paths
 }
 
-// ReadFile returns a file of the working directory. An error wraps fs.ErrNotExist if there is none.
-func (a *Archive) ReadFile(path string) ([]byte, error) {
+// Text returns a file of the working directory. An error wraps fs.ErrNotExist if there is none.
+func (a *Archive) Text(path string) ([]byte, error) {
 	at, ok := a.files[path]
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the archive: %w", path, fs.ErrNotExist)
@@ -334,7 +334,7 @@ func (a *Archive) Configuration() (path string, text []byte, err error) {
 		return "", nil, fmt.Errorf("the archive has no configuration: %w", fs.ErrNotExist)
 	}
 	path = all[len(all)-1] // their names are times
-	text, err = a.ReadFile(path)
+	text, err = a.Text(path)
 	return path, text, err
 }
 

@@ -161,7 +161,7 @@ func (n *names) filtered(repository, below string, links map[ocarchive.Name]dige
 		if !isDigest || !filterTag().MatchString(filter) {
 			continue
 		}
-		text, err := n.from.ReadFile(file)
+		text, err := n.from.Text(file)
 		link := links[ocarchive.Name{Repository: repository, Tag: filter}]
 		if err != nil || link == "" || link.Encoded() != strings.TrimPrefix(strings.TrimSpace(string(text)), "sha256:") {
 			continue
@@ -190,7 +190,7 @@ type catalogEntry struct {
 func (n *names) readCatalog(catalog, below string) ([]plan.Package, error) {
 	packages := []plan.Package{}
 	for _, file := range n.from.Files(below) {
-		text, err := n.from.ReadFile(file)
+		text, err := n.from.Text(file)
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +251,7 @@ func (n *names) addRelease(t ocarchive.Tag) error {
 	}
 	for _, file := range n.from.Files(ocarchive.WorkingDir + "signatures/") {
 		if strings.HasSuffix(file, "-sha256-"+t.Digest.Encoded()) {
-			body, err := n.from.ReadFile(file)
+			body, err := n.from.Text(file)
 			if err != nil {
 				return err
 			}
@@ -269,7 +269,7 @@ func (n *names) addComponents(name string) error {
 		if !strings.HasSuffix(file, "/"+name+"/release-manifests/image-references") {
 			continue
 		}
-		text, err := n.from.ReadFile(file)
+		text, err := n.from.Text(file)
 		if err != nil {
 			return err
 		}
